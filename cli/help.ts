@@ -1,4 +1,4 @@
-import { COMMANDS } from './command-table.ts'
+import { COMMANDS } from './commands.gen.ts'
 import { formatColumns } from './ui/output.ts'
 
 const USAGE = [
@@ -12,14 +12,31 @@ const ENDINGS: readonly (readonly [string, string])[] = [
   ['mx <service> <endpoint> --help', 'Fields of its request'],
 ]
 
-/** What `mx --help` shows. */
+/** Commands in the order of help, by subject; any other comes last. */
+const ORDER = [
+  ...['server', 'api', 'dashboard'],
+  ...['login', 'logout', 'signup', 'user', 'env'],
+  ...['services', 'call', 'stream', 'stats'],
+  ...['auth', 'config', 'store', 'broker', 'events', 'network', 'registry'],
+  ...['run', 'update', 'kill', 'logs', 'status'],
+  ...['gen', 'new', 'completion', 'doctor', 'version', 'bench'],
+]
+
+/** The output of `mx --help`. */
 export async function formatHelp(): Promise<string> {
   const { readVersion } = await import('../platform/process/version.ts')
-  const commands = COMMANDS.map(({ name, description }) => [name, description] as const)
+  const commands = COMMANDS.map(({ name, description }) => [name, description] as const).sort(
+    ([a], [b]) => toPlace(a) - toPlace(b),
+  )
   return [
     `mx/${readVersion()}`,
     `Usage:\n${USAGE.map((line) => `  $ ${line}`).join('\n')}`,
     `Commands:\n${formatColumns(commands)}`,
     `More:\n${formatColumns(ENDINGS)}\n`,
   ].join('\n\n')
+}
+
+function toPlace(command: string): number {
+  const place = ORDER.indexOf(command)
+  return place < 0 ? ORDER.length : place
 }

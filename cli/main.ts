@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { splitGlobals } from './args/global-flags.ts'
-import { COMMANDS, type CommandEntry } from './command-table.ts'
+import type { CommandEntry } from './command.ts'
+import { COMMANDS } from './commands.gen.ts'
 import { CliError, EXIT, printProblems, watchOutput } from './ui/output.ts'
 import { guardTerminal } from './ui/terminal.ts'
 
@@ -12,7 +13,6 @@ const COMPLETE = '__complete'
 
 /** Runs the command of the words that were typed; returns the exit status, or undefined while it goes on running. */
 async function main(words: readonly string[]): Promise<number | undefined> {
-  let command = ''
   try {
     if (words[0] === COMPLETE) {
       const { printCandidates } = await import('./completion/candidates.ts')
@@ -21,7 +21,7 @@ async function main(words: readonly string[]): Promise<number | undefined> {
     }
     const { globals, rest } = splitGlobals(toCommandLine(words))
     const [first = '--help', ...args] = rest
-    command = WORDS[first] ?? first
+    const command = WORDS[first] ?? first
     const entry = COMMANDS.find(({ name }) => name === command)
     if (command.startsWith('-')) await showHelp(command)
     else if (entry !== undefined && !isOfService(entry, args))
@@ -31,7 +31,7 @@ async function main(words: readonly string[]): Promise<number | undefined> {
   } catch (error) {
     if (!(error instanceof Error)) throw error
     const { explainError } = await import('./ui/explain-error.ts')
-    const { status, problems } = explainError(error, command)
+    const { status, problems } = explainError(error)
     printProblems(problems)
     return status
   }
@@ -42,21 +42,12 @@ function isOfService({ subcommands }: CommandEntry, [next = '-']: readonly strin
   return subcommands !== undefined && !next.startsWith('-') && !subcommands.includes(next)
 }
 
-async function runBuiltIn(
-  { name, description, load }: CommandEntry,
-  args: readonly string[],
-): Promise<void> {
-  const [{ cac }, register] = await Promise.all([import('cac'), load()])
-  const cli = cac('mx').help(([title, ...sections]) => [title!, { body: description }, ...sections])
-  await register(cli)
-  // The library leaves options of that name out of the help of a command: it takes them for the program's own.
-  for (const { options } of cli.commands)
-    for (const option of options) if (option.name === 'version') option.name = 'its version'
-  cli.parse(['node', 'mx', name, ...args], { run: false })
-  const { matchedCommand } = cli
-  // What reads its words itself is not told beforehand that `-` is no value.
-  if (matchedCommand?.config.allowUnknownOptions) await matchedCommand.commandAction?.()
-  else await cli.runMatchedCommand()
+async function runBuiltIn({ load }: CommandEntry, args: readonly string[]): Promise<void> {
+  const [{ createParser }, command] = await Promise.all([import('./command-parser.ts'), load()])
+  const parser = await createParser(command)
+  parser.parse(['node', 'mx', command.name, ...args], { run: false })
+  // Unset where `--help` was printed.
+  if (parser.matchedCommand !== undefined) await command.run(args)
 }
 
 /** A program, else a service (reference 8.2). */

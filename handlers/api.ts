@@ -9,8 +9,8 @@ import { type CallLimits, GatewayCall } from '../core/rpc/gateway-call.ts'
 export type ApiOptions = CallLimits
 
 /**
- * Any HTTP request as an `api.Request`, its answer an `api.Response`: the service has full control of status, fields and
- * body (specification: handler `api`).
+ * Calls the endpoint with the HTTP request as an `api.Request`. The result is an `api.Response` with status, headers and body
+ * (specification: handler `api`).
  */
 export default function api(options: ApiOptions): Handler {
   return { name: 'api', handle: (x) => new ApiCall(x, options).collect() }
@@ -20,7 +20,7 @@ class ApiCall extends GatewayCall {
   protected begin(body: Uint8Array): void {
     const { x } = this
     this.body = JSON.stringify(toApiRequest(x, body))
-    // The request's own content type is in the document.
+    // The content type of the HTTP request is part of the document.
     x.headers.set('content-type', 'application/json')
     this.metadata = formatContext(x)
     this.dispatch()
@@ -43,7 +43,7 @@ class ApiCall extends GatewayCall {
   }
 }
 
-/** @throws {GatewayError} 502 when it is no JSON. */
+/** @throws {GatewayError} 502 for invalid JSON. */
 function parse(body: Uint8Array, service: string): unknown {
   if (body.length === 0) return {}
   try {
@@ -54,5 +54,7 @@ function parse(body: Uint8Array, service: string): unknown {
 }
 
 function notJson(service: string, cause: unknown): GatewayError {
-  return new GatewayError(service, 502, 'the answer is no api.Response: it must be JSON', { cause })
+  return new GatewayError(service, 502, 'the response is not an api.Response: it must be JSON', {
+    cause,
+  })
 }

@@ -24,28 +24,28 @@ import { createCidrSet } from '../lib/net/cidr-set.ts'
 import { suggest } from '../lib/text/did-you-mean.ts'
 
 export interface CallOptions extends CallLimits {
-  /** The nodes of a service, for a request that names it; undefined when nobody registered it. */
+  /** Finds a service by name; undefined if it is not registered. */
   readonly find: (
     service: string,
     x: Exchange,
   ) => Upstream | undefined | Promise<Upstream | undefined>
-  /** A node that no registry knows, as the only one of its service. */
+  /** Opens an unregistered node as the only node of its service. */
   readonly open: (service: string, node: Node) => Upstream
-  /** Whether such a node may be at an IP address. */
+  /** Whether unregistered nodes are allowed at an IP address. */
   readonly isAllowed: (address: string) => boolean
 }
 
-/** A handler with a route step of its own: the call says itself where it goes. */
+/** A handler with its own route step: the request body names the target. */
 export interface CallHandler extends Handler {
   readonly route: Step
 }
 
-/** What a request to `/rpc` says. */
+/** Request to `/rpc`. */
 interface Call {
   readonly service: string
   readonly endpoint: string
   readonly address: string
-  /** JSON of the request; undefined: it is missing. */
+  /** JSON; undefined if missing. */
   readonly request: string | undefined
 }
 
@@ -56,9 +56,9 @@ const NAMES: ReadonlySet<string> = new Set(['service', 'method', 'endpoint', 're
 const LONGEST_NAME = 8
 const ACCEPTED = 'application/json, application/x-www-form-urlencoded, multipart/form-data'
 const ENDPOINT = /^[A-Za-z]\w{0,199}\.[A-Za-z]\w{0,199}$/
-/** What may stand in front of an address: of one that no registry knows, the call protocol alone. */
+/** Scheme of an address; unregistered nodes require `mx` or `mxs`. */
 const SCHEME = /^(mxs?|https?):\/\//
-/** Says nothing about the port: any failure of a connection. */
+/** Message for any connection failure, so that callers cannot probe ports. */
 const UNREACHABLE = 'no service speaks the call protocol there'
 /** What only programs of this machine reach, and trust in that. */
 const OWN_MACHINE = createCidrSet(['loopback', 'unix'], 'own machine')
@@ -71,11 +71,11 @@ export function isCall(x: Exchange): boolean {
 }
 
 /**
- * Explicit calls (specification: `/rpc`): service, method and request in a form or a JSON document. The service's name is
- * the full one: no namespace is put before it.
+ * Explicit calls (specification: `/rpc`): service, method and request in a form or a JSON document. The service name is not prefixed
+ * with the namespace.
  *
- * `address` may name a node of the service, in the registry or, for whoever operates the gateway, inside the allowed
- * ranges (reference 15.3); one of the gateway's own machine only programs of that machine may name.
+ * `address` selects a node of the service: a registered one, or one inside the allowed ranges (reference 15.3). Addresses of the
+ * gateway's machine are only allowed for requests from that machine.
  */
 export default function call(options: CallOptions): CallHandler {
   const opened = new LRUCache<string, Upstream>({
@@ -83,7 +83,7 @@ export default function call(options: CallOptions): CallHandler {
     dispose: (upstream) => upstream.close(),
   })
 
-  /** Why an address must not be called; empty: it may. */
+  /** Why an address is denied; empty if it is allowed. */
   function judge(ip: string, x: Exchange): string {
     // Names are not looked up: what they mean may change between the check and the connection.
     if (!options.isAllowed(ip))
@@ -99,8 +99,8 @@ export default function call(options: CallOptions): CallHandler {
     const ip = host === 'localhost' ? '127.0.0.1' : host
     const refusal = judge(isCallable ? ip : '', x)
     if (refusal !== '') {
-      const named = JSON.stringify(address.slice(0, 100))
-      throw new GatewayError(ID, 403, `address ${named} is no node of ${service}${refusal}`)
+      const quoted = JSON.stringify(address.slice(0, 100))
+      throw new GatewayError(ID, 403, `address ${quoted} is not a node of ${service}${refusal}`)
     }
     const key = `${service} ${address}`
     let upstream = opened.get(key)
@@ -120,7 +120,9 @@ export default function call(options: CallOptions): CallHandler {
     if (x.method === 'OPTIONS') return x.reply(204, '', ['allow', 'POST, OPTIONS'])
     if (x.method !== 'POST') {
       const headers = ['allow', 'POST, OPTIONS']
-      throw new GatewayError(ID, 405, `/rpc takes POST, got ${x.method}`, { headers })
+      throw new GatewayError(ID, 405, `method ${x.method} not allowed for /rpc; expected POST`, {
+        headers,
+      })
     }
     rejectContentCoding(x.headers.get('content-encoding'), ID)
     const { service, endpoint, address, request } = readCall(
@@ -154,8 +156,8 @@ class ExplicitCall extends GatewayCall {
 
   constructor(x: Exchange, limits: CallLimits, { request, node, isUnlisted }: ExplicitTarget) {
     super(x, limits)
-    // Once service and endpoint are known: a name that is wrong comes first.
-    if (request === undefined) throw refuse('request must be a JSON object', 'none')
+    // After service and endpoint were found: their errors take precedence.
+    if (request === undefined) throw toBadRequest('request must be a JSON object', 'none')
     this.body = request
     this.#node = node
     this.#isUnlisted = isUnlisted
@@ -181,7 +183,7 @@ class ExplicitCall extends GatewayCall {
     const isUnreachable = kind === 'connect' || kind === 'foreign'
     if (!this.#isUnlisted || !isUnreachable || (account !== undefined && isOperator(account)))
       return super.onLost(kind, detail)
-    // A closed port and one of another protocol look the same: callers cannot probe ports by it.
+    // Same error for a closed port and another protocol, so that callers cannot probe ports.
     super.onLost('connect', UNREACHABLE)
   }
 
@@ -195,8 +197,8 @@ class ExplicitCall extends GatewayCall {
 }
 
 /**
- * Whether a request comes from a program of this machine. Through a proxy on it all of them seem to: such a one says that it is between, or
- * leaves the name in `Host` that its client asked for.
+ * Whether a request comes from this machine. Requests through a local proxy also have a local address, but a forwarding header or the
+ * `Host` of the client.
  */
 function isMadeHere({ clientAddress, host, relayed }: Exchange): boolean {
   if (relayed || !OWN_MACHINE.lookup(clientAddress).inside) return false
@@ -204,35 +206,36 @@ function isMadeHere({ clientAddress, host, relayed }: Exchange): boolean {
   return name === 'localhost' || name.endsWith('.localhost') || OWN_MACHINE.lookup(name).inside
 }
 
-/** @throws {GatewayError} 400 or 415 naming what is wrong. */
+/** @throws {GatewayError} 400 or 415 */
 function readCall(body: Uint8Array, contentType: string | undefined): Call {
   const fields = readFields(body, toRequestType(contentType, ID))
   const service = fields.get('service') ?? ''
-  if (!isServiceName(service)) throw refuse('service must be the full name of a service', service)
+  if (!isServiceName(service))
+    throw toBadRequest('service must be the full name of a service', service)
   const endpoint = fields.get('method') ?? fields.get('endpoint') ?? ''
-  if (!ENDPOINT.test(endpoint)) throw refuse('method must be <Handler>.<Method>', endpoint)
+  if (!ENDPOINT.test(endpoint)) throw toBadRequest('method must be <Handler>.<Method>', endpoint)
   const address = fields.get('address') ?? ''
   return { service, endpoint, address, request: fields.get('request') }
 }
 
-/** Texts of the known fields, names in lower case; `request` as JSON. */
+/** Values of known fields with lower-case names; `request` is JSON. */
 function readFields(body: Uint8Array, { kind, boundary }: RequestType): Map<string, string> {
   const fields = new Map<string, string>()
   switch (kind) {
     case 'json':
       for (const [name, json] of readMembers(body)) {
         const isText = json.startsWith('"') || name.toLowerCase() === 'request'
-        if (json !== 'null') take(fields, name, isText ? toText(json) : undefined)
+        if (json !== 'null') addField(fields, name, isText ? toText(json) : undefined)
       }
       return fields
     case 'form': {
       const pairs = parseFormPairs(body, ID)
-      for (let i = 0; i < pairs.length; i += 2) take(fields, pairs[i]!, pairs[i + 1])
+      for (let i = 0; i < pairs.length; i += 2) addField(fields, pairs[i]!, pairs[i + 1])
       return fields
     }
     case 'multipart':
       for (const [name, value] of Object.entries(parseMultipart(body, boundary, ID)))
-        take(fields, name, value)
+        addField(fields, name, value)
       return fields
     default:
       throw new GatewayError(ID, 415, `content type must be one of ${ACCEPTED}`, {
@@ -245,44 +248,48 @@ function readMembers(body: Uint8Array): Map<string, string> {
   const text = decodeUtf8(body, 'request body', ID)
   parseJson(text, 'request body', ID)
   const members = splitObject(text)
-  if (members === undefined) throw refuse('request body must be a JSON object', text)
+  if (members === undefined) throw toBadRequest('request body must be a JSON object', text)
   return members
 }
 
-/** What a JSON string says; other JSON as it is. */
+/** Decodes a JSON string; returns other JSON unchanged. */
 function toText(json: string): string {
   return json.startsWith('"') ? JSON.parse(json) : json
 }
 
-/** @throws {GatewayError} 400 when a field is misspelt, is given twice, is no text, or is a request but no JSON object. */
-function take(fields: Map<string, string>, name: string, text: unknown): void {
+/** @throws {GatewayError} 400 for a misspelled, duplicate or non-string field, or a request that is not a JSON object. */
+function addField(fields: Map<string, string>, name: string, text: unknown): void {
   const key = name.toLowerCase()
-  if (!NAMES.has(key)) return refuseMisspelt(name)
+  if (!NAMES.has(key)) return rejectMisspelled(name)
   if (text === '') return
-  if (typeof text !== 'string') throw refuse(`${key} must be a string`, 'another value')
-  if (fields.has(key)) throw refuse(`${key} must be given once`, text)
+  if (typeof text !== 'string') throw toBadRequest(`${key} must be a string`, 'another value')
+  if (fields.has(key)) throw toBadRequest(`${key} must be set once`, text)
   if (key === 'request') {
     parseJson(text, 'request', ID)
-    if (text[skipBlanks(text, 0)] !== '{') throw refuse('request must be a JSON object', text)
+    if (text[skipBlanks(text, 0)] !== '{') throw toBadRequest('request must be a JSON object', text)
   }
   fields.set(key, text)
 }
 
-/** Other fields are nobody's concern, but one that was meant would go unheeded. */
-function refuseMisspelt(name: string): void {
-  const meant = name.length > 2 * LONGEST_NAME ? undefined : suggest(name, NAMES)
-  if (meant === undefined) return
-  throw new GatewayError(ID, 400, `unknown field ${JSON.stringify(name)}, did you mean ${meant}?`)
+/** Rejects misspelled fields, which would be ignored silently. Other unknown fields are allowed. */
+function rejectMisspelled(name: string): void {
+  const suggestion = name.length > 2 * LONGEST_NAME ? undefined : suggest(name, NAMES)
+  if (suggestion === undefined) return
+  throw new GatewayError(
+    ID,
+    400,
+    `unknown field ${JSON.stringify(name)}, did you mean ${suggestion}?`,
+  )
 }
 
 function notFound(service: string, namespace: string): GatewayError {
   const detail = `service not found: ${service}`
   if (service.includes('.') || namespace === '') return new GatewayError(service, 404, detail)
-  const hint = `/rpc takes the full name, such as ${joinName(namespace, service)}`
+  const hint = `/rpc requires the full name, such as ${joinName(namespace, service)}`
   return new GatewayError(service, 404, `${detail}; ${hint}`)
 }
 
-/** An address without what stands in front of it. */
+/** Removes the scheme. */
 function toBare(address: string): string {
   return address.replace(SCHEME, '')
 }
@@ -291,6 +298,6 @@ function toAddress({ host, port }: { host: string; port: number }): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-function refuse(wanted: string, got: string): GatewayError {
-  return new GatewayError(ID, 400, `${wanted}, got ${JSON.stringify(got.slice(0, 100))}`)
+function toBadRequest(expected: string, got: string): GatewayError {
+  return new GatewayError(ID, 400, `${expected}, got ${JSON.stringify(got.slice(0, 100))}`)
 }

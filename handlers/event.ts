@@ -14,28 +14,27 @@ import type { Maybe } from '../lib/async/maybe.ts'
 import { createNullProto } from '../lib/object/null-proto.ts'
 
 export interface EventOptions {
-  /** Where events are published. Its owner closes it. @default nowhere but in `stream` */
+  /** Broker to publish to. Not closed by the handler. */
   readonly broker?: Pick<CheckedBroker, 'maxBodyBytes' | 'publish'>
-  /** Where they are kept, besides or instead: a request is answered once its event is. Its owner closes it. @default nowhere */
+  /** Event storage; the response is sent once the event is stored. Not closed by the handler. */
   readonly stream?: Pick<Events, 'maxPayloadBytes' | 'publish'>
-  /** Milliseconds since 1970. @default Date.now */
+  /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
 }
 
 const EMPTY = new Uint8Array(0)
-/** A GET publishes, too: no cache between answers it. */
-const REPLY_FIELDS = ['content-type', 'application/json', 'cache-control', 'no-store']
+/** `no-store`: a GET publishes, too, and must not be served from a cache. */
+const REPLY_HEADERS = ['content-type', 'application/json', 'cache-control', 'no-store']
 
-/** Namespace of the topics of whoever names none. */
+/** Namespace of requests without `Mx-Namespace`. */
 const DEFAULT_NAMESPACE = 'mx'
 
 /**
- * Publishes any HTTP request as a `proto.Event`, in JSON, to the topic its path names (specification: handler
- * `event`). Answers 200 with `{"id": "<event id>"}` once the broker has it, which says nothing about
- * who gets it, or once it is kept; 413 for more than they take, 503 when they take nothing, 507 when there is no room to
- * keep it.
+ * Publishes an HTTP request as a `proto.Event` in JSON to the topic of its path (specification: handler `event`). Responds with 200
+ * and `{"id": "<event id>"}` once the broker has accepted or the storage has stored it, independent of subscribers; 413 if it is too
+ * large, 503 while broker or storage are unavailable, 507 if the storage is full.
  *
- * Credentials of the client are in no event. What is kept is the same event, by the same id, in the namespace of the request.
+ * Events never contain credentials of the client. The same event with the same id is stored in the namespace of the request.
  */
 export default function event({ broker, stream, nowMs = Date.now }: EventOptions): Handler {
   function publish(x: Exchange, data: Uint8Array): Maybe<void> {
@@ -43,11 +42,11 @@ export default function event({ broker, stream, nowMs = Date.now }: EventOptions
     const id = randomUUID()
     const timestamp = Math.floor(nowMs() / 1000)
     const published = toApiEvent(x, { name, id, timestamp }, data)
-    // Whoever gets the event goes on with the trace from here.
+    // Subscribers continue the trace from here.
     if (x.trace !== undefined) x.headers.set('traceparent', x.trace.publish(topic, id))
     let pending: Maybe<void>
     try {
-      pending = stream === undefined ? send(x, published) : keep(x, published, stream)
+      pending = stream === undefined ? send(x, published) : storeEvent(x, published, stream)
     } catch (error) {
       throw toFailure(x, topic, error)
     }
@@ -67,7 +66,7 @@ export default function event({ broker, stream, nowMs = Date.now }: EventOptions
     return broker.publish(topic, { headers: toHeaders(x, topic), body })
   }
 
-  async function keep(
+  async function storeEvent(
     x: Exchange,
     published: ApiEvent,
     stream: NonNullable<EventOptions['stream']>,
@@ -104,10 +103,10 @@ export default function event({ broker, stream, nowMs = Date.now }: EventOptions
 }
 
 function reply(x: Exchange, id: string): void {
-  x.reply(200, JSON.stringify({ id }), REPLY_FIELDS)
+  x.reply(200, JSON.stringify({ id }), REPLY_HEADERS)
 }
 
-/** What of a request is too long, is so with all that an event says besides. @throws {GatewayError} 413 */
+/** The limit includes the metadata of the event. @throws {GatewayError} 413 */
 function toBody(published: ApiEvent, topic: string, maxBytes: number): Buffer {
   const body = Buffer.from(JSON.stringify(published))
   if (body.length <= maxBytes) return body
@@ -115,7 +114,7 @@ function toBody(published: ApiEvent, topic: string, maxBytes: number): Buffer {
   throw new GatewayError(topic, 413, detail)
 }
 
-/** The context of the request, and what the message is. */
+/** Headers of the request without credentials, and topic and content type of the message. */
 function toHeaders(x: Exchange, topic: string): Message['headers'] {
   const headers: Record<string, string> = createNullProto()
   const { flat } = x.headers
@@ -130,7 +129,7 @@ function toHeaders(x: Exchange, topic: string): Message['headers'] {
   return headers
 }
 
-/** What the broker refused is the client's to know; why it cannot be reached is not. */
+/** Rejections of the broker are returned to the client, the cause of an outage is not. */
 function toFailure(x: Exchange, topic: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   x.failure = error instanceof Error ? error.message : String(error)

@@ -20,37 +20,36 @@ import { EVENTS, SSE_HEADERS, SseReply } from './rpc/sse-reply.ts'
 import type { StreamReply } from './rpc/stream-reply.ts'
 
 export interface RpcOptions extends CallLimits {
-  /** Longest WebSocket message, bytes. @default 16777216 */
+  /** Maximum size of a WebSocket message, bytes. @default 16777216 */
   readonly maxMessageBytes?: number
 }
 
 const EMPTY_JSON = '{}'
-/** What unary calls of Connect call protobuf: their answers have to. */
+/** Content type of Connect for protobuf in unary calls. */
 const CONNECT_PROTO = 'application/proto'
 const JSON_TYPE = 'application/json'
-/** What calls may be made by. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 const ALLOW = ['allow', `${[...METHODS].join(', ')}, OPTIONS`]
 
 /**
- * HTTP requests as calls (specification: handler `rpc`): path variables, query and body are one request document,
- * request fields the context of the call; JSON and protobuf bodies pass through unread, those of json-rpc and proto-rpc
- * without their envelopes. Errors of requests in gRPC's types tell its status, too.
+ * Calls endpoints for HTTP requests (specification: handler `rpc`): path variables, query and body become one request document,
+ * headers the context of the call. JSON and protobuf bodies pass through unparsed, json-rpc and proto-rpc bodies without their
+ * envelopes. Errors of requests with a gRPC content type include the gRPC status.
  *
- * Calls of gRPC, gRPC-Web and Connect are answered in kind; to services that speak gRPC they are forwarded as they are.
+ * gRPC, gRPC-Web and Connect calls are supported; for services that speak gRPC they are forwarded unchanged.
  *
- * An endpoint that streams answers with server-sent events for `Accept: text/event-stream`, over a WebSocket
- * where the client asks for one, else with one JSON document a line.
+ * A streaming endpoint responds with server-sent events for `Accept: text/event-stream`, over a WebSocket if the client requests
+ * one, otherwise with one JSON document per line.
  */
 export default function rpc(options: RpcOptions): Handler {
   return {
     name: 'rpc',
     handle: (x) => {
       if (x.upstream?.grpc) return forward(x)
-      // Nearly all, without a look at the others.
+      // Fast path for the common methods.
       if (x.method !== 'GET' && x.method !== 'POST' && !METHODS.has(x.method)) {
         if (x.method === 'OPTIONS') return x.reply(204, '', ALLOW)
-        throw refuseMethod(x)
+        throw rejectMethod(x)
       }
       if (!x.upgrade) return call(x, options)
       new SocketCall(x, options, options.maxMessageBytes).open()
@@ -58,8 +57,8 @@ export default function rpc(options: RpcOptions): Handler {
   }
 }
 
-function refuseMethod({ method, route }: Exchange): GatewayError {
-  const detail = `a call is made by ${[...METHODS].join(', ')}, got ${method.slice(0, 100)}`
+function rejectMethod({ method, route }: Exchange): GatewayError {
+  const detail = `method not allowed; expected ${[...METHODS].join(', ')}, got ${method.slice(0, 100)}`
   return new GatewayError(route?.service ?? GATEWAY_ID, 405, detail, { headers: ALLOW })
 }
 
@@ -76,7 +75,7 @@ function call(x: Exchange, options: RpcOptions): void {
   }
 }
 
-/** One request as one call, answered whole or by a stream. */
+/** An HTTP request as a call with a unary or streaming response. */
 class RpcCall extends GatewayCall {
   readonly #type: RequestType
   #stream: StreamReply | undefined = undefined
@@ -100,7 +99,7 @@ class RpcCall extends GatewayCall {
     this.body =
       plain ?? toRequestDocument({ variables, query, type, body: request, shape }, this.service)
     const isMade = typeof this.body === 'string'
-    // What is made here is JSON, whatever it was made of; what was in an envelope has none any more.
+    // A created document is JSON, and an unwrapped body no longer has the content type of its envelope.
     if ((isMade || request !== body) && x.headers.has('content-type')) {
       const isProtobuf = !isMade && type.kind === 'protobuf'
       x.headers.set('content-type', isProtobuf ? 'application/protobuf' : 'application/json')
@@ -122,7 +121,7 @@ class RpcCall extends GatewayCall {
     }
     if (body.length > 0) return this.x.send(200, headers, body)
     const type = metadata === '' ? undefined : findMetadata(metadata, 'content-type')
-    // The plain form has no type of an empty body: it is as the request's was.
+    // The HTTP transport has no content type for an empty body: assume that of the request.
     const isEmpty = type === undefined ? this.#type.kind === 'protobuf' : !isJson(type)
     if (!isEmpty) return this.x.send(200, headers, EMPTY_JSON)
     headers.delete('content-type')
@@ -162,7 +161,7 @@ class RpcCall extends GatewayCall {
     else this.#stream.fail(error)
   }
 
-  /** Begins the reply to a stream. The call is over then, when nobody reads what follows. */
+  /** Starts a streaming response. Ends the call if the response has no body. */
   #begin(metadata: string): void {
     this.answered()
     const { x } = this
@@ -177,7 +176,7 @@ class RpcCall extends GatewayCall {
     if (headers === undefined) return this.#drop()
     if (type !== undefined) headers.set('content-type', events ? EVENTS : LINES)
     this.#stream = events ? new SseReply(x, this, headers) : new NdjsonReply(x, this, headers)
-    // Nobody reads what follows.
+    // A response to HEAD has no body.
     if (x.method === 'HEAD' && !this.over) this.#drop()
   }
 

@@ -20,7 +20,7 @@ import { forward } from '../core/upstream/forward.ts'
 import { CONNECT_TIMEOUT } from '../core/upstream/handshake-timer.ts'
 
 export interface WebOptions {
-  /** Longest WebSocket message either way, in bytes, then 1009. @default 16777216 */
+  /** Maximum size of a WebSocket message in either direction, bytes, then 1009. @default 16777216 */
   readonly maxMessageBytes?: number
   /** Milliseconds for a connection to the backend, then the next node, or 504. @default 10000 */
   readonly connectTimeoutMs?: number
@@ -28,7 +28,7 @@ export interface WebOptions {
   readonly timeoutMs?: number
 }
 
-/** Fields of the client's handshake that the gateway's own replaces. */
+/** Headers of the client's handshake that the gateway replaces. */
 const OWN_HANDSHAKE = new Set([
   'sec-websocket-accept',
   'sec-websocket-extensions',
@@ -37,10 +37,10 @@ const OWN_HANDSHAKE = new Set([
 ])
 
 /**
- * HTTP reverse proxy that also carries WebSockets (specification: handler `web`).
+ * HTTP reverse proxy with WebSocket support (specification: handler `web`).
  *
- * A WebSocket goes to the next node when one cannot be reached or gives no valid answer to
- * its handshake. Once a backend has answered, its answer is the client's.
+ * A WebSocket is retried on the next node if a node is unreachable or its handshake response is invalid. A valid response is
+ * forwarded to the client.
  */
 export default function web(options: WebOptions = {}): Handler {
   const { maxMessageBytes = 16 * 1024 * 1024, connectTimeoutMs = 10_000 } = options
@@ -49,7 +49,7 @@ export default function web(options: WebOptions = {}): Handler {
     name: 'web',
     handle: (x) => {
       if (!x.upgrade) return forward(x)
-      // The platform's own way into a service, where a caller is believed who it says it is.
+      // WebSocket transport of the call protocol: services trust the caller identity in its metadata.
       if (x.path === RPC_PATH)
         throw new GatewayError(x.route?.service ?? GATEWAY_ID, 404, `no WebSocket at ${RPC_PATH}`)
       return openTunnel(x, limits)
@@ -108,7 +108,7 @@ async function openTunnel(
   }
 }
 
-/** What the backend's connection said, where it said something. */
+/** Error message with the cause of the connection failure, if known. */
 function toCause({ message, cause }: GatewayError): string {
   return cause instanceof Error ? `${message}: ${toConnectDetail(cause)}` : message
 }
@@ -127,9 +127,9 @@ function receive(x: Exchange, request: Attempts, status: number, headers: Header
   if (cookie !== undefined) headers.append('set-cookie', cookie)
 }
 
-/** The client's handshake as the backend gets it. */
+/** Handshake headers for the backend. */
 function toHandshake(x: Exchange): HeaderList {
-  // Set by a plugin: listeners keep the client's apart. Two would make the request malformed.
+  // A `host` header was set by a plugin: listeners store the client's separately. Two would be malformed.
   const headers = new HeaderList(['host', x.headers.get('host') ?? x.host])
   const { flat } = x.headers
   for (let i = 0; i < flat.length; i += 2) {

@@ -1,8 +1,7 @@
 /**
- * What whoever runs a registry imports: `import { createMemoryRegistry, createRegistryService } from 'mx-gateway/registry'`.
+ * Public API for running a registry: `import { createMemoryRegistry, createRegistryService } from 'mx-gateway/registry'`.
  *
- * The entry point `mx-gateway/registry`; the rest of the program imports the files themselves. Services and clients need none of it:
- * they take the text that names their registry.
+ * Services and clients do not need it: they connect to a registry by its URL.
  */
 export { type ConsulRegistryOptions, createConsulRegistry } from '../adapters/registry/consul.ts'
 export {

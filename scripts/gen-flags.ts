@@ -1,6 +1,6 @@
 /**
- * Writes the tables of flags in README.md and docs/configuration.md from the table of settings.
- * `--check` writes nothing and fails when a table is not what it would be.
+ * Writes the table of flags in docs/configuration.md from the table of settings.
+ * `--check` writes nothing and fails when the table is stale.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,20 +11,14 @@ import { SETTINGS, type Settings } from '../platform/settings/settings.ts'
 import { SETTING_KEYS } from '../platform/settings/sources.ts'
 import { ROOT } from './root.ts'
 
-const FILES: readonly { readonly name: string; readonly format: () => string }[] = [
-  { name: 'README.md', format: formatFlags },
-  { name: 'docs/configuration.md', format: formatSettings },
-]
+const FILE = 'docs/configuration.md'
 const START = '<!-- flags: written by `npm run gen` -->\n'
 const END = '<!-- /flags -->'
 
-/** Every setting as a row: flag, the command that alone has it, default, meaning. */
-export function formatFlags(): string {
-  const rows = SETTING_KEYS.map((key) => toRow(toCells(key)))
-  return ['| flag | only | default | |', '|---|---|---|---|', ...rows, ''].join('\n')
-}
-
-/** {@link formatFlags}, with the allowed values, and the effect of a change in `mx.yaml`. */
+/**
+ * A row for each setting: flag, the command that alone has it, default, meaning, allowed values, and whether a change in
+ * `mx.yaml` is live.
+ */
 export function formatSettings(): string {
   const rows = SETTING_KEYS.map((key) => {
     const { allowed, live, notInFile } = SETTINGS[key]
@@ -85,16 +79,14 @@ export function replaceFlags(text: string, table: string): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const { name, format } of FILES) {
-    const file = join(ROOT, name)
-    const text = await readFile(file, 'utf8')
-    const wanted = replaceFlags(text, format())
-    if (wanted !== text && process.argv.includes('--check')) {
-      console.log(`the table of flags in ${name} is stale: run \`npm run gen\``)
-      process.exitCode = 1
-    } else if (wanted !== text) {
-      await writeFile(file, wanted)
-      console.log(`${name} written`)
-    }
+  const file = join(ROOT, FILE)
+  const text = await readFile(file, 'utf8')
+  const current = replaceFlags(text, formatSettings())
+  if (current !== text && process.argv.includes('--check')) {
+    console.log(`the table of flags in ${FILE} is stale: run \`npm run gen\``)
+    process.exitCode = 1
+  } else if (current !== text) {
+    await writeFile(file, current)
+    console.log(`${FILE} written`)
   }
 }

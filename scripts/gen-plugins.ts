@@ -23,10 +23,11 @@ interface Schema {
 }
 
 const FILE = 'docs/plugin-options.md'
-const HEAD = `# Options of the gateway's plugins
+const HEAD = `# Options of built-in plugins
 
-Written by \`npm run gen\` from the code. Options are given in \`plugins:\` of \`mx.yaml\` ([configuration](configuration.md#default-plugins)); what a plugin of
-your own has is up to you ([plugins](plugins.md#options)). An option without a default that is not required may be left out.
+Written by \`npm run gen\` from the code. Set options in \`plugins:\` of \`mx.yaml\`
+([default plugins](configuration.md#default-plugins)); write [plugins of your own](plugins.md). An option without a
+default that is not required may be omitted.
 `
 
 /** The whole page. */

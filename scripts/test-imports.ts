@@ -47,10 +47,20 @@ const toModule = (source: string): string => source.replace(/\.tsx?$/, '.js')
 
 /** Whether a test starts processes: it, or a module of `test/` that it imports. */
 export function startsProcesses(test: string): boolean {
+  return usesModule(test, /^node:(?:child_process|worker_threads|cluster)$/)
+}
+
+/** Whether a test needs µWebSockets: without it the gateway has the other listener, but who names this one has none. */
+export function needsUws(test: string): boolean {
+  return usesModule(test, /^core\/listener\/uws\/listener\.js$/)
+}
+
+/** Whether a test, or a module of `test/` that it imports, imports a module itself. */
+function usesModule(test: string, module: RegExp): boolean {
   const closure = new Set([toModule(test)])
   for (const name of closure) {
     for (const imported of readImports(name)) {
-      if (/^node:(?:child_process|worker_threads|cluster)$/.test(imported)) return true
+      if (module.test(imported)) return true
       if (imported.startsWith('test/') && existsSync(join(ROOT, 'dist', imported)))
         closure.add(imported)
     }

@@ -2,8 +2,10 @@
  * Runs compiled tests: all, or the files and folders that it is given, or
  *   --unit           the tests that start no process
  *   --changed[=ref]  the tests that the changes since a commit can affect. @default HEAD
+ *   --again          what fails runs once more, as in a run of all tests
  * Unit tests share processes (`scripts/test-group.ts`); every other file has its own.
  * Piped, it writes TAP; on a terminal one line for each file, and the failures. The slowest files are listed at the end.
+ * Tests that need µWebSockets are skipped by name on a Node.js that it cannot be loaded by.
  * In a run of all tests, a file that fails runs once more: `docs/decisions/2026-11-26-a-failed-test-runs-once-more.md`.
  * Why not tap's own command: `docs/decisions/2026-11-22-tests-run-compiled.md`.
  */
@@ -14,8 +16,9 @@ import { join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import t from 'tap'
+import { loadUws } from '../core/listener/uws/listener.ts'
 import { ROOT } from './root.ts'
-import { listAffected, startsProcesses } from './test-imports.ts'
+import { listAffected, needsUws, startsProcesses } from './test-imports.ts'
 
 const TIMEOUT_SECONDS = 120
 const GROUP_SIZE = 60
@@ -133,14 +136,17 @@ function listWanted(words: readonly string[]): readonly string[] {
     const [flag, ref = 'HEAD'] = word.split('=')
     if (flag === '--unit') tests = tests.filter(isUnit)
     else if (flag === '--changed') tests = listAffected(tests, listChanged(ref))
-    else throw new Error(`unknown flag ${word}: there are --unit and --changed[=commit]`)
+    else if (flag !== '--again')
+      throw new Error(`unknown flag ${word}: there are --unit, --changed[=commit] and --again`)
   }
   return tests
 }
 
 function main(words: readonly string[]): void {
-  const tests = listWanted(words)
-  for (const source of tests) toCompiled(source)
+  const wanted = listWanted(words)
+  for (const source of wanted) toCompiled(source)
+  const hasUws = loadUws() !== undefined
+  const tests = hasUws ? wanted : wanted.filter((source) => !needsUws(source))
   t.setTimeout(0)
   // One more than there are processors: a test waits for servers and timers a sixth of its time.
   t.jobs = availableParallelism() + 1
@@ -157,7 +163,10 @@ function main(words: readonly string[]): void {
     for (const [source, ms] of slowest)
       t.comment(`${(ms / 1000).toFixed(1).padStart(6)} s  ${source}`)
   })
-  const runs = words.length > 0 ? 1 : 2
+  const runs = words.length === 0 || words.includes('--again') ? 2 : 1
+  for (const source of wanted)
+    if (!tests.includes(source))
+      t.pass(source, { skip: `no µWebSockets for Node.js ${process.version}` })
   for (const run of toRuns(tests)) start(run, runs, (source, ms) => times.push([source, ms]))
 }
 

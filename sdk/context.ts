@@ -3,10 +3,10 @@ import type { PluginLog } from '../core/plugin/define.ts'
 import { formatMetadata, splitMetadata } from '../core/rpc/metadata.ts'
 import { addDetails } from './log/log-details.ts'
 
-/** Who calls (specification: Account). Only ever written by whoever checked the token. */
+/** An authenticated caller (specification: Account). Set by the server that verified the token. */
 export interface Account {
   readonly id: string
-  /** Empty when it has none. */
+  /** Empty: no name. */
   readonly name: string
   readonly type: string
   readonly issuer: string
@@ -14,48 +14,48 @@ export interface Account {
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** What all contexts of one call share. */
+/** Data shared by all contexts of a call. */
 export interface CallScope {
-  /** Full name of the service that is called. */
+  /** Full name of the called service. */
   readonly service: string
   /** `<Handler>.<Method>` */
   readonly endpoint: string
-  /** When the time for the call is over, `performance.now()`; Infinity: never. */
+  /** Deadline as `performance.now()`; Infinity: none. */
   readonly expiresMs: number
-  /** Aborts when nobody waits for the answer any more. Created when it is first read. */
+  /** Aborts when the response is no longer expected. Created on first access. */
   readonly signal: AbortSignal
   /** Log of the service. */
   readonly log: PluginLog
-  /** Its trace, where spans of it are exported. */
+  /** Trace id, if spans are exported. */
   readonly traceId?: string | undefined
-  /** Begins the stream of answers. */
+  /** Starts the response stream. */
   start(): void
 }
 
-/** Names of metadata the platform writes: not to be set by programs. */
+/** Prefix of metadata reserved for the platform. */
 const PLATFORM = 'mx-'
 const COOKIE = 'cookie'
 
 /**
- * What a call carries besides its request: metadata, deadline, who calls, when to stop. Immutable.
+ * Context of a call: metadata, deadline, caller and cancellation. Immutable.
  *
- * Metadata is read with `metadata.get(ctx, name)`; `metadata.set(ctx, name, value)` gives a new context.
+ * Read metadata with `metadata.get(ctx, name)`; `metadata.set(ctx, name, value)` returns a new context.
  */
 export class Context {
   readonly #scope: CallScope
-  /** The block as it came, until somebody asks; then its fields. */
+  /** The metadata block as received; after the first access its headers. */
   #fields: string | readonly string[]
   #account: Account | null | undefined = undefined
   #id = ''
   #log: PluginLog | undefined = undefined
 
-  /** @param metadata a metadata block that was checked, or its fields: name, value, name, value… */
+  /** @param metadata a validated metadata block, or its headers: name, value, name, value… */
   constructor(scope: CallScope, metadata: string | readonly string[]) {
     this.#scope = scope
     this.#fields = metadata
   }
 
-  /** Full name of the service that is called. */
+  /** Full name of the called service. */
   get service(): string {
     return this.#scope.service
   }
@@ -65,12 +65,12 @@ export class Context {
     return this.#scope.endpoint
   }
 
-  /** The namespace the caller chose (`Mx-Namespace`); empty: none. */
+  /** Namespace of the call (`Mx-Namespace`); empty: none. */
   get namespace(): string {
     return findField(this.fields, 'mx-namespace') ?? ''
   }
 
-  /** Who calls; undefined: nobody that is known. */
+  /** The authenticated caller; undefined: anonymous. */
   get account(): Account | undefined {
     if (this.#account === undefined) {
       const json = findField(this.fields, 'mx-account')
@@ -79,18 +79,18 @@ export class Context {
     return this.#account ?? undefined
   }
 
-  /** Id of the request this call belongs to, as in the gateway's log (`X-Request-Id`); a new one where it has none. */
+  /** Request id, as in the gateway's log (`X-Request-Id`); generated if the call has none. */
   get id(): string {
     if (this.#id === '') this.#id = findField(this.fields, 'x-request-id') ?? randomUUID()
     return this.#id
   }
 
-  /** When the time for the call is over, milliseconds since 1970; Infinity: never. */
+  /** Deadline, milliseconds since 1970; Infinity: none. */
   get deadlineMs(): number {
     return performance.timeOrigin + this.#scope.expiresMs
   }
 
-  /** Milliseconds left, 0 or more; Infinity: no deadline. */
+  /** Remaining milliseconds, 0 or more; Infinity: no deadline. */
   get msLeft(): number {
     const { expiresMs } = this.#scope
     return expiresMs === Number.POSITIVE_INFINITY
@@ -98,22 +98,22 @@ export class Context {
       : Math.max(0, expiresMs - performance.now())
   }
 
-  /** Aborts when the caller gave up, left, or the time is over: hand it to `fetch`, timers and calls. */
+  /** Aborts when the caller cancels or disconnects, or the deadline expires. Pass it to `fetch`, timers and calls. */
   get signal(): AbortSignal {
     return this.#scope.signal
   }
 
   /**
-   * Begins the stream of answers before there is a first one: callers learn that they are served, an HTTP client has its
-   * status. Without it a stream begins with its first message.
+   * Starts the response stream before its first message: the caller knows that it is being served, and an HTTP client
+   * receives the status. Otherwise the stream starts with its first message.
    *
-   * @throws {TypeError} when the endpoint does not answer with a stream.
+   * @throws {TypeError} when the endpoint does not stream its response.
    */
   start(): void {
     this.#scope.start()
   }
 
-  /** Log of the service, with endpoint and request id on every line, and the id of the trace, where spans are exported. */
+  /** Logger of the service. Each line has the endpoint, the request id and, if spans are exported, the trace id. */
   get log(): PluginLog {
     if (this.#log === undefined) {
       const { log, traceId } = this.#scope
@@ -123,13 +123,13 @@ export class Context {
     return this.#log
   }
 
-  /** All metadata: name, value, name, value… in lower case, repeats kept. */
+  /** All metadata: name, value, name, value… Names are in lower case and may repeat. */
   get fields(): readonly string[] {
     if (typeof this.#fields === 'string') this.#fields = splitMetadata(this.#fields)
     return this.#fields
   }
 
-  /** The same call with other metadata. */
+  /** A context of the same call with other metadata. */
   with(fields: readonly string[]): Context {
     const next = new Context(this.#scope, fields)
     next.#id = this.id
@@ -138,7 +138,7 @@ export class Context {
 }
 
 /**
- * Metadata of a context (specification: Library-level operations).
+ * Accessors of a context's metadata (specification: Library-level operations).
  *
  * ```ts
  * const [language, found] = metadata.get(ctx, 'Accept-Language')
@@ -146,12 +146,16 @@ export class Context {
  * ```
  */
 export const metadata: {
-  /** The value of `name`, in whatever case, and whether there is one. Of a name that was sent several times, all values, as one list (RFC 9110 §5.3). */
+  /**
+   * The value of `name`, in any letter case, and whether it exists. Repeated values are joined into a list (RFC 9110
+   * §5.3).
+   */
   readonly get: (ctx: Context, name: string) => [value: string, found: boolean]
   /**
    * A new context where `name` has only this value; an empty value deletes it.
    *
-   * @throws {TypeError} when the name is no token or belongs to the platform (`mx-*`), or the value holds control characters or characters beyond U+00FF.
+   * @throws {TypeError} when the name is not a token or is reserved (`mx-*`), or the value contains control characters
+   * or characters above U+00FF.
    */
   readonly set: (ctx: Context, name: string, value: string) => Context
 } = {
@@ -162,7 +166,7 @@ export const metadata: {
   set(ctx, name, value) {
     const lower = name.toLowerCase()
     if (lower.startsWith(PLATFORM))
-      throw new TypeError(`metadata ${lower} belongs to the platform, it cannot be set`)
+      throw new TypeError(`metadata ${lower} is reserved for the platform and cannot be set`)
     formatMetadata([lower, value])
     const { fields } = ctx
     const next: string[] = []
@@ -174,13 +178,13 @@ export const metadata: {
   },
 }
 
-/** What a context is made of where no call came in: in tests, in programs that only call others. */
+/** Options of a context outside of a call, for tests and programs that only make calls. */
 export interface ContextOptions {
-  /** By name. */
+  /** Metadata by name. */
   readonly metadata?: Readonly<Record<string, string>>
-  /** @default none */
+  /** Milliseconds until the deadline. @default none */
   readonly timeoutMs?: number
-  /** @default one that never aborts */
+  /** @default never aborts */
   readonly signal?: AbortSignal
   /** @default silent */
   readonly log?: PluginLog
@@ -194,9 +198,9 @@ const nothing = (): void => {}
 const SILENT: PluginLog = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
 /**
- * Makes a context of nothing.
+ * Creates a context outside of a call.
  *
- * @throws {TypeError} for metadata that cannot be sent.
+ * @throws {TypeError} for invalid metadata.
  */
 export function createContext(options: ContextOptions = {}): Context {
   const { timeoutMs, log = SILENT, service = '', endpoint = '' } = options
@@ -226,17 +230,20 @@ function findField(fields: readonly string[], name: string): string | undefined 
   for (let i = 0; i < fields.length; i += 2) {
     if (fields[i] !== name) continue
     const value = fields[i + 1]!
-    // RFC 9113 §8.2.3: cookies that came apart are joined by semicolons.
+    // RFC 9113 §8.2.3: split cookies are joined by semicolons.
     found = found === undefined ? value : `${found}${name === COOKIE ? '; ' : ', '}${value}`
   }
   return found
 }
 
-/** An account as whoever checked the token wrote it; undefined when it is malformed: then the caller is nobody. */
+/**
+ * Parses the account set by the server that verified the token; undefined when it is malformed: the caller is
+ * anonymous.
+ */
 function parseAccount(json: string): Account | undefined {
   let value: unknown
   try {
-    // The characters are the bytes of UTF-8.
+    // One byte of UTF-8 per character.
     value = JSON.parse(Buffer.from(json, 'latin1').toString())
   } catch {
     return undefined

@@ -6,10 +6,11 @@ import { FAIL_MAX_BYTES } from '../core/rpc/ws/frames.ts'
 const NAME = 'ServiceError'
 
 /**
- * An error with a meaning for callers: an id, a status and a detail (specification: Errors 2).
+ * A typed error with an id, a status and a detail (specification: Errors 2).
  *
- * Services throw it, mostly by one of the constructors below, and callers catch it: `error instanceof ServiceError`.
- * Every {@link GatewayError} is one: gateway, services and clients know one kind of expected error.
+ * Services throw it, usually through one of the constructors below, and callers catch it: `error instanceof
+ * ServiceError`. Every {@link GatewayError} is an instance: gateway, services and clients share one type of expected
+ * errors.
  */
 export class ServiceError extends GatewayError {
   /**
@@ -23,20 +24,17 @@ export class ServiceError extends GatewayError {
     this.name = NAME
   }
 
-  /** Whether a value is an expected error, by whichever of the two names it was made. */
+  /** True for every typed error, also one created as a `GatewayError`. */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    // biome-ignore lint/complexity/noThisInStatic: classes that extend this one ask here, too, each for itself.
+    // biome-ignore lint/complexity/noThisInStatic: subclasses inherit this method and mean themselves.
     const kind: unknown = this === ServiceError ? GatewayError : this
     return Function.prototype[Symbol.hasInstance].call(kind, value)
   }
 }
 
-/**
- * Rejects with an error that came from elsewhere, as the program that waits for it should see it: with the stack of whoever
- * awaits, which costs nothing as long as all goes well.
- */
+/** Rejects with a remote error, whose stack is that of the awaiting program. Costs nothing for successful calls. */
 export async function rejectTyped(error: GatewayError): Promise<never> {
-  // Only once this promise was adopted by the one the program has does the stack lead there.
+  // The stack is only available after this promise has been adopted by the caller's.
   await undefined
   await undefined
   error.name = NAME
@@ -44,14 +42,14 @@ export async function rejectTyped(error: GatewayError): Promise<never> {
   throw error
 }
 
-/** What an error carries besides id, status and detail: a `cause` for the log, `headers` for the reply. */
+/** Further properties of an error: `cause` for the log, `headers` for the response. */
 export type ServiceErrorOptions = GatewayErrorOptions
 
 /**
- * Builds an error of one status.
+ * Creates an error with a fixed status.
  *
- * @param id who speaks: the name of the service, or an id of its choice.
- * @param detail what callers are told, for people.
+ * @param id source of the error: the name of the service, or an id of its choice.
+ * @param detail human-readable text, sent to the caller.
  */
 export type ErrorConstructor = (
   id: string,
@@ -66,42 +64,42 @@ const of =
   (id, detail, options) =>
     new ServiceError(id, code, detail, options)
 
-/** 400: the request makes no sense. */
+/** 400: the request is invalid. */
 export const badRequest: ErrorConstructor = of(400)
-/** 401: nobody, or somebody who may not, calls. */
+/** 401: authentication is required, or access is denied. */
 export const unauthorized: ErrorConstructor = of(401)
-/** 403: refused, whoever calls. */
+/** 403: access is denied for every caller. */
 export const forbidden: ErrorConstructor = of(403)
-/** 404: there is no such thing. */
+/** 404: not found. */
 export const notFound: ErrorConstructor = of(404)
-/** 405: not with this method. */
+/** 405: the method is not supported. */
 export const methodNotAllowed: ErrorConstructor = of(405)
-/** 408: it took too long. Clients repeat such a call (specification: Errors 5). */
+/** 408: timeout. Clients retry such a call (specification: Errors 5). */
 export const timeout: ErrorConstructor = of(408)
-/** 409: it contradicts what is there. */
+/** 409: conflict with the current state. */
 export const conflict: ErrorConstructor = of(409)
-/** 412: what the caller made a condition is not so. */
+/** 412: a precondition of the caller is not met. */
 export const preconditionFailed: ErrorConstructor = of(412)
-/** 429: too often. */
+/** 429: rate limit exceeded. */
 export const tooManyRequests: ErrorConstructor = of(429)
-/** 500: a fault of the service. Clients repeat such a call (specification: Errors 5). */
+/** 500: internal error of the service. Clients retry such a call (specification: Errors 5). */
 export const internal: ErrorConstructor = of(500)
-/** 501: not built yet. */
+/** 501: not implemented. */
 export const notImplemented: ErrorConstructor = of(501)
-/** 502: a service behind this one failed. */
+/** 502: an upstream service failed. */
 export const badGateway: ErrorConstructor = of(502)
-/** 503: not now. */
+/** 503: temporarily unavailable. */
 export const unavailable: ErrorConstructor = of(503)
-/** 504: a service behind this one took too long. */
+/** 504: an upstream service timed out. */
 export const gatewayTimeout: ErrorConstructor = of(504)
 
 /**
- * Reads an error as another program wrote it: `{Id, Code, Detail, Status}` in any letter case (reference 15.4), such as
- * the body of a reply of the gateway.
+ * Parses an error of another program: `{Id, Code, Detail, Status}` in any letter case (reference 15.4), such as a
+ * response body of the gateway.
  *
- * Never throws: a body that is no such JSON gives an error of `status`, whose detail is the reason phrase.
+ * Never throws: any other body results in an error with `status`, whose detail is the reason phrase.
  *
- * @param id where the error names none: the service that was called.
+ * @param id used if the error has none: the called service.
  */
 export function parseServiceError(
   body: string | Uint8Array,

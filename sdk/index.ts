@@ -1,7 +1,7 @@
 /**
- * What authors of plugins and of services import: `import { definePlugin, endpoint, Service, Type } from 'mx-gateway'`.
+ * Public API for plugins and services: `import { definePlugin, endpoint, Service, Type } from 'mx-gateway'`.
  *
- * The one entry point `mx-gateway`; the rest of the program imports the files themselves.
+ * The only entry point of `mx-gateway`; internal modules import files directly.
  */
 
 export type { Plugin, Step } from '../core/chain.ts'

@@ -2,20 +2,20 @@ import { isNamespaceName, NAMESPACE_FORM } from '../core/registry/namespace-name
 import type { Context } from './context.ts'
 import { badRequest } from './errors.ts'
 
-/** Namespace of whoever names none. */
+/** The default namespace. */
 export const DEFAULT_NAMESPACE = 'mx'
 
-/** Longest of any namespace: they are named as services are. */
+/** Maximum length: that of a service name. */
 const MAX_LENGTH = 253
-/** What a namespace must be, as errors say it. */
+/** Valid form of a namespace, for errors. */
 export const NAMESPACE_RULE: string = `must be ${NAMESPACE_FORM}; at most ${MAX_LENGTH} characters`
 
 /**
- * The namespace a call is about: the one it was made in, else `mx`.
+ * Namespace of a call: that of the context, else `mx`.
  *
  * @param id of the error.
- * @param maxLength characters it may have.
- * @throws {GatewayError} 400 for a name that is none.
+ * @param maxLength maximum number of characters.
+ * @throws {GatewayError} 400 for an invalid name.
  */
 export function toNamespace(ctx: Context, id: string, maxLength: number = MAX_LENGTH): string {
   const namespace = ctx.namespace || DEFAULT_NAMESPACE

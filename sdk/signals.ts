@@ -1,17 +1,19 @@
 import type { PluginLog } from '../core/plugin/define.ts'
 
-/** What is to end in order. */
+/** An object with a graceful shutdown. */
 interface Stoppable {
   readonly stop: () => Promise<void>
   readonly log: PluginLog
 }
 
-/** npm passes on the Ctrl-C that the terminal has sent to everyone already: a SIGINT this soon is no second one. */
+/**
+ * npm forwards the Ctrl-C that the terminal has already sent: a SIGINT this soon after the first is not a second one.
+ */
 const ECHO_MS = 500
 
-/** What a process is for. */
+/** The main task of a process. */
 export interface Runnable extends Stoppable {
-  /** Returns where it is reached. */
+  /** Returns the address. */
   readonly start: () => Promise<string>
 }
 
@@ -19,15 +21,15 @@ const running: Stoppable[] = []
 let stoppedMs: number | undefined
 
 /**
- * Starts what this process is for. It ends in order, as {@link handleSignals} says; when it cannot start, the log says why in a
- * line, and the process ends with status 1.
+ * Runs the main task of a process, with a graceful shutdown as in {@link handleSignals}. If it cannot start, the reason
+ * is logged and the process exits with status 1.
  */
 export async function runProcess(runnable: Runnable): Promise<string> {
   handleSignals(runnable)
   try {
     return await runnable.start()
   } catch (error) {
-    // With a stack where the program is wrong, not what is around it.
+    // With the stack for a programming error, not for a failure of the environment.
     const details = error instanceof TypeError ? { err: error } : {}
     runnable.log.error(details, error instanceof Error ? error.message : String(error))
     return process.exit(1)
@@ -35,9 +37,9 @@ export async function runProcess(runnable: Runnable): Promise<string> {
 }
 
 /**
- * Ends this process in order at SIGTERM and SIGINT: status 0 once everything that was given to this function has
- * stopped, 1 when some of it failed to; at a second signal at once, with status 1. So does an exception nobody caught,
- * unless the program has a listener for those: with a line in the log.
+ * Shuts the process down gracefully on SIGTERM and SIGINT: exits with status 0 when everything registered with this
+ * function has stopped, 1 if any of it failed. A second signal exits at once with status 1. So does an uncaught
+ * exception, which is logged, unless the program has its own listener.
  */
 export function handleSignals(stoppable: Stoppable): void {
   if (running.push(stoppable) > 1) return
@@ -47,7 +49,7 @@ export function handleSignals(stoppable: Stoppable): void {
 }
 
 function onUncaught(error: unknown): void {
-  running[0]!.log.error({ err: error }, 'an exception nobody caught: the process ends')
+  running[0]!.log.error({ err: error }, 'uncaught exception, exiting')
   process.exit(1)
 }
 
@@ -55,7 +57,7 @@ function onSignal(signal: NodeJS.Signals): void {
   const nowMs = performance.now()
   if (stoppedMs !== undefined) {
     if (signal === 'SIGINT' && nowMs - stoppedMs < ECHO_MS) return
-    for (const { log } of running) log.warn({ signal }, 'a second signal: ending at once')
+    for (const { log } of running) log.warn({ signal }, 'second signal, exiting at once')
     process.exit(1)
   }
   stoppedMs = nowMs
@@ -65,12 +67,12 @@ function onSignal(signal: NodeJS.Signals): void {
 async function end(signal: NodeJS.Signals): Promise<void> {
   let status = 0
   const stopping = running.map(async ({ stop, log }) => {
-    log.info({ signal }, 'finishing running calls, once more to end at once')
+    log.info({ signal }, 'finishing calls in flight; send the signal again to exit at once')
     try {
       await stop()
     } catch (error) {
       status = 1
-      log.error({ err: error }, 'could not end in order')
+      log.error({ err: error }, 'graceful shutdown failed')
     }
   })
   await Promise.all(stopping)

@@ -1,4 +1,4 @@
-// One file, though long: an entry of the package, half of it documentation.
+// A single long file: an entry point of the package, half of it documentation.
 import { compileChain, type Plugin, runSteps } from '../core/chain.ts'
 import { GatewayError } from '../core/errors.ts'
 import { Exchange } from '../core/exchange.ts'
@@ -16,14 +16,14 @@ import { TestSocket } from './testing/test-socket.ts'
 
 export type { TestSocket } from './testing/test-socket.ts'
 
-/** Header fields by name; an array sends the field several times. */
+/** Headers by name; an array repeats the header. */
 export type TestHeaders = Readonly<Record<string, string | readonly string[]>>
 
-/** What the client of a test sends. */
+/** Request of the test client. */
 export interface TestRequest {
   /** @default GET */
   readonly method?: string
-  /** Path, and query behind a `?`. @default / */
+  /** Path, with an optional query. @default / */
   readonly path?: string
   /** Query without the `?`, if `path` has none. */
   readonly query?: string
@@ -31,17 +31,17 @@ export interface TestRequest {
   readonly host?: string
   readonly headers?: TestHeaders
   readonly body?: string | Uint8Array
-  /** Send the body without announcing its length. @default false */
+  /** Send the body without Content-Length. @default false */
   readonly chunked?: boolean
-  /** Address of the other end of the connection. @default 127.0.0.1 */
+  /** Remote address of the connection. @default 127.0.0.1 */
   readonly remoteAddress?: string
-  /** Whether the client came over TLS. @default false */
+  /** The client uses TLS. @default false */
   readonly secure?: boolean
-  /** Whether the client asks for a WebSocket. @default false */
+  /** The client requests a WebSocket. @default false */
   readonly upgrade?: boolean
 }
 
-/** What the backend of a test answers. */
+/** Response of the test backend. */
 export interface TestReply {
   /** @default 200 */
   readonly status?: number
@@ -49,47 +49,49 @@ export interface TestReply {
   readonly body?: string | Uint8Array
 }
 
-/** What the client of a test sees, and what the backend saw. */
+/** Response as received by the client, and request as received by the backend. */
 export interface TestResult {
-  /** 0 when the client got no reply. */
+  /** 0: no response. */
   readonly status: number
   readonly headers: HeaderList
   readonly body: string
-  /** Whether the backend was reached. */
+  /** The request reached the backend. */
   readonly forwarded: boolean
-  /** Whether the client's connection was cut before the reply was complete. */
+  /** The connection was closed before the response was complete. */
   readonly aborted: boolean
-  /** What the chain or a hook threw, a {@link GatewayError} or a fault that became a 500; undefined: nothing. */
+  /**
+   * Error thrown by the chain or a hook: a {@link GatewayError}, or another error that became a 500; undefined: none.
+   */
   readonly thrown: unknown
-  /** The exchange itself; `x.headers` is what the backend received. */
+  /** The exchange; `x.headers` are those received by the backend. */
   readonly x: TestExchange
 }
 
-/** How {@link runPlugin} answers behind the plugin. */
+/** Backend of {@link runPlugin}. */
 export interface RunOptions {
   /** @default 200 with the body `ok` */
   readonly reply?: TestReply
   /** Set between `onRequest` and `onRoute`. @default service `test`, endpoint empty */
   readonly route?: Route
-  /** In place of `reply`: the last step of the chain. */
+  /** Last step of the chain, instead of `reply`. */
   readonly handle?: (x: Exchange) => void | Promise<void>
 }
 
-/** An exchange whose client is a test: no sockets, everything sent is kept. */
+/** An exchange without sockets, which records everything sent to the client. */
 export class TestExchange extends Exchange {
-  /** Reply body so far. */
+  /** Response body so far. */
   readonly chunks: Uint8Array[] = []
-  /** Length announced with a streamed reply; -1: unknown, undefined: not streamed. */
+  /** Announced length of a streamed response; -1: unknown, undefined: not streamed. */
   announcedLength: number | undefined = undefined
-  /** Whether reading of the request body is paused. */
+  /** Reading of the request body is paused. */
   paused = false
-  /** Whether the client's connection was cut. */
+  /** The client's connection was closed. */
   wasCut = false
-  /** What {@link write} returns: false plays a client that reads slowly. */
+  /** Result of {@link write}: false simulates a slow client. */
   writable = true
-  /** The client's end of its WebSocket, once that was accepted. */
+  /** The client's WebSocket, after it was accepted. */
   socket: TestSocket | undefined = undefined
-  /** Resolves once the exchange is over: replied or aborted, `onDone` hooks run. */
+  /** Resolves at the end of the exchange: the response is sent or aborted, and `onDone` hooks have run. */
   readonly done: Promise<void>
   #resolveDone: () => void = () => {}
   readonly #address: string
@@ -116,7 +118,7 @@ export class TestExchange extends Exchange {
     })
   }
 
-  /** As on a real connection: not to be had any more when the exchange is over and nobody has asked before. */
+  /** As on a real connection: unavailable after the exchange unless it was read before. */
   get remoteAddress(): string {
     if (!this.finished) this.#addressKept = true
     return this.#addressKept ? this.#address : ''
@@ -127,24 +129,24 @@ export class TestExchange extends Exchange {
     return Buffer.concat(this.chunks).toString()
   }
 
-  /** Plays the client: sends a piece of the request body. */
+  /** Simulates the client: sends a chunk of the request body. */
   sendBody(chunk: string | Uint8Array, last: boolean): void {
     this.receive(typeof chunk === 'string' ? Buffer.from(chunk) : chunk, last)
   }
 
-  /** Plays the client: leaves before the reply is complete. */
+  /** Simulates the client: disconnects before the response is complete. */
   leave(): void {
     this.abort()
   }
 
-  /** Plays the client: reads on after {@link write} returned false. */
+  /** Simulates the client: reads again after {@link write} returned false. */
   drain(): void {
     this.writable = true
     this.drained()
   }
 
   override tunnel(): Promise<void> {
-    return Promise.reject(new Error('a test exchange has no WebSocket to carry on'))
+    return Promise.reject(new Error('a test exchange cannot forward a WebSocket'))
   }
 
   override accept(
@@ -210,20 +212,20 @@ export class TestExchange extends Exchange {
   }
 }
 
-/** An exchange without sockets, its request body not yet sent: see {@link TestExchange.sendBody}. */
+/** Creates an exchange without sockets; the request body follows through {@link TestExchange.sendBody}. */
 export function createTestExchange(request: TestRequest = {}): TestExchange {
   return new TestExchange(request)
 }
 
-/** A plugin environment whose log is kept and whose clock is set by the test. */
+/** A plugin environment with recorded log messages and a manual clock. */
 export interface TestEnv extends PluginEnv {
-  /** The clock; assign it to move the time. */
+  /** Time of the clock; assign it to advance. */
   now: number
-  /** Every message logged so far: `warn: the message`. */
+  /** All log messages: `warn: the message`. */
   readonly messages: string[]
 }
 
-/** An environment for `createPlugin`; the clock starts at 1 700 000 000 000 ms. */
+/** Creates an environment for `createPlugin`; the clock starts at 1 700 000 000 000 ms. */
 export function createTestEnv(configDir: string = process.cwd()): TestEnv {
   const messages: string[] = []
   const note = (level: string) => (_details: object, message: string) =>
@@ -238,7 +240,7 @@ export function createTestEnv(configDir: string = process.cwd()): TestEnv {
   return env
 }
 
-/** Builds a declared plugin as the gateway would: defaults, checks, `create`. */
+/** Creates a plugin like the gateway does: defaults, validation, `create`. */
 export function buildPlugin(
   definition: PluginDefinition,
   options: unknown = {},
@@ -248,8 +250,8 @@ export function buildPlugin(
 }
 
 /**
- * Sends one request through the hooks of a plugin, or of several in order, in front of
- * a backend that answers `reply`; resolves once the exchange is over.
+ * Runs one request through the hooks of one or several plugins, in front of a backend that responds with `reply`.
+ * Resolves at the end of the exchange.
  */
 export async function runPlugin(
   plugin: Plugin | readonly Plugin[],
@@ -285,7 +287,7 @@ export async function runPlugin(
   )
   const { body } = request
   if (body !== undefined) {
-    // As from a socket: after the first turn of the chain, never inside it.
+    // As from a socket: asynchronously after the chain has started.
     queueMicrotask(() => x.sendBody(body, true))
   }
   try {

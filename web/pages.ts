@@ -3,15 +3,15 @@ import type { IconName } from './layout/icon.tsx'
 import type { RouteProps } from './state/match-path.ts'
 
 export interface PageEntry {
-  /** As `match` takes it. */
+  /** Path pattern as in {@link match}. */
   readonly pattern: string
   readonly title: string
-  /** Beside the title in the navigation; undefined: it is not there. */
+  /** Icon in the navigation; pages without one are not listed. */
   readonly icon?: IconName
   readonly load: () => Promise<{ readonly default: ComponentType<RouteProps> }>
 }
 
-/** All pages, in the order of the navigation. Parameters of the pattern come as the property `parameters`. */
+/** Pages in navigation order. Path parameters are passed as the property `parameters`. */
 export const PAGES: readonly PageEntry[] = [
   {
     pattern: '/',
@@ -43,7 +43,7 @@ export const PAGES: readonly PageEntry[] = [
   },
   {
     pattern: '/config',
-    title: 'Configuration',
+    title: 'Config',
     icon: 'config',
     load: () => import('./pages/config.tsx'),
   },

@@ -9,26 +9,24 @@ import { createOutbox } from './nats/outbox.ts'
 import { createSubscriptions } from './nats/subscriptions.ts'
 
 export interface NatsBrokerOptions extends Omit<NatsLinkOptions, 'onUp' | 'onDown'> {
-  /** Bytes on their way to the server before more is refused with 503. @default 67108864 */
+  /** Limit of unconfirmed bytes; publishing beyond it fails with 503. @default 67108864 */
   readonly maxUnconfirmedBytes?: number
 }
 
-/** A broker on NATS. */
 export interface NatsBroker extends Broker {
-  /** Settles when every server was tried once. @throws {Error} when one refused, with `denied` true. */
+  /** Settles when every server was tried once. @throws {Error} if one rejected the connection, with `denied` true. */
   readonly tried: Promise<void>
 }
 
-/** What a message takes that has no body, about. */
+/** Approximate overhead of a message. */
 const MESSAGE_BYTES = 256
 
 /**
- * Carries messages over a server of NATS, or a cluster of them, which any number of gateways and other programs share. Topic and
- * queue are those of NATS, the topic behind `<prefix>.broker.`; headers are headers.
+ * Broker on a NATS server or cluster, shared by any number of gateways and other programs. A topic is the subject
+ * `<prefix>.broker.<topic>`; queues and headers are those of NATS.
  *
- * While there is no server nothing is taken (503): neither messages nor subscribers. Those who had subscribed before get
- * messages again as soon as there is one; what was published meanwhile they do not get. What was on its way when the
- * connection broke may be lost, which is warned of with a number.
+ * Without a connection, publishing and subscribing fail with 503. Existing subscriptions resume after a reconnect and miss the messages
+ * in between. Messages in flight may be lost when the connection breaks; a warning reports their number.
  */
 export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
   const { maxUnconfirmedBytes = 64 * 1024 * 1024, ...linkOptions } = options
@@ -36,9 +34,9 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
   const toSubject = (topic: string): string => `${address.prefix}.broker.${topic}`
   const subscriptions = createSubscriptions(() => link)
   const outbox = createOutbox()
-  /** The server's, once it said so. */
+  /** Limit of the server, once known. */
   let maxBodyBytes = Number.POSITIVE_INFINITY
-  /** Bytes that wait for the first connection. */
+  /** Bytes waiting for the first connection. */
   let waitingBytes = 0
 
   const link = createNatsLink({
@@ -51,7 +49,7 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
       const lost = outbox.clear()
       if (lost > 0)
         onWarning(
-          `NATS at ${formatNatsAddress(address)}: of ${lost} messages it is not known whether they arrived`,
+          `NATS at ${formatNatsAddress(address)}: connection lost with ${lost} unconfirmed messages, which may not have been delivered`,
         )
     },
   })
@@ -64,10 +62,10 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
       throw rejectInput(400, `body and headers must be at most ${maxBodyBytes} bytes, got ${size}`)
     if (outbox.bytes > 0 && outbox.bytes + size > maxUnconfirmedBytes)
       throw brokerUnavailable(
-        new Error(`the server takes too long: ${outbox.bytes} bytes wait for it`),
+        new Error(`the server is too slow: ${outbox.bytes} bytes are unconfirmed`),
       )
     try {
-      // A copy: the library sends it a little later, and it is the caller's again now.
+      // A copy: the library sends it later, while the caller may reuse the buffer.
       const body = new Uint8Array(message.body)
       connection.publish(toSubject(topic), body, headers === undefined ? {} : { headers })
     } catch (error) {
@@ -76,11 +74,11 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
     outbox.add(connection, size + MESSAGE_BYTES)
   }
 
-  /** Waits for the first connection. */
+  /** Publishes after the first connection. */
   async function sendLater(topic: string, message: Message): Promise<void> {
     const size = message.body.length + MESSAGE_BYTES
     if (waitingBytes > 0 && waitingBytes + size > maxUnconfirmedBytes)
-      throw brokerUnavailable(new Error(`${waitingBytes} bytes wait for a connection`))
+      throw brokerUnavailable(new Error(`${waitingBytes} bytes are waiting for a connection`))
     waitingBytes += size
     try {
       send(await link.open(), topic, message)

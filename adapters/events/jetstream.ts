@@ -15,24 +15,23 @@ import { createSessions, type SessionsOptions } from './jetstream/sessions.ts'
 import { deleteStream, listTopics, retain } from './jetstream/topics.ts'
 
 export interface JetStreamEventsOptions extends SessionsOptions {
-  /** Servers of the cluster that keep each event. @default 1 */
+  /** Number of replicas of each event in the cluster. @default 1 */
   readonly replicas?: number
-  /** Milliseconds since 1970. @default Date.now */
+  /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
 }
 
-/** Events on JetStream. */
 export interface JetStreamEvents extends EventsAdapter {
-  /** Settles when every server was tried once. @throws {Error} when one refused, with `denied` true, or cannot keep as many replicas. */
+  /** Settles when every server was tried once. @throws {Error} if one rejected the connection, with `denied` true, or does not support the replicas. */
   readonly tried: Promise<void>
 }
 
 /**
- * Keeps events on a server of NATS, or a cluster of them, with JetStream; any number of gateways and other programs share them. A topic
- * is a stream, a named group a durable consumer of it.
+ * Event store on a NATS server or cluster with JetStream, shared by any number of gateways and other programs. A topic is a stream, and a
+ * named group a durable consumer of it.
  *
- * While there is no server nothing is taken (503); what was on its way is sent again when there is one soon, and stored once. Members go on
- * when there is one.
+ * Without a connection, calls fail with 503. Appends in flight are repeated after a quick reconnect and stored once. Members resume
+ * after a reconnect.
  */
 export function createJetStreamEvents(options: JetStreamEventsOptions): JetStreamEvents {
   const { replicas = 1, nowMs = Date.now, ...sessionsOptions } = options
@@ -40,18 +39,18 @@ export function createJetStreamEvents(options: JetStreamEventsOptions): JetStrea
   const sessions = createSessions(sessionsOptions)
   const acks = createAcks(sessions, prefix, replicas)
   const parts = { sessions, acks, prefix, replicas, nowMs }
-  /** With the key of their topic, and group. */
+  /** With the key of their topic and group. */
   const members = new Map<JetMember, string>()
   let closing: Promise<void> | undefined
 
   async function tryReplicas(): Promise<void> {
     await sessions.tried
     if (replicas > 1 && !(await sessions.open()).isClustered)
-      throw new Error(`the server is in no cluster, which ${replicas} replicas need`)
+      throw new Error(`${replicas} replicas require a cluster, but the server is not part of one`)
   }
 
   const tried = tryReplicas()
-  // Nobody may be waiting.
+  // Without a waiter, a failure is not an unhandled rejection.
   tried.catch(() => {})
 
   async function close(): Promise<void> {

@@ -29,29 +29,28 @@ import {
 } from './lmdb/topic-bytes.ts'
 
 export interface LmdbEventsOptions {
-  /** Where the file lies; made where it is missing, for its owner alone. One process at a time may have it open. */
+  /** Folder of the database file; created with access for its owner only. Used by one process at a time. */
   readonly folder: string
   /**
-   * What an acknowledged event, or acknowledgement of one, has reached: `os`, the operating system, which writes it to the disk
-   * soon: it survives the end of the process, however sudden; `always`, the disk: it survives that of the
-   * machine. Whatever ends when, the file is as it was at some time. @default 'os'
+   * When an event or acknowledgement is confirmed: `os` (survives a process crash) or `always` (fsync, survives a power failure). In any
+   * case the file stays consistent. @default 'os'
    */
   readonly sync?: 'always' | 'os'
-  /** Told in a line when it cannot be written any more, as for want of room, and when it can again. @default process.emitWarning */
+  /** Called when writes start to fail, for example on a full disk, and when they succeed again. @default process.emitWarning */
   readonly onWarning?: (message: string) => void
-  /** Milliseconds since 1970. @default Date.now */
+  /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
 }
 
 const TOPICS = Buffer.from('topics')
 const TIME = Buffer.from('time')
-/** Of an event that is not there: less than that of any that is. */
+/** Mark of an absent event; less than any other. */
 const NO_MARK: LogMark = { storedMs: 0, highestMs: 0, startBytes: 0 }
 
 /**
- * Keeps events in a file (LMDB): a B-tree that is read without being copied, and that every write leaves whole.
+ * Stores events in an LMDB file: a memory-mapped B-tree with atomic writes.
  *
- * @throws {Error} when the folder cannot be used.
+ * @throws {Error} if the folder cannot be used.
  */
 export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
   const { folder, sync = 'os', nowMs = Date.now, onWarning } = options
@@ -60,13 +59,13 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     isFlushed: sync === 'always',
     ...(onWarning && { onWarning }),
   })
-  /** By number of the topic, and sequence. */
+  /** By topic number and sequence. */
   const events = openTable('events')
   /** By namespace and name. */
   const topics = openTable('topics')
   /** By namespace, topic and name. */
   const groups = openTable('groups')
-  /** How many topics there ever were, and the saved time. */
+  /** Number of topics ever created, and the saved time. */
   const notes = openTable('notes')
   const savedMs = notes.getBinaryFast(TIME)?.readDoubleBE()
   let committing: Promise<unknown> = Promise.resolve()
@@ -96,13 +95,13 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     const range = { start: toEventKey(number, from), end: toEventKey(number, end) }
     let sequence = 0
     for (const { key, value } of events.getRange(range)) {
-      // What is removed in between is removed from the start; otherwise none is left out.
+      // Concurrent removals start at the front; there are no gaps otherwise.
       sequence = sequence === 0 ? parseSequence(key) : sequence + 1
       yield parseEvent(sequence, value)
     }
   }
 
-  /** Runs changes; what fails is told as callers should have it. */
+  /** Runs changes in a transaction and converts their errors. */
   async function change<T>(run: () => T): Promise<T> {
     const done = transact(run)
     committing = done.catch(() => {})
@@ -113,7 +112,7 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     }
   }
 
-  /** Removes events up to a sequence, in a transaction. */
+  /** Removes events before a sequence, in a transaction. */
   function removeTo(key: Buffer, note: TopicNote, first: number): void {
     const { number, last } = note
     const startBytes = first > last ? note.bytes : markReader(number)(first).startBytes
@@ -127,7 +126,7 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
 
     append: (batch) =>
       change(() => {
-        // A clock that is behind, as before NTP has set it, does not make events old.
+        // A clock that is behind, for example before NTP, does not make events older.
         const now = Math.max(nowMs(), savedMs ?? 0)
         const touched = new Map<string, TopicNote>()
         const sequences = batch.map(({ topic, event }) => {
@@ -204,7 +203,7 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
           (note.first > note.last && note.storedMs <= idleSinceMs && groupKeys().length === 0))
       const seen = findNote(key)
       if (!mayGo(seen)) return false
-      // What is published meanwhile goes with the last part.
+      // Events published meanwhile are removed with the last part.
       for (let first = seen.first; first <= seen.last; first += MAX_REMOVED)
         await change(() => {
           const note = findNote(key)
@@ -263,7 +262,7 @@ function toState({ namespace, topic }: EventTopic, note: TopicNote): TopicState 
   return { namespace, topic, first, last, bytes: bytes - startBytes }
 }
 
-/** What begins with a name, which has an end. */
+/** Bounds of keys that start with a NUL-terminated name. */
 function toBounds(name: string): { readonly start: Buffer; readonly end: Buffer } {
   return { start: Buffer.from(`${name}\0`), end: Buffer.from(`${name}\u0001`) }
 }

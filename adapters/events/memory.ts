@@ -20,9 +20,9 @@ import { readSlice } from '../../domain/events/log/read.ts'
 import { toTopicKey } from '../../domain/events/topic-key.ts'
 
 export interface MemoryEventsOptions {
-  /** About the most bytes of events, of all topics; with more it is full (507). @default 268435456 */
+  /** Approximate memory limit of all events in bytes; appends beyond it fail with 507. @default 268435456 */
   readonly maxBytes?: number
-  /** Milliseconds since 1970. @default Date.now */
+  /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
 }
 
@@ -37,7 +37,7 @@ interface MemoryTopic {
   end: LogEnd
 }
 
-/** Keeps events in this process; they end with it. */
+/** Stores events in the memory of this process. */
 export function createMemoryEvents(options: MemoryEventsOptions = {}): EventsAdapter {
   const { maxBytes = 256 * 1024 * 1024, nowMs = Date.now } = options
   const topics = new Map<string, MemoryTopic>()
@@ -46,14 +46,14 @@ export function createMemoryEvents(options: MemoryEventsOptions = {}): EventsAda
 
   function open(topic: EventTopic): MemoryTopic {
     const key = toTopicKey(topic)
-    let found = topics.get(key)
-    if (found === undefined) {
+    let stored = topics.get(key)
+    if (stored === undefined) {
       const { namespace, topic: name } = topic
       const end = { ...NO_EVENTS, storedMs: nowMs() }
-      found = { topic: { namespace, topic: name }, entries: [], end }
-      topics.set(key, found)
+      stored = { topic: { namespace, topic: name }, entries: [], end }
+      topics.set(key, stored)
     }
-    return found
+    return stored
   }
 
   const log: EventLog = {
@@ -67,20 +67,20 @@ export function createMemoryEvents(options: MemoryEventsOptions = {}): EventsAda
       bytes += size
       const now = nowMs()
       return batch.map(({ topic, event }) => {
-        const found = open(topic)
-        const mark = toMark(found.end, event, now)
-        found.end = toEnd(found.end, mark, event)
-        const sequence = found.end.last
-        found.entries.push({ event: { ...event, sequence }, mark })
+        const stored = open(topic)
+        const mark = toMark(stored.end, event, now)
+        stored.end = toEnd(stored.end, mark, event)
+        const sequence = stored.end.last
+        stored.entries.push({ event: { ...event, sequence }, mark })
         return sequence
       })
     },
 
     read(topic, range) {
-      const found = topics.get(toTopicKey(topic))
-      if (found === undefined) return { events: [], end: range.from, next: undefined }
-      const { first, last } = toState(found)
-      const at = (sequence: number): Entry => found.entries[sequence - first]!
+      const stored = topics.get(toTopicKey(topic))
+      if (stored === undefined) return { events: [], end: range.from, next: undefined }
+      const { first, last } = toState(stored)
+      const at = (sequence: number): Entry => stored.entries[sequence - first]!
       function* walk(from: number): Iterable<StoredEvent> {
         for (let sequence = from; sequence <= last; sequence++) yield at(sequence).event
       }
@@ -88,37 +88,37 @@ export function createMemoryEvents(options: MemoryEventsOptions = {}): EventsAda
     },
 
     findTopic(topic) {
-      const found = topics.get(toTopicKey(topic))
-      return found && toState(found)
+      const stored = topics.get(toTopicKey(topic))
+      return stored && toState(stored)
     },
 
     listTopics: (namespace) =>
       [...topics]
         .filter(([, { topic }]) => namespace === undefined || topic.namespace === namespace)
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([, found]) => toState(found)),
+        .map(([, stored]) => toState(stored)),
 
     retain(topic, retention, now) {
-      const found = topics.get(toTopicKey(topic))
-      if (found === undefined) return false
-      const { first, bytes: had } = toState(found)
-      const readMark = (sequence: number): LogMark => found.entries[sequence - first]!.mark
-      const kept = toRetention(first, found.end, readMark, retention, now)
-      found.entries.splice(0, kept.first - first)
-      bytes -= had - toState(found).bytes
-      return kept.more
+      const stored = topics.get(toTopicKey(topic))
+      if (stored === undefined) return false
+      const { first, bytes: previousBytes } = toState(stored)
+      const readMark = (sequence: number): LogMark => stored.entries[sequence - first]!.mark
+      const retained = toRetention(first, stored.end, readMark, retention, now)
+      stored.entries.splice(0, retained.first - first)
+      bytes -= previousBytes - toState(stored).bytes
+      return retained.more
     },
 
     deleteTopic(topic, idleSinceMs) {
       const key = toTopicKey(topic)
-      const found = topics.get(key)
-      if (found === undefined) return false
-      const { entries, end } = found
+      const stored = topics.get(key)
+      if (stored === undefined) return false
+      const { entries, end } = stored
       if (idleSinceMs !== undefined)
         if (entries.length > 0 || groups.has(key) || end.storedMs > idleSinceMs) return false
       topics.delete(key)
       groups.delete(key)
-      bytes -= toState(found).bytes
+      bytes -= toState(stored).bytes
       return true
     },
 

@@ -4,21 +4,21 @@ import type { RequestOptions } from 'node:https'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** An API server, and the part of the cluster that is looked at. */
+/** An API server and a namespace. */
 export interface Cluster {
-  /** `http:` or `https:`; may have a path, as behind a proxy. */
+  /** `http:` or `https:`; may have a path, for example behind a proxy. */
   readonly server: URL
   readonly namespace: string
-  /** Credentials and certificates for one request: tokens are replaced while the program runs. */
+  /** Returns the credentials and certificates for one request; tokens rotate. */
   readonly readOptions: () => Promise<RequestOptions>
 }
 
 export interface ClusterOptions {
-  /** @default the pod's own in a cluster, that of the kubeconfig's context outside, else `default` */
+  /** @default the pod's in a cluster, the context's outside, otherwise `default` */
   readonly namespace?: string
-  /** Context of the kubeconfig. @default in a cluster its service account; outside the current context */
+  /** Context of the kubeconfig. @default the service account in a cluster, the current context outside */
   readonly context?: string
-  /** Where a pod finds its service account. @default /var/run/secrets/kubernetes.io/serviceaccount */
+  /** Folder of the service account in a pod. @default /var/run/secrets/kubernetes.io/serviceaccount */
   readonly accountFolder?: string
 }
 
@@ -26,9 +26,9 @@ export interface ClusterOptions {
 const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /**
- * Finds the cluster: that of the pod this runs in, else that of `KUBECONFIG` or `~/.kube/config`.
+ * Finds the cluster of this pod, otherwise that of `KUBECONFIG` or `~/.kube/config`.
  *
- * @throws {Error} when there is none, its configuration is malformed, or the client library for kubeconfigs is missing.
+ * @throws {Error} without a cluster, for a malformed configuration, or without the client library for kubeconfigs.
  */
 export async function findCluster(options: ClusterOptions): Promise<Cluster> {
   const { context, accountFolder = ACCOUNT_FOLDER } = options
@@ -42,19 +42,19 @@ export async function findCluster(options: ClusterOptions): Promise<Cluster> {
   return openKubeconfig(context, options.namespace)
 }
 
-/** The function that finds the cluster: once, and again after it was not there. */
+/** Returns a function that finds the cluster and caches it. */
 export function createFinder(options: ClusterOptions): () => Promise<Cluster> {
-  let found: Promise<Cluster> | undefined
+  let cached: Promise<Cluster> | undefined
   return () => {
-    found ??= findCluster(options).catch((error: unknown) => {
-      found = undefined
+    cached ??= findCluster(options).catch((error: unknown) => {
+      cached = undefined
       throw error
     })
-    return found
+    return cached
   }
 }
 
-/** By hand: the client library would cost every gateway in a cluster 75 MB of memory to read three files. */
+/** Reads the three files directly: the client library would cost every gateway in a cluster 75 MB of memory. */
 async function openAccount(host: string, folder: string, namespace?: string): Promise<Cluster> {
   const port = process.env['KUBERNETES_SERVICE_PORT'] ?? '443'
   const read = async (name: string): Promise<string> =>
@@ -72,7 +72,7 @@ async function openAccount(host: string, folder: string, namespace?: string): Pr
 async function openKubeconfig(context?: string, namespace?: string): Promise<Cluster> {
   if (!process.env['KUBECONFIG'] && !(await isReadable(join(homedir(), '.kube', 'config')))) {
     throw new Error(
-      'there is no Kubernetes cluster to ask: this is not a pod with a service account, KUBECONFIG is not set and ~/.kube/config does not exist',
+      'no Kubernetes cluster found: this is not a pod with a service account, KUBECONFIG is not set and ~/.kube/config does not exist',
     )
   }
   const { KubeConfig } = await importLibrary()
@@ -81,7 +81,7 @@ async function openKubeconfig(context?: string, namespace?: string): Promise<Clu
     config.loadFromDefault()
   } catch (cause) {
     const file = process.env['KUBECONFIG'] || '~/.kube/config'
-    throw new Error(`the kubeconfig ${file} cannot be read: ${(cause as Error).message}`, { cause })
+    throw new Error(`cannot read the kubeconfig ${file}: ${(cause as Error).message}`, { cause })
   }
   if (context !== undefined) config.setCurrentContext(context)
   const current = config.getContextObject(config.getCurrentContext())
@@ -89,7 +89,7 @@ async function openKubeconfig(context?: string, namespace?: string): Promise<Clu
   if (current === null || cluster === null) {
     const names = config.getContexts().map(({ name }) => name)
     throw new Error(
-      `the kubeconfig has no context ${JSON.stringify(config.getCurrentContext() ?? '')} with a cluster; it has ${names.join(', ') || 'none'}`,
+      `the kubeconfig has no context ${JSON.stringify(config.getCurrentContext() ?? '')} with a cluster; available: ${names.join(', ') || 'none'}`,
     )
   }
   return {
@@ -108,7 +108,7 @@ async function importLibrary(): Promise<typeof import('@kubernetes/client-node')
     return await import('@kubernetes/client-node')
   } catch (cause) {
     throw new Error(
-      'a kubeconfig is read by the package @kubernetes/client-node, which cannot be loaded: npm install @kubernetes/client-node@1.3',
+      'reading a kubeconfig requires the package @kubernetes/client-node: npm install @kubernetes/client-node@1.3',
       { cause },
     )
   }

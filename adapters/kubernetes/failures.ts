@@ -2,7 +2,7 @@ import { toBackOffMs } from '../../lib/async/backoff.ts'
 import { ApiError } from './request.ts'
 import type { Resource } from './resource.ts'
 
-/** What was tried, and what a role must grant for it. */
+/** An operation and the verbs a role must grant for it. */
 export interface Attempt {
   readonly verb: string
   readonly verbs: string
@@ -13,15 +13,15 @@ const WATCH: Attempt = { verb: 'watch', verbs: 'get, list and watch' }
 const MAX_RETRY_MS = 10_000
 
 /**
- * Milliseconds to wait after so many failures in a row: doubled each time up to 10 s, and not shorter than the
- * server asks for. Jittered: gateways that lost the same server are not to come back together.
+ * Back-off in milliseconds: doubles up to 10 s, at least the server's `Retry-After`, with jitter so that gateways which lost the same
+ * server do not reconnect together.
  */
 export function toRetryMs(error: unknown, failures: number, firstMs: number): number {
   const requestedMs = error instanceof ApiError ? error.retryAfterMs : 0
   return Math.max(requestedMs, toBackOffMs(failures, { minMs: firstMs, maxMs: MAX_RETRY_MS }))
 }
 
-/** Why it failed, in words that say what to do about it. */
+/** Converts an error to one that says what to do. */
 export function explain(
   error: unknown,
   { name, group }: Resource,
@@ -31,19 +31,19 @@ export function explain(
   const what = `cannot ${verb} Kubernetes ${name}`
   const status = error instanceof ApiError ? error.status : 0
   if (status === 401)
-    return toRefusal(`${what}: the credentials are refused (${cause.message})`, cause)
+    return toDenial(`${what}: the credentials were rejected (${cause.message})`, cause)
   if (status === 403) {
     const full =
       group === '' ? `${name} of the core API group ""` : `${name} of the API group ${group}`
-    return toRefusal(
-      `${what}: access is denied; grant the verbs ${verbs} on ${full} by a Role and a RoleBinding (${cause.message})`,
+    return toDenial(
+      `${what}: access denied; grant the verbs ${verbs} on ${full} by a Role and a RoleBinding (${cause.message})`,
       cause,
     )
   }
   return new Error(`${what}: ${cause.message}`, { cause })
 }
 
-/** As `isRefusal` knows it. */
-function toRefusal(message: string, cause: Error): Error {
+/** See `isPermanent`. */
+function toDenial(message: string, cause: Error): Error {
   return Object.assign(new Error(message, { cause }), { denied: true })
 }

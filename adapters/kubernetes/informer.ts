@@ -2,58 +2,58 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 import type { Cluster } from './cluster.ts'
 import { type ReflectOptions, reflect } from './list-watch.ts'
 
-/** A collection as far as it is mirrored. */
-export type Reflected<T> = Pick<
+/** A mirrored collection. */
+export type MirroredCollection<T> = Pick<
   ReflectOptions<T>,
   'resource' | 'selector' | 'isMetadataOnly' | 'toItem' | 'onList' | 'onChanges'
 >
 
 export interface MirrorOptions {
-  /** As errors call it: `the Kubernetes registry`. */
+  /** Name in errors, for example `the Kubernetes registry`. */
   readonly name: string
   readonly findCluster: () => Promise<Cluster>
-  /** Told when one of the collections cannot be followed any more, and why; and with undefined once all of them are again. */
+  /** Called with the reason when the first collection cannot be watched, and with undefined when all of them can again. */
   readonly onOutage: (reason: Error | undefined) => void
 }
 
-/** Collections that are kept as they are in the cluster, and whoever waits for them. */
+/** Local copies of collections. */
 export interface Mirror {
-  /** Adds a collection; before it starts. */
-  readonly add: <T>(collection: Reflected<T>) => void
-  /** Begins to list and to watch, unless it did. */
+  /** Adds a collection before the start. */
+  readonly add: <T>(collection: MirroredCollection<T>) => void
+  /** Starts to list and watch, once. */
   readonly start: () => void
   /**
-   * What `read` takes from the collections, as soon as each was listed; starts it.
+   * Calls `read` when all collections are listed; starts them.
    *
-   * @throws {Error} when it is closed; when a collection cannot be listed, as long as one never was.
+   * @throws {Error} if closed, or if a collection cannot be listed for the first time.
    */
-  readonly answer: <T>(read: () => T) => Maybe<T>
+  readonly query: <T>(read: () => T) => Maybe<T>
   readonly close: () => void
 }
 
-/** Somebody who asked before the first answer of the cluster. */
-interface Waiting {
+/** A query before the collections are listed. */
+interface PendingQuery {
   readonly resolve: () => void
   readonly reject: (reason: Error) => void
 }
 
 export function createMirror({ name, findCluster, onOutage }: MirrorOptions): Mirror {
-  const begins: (() => () => void)[] = []
+  const starters: (() => () => void)[] = []
   const stops: (() => void)[] = []
-  /** What has not been listed yet. */
+  /** Collections that are not listed yet. */
   const unlisted = new Set<object>()
   const outages = new Map<object, Error>()
-  let waiting: Waiting[] = []
+  let pending: PendingQuery[] = []
   let closed = false
 
-  const settle = (tell: (one: Waiting) => void): void => {
-    const all = waiting
-    waiting = []
-    all.forEach(tell)
+  const settle = (action: (query: PendingQuery) => void): void => {
+    const all = pending
+    pending = []
+    all.forEach(action)
   }
 
-  /** It is an outage while any collection cannot be followed. */
-  function judge(resource: object, reason: Error | undefined): void {
+  /** An outage lasts while any collection cannot be watched. */
+  function updateOutage(resource: object, reason: Error | undefined): void {
     const wasOut = outages.size > 0
     if (reason === undefined) outages.delete(resource)
     else outages.set(resource, reason)
@@ -63,7 +63,7 @@ export function createMirror({ name, findCluster, onOutage }: MirrorOptions): Mi
 
   function start(): void {
     if (stops.length > 0 || closed) return
-    for (const begin of begins) stops.push(begin())
+    for (const startCollection of starters) stops.push(startCollection())
   }
 
   return {
@@ -75,18 +75,18 @@ export function createMirror({ name, findCluster, onOutage }: MirrorOptions): Mi
         collection.onList(items)
         if (unlisted.size === 0) settle(({ resolve }) => resolve())
       }
-      const onOutage = (reason: Error | undefined): void => judge(resource, reason)
-      begins.push(() => reflect({ ...collection, findCluster, onList, onOutage }))
+      const onOutage = (reason: Error | undefined): void => updateOutage(resource, reason)
+      starters.push(() => reflect({ ...collection, findCluster, onList, onOutage }))
     },
 
     start,
 
-    answer(read) {
+    query(read) {
       if (closed) throw new Error(`${name} is closed`)
       if (unlisted.size === 0) return read()
       start()
       for (const reason of outages.values()) throw reason
-      return new Promise<void>((resolve, reject) => waiting.push({ resolve, reject })).then(read)
+      return new Promise<void>((resolve, reject) => pending.push({ resolve, reject })).then(read)
     },
 
     close() {

@@ -5,70 +5,69 @@ import { explain, toRetryMs } from './failures.ts'
 import { ApiError, readLines, readText, send } from './request.ts'
 import { type Resource, toPath } from './resource.ts'
 
-/** An object of the collection, as far as it is of interest. */
+/** A changed object. */
 export interface Change<T> {
-  /** Its name in the namespace. */
   readonly name: string
-  /** Undefined: it is gone. */
+  /** Undefined: deleted. */
   readonly item: T | undefined
 }
 
 export interface ReflectOptions<T> {
   readonly findCluster: () => Promise<Cluster>
   readonly resource: Resource
-  /** Labels of the objects that are meant: `app=a`. @default all */
+  /** Label selector such as `app=a`. @default all */
   readonly selector?: string
-  /** Whether objects are read without anything but their metadata: `PartialObjectMetadata`. @default false */
+  /** Whether only the metadata of objects is read: `PartialObjectMetadata`. @default false */
   readonly isMetadataOnly?: boolean
-  /** What is kept of an object. */
+  /** Converts an object to the stored item. */
   readonly toItem: (object: unknown) => T
-  /** Told of everything there is: at first, and whenever changes were missed. */
+  /** Called with all objects, first and after missed changes. */
   readonly onList: (items: ReadonlyMap<string, T>) => void
-  /** Told of changes, those that came together at a time. */
+  /** Called with changes, batched as received. */
   readonly onChanges: (changes: readonly Change<T>[]) => void
   /**
-   * Called with the reason of each failed attempt, and with undefined when the collection is followed: first, and after a failure once
-   * nothing is missing any more.
+   * Called with the reason of each failed attempt, and with undefined when the watch is established: first, and after a failure when
+   * all missed changes are reported.
    */
   readonly onOutage: (reason: Error | undefined) => void
-  /** Objects of one answer: the time to parse it holds up everything else. @default 100 */
+  /** Objects per page: parsing one blocks the event loop. @default 100 */
   readonly pageSize?: number
-  /** Seconds until the server is asked to end a watch; one that is silent for longer is broken. @default 120 */
+  /** Requested duration of a watch in seconds; it counts as broken after a longer silence. @default 120 */
   readonly watchSeconds?: number
-  /** Milliseconds before the first retry; each more doubles it. @default 250 */
+  /** Back-off before the first retry in milliseconds, doubled for each further one. @default 250 */
   readonly retryMs?: number
-  /** Milliseconds a page may take, and a watch may last longer than it was asked to. @default 15000 */
+  /** Timeout of a page and grace period of a watch in milliseconds. @default 15000 */
   readonly graceMs?: number
 }
 
-/** A watch that lasted as long was no failure. A server that rejects its place does so with the first event. */
-const STEADY_MS = 1000
+/** Minimum duration of a successful watch. A server that rejects its resourceVersion does so with the first event. */
+const STABLE_MS = 1000
 const MAX_PAGE_BYTES = 256 * 1024 ** 2
-/** etcd holds objects of 1.5 MiB at most. */
+/** etcd limits objects to 1.5 MiB. */
 const MAX_EVENT_BYTES = 8 * 1024 ** 2
-/** Answers that refuse the place a watch is to begin at: too old; or later than anything this server knows, which was restored. */
+/** Statuses that reject the resourceVersion of a watch: too old, or newer than the state of a restored server. */
 const TOO_OLD = 410
-const WRONG_PLACE: ReadonlySet<number> = new Set([400, TOO_OLD, 504])
+const INVALID_VERSION: ReadonlySet<number> = new Set([400, TOO_OLD, 504])
 
 /**
- * Lists a collection and watches it from there on (https://kubernetes.io/docs/reference/using-api/api-concepts/), until the
- * function that is returned is called.
+ * Lists a collection and watches it from there (https://kubernetes.io/docs/reference/using-api/api-concepts/). Returns a function that
+ * stops it.
  */
 export function reflect<T>(options: ReflectOptions<T>): () => void {
   const { resource, selector, toItem, onOutage, pageSize = 100, watchSeconds = 120 } = options
   const { retryMs = 250, graceMs = 15_000, isMetadataOnly = false } = options
   const stop = new AbortController()
   let request = new AbortController()
-  /** The `resourceVersion` up to which everything was told; undefined: it must be listed. */
+  /** `resourceVersion` of the last reported state; undefined: a list is required. */
   let place: string | undefined
-  /** Whether the server accepted the watch of this turn. */
-  let standing = false
+  /** Whether the server accepted the current watch. */
+  let isAccepted = false
   let isFollowing = false
-  /** Expired lists and watches in a row: the first is mended by a list at once, more of them are failures. */
+  /** Consecutive expired lists and watches: the first is followed by a list at once, others are failures. */
   let expiries = 0
 
-  /** Asks for the collection and lets `read` take the answer, all within a time. */
-  async function ask<R>(
+  /** Requests the collection and reads the response, both within a timeout. */
+  async function fetchCollection<R>(
     query: Record<string, string>,
     timeoutMs: number,
     read: (response: IncomingMessage) => Promise<R>,
@@ -78,9 +77,9 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
     const path = `${toPath(resource, cluster.namespace)}?${new URLSearchParams(query)}`
     stop.signal.throwIfAborted()
     request = new AbortController()
-    let late: Error | undefined
+    let timeoutError: Error | undefined
     const timer = setTimeout(() => {
-      late = new Error(`no answer within ${timeoutMs} ms`)
+      timeoutError = new Error(`no response within ${timeoutMs} ms`)
       request.abort()
     }, timeoutMs)
     try {
@@ -88,7 +87,7 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
       const accept = isMetadataOnly ? `application/json;as=${kind};g=meta.k8s.io;v=v1` : undefined
       return await read(await send(cluster, { path, ...(accept && { accept }) }, request.signal))
     } catch (error) {
-      throw late ?? error
+      throw timeoutError ?? error
     } finally {
       clearTimeout(timer)
     }
@@ -100,20 +99,20 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
     let version: string | undefined
     do {
       const query = { limit: `${pageSize}`, ...(next !== '' && { continue: next }) }
-      const page = (await ask(query, graceMs, async (response) =>
+      const page = (await fetchCollection(query, graceMs, async (response) =>
         parse(await readText(response, MAX_PAGE_BYTES)),
       )) as Page
       for (const object of page.items ?? [])
         items.set(
           toName(object),
-          inWords(() => toItem(object)),
+          toApiErrors(() => toItem(object)),
         )
       version = page.metadata?.resourceVersion
       next = page.metadata?.continue ?? ''
     } while (next !== '' && !stop.signal.aborted)
     if (!version) throw new ApiError('the list has no resourceVersion', { status: 200 })
     if (stop.signal.aborted) return
-    inWords(() => options.onList(items))
+    toApiErrors(() => options.onList(items))
     place = version
   }
 
@@ -128,7 +127,7 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
     onOutage(explain(failure, resource))
   }
 
-  /** @param isListed whether `from` is of a list just read: changes since another place may have been dropped by the server. */
+  /** @param isListed whether `from` is of a current list: the server may have dropped changes since an older version. */
   async function watch(from: string, isListed: boolean): Promise<void> {
     const seconds = Math.ceil(watchSeconds * (0.75 + Math.random() / 4))
     const query = {
@@ -137,14 +136,14 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
       resourceVersion: from,
       timeoutSeconds: `${seconds}`,
     }
-    await ask(query, seconds * 1000 + graceMs, async (response) => {
-      standing = true
-      // The API server answers 200 to a place that is too old, too, and ends the watch by its first event.
-      const timer = isListed ? undefined : setTimeout(follow, STEADY_MS)
+    await fetchCollection(query, seconds * 1000 + graceMs, async (response) => {
+      isAccepted = true
+      // The API server also returns 200 for an expired version, and ends the watch with its first event.
+      const timer = isListed ? undefined : setTimeout(follow, STABLE_MS)
       if (isListed) follow()
       try {
         for await (const lines of readLines(response, MAX_EVENT_BYTES)) {
-          hear(lines)
+          receiveEvents(lines)
           follow()
         }
       } finally {
@@ -153,24 +152,24 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
     })
   }
 
-  function hear(lines: readonly string[]): void {
+  function receiveEvents(lines: readonly string[]): void {
     const changes: Change<T>[] = []
     let end: ApiError | undefined
     for (const line of lines) {
       const { type, object } = parse(line) as WatchEvent
       if (type === 'ERROR') {
-        end = new ApiError(object?.message ?? 'the watch was ended', {
+        end = new ApiError(object?.message ?? 'the server ended the watch', {
           status: object?.code ?? 500,
         })
         break
       }
       place = object?.metadata?.resourceVersion ?? place
       if (type === 'BOOKMARK') continue
-      const item = type === 'DELETED' ? undefined : inWords(() => toItem(object))
+      const item = type === 'DELETED' ? undefined : toApiErrors(() => toItem(object))
       changes.push({ name: toName(object), item })
     }
     if (stop.signal.aborted) return
-    if (changes.length > 0) inWords(() => options.onChanges(changes))
+    if (changes.length > 0) toApiErrors(() => options.onChanges(changes))
     if (end !== undefined) throw end
   }
 
@@ -180,7 +179,7 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
       const beganMs = performance.now()
       const isListed = place === undefined
       let failure: unknown
-      standing = false
+      isAccepted = false
       try {
         if (place === undefined) await list()
         if (place !== undefined) await watch(place, isListed)
@@ -189,15 +188,15 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
       }
       if (stop.signal.aborted) return
       const status = failure instanceof ApiError ? failure.status : undefined
-      const isMisplaced = status !== undefined && WRONG_PLACE.has(status)
-      if (isMisplaced || (status !== undefined && standing)) place = undefined
-      const isSteady = standing && performance.now() - beganMs >= STEADY_MS
-      if (isSteady) failures = expiries = 0
+      const isInvalidVersion = status !== undefined && INVALID_VERSION.has(status)
+      if (isInvalidVersion || (status !== undefined && isAccepted)) place = undefined
+      const isStable = isAccepted && performance.now() - beganMs >= STABLE_MS
+      if (isStable) failures = expiries = 0
       if (status === TOO_OLD && expiries++ === 0) continue
-      // A connection that broke may be there again.
-      if (failure !== undefined && !(standing && status === undefined)) fail(failure)
-      if (isMisplaced && !isListed && !standing) continue
-      if (isSteady && failure === undefined) continue
+      // A broken connection may be replaced at once.
+      if (failure !== undefined && !(isAccepted && status === undefined)) fail(failure)
+      if (isInvalidVersion && !isListed && !isAccepted) continue
+      if (isStable && failure === undefined) continue
       const pauseMs = toRetryMs(failure, failures++, retryMs)
       await delay(pauseMs, undefined, { signal: stop.signal }).catch(() => {})
     }
@@ -229,19 +228,19 @@ function parse(text: string): unknown {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // Told below.
+    // Reported below.
   }
-  throw new ApiError(`the answer is no JSON object: ${JSON.stringify(text.slice(0, 100))}`, {
+  throw new ApiError(`the response is not a JSON object: ${JSON.stringify(text.slice(0, 100))}`, {
     status: 200,
   })
 }
 
-/** What cannot be done with an answer is the fault of the answer. */
-function inWords<R>(use: () => R): R {
+/** Converts an error while using a response to one of the response. */
+function toApiErrors<R>(use: () => R): R {
   try {
     return use()
   } catch (cause) {
-    throw new ApiError(`the answer cannot be used: ${(cause as Error).message}`, {
+    throw new ApiError(`unusable response: ${(cause as Error).message}`, {
       status: 200,
       cause,
     })
@@ -251,5 +250,5 @@ function inWords<R>(use: () => R): R {
 function toName(object: unknown): string {
   const name = (object as { metadata?: { name?: unknown } } | null)?.metadata?.name
   if (typeof name === 'string') return name
-  throw new ApiError('the answer holds an object without a name', { status: 200 })
+  throw new ApiError('the response contains an object without a name', { status: 200 })
 }

@@ -3,12 +3,12 @@ import { request as requestHttps } from 'node:https'
 import { withTimeout } from '../../lib/async/timeout.ts'
 import type { Cluster } from './cluster.ts'
 
-/** An answer of the API server that is no use. */
+/** An error response of the API server, or an unusable one. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   /** HTTP status, or that of the event that ended a watch. */
   readonly status: number
-  /** Milliseconds the server asks to be left alone. */
+  /** `Retry-After` in milliseconds. */
   readonly retryAfterMs: number
 
   constructor(message: string, { status, retryAfterMs = 0, cause }: ApiErrorOptions) {
@@ -24,14 +24,13 @@ interface ApiErrorOptions {
   readonly cause?: unknown
 }
 
-/** Milliseconds a command that prints credentials may take. */
+/** Timeout of a command that prints credentials. */
 const CREDENTIALS_MS = 15_000
-/** Longest reply to a refused request that is read. */
+/** Maximum size of an error response. */
 const MAX_STATUS_BYTES = 65_536
-const MAX_SHOWN = 300
+const MAX_EXCERPT = 300
 const MAX_RETRY_AFTER_SECONDS = 60
 
-/** What is asked for. */
 export interface ApiRequest {
   /** @default GET */
   readonly method?: 'GET' | 'PATCH' | 'DELETE'
@@ -46,9 +45,9 @@ export interface ApiRequest {
 }
 
 /**
- * Sends a request and waits for the head of the answer.
+ * Sends a request and waits for the response head.
  *
- * @throws {ApiError} for any answer but 200 to 202. @throws {Error} when there is none.
+ * @throws {ApiError} for any status but 200 to 202. @throws {Error} without a response.
  */
 export async function send(
   { server, readOptions }: Cluster,
@@ -85,28 +84,28 @@ export async function send(
   })
 }
 
-/** Sends a GET, as `send`. */
+/** Sends a GET request. */
 export function get(cluster: Cluster, path: string, signal: AbortSignal): Promise<IncomingMessage> {
   return send(cluster, { path }, signal)
 }
 
-/** The whole answer. @throws {ApiError} when it is longer than `maxBytes`. */
+/** Reads the response. @throws {ApiError} if it exceeds `maxBytes`. */
 export async function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > maxBytes)
-      throw new ApiError(`the answer is longer than ${maxBytes} bytes`, { status: 200 })
+      throw new ApiError(`the response exceeds the limit of ${maxBytes} bytes`, { status: 200 })
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()
 }
 
 /**
- * The whole lines of the answer, those that came together at a time.
+ * Reads complete lines of the response, batched as received.
  *
- * @throws {ApiError} when a line is longer than `maxBytes`.
+ * @throws {ApiError} if a line exceeds `maxBytes`.
  */
 export async function* readLines(
   response: IncomingMessage,
@@ -127,17 +126,17 @@ export async function* readLines(
     parts.push(rest)
     size += rest.length
     if (size > maxBytes)
-      throw new ApiError(`an event is longer than ${maxBytes} bytes`, { status: 200 })
+      throw new ApiError(`an event exceeds the limit of ${maxBytes} bytes`, { status: 200 })
   }
 }
 
-/** The message of a Status object (metav1.Status), else the text as it is. */
+/** Message of a Status object (metav1.Status), otherwise the text. */
 function toReason(text: string): string {
   try {
     const message: unknown = JSON.parse(text)?.message
-    if (typeof message === 'string') return message.slice(0, MAX_SHOWN)
+    if (typeof message === 'string') return message.slice(0, MAX_EXCERPT)
   } catch {
-    // Not of the API server itself: a proxy in front of it writes what it likes.
+    // The response of a proxy in front of the API server.
   }
-  return text.slice(0, MAX_SHOWN).replace(/\s+/g, ' ')
+  return text.slice(0, MAX_EXCERPT).replace(/\s+/g, ' ')
 }

@@ -14,18 +14,18 @@ import { formatNatsHost, type NatsAddress, type NatsHost } from './url.ts'
 type Tls = NonNullable<NodeConnectionOptions['tls']>
 
 export interface ConnectOptions {
-  /** Milliseconds each step may take. */
+  /** Timeout of each step in milliseconds. */
   readonly timeoutMs: number
-  /** Milliseconds between two questions whether the server is still there; it is gone after two without an answer. */
+  /** Ping interval in milliseconds; the connection is lost after two unanswered pings. */
   readonly pingMs: number
-  /** Gives the attempt up. */
+  /** Aborts the attempt. */
   readonly signal: AbortSignal
 }
 
 /**
- * Connects to one of the servers, once. The connection ends when it breaks: the library does not connect again.
+ * Connects to one server, once. A broken connection ends: the library does not reconnect.
  *
- * @throws {Error} why there is none, as `toConnectError` has it.
+ * @throws {Error} see `toConnectError`.
  */
 export async function connectNats(
   address: NatsAddress,
@@ -35,11 +35,11 @@ export async function connectNats(
   const { secure, user, password, token } = address
   const { ip, info } = await probeNats(host, timeoutMs, signal)
   if (info.headers !== true)
-    throw toPermissionError('it takes no headers: NATS 2.2 or newer is needed')
+    throw toPermissionError('no support for headers: NATS 2.2 or newer is required')
   if (secure && info.tls_required !== true && info.tls_available !== true)
-    throw toPermissionError('it speaks no TLS; was nats:// meant?')
+    throw toPermissionError('TLS is not supported; did you mean nats://?')
   if (!secure && info.tls_required === true)
-    throw toPermissionError('it requires TLS; was tls:// meant?')
+    throw toPermissionError('TLS is required; did you mean tls://?')
   const tls = secure ? await readTls(address, host) : null
   const { connect } = await import('@nats-io/transport-node')
   try {
@@ -62,12 +62,12 @@ export async function connectNats(
   }
 }
 
-/** The library hands all of it to node:tls. */
+/** The library passes all options to node:tls. */
 async function readTls(address: NatsAddress, { host }: NatsHost): Promise<Tls> {
   const options: ConnectionOptions = {
     secureContext: await readCertificates(address),
     ...(isIP(host) === 0 && { servername: host }),
-    // The name as it was given: the library knows the address alone.
+    // The configured name: the library knows only the address.
     checkServerIdentity: (_name, certificate) => checkServerIdentity(host, certificate),
   }
   return options as Tls
@@ -86,7 +86,7 @@ async function readCertificates({
   try {
     return createSecureContext({ ca, cert, key })
   } catch (cause) {
-    throw toPermissionError(`its certificates cannot be used: ${(cause as Error).message}`, cause)
+    throw toPermissionError(`invalid certificates: ${(cause as Error).message}`, cause)
   }
 }
 
@@ -95,6 +95,6 @@ async function readPem(what: string, file: string | undefined): Promise<string |
   try {
     return await readFile(file, 'utf8')
   } catch (cause) {
-    throw toPermissionError(`cannot read its ${what}: ${(cause as Error).message}`, cause)
+    throw toPermissionError(`cannot read the ${what} file: ${(cause as Error).message}`, cause)
   }
 }

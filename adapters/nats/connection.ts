@@ -9,38 +9,36 @@ import { formatNatsAddress, formatNatsHost, type NatsAddress, type NatsHost } fr
 
 export interface NatsLinkOptions {
   readonly address: NatsAddress
-  /** Milliseconds each step of an attempt to connect may take, and an answer. @default 5000 */
+  /** Timeout of each connection step and of a response in milliseconds. @default 5000 */
   readonly timeoutMs?: number
-  /** Milliseconds between two questions whether the server is still there; it is gone after two without an answer. @default 5000 */
+  /** Ping interval in milliseconds; the connection is lost after two unanswered pings. @default 5000 */
   readonly pingMs?: number
-  /** A connection stands: the first, or another, that knows nothing of the one before. */
+  /** Called with each new connection. */
   readonly onUp?: (connection: NatsConnection) => void
-  /** The connection is lost. */
   readonly onDown?: () => void
-  /** Told in a line when the server goes away, refuses, or is back. @default a process warning */
+  /** Called on outages, rejections and recoveries. @default a process warning */
   readonly onWarning?: (message: string) => void
 }
 
-/** Keeps a connection to NATS: when it breaks there is another as soon as a server takes one. */
+/** A connection to NATS that reconnects. */
 export interface NatsLink {
-  /** Undefined: there is none. */
   readonly connection: NatsConnection | undefined
-  /** Settles when every server was tried once. @throws {Error} when one refused. */
+  /** Settles when every server was tried once. @throws {Error} if one rejected the connection. */
   readonly tried: Promise<void>
-  /** The connection, waiting for the first attempt. @throws {Error} why there is none. */
+  /** Returns the connection after the first attempt. @throws {Error} reason of the outage. */
   readonly open: () => Promise<NatsConnection>
-  /** The server has taken what was sent before. @throws {Error} when the connection broke, or there was no answer in time. */
+  /** Resolves when the server has processed everything sent before. @throws {Error} on connection loss or timeout. */
   readonly confirm: () => Promise<void>
-  /** Sends what waits, then ends the connection. */
+  /** Sends the buffer and closes the connection. */
   readonly close: () => Promise<void>
 }
 
-/** A connection that stood this long was a good one: the next pause is short again. */
-const GOOD_MS = 5000
-/** Until when what waits must have been sent. */
+/** Lifetime of a connection after which the back-off is reset. */
+const STABLE_MS = 5000
+/** Timeout of sending the buffer on close. */
 const DRAIN_MS = 2000
-/** Different errors of a server that are told. */
-const MAX_TOLD = 100
+/** Maximum number of distinct server errors that are reported. */
+const MAX_REPORTED = 100
 
 export function createNatsLink(options: NatsLinkOptions): NatsLink {
   const { address, timeoutMs = 5000, pingMs = 5000, onUp, onDown } = options
@@ -50,24 +48,24 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
   const { signal } = stop
   const backOff = createBackOff()
   const hosts = [...address.hosts]
-  /** Those who wait for a confirmation. */
-  const waiting = new Set<(reason: Error) => void>()
-  /** Errors of servers that were told. */
-  const told = new Set<string>()
+  /** Rejects the pending confirmations. */
+  const confirmations = new Set<(reason: Error) => void>()
+  /** Reported server errors. */
+  const reported = new Set<string>()
   let connection: NatsConnection | undefined
-  /** Why there is none. */
-  let reason = new Error(`${name} was not reached yet`)
+  /** Reason of the outage. */
+  let reason = new Error(`${name} is not connected yet`)
   let lostMs: number | undefined
-  let settle: (refused?: Error) => void = () => {}
+  let settle: (rejection?: Error) => void = () => {}
   const tried = new Promise<void>((resolve, reject) => {
-    settle = (refused) => (refused === undefined ? resolve() : reject(refused))
+    settle = (rejection) => (rejection === undefined ? resolve() : reject(rejection))
   })
-  // Nobody may be waiting.
+  // Without a waiter, a failure is not an unhandled rejection.
   tried.catch(() => {})
 
-  /** Tries each server; the one that failed last is last the next time. */
+  /** Tries each server; the one that failed last is tried last next time. */
   async function attempt(): Promise<NatsConnection | undefined> {
-    let refused: Error | undefined
+    let rejection: Error | undefined
     const failures: string[] = []
     for (let left = hosts.length; left > 0 && !signal.aborted; left--) {
       const host = hosts[0]!
@@ -77,57 +75,58 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
         hosts.push(hosts.shift() as NatsHost)
         const failure = toConnectError(error)
         failures.push(`${formatNatsHost(host)}: ${failure.message}`)
-        if (isPermanent(failure)) refused ??= failure
+        if (isPermanent(failure)) rejection ??= failure
       }
     }
-    fail(failures.join('; '), refused)
+    fail(failures.join('; '), rejection)
     return undefined
   }
 
-  function fail(failures: string, refused: Error | undefined): void {
-    const what = refused === undefined ? 'is away' : 'refuses'
+  function fail(failures: string, rejection: Error | undefined): void {
+    const what = rejection === undefined ? 'is unreachable' : 'rejected the connection'
     const message = `${name} ${what}: ${failures}`
     const isNew = !reason.message.startsWith(`${name} ${what}`)
-    reason = Object.assign(new Error(message, { cause: refused }), {
-      denied: refused !== undefined,
+    reason = Object.assign(new Error(message, { cause: rejection }), {
+      denied: rejection !== undefined,
     })
     lostMs ??= performance.now()
-    if (isNew && !signal.aborted) onWarning(`${message}; trying again until it takes a connection`)
-    settle(refused && reason)
+    if (isNew && !signal.aborted) onWarning(`${message}; retrying`)
+    settle(rejection && reason)
   }
 
-  async function keep(opened: NatsConnection): Promise<void> {
+  async function holdConnection(opened: NatsConnection): Promise<void> {
     const upMs = performance.now()
     connection = opened
-    if (lostMs !== undefined) onWarning(`${name} is back after ${Math.round(upMs - lostMs)} ms`)
+    if (lostMs !== undefined)
+      onWarning(`${name} is reachable again after ${Math.round(upMs - lostMs)} ms`)
     lostMs = undefined
-    void tellErrors(opened)
+    void reportErrors(opened)
     try {
       onUp?.(opened)
     } catch {
-      // It broke in the meantime, and is no good to whoever wanted it.
+      // The connection broke meanwhile.
       await opened.close()
     }
     settle()
     const error = await opened.closed()
     connection = undefined
-    reason = new Error(`${name} is away: ${toConnectError(error).message}`, { cause: error })
-    if (performance.now() - upMs > GOOD_MS) backOff.reset()
-    for (const reject of waiting) reject(reason)
-    waiting.clear()
+    reason = new Error(`${name} is unreachable: ${toConnectError(error).message}`, { cause: error })
+    if (performance.now() - upMs > STABLE_MS) backOff.reset()
+    for (const reject of confirmations) reject(reason)
+    confirmations.clear()
     onDown?.()
     if (signal.aborted) return
     lostMs = performance.now()
-    onWarning(`${reason.message}; connecting again`)
+    onWarning(`${reason.message}; reconnecting`)
   }
 
-  /** What the server permits not, among others: it says so behind the call. */
-  async function tellErrors(opened: NatsConnection): Promise<void> {
+  /** Reports asynchronous errors of the server, such as permission violations. */
+  async function reportErrors(opened: NatsConnection): Promise<void> {
     for await (const status of opened.status()) {
       if (status.type !== 'error') continue
       const { message } = status.error
-      if (told.has(message) || told.size >= MAX_TOLD) continue
-      told.add(message)
+      if (reported.has(message) || reported.size >= MAX_REPORTED) continue
+      reported.add(message)
       onWarning(`${name}: ${message}`)
     }
   }
@@ -137,7 +136,7 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
       const opened = await attempt()
       if (opened !== undefined) {
         if (signal.aborted) await opened.close()
-        else await keep(opened)
+        else await holdConnection(opened)
       }
       await delay(backOff.next(), undefined, { signal }).catch(() => {})
     }
@@ -177,17 +176,17 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
       return new Promise((resolve, reject) => {
         const end = (): void => {
           clearTimeout(timer)
-          waiting.delete(fail)
+          confirmations.delete(fail)
         }
         const fail = (error: Error): void => {
           end()
           reject(error)
         }
         const timer = setTimeout(
-          () => fail(new Error(`${name} did not answer within ${timeoutMs} ms`)),
+          () => fail(new Error(`${name} did not respond within ${timeoutMs} ms`)),
           timeoutMs,
         )
-        waiting.add(fail)
+        confirmations.add(fail)
         open.flush().then(() => {
           end()
           resolve()

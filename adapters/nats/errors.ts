@@ -1,19 +1,19 @@
-/** Codes of Node.js and OpenSSL for certificates nobody trusts, wrong names and handshakes that fail. */
+/** Node.js and OpenSSL codes of untrusted certificates, wrong names and failed handshakes. */
 const TLS_CODE = /CERT|TLS|SSL|SIGNATURE|ISSUER/
 /** Names of the library's errors. */
-const REFUSED = ['AuthorizationError', 'UserAuthenticationExpiredError']
+const DENIED = ['AuthorizationError', 'UserAuthenticationExpiredError']
 
-/** An error that connecting again does not mend, until somebody changes something (`isRefusal`). */
+/** Creates an error that a reconnect does not resolve (`isPermanent`). */
 export function toPermissionError(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { denied: true })
 }
 
-/** Why a connection could not be made, or was lost: a refusal, or an outage. */
+/** Reason of a failed or lost connection: a denial or an outage. */
 export function toConnectError(error: unknown): Error {
   if (!(error instanceof Error)) return new Error('the connection was closed')
   if ('denied' in error) return error
   const { name, message } = error
-  if (REFUSED.includes(name)) return toPermissionError(`it refuses who comes: ${message}`, error)
+  if (DENIED.includes(name)) return toPermissionError(`authentication failed: ${message}`, error)
   const { code = '' } = error as NodeJS.ErrnoException
   if (TLS_CODE.test(code)) return toPermissionError(`TLS: ${message}`, error)
   return error

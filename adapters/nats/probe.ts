@@ -1,16 +1,15 @@
 import { connect } from 'node:net'
 import type { NatsHost } from './url.ts'
 
-/** What a server says of itself, to whoever connects (NATS client protocol: INFO). */
+/** Server information sent to clients on connect (NATS client protocol: INFO). */
 export interface NatsInfo {
   readonly tls_required?: boolean
   readonly tls_available?: boolean
   readonly headers?: boolean
 }
 
-/** A server that answers. */
+/** A reachable server. */
 export interface Probed {
-  /** IP address it was reached at. */
   readonly ip: string
   readonly info: NatsInfo
 }
@@ -18,10 +17,10 @@ export interface Probed {
 const MAX_INFO_BYTES = 1024 * 1024
 
 /**
- * Looks whether a server answers. The library connects only to one that does: an attempt of its own that runs out of time leaves
- * its socket open, as long as the other side has it so.
+ * Checks whether a server responds. The library connects only to those that do: a timed out attempt of its own leaves its socket open
+ * until the other side closes it.
  *
- * @throws {Error} why it does not.
+ * @throws {Error} reason of the failure.
  */
 export function probeNats(
   { host, port }: NatsHost,
@@ -30,7 +29,7 @@ export function probeNats(
 ): Promise<Probed> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port })
-    const timer = setTimeout(() => fail(`no answer within ${timeoutMs} ms`), timeoutMs)
+    const timer = setTimeout(() => fail(`no response within ${timeoutMs} ms`), timeoutMs)
     let text = ''
 
     function end(): void {
@@ -51,15 +50,15 @@ export function probeNats(
     socket.on('error', ({ code, message }: NodeJS.ErrnoException) => {
       fail(code === 'ECONNREFUSED' ? 'connection refused' : message || String(code))
     })
-    socket.on('close', () => fail('it closes the connection'))
+    socket.on('close', () => fail('connection closed'))
     socket.on('data', (part: string) => {
       text += part
       const lineEnd = text.indexOf('\r\n')
       if (lineEnd < 0 && text.length < MAX_INFO_BYTES) return
       const info = parseInfo(text.slice(0, Math.max(0, lineEnd)))
       const ip = socket.remoteAddress
-      if (info === undefined) return fail('it does not speak the protocol of NATS')
-      if (ip === undefined) return fail('it closes the connection')
+      if (info === undefined) return fail('not a NATS server')
+      if (ip === undefined) return fail('connection closed')
       end()
       resolve({ ip, info })
     })

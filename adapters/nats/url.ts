@@ -2,33 +2,33 @@ import { isServiceName } from '../../core/registry/service-name.ts'
 import { parseAddress } from '../../core/upstream/parse-node.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
 
-/** A server of NATS. */
+/** Address of a NATS server. */
 export interface NatsHost {
   /** Name or IP address, without brackets. */
   readonly host: string
   readonly port: number
 }
 
-/** What a `nats://` or `tls://` text says. */
+/** Parsed `nats://` or `tls://` URL. */
 export interface NatsAddress {
-  /** One at least; those of a cluster are tried in turn. */
+  /** At least one; those of a cluster are tried in turn. */
   readonly hosts: readonly NatsHost[]
-  /** Whether the connection is encrypted, and the server must show a certificate of its name. */
+  /** Whether TLS with a verified certificate is used. */
   readonly secure: boolean
   readonly user?: string
   readonly password?: string
   readonly token?: string
-  /** PEM file of the authorities that are trusted. @default those of Node.js */
+  /** PEM file of trusted authorities. @default those of Node.js */
   readonly caFile?: string
-  /** PEM file of the client's certificate. */
+  /** PEM file of the client certificate. */
   readonly certFile?: string
-  /** PEM file of the certificate's key. */
+  /** PEM file of the client key. */
   readonly keyFile?: string
-  /** What all subjects begin with: installations that share a server have one each. */
+  /** Prefix of all subjects, which separates installations on one server. */
   readonly prefix: string
 }
 
-/** What names a server of NATS, for errors. */
+/** Form of a NATS URL, for errors. */
 export const NATS_FORM = 'nats://[user:password@|token@]host:port[,host:port...]'
 
 const FORM = /^(nats|tls):\/\/(?:([^@/?#]*)@)?([^@/?#]*)\/?(?:\?([^#]*))?$/s
@@ -38,18 +38,18 @@ const DEFAULT_PORT = 4222
 const MAX_PREFIX = 64
 
 /**
- * Reads `nats://[user:password@|token@]host[:port][,host[:port]...][?prefix=..]`, and `tls://` with `ca=..&cert=..&key=..` besides.
+ * Parses `nats://[user:password@|token@]host[:port][,host[:port]...][?prefix=..]`, or `tls://` with the parameters `ca=..&cert=..&key=..`.
  *
- * @throws {RangeError} naming the wrong part and what would be right; the text is not shown, there may be a password in it.
+ * @throws {RangeError} with the invalid part and the expected form; the URL is not quoted because it may contain a password.
  */
 export function parseNatsUrl(text: string): NatsAddress {
   const [match, scheme, credentials, list = '', query = ''] = FORM.exec(text.trim()) ?? []
   if (match === undefined)
-    throw wrong('it cannot be read; in a user, password or token @ : / ? # % are percent-encoded')
+    throw wrong('malformed URL; percent-encode @ : / ? # % in a user, password or token')
   const secure = scheme === 'tls'
   const { ca, cert, key, prefix = 'mx' } = readParameters(query)
-  if (!secure && (ca ?? cert ?? key) !== undefined) throw wrong('certificates are for tls://')
-  if ((cert === undefined) !== (key === undefined)) throw wrong('cert and key go together')
+  if (!secure && (ca ?? cert ?? key) !== undefined) throw wrong('certificates require tls://')
+  if ((cert === undefined) !== (key === undefined)) throw wrong('cert and key must be set together')
   if (prefix.length > MAX_PREFIX || !isServiceName(prefix))
     throw wrong(
       `prefix must be at most ${MAX_PREFIX} letters, digits and inner dots, dashes or underscores`,
@@ -65,7 +65,7 @@ export function parseNatsUrl(text: string): NatsAddress {
   }
 }
 
-/** The servers, without what is secret: for logs. */
+/** Formats the servers without credentials, for logs. */
 export function formatNatsAddress({ hosts, secure }: NatsAddress): string {
   return `${secure ? 'tls' : 'nats'}://${hosts.map(formatNatsHost).join(',')}`
 }
@@ -79,7 +79,7 @@ function readHost(text: string): NatsHost {
   const host = parseAddress(hasPort ? text : `${text}:${DEFAULT_PORT}`)
   if (host === undefined)
     throw wrong(
-      'its servers must be host:port or [IPv6]:port, joined by commas, with ports from 1 to 65535',
+      'servers must be host:port or [IPv6]:port, joined by commas, with ports from 1 to 65535',
     )
   return host
 }
@@ -91,7 +91,7 @@ function readCredentials(
   const [first = '', ...rest] = text.split(':')
   const [user, password] = [decode(first), decode(rest.join(':'))]
   if (rest.length === 0) {
-    if (user === '') throw wrong('before the @ there must be a token, or user:password')
+    if (user === '') throw wrong('expected a token or user:password before the @')
     return { token: user }
   }
   if (user === '' || password === '') throw wrong('user and password must not be empty')
@@ -99,28 +99,31 @@ function readCredentials(
 }
 
 function readParameters(query: string): Record<string, string> {
-  const read: Record<string, string> = {}
+  const parameters: Record<string, string> = {}
   for (const [name, value] of new URLSearchParams(query)) {
     if (!PARAMETERS.includes(name)) {
       const near = suggest(name, PARAMETERS)
-      const hint = near === undefined ? `known are ${PARAMETERS.join(', ')}` : `meant ${near}?`
-      throw wrong(`it takes no ${JSON.stringify(name.slice(0, 64))} (${hint})`)
+      const hint =
+        near === undefined ? `expected ${PARAMETERS.join(', ')}` : `did you mean ${near}?`
+      throw wrong(`unknown parameter ${JSON.stringify(name.slice(0, 64))} (${hint})`)
     }
     if (value === '') throw wrong(`${name}= must have a value`)
-    if (read[name] !== undefined) throw wrong(`${name} is there twice`)
-    read[name] = value
+    if (parameters[name] !== undefined) throw wrong(`duplicate parameter ${name}`)
+    parameters[name] = value
   }
-  return read
+  return parameters
 }
 
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch (cause) {
-    throw wrong('its user, password or token must be percent-encoded', cause)
+    throw wrong('the user, password or token must be percent-encoded', cause)
   }
 }
 
 function wrong(what: string, cause?: unknown): RangeError {
-  return new RangeError(`NATS is ${NATS_FORM}, with TLS tls://...: ${what}`, { cause })
+  return new RangeError(`invalid NATS URL, expected ${NATS_FORM}, or tls://... for TLS: ${what}`, {
+    cause,
+  })
 }

@@ -4,11 +4,11 @@ import { isServiceName } from '../../core/registry/service-name.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import type { Pace } from './consul/blocking-query.ts'
 import { warnIfNoAcl } from './consul/check-acl.ts'
-import { type Answer, createConsulClient } from './consul/http/client.ts'
+import { type ConsulResponse, createConsulClient } from './consul/http/client.ts'
 import { createConsulError } from './consul/http/errors.ts'
 import type { ConsulAddress } from './consul/http/http-agent.ts'
 import { createQueries } from './consul/queries.ts'
-import { CONSUL_ITSELF } from './consul/read-catalog.ts'
+import { CONSUL_SERVICE } from './consul/read-catalog.ts'
 import { createRegistrations } from './consul/registrations.ts'
 import { createSharedWatch, type SharedWatch } from './consul/shared-watch.ts'
 import { DEFAULT_DOMAIN } from './consul/tags.ts'
@@ -16,21 +16,20 @@ import { createAnnouncements } from './consul/user-events.ts'
 import { createWarnings } from './consul/warnings.ts'
 import { createSlots } from './consul/watch-slots.ts'
 
-/** Where Consul is, and how much it is asked. */
 export interface ConsulRegistryOptions extends ConsulAddress {
-  /** Only services of this domain are seen, and registered in it. @default mx */
+  /** Domain of the services read and registered. @default mx */
   readonly domain?: string
-  /** Questions that wait at Consul at once, each on a connection of its own: one for each watched service, those used last first. Consul allows 200 connections from an address by default. @default 128, divided among the workers of a gateway */
+  /** Concurrent blocking queries, each on its own connection: one per watched service, most recently used first. Consul allows 200 connections per client address by default. @default 128, divided among the workers of a gateway */
   readonly maxWaiting?: number
-  /** Most services watched; those beyond `maxWaiting` are asked in turn. @default 10000 */
+  /** Maximum number of watched services; those beyond `maxWaiting` are polled. @default 10000 */
   readonly maxWatched?: number
-  /** Milliseconds between two questions about a service nobody uses for which no connection is left, at least. @default 5000 */
+  /** Minimum poll interval of an unused service without a connection in milliseconds. @default 5000 */
   readonly pollMs?: number
-  /** Longest answer read, bytes. @default 67108864 */
-  readonly maxAnswerBytes?: number
-  /** How often is asked. */
+  /** Maximum size of a response in bytes. @default 67108864 */
+  readonly maxResponseBytes?: number
+  /** Rates and timeouts of queries. */
   readonly pace?: Partial<Pace>
-  /** Told what is left out of the catalog and what is dangerous. @default process.emitWarning */
+  /** Called with ignored catalog entries and security warnings. @default process.emitWarning */
   readonly onWarning?: (message: string) => void
 }
 
@@ -45,17 +44,17 @@ const PACE: Pace = {
   lingerMs: 50,
 }
 
-/** Most announced services looked for at once: changes of the others the catalog tells. */
-const MAX_HEARD = 256
-/** Pauses before each question about one. */
-const LOOK_MS = [50, 150, 300, 900]
+/** Announced services looked up concurrently; the catalog reports changes of the others. */
+const MAX_LOOKUPS = 256
+/** Pauses before the lookups of an announced service. */
+const LOOKUP_PAUSES_MS = [50, 150, 300, 900]
 
 /**
- * The services of a Consul cluster, by a local or remote agent (docs/registry.md). Loads the library `consul` when it is first
- * asked.
+ * Registry of the services of a Consul cluster, through a local or remote agent (docs/consul.md). Loads the library `consul` on the
+ * first query.
  *
- * @throws {RangeError} when the domain is no name.
- * @throws {Error} when a file of the TLS options cannot be read.
+ * @throws {RangeError} for a malformed domain.
+ * @throws {Error} if a TLS file cannot be read.
  */
 export function createConsulRegistry(options: ConsulRegistryOptions = {}): Registry {
   const { domain = DEFAULT_DOMAIN, host = '127.0.0.1', secure = false, token } = options
@@ -68,17 +67,17 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   }
   const client = createConsulClient({
     ...options,
-    // And one for the catalog, and one for announcements.
+    // One more for the catalog and one for announcements.
     maxWaiting: maxWaiting + 2,
-    maxAnswerBytes: options.maxAnswerBytes ?? 67_108_864,
+    maxResponseBytes: options.maxResponseBytes ?? 67_108_864,
   })
   const warn = createWarnings(onWarning)
   const pace = { ...PACE, ...options.pace }
-  const slots = createSlots(maxWaiting, pollMs, (why) =>
+  const slots = createSlots(maxWaiting, pollMs, (reason) =>
     warn(
-      why === 'full'
-        ? `Consul: more services are watched than the ${maxWaiting} connections for that, the others are asked in turn; raise consul://...?max_waiting= (maxWaiting) and Consul's limits.http_max_conns_per_client together`
-        : `Consul takes no more connections from this address: ${slots.places()} services are watched, the others are asked in turn; raise Consul's limits.http_max_conns_per_client, or lower consul://...?max_waiting= (maxWaiting) of all who share the address`,
+      reason === 'full'
+        ? `Consul: more services are watched than max_waiting=${maxWaiting} allows, the others are polled; raise consul://...?max_waiting= and Consul's limits.http_max_conns_per_client together`
+        : `Consul rejects further connections from this address: ${slots.capacity()} services are watched, the others are polled; raise Consul's limits.http_max_conns_per_client, or lower consul://...?max_waiting= of all clients at this address`,
     ),
   )
   const announcements = createAnnouncements(client, {
@@ -87,31 +86,31 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   })
   const registrations = createRegistrations(client, domain, announcements.announce)
   let domains: ReadonlySet<string> = new Set()
-  const questions = createQueries(client, {
+  const queryApi = createQueries(client, {
     domain,
     warn,
-    onDomains(told) {
-      domains = told
+    onDomains(value) {
+      domains = value
     },
-    onChanged: (name) => watches.get(name)?.hurry(),
+    onChanged: (name) => watches.get(name)?.expedite(),
   })
   const watches = new Map<string, SharedWatch>()
-  let ofAll: SharedWatch | undefined
-  let guard: 'due' | 'asking' | 'done' = 'due'
-  /** Services announced, while they are looked for. */
-  const heard = new Map<string, 'once' | 'again'>()
+  let catalogWatch: SharedWatch | undefined
+  let aclCheck: 'due' | 'pending' | 'done' = 'due'
+  /** Announced services with a lookup in flight. */
+  const lookups = new Map<string, 'once' | 'again'>()
   let closed = false
 
   function watchService(name: string): SharedWatch {
-    const known = watches.get(name)
-    if (known !== undefined) return known
+    const watched = watches.get(name)
+    if (watched !== undefined) return watched
     if (watches.size >= maxWatched)
-      throw new RangeError(`at most ${maxWatched} services of Consul can be watched at once`)
+      throw new RangeError(`at most ${maxWatched} services can be watched in Consul`)
     const watch = createSharedWatch({
-      ask: (question) => questions.askService(name, question),
-      read: (answer) => questions.readService(name, answer),
-      // A version whose nodes are all unwell is known, not running.
-      isTold: ({ nodes }) => nodes.length > 0,
+      request: (parameters) => queryApi.queryService(name, parameters),
+      read: (response) => queryApi.readService(name, response),
+      // A version whose nodes all fail their checks is known but not running.
+      isEmitted: ({ nodes }) => nodes.length > 0,
       slots,
       pace,
       onIdle: () => watches.delete(name),
@@ -122,66 +121,66 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
 
   function watchAll(): SharedWatch {
     announcements.listen()
-    ofAll ??= createSharedWatch({
-      ask: (question) => questions.askCatalog(question),
-      read: questions.readCatalog,
+    catalogWatch ??= createSharedWatch({
+      request: (parameters) => queryApi.queryCatalog(parameters),
+      read: queryApi.readCatalog,
       slots: createSlots(1, pollMs, () => {}),
       pace,
       onIdle() {
-        ofAll = undefined
+        catalogWatch = undefined
       },
     })
-    return ofAll
+    return catalogWatch
   }
 
-  /** Looks for what somebody says has changed, some times: whose agent may not have told the servers yet. */
-  async function look(name: string): Promise<void> {
+  /** Looks an announced service up several times: the announcing agent may not have synchronized with the servers yet. */
+  async function lookUp(name: string): Promise<void> {
     const before = watches.get(name)?.services()
-    for (const pauseMs of LOOK_MS) {
+    for (const pauseMs of LOOKUP_PAUSES_MS) {
       await delay(pauseMs, undefined, { ref: false })
       const watch = watches.get(name)
-      if (closed || (watch === undefined ? questions.isListed(name) : watch.services() !== before))
+      if (closed || (watch === undefined ? queryApi.isListed(name) : watch.services() !== before))
         return
       if (watch === undefined) await discover(name)
-      else watch.hurry()
+      else watch.expedite()
     }
   }
 
-  /** Asks for a service the catalog does not list yet. */
+  /** Looks up a service that the catalog does not list yet. */
   async function discover(name: string): Promise<void> {
     try {
-      const services = await readOnce(questions.askService(name), (answer) =>
-        questions.note(name, answer),
+      const services = await readOnce(queryApi.queryService(name), (response) =>
+        queryApi.addUncataloged(name, response),
       )
-      if (services !== undefined) ofAll?.learn(services)
+      if (services !== undefined) catalogWatch?.update(services)
     } catch {
-      // The watch of all services tells of outages.
+      // The watch of all services reports outages.
     }
   }
 
   async function onMessage(name: string): Promise<void> {
-    if (heard.has(name)) {
-      heard.set(name, 'again')
+    if (lookups.has(name)) {
+      lookups.set(name, 'again')
       return
     }
-    if (heard.size >= MAX_HEARD) return
+    if (lookups.size >= MAX_LOOKUPS) return
     do {
-      heard.set(name, 'once')
-      await look(name)
-    } while (heard.get(name) === 'again' && !closed)
-    heard.delete(name)
+      lookups.set(name, 'once')
+      await lookUp(name)
+    } while (lookups.get(name) === 'again' && !closed)
+    lookups.delete(name)
   }
 
-  /** Before Consul is asked or told anything: what watchers are told begins with the state of before. */
+  /** Waits for the first results of the watches before a call, so that their events start from the state before it. */
   async function settle(...names: string[]): Promise<void> {
     if (closed) throw createConsulError('the registry is closed')
-    if (guard === 'due') {
-      guard = 'asking'
+    if (aclCheck === 'due') {
+      aclCheck = 'pending'
       void warnIfNoAcl(client, { host, secure, token, warn }).then((isDone) => {
-        guard = isDone ? 'done' : 'due'
+        aclCheck = isDone ? 'done' : 'due'
       })
     }
-    await ofAll?.settled
+    await catalogWatch?.settled
     for (const name of names) await watches.get(name)?.settled
   }
 
@@ -189,20 +188,20 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
     name: 'consul',
 
     async getService(name) {
-      if (!isServiceName(name) || name === CONSUL_ITSELF) return []
+      if (!isServiceName(name) || name === CONSUL_SERVICE) return []
       await settle(name)
-      const known = watches.get(name)?.services()
+      const watched = watches.get(name)?.services()
       return (
-        known ??
-        readOnce(questions.askService(name), (answer) => questions.readService(name, answer))
+        watched ??
+        readOnce(queryApi.queryService(name), (response) => queryApi.readService(name, response))
       )
     },
 
     async listServices() {
-      // The first answer of a watch comes after this question: one of its own would be told the same.
-      const first = ofAll?.isSettled() === false ? ofAll : undefined
+      // The first response of the watch will be newer than this call, so it is shared.
+      const first = catalogWatch?.isSettled() === false ? catalogWatch : undefined
       await settle()
-      return first?.services() ?? readOnce(questions.askCatalog(), questions.readCatalog)
+      return first?.services() ?? readOnce(queryApi.queryCatalog(), queryApi.readCatalog)
     },
 
     listDomains: () => domains,
@@ -226,7 +225,7 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
     close() {
       closed = true
       announcements.stop()
-      ofAll?.stop()
+      catalogWatch?.stop()
       for (const watch of watches.values()) watch.stop()
       watches.clear()
       client.close()
@@ -234,13 +233,13 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   }
 }
 
-/** What an answer tells that nobody waits for again. */
+/** Sends a single query and releases its response. */
 async function readOnce<T>(
-  asking: Promise<Answer>,
-  read: (answer: Answer) => Maybe<T>,
+  pending: Promise<ConsulResponse>,
+  read: (response: ConsulResponse) => Maybe<T>,
 ): Promise<T> {
-  const answer = await asking
-  const told = await read(answer)
-  answer.release()
-  return told
+  const response = await pending
+  const value = await read(response)
+  response.release()
+  return value
 }

@@ -5,29 +5,28 @@ import { createMirror } from '../kubernetes/informer.ts'
 import { toKubernetesService, toSlice } from './kubernetes/objects.ts'
 import { createServiceIndex } from './kubernetes/service-index.ts'
 
-/** Which cluster is looked at, and what of it. */
 export interface KubernetesRegistryOptions {
-  /** Whose Services are known. @default the pod's own in a cluster, that of the kubeconfig's context outside, else `default` */
+  /** Namespace of the Services. @default the pod's in a cluster, the context's outside, otherwise `default` */
   readonly namespace?: string
-  /** Context of the kubeconfig. @default in a cluster its service account; outside the current context */
+  /** Context of the kubeconfig. @default the service account in a cluster, the current context outside */
   readonly context?: string
-  /** Where a pod finds its service account. @default /var/run/secrets/kubernetes.io/serviceaccount */
+  /** Folder of the service account in a pod. @default /var/run/secrets/kubernetes.io/serviceaccount */
   readonly accountFolder?: string
-  /** The cluster itself, where it is known. @default found by the options above */
+  /** @default found by the options above */
   readonly cluster?: Cluster
-  /** Told of every Service that is left out, and why. @default process.emitWarning */
+  /** Called with the reason for every Service that is ignored. @default process.emitWarning */
   readonly onProblem?: (message: string) => void
 }
 
-/** RFC 1123 label, what a namespace is called. */
+/** RFC 1123 label. */
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
- * The Services of a Kubernetes namespace with the ready endpoints of their slices, listed and watched from the first
- * question on. Read-only: Kubernetes knows by itself what runs. docs/registry.md has the annotations and the access needed.
+ * Registry of the Services of a Kubernetes namespace with the ready endpoints of their EndpointSlices, listed and watched from the
+ * first query on. Read-only: Kubernetes tracks its instances. docs/kubernetes-registry.md lists the annotations and required permissions.
  *
- * @throws {TypeError} when the namespace is none. (`getService`, `listServices`) {Error} when there is no cluster, or it
- * refuses or does not answer, before its first answer; later what was known last is told.
+ * @throws {TypeError} for a malformed namespace. (`getService`, `listServices`) {Error} if there is no cluster, or it is unreachable
+ * or denies access before the first list; later the last known state is returned.
  */
 export function createKubernetesRegistry(options: KubernetesRegistryOptions = {}): Registry {
   const { namespace, onProblem = (message) => process.emitWarning(message) } = options
@@ -37,7 +36,7 @@ export function createKubernetesRegistry(options: KubernetesRegistryOptions = {}
     )
   }
   const { watch, emit, tellOutage } = createWatchers()
-  const picture = createServiceIndex({ onEvent: emit, onProblem })
+  const index = createServiceIndex({ onEvent: emit, onProblem })
   const { cluster } = options
   const mirror = createMirror({
     name: 'the Kubernetes registry',
@@ -47,20 +46,20 @@ export function createKubernetesRegistry(options: KubernetesRegistryOptions = {}
   mirror.add({
     resource: { name: 'services', group: '' },
     toItem: toKubernetesService,
-    onList: picture.replaceServices,
-    onChanges: picture.changeServices,
+    onList: index.replaceServices,
+    onChanges: index.changeServices,
   })
   mirror.add({
     resource: { name: 'endpointslices', group: 'discovery.k8s.io' },
     toItem: toSlice,
-    onList: picture.replaceSlices,
-    onChanges: picture.changeSlices,
+    onList: index.replaceSlices,
+    onChanges: index.changeSlices,
   })
 
   return {
     name: 'kubernetes',
-    getService: (name) => mirror.answer(() => picture.getService(name)),
-    listServices: () => mirror.answer(() => picture.listServices()),
+    getService: (name) => mirror.query(() => index.getService(name)),
+    listServices: () => mirror.query(() => index.listServices()),
 
     watch(listener, watchOptions) {
       mirror.start()

@@ -3,15 +3,14 @@ import { createWatchers } from '../../core/registry/event-hub.ts'
 import { checkService, isSameMap, isSameNode } from '../../core/registry/service.ts'
 import { createExpiryWheel } from '../../lib/collections/expiry-wheel.ts'
 
-/** By what clock services expire. */
 export interface MemoryRegistryOptions {
-  /** Milliseconds that only grow. @default performance.now */
+  /** Monotonic clock in milliseconds. @default performance.now */
   readonly nowMs?: () => number
-  /** How often expired nodes are looked for, milliseconds. @default 1000 */
+  /** Interval of the sweep for expired nodes in milliseconds. @default 1000 */
   readonly sweepMs?: number
 }
 
-/** One that answers at once. */
+/** A registry with synchronous results. */
 export interface MemoryRegistry extends Registry {
   readonly getService: (name: string) => readonly Service[]
   readonly listServices: () => readonly Service[]
@@ -21,10 +20,10 @@ export interface MemoryRegistry extends Registry {
   readonly close: () => void
 }
 
-/** One version, and by id what stands for each of its nodes in time: the one that last had something new to say is the last. */
+/** One version with the leases of its nodes by id, the one with the latest description last. */
 interface Entry {
   service: Service
-  /** What the last one says. */
+  /** The latest description. */
   description: Service
   readonly leases: Map<string, Lease>
 }
@@ -32,14 +31,14 @@ interface Entry {
 interface Lease {
   readonly entry: Entry
   readonly id: string
-  /** What the node says about the service; shared by nodes that say the same. */
+  /** The service as described by the node; shared by nodes with the same description. */
   description: Service
 }
 
 /**
- * Services registered in this process, forgotten when it ends.
+ * Registry in the memory of this process.
  *
- * @throws {TypeError} (`register`) when a name, version, node id or address is malformed, or there is no node.
+ * @throws {TypeError} (`register`) for a malformed name, version, node id or address, or without nodes.
  */
 export function createMemoryRegistry({
   nowMs = () => performance.now(),
@@ -55,14 +54,14 @@ export function createMemoryRegistry({
     return services.get(name)?.get(version)
   }
 
-  /** Keeps the nodes for which `stays` holds. */
+  /** Removes the nodes for which `stays` returns false. */
   function retain(entry: Entry, stays: (node: Node) => boolean): void {
     const { service, leases } = entry
     const nodes = service.nodes.filter(stays)
     if (nodes.length === service.nodes.length) return
-    const kept = new Set(nodes.map(({ id }) => id))
+    const remaining = new Set(nodes.map(({ id }) => id))
     for (const [id, lease] of leases) {
-      if (kept.has(id)) continue
+      if (remaining.has(id)) continue
       leases.delete(id)
       expiry.delete(lease)
     }
@@ -76,10 +75,10 @@ export function createMemoryRegistry({
   }
 
   function expire(): void {
-    const gone = new Map<Entry, Set<string>>()
+    const expired = new Map<Entry, Set<string>>()
     for (const { entry, id } of expiry.takeDue(nowMs()))
-      gone.set(entry, (gone.get(entry) ?? new Set()).add(id))
-    for (const [entry, ids] of gone) retain(entry, ({ id }) => !ids.has(id))
+      expired.set(entry, (expired.get(entry) ?? new Set()).add(id))
+    for (const [entry, ids] of expired) retain(entry, ({ id }) => !ids.has(id))
   }
 
   return {
@@ -100,7 +99,7 @@ export function createMemoryRegistry({
     register(service, { ttlSeconds = 0 } = {}) {
       checkService(service)
       if (service.nodes.length === 0)
-        throw new TypeError(`service ${service.name} must be registered with a node`)
+        throw new TypeError(`service ${service.name} must be registered with at least one node`)
       expire()
       const expiryMs = ttlSeconds > 0 ? nowMs() + ttlSeconds * 1000 : Number.POSITIVE_INFINITY
       const old = find(service)
@@ -121,7 +120,7 @@ export function createMemoryRegistry({
         const known = entry.leases.get(id)
         const lease = known ?? { entry, id, description }
         expiry.set(lease, expiryMs)
-        // A sign of life of an older node, or that it drains, does not take back what a newer one says.
+        // A heartbeat or draining state of an older node does not restore its description over a newer one.
         if (known?.description === description) continue
         if (known !== undefined && isSameDescription(known.description, service)) continue
         lease.description = description
@@ -154,7 +153,7 @@ export function createMemoryRegistry({
   }
 }
 
-/** Whether a registration says the same about the service itself. */
+/** Whether metadata and endpoints are equal. */
 function isSameDescription(a: Service, b: Service): boolean {
   return (
     isSameMap(a.metadata, b.metadata) && JSON.stringify(a.endpoints) === JSON.stringify(b.endpoints)

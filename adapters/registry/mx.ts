@@ -6,7 +6,7 @@ import { checkService, DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import { isServiceName } from '../../core/registry/service-name.ts'
 import { Channel } from '../../core/rpc/ws/channel.ts'
 import { explainTls } from '../../lib/net/tls-error-hint.ts'
-import { callRegistry, maySignAnew } from './mx/calls.ts'
+import { callRegistry, canRetryWithToken } from './mx/calls.ts'
 import { readEntries, readEntry, toEntry } from './mx/entry.ts'
 import { createLink } from './mx/link.ts'
 import { createRegistrations } from './mx/registrations.ts'
@@ -18,39 +18,38 @@ export interface MxRegistryOptions {
   readonly port: number
   /** TLS. @default false */
   readonly secure?: boolean
-  /** Certificates to trust in place of the system's, PEM. */
+  /** PEM certificates to trust in place of the system's. */
   readonly ca?: string
-  /** Whose services are read and registered. @default 'mx' */
+  /** Domain of the services. @default 'mx' */
   readonly domain?: string
-  /** Milliseconds the registry may take to answer; a connection that was silent for as long, though asked, is given up. @default 5000 */
+  /** Timeout of a call in milliseconds; a connection without a response to pings for as long is closed. @default 5000 */
   readonly timeoutMs?: number
-  /** Who registers; what is read shows the token there is. @default nobody that is known */
+  /** Credentials of registrations; reads use the current token, if any. @default anonymous */
   readonly tokens?: TokenSource | undefined
-  /** Milliseconds that only grow. @default performance.now */
+  /** Monotonic clock in milliseconds. @default performance.now */
   readonly nowMs?: () => number
 }
 
-/** Services of a page: some 20 ms of work where each has 20 nodes. */
+/** Services per page: about 20 ms of work with 20 nodes each. */
 const PAGE = 200
-/** Silence before it is asked whether the registry is there, of the time it may take: that is over when three questions were not answered. */
+/** Idle time before a ping as a fraction of the timeout; a connection is closed after three unanswered pings. */
 const PING_SHARE = 0.4
-/** Methods nobody may call but administrators. */
+/** Methods that require an administrator. */
 const WRITES: ReadonlySet<string> = new Set(['Register', 'Deregister'])
-/** More pages than there can be services. */
+/** Ends an endless pagination; more pages than there can be services. */
 const PAGES_MAX = 10_000
 
 /**
- * The services of a registry service elsewhere (`mx://host:port`), called over one connection.
+ * Client of a remote registry service (`mx://host:port`) over one connection.
  *
- * While somebody watches, it holds one watch of all services, however many are of interest: whoever watches one (a gateway, a
- * client) watches for new ones as well, and one watch is read again at once after an outage. A process that only registers
- * holds a watch of its own service: it tells when the registry was away, and what was registered here is registered
- * again as soon as it is back, for it may have been restarted empty.
+ * While there are watchers, it keeps one watch of all services: gateways and clients that watch one service also watch for new ones,
+ * and a single watch is resynchronized at once after an outage. A process that only registers watches its own service: it learns of
+ * an outage and registers again after it, because the registry may have restarted empty.
  *
- * Reads wait for the watch, so that whoever watches, then reads, misses nothing. What is refused (400, 403, 404) is told apart
- * from an outage. No call and no watch of it keeps the process alive but the answers that are awaited.
+ * Reads wait for the watch, so a read after `watch` misses no change. Rejected calls (400, 403, 404) are distinguished from an
+ * outage. Only pending calls keep the process alive.
  *
- * @throws {TypeError} for the domain `*`; `register` for what is malformed; {Error} everything else when the registry does not answer, or refuses.
+ * @throws {TypeError} for the domain `*`; `register` for malformed services; {Error} if the registry is unreachable or denies the call.
  */
 export function createMxRegistry(options: MxRegistryOptions): Registry {
   const {
@@ -63,7 +62,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     tokens,
   } = options
   const { nowMs = () => performance.now() } = options
-  // Of other domains only members are told.
+  // Other domains are visible to members only.
   const mustLogIn = domain !== DEFAULT_DOMAIN
   if (domain === '*') throw new TypeError('domain must be one domain, got "*"')
   const url = `${secure ? 'mxs' : 'mx'}://${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -77,20 +76,20 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     ...(ca !== undefined && { ca }),
   })
   const watchers = createWatchers()
-  /** Registrations on their way for the first time. */
+  /** Number of first registrations in flight. */
   let registering = 0
-  /** The watch was replaced by another: the registry may have been away in between. */
+  /** The watch was replaced, so the registry may have been unavailable in between. */
   let renewDue = false
-  let told = createSentDigests()
-  /** Last states that came while the list is read; undefined: it is not. */
-  let waiting: Map<string, RegistryEvent> | undefined
-  /** The list that is being read, for whoever began to watch before it was. */
+  let sent = createSentDigests()
+  /** Latest events received while the list is read; undefined while it is not. */
+  let pendingEvents: Map<string, RegistryEvent> | undefined
+  /** The list in flight, shared with reads that began before the watch. */
   let listing: Promise<Service[]> | undefined
   let closed = false
 
   const all = { options: { domain } }
-  /** Of a process that only registers. */
-  let own: object | undefined
+  /** Watch request of a process that only registers. */
+  let ownRequest: object | undefined
 
   const link = createLink({
     channel,
@@ -110,8 +109,8 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
         type: message['action'] === 'delete' ? 'delete' : 'update',
         service,
       }
-      if (waiting === undefined) hear(event)
-      else waiting.set(`${service.name}\n${service.version}`, event)
+      if (pendingEvents === undefined) emitChange(event)
+      else pendingEvents.set(`${service.name}\n${service.version}`, event)
     },
     onOutage(error) {
       watchers.tellOutage(error && toError(error))
@@ -124,21 +123,21 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     },
   })
 
-  function hear({ type, service }: RegistryEvent): void {
-    const event = type === 'delete' ? told.forget(service) : told.learn(service)
+  function emitChange({ type, service }: RegistryEvent): void {
+    const event = type === 'delete' ? sent.forget(service) : sent.learn(service)
     if (event !== undefined) watchers.emit(event)
   }
 
-  /** Reads what there is, once a watch stands. Of the first one that is what watchers will read themselves. */
+  /** Reads the list after a watch opened. The first one emits nothing: watchers read it themselves. */
   function catchUp(again: boolean): void {
-    waiting = new Map()
-    const events = waiting
-    const isCurrent = (): boolean => waiting === events
-    told.begin()
+    pendingEvents = new Map()
+    const events = pendingEvents
+    const isCurrent = (): boolean => pendingEvents === events
+    sent.begin()
     const read = list((services) => {
       if (!isCurrent()) return
       for (const service of services) {
-        const event = told.learn(service)
+        const event = sent.learn(service)
         if (event !== undefined && again) watchers.emit(event)
       }
     })
@@ -147,9 +146,9 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
       () => {
         if (listing === read) listing = undefined
         if (!isCurrent()) return
-        waiting = undefined
-        for (const event of told.finish()) watchers.emit(event)
-        for (const event of events.values()) hear(event)
+        pendingEvents = undefined
+        for (const event of sent.finish()) watchers.emit(event)
+        for (const event of events.values()) emitChange(event)
         link.caughtUp()
       },
       (error) => {
@@ -174,29 +173,29 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
       if (next === after) break
       after = next
     }
-    throw new GatewayError('registry', 502, 'its list of services does not end')
+    throw new GatewayError('registry', 502, `the list of services exceeds ${PAGES_MAX} pages`)
   }
 
-  /** Asks once the watch stands, where one is wanted. */
+  /** Calls the registry after the watch opened, if one is requested. */
   async function call(method: string, request: object): Promise<Readonly<Record<string, unknown>>> {
     await link.opened()
     if (mustLogIn || WRITES.has(method)) await tokens?.ready()
     return send(method, request)
   }
 
-  /** Asks, and once more with another token where that may help. */
+  /** Calls the registry and retries once if another token may help. */
   async function send(method: string, request: object): Promise<Readonly<Record<string, unknown>>> {
-    const shown = tokens?.current()
+    const token = tokens?.current()
     try {
       return await callRegistry(channel, method, request, timeoutMs, tokens)
     } catch (error) {
-      if (!maySignAnew(tokens, shown, error)) throw error
+      if (!canRetryWithToken(tokens, token, error)) throw error
       await tokens.ready()
       return callRegistry(channel, method, request, timeoutMs, tokens)
     }
   }
 
-  /** Does some work that keeps the process alive, and tells its errors as a registry does. */
+  /** Keeps the process alive until `work` settled, and converts its errors. */
   async function perform<T>(work: () => Promise<T>): Promise<T> {
     const alive = setInterval(() => {}, timeoutMs)
     try {
@@ -213,27 +212,30 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     if (!(error instanceof GatewayError)) return error as Error
     const { code, message, cause } = error
     if (code === 400)
-      return new TypeError(`the registry ${url} refuses: ${message}`, { cause: error })
+      return new TypeError(`the registry ${url} rejected the request: ${message}`, { cause: error })
     if (code < 500 && code !== 408) {
-      const hint = code === 401 ? '; whoever registers needs MX_AUTH_ID and MX_AUTH_SECRET' : ''
-      const refusal = new Error(`the registry ${url} refuses (${code}): ${message}${hint}`, {
-        cause: error,
-      })
-      // Too many of something (429) may be fewer soon.
-      return Object.assign(refusal, { denied: code !== 429 })
+      const hint = code === 401 ? '; registering requires MX_AUTH_ID and MX_AUTH_SECRET' : ''
+      const denial = new Error(
+        `the registry ${url} denied the request (${code}): ${message}${hint}`,
+        {
+          cause: error,
+        },
+      )
+      // 429 is temporary.
+      return Object.assign(denial, { denied: code !== 429 })
     }
     const reason = typeof cause === 'string' && cause !== '' ? cause : message
-    const told = secure ? explainTls(reason, 'mx://', 'NODE_EXTRA_CA_CERTS') : reason
-    return new Error(`the registry ${url} does not answer: ${told}`, { cause: error })
+    const explained = secure ? explainTls(reason, 'mx://', 'NODE_EXTRA_CA_CERTS') : reason
+    return new Error(`the registry ${url} is unreachable: ${explained}`, { cause: error })
   }
 
-  function want(): void {
+  function updateLink(): void {
     if (closed) return
-    if (watchers.size > 0) return link.want(all)
-    told = createSentDigests()
-    waiting = undefined
-    if (registrations.size + registering === 0) own = undefined
-    link.want(own)
+    if (watchers.size > 0) return link.setRequest(all)
+    sent = createSentDigests()
+    pendingEvents = undefined
+    if (registrations.size + registering === 0) ownRequest = undefined
+    link.setRequest(ownRequest)
   }
 
   return {
@@ -261,15 +263,15 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     async register(service, { ttlSeconds = 0 } = {}) {
       checkService(service)
       if (service.nodes.length === 0)
-        throw new TypeError(`service ${service.name} must be registered with a node`)
-      own ??= { service: service.name, ...all }
+        throw new TypeError(`service ${service.name} must be registered with at least one node`)
+      ownRequest ??= { service: service.name, ...all }
       registering++
-      want()
+      updateLink()
       try {
         await perform(() => registrations.add(service, ttlSeconds))
       } finally {
         registering--
-        want()
+        updateLink()
       }
     },
 
@@ -278,32 +280,32 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
       try {
         await perform(() => call('Deregister', toEntry(service, { domain })))
       } finally {
-        want()
+        updateLink()
       }
     },
 
     watch(listener, options) {
       renewDue ||= watchers.size === 0 && registrations.size > 0
       const stop = watchers.watch(listener, options)
-      // It may have been read before this watch began.
+      // The list in flight may be older than this watch.
       listing = undefined
-      want()
+      updateLink()
       return () => {
         stop()
-        want()
+        updateLink()
       }
     },
 
     close() {
       closed = true
-      link.want(undefined)
+      link.setRequest(undefined)
       registrations.close()
       channel.close()
     },
   }
 }
 
-/** Whether nobody registered the service; other things may not be found, too. */
+/** Whether the registry returned 404 for the service itself rather than for something else. */
 function isNotFound(error: unknown, name: string): boolean {
   return (
     error instanceof GatewayError &&

@@ -1,98 +1,97 @@
 import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
 
-/** A registry that can be watched. */
 type Watchable = Registry & Required<Pick<Registry, 'watch'>>
 
-/** One that is known in this process, and answers at once. */
+/** A watchable registry with synchronous results. */
 export interface LocalRegistry extends Watchable {
   readonly getService: (name: string) => readonly Service[]
   readonly listServices: () => readonly Service[]
 }
 
 /**
- * Two registries as one: services of `own` hide those of the same name in `other`, all versions of them. What is configured by
- * hand is meant, whoever else uses the name. Nothing is registered through it; closing it closes both.
+ * Combines two registries: a service in `local` hides all versions of the same name in `remote`, because manual configuration takes
+ * precedence. Read-only; closing it closes both.
  */
-export function createJoinedRegistry(own: LocalRegistry, other: Watchable): Watchable {
-  const owns = (name: string): boolean => own.getService(name).length > 0
+export function createJoinedRegistry(local: LocalRegistry, remote: Watchable): Watchable {
+  const isLocal = (name: string): boolean => local.getService(name).length > 0
 
   return {
-    name: other.name,
+    name: remote.name,
 
     getService(name) {
-      const services = own.getService(name)
-      return services.length > 0 ? services : other.getService(name)
+      const services = local.getService(name)
+      return services.length > 0 ? services : remote.getService(name)
     },
 
     async listServices() {
-      const others = await other.listServices()
-      return [...own.listServices(), ...others.filter(({ name }) => !owns(name))]
+      const remoteServices = await remote.listServices()
+      return [...local.listServices(), ...remoteServices.filter(({ name }) => !isLocal(name))]
     },
 
     watch(listener, options = {}) {
-      const { onOutage, ...which } = options
-      /** Names that are the other registry's now, which could not be asked about them. */
-      const unread = new Set<string>()
+      const { onOutage, ...scope } = options
+      /** Names handed over to the remote registry whose services could not be read. */
+      const pending = new Set<string>()
       let stopped = false
-      let away = false
+      let isOut = false
 
-      /** A name that was one registry's is the other's: tells how the versions of the other one come, or go. */
+      /** Emits the versions of the remote registry that appear when a name leaves the local one, or disappear when it enters. */
       async function handOver(name: string): Promise<void> {
-        const wasOwned = !owns(name)
-        unread.delete(name)
+        const wasLocal = !isLocal(name)
+        pending.delete(name)
         let services: readonly Service[]
         try {
-          services = await other.getService(name)
+          services = await remote.getService(name)
         } catch {
-          if (wasOwned) unread.add(name)
+          if (wasLocal) pending.add(name)
           return
         }
-        if (stopped || owns(name) === wasOwned) return
-        const kept = new Set(own.getService(name).map(({ version }) => version))
+        if (stopped || isLocal(name) === wasLocal) return
+        const localVersions = new Set(local.getService(name).map(({ version }) => version))
         for (const service of services) {
-          if (wasOwned) listener({ type: 'create', service })
-          else if (!kept.has(service.version))
+          if (wasLocal) listener({ type: 'create', service })
+          else if (!localVersions.has(service.version))
             listener({ type: 'delete', service: { ...service, nodes: [] } })
         }
       }
 
-      /** Ends an outage with what could not be asked meanwhile. */
+      /** Ends an outage after reading the pending names. */
       async function recover(): Promise<void> {
-        await Promise.all([...unread].map(handOver))
-        if (!stopped && !away) onOutage?.(undefined)
+        await Promise.all([...pending].map(handOver))
+        if (!stopped && !isOut) onOutage?.(undefined)
       }
 
-      const hearOwn = (event: RegistryEvent): void => {
+      const onLocalEvent = (event: RegistryEvent): void => {
         listener(event)
         const { name } = event.service
-        const versions = own.getService(name).length
-        const changedHands = event.type === 'create' ? versions === 1 : versions === 0
-        if (changedHands) void handOver(name)
+        const versions = local.getService(name).length
+        const isHandedOver = event.type === 'create' ? versions === 1 : versions === 0
+        if (isHandedOver) void handOver(name)
       }
-      const stopOwn = own.watch(hearOwn, which)
-      const stopOther = other.watch(
+      const stopLocal = local.watch(onLocalEvent, scope)
+      const stopRemote = remote.watch(
         (event) => {
-          if (!owns(event.service.name)) listener(event)
+          if (!isLocal(event.service.name)) listener(event)
         },
         {
-          ...which,
+          ...scope,
           onOutage(reason) {
-            away = reason !== undefined
-            if (away || unread.size === 0) onOutage?.(reason)
+            isOut = reason !== undefined
+            if (isOut || pending.size === 0) onOutage?.(reason)
             else void recover()
           },
         },
       )
       return () => {
         stopped = true
-        stopOwn()
-        stopOther()
+        stopLocal()
+        stopRemote()
       }
     },
 
     async close() {
-      await own.close?.()
-      await other.close?.()
+      await local.close?.()
+      await remote.close?.()
     },
   }
 }

@@ -7,32 +7,31 @@ import { joinName } from '../../core/route.ts'
 import { parseNode } from '../../core/upstream/parse-node.ts'
 import { redactUrl } from '../../lib/text/redact.ts'
 
-/** A registry whose services are written down: in flags and in a file. */
+/** A registry of services listed in flags and a configuration file. */
 export interface StaticRegistry extends Registry {
   readonly getService: (name: string) => readonly Service[]
   readonly listServices: () => readonly Service[]
   readonly watch: NonNullable<Registry['watch']>
   /**
-   * Takes over another list; watchers are told what became different.
+   * Replaces all services and emits the changes to watchers.
    *
-   * @throws {TypeError} when an entry is malformed; the old list stays.
+   * @throws {TypeError} for a malformed entry; the current services stay.
    */
   readonly replace: (entries: readonly Service[]) => void
 }
 
-/** All versions of each service by its name. */
 type Services = ReadonlyMap<string, readonly Service[]>
 
 const SCHEME = /^([^/]*):\/\//
 const SCHEMES = ['http', 'https', 'mx', 'mxs', 'grpc', 'grpcs']
 const DEFAULT_PORT: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
 const HAS_PORT = /:\d+$/
-/** What follows the address in a URL. */
+/** Path, query or fragment of a URL. */
 const MORE = /[/?#].*$/s
 
 /**
- * @param entries entries of the same name and version are one, their nodes merged by id.
- * @throws {TypeError} when an entry is malformed.
+ * @param entries entries with the same name and version are merged, their nodes by id.
+ * @throws {TypeError} for a malformed entry.
  */
 export function createStaticRegistry(entries: readonly Service[]): StaticRegistry {
   const { watch, emit } = createWatchers()
@@ -54,38 +53,38 @@ export function createStaticRegistry(entries: readonly Service[]): StaticRegistr
 }
 
 /**
- * Reads `--backend`: `name=node,node...`, where a node is `[http://|https://|mx://|mxs://|grpc://|grpcs://]host:port[;weight][;pipeline=n]`.
- * IPv6 addresses stand in brackets. A node is known by its text up to the first `;`.
+ * Parses `--backend`: `name=node,node...`, where a node is `[http://|https://|mx://|mxs://|grpc://|grpcs://]host:port[;weight][;pipeline=n]`.
+ * IPv6 addresses are in brackets. The id of a node is its text before the first `;`.
  *
- * @param namespace a name without a dot lies inside it; empty: none.
- * @throws {RangeError} naming the wrong part and what would be right.
+ * @param namespace prefix of names without a dot; empty: no prefix.
+ * @throws {RangeError} with the invalid part and the expected form.
  */
 export function parseBackend(text: string, namespace: string): Service {
   const equals = text.indexOf('=')
   const nodes = text.slice(equals + 1).trim()
   if (equals < 0 || nodes === '') {
     throw new RangeError(
-      `backend must be name=host:port[;weight],... or name=scheme://host:port,... with http, https, mx, mxs, grpc or grpcs, got ${show(text)}`,
+      `backend must be name=host:port[;weight],... or name=scheme://host:port,... with http, https, mx, mxs, grpc or grpcs, got ${quote(text)}`,
     )
   }
   return toService(text.slice(0, equals).trim(), nodes.split(','), namespace)
 }
 
 /**
- * A service and its nodes, each as in {@link parseBackend}; no nodes: a known service that is down.
+ * Returns a service with nodes as in {@link parseBackend}. A service without nodes exists but is unavailable (503).
  *
- * @throws {RangeError} naming the wrong part and what would be right.
+ * @throws {RangeError} with the invalid part and the expected form.
  */
 export function toService(name: string, nodeTexts: readonly string[], namespace: string): Service {
   if (!isServiceName(name)) {
     throw new RangeError(
-      `name of a backend must be letters, digits and inner dots, dashes or underscores, got ${show(name)}`,
+      `backend name must consist of letters, digits and inner dots, dashes or underscores, got ${quote(name)}`,
     )
   }
   const nodes = nodeTexts.map(parseBackendNode)
   const ids = new Set<string>()
   for (const { id } of nodes) {
-    if (ids.has(id)) throw new RangeError(`backend ${name} lists ${id} twice`)
+    if (ids.has(id)) throw new RangeError(`backend ${name} has the duplicate node ${id}`)
     ids.add(id)
   }
   return {
@@ -105,12 +104,12 @@ function parseBackendNode(text: string): Node {
   if (protocol !== undefined) {
     if (!SCHEMES.includes(protocol)) {
       throw new RangeError(
-        `backend node ${show(text)}: scheme must be http, https, mx, mxs, grpc or grpcs, got ${JSON.stringify(protocol)}`,
+        `backend node ${quote(text)}: scheme must be http, https, mx, mxs, grpc or grpcs, got ${JSON.stringify(protocol)}`,
       )
     }
     metadata['protocol'] = protocol
     address = id.slice(protocol.length + '://'.length)
-    checkBare(address, text)
+    checkOrigin(address, text)
     if (!HAS_PORT.test(address)) address += DEFAULT_PORT[protocol] ?? ''
   }
   for (const setting of settings) {
@@ -119,23 +118,23 @@ function parseBackendNode(text: string): Node {
       : ['weight', setting]
     if (metadata[key!] !== undefined || value!.includes('=')) {
       throw new RangeError(
-        `backend node ${redactUrl(id)} takes ;<weight> and ;pipeline=<n>, got ${JSON.stringify(setting)}`,
+        `backend node ${redactUrl(id)} accepts ;<weight> and ;pipeline=<n>, got ${JSON.stringify(setting)}`,
       )
     }
     metadata[key] = value!
   }
   const node: Node = { id, address, metadata }
-  const wrong = parseNode(node)
-  if (typeof wrong === 'string') throw new RangeError(`backend node ${show(text)}: ${wrong}`)
+  const problem = parseNode(node)
+  if (typeof problem === 'string') throw new RangeError(`backend node ${quote(text)}: ${problem}`)
   return node
 }
 
-/** @throws {RangeError} for a URL with more than its address. */
-function checkBare(address: string, text: string): void {
+/** @throws {RangeError} for a URL with a path, query or fragment. */
+function checkOrigin(address: string, text: string): void {
   const more = MORE.exec(address)?.[0]
   if (more === undefined) return
   throw new RangeError(
-    `backend node ${show(text)}: a backend is scheme://host:port, and requests keep their whole path: leave ${show(more)} out`,
+    `backend node ${quote(text)}: expected scheme://host:port; requests keep their full path, so remove ${quote(more)}`,
   )
 }
 
@@ -151,7 +150,7 @@ function merge(entries: readonly Service[]): Services {
   return new Map([...merged].map(([name, versions]) => [name, [...versions.values()]]))
 }
 
-/** A text as errors quote it. */
-function show(text: string): string {
+/** Quotes a text for errors, with secrets redacted. */
+function quote(text: string): string {
   return JSON.stringify(redactUrl(text))
 }

@@ -7,43 +7,42 @@ import type {
 import { isPermanent } from '../../core/registry/errors.ts'
 import { type Cluster, createFinder } from '../kubernetes/cluster.ts'
 import { createCalls } from './kubernetes/calls.ts'
-import { deploy, type Place, undeploy } from './kubernetes/deploy.ts'
+import { deploy, type NamespaceContext, undeploy } from './kubernetes/deploy.ts'
 import { createDrift } from './kubernetes/drift.ts'
 import { readLogs } from './kubernetes/logs.ts'
 import type { PodOptions, PodSecurity } from './kubernetes/manifests.ts'
 import { DEFAULT_NAMESPACE, toId, toKubernetesNamespace } from './kubernetes/names.ts'
-import { createSpace, type Space } from './kubernetes/namespace-state.ts'
+import { createNamespaceState, type NamespaceState } from './kubernetes/namespace-state.ts'
 import { createSecretPruner } from './kubernetes/prune-secrets.ts'
 
-/** In which cluster workloads run, and how. */
 export interface KubernetesRuntimeOptions {
-  /** Kubernetes namespace of the namespace `mx`. @default the pod's own in a cluster, that of the kubeconfig's context outside, else `default` */
+  /** Kubernetes namespace of the namespace `mx`. @default the pod's in a cluster, the context's outside, otherwise `default` */
   readonly namespace?: string
-  /** Context of the kubeconfig. @default in a cluster its service account; outside the current context */
+  /** Context of the kubeconfig. @default the service account in a cluster, the current context outside */
   readonly context?: string
-  /** Where a pod finds its service account. @default /var/run/secrets/kubernetes.io/serviceaccount */
+  /** Folder of the service account in a pod. @default /var/run/secrets/kubernetes.io/serviceaccount */
   readonly accountFolder?: string
-  /** The cluster itself, where it is known. @default found by the options above */
+  /** @default found by the options above */
   readonly cluster?: Cluster
-  /** What copies may do. @default restricted */
+  /** Pod security of instances. @default restricted */
   readonly podSecurity?: PodSecurity
-  /** Whether the root file system of copies is read-only, with a writable `/tmp` of their own. @default true */
+  /** Whether instances have a read-only root file system with a writable `/tmp`. @default true */
   readonly isRootReadOnly?: boolean
-  /** What a copy requests of its node where its workload sets no limit. @default nothing */
+  /** Resource requests of workloads without limits. @default none */
   readonly requests?: Resources
-  /** Told when a part of the cluster cannot be watched, and why. @default process.emitWarning */
+  /** Called with the reason when a part of the cluster cannot be watched. @default process.emitWarning */
   readonly onProblem?: (message: string) => void
 }
 
-/** A namespace of mx, and where its workloads are. */
-interface Opened extends Place {
+/** A namespace of mx with its cluster. */
+interface OpenNamespace extends NamespaceContext {
   readonly findCluster: () => Promise<Cluster>
 }
 
 /**
- * Runs images as Deployments of a Kubernetes cluster, each with a Service, and a Secret for its credentials. All there is to know of
- * them is in the cluster: several servers may use it, and one that starts anew finds what is there. docs/kubernetes.md has the
- * objects, the namespaces and the access needed.
+ * Runs images as Deployments of a Kubernetes cluster, each with a Service and a Secret for its credentials. All state is in the
+ * cluster, so several servers can share it, and a restarted server continues with it. docs/kubernetes.md lists the objects, the
+ * namespaces and the required permissions.
  */
 export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}): Runtime {
   const { cluster, podSecurity = 'restricted', isRootReadOnly = true, requests = {} } = options
@@ -52,71 +51,74 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
   const find = cluster === undefined ? createFinder(options) : async () => cluster
   const listeners = new Set<(state: WorkloadState) => void>()
   const driftListeners = new Set<(key: WorkloadKey) => void>()
-  const ends = new AbortController()
-  /** By the namespace of mx. */
-  const opened = new Map<string, Opened>()
-  /** What is done to a workload, one after the other. */
-  const turns = new Map<string, Promise<void>>()
+  const aborter = new AbortController()
+  /** By mx namespace. */
+  const namespaces = new Map<string, OpenNamespace>()
+  /** Last operation of each workload: operations run in order. */
+  const queues = new Map<string, Promise<void>>()
 
-  function open(namespace: string): Opened {
-    const known = opened.get(namespace)
-    if (known !== undefined) return known
+  function open(namespace: string): OpenNamespace {
+    const existing = namespaces.get(namespace)
+    if (existing !== undefined) return existing
     const findCluster = async (): Promise<Cluster> => {
       const found = await find()
       return { ...found, namespace: toKubernetesNamespace(namespace, found.namespace) }
     }
     const drift = createDrift({
       findCluster,
-      // Anything else is an outage of the space as well.
+      // Other failures are reported as outages of the space as well.
       onOutage: (reason) => reason && isPermanent(reason) && onProblem(reason.message),
       onDrift: (key) => {
         for (const listener of driftListeners) listener(key)
       },
     })
-    const space = createSpace({
+    const space = createNamespaceState({
       ...{ findCluster, onDeployment: drift.compare },
       onOutage: (reason) => reason && onProblem(reason.message),
       onState: (state) => {
         for (const listener of [...listeners]) listener(state)
       },
     })
-    const calls = createCalls(findCluster, ends.signal)
+    const calls = createCalls(findCluster, aborter.signal)
     const place = { findCluster, space, calls, drift, secrets: createSecretPruner(space, calls) }
-    opened.set(namespace, place)
+    namespaces.set(namespace, place)
     return place
   }
 
-  /** Does it once nothing else is done to the workload. */
-  function inTurn(key: WorkloadKey, act: (place: Place) => Promise<void>): Promise<void> {
+  /** Runs after all earlier operations of the workload. */
+  function enqueue(
+    key: WorkloadKey,
+    act: (place: NamespaceContext) => Promise<void>,
+  ): Promise<void> {
     const id = toId(key)
-    const turn = (turns.get(id) ?? Promise.resolve()).then(() => act(open(key.namespace)))
-    const settled = turn.catch(() => {})
-    turns.set(id, settled)
-    void settled.then(() => turns.get(id) === settled && turns.delete(id))
-    return turn
+    const operation = (queues.get(id) ?? Promise.resolve()).then(() => act(open(key.namespace)))
+    const settled = operation.catch(() => {})
+    queues.set(id, settled)
+    void settled.then(() => queues.get(id) === settled && queues.delete(id))
+    return operation
   }
 
   return {
     name: 'kubernetes',
     runs: 'image',
     scope: 'cluster',
-    apply: (workload) => inTurn(workload, (place) => deploy(place, workload, pods)),
-    remove: (key) => inTurn(key, (place) => undeploy(place, key)),
+    apply: (workload) => enqueue(workload, (place) => deploy(place, workload, pods)),
+    remove: (key) => enqueue(key, (place) => undeploy(place, key)),
 
     async read() {
       const { space } = open(DEFAULT_NAMESPACE)
-      const states: (readonly WorkloadState[])[] = [await space.answer(() => space.states())]
-      // One of the others that cannot be watched was told of; it is no reason to know nothing.
-      for (const { space: other } of opened.values())
-        if (other !== space) states.push(await answerOrNone(other))
+      const states: (readonly WorkloadState[])[] = [await space.query(() => space.states())]
+      // An outage of another namespace was reported by its watch and must not fail the whole read.
+      for (const { space: other } of namespaces.values())
+        if (other !== space) states.push(await readStates(other))
       return states.flat()
     },
 
     watch(listener) {
       open(DEFAULT_NAMESPACE).space.start()
-      const own = (state: WorkloadState): void => listener(state)
-      listeners.add(own)
-      return () => listeners.delete(own)
+      const subscriber = (state: WorkloadState): void => listener(state)
+      listeners.add(subscriber)
+      return () => listeners.delete(subscriber)
     },
 
     watchDrift(listener) {
@@ -130,8 +132,8 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
     },
 
     async close() {
-      ends.abort()
-      for (const { space, drift } of opened.values()) {
+      aborter.abort()
+      for (const { space, drift } of namespaces.values()) {
         space.close()
         drift.close()
       }
@@ -139,9 +141,9 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions = {}):
   }
 }
 
-async function answerOrNone(space: Space): Promise<readonly WorkloadState[]> {
+async function readStates(space: NamespaceState): Promise<readonly WorkloadState[]> {
   try {
-    return await space.answer(() => space.states())
+    return await space.query(() => space.states())
   } catch {
     return []
   }

@@ -18,16 +18,16 @@ import type { RuntimeLog } from './process/runtime-log.ts'
 import { type Supervised, supervise } from './process/supervise.ts'
 
 export interface ProcessRuntimeOptions {
-  /** For logs, and for what copies have of their own while they run; made where it is missing. Of one runtime at a time. */
+  /** Folder of logs and of the files of running instances; created if missing. Used by one runtime at a time. */
   readonly folder: string
-  /** How the platform is asked about copies. */
-  readonly doors: InstanceRegistrar
+  /** Registry operations for instances. */
+  readonly registrar: InstanceRegistrar
   readonly log: RuntimeLog
-  /** Whether programs are isolated. @default they run as the user of the server */
+  /** Isolation of programs. @default none: programs run as the user of the server */
   readonly isolation?: Promise<Isolation>
-  /** Folder of the server's own control group. @default {@link findCurrentCgroup} */
+  /** Control group folder of the server. @default {@link findCurrentCgroup} */
   readonly cgroupFolder?: string
-  /** In place of {@link ProcessLimits}' defaults. */
+  /** Overrides of {@link ProcessLimits}' defaults. */
   readonly limits?: Partial<ProcessLimits>
 }
 
@@ -46,32 +46,32 @@ const NOT_ISOLATED: Isolation = {
   reason: 'isolation is not configured',
   isPrivileged: false,
 }
-const LOOK_MS = 1000
-/** Of the name of a folder. */
+const WATCHDOG_MS = 1000
+/** Maximum length of a folder name. */
 const NAME_MAX = 180
 
 /**
- * Runs workloads as processes of this machine: each copy leads a group of its own and ends with this process. What one that was
- * killed left running is ended before anything starts (docs/runtime.md).
+ * Runs workloads as processes of this machine. Each instance leads its own process group and ends with this process. Processes left
+ * over from a killed server are ended before anything starts (docs/runtime.md).
  */
 export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
-  const { folder, doors, log } = options
-  const copiesFolder = join(folder, 'copies')
+  const { folder, registrar, log } = options
+  const instancesFolder = join(folder, 'copies')
   const workloads = new Map<string, Supervised>()
   const logs = new Map<string, LogFiles>()
-  const told = new Map<string, string>()
+  const emitted = new Map<string, string>()
   const listeners = new Set<(state: WorkloadState) => void>()
-  /** What was asked of a workload last: one thing after the other. */
-  const asked = new Map<string, Promise<void>>()
+  /** Last operation of each workload: operations run in order. */
+  const operations = new Map<string, Promise<void>>()
   let isClosed = false
   const cgroup = options.cgroupFolder ?? findCurrentCgroup()
 
-  const world: RuntimeContext = {
-    copiesFolder,
-    doors,
+  const context: RuntimeContext = {
+    instancesFolder,
+    registrar,
     log,
     limits: { ...LIMITS, ...options.limits },
-    watchdog: createWatchdog(LOOK_MS),
+    watchdog: createWatchdog(WATCHDOG_MS),
     confine: findConfinement(log),
     isolation: options.isolation ?? Promise.resolve(NOT_ISOLATED),
     openCgroup: createCgroups(log, cgroup),
@@ -80,15 +80,14 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   }
   let recovered: Promise<void> | undefined
 
-  const endLeft = async () =>
-    endLeftoverInstances(copiesFolder, cgroup, (await world.isolation).sandbox)
+  const endLeftover = async () =>
+    endLeftoverInstances(instancesFolder, cgroup, (await context.isolation).sandbox)
 
-  /** Before anything starts. What failed is tried again by whoever applies a workload next. */
+  /** Runs before anything starts. After a failure the next `apply` tries again. */
   function recover(): Promise<void> {
-    recovered ??= endLeft().then(
+    recovered ??= endLeftover().then(
       (count) => {
-        if (count > 0)
-          log.warn({ count }, 'processes that a server before this one left were ended')
+        if (count > 0) log.warn({ count }, 'ended processes left over from an earlier server')
       },
       (error) => {
         recovered = undefined
@@ -105,34 +104,37 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
     const open = logs.get(name)
     if (open !== undefined) return open
     const { namespace, name: service, version } = key
-    const opened = openLogFiles(toLogFolder(key), world.limits.log, (error) =>
-      log.warn({ err: error, service, namespace, version }, 'lines of its log are lost'),
+    const opened = openLogFiles(toLogFolder(key), context.limits.log, (error) =>
+      log.warn(
+        { err: error, service, namespace, version },
+        'service log write failed, dropping lines',
+      ),
     )
     logs.set(name, opened)
     return opened
   }
 
-  function tell(state: WorkloadState): void {
+  function emit(state: WorkloadState): void {
     const name = toName(state)
     const text = JSON.stringify(state)
-    if (told.get(name) === text) return
-    told.set(name, text)
+    if (emitted.get(name) === text) return
+    emitted.set(name, text)
     for (const listener of listeners) listener(state)
   }
 
-  function inOrder(key: WorkloadKey, run: () => Maybe<void>): Promise<void> {
+  function enqueue(key: WorkloadKey, run: () => Maybe<void>): Promise<void> {
     const name = toName(key)
-    const done = (asked.get(name) ?? Promise.resolve()).then(run)
+    const done = (operations.get(name) ?? Promise.resolve()).then(run)
     const settled = done
       .catch(() => {})
       .then(() => {
-        if (asked.get(name) === settled) asked.delete(name)
+        if (operations.get(name) === settled) operations.delete(name)
       })
-    asked.set(name, settled)
+    operations.set(name, settled)
     return done
   }
 
-  recover().catch((error) => log.warn({ err: error }, 'no service is started'))
+  recover().catch((error) => log.warn({ err: error }, 'recovery failed, services are not started'))
 
   return {
     name: 'process',
@@ -140,7 +142,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
     scope: 'server',
 
     apply: (workload) =>
-      inOrder(workload, async () => {
+      enqueue(workload, async () => {
         await recover()
         if (isClosed) throw new Error('the runtime is closed')
         const name = toName(workload)
@@ -148,15 +150,15 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
         if (running !== undefined) return running.apply(workload)
         const onChange = () => {
           const supervised = workloads.get(name)
-          if (supervised !== undefined) tell(supervised.state())
+          if (supervised !== undefined) emit(supervised.state())
         }
-        const supervised = supervise(workload, onChange, world)
+        const supervised = supervise(workload, onChange, context)
         workloads.set(name, supervised)
         onChange()
       }),
 
     remove: (key) =>
-      inOrder(key, async () => {
+      enqueue(key, async () => {
         const name = toName(key)
         const supervised = workloads.get(name)
         await supervised?.stop()
@@ -164,8 +166,8 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
         logs.delete(name)
         await rm(toLogFolder(key), { recursive: true, force: true })
         workloads.delete(name)
-        if (supervised !== undefined) tell({ ...supervised.state(), status: 'stopped' })
-        told.delete(name)
+        if (supervised !== undefined) emit({ ...supervised.state(), status: 'stopped' })
+        emitted.delete(name)
       }),
 
     read: () => [...workloads.values()].map((supervised) => supervised.state()),
@@ -186,7 +188,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   }
 }
 
-/** Of the files of a workload: whatever its parts are made of, it is one name of a folder, and no other workload's. */
+/** Folder name of a workload: safe for any key, and unique. */
 function toName({ namespace, name, version }: WorkloadKey): string {
   const text = encodeURIComponent(JSON.stringify([namespace, name, version]))
   if (text.length <= NAME_MAX) return text

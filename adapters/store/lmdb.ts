@@ -39,15 +39,14 @@ import {
 } from './lmdb/record-bytes.ts'
 
 export interface LmdbStoreOptions {
-  /** Where the file lies; made where it is missing, for its owner alone. One process at a time may have it open. */
+  /** Folder of the database file; created with access for its owner only. Used by one process at a time. */
   readonly folder: string
   /**
-   * What an acknowledged write has reached: `os`, the operating system, which writes it to the disk soon: it survives
-   * the end of the process, however sudden; `always`, the disk: it survives that of the machine. Whatever ends when,
-   * the file is as it was after some write. @default 'os'
+   * When a write is acknowledged: `os` (survives a process crash) or `always` (fsync, survives a power failure). In any case the
+   * file stays consistent. @default 'os'
    */
   readonly sync?: 'always' | 'os'
-  /** Told in a line when it cannot be written any more, as for want of room, and when it can again. @default process.emitWarning */
+  /** Called when writes start to fail, for example on a full disk, and when they succeed again. @default process.emitWarning */
   readonly onWarning?: (message: string) => void
   /** @default no limits */
   readonly quotas?: StoreQuotas
@@ -55,16 +54,16 @@ export interface LmdbStoreOptions {
 
 const LAST_VERSION = Buffer.from('last version')
 const NOTHING = Buffer.alloc(0)
-/** Whether bytes in use are noted; a note of each area begins with {@link USAGE}. */
+/** Marker of a file with usage counters; the counter of each area is prefixed with {@link USAGE}. */
 const COUNTED = Buffer.from('counted')
 const USAGE = 'usage '
-/** Of a page of the tree, which a change may have to copy. */
+/** Page size of the B-tree; a change may copy a page. */
 const PAGE_BYTES = 4096
 
 /**
- * Keeps records in a file (LMDB): a B-tree that is read without being copied, and that every write leaves whole.
+ * Stores records in an LMDB file: a memory-mapped B-tree with atomic writes.
  *
- * @throws {Error} when the folder cannot be used.
+ * @throws {Error} if the folder cannot be used.
  */
 export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
   const { folder, sync = 'os', onWarning, quotas = NO_STORE_QUOTAS } = options
@@ -80,17 +79,17 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
     readFreeBytes: environment.readFreeBytes,
     onWarning: onWarning ?? ((message) => process.emitWarning(message)),
   })
-  /** By `keys.ts`. */
+  /** By the keys of `keys.ts`. */
   const records = openTextTable('records')
-  /** What expires, by time, with nothing behind it. */
+  /** Expiring records by time, without values. */
   const expiries = openTable('expiries')
-  /** What the store remembers of itself. */
+  /** State of the store itself. */
   const notes = openTable('notes')
   let lastVersion = notes.get(LAST_VERSION)?.readDoubleLE() ?? 0
   let committing: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
-  /** Bytes by area, as far as the transaction under way has looked at them. */
+  /** Usage in bytes by area, as read in the current transaction. */
   const usage = new Map<StoreArea, number>()
   let isCounted = notes.get(COUNTED) !== undefined
 
@@ -107,7 +106,7 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
     usage.set(area, usedOf(area) + bytes)
   }
 
-  /** What a file holds that is of a version that did not count. */
+  /** Counts the records of a file that was written by a version without counters. */
   function countAll(): void {
     for (const { key, value } of records.getRange({ start: ALL[0], end: ALL[1] }))
       count(parseKey(key).table, toSize(key, value.length))
@@ -134,7 +133,7 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
   function write(key: string, { table, value, metadata, expiresMs }: StoreChange): number {
     const version = ++lastVersion
     const head = findHead(key)
-    forgetExpiry(key, head)
+    removeExpiry(key, head)
     const bytes = formatRecord({ value: value!, metadata, expiresMs, version })
     void records.put(key, bytes)
     count(table, toSize(key, bytes.length) - sizeOfHead(key, head))
@@ -145,13 +144,13 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
   function remove(key: string, table: StoreTable): number {
     const head = findHead(key)
     if (head === undefined) return 0
-    forgetExpiry(key, head)
+    removeExpiry(key, head)
     void records.remove(key)
     count(table, -sizeOfHead(key, head))
     return head.version
   }
 
-  function forgetExpiry(key: string, head: RecordHead | undefined): void {
+  function removeExpiry(key: string, head: RecordHead | undefined): void {
     if (head !== undefined && head.expiresMs > 0)
       void expiries.remove(toExpiryKey(head.expiresMs, key))
   }
@@ -171,7 +170,7 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
     return change.value === undefined ? remove(key, change.table) : write(key, change)
   }
 
-  /** Runs changes; what fails is told as callers should have it. */
+  /** Runs changes in a transaction and converts their errors. */
   async function change<T>(run: () => T): Promise<T> {
     const done = transact(() => {
       const before = lastVersion
@@ -200,13 +199,13 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
     },
 
     scan(table, range) {
-      const ownAt = toKey(table, '').length
+      const prefixLength = toKey(table, '').length
       const found: StoreRecord[] = []
       let bytes = 0
       for (const { key, value } of records.getRange(toBounds(table, range))) {
         if (found.length === range.limit || bytes >= range.maxBytes)
           return { records: found, more: true }
-        found.push(parseRecord(key.slice(ownAt), value, value.length, range.keysOnly))
+        found.push(parseRecord(key.slice(prefixLength), value, value.length, range.keysOnly))
         bytes += value.length
       }
       return { records: found, more: false }
@@ -259,7 +258,7 @@ function toUsageKey(area: StoreArea): Buffer {
   return Buffer.from(USAGE + area)
 }
 
-/** Bytes a record counts with. */
+/** Counted size of a record in bytes. */
 function toSize(key: string, length: number): number {
   return RECORD_OVERHEAD_BYTES + key.length + length
 }
@@ -269,7 +268,7 @@ function sizeOfHead(key: string, head: RecordHead | undefined): number {
   return head === undefined ? 0 : toSize(key, head.length)
 }
 
-/** Bytes of the file that groups may need. */
+/** Maximum file growth of the groups in bytes. */
 function toWorstBytes(groups: readonly StoreGroup[]): number {
   let bytes = 0
   for (const group of groups)
@@ -282,7 +281,7 @@ function toVersion(head: RecordHead | undefined, nowMs: number): number {
   return head.version
 }
 
-/** A range as LMDB goes through it: backwards, its start is its end. */
+/** Converts a range for LMDB, which swaps start and end for reverse scans. */
 function toBounds(table: StoreTable, { from = '', to, reverse = false }: StoreRange) {
   const low = toKey(table, from)
   const high = to === undefined ? toTableEnd(table) : toKey(table, to)

@@ -19,7 +19,7 @@ import { createSortedKeys, type SortedKeys } from './memory/sorted-keys.ts'
 
 export interface MemoryStoreOptions {
   /**
-   * Most bytes that records take, about; writes beyond it fail with 507. A sixteenth more is reserved for accounts, rules,
+   * Approximate memory limit of records in bytes; writes beyond it fail with 507. A sixteenth more is reserved for accounts, rules,
    * certificates and runtime objects. @default 268435456
    */
   readonly maxBytes?: number
@@ -33,21 +33,21 @@ interface MemoryTable {
   readonly keys: SortedKeys
 }
 
-/** What a record takes besides its key, value and metadata, about. */
+/** Approximate overhead of a record in memory. */
 const RECORD_BYTES = 300
 const NO_BYTES = new Uint8Array(0)
 const NO_METADATA = {}
 
-/** Keeps records in this process, as many as there is room for; they end with it. */
+/** Stores records in the memory of this process. */
 export function createMemoryStore({
   maxBytes = 256 * 1024 * 1024,
   quotas = NO_STORE_QUOTAS,
 }: MemoryStoreOptions = {}): StoreAdapter {
-  /** By database and name, joined by NUL; none is empty. */
+  /** By database and name, joined by NUL; without empty tables. */
   const tables = new Map<string, MemoryTable>()
-  /** Their names, in order. */
+  /** Sorted table names. */
   const names = createSortedKeys()
-  /** Keys of records that expire: when, in which table, under which key. */
+  /** Sorted by time, table and key. */
   const expiring = createSortedKeys()
   let lastVersion = 0
   let usedBytes = 0
@@ -202,7 +202,7 @@ function toExpiring(name: string, { expiresMs, key }: StoreRecord): string {
   return `${toTime(expiresMs)}\0${name}\0${key}`
 }
 
-/** As long as any other, so that later is behind. */
+/** Padded, so that times sort as text. */
 function toTime(ms: number): string {
   return String(ms).padStart(16, '0')
 }

@@ -11,47 +11,47 @@ import { parsePostgresUrl } from './postgres/client/url.ts'
 import {
   decide,
   evaluateConditions,
-  type Known,
   type Plan,
+  type StoredVersion,
 } from './postgres/evaluate-conditions.ts'
 import { type Listening, listen } from './postgres/listen.ts'
 import { createQuotaCheck } from './postgres/quotas.ts'
-import { toKnown, toRecord, toTable } from './postgres/rows.ts'
+import { toRecord, toStoredVersion, toTable } from './postgres/rows.ts'
 import { prepareSchema, toChannel } from './postgres/schema.ts'
 import { createStatements } from './postgres/statements.ts'
-import { toPlaces, writeAlone } from './postgres/write.ts'
+import { toPlaces, writeAtomically } from './postgres/write.ts'
 
 export interface PostgresStoreOptions {
-  /** As `parsePostgresUrl` has it: `postgres://user:password@host/database?sslmode=verify-full`. */
+  /** As in `parsePostgresUrl`: `postgres://user:password@host/database?sslmode=verify-full`. */
   readonly url: string
-  /** Connections at once, besides one for those who watch. @default 10 */
+  /** Maximum number of connections, in addition to one per watcher. @default 10 */
   readonly maxConnections?: number
-  /** Milliseconds until a connection must stand, or be free. @default 5000 */
+  /** Timeout of opening a connection or waiting for a free one in milliseconds. @default 5000 */
   readonly connectTimeoutMs?: number
-  /** Milliseconds a statement may take, waiting for others who write included. @default 15000 */
+  /** Timeout of a statement in milliseconds, including locks. @default 15000 */
   readonly statementTimeoutMs?: number
-  /** Milliseconds between two questions whether the server is still there, of whoever watches. @default 10000 */
+  /** Heartbeat interval of watch connections in milliseconds. @default 10000 */
   readonly heartbeatMs?: number
-  /** Told what is dangerous about the server, and when it goes away and comes back. @default process.emitWarning */
+  /** Called with security and durability warnings, and at the start and end of outages. @default process.emitWarning */
   readonly onWarning?: (message: string) => void
   /**
-   * Most bytes that records of all gateways take, as quotas count them; writes beyond it fail with 507. A sixteenth more is reserved
-   * for accounts, rules, certificates and runtime objects. @default no limit
+   * Size limit of the records of all gateways in bytes, as counted by quotas; writes beyond it fail with 507. A sixteenth more is
+   * reserved for accounts, rules, certificates and runtime objects. @default no limit
    */
   readonly maxBytes?: number
   /** @default no limits */
   readonly quotas?: StoreQuotas
 }
 
-/** No name is empty. */
+/** Sorts before all tables. */
 const BEFORE_ALL = { database: '', table: '' }
 
 /**
- * Keeps records in PostgreSQL, 12 or newer: any number of gateways share them. What it acknowledged is on the server's disk.
- * Connects when it is first asked, and creates its schema then; while the server is away, everything is 503.
+ * Stores records in PostgreSQL 12 or newer, shared by any number of gateways. Acknowledged writes are flushed to the server's disk.
+ * Connects and creates its schema on the first call; while the server is unreachable, calls fail with 503.
  *
- * @throws {RangeError} when the URL is wrong.
- * @throws {Error} when a file the URL names cannot be read.
+ * @throws {RangeError} for a malformed URL.
+ * @throws {Error} if a file in the URL cannot be read.
  */
 export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter {
   const { maxConnections = 10, connectTimeoutMs = 5000, statementTimeoutMs = 15_000 } = options
@@ -70,19 +70,19 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
   const { ask } = connections
   const { maxBytes = Number.POSITIVE_INFINITY, quotas = NO_STORE_QUOTAS } = options
   const quotaCheck = createQuotaCheck({ quotas, maxBytes, statements, ask })
-  const underWay = new Set<Promise<unknown>>()
+  const inFlight = new Set<Promise<unknown>>()
   const listeners = new Set<Listening>()
   let closing: Promise<void> | undefined
 
-  /** Closing waits for it. */
+  /** Registers a call that `close` waits for. */
   async function track<T>(work: () => Promise<T>): Promise<T> {
     if (closing !== undefined) throw storeUnavailable(new Error('the store is closed'))
-    const working = work()
-    underWay.add(working)
+    const pending = work()
+    inFlight.add(pending)
     try {
-      return await working
+      return await pending
     } finally {
-      underWay.delete(working)
+      inFlight.delete(pending)
     }
   }
 
@@ -91,35 +91,35 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
     nowMs: number,
   ): Promise<readonly StoreOutcome[]> {
     const excesses = await quotaCheck.check(groups)
-    const fitting = groups.filter((_, index) => excesses[index] === undefined)
-    const outcomes = await commitFitting(fitting, nowMs)
+    const accepted = groups.filter((_, index) => excesses[index] === undefined)
+    const outcomes = await commitAccepted(accepted, nowMs)
     let at = 0
     return excesses.map((excess) => excess ?? outcomes[at++]!)
   }
 
-  async function commitFitting(
+  async function commitAccepted(
     groups: readonly StoreGroup[],
     nowMs: number,
   ): Promise<readonly StoreOutcome[]> {
     const decisive = evaluateConditions(groups)
     const names = [...decisive.keys()]
     const places = [...decisive.values()]
-    return await writeAlone(connections, statements, async (on) => {
-      const rows = places.length === 0 ? [] : await on(statements.look, toPlaces(places))
-      const known = new Map<string, Known>(
+    return await writeAtomically(connections, statements, async (run) => {
+      const rows = places.length === 0 ? [] : await run(statements.readVersions, toPlaces(places))
+      const current = new Map<string, StoredVersion>(
         rows.map(([place, expires, version]) => [
           names[Number(place) - 1]!,
-          toKnown(expires!, version!),
+          toStoredVersion(expires!, version!),
         ]),
       )
-      const { plan, toOutcomes } = decide(groups, decisive, known, nowMs)
+      const { plan, toOutcomes } = decide(groups, decisive, current, nowMs)
       return { plan, toResult: toOutcomes }
     })
   }
 
   async function purge(nowMs: number, limit: number): Promise<readonly StorePlace[]> {
-    return await writeAlone(connections, statements, async (on) => {
-      const rows = await on(statements.findExpired, [nowMs, limit])
+    return await writeAtomically(connections, statements, async (run) => {
+      const rows = await run(statements.findExpired, [nowMs, limit])
       const expired = rows.map(([database, table, key, , version]) => ({
         place: { table: toTable([database!, table!]), key: key! },
         version: Number(version),
@@ -132,7 +132,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
   }
 
   async function close(): Promise<void> {
-    await Promise.allSettled([...underWay, ...[...listeners].map(({ stop }) => stop())])
+    await Promise.allSettled([...inFlight, ...[...listeners].map(({ stop }) => stop())])
     await connections.close()
   }
 
@@ -188,7 +188,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
   }
 }
 
-/** PostgreSQL has no NUL. Where one is, keys behind are those from the next character on: the first that they may have. */
+/** PostgreSQL does not support NUL. A bound with NUL is replaced by the next possible key. */
 function toBound(key: string): string {
   const end = key.indexOf('\0')
   return end < 0 ? key : `${key.slice(0, end)}\u0001`

@@ -4,31 +4,30 @@ import { logDiagnostics } from './otlp/log-diagnostics.ts'
 import { createSpanQueue, type SpanQueueOptions } from './otlp/span-queue.ts'
 import { toTracer } from './otlp/to-tracer.ts'
 
-/** Whose spans a tracer makes. */
+/** Service of a tracer's spans. */
 export interface TracedService {
   readonly name: string
   readonly version?: string | undefined
-  /** Of one copy among several. */
   readonly instance?: string | undefined
 }
 
-/** Sends spans to a collector by OTLP over HTTP, as the variables `OTEL_*` say. */
+/** Exports spans by OTLP over HTTP, configured by the variables `OTEL_*`. */
 export interface OtlpTracing {
-  /** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` go before what the service says of itself. */
+  /** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` take precedence over the service. */
   readonly createTracer: (service: TracedService) => Tracer
-  /** Sends what waits, as long as {@link SpanQueueOptions.closeMs} lasts. Never rejects. */
+  /** Sends the queue within {@link SpanQueueOptions.closeMs}. Never rejects. */
   readonly close: () => Promise<void>
 }
 
 export interface OtlpTracingOptions extends SpanQueueOptions {
-  /** A variable is wrong: which, and what is done about it. May come more than once. */
+  /** Called with each invalid variable and its effect. May repeat. */
   readonly onProblem: (problem: string) => void
 }
 
 /** Name of the instrumentation scope. */
 const SCOPE = 'mx'
 
-/** @throws {Error} with one line when the libraries are not installed. */
+/** @throws {Error} if the libraries are not installed. */
 export async function createOtlpTracing(options: OtlpTracingOptions): Promise<OtlpTracing> {
   const { api, exporter, resources, sdk } = await loadOtlpLibraries()
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = resources

@@ -84,7 +84,7 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
     for (let n = 0; n < restarts; n++) {
       const startMs = performance.now()
       gateway.restart()
-      await gateway.until('new processes serve; the old ones finish their requests')
+      await gateway.until('new workers serve; old workers finish their requests')
       tookMs.push(performance.now() - startMs)
     }
     stop.abort()
@@ -133,7 +133,7 @@ function startGateway(words: readonly string[]) {
       for (;;) {
         for (; read < lines.length; ) {
           const line = lines[read++]!
-          if (line.includes('"restart failed')) fail()
+          if (line.includes('"hot restart failed')) fail()
           if (line.includes(`"msg":"${message}"`)) return JSON.parse(line)
         }
         const next = new Promise<void>((resolve) => {

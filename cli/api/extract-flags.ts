@@ -40,12 +40,12 @@ export function extractFlags<N extends string>(
 }
 
 /** Words of a command line without the flags and their values, which may stand anywhere. */
-export interface SplitWords {
+export interface SeparatedLine {
   readonly words: readonly string[]
   readonly flags: readonly string[]
 }
 
-export function splitWords(line: readonly string[]): SplitWords {
+export function separateFlags(line: readonly string[]): SeparatedLine {
   const words: string[] = []
   const flags: string[] = []
   for (let i = 0; i < line.length; i++) {

@@ -1,104 +1,122 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import type { CAC } from 'cac'
 import { suggest } from '../../lib/text/did-you-mean.ts'
-import { CliError, EXIT } from '../ui/output.ts'
+import { usageError } from '../ui/output.ts'
 
-/** Flags of a command by name: whether they take a text, texts as often as they are given, a text or none (then it is empty), or are there or not. */
-export type FlagTypes = Readonly<Record<string, 'string' | 'strings' | 'optional' | 'boolean'>>
+/**
+ * Flags of a command: how each is written, and its description. `--force` is a switch, `-o, --output <format>` takes a value and has a
+ * letter, `--header <name=value>...` is repeatable, and the value of `--prefix [text]` may be left out (it is then empty).
+ */
+export type FlagTable = Readonly<Record<string, string>>
 
-interface FlagValues {
-  readonly string: string
-  readonly strings: readonly string[]
-  readonly optional: string
-  readonly boolean: boolean
-}
+type NameOf<F> = F extends `${string}--${infer Name} ${string}`
+  ? Name
+  : F extends `${string}--${infer Name}`
+    ? Name
+    : never
 
-/** What was typed behind a command. Texts are as they were typed: `007` is no number. */
-export interface CommandLine<T extends FlagTypes> {
+type ValueOf<F> = F extends `${string}...`
+  ? readonly string[]
+  : F extends `${string} <${string}` | `${string} [${string}`
+    ? string
+    : boolean
+
+/** Values by flag name. Texts stay as typed: `007` is not a number. */
+export type FlagsOf<T extends FlagTable> = { readonly [F in keyof T as NameOf<F>]?: ValueOf<F> }
+
+/** Arguments and flags of a command. */
+export interface CommandLine<T extends FlagTable> {
   readonly words: readonly string[]
-  readonly flags: { readonly [N in keyof T]?: FlagValues[T[N]] }
+  readonly flags: FlagsOf<T>
 }
 
-/** Flags that have a letter, too, wherever they are flags. */
-const LETTERS: Readonly<Record<string, string>> = {
-  output: 'o',
-  follow: 'f',
-  lines: 'n',
-  database: 'd',
-  table: 't',
-  prefix: 'p',
-  limit: 'l',
-  expiry: 'e',
-  verbose: 'v',
+/** A flag of a {@link FlagTable}. */
+export interface Flag {
+  readonly name: string
+  readonly letter: string | undefined
+  /** Empty: a switch. */
+  readonly value: string
+  readonly isOptional: boolean
+  readonly isRepeatable: boolean
 }
 
-/** Before a word such as `-5`, which is a value and no flag, while it is read: no word of a command line has it. */
+const FLAG = /^(?:-(?<letter>\w), )?--(?<name>\w+) ?(?<value>.*?)(?<dots>\.{3})?$/s
+
+export function parseFlag(text: string): Flag {
+  const { letter, name = '', value = '', dots } = FLAG.exec(text)?.groups ?? {}
+  return {
+    ...{ name, letter, value },
+    isOptional: value.startsWith('['),
+    isRepeatable: dots !== undefined,
+  }
+}
+
+/** Marks a word such as `-5`, a value, while `parseArgs` reads it: no command line contains it. */
 const VALUE = '\0'
 
 /**
- * Reads the command line of a command; `--a-b` is `--a_b` (reference 15.6).
+ * Reads the arguments of a command; `--a-b` is `--a_b` (reference 15.6).
  *
  * @throws {CliError} for a flag that is unknown, or without its value.
  */
-export function readCommandLine<T extends FlagTypes>(cli: CAC, types: T): CommandLine<T> {
-  const [command, ...args] = cli.rawArgs.slice(2)
+export function readCommandLine<T extends FlagTable>(
+  command: string,
+  args: readonly string[],
+  table: T,
+): CommandLine<T> {
+  const known = Object.keys(table).map(parseFlag)
   const options: ParseArgsConfig['options'] = {}
-  for (const [name, kind] of Object.entries(types)) {
-    const type = kind === 'boolean' ? kind : 'string'
-    const short = LETTERS[name]
-    options[name] = { type, multiple: kind === 'strings', ...(short !== undefined && { short }) }
-  }
+  for (const { name, letter, value, isRepeatable } of known)
+    options[name] = {
+      type: value === '' ? 'boolean' : 'string',
+      multiple: isRepeatable,
+      ...(letter !== undefined && { short: letter }),
+    }
   try {
     const { values, positionals } = parseArgs({
-      args: prepare(args, types),
+      args: prepare(args, known),
       options,
       allowPositionals: true,
     })
     const flags = Object.entries(values).map(([name, value]) => [name, withoutMark(value)])
     return { words: positionals.map(toText), flags: Object.fromEntries(flags) }
-  } catch (error) {
-    throw new CliError(`${explainFlag(error, types)} See 'mx ${command} --help'`, {
-      status: EXIT.usage,
-      cause: error,
-    })
+  } catch (cause) {
+    throw usageError(command, explainFlag(cause, known), cause)
   }
 }
 
-/** What is wrong with a flag, a sentence: of what `parseArgs` has thrown. */
-export function explainFlag(error: unknown, types: FlagTypes): string {
+/** Explains an error of `parseArgs` in a sentence. */
+function explainFlag(error: unknown, known: readonly Flag[]): string {
   const { message, code } = error as NodeJS.ErrnoException
   // `-o, --output <value>` where it has a letter.
   const [flag = '', name = ''] = /--([^' =]+)/.exec(message) ?? /-([^' ])/.exec(message) ?? []
-  if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
-    return types[name] === 'boolean' ? `--${name} takes no value.` : `--${name} needs a value.`
-  const meant = flag.startsWith('--') ? suggest(name, Object.keys(types)) : undefined
+  if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    const isSwitch = known.some((each) => each.name === name && each.value === '')
+    return isSwitch ? `--${name} takes no value.` : `--${name} needs a value.`
+  }
+  const names = known.map((each) => each.name)
+  const meant = flag.startsWith('--') ? suggest(name, names) : undefined
   if (meant !== undefined) return `unknown flag ${flag}, did you mean --${meant}?`
   const hint = flag.startsWith('--') ? '' : '; a value that begins with a dash stands behind --'
   return `unknown flag ${flag}${hint}.`
 }
 
-/** @throws {CliError} where there are words behind a command that takes none. */
-export function checkNoWords(words: readonly string[], command: string): void {
+/** @throws {CliError} for arguments of a command without any. */
+export function checkNoWords(command: string, words: readonly string[]): void {
   if (words.length === 0) return
-  throw new CliError(
-    `Too many arguments, expected no arguments, got ${words.join(', ')}. See 'mx ${command} --help'`,
-    { status: EXIT.usage },
-  )
+  throw usageError(command, `Too many arguments, expected no arguments, got ${words.join(', ')}.`)
 }
 
 /** The words as `parseArgs` wants them; those behind `--` are values. */
-function prepare(args: readonly string[], types: FlagTypes): string[] {
+function prepare(args: readonly string[], known: readonly Flag[]): string[] {
   const end = args.indexOf('--')
   const last = end < 0 ? args.length : end
   return args.map((word, i) => {
     if (i >= last) return word
     if (/^-\d/.test(word)) return VALUE + word
     const flag = toUnderscores(word)
-    const name = Object.keys(types).find(
-      (each) => flag === `--${each}` || flag === `-${LETTERS[each]}`,
-    )
+    const found = known.find(({ name, letter }) => flag === `--${name}` || flag === `-${letter}`)
     const hasValue = i + 1 < last && !/^-\D/.test(args[i + 1]!)
-    return name !== undefined && types[name] === 'optional' && !hasValue ? `--${name}=` : flag
+    return found?.isOptional && !hasValue ? `--${found.name}=` : flag
   })
 }
 

@@ -1,46 +1,286 @@
-import type { CAC } from 'cac'
+import { GatewayError } from '../../core/errors.ts'
+import type { FlagsOf } from '../args/args.ts'
+import { parseExpiry } from '../args/expiry.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { openSession, type Session, sessionFlags, type TokenReply } from '../session/session.ts'
+import { type Format, OUTPUT_FLAGS, print, toFormat } from '../ui/format.ts'
+import { CliError, EXIT, printProblems, usageError } from '../ui/output.ts'
+import { prompt, promptNewSecret, readInput } from '../ui/prompt.ts'
+import { formatTable } from '../ui/table.ts'
 
-/** Adds `mx auth list rules` and others. */
-export function registerAuth(cli: CAC): void {
-  cli
-    .command('auth [...words]', 'Manage accounts and rules')
-    .usage(
-      'auth <list rules | list accounts | create rule <id> | create account <id> | create token <id> | update secret <id> | delete rule <id> | delete account <id> | test <service> <endpoint> | reset> [flags]',
+const FLAGS = {
+  ...sessionFlags('Namespace of accounts and rules'),
+  '--scope <scope>': 'Of a rule: <public>, * or a scope of accounts (default: <public>)',
+  '--resource <type:name:endpoint>': 'Of a rule, such as service:helloworld:*',
+  '--access <granted|denied>': 'Of a rule (default: granted)',
+  '--priority <n>': 'Of a rule; higher ones are asked first (default: 0)',
+  '--scopes <a,b>': 'Of an account',
+  '--secret <secret>':
+    'Of an account that is made (default: a random one), or that a token is for; - is standard input',
+  '-e, --expiry <span>': 'Of a token: how long it is good, up to 1h (default: 15m)',
+  '--old_secret <secret>': 'Of an account; administrators need not know it',
+  '--new_secret <secret>': 'Of an account, asked for where it is missing; - is standard input',
+  '--type <user|service>': 'Of an account (default: user)',
+  '--account <id>': 'Who calls, for test (default: somebody without a token)',
+  '--domain <name>': 'Namespace of the service, for test (default: mx)',
+  '--force': 'Also when only operators can log in, or you cannot change rules any more',
+  '--data_dir <folder>':
+    'Data folder of a stopped server, for reset, which takes the flags of mx server (default: ~/.mx/server)',
+  ...OUTPUT_FLAGS,
+}
+type AuthFlags = FlagsOf<typeof FLAGS>
+
+interface Rule {
+  readonly id: string
+  readonly scope: string
+  readonly access: string
+  readonly resource: { readonly type: string; readonly name: string; readonly endpoint: string }
+  readonly priority: number
+}
+
+interface Account {
+  readonly id: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly metadata: Readonly<Record<string, string>> | null
+}
+
+interface MadeAccount extends Account {
+  readonly secret: string
+}
+
+interface AccountPage {
+  readonly accounts: readonly Account[]
+  /** There are more: list after this id. */
+  readonly next?: string
+}
+
+interface TestedCall {
+  readonly granted: boolean
+  readonly rule?: Rule
+  /** Whose rules decide. */
+  readonly namespace: string
+  readonly warning?: string
+}
+
+type AuthSession = Session & { readonly format: Format; readonly options: object }
+
+const STANDARD_INPUT = '-'
+const PUBLIC = '<public>'
+const NONE = 'n/a'
+
+const command: Command = defineCommand({
+  name: 'auth',
+  description: 'Manage accounts and rules',
+  sharesServiceName: true,
+  flags: FLAGS,
+  examples: [
+    "mx auth create rule --scope='*' --resource='*:*:*' onlyloggedin",
+    'mx auth reset --data_dir=/var/lib/mx',
+    'TOKEN=$(mx auth create token reports --secret - --expiry 1h < secret.txt)',
+  ],
+  subcommands: {
+    'list rules': (_, flags) =>
+      withSession(flags, async ({ call, options, format }) => {
+        const { rules } = await call<{ rules: Rule[] }>('auth', 'Rules.List', { options })
+        const rows = [...rules].sort(compareRules).map(toRow)
+        await print(
+          format,
+          rules,
+          formatTable([['ID', 'Scope', 'Access', 'Resource', 'Priority'], ...rows], 1),
+        )
+      }),
+    'list accounts': (_, flags) =>
+      withSession(flags, async ({ call, options, format }) => {
+        const accounts: Account[] = []
+        for (let after: string | undefined = ''; after !== undefined; ) {
+          const request = { options, after }
+          const page: AccountPage = await call('auth', 'Accounts.List', request)
+          accounts.push(...page.accounts)
+          after = page.next
+        }
+        const rows = accounts.map(({ id, name, scopes, metadata }) => [
+          id,
+          name,
+          scopes.join(',') || NONE,
+          Object.entries(metadata ?? {})
+            .map(([key, value]) => `${key}=${value}`)
+            .join(',') || NONE,
+        ])
+        await print(
+          format,
+          accounts,
+          formatTable([['ID', 'Name', 'Scopes', 'Metadata'], ...rows], 1),
+        )
+      }),
+    'create rule <id>': ([id], flags) =>
+      withSession(flags, async ({ call, options, format }) => {
+        const { scope = PUBLIC, force = false } = flags
+        const rule: Rule = {
+          id: id,
+          scope: scope === PUBLIC ? '' : scope,
+          access: toAccess(flags.access ?? 'granted'),
+          resource: toResource(flags.resource),
+          priority: toPriority(flags.priority ?? '0'),
+        }
+        const { warning } = await changeRules(call, 'Rules.Create', { rule, options }, force)
+        await print(format, rule, 'Rule created\n')
+        warn(warning)
+      }),
+    'create account <id>': ([id], flags) =>
+      withSession(flags, async ({ call, options, format }) => {
+        const scopes = (flags.scopes ?? '').split(',').filter((scope) => scope !== '')
+        const { type = 'user' } = flags
+        const given = (await readSecret(flags.secret)) ?? ''
+        const request = { id, type, scopes, secret: given, options }
+        const { account } = await call<{ account: MadeAccount }>('auth', 'Auth.Generate', request)
+        const { secret: made, ...rest } = account
+        // Whoever gave one has it: logs of what scripts print are no place for it.
+        const told = given === '' ? { ...rest, secret: made } : rest
+        await print(format, told, `Account created: ${JSON.stringify(told)}\n`)
+      }),
+    'create token <id>': ([id], flags) =>
+      withSession(flags, async ({ callAnonymously, options, format }) => {
+        const given = await readSecret(flags.secret)
+        const secret = given ?? (await prompt('Enter secret: ', '--secret', { hidden: true }))
+        const request = { id, secret, token_expiry: toSeconds(flags.expiry), options }
+        const { token } = await callAnonymously<TokenReply>('auth', 'Auth.Token', request)
+        await print(format, token, `${token.access_token}\n`)
+      }),
+    'update secret <id>': ([id], flags) =>
+      withSession(flags, async ({ call, options, format }) => {
+        const { old_secret = '' } = flags
+        const given = await readSecret(flags.new_secret)
+        const new_secret = given ?? (await promptNewSecret('secret', '--new_secret'))
+        await call('auth', 'Accounts.ChangeSecret', { id, old_secret, new_secret, options })
+        await print(format, { id }, 'Secret updated\n')
+      }),
+    'delete rule <id>': ([id], flags) =>
+      withSession(flags, async ({ call, options, format }) => {
+        await changeRules(call, 'Rules.Delete', { id, options }, flags.force ?? false)
+        await print(format, { id }, 'Rule deleted\n')
+      }),
+    'delete account <id>': ([id], flags) =>
+      withSession(flags, async ({ call, options, format }) => {
+        await call('auth', 'Accounts.Delete', { id, options })
+        await print(format, { id }, '')
+      }),
+    'test <service> <endpoint>': ([name, endpoint], flags) =>
+      withSession(flags, async ({ call, options, format }) => {
+        const resource = { type: flags.type ?? 'service', name: name, endpoint: endpoint }
+        const { account = '', domain = '' } = flags
+        const request = { resource, account, domain, options }
+        const ruling = await call<TestedCall>('auth', 'Rules.Test', request)
+        const { granted, rule, namespace, warning } = ruling
+        const by = rule === undefined ? 'no rule applies' : `rule ${rule.id}`
+        await print(format, ruling, `${granted ? 'granted' : 'denied'} (${by} in ${namespace})\n`)
+        warn(warning)
+        if (!granted) process.exitCode = EXIT.failed
+      }),
+  },
+  rawSubcommands: {
+    reset: async (args) => (await import('../auth/reset.ts')).runAuthReset(args),
+  },
+})
+
+export default command
+
+async function withSession(
+  flags: AuthFlags,
+  use: (session: AuthSession) => Promise<void>,
+): Promise<void> {
+  const format = toFormat(flags)
+  const session = openSession(flags)
+  try {
+    await use({ ...session, format, options: { namespace: session.namespace } })
+  } finally {
+    session.close()
+  }
+}
+
+function warn(warning: string | undefined): void {
+  if (warning !== undefined) printProblems([warning])
+}
+
+/** Asks at a terminal before a change after which nobody could log in, or its maker change the rules any more (reference 15.14). */
+async function changeRules(
+  call: Session['call'],
+  endpoint: string,
+  request: object,
+  force: boolean,
+): Promise<{ readonly warning?: string }> {
+  try {
+    return await call('auth', endpoint, { ...request, force })
+  } catch (error) {
+    const lost = findLost(error)
+    if (lost === undefined || !process.stdin.isTTY) throw error
+    const answer = await prompt(`${lost}. Do it nonetheless? [y/N] `, '--force')
+    if (!/^y(?:es)?$/i.test(answer.trim()))
+      throw new CliError('nothing was changed', { cause: error })
+    return await call('auth', endpoint, { ...request, force: true })
+  }
+}
+
+/** What could not be done any more; undefined: that is not what is wrong. */
+function findLost(error: unknown): string | undefined {
+  if (!(error instanceof CliError && error.cause instanceof GatewayError)) return undefined
+  const { code, message } = error.cause
+  return code === 409 ? /^(.+); set request\.force/.exec(message)?.[1] : undefined
+}
+
+/** Undefined: it was not given. */
+async function readSecret(flag: string | undefined): Promise<string | undefined> {
+  return flag === STANDARD_INPUT ? await readInput() : flag
+}
+
+/** Seconds a token is good for; 0: as the service has it. */
+function toSeconds(span: string | undefined): number {
+  if (span === undefined) return 0
+  try {
+    const seconds = parseExpiry(span)
+    if (seconds > 0 && Number.isFinite(seconds)) return seconds
+  } catch {
+    // Told below.
+  }
+  throw new CliError(`--expiry must be a span such as 15m or 1h, got ${span}`, {
+    status: EXIT.usage,
+  })
+}
+
+function toRow({ id, scope, access, resource, priority }: Rule): readonly string[] {
+  return [id, scope || PUBLIC, access, formatResource(resource), String(priority)]
+}
+
+function formatResource({ type, name, endpoint }: Rule['resource']): string {
+  return `${type}:${name}:${endpoint}`
+}
+
+/** By resource and priority, descending. */
+function compareRules(a: Rule, b: Rule): number {
+  const [left, right] = [formatResource(a.resource), formatResource(b.resource)]
+  return left === right ? b.priority - a.priority : left < right ? 1 : -1
+}
+
+function toAccess(text: string): string {
+  const access = text.toUpperCase()
+  if (access === 'GRANTED' || access === 'DENIED') return access
+  throw new CliError(`Invalid access: ${text}, must be granted or denied`, { status: EXIT.usage })
+}
+
+function toResource(text: string | undefined): Rule['resource'] {
+  if (text === undefined)
+    throw usageError(
+      'auth',
+      '--resource is missing: type:name:endpoint, such as service:helloworld:*; *:*:* is everything',
     )
-    .option('--env <name>', 'Environment (default: the selected one)')
-    .option('--namespace <name>', 'Namespace of accounts and rules (default: that of the login)')
-    .option('--scope <scope>', 'Of a rule: <public>, * or a scope of accounts (default: <public>)')
-    .option('--resource <type:name:endpoint>', 'Of a rule, such as service:helloworld:*')
-    .option('--access <granted|denied>', 'Of a rule (default: granted)')
-    .option('--priority [n]', 'Of a rule; higher ones are asked first (default: 0)')
-    .option('--scopes <a,b>', 'Of an account')
-    .option(
-      '--secret [secret]',
-      'Of an account that is made (default: a random one), or that a token is for; - is standard input',
-    )
-    .option('--expiry <span>', 'Of a token: how long it is good, up to 1h (default: 15m)')
-    .option('--old_secret [secret]', 'Of an account; administrators need not know it')
-    .option(
-      '--new_secret [secret]',
-      'Of an account, asked for where it is missing; - is standard input',
-    )
-    .option('--type <user|service>', 'Of an account (default: user)')
-    .option('--account <id>', 'Who calls, for test (default: somebody without a token)')
-    .option('--domain <name>', 'Namespace of the service, for test (default: mx)')
-    .option('--force', 'Also when only operators can log in, or you cannot change rules any more')
-    .option(
-      '--data_dir <folder>',
-      'Data folder of a stopped server, for reset, which takes the flags of mx server (default: ~/.mx/server)',
-    )
-    .option('-o, --output <format>', 'text, json or yaml (default: text)')
-    .example((bin) => `  ${bin} auth create rule --scope='*' --resource='*:*:*' onlyloggedin`)
-    .example((bin) => `  ${bin} auth reset --data_dir=/var/lib/mx`)
-    .example(
-      (bin) => `  TOKEN=$(${bin} auth create token reports --secret - --expiry 1h < secret.txt)`,
-    )
-    .allowUnknownOptions()
-    .action(async () => {
-      const { runAuth } = await import('../auth.ts')
-      await runAuth(cli)
-    })
+  const [type, name, endpoint, ...more] = text.split(':')
+  if (type && name && endpoint && more.length === 0) return { type, name, endpoint }
+  throw new CliError(`Invalid resource: ${text}, must be in the format type:name:endpoint`, {
+    status: EXIT.usage,
+  })
+}
+
+function toPriority(text: string): number {
+  if (/^-?\d{1,9}$/.test(text)) return Number(text)
+  throw new CliError(`Invalid priority: ${text}, must be a whole number`, { status: EXIT.usage })
 }

@@ -1,30 +1,59 @@
-import type { CAC } from 'cac'
+import { type Command, defineCommand } from '../command.ts'
+import { formatLive, formatReport } from '../load/format.ts'
+import { BENCH_FLAGS, type BenchOptions, parseBenchOptions } from '../load/options.ts'
+import { runLoad } from '../load/run-load.ts'
+import { CliError, EXIT, printProblems, usageError } from '../ui/output.ts'
+import { toRawTerminal } from '../ui/terminal.ts'
 
-/** Adds `mx bench [METHOD] <path or URL>`: load on one route of a running gateway. */
-export function registerBench(cli: CAC): void {
-  cli
-    .command('bench [...request]', 'Drive one route of a running gateway and measure it')
-    .usage('bench [METHOD] <path or URL> [flags]')
-    .option('--address <host:port>', 'Gateway that a path is asked of (default: 127.0.0.1:8080)')
-    .option('--connections <n>', 'Client connections (default: 64)')
-    .option('--duration <time>', 'How long to send: 500ms, 10s, 2m (default: 10s)')
-    .option(
-      '--rate <n>',
-      'Requests per second, sent when due whatever the replies do; without it each connection waits for its reply',
-    )
-    .option('--body <text>', 'Request body, or @file; the method is then POST unless given')
-    .option('--header <field>', 'Request header "name: value"; may be repeated')
-    .option('--timeout <time>', 'Longest wait for a connection or a reply (default: 10s)')
-    .option('-o, --output <format>', 'text or json (default: text)')
-    .example((bin) => `  ${bin} bench /greeter/hello`)
-    .example(
-      (bin) =>
-        `  ${bin} bench POST /greeter/hello --body '{"name":"John"}' --rate 5000 --duration 30s`,
-    )
-    .allowUnknownOptions()
-    .action(async () => {
-      const { bench } = await import('../load/bench.ts')
-      const words = cli.rawArgs.slice(2)
-      process.exitCode = await bench(words.slice(words.indexOf('bench') + 1))
+const command: Command = defineCommand({
+  name: 'bench',
+  description: 'Drive one route of a running gateway and measure it',
+  usage: '[METHOD] <path or URL>',
+  flags: BENCH_FLAGS,
+  examples: [
+    'mx bench /greeter/hello',
+    `mx bench POST /greeter/hello --body '{"name":"John"}' --rate 5000 --duration 30s`,
+  ],
+  async run(words, flags) {
+    try {
+      await bench(parseBenchOptions(words, flags))
+    } catch (cause) {
+      const { message } = cause as Error
+      throw cause instanceof RangeError
+        ? usageError('bench', message, cause)
+        : new CliError(message, { cause })
+    }
+  },
+})
+
+export default command
+
+/** The live line goes to standard error: standard output has the report alone. */
+async function bench(options: BenchOptions): Promise<void> {
+  const stop = new AbortController()
+  // Only the first Ctrl-C is caught: a second one ends the process.
+  const onInterrupt = () => stop.abort()
+  const live = process.stderr.isTTY ? toRawTerminal(process.stderr) : undefined
+  try {
+    process.once('SIGINT', onInterrupt)
+    const result = await runLoad({
+      ...options,
+      signal: stop.signal,
+      onProgress: live && ((progress) => live.write(`\r\x1b[K${formatLive(progress)}`)),
     })
+    live?.write('\r\x1b[K')
+    const { method, url } = options.target
+    const heading = { method, url, connections: options.connections, rate: options.rate }
+    process.stdout.write(
+      options.output === 'json'
+        ? `${JSON.stringify({ ...heading, ...result }, null, 2)}\n`
+        : formatReport(heading, result),
+    )
+    // Redirects and not-modified responses are as good as any; errors alone measured nothing but errors.
+    if (Object.keys(result.statuses).some((status) => Number(status) < 400)) return
+    printProblems(['no request succeeded'])
+    process.exitCode = EXIT.failed
+  } finally {
+    process.off('SIGINT', onInterrupt)
+  }
 }

@@ -1,22 +1,78 @@
-import type { CAC } from 'cac'
+import { take } from '../../lib/async/take.ts'
+import { parseCount } from '../args/count.ts'
+import { readBytes } from '../args/input.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { toPairs } from '../runtime/run-flags.ts'
+import { sessionFlags, withSession } from '../session/session.ts'
+import { toField } from '../ui/bytes.ts'
+import { formatEach, OUTPUT_FLAGS, printDone, toFormat } from '../ui/format.ts'
+import { printStream } from '../ui/print-stream.ts'
 
-/** Adds `mx broker publish` and `mx broker subscribe` (reference 5.1). */
-export function registerBroker(cli: CAC): void {
-  cli
-    .command('broker [...words]', 'Publish messages and subscribe to them')
-    .usage('broker <publish <topic> <message> | subscribe <topic>> [flags]')
-    .option('--header <name=value>', 'Of publish: said of the message; repeatable')
-    .option('--queue <name>', 'Of subscribe: of all who name the same, one gets a message')
-    .option('-l, --limit <n>', 'Of subscribe: ends after so many (default: at Ctrl-C)')
-    .option('-o, --output <format>', 'text, json or yaml (default: text)')
-    .option('--env <name>', 'Environment (default: the selected one)')
-    .option('--namespace <name>', 'Namespace of the topic (default: that of the login)')
-    .example((bin) => `  ${bin} broker subscribe orders -o json`)
-    .example((bin) => `  ${bin} broker publish orders '{"id":5}'`)
-    .example((bin) => `  ${bin} broker publish images @logo.png --header content-type=image/png`)
-    .allowUnknownOptions()
-    .action(async () => {
-      const { runBroker } = await import('../broker.ts')
-      await runBroker(cli)
-    })
+/** A message, as the service `broker` tells it (specification: Broker message). */
+interface Message {
+  readonly header: Readonly<Record<string, string>>
+  /** Base64. */
+  readonly body: string
+}
+
+const LINE_FEED = Buffer.from('\n')
+
+const command: Command = defineCommand({
+  name: 'broker',
+  description: 'Publish messages and subscribe to them',
+  sharesServiceName: true,
+  flags: {
+    '--header <name=value>...': 'Of publish: said of the message',
+    '--queue <name>': 'Of subscribe: of all who name the same, one gets a message',
+    '-l, --limit <n>': 'Of subscribe: ends after so many (default: at Ctrl-C)',
+    ...OUTPUT_FLAGS,
+    ...sessionFlags('Namespace of the topic'),
+  },
+  examples: [
+    'mx broker subscribe orders -o json',
+    `mx broker publish orders '{"id":5}'`,
+    'mx broker publish images @logo.png --header content-type=image/png',
+  ],
+  subcommands: {
+    'publish <topic> <message>': ([topic, given], flags) =>
+      withSession(flags, async ({ call }) => {
+        const format = toFormat(flags)
+        const body = await readBytes(given)
+        const header = { 'content-type': toContentType(body), ...toHeader(flags.header ?? []) }
+        const message = { header, body: body.toString('base64') }
+        await call('broker', 'Broker.Publish', { topic, message })
+        await printDone(format, { topic, bytes: body.length }, `published to ${topic}`)
+      }),
+    'subscribe <topic>': ([topic], flags) =>
+      withSession(flags, async ({ stream }) => {
+        const format = toFormat(flags)
+        const limit = parseCount(flags.limit, 'limit')
+        const request = { topic, queue: flags.queue ?? '' }
+        const messages = stream<Message>('broker', 'Broker.Subscribe', request, {
+          resume: () => request,
+        })
+        await printStream(take(messages, limit), ({ header, body }) => {
+          const bytes = Buffer.from(body, 'base64')
+          if (format === 'text') return Buffer.concat([bytes, LINE_FEED])
+          return formatEach(format, { header, ...toField('body', bytes) })
+        })
+      }),
+  },
+})
+
+export default command
+
+function toHeader(texts: readonly string[]): Readonly<Record<string, string>> {
+  const pairs = Object.entries(toPairs('header', texts))
+  return Object.fromEntries(pairs.map(([name, value]) => [name.toLowerCase(), value]))
+}
+
+/** What subscribers are told it is, where nobody says. */
+function toContentType(body: Buffer): string {
+  try {
+    JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+    return 'application/json'
+  } catch (error) {
+    return error instanceof SyntaxError ? 'text/plain; charset=utf-8' : 'application/octet-stream'
+  }
 }

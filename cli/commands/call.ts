@@ -1,23 +1,30 @@
-import type { CAC } from 'cac'
+import { readText, toWritten } from '../args/input.ts'
+import { CALL_FLAGS, orSuggest, TARGET_USAGE, toCall, toSessionCall } from '../call/target.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { sessionFlags, withSession } from '../session/session.ts'
+import { printReply, toReplyFormat } from '../ui/replies.ts'
 
-/** Adds `mx call`. */
-export function registerCall(cli: CAC): void {
-  cli
-    .command('call [...words]', 'Call an endpoint of a service')
-    .usage('call <service> <Handler.Method> [<request> | @<file> | -] [flags]')
-    .option('-o, --output <format>', 'json, yaml, or raw: JSON in one line (default: json)')
-    .option('--metadata <name=value>', 'Sent along; repeatable')
-    .option(
-      '--address <host:port>',
-      'Where the service is, in place of what the registry says; it is shown your login',
-    )
-    .option('--request_timeout <duration>', 'How long it may take (default: 10s)')
-    .option('--env <name>', 'Environment (default: the selected one)')
-    .option('--namespace <name>', 'Namespace of the call (default: that of the login)')
-    .example((bin) => `  ${bin} call helloworld Helloworld.Call '{"name":"John"}'`)
-    .allowUnknownOptions()
-    .action(async () => {
-      const { runCall } = await import('../call.ts')
-      await runCall(cli)
+const command: Command = defineCommand({
+  name: 'call',
+  description: 'Call an endpoint of a service',
+  usage: TARGET_USAGE,
+  flags: {
+    ...CALL_FLAGS,
+    '--request_timeout <duration>': 'How long it may take (default: 10s)',
+    ...sessionFlags('Namespace of the call'),
+  },
+  examples: [`mx call helloworld Helloworld.Call '{"name":"John"}'`],
+  async run(words, flags) {
+    const target = toCall('call', words)
+    const { service, endpoint } = target
+    const format = toReplyFormat(flags.output)
+    const options = toSessionCall(flags)
+    const body = toWritten(await readText(target.request, 'the request'), 'the request')
+    await withSession(flags, async (session) => {
+      const reply = session.call<string>(service, endpoint, body, options)
+      await printReply(format, await orSuggest(session, target, reply))
     })
-}
+  },
+})
+
+export default command

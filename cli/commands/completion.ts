@@ -1,16 +1,27 @@
-import type { CAC } from 'cac'
+import { suggest } from '../../lib/text/did-you-mean.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { SCRIPTS } from '../completion/scripts.ts'
+import { usageError } from '../ui/output.ts'
 
-/** Adds `mx completion`. */
-export function registerCompletion(cli: CAC): void {
-  cli
-    .command('completion [...words]', 'Complete commands, services and fields in a shell')
-    .usage('completion <bash | zsh | fish>')
-    .example((bin) => `  source <(${bin} completion bash)`)
-    .example((bin) => `  ${bin} completion zsh > ~/.zfunc/_mx`)
-    .example((bin) => `  ${bin} completion fish > ~/.config/fish/completions/mx.fish`)
-    .allowUnknownOptions()
-    .action(async () => {
-      const { runCompletion } = await import('../completion.ts')
-      runCompletion(cli)
-    })
-}
+const command: Command = defineCommand({
+  name: 'completion',
+  description: 'Complete commands, services and fields in a shell',
+  usage: '<bash | zsh | fish>',
+  examples: [
+    'source <(mx completion bash)',
+    'mx completion zsh > ~/.zfunc/_mx',
+    'mx completion fish > ~/.config/fish/completions/mx.fish',
+  ],
+  run([shell = '', ...rest]) {
+    const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined
+    if (script === undefined || rest.length > 0) {
+      const shells = Object.keys(SCRIPTS)
+      const meant = suggest(shell, shells)
+      const hint = meant === undefined ? '' : `, did you mean ${meant}?`
+      throw usageError('completion', `a shell is expected: ${shells.join(', ')}${hint}`)
+    }
+    process.stdout.write(script)
+  },
+})
+
+export default command

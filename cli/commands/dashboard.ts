@@ -1,23 +1,67 @@
-import type { CAC } from 'cac'
+import { HOSTS } from '../../platform/settings/parse/client-filter.ts'
+import type { Setting, ValueType } from '../../platform/settings/setting.ts'
+import { LISTEN_SETTINGS } from '../../platform/settings/table/listen.ts'
+import type { FlagsOf } from '../args/args.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { findEnvironment } from '../session/environments.ts'
+import { withSession } from '../session/session.ts'
+import { CliError, EXIT, printProblems } from '../ui/output.ts'
 
-/** Adds `mx dashboard`. */
-export function registerDashboard(cli: CAC): void {
-  cli
-    .command('dashboard [...words]', 'Start the dashboard alone, of an environment')
-    .usage('dashboard [flags]')
-    .option('--address <host:port>', 'Where it listens (default: 127.0.0.1:8082)')
-    .option('--hosts <name>', 'A name it is reached by besides localhost, or any; repeatable')
-    .option(
-      '--session_idle_timeout <duration>',
-      'Time after which a session ends that no open page uses (default: 30m)',
-    )
-    .option('--session_max_age <duration>', 'Time after the login at which it ends (default: 12h)')
-    .option('--env <name>', 'Environment it shows (default: the selected one)')
-    .example((bin) => `  ${bin} dashboard`)
-    .example((bin) => `  ${bin} dashboard --address 127.0.0.1:9082 --env staging`)
-    .allowUnknownOptions()
-    .action(async () => {
-      const { runDashboardCommand } = await import('../dashboard.ts')
-      await runDashboardCommand(cli)
-    })
+const FLAGS = {
+  '--address <host:port>': 'Where it listens (default: 127.0.0.1:8082)',
+  '--hosts <name>...': 'A name it is reached by besides localhost, or any',
+  '--session_idle_timeout <duration>':
+    'Time after which a session ends that no open page uses (default: 30m)',
+  '--session_max_age <duration>': 'Time after the login at which it ends (default: 12h)',
+  '--env <name>': 'Environment it shows (default: the selected one)',
+}
+
+const command: Command = defineCommand({
+  name: 'dashboard',
+  description: 'Start the dashboard alone, of an environment',
+  // An error for arguments says more than the general one.
+  usage: '',
+  flags: FLAGS,
+  examples: ['mx dashboard', 'mx dashboard --address 127.0.0.1:9082 --env staging'],
+  async run(words, flags) {
+    if (words.length > 0)
+      throw new CliError(
+        `Too many arguments, expected no arguments; --address says where it listens, --env whose it is`,
+        { status: EXIT.usage },
+      )
+    const { address: proxy } = findEnvironment(flags.env)
+    const { webAddress, webSessionIdleTimeoutMs, webSessionMaxAgeMs } = LISTEN_SETTINGS
+    const readSetting = <T>(
+      name: 'address' | 'session_idle_timeout' | 'session_max_age',
+      setting: Setting<T>,
+    ): T => read(name, setting, [flags[name] ?? setting.default])
+    const address = readSetting('address', webAddress)
+    const hosts = read('hosts', HOSTS, flags.hosts ?? [])
+    const idleTimeoutMs = readSetting('session_idle_timeout', webSessionIdleTimeoutMs)
+    const maxAgeMs = readSetting('session_max_age', webSessionMaxAgeMs)
+    const { runDashboard } = await import('../../platform/dashboard/run-dashboard.ts')
+    await runDashboard({ address, hosts, proxy, idleTimeoutMs, maxAgeMs })
+    await reportUnreachableServer(flags)
+  },
+})
+
+export default command
+
+/** Prints why the server is unreachable; the pages only show that it is. It may become reachable later. */
+async function reportUnreachableServer(flags: FlagsOf<typeof FLAGS>): Promise<void> {
+  const { env } = flags
+  await withSession(env === undefined ? {} : { env }, async ({ callAnonymously }) => {
+    await callAnonymously('registry', 'Debug.Health', {})
+  }).catch(({ status, message }: CliError) => {
+    if (status === EXIT.unreachable) printProblems([message])
+  })
+}
+
+/** @throws {CliError} naming the flag. */
+function read<T>(flag: string, { parse }: ValueType<T>, values: readonly string[]): T {
+  try {
+    return parse(values)
+  } catch (cause) {
+    throw new CliError(`--${flag} ${(cause as Error).message}`, { status: EXIT.usage, cause })
+  }
 }

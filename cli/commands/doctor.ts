@@ -1,18 +1,34 @@
-import type { CAC } from 'cac'
+import { type Command, defineCommand } from '../command.ts'
+import type { Finding } from '../doctor/finding.ts'
+import { checkMachine } from '../doctor/machine.ts'
+import { checkServer } from '../doctor/server.ts'
+import { ENV_FLAG } from '../session/session.ts'
+import { OUTPUT_FLAGS, print, toFormat } from '../ui/format.ts'
+import { EXIT } from '../ui/output.ts'
 
-/** Adds `mx doctor`. */
-export function registerDoctor(cli: CAC): void {
-  cli
-    .command('doctor [...words]', 'Check this machine and the server, and say what to do')
-    .usage('doctor [flags]')
-    .option('-o, --output <format>', 'text, json or yaml (default: text)')
-    .option('--env <name>', 'Environment (default: the selected one)')
-    .option('--namespace <name>', 'Namespace of the login (default: that of the last one)')
-    .example((bin) => `  ${bin} doctor`)
-    .example((bin) => `  ${bin} doctor --env dev -o json`)
-    .allowUnknownOptions()
-    .action(async () => {
-      const { runDoctor } = await import('../doctor.ts')
-      process.exitCode = await runDoctor(cli)
-    })
+const MARKS = { ok: 'ok  ', note: 'note', bad: 'BAD ' } as const
+
+const command: Command = defineCommand({
+  name: 'doctor',
+  description: 'Check this machine and the server, and say what to do',
+  flags: {
+    ...OUTPUT_FLAGS,
+    ...ENV_FLAG,
+    '--namespace <name>': 'Namespace of the login (default: that of the last one)',
+  },
+  examples: ['mx doctor', 'mx doctor --env dev -o json'],
+  async run(_, flags) {
+    const format = toFormat(flags)
+    const server = await checkServer(flags)
+    const findings = [...(await checkMachine(server.canStart)), ...server.findings]
+    await print(format, findings, findings.map(formatFinding).join(''))
+    if (findings.some(({ state }) => state === 'bad')) process.exitCode = EXIT.failed
+  },
+})
+
+export default command
+
+function formatFinding({ state, what, found, advice }: Finding): string {
+  const hint = advice === undefined ? '' : `\n${' '.repeat(6)}${advice}`
+  return `${MARKS[state]}  ${what}: ${found}${hint}\n`
 }

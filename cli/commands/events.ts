@@ -1,41 +1,201 @@
-import type { CAC } from 'cac'
+import { collect } from '../../lib/async/collect.ts'
+import type { FlagsOf } from '../args/args.ts'
+import { parseCount } from '../args/count.ts'
+import { readBytes } from '../args/input.ts'
+import { parseSince } from '../args/since.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { consume } from '../events/consume.ts'
+import { type EventMessage, toDocument, toPayload } from '../events/message.ts'
+import { toPairs } from '../runtime/run-flags.ts'
+import { type Session, sessionFlags, withSession } from '../session/session.ts'
+import { toCell } from '../ui/bytes.ts'
+import { formatEach, OUTPUT_FLAGS, print, toFormat } from '../ui/format.ts'
+import { CliError, printProblems, usageError } from '../ui/output.ts'
+import { printStream } from '../ui/print-stream.ts'
+import { formatTable } from '../ui/table.ts'
 
-/** Adds `mx events publish`, `consume`, `read` and `topics` (reference 5.2). */
-export function registerEvents(cli: CAC): void {
-  cli
-    .command('events [...words]', 'Publish, consume, read and list events')
-    .usage(
-      'events <publish <topic> <payload> | consume <topic> | read <topic> | topics [topic]> [flags]',
-    )
-    .option('--metadata <name=value>', 'Of publish: said of the event; repeatable')
-    .option('--timestamp <time>', 'Of publish: when it happened (default: now)')
-    .option('--group <name>', 'Of consume: of all who name the same, one gets an event')
-    .option(
-      '--offset <n>',
-      'Of consume: the sequence a new group begins with (default: new events); of read: so many are left out',
-    )
-    .option(
-      '--since <span or time>',
-      'Only what is not older, such as 10m or 2026-01-31T12:00:00Z; of consume in place of --offset',
-    )
-    .option(
-      '-l, --limit <n>',
-      'Of consume: ends after so many (default: at Ctrl-C); of read: most, 0 for all (default: 250)',
-    )
-    .option(
-      '-v, --verbose',
-      'Of read: with sequence, time, id and metadata; of topics: with their groups',
-    )
-    .option('-o, --output <format>', 'text, json or yaml (default: text)')
-    .option('--env <name>', 'Environment (default: the selected one)')
-    .option('--namespace <name>', 'Namespace of the topic (default: that of the login)')
-    .example((bin) => `  ${bin} events publish orders '{"id":5}' --metadata source=shop`)
-    .example((bin) => `  ${bin} events consume orders --group billing --offset 1 -o json`)
-    .example((bin) => `  ${bin} events read orders --since 1h -v`)
-    .example((bin) => `  ${bin} events topics -v`)
-    .allowUnknownOptions()
-    .action(async () => {
-      const { runEvents } = await import('../events.ts')
-      await runEvents(cli)
-    })
+const FLAGS = {
+  '--metadata <name=value>...': 'Of publish: said of the event',
+  '--timestamp <time>': 'Of publish: when it happened (default: now)',
+  '--group <name>': 'Of consume: of all who name the same, one gets an event',
+  '--offset <n>':
+    'Of consume: the sequence a new group begins with (default: new events); of read: so many are left out',
+  '--since <span or time>':
+    'Only what is not older, such as 10m or 2026-01-31T12:00:00Z; of consume in place of --offset',
+  '-l, --limit <n>':
+    'Of consume: ends after so many (default: at Ctrl-C); of read: most, 0 for all (default: 250)',
+  '-v, --verbose': 'Of read: with sequence, time, id and metadata; of topics: with their groups',
+  ...OUTPUT_FLAGS,
+  ...sessionFlags('Namespace of the topic'),
+}
+type EventsFlags = FlagsOf<typeof FLAGS>
+
+interface Published {
+  readonly id: string
+  readonly sequence: number
+}
+
+interface Topic {
+  readonly topic: string
+  /** Sequences of the oldest event that is kept, and of the newest there ever was. */
+  readonly first: number
+  readonly last: number
+  readonly bytes: number
+  readonly groups?: readonly {
+    readonly group: string
+    readonly lag: number
+  }[]
+}
+
+interface EventPage {
+  readonly events: readonly EventMessage[]
+  /** There are more: the offset to read on from. */
+  readonly next?: number
+}
+
+/** Events that are read where nothing is said (reference 5.2). */
+const DEFAULT_LIMIT = '250'
+const NONE = 'n/a'
+
+const command: Command = defineCommand({
+  name: 'events',
+  description: 'Publish, consume, read and list events',
+  sharesServiceName: true,
+  flags: FLAGS,
+  examples: [
+    `mx events publish orders '{"id":5}' --metadata source=shop`,
+    'mx events consume orders --group billing --offset 1 -o json',
+    'mx events read orders --since 1h -v',
+    'mx events topics -v',
+  ],
+  subcommands: {
+    'publish <topic> <payload>': ([topic, given], flags) =>
+      withSession(flags, async ({ call }) => {
+        const format = toFormat(flags)
+        const request = {
+          topic,
+          metadata: toPairs('metadata', flags.metadata ?? []),
+          timestamp_ms: toTimeMs(flags.timestamp, '--timestamp'),
+          payload: (await readBytes(given)).toString('base64'),
+        }
+        const published = await call<Published>('events', 'Stream.Publish', request)
+        await print(format, published, `${published.id}\n`)
+      }),
+    'consume <topic>': ([topic], flags) =>
+      withSession(flags, async (session) => {
+        const format = toFormat(flags)
+        if (flags.offset !== undefined && flags.since !== undefined)
+          throw usageError(
+            'events',
+            '--offset and --since both say where to begin: leave one of them out',
+          )
+        const request = {
+          topic: topic,
+          group: flags.group ?? '',
+          sequence: parseCount(flags.offset, 'offset'),
+          offset_ms: toTimeMs(flags.since, '--since'),
+        }
+        await tellKnownGroup(session, request, flags)
+        const { events, leave } = consume(session, request, parseCount(flags.limit, 'limit'))
+        const toText = (event: EventMessage) =>
+          format === 'text' ? toLine(event) : formatEach(format, toDocument(event))
+        await printStream(events, toText, leave)
+      }),
+    'read <topic>': ([topic], flags) =>
+      withSession(flags, async (session) => {
+        const format = toFormat(flags)
+        const events = read(session, topic, flags)
+        if (format === 'text' && !flags.verbose) return printStream(events, toLine)
+        const all = await collect(events)
+        await print(format, all.map(toDocument), formatEvents(all))
+      }),
+    'topics [topic]': ([topic = ''], flags) =>
+      withSession(flags, async ({ call }) => {
+        const format = toFormat(flags)
+        const { verbose: groups = false } = flags
+        const request = { topic, groups }
+        const { topics } = await call<{ topics: Topic[] }>('events', 'Stream.Topics', request)
+        if (topic !== '' && topics.length === 0) throw new CliError(`not found: ${topic}`)
+        await print(format, topics, formatTopics(topics, groups))
+      }),
+  },
+})
+
+export default command
+
+/** Says that a group which is there already goes on where it was, where a flag says otherwise. What keeps it from asking, consuming tells. */
+async function tellKnownGroup(
+  { call }: Session,
+  { topic, group }: { readonly topic: string; readonly group: string },
+  { offset, since }: EventsFlags,
+): Promise<void> {
+  if (group === '' || (offset ?? since) === undefined) return
+  const asked = call<{ topics: Topic[] }>('events', 'Stream.Topics', { topic, groups: true })
+  const { topics } = await asked.catch(() => ({ topics: [] }))
+  const groups = topics.flatMap(({ groups = [] }) => groups)
+  if (!groups.some((known) => known.group === group)) return
+  const flag = offset === undefined ? '--since' : '--offset'
+  printProblems([
+    `the group ${group} is there already, and goes on where it was: ${flag} is for new ones`,
+  ])
+}
+
+/** Reads page by page. */
+async function* read(
+  { call }: Session,
+  topic: string,
+  flags: EventsFlags,
+): AsyncGenerator<EventMessage, void, undefined> {
+  const most = parseCount(flags.limit ?? DEFAULT_LIMIT, 'limit')
+  const since_ms = toTimeMs(flags.since, '--since')
+  let offset: number | undefined = parseCount(flags.offset, 'offset')
+  for (let left = most; offset !== undefined && (most === 0 || left > 0); ) {
+    const request = { topic, limit: left, offset, since_ms }
+    const page: EventPage = await call('events', 'Store.Read', request)
+    yield* page.events
+    offset = page.next
+    if (most > 0) left -= page.events.length
+  }
+}
+
+/** Milliseconds since 1970; 0: nothing was said. */
+function toTimeMs(text: string | undefined, flag: string): number {
+  return text === undefined ? 0 : parseSince(text, flag)
+}
+
+function toLine(event: EventMessage): Buffer {
+  return Buffer.concat([toPayload(event), Buffer.from('\n')])
+}
+
+function formatEvents(events: readonly EventMessage[]): string {
+  const rows = events.map((event) => {
+    const { sequence, timestamp_ms, id, metadata } = event
+    const pairs = Object.entries(metadata).map(([name, value]) => `${name}=${value}`)
+    return [
+      String(sequence),
+      new Date(timestamp_ms).toISOString(),
+      id,
+      toCell(Buffer.from(pairs.join(', '))) || NONE,
+      toCell(toPayload(event)),
+    ]
+  })
+  return formatTable([['SEQUENCE', 'TIME', 'ID', 'METADATA', 'PAYLOAD'], ...rows], 0)
+}
+
+/** Nothing at all when there are none. */
+function formatTopics(topics: readonly Topic[], withGroups: boolean): string {
+  if (topics.length === 0) return ''
+  const rows = topics.map(({ topic, first, last, bytes, groups = [] }) => [
+    topic,
+    // None is kept where the oldest would stand behind the newest.
+    String(Math.max(0, last - first + 1)),
+    String(first),
+    String(last),
+    String(bytes),
+    ...(withGroups
+      ? [groups.map(({ group, lag }) => `${group} (${lag} behind)`).join(', ') || NONE]
+      : []),
+  ])
+  const headings = ['TOPIC', 'EVENTS', 'FIRST', 'LAST', 'BYTES', ...(withGroups ? ['GROUPS'] : [])]
+  return formatTable([headings, ...rows], 0)
 }

@@ -1,24 +1,83 @@
-import type { CAC } from 'cac'
+import { writeFileSync } from 'node:fs'
+import type { Service } from '../../core/contracts/registry.ts'
+import { suggest } from '../../lib/text/did-you-mean.ts'
+import type { FlagsOf } from '../args/args.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { type Interfaces, toInterfaces } from '../gen/interface.ts'
+import { toOpenApi } from '../gen/openapi.ts'
+import { toTypeScript } from '../gen/typescript.ts'
+import { mustFindService } from '../session/find-services.ts'
+import { openSession, type Session, sessionFlags } from '../session/session.ts'
+import { formatAs, toFormat } from '../ui/format.ts'
+import { CliError, usageError } from '../ui/output.ts'
 
-/** Adds `mx gen client`. */
-export function registerGen(cli: CAC): void {
-  cli
-    .command('gen [...words]', 'Write a client of services that run')
-    .usage('gen client <service>... [flags]')
-    .option('--language <name>', 'typescript or openapi (default: typescript)')
-    .option('--file <path>', 'Where to write it (default: standard output)')
-    .option(
-      '--url <url>',
-      'Gateway that an OpenAPI document names (default: http://127.0.0.1:8080)',
-    )
-    .option('-o, --output <format>', 'json or yaml, of an OpenAPI document (default: json)')
-    .option('--env <name>', 'Environment (default: the selected one)')
-    .option('--namespace <name>', 'Namespace of the services (default: that of the login)')
-    .example((bin) => `  ${bin} gen client helloworld --file helloworld-client.ts`)
-    .example((bin) => `  ${bin} gen client helloworld mail --language openapi --file api.yaml`)
-    .allowUnknownOptions()
-    .action(async () => {
-      const { runGen } = await import('../gen.ts')
-      await runGen(cli)
-    })
+const FLAGS = {
+  '--language <name>': 'typescript or openapi (default: typescript)',
+  '--file <path>': 'Where to write it (default: standard output)',
+  '--url <url>': 'Gateway that an OpenAPI document names (default: http://127.0.0.1:8080)',
+  '-o, --output <format>': 'json or yaml, of an OpenAPI document (default: json)',
+  ...sessionFlags('Namespace of the services'),
+}
+const LANGUAGES = ['typescript', 'openapi']
+const GATEWAY = 'http://127.0.0.1:8080'
+
+type GenFlags = FlagsOf<typeof FLAGS>
+
+const command: Command = defineCommand({
+  name: 'gen',
+  description: 'Write a client of services that run',
+  usage: 'client <service>...',
+  flags: FLAGS,
+  examples: [
+    'mx gen client helloworld --file helloworld-client.ts',
+    'mx gen client helloworld mail --language openapi --file api.yaml',
+  ],
+  async run(words, flags) {
+    const [what, ...names] = words
+    if (what !== 'client' || names.length === 0)
+      throw usageError(
+        'gen',
+        `the services of a client are expected: mx gen client <service>, got ${['gen', ...words].join(' ')}`,
+      )
+    const { language = 'typescript', file } = flags
+    if (!LANGUAGES.includes(language)) {
+      const meant = suggest(language, LANGUAGES)
+      throw usageError(
+        'gen',
+        `language must be ${LANGUAGES.join(' or ')}, got ${language}${meant === undefined ? '' : `, did you mean ${meant}?`}`,
+      )
+    }
+    const session = openSession(flags)
+    try {
+      const services = await Promise.all(names.map((name) => mustFind(session, name)))
+      const text = await write(toInterfaces(services), language, flags)
+      if (file === undefined) process.stdout.write(text)
+      else save(file, text)
+    } finally {
+      session.close()
+    }
+  },
+})
+
+export default command
+
+async function write(interfaces: Interfaces, language: string, flags: GenFlags): Promise<string> {
+  if (language === 'typescript') return toTypeScript(interfaces)
+  const { file = '', url = GATEWAY } = flags
+  const format = flags.output === undefined && /\.ya?ml$/.test(file) ? 'yaml' : toFormat(flags)
+  return formatAs(format === 'text' ? 'json' : format, toOpenApi(interfaces, url), '')
+}
+
+/** The version that runs, `latest` where there are several. @throws {CliError} */
+async function mustFind(session: Session, name: string): Promise<Service> {
+  const versions = await mustFindService(session, name)
+  return versions.find(({ version }) => version === 'latest') ?? versions.at(-1)!
+}
+
+function save(file: string, text: string): void {
+  try {
+    writeFileSync(file, text)
+  } catch (cause) {
+    throw new CliError(`cannot write ${file}: ${(cause as Error).message}`, { cause })
+  }
 }

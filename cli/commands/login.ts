@@ -1,27 +1,74 @@
-import type { CAC } from 'cac'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { toAccountName, toNamespaceName } from '../session/environments.ts'
+import { ENV_FLAG, openSession, type TokenReply, toCredentials } from '../session/session.ts'
+import { writeConfig } from '../state/config.ts'
+import { writeCredentials } from '../state/tokens.ts'
+import { OUTPUT_FLAGS, print, toFormat } from '../ui/format.ts'
+import { CliError, EXIT, usageError } from '../ui/output.ts'
+import { prompt, readInput } from '../ui/prompt.ts'
 
-/** Adds `mx login`. */
-export function registerLogin(cli: CAC): void {
-  cli
-    .command('login [...words]', 'Log in to an environment')
-    .usage('login [id] [flags]')
-    .option('--username <id>', 'Account to log in as')
-    .option('--email <id>', 'The same as --username')
-    .option(
-      '--password [password]',
+const STANDARD_INPUT = '-'
+
+const command: Command = defineCommand({
+  name: 'login',
+  description: 'Log in to an environment',
+  usage: '[id]',
+  flags: {
+    '--username <id>': 'Account to log in as',
+    '--email <id>': 'The same as --username',
+    '--password <password>':
       'Its password; other users of this machine may see it; - is standard input',
-    )
-    .option('--password_stdin', 'Read the password from standard input')
-    .option('-o, --output <format>', 'text, json or yaml (default: text)')
-    .option('--env <name>', 'Environment (default: the selected one)')
-    .option(
-      '--namespace <name>',
-      'Namespace of the account (default: that of the last login, else mx)',
-    )
-    .example((bin) => `  ${bin} login admin`)
-    .allowUnknownOptions()
-    .action(async () => {
-      const { logIn } = await import('../login.ts')
-      await logIn(cli)
-    })
+    '--password_stdin': 'Read the password from standard input',
+    ...OUTPUT_FLAGS,
+    ...ENV_FLAG,
+    '--namespace <name>': 'Namespace of the account (default: that of the last login, else mx)',
+  },
+  examples: ['mx login admin'],
+  async run(words, flags) {
+    const { username, email, password, password_stdin = false } = flags
+    const ids = [username, email, ...words].filter((id) => id !== undefined)
+    if (ids.length > 1) throw usageError('login', `one account at a time, got ${ids.join(', ')}`)
+    const isPiped = password_stdin || password === STANDARD_INPUT
+    if (password !== undefined && password_stdin)
+      throw new CliError('--password and --password_stdin are two passwords: give one', {
+        status: EXIT.usage,
+      })
+    const format = toFormat(flags)
+    const session = openSession(flags)
+    try {
+      const id = ids[0] ?? (await prompt('Enter username: ', '--username'))
+      const secret = isPiped
+        ? await readInput()
+        : (password ?? (await prompt('Enter password: ', '--password', { hidden: true })))
+      const { environment, namespace } = session
+      const reply = await session
+        .callAnonymously<TokenReply>('auth', 'Auth.Token', { id, secret })
+        .catch((error: unknown) => {
+          throw explainRefusal(error, id, namespace)
+        })
+      const owner = { address: environment.address, namespace, account: id }
+      await writeCredentials(owner, toCredentials(reply))
+      await writeConfig(toAccountName(environment), id)
+      if (flags.namespace) await writeConfig(toNamespaceName(environment), namespace)
+      const done = { account: id, namespace, environment: environment.name }
+      await print(format, done, 'Successfully logged in.\n')
+    } finally {
+      session.close()
+    }
+  },
+})
+
+export default command
+
+/** What to do where the password is wrong. The namespace is that of the last login, perhaps, of which nobody thinks. */
+function explainRefusal(error: unknown, id: string, namespace: string): unknown {
+  if (!(error instanceof CliError) || error.status !== EXIT.unauthorized) return error
+  const { message, status } = error
+  const isDefault = namespace === DEFAULT_NAMESPACE
+  const where = isDefault ? '' : ` in the namespace ${namespace} (--namespace names another)`
+  return new CliError(
+    `${message}${where}. Administrators set another one: mx auth update secret ${id}`,
+    { status, cause: error },
+  )
 }

@@ -1,17 +1,87 @@
-import type { CAC } from 'cac'
-import { addRunOptions } from '../runtime/run-options.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { isReservedName } from '../../core/registry/built-in-services.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { deploy } from '../runtime/deploy.ts'
+import { listObjects, neverCameUp } from '../runtime/objects.ts'
+import { RUN_FLAGS } from '../runtime/run-flags.ts'
+import { checkName, LATEST, parseSource, toName } from '../runtime/source.ts'
+import { openSession, type Session, sessionFlags } from '../session/session.ts'
+import { readBaseUrl } from '../state/base-url.ts'
+import { OUTPUT_FLAGS } from '../ui/format.ts'
+import { CliError, EXIT, usageError } from '../ui/output.ts'
 
-/** Adds `mx run`: has the platform run a source (specification: Command line). */
-export function registerRun(cli: CAC): void {
-  const command = cli
-    .command('run [...words]', 'Run a service from a folder or a repository')
-    .usage('run <folder, file, address or name>[@<branch or commit>] [flags]')
-  addRunOptions(command)
-    .option('--force', 'Also where something of that name runs: it is replaced')
-    .example((bin) => `  ${bin} run ./helloworld`)
-    .example((bin) => `  ${bin} run github.com/<owner>/helloworld@main --name=hello --instances=2`)
-    .action(async () => {
-      const { runRun } = await import('../run.ts')
-      await runRun(cli)
-    })
+const command: Command = defineCommand({
+  name: 'run',
+  description: 'Run a service from a folder or a repository',
+  usage: '<folder, file, address or name>[@<branch or commit>]',
+  flags: {
+    ...OUTPUT_FLAGS,
+    ...sessionFlags('Namespace it runs in'),
+    ...RUN_FLAGS,
+    '--force': 'Also where something of that name runs: it is replaced',
+  },
+  examples: [
+    'mx run ./helloworld',
+    'mx run github.com/<owner>/helloworld@main --name=hello --instances=2',
+  ],
+  async run(words, flags) {
+    const { image, force = false } = flags
+    const given = [...words, ...[flags.source, image].filter((one) => one !== undefined)]
+    if (given.length !== 1 || given[0] === '') throw usage(given.filter((one) => one !== ''))
+    const typed = given[0]!
+    const session = openSession(flags)
+    try {
+      const source =
+        image === undefined ? parseSource(typed, readBaseUrl(session.environment)) : undefined
+      const name = checkName(flags.name ?? source?.name ?? toImageName(typed))
+      if (isReservedName(name)) throw refuseName(name)
+      const version = source?.ref ?? LATEST
+      if (!force) await mustBeNew(session, name, version)
+      await deploy(session, {
+        ...{ endpoint: 'Runtime.Create', name, version, source, typed, flags, force },
+      }).catch((error: Error) => {
+        // Another command was faster.
+        const isThere = error.cause instanceof GatewayError && /^already exists/.test(error.message)
+        throw isThere ? alreadyExists(name, version, error.cause) : error
+      })
+    } finally {
+      session.close()
+    }
+  },
+})
+
+export default command
+
+/** Told before anything is packed and uploaded. */
+async function mustBeNew(session: Session, name: string, version: string): Promise<void> {
+  const objects = await listObjects(session, name)
+  const there = objects.find((object) => object.version === version)
+  if (there === undefined || neverCameUp(there)) return
+  throw alreadyExists(name, version)
+}
+
+function alreadyExists(name: string, version: string, cause?: unknown): CliError {
+  const message = `already exists: ${name}@${version}; 'mx update ${name}' deploys the newest code, --name runs it under another name, --force replaces it`
+  return new CliError(message, { cause, status: EXIT.refused })
+}
+
+/** Before anything is uploaded for it. */
+function refuseName(name: string): CliError {
+  return new CliError(
+    `${name} is a service of the platform, and nothing else can be called so: give another name with --name`,
+    { status: EXIT.refused },
+  )
+}
+
+/** `nginx` of `docker.io/library/nginx:1.27@sha256:...` */
+function toImageName(image: string): string {
+  return toName(image.replace(/@.*$/, '')).replace(/:.*$/, '')
+}
+
+function usage(given: readonly string[]): CliError {
+  const what =
+    given.length === 0
+      ? 'what is to run is missing: a folder, the address of a repository, or its name'
+      : `one source at a time, got ${given.join(', ')}`
+  return usageError('run', what)
 }

@@ -1,18 +1,39 @@
-import type { CAC } from 'cac'
+import { type Command, defineCommand } from '../command.ts'
+import { listServices } from '../session/find-services.ts'
+import { sessionFlags, withSession } from '../session/session.ts'
+import { OUTPUT_FLAGS, print, toFormat } from '../ui/format.ts'
+import { CliError, EXIT } from '../ui/output.ts'
 
-/** Adds `mx services`. */
-export function registerServices(cli: CAC): void {
-  cli
-    .command('services [...words]', 'List the services that are registered')
-    .usage('services [flags]')
-    .option('-o, --output <format>', 'text, json or yaml (default: text)')
-    .option('--env <name>', 'Environment (default: the selected one)')
-    .option('--namespace <name>', 'Namespace of the services (default: that of the login)')
-    .example((bin) => `  ${bin} services`)
-    .example((bin) => `  ${bin} services -o json`)
-    .allowUnknownOptions()
-    .action(async () => {
-      const { runServices } = await import('../services.ts')
-      await runServices(cli)
+const command: Command = defineCommand({
+  name: 'services',
+  description: 'List the services that are registered',
+  // An error for arguments says more than the general one.
+  usage: '',
+  flags: {
+    ...OUTPUT_FLAGS,
+    ...sessionFlags('Namespace of the services'),
+  },
+  examples: ['mx services', 'mx services -o json'],
+  async run(words, flags) {
+    if (words.length > 0)
+      throw new CliError(
+        `Too many arguments, expected no arguments; 'mx registry get ${words[0]}' shows one service`,
+        { status: EXIT.usage },
+      )
+    const format = toFormat(flags)
+    await withSession(flags, async (session) => {
+      const services = await listServices(session)
+      const names = new Set(services.map(({ name }) => name))
+      await print(
+        format,
+        services,
+        [...names]
+          .sort()
+          .map((name) => `${name}\n`)
+          .join(''),
+      )
     })
-}
+  },
+})
+
+export default command

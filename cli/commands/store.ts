@@ -1,39 +1,189 @@
-import type { CAC } from 'cac'
+import { collect } from '../../lib/async/collect.ts'
+import { formatSpan } from '../../lib/text/units.ts'
+import type { FlagsOf } from '../args/args.ts'
+import { parseCount } from '../args/count.ts'
+import { parseExpiry } from '../args/expiry.ts'
+import { readBytes } from '../args/input.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { isNotFound, type Session, sessionFlags, withSession } from '../session/session.ts'
+import {
+  listNames,
+  type ReadRequest,
+  readRecords,
+  type StoredRecord,
+  type Table,
+} from '../store/records.ts'
+import { toCell, toField } from '../ui/bytes.ts'
+import { print, printDone, toFormat } from '../ui/format.ts'
+import { CliError, EXIT, usageError } from '../ui/output.ts'
+import { printStream } from '../ui/print-stream.ts'
+import { formatTable } from '../ui/table.ts'
 
-/** Adds `mx store read` and others (reference 4). */
-export function registerStore(cli: CAC): void {
-  cli
-    .command('store [...words]', 'Read and write records of the store')
-    .usage(
-      'store <read [key] | list | write <key> <value> | delete <key> | databases | tables | snapshot [file] | restore [file]> [flags]',
-    )
-    .option('-d, --database <name>', 'Database (default: the namespace)')
-    .option('-t, --table <name>', 'Table; services have their name (default: mx)')
-    .option(
-      '-p, --prefix [text]',
-      'Of list: keys that begin so; of read: the key is what keys begin with',
-    )
-    .option('--suffix [text]', 'The same, of ends of keys')
-    .option('--from <key>', 'Of read and list: the first key')
-    .option('--to <key>', 'Of read and list: where to stop, itself left out')
-    .option('-l, --limit <n>', 'Of read and list: as many at most')
-    .option('--offset <n>', 'Of read and list: so many are left out from the start')
-    .option('--order <asc|desc>', 'Of read and list (default: asc)')
-    .option('-e, --expiry <span>', 'Of write: when the record ends, such as 10m (default: never)')
-    .option('-v, --verbose', 'Of read: with keys, and when records end')
-    .option('--destination <file>', 'Of snapshot: where to, in place of the word')
-    .option('--source <file>', 'Of restore: where from, in place of the word')
-    .option('--all', 'Of snapshot: all databases, in place of that of the namespace')
-    .option('-o, --output <format>', 'text, json, yaml, or of read raw (default: text)')
-    .option('--env <name>', 'Environment (default: the selected one)')
-    .option('--namespace <name>', 'Namespace (default: that of the login)')
-    .example((bin) => `  ${bin} store write -t helloworld user/1 '{"name":"Ann"}'`)
-    .example((bin) => `  ${bin} store read -t helloworld --prefix user/`)
-    .example((bin) => `  ${bin} store write -t helloworld logo @logo.png --expiry=1h`)
-    .example((bin) => `  ${bin} store snapshot backup.jsonl`)
-    .allowUnknownOptions()
-    .action(async () => {
-      const { runStore } = await import('../store.ts')
-      await runStore(cli)
-    })
+const FLAGS = {
+  '-d, --database <name>': 'Database (default: the namespace)',
+  '-t, --table <name>': 'Table; services have their name (default: mx)',
+  '-p, --prefix [text]': 'Of list: keys that begin so; of read: the key is what keys begin with',
+  '--suffix [text]': 'The same, of ends of keys',
+  '--from <key>': 'Of read and list: the first key',
+  '--to <key>': 'Of read and list: where to stop, itself left out',
+  '-l, --limit <n>': 'Of read and list: as many at most',
+  '--offset <n>': 'Of read and list: so many are left out from the start',
+  '--order <asc|desc>': 'Of read and list (default: asc)',
+  '-e, --expiry <span>': 'Of write: when the record ends, such as 10m (default: never)',
+  '-v, --verbose': 'Of read: with keys, and when records end',
+  '--destination <file>': 'Of snapshot: where to, in place of the word',
+  '--source <file>': 'Of restore: where from, in place of the word',
+  '--all': 'Of snapshot: all databases, in place of that of the namespace',
+  '-o, --output <format>': 'text, json, yaml, or of read raw (default: text)',
+  ...sessionFlags('Namespace'),
+}
+type StoreFlags = FlagsOf<typeof FLAGS>
+
+/** Of a record that never ends (reference 4). */
+const NEVER = 'None'
+
+const command: Command = defineCommand({
+  name: 'store',
+  description: 'Read and write records of the store',
+  sharesServiceName: true,
+  flags: FLAGS,
+  examples: [
+    `mx store write -t helloworld user/1 '{"name":"Ann"}'`,
+    'mx store read -t helloworld --prefix user/',
+    'mx store write -t helloworld logo @logo.png --expiry=1h',
+    'mx store snapshot backup.jsonl',
+  ],
+  subcommands: {
+    'read [key]': ([key], flags) =>
+      withSession(flags, async (session) => {
+        const isRaw = flags.output === 'raw'
+        const format = isRaw ? 'text' : toFormat(flags)
+        const records = readRecords(session, toRead(key, flags, session))
+        try {
+          if (format === 'text' && !flags.verbose) {
+            const end = Buffer.from(isRaw ? '' : '\n')
+            await printStream(records, ({ value }) => Buffer.concat([toBytes(value), end]))
+          } else {
+            const all = await collect(records)
+            await print(format, all.map(toDocument), formatRecords(all))
+          }
+        } catch (error) {
+          throw isNotFound(error) ? new CliError(error.message, { cause: error }) : error
+        }
+      }),
+    list: (_, flags) =>
+      withSession(flags, async (session) => {
+        const format = toFormat(flags)
+        const { options } = toRead(undefined, { ...flags, prefix: flags.prefix ?? '' }, session)
+        const pages = session.stream<{ keys: string[] }>('store', 'Store.List', { options })
+        if (format === 'text')
+          return printStream(pages, ({ keys }) => keys.map((key) => `${key}\n`).join(''))
+        const all = await collect(pages)
+        await print(
+          format,
+          all.flatMap(({ keys }) => keys),
+          '',
+        )
+      }),
+    'write <key> <value>': ([key, given], flags) =>
+      withSession(flags, async (session) => {
+        const format = toFormat(flags)
+        const value = (await readBytes(given)).toString('base64')
+        const record = { key, value, expiry: toExpiry(flags.expiry) }
+        await session.call('store', 'Store.Write', { record, options: toTable(flags, session) })
+        await printDone(format, { key }, `${key} was written`)
+      }),
+    'delete <key>...': (keys, flags) =>
+      withSession(flags, async (session) => {
+        const format = toFormat(flags)
+        const options = toTable(flags, session)
+        for (const key of keys) await session.call('store', 'Store.Delete', { key, options })
+        const were = keys.length === 1 ? 'was' : 'were'
+        await printDone(format, { keys }, `${keys.join(', ')} ${were} deleted`)
+      }),
+    databases: (_, flags) =>
+      withSession(flags, async (session) =>
+        printNames(flags, await listNames(session, 'databases', {})),
+      ),
+    tables: (_, flags) =>
+      withSession(flags, async (session) => {
+        const { database } = toTable(flags, session)
+        await printNames(flags, await listNames(session, 'tables', { database }))
+      }),
+    'snapshot [file]': ([file], flags) =>
+      withSession(flags, async (session) => {
+        const { takeSnapshot } = await import('../store/snapshot.ts')
+        const { database, table, all } = flags
+        const format = toFormat(flags)
+        const scope = { database, table, all }
+        await takeSnapshot(session, file ?? flags.destination, scope, format)
+      }),
+    'restore [file]': ([file], flags) =>
+      withSession(flags, async (session) => {
+        const { restoreSnapshot } = await import('../store/restore.ts')
+        const { database, table } = flags
+        const format = toFormat(flags)
+        await restoreSnapshot(session, file ?? flags.source, { database, table }, format)
+      }),
+  },
+})
+
+export default command
+
+function toTable({ database, table = '' }: StoreFlags, { namespace }: Session): Table {
+  return { database: database || namespace, table }
+}
+
+/** @param key where a prefix or a suffix is without a text: what keys begin or end with. */
+function toRead(key: string | undefined, flags: StoreFlags, session: Session): ReadRequest {
+  const { prefix, suffix, from, to, order } = flags
+  if (key === undefined && [prefix, suffix, from, to].every((flag) => flag === undefined))
+    throw usageError('store', 'the key is missing; --prefix, --suffix, --from or --to read several')
+  if (order !== undefined && order !== 'asc' && order !== 'desc')
+    throw usageError('store', `Invalid order: ${order}, must be asc or desc`)
+  const toPart = (text: string): string | true => (text === '' && key !== undefined ? true : text)
+  return {
+    ...(key !== undefined && { key }),
+    options: {
+      ...toTable(flags, session),
+      ...(prefix !== undefined && { prefix: toPart(prefix) }),
+      ...(suffix !== undefined && { suffix: toPart(suffix) }),
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
+      ...(order !== undefined && { order }),
+      limit: parseCount(flags.limit, 'limit'),
+      offset: parseCount(flags.offset, 'offset'),
+    },
+  }
+}
+
+/** Seconds; 0: never. */
+function toExpiry(text = 'none'): number {
+  try {
+    const seconds = parseExpiry(text)
+    return Number.isFinite(seconds) ? seconds : 0
+  } catch (cause) {
+    throw new CliError(`--expiry ${(cause as Error).message}`, { status: EXIT.usage, cause })
+  }
+}
+
+function toDocument({ key, value, expiry, metadata, version }: StoredRecord): object {
+  return { key, ...toField('value', toBytes(value)), expiry, metadata, version }
+}
+
+function formatRecords(records: readonly StoredRecord[]): string {
+  const rows = records.map(({ key, value, expiry }) => [
+    toCell(Buffer.from(key)),
+    toCell(toBytes(value)),
+    expiry === 0 ? NEVER : formatSpan(expiry),
+  ])
+  return formatTable([['KEY', 'VALUE', 'EXPIRY'], ...rows], 0)
+}
+
+async function printNames(flags: StoreFlags, names: readonly string[]): Promise<void> {
+  await print(toFormat(flags), names, names.map((name) => `${name}\n`).join(''))
+}
+
+function toBytes(base64: string): Buffer {
+  return Buffer.from(base64, 'base64')
 }

@@ -1,23 +1,36 @@
-import type { CAC } from 'cac'
+import { readJsonLines, readText, toWrittenList } from '../args/input.ts'
+import { CALL_FLAGS, orSuggest, TARGET_USAGE, toCall, toSessionCall } from '../call/target.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { sessionFlags, withSession } from '../session/session.ts'
+import { printReplies, toReplyFormat } from '../ui/replies.ts'
 
-/** Adds `mx stream`. */
-export function registerStream(cli: CAC): void {
-  cli
-    .command('stream [...words]', 'Call an endpoint, and print the stream it answers with')
-    .usage('stream <service> <Handler.Method> [<request> | @<file> | -] [flags]')
-    .option('-o, --output <format>', 'json, yaml, or raw: JSON in one line (default: json)')
-    .option('--metadata <name=value>', 'Sent along; repeatable')
-    .option(
-      '--address <host:port>',
-      'Where the service is, in place of what the registry says; it is shown your login',
-    )
-    .option('--request_timeout <duration>', 'How long it may take (default: no end)')
-    .option('--env <name>', 'Environment (default: the selected one)')
-    .option('--namespace <name>', 'Namespace of the call (default: that of the login)')
-    .example((bin) => `  ${bin} stream registry Registry.Watch -o yaml`)
-    .allowUnknownOptions()
-    .action(async () => {
-      const { runStream } = await import('../call.ts')
-      await runStream(cli)
+const STANDARD_INPUT = '-'
+
+const command: Command = defineCommand({
+  name: 'stream',
+  description: 'Call an endpoint, and print the stream it answers with',
+  usage: TARGET_USAGE,
+  flags: {
+    ...CALL_FLAGS,
+    '--request_timeout <duration>': 'How long it may take (default: no end)',
+    ...sessionFlags('Namespace of the call'),
+  },
+  examples: ['mx stream registry Registry.Watch -o yaml'],
+  async run(words, flags) {
+    const target = toCall('stream', words)
+    const { service, endpoint, request } = target
+    const format = toReplyFormat(flags.output)
+    const options = toSessionCall(flags)
+    // Each line of standard input is a request.
+    const requests =
+      request === STANDARD_INPUT
+        ? readJsonLines('a line of standard input')
+        : toWrittenList(await readText(request, 'the request'), 'the request')
+    await withSession(flags, (session) => {
+      const replies = session.stream<string>(service, endpoint, requests, options)
+      return orSuggest(session, target, printReplies(format, replies))
     })
-}
+  },
+})
+
+export default command

@@ -1,17 +1,94 @@
-import type { CAC } from 'cac'
-import { addRunOptions } from '../runtime/run-options.ts'
+import { isAbsolute } from 'node:path'
+import { type Command, defineCommand } from '../command.ts'
+import { deploy } from '../runtime/deploy.ts'
+import { findObject, parseObject, type RuntimeObject } from '../runtime/objects.ts'
+import { RUN_FLAGS } from '../runtime/run-flags.ts'
+import { findLocal, LATEST, parseSource, splitReference } from '../runtime/source.ts'
+import { openSession, type Session, sessionFlags } from '../session/session.ts'
+import { readBaseUrl } from '../state/base-url.ts'
+import { findUpload } from '../state/uploads.ts'
+import { OUTPUT_FLAGS } from '../ui/format.ts'
+import { CliError, usageError } from '../ui/output.ts'
 
-/** Adds `mx update`: takes what runs to its newest code (specification: Command line). */
-export function registerUpdate(cli: CAC): void {
-  const command = cli
-    .command('update [...words]', 'Take what runs to its newest code, without losing a call')
-    .usage('update <name or source>[@<branch or commit>] [flags]')
-  addRunOptions(command)
-    .option('--rollback', 'Back to the build before')
-    .example((bin) => `  ${bin} update ./helloworld`)
-    .example((bin) => `  ${bin} update helloworld --rollback`)
-    .action(async () => {
-      const { runUpdate } = await import('../update.ts')
-      await runUpdate(cli)
-    })
+/** What may be the name of an object; the rest are paths and addresses. */
+const NAME = /^(?!\.{1,2}(?:@|$))[^/\\:]+$/
+
+const command: Command = defineCommand({
+  name: 'update',
+  description: 'Take what runs to its newest code, without losing a call',
+  usage: '<name or source>[@<branch or commit>]',
+  flags: {
+    ...OUTPUT_FLAGS,
+    ...sessionFlags('Namespace it runs in'),
+    ...RUN_FLAGS,
+    '--rollback': 'Back to the build before',
+  },
+  examples: ['mx update ./helloworld', 'mx update helloworld --rollback'],
+  async run(words, flags) {
+    const { rollback = false } = flags
+    const [typed = ''] = words
+    if (words.length !== 1 || typed === '')
+      throw usageError(
+        'update',
+        words.join('') === ''
+          ? 'what is to be updated is missing'
+          : `one at a time, got ${words.join(', ')}`,
+      )
+    if (rollback && flags.source !== undefined)
+      throw usageError(
+        'update',
+        '--rollback takes the build before, --source another source: give one',
+      )
+    const session = openSession(flags)
+    try {
+      const baseUrl = readBaseUrl(session.environment)
+      const isName = NAME.test(typed)
+      const { name, version } = isName
+        ? parseObject(typed)
+        : { name: parseSource(typed, baseUrl).name, version: splitReference(typed).ref ?? '' }
+      const object = await findObject(session, flags.name ?? name, version)
+      const from = rollback ? '' : (flags.source ?? (isName ? findFolder(session, object) : typed))
+      await deploy(session, {
+        ...{ endpoint: 'Runtime.Update', name: object.name, version: object.version },
+        source: from === '' ? undefined : parseSource(from, baseUrl),
+        ...{ typed: from, flags, rollback },
+      })
+    } finally {
+      session.close()
+    }
+  },
+})
+
+export default command
+
+/**
+ * The folder an object was uploaded from, as `mx run` stored it; empty for a repository or an image. It is one that this user uploaded:
+ * others could name a folder with secrets.
+ *
+ * @throws {CliError} if this machine does not have it: the code the platform has is not the newest.
+ */
+function findFolder(session: Session, object: RuntimeObject): string {
+  const { name, version, source, metadata } = object
+  if (!source.startsWith('source://')) return ''
+  const folder = metadata['source'] ?? ''
+  const reason = findDoubt(folder, findUpload({ ...session, name, version }))
+  if (reason === undefined) return folder
+  const typed = version === LATEST ? name : `${name}@${version}`
+  throw new CliError(
+    `Cannot update ${typed}: ${reason}. Pass the folder: 'mx update ${typed} --source=<folder>'`,
+  )
+}
+
+/**
+ * Why the folder that the platform names is not uploaded; undefined: it is.
+ *
+ * @param uploaded the folder that this user uploaded.
+ */
+function findDoubt(folder: string, uploaded: string | undefined): string | undefined {
+  if (!isAbsolute(folder)) return 'the platform does not know the folder it was uploaded from'
+  if (findLocal(splitReference(folder).stem, LATEST) === undefined)
+    return `its source folder ${folder} does not exist on this machine`
+  if (folder !== uploaded)
+    return `the platform names the source folder ${folder}, which you did not upload from this machine`
+  return undefined
 }

@@ -1,15 +1,17 @@
-import type { CAC } from 'cac'
+import { type Command, defineCommand } from '../command.ts'
+import { OUTPUT_FLAGS, print, toFormat } from '../ui/format.ts'
 
-/** Adds `mx version`. */
-export function registerVersion(cli: CAC): void {
-  cli
-    .command('version [...words]', 'Show the version of this program')
-    .usage('version [flags]')
-    .option('-o, --output <format>', 'text, json or yaml (default: text)')
-    .example((bin) => `  ${bin} version -o json`)
-    .allowUnknownOptions()
-    .action(async () => {
-      const { runVersion } = await import('../version.ts')
-      await runVersion(cli)
-    })
-}
+const command: Command = defineCommand({
+  name: 'version',
+  description: 'Show the version of this program',
+  flags: OUTPUT_FLAGS,
+  examples: ['mx version -o json'],
+  async run(_, flags) {
+    const { readVersion } = await import('../../platform/process/version.ts')
+    const { platform, arch, version: node } = process
+    const told = { version: readVersion(), platform: `${platform}-${arch}`, node }
+    await print(toFormat(flags), told, `mx/${told.version} ${told.platform} node-${told.node}\n`)
+  },
+})
+
+export default command

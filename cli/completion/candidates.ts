@@ -1,13 +1,14 @@
 import { withTimeout } from '../../lib/async/timeout.ts'
+import { parseFlag } from '../args/args.ts'
 import { splitGlobals } from '../args/global-flags.ts'
-import { COMMANDS, type CommandEntry } from '../command-table.ts'
+import type { Command, CommandEntry } from '../command.ts'
+import { COMMANDS } from '../commands.gen.ts'
 import { toFields, toFlag, toLeaves } from '../dynamic/fields.ts'
 import { findEndpoint, toWords } from '../dynamic/match-endpoint.ts'
 import { listObjects } from '../runtime/objects.ts'
 import { listEnvironments } from '../session/environments.ts'
 import { findService, listServices } from '../session/find-services.ts'
 import { openSession, type Session } from '../session/session.ts'
-import { listUsageWords } from './usage-words.ts'
 
 /** Somebody waits with a finger on the tab key. */
 const ANSWER_MS = 1500
@@ -65,27 +66,29 @@ async function list(before: readonly string[], last: string): Promise<readonly s
 }
 
 async function listOwn(
-  { load, name }: CommandEntry,
+  { load }: CommandEntry,
   args: readonly string[],
   last: string,
 ): Promise<readonly string[]> {
-  const [{ cac }, register] = await Promise.all([import('cac'), load()])
-  const cli = cac('mx')
-  await register(cli)
-  const command = cli.commands.find((each) => each.name === name)
-  if (command === undefined) return []
+  const { flags, settings, phrases } = await load()
   if (last.startsWith('-'))
-    return ['--help', ...command.options.flatMap(({ rawName }) => toFlagWord(rawName))]
-  return listUsageWords(command.usageText ?? '').flatMap((words) =>
-    args.every((arg, i) => words[i] === arg) ? (words[args.length] ?? []) : [],
-  )
+    return ['--help', ...Object.keys(flags).map(toFlagWord), ...(await listSettingWords(settings))]
+  return phrases.flatMap((phrase) => {
+    const words = phrase.split(' ')
+    return args.every((arg, i) => words[i] === arg) ? (words[args.length] ?? []) : []
+  })
 }
 
 /** `-o, --output <format>` is `--output=`. */
-function toFlagWord(rawName: string): readonly string[] {
-  const name = /--[\w-]+/.exec(rawName)?.[0]
-  if (name === undefined) return []
-  return [/[<[]/.test(rawName) ? `${name}=` : name]
+function toFlagWord(flag: string): string {
+  const { name, value } = parseFlag(flag)
+  return value === '' ? `--${name}` : `--${name}=`
+}
+
+async function listSettingWords(command: Command['settings']): Promise<readonly string[]> {
+  if (command === undefined) return []
+  const { listSettings } = await import('../../platform/settings/command.ts')
+  return listSettings(command).map(({ name, kind }) => `--${name}${kind === 'switch' ? '' : '='}`)
 }
 
 async function listOfService(
@@ -118,6 +121,8 @@ async function askServer<T>(
     const given = words[at]?.includes('=') ? words[at]!.slice(name.length + 3) : words[at + 1]
     return at === -1 || given === undefined ? {} : { [name]: given }
   }
+  // Loaded before the time of the server starts.
+  await import('../../sdk/client/client.ts')
   try {
     const session = openSession({ ...flag('env'), ...flag('namespace') })
     try {

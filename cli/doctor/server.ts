@@ -1,8 +1,7 @@
 import { GatewayError } from '../../core/errors.ts'
-import type { CommandLine } from '../args/args.ts'
 import type { Environment } from '../session/environments.ts'
 import { listServices } from '../session/find-services.ts'
-import { openSession, type SESSION_FLAGS, type Session } from '../session/session.ts'
+import { openSession, type Session, type SessionFlags } from '../session/session.ts'
 import { findReason } from '../ui/explain-connection.ts'
 import { CliError } from '../ui/output.ts'
 import type { Finding } from './finding.ts'
@@ -17,9 +16,7 @@ export interface CheckedServer {
 const CLOCK_MAX_S = 30
 
 /** Asks the server of an environment. Never throws for what it says. */
-export async function checkServer(
-  flags: CommandLine<typeof SESSION_FLAGS>['flags'],
-): Promise<CheckedServer> {
+export async function checkServer(flags: SessionFlags): Promise<CheckedServer> {
   let session: Session
   try {
     session = openSession(flags)

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../core/contracts/registry.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
-import { COMMANDS } from '../command-table.ts'
+import { COMMANDS } from '../commands.gen.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
 /** What `mx <service>` alone means where fields follow (reference 8.3). */

@@ -1,30 +1,28 @@
 import { parseSize } from '../../lib/text/units.ts'
-import type { CommandLine } from '../args/args.ts'
+import type { FlagsOf } from '../args/args.ts'
+import type { OUTPUT_FLAGS } from '../ui/format.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
 /** Flags that `mx run` and `mx update` share. */
 export const RUN_FLAGS = {
-  output: 'string',
-  env: 'string',
-  namespace: 'string',
-  name: 'string',
-  source: 'string',
-  image: 'string',
-  entrypoint: 'string',
-  command: 'string',
-  args: 'string',
-  type: 'string',
-  env_vars: 'strings',
-  secrets: 'strings',
-  metadata: 'strings',
-  instances: 'string',
-  protocol: 'string',
-  port: 'string',
-  memory: 'string',
-  cpus: 'string',
-  allow_scripts: 'boolean',
-} as const
-export type RunFlags = CommandLine<typeof RUN_FLAGS>['flags']
+  '--name <name>': 'Its name (default: the last part of the source)',
+  '--source <source>': 'Where its code is, in place of the first word',
+  '--image <image>': 'Image of a container, where the platform runs those',
+  '--entrypoint <path>': 'Folder or file of the source to run',
+  '--command <command>': 'Command to run it with (default: as the project says)',
+  '--args <args>': 'Arguments behind the command',
+  '--env_vars <name=value>...': 'Environment of the service',
+  '--secrets <name=value>...': 'As --env_vars, but shown to nobody',
+  '--metadata <name=value>...': 'What is kept beside it',
+  '--type <type>': 'A kind of your choice',
+  '--instances <n>': 'How many copies (default: as the project says, else 1)',
+  '--protocol <mx|http>': 'http: a plain HTTP program that listens where PORT says (default: mx)',
+  '--port <port>': 'Where such a program listens instead',
+  '--memory <size>': 'Memory of a copy, such as 256mb (default: as the project says)',
+  '--cpus <n>': 'Processors of a copy, such as 0.5 (default: as the project says)',
+  '--allow_scripts': 'Packages may run programs of theirs while they are installed',
+}
+export type RunFlags = FlagsOf<typeof RUN_FLAGS & typeof OUTPUT_FLAGS>
 
 const PAIR = /^([^=]+)=(.*)$/s
 /** Words of a command line: quotes of either kind hold blanks together. */

@@ -1,9 +1,8 @@
 import { isInvalidToken } from '../../core/auth/policy/decision.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { type CallOptions, Client } from '../../sdk/client/client.ts'
+import type { CallOptions, Client } from '../../sdk/client/client.ts'
 import { createContext } from '../../sdk/context.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
-import type { CommandLine } from '../args/args.ts'
 import { readConfig } from '../state/config.ts'
 import { EDIT_MS } from '../state/state-file.ts'
 import {
@@ -22,10 +21,21 @@ import {
 } from './environments.ts'
 import { createReconnect } from './reconnect.ts'
 
-/** Flags that every command has that calls the platform. */
-export const SESSION_FLAGS: { readonly env: 'string'; readonly namespace: 'string' } = {
-  env: 'string',
-  namespace: 'string',
+/** Flag of every command that talks to a server. */
+export const ENV_FLAG: { readonly '--env <name>': string } = {
+  '--env <name>': 'Environment (default: the selected one)',
+}
+
+export interface SessionFlags {
+  readonly env?: string
+  readonly namespace?: string
+}
+
+/** Flags of a session. @param namespace description, such as `Namespace of the topic` */
+export function sessionFlags(
+  namespace: string,
+): typeof ENV_FLAG & { readonly '--namespace <name>': string } {
+  return { ...ENV_FLAG, '--namespace <name>': `${namespace} (default: that of the login)` }
 }
 
 /** How one call is made, where that is not as usual. */
@@ -85,6 +95,9 @@ export interface Session {
   readonly close: () => void
 }
 
+/** Returns the client of a session, which its first call creates. */
+type Connect = () => Promise<Client>
+
 /** What the service `auth` answers to a login. */
 export interface TokenReply {
   readonly token: {
@@ -100,7 +113,7 @@ const RENEW_S = 60
 const NEW_MS = 5000
 
 /** @throws {CliError} for an environment that is none. */
-export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): Session {
+export function openSession(flags: SessionFlags): Session {
   const environment = findEnvironment(flags.env)
   const config = readConfig()
   const namespace =
@@ -114,7 +127,14 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     config.get(toNamespaceName(environment)),
     DEFAULT_NAMESPACE,
   ])
-  const client = new Client({ proxy: environment.address, namespace })
+  let client: Promise<Client> | undefined
+  // Loaded for the first call: help and usage errors do not need it.
+  const connect: Connect = () => {
+    client ??= import('../../sdk/client/client.ts').then(
+      ({ Client }) => new Client({ proxy: environment.address, namespace }),
+    )
+    return client
+  }
   let token: Promise<string | undefined> | undefined
 
   async function callAs<R>(
@@ -125,8 +145,12 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     options?: SessionCall,
     isNew = false,
   ): Promise<R> {
+    const connected = await connect()
     try {
-      return await client.call<R>(service, endpoint, request, { ...options, ...withToken(shown) })
+      return await connected.call<R>(service, endpoint, request, {
+        ...options,
+        ...withToken(shown),
+      })
     } catch (error) {
       const next = isNew ? shown : await renewRefused(error, shown)
       if (next !== shown) return callAs(next, service, endpoint, request, options, true)
@@ -141,12 +165,12 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
   ): Promise<string | undefined> {
     if (shown === undefined || !(error instanceof GatewayError && isInvalidToken(error)))
       return shown
-    token = renew(client, owner, shown)
+    token = renew(connect, owner, shown)
     return token
   }
 
   function getToken(): Promise<string | undefined> {
-    token ??= renew(client, owner)
+    token ??= renew(connect, owner)
     return token
   }
 
@@ -159,11 +183,12 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     let asked = requests
     let renewedMs = Number.NEGATIVE_INFINITY
     const reconnect = createReconnect(environment.address, stop)
+    const connected = await connect()
     for (let shown = await getToken(); ; asked = resume === undefined ? asked : resume()) {
       let hasBegun = false
       try {
         const how = { ...options, ...withToken(shown) }
-        const replies = client.stream<unknown, R>(service, endpoint, asked, how)
+        const replies = connected.stream<unknown, R>(service, endpoint, asked, how)
         replies.begun().then(reconnect.onOpen, () => {})
         for await (const reply of replies) {
           hasBegun = true
@@ -202,13 +227,13 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
       callAs(await getToken(), service, endpoint, request, options),
     callAnonymously: (service, endpoint, request, options) =>
       callAs(undefined, service, endpoint, request, options),
-    close: () => client.close(),
+    close: () => void client?.then((connected) => connected.close()),
   }
 }
 
 /** Opens a session for as long as it is used. @throws {CliError} */
 export async function withSession(
-  flags: CommandLine<typeof SESSION_FLAGS>['flags'],
+  flags: SessionFlags,
   use: (session: Session) => Promise<void>,
 ): Promise<void> {
   const session = openSession(flags)
@@ -254,7 +279,7 @@ function findOwner(
  * @throws {Error} in one line when there is none that holds, and a new one could not be kept.
  */
 async function renew(
-  client: Client,
+  connect: Connect,
   owner: CredentialsOwner,
   refused?: string,
 ): Promise<string | undefined> {
@@ -267,7 +292,7 @@ async function renew(
     await changeCredentials(owner, async (now) => {
       kept = now
       if (now === undefined || holds(now, RENEW_S)) return now
-      const next = await exchange(client, now)
+      const next = await exchange(await connect(), now)
       kept = next ?? (holds(now, 0) ? now : undefined)
       return kept
     })

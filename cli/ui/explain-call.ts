@@ -68,7 +68,7 @@ function toEnd(
       EXIT.unknownMethod,
       `Service method "${endpoint}" not found. See 'mx ${service} --help'`,
     ]
-  if (code === 400 && message.startsWith(`${endpoint} answers with a stream`))
+  if (code === 400 && message.startsWith(`${endpoint} responds with a stream`))
     return [
       EXIT.refused,
       `${endpoint} answers with a stream: 'mx stream ${service} ${endpoint}' prints it`,
@@ -82,7 +82,8 @@ function toEnd(
 function toUnreachable(error: GatewayError, { name, address }: Environment): string {
   const isLocal = name === 'local'
   const where = isLocal ? address : `${address}, the address of ${name}`
-  if (error.message.endsWith('went away')) return `Connection to mx server at ${where} was lost`
+  if (error.message.endsWith('closed the connection'))
+    return `Connection to mx server at ${where} was lost`
   const reason = findReason(error, address)
   const why = reason === undefined ? '' : `: ${reason}`
   const advice = isLocal && reason === undefined ? START : ''

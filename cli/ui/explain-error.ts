@@ -12,25 +12,21 @@ export interface Failure {
 /** Statuses of errors that name the service, or are nobody's. */
 const TOLD: readonly number[] = [EXIT.unreachable, EXIT.unknownMethod]
 
-/** @param command that failed; empty: none was found. */
-export function explainError(error: Error, command: string): Failure {
+export function explainError(error: Error): Failure {
   // A worker process has told what is wrong, and how it ends.
   if (error.name === 'WorkerStartError' && 'status' in error)
     return { status: Number(error.status), problems: [] }
-  const isUsage = error.name === 'CACError' || error.name === 'SettingsError'
+  const isUsage = error.name === 'SettingsError'
   return {
     status: isCliError(error) ? error.status : isUsage ? EXIT.usage : EXIT.failed,
-    problems: [...toProblems(error, command), ...toStack(error)],
+    problems: [...toProblems(error), ...toStack(error)],
   }
 }
 
-function toProblems(error: Error, command: string): readonly string[] {
+function toProblems(error: Error): readonly string[] {
   if ('problems' in error) return error.problems as readonly string[]
-  const { name, message } = error
-  if (name === 'CACError')
-    return [`${message.replaceAll('`', '')}. See 'mx ${`${command} --help`.trim()}'`]
   const id = findId(error)
-  return [id === undefined ? message : `${message} (Id ${id})`]
+  return [id === undefined ? error.message : `${error.message} (Id ${id})`]
 }
 
 /** Of the error a service answered with (specification: Error response body); undefined: it is told, or none did. */

@@ -1,17 +1,19 @@
 import { suggest } from '../../lib/text/did-you-mean.ts'
-import type { CommandLine } from '../args/args.ts'
+import type { FlagsOf } from '../args/args.ts'
 import { CliError, EXIT } from './output.ts'
 
 /** How a command writes what it got: for people, or for programs (reference 15.26). */
 export type Format = 'text' | 'json' | 'yaml'
 
-/** Flag of every command that shows something. */
-export const OUTPUT_FLAGS: { readonly output: 'string' } = { output: 'string' }
+/** Flag of every command that prints a result. */
+export const OUTPUT_FLAGS: { readonly '-o, --output <format>': string } = {
+  '-o, --output <format>': 'text, json or yaml (default: text)',
+}
 
 const FORMATS: readonly Format[] = ['text', 'json', 'yaml']
 
 /** `text` where nothing is said. @throws {CliError} */
-export function toFormat({ output }: CommandLine<typeof OUTPUT_FLAGS>['flags']): Format {
+export function toFormat({ output }: FlagsOf<typeof OUTPUT_FLAGS>): Format {
   if (output === undefined) return 'text'
   const found = FORMATS.find((format) => format === output)
   if (found !== undefined) return found

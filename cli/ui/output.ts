@@ -35,6 +35,12 @@ export class CliError extends Error {
   }
 }
 
+/** An error in the arguments of a command, with a hint at its help. */
+export function usageError(command: string, message: string, cause?: unknown): CliError {
+  const sentence = /[.?]$/.test(message) ? message : `${message}.`
+  return new CliError(`${sentence} See 'mx ${command} --help'`, { status: EXIT.usage, cause })
+}
+
 /** But for tabs and line feeds, as the output of a failed build has them. */
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 const INDENT = '  '

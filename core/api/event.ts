@@ -4,7 +4,7 @@ import type { ApiEvent } from './messages.ts'
 import { toHeaderValues, toPairs } from './pairs.ts'
 import { encodeText } from './text.ts'
 
-/** The event an exchange is, without credentials; `data` is what its body or query says. */
+/** The event for an exchange, without credentials; `data` is its body or query. */
 export function toApiEvent(
   x: Exchange,
   { name, id, timestamp }: Pick<ApiEvent, 'name' | 'id' | 'timestamp'>,

@@ -1,4 +1,3 @@
-/** A name and its values. */
 export interface Pair {
   readonly key: string
   readonly values: readonly string[]
@@ -7,37 +6,36 @@ export interface Pair {
 /** Pairs by their `key`. */
 export type Pairs = Readonly<Record<string, Pair>>
 
-/** How a text holds bytes that are none, which JSON does not know: in Base64 (RFC 4648 §4). Absent for text. */
+/** Encoding of bytes that are not text, which JSON cannot represent: Base64 (RFC 4648 §4). Absent for text. */
 export type TextEncoding = 'base64'
 
 /** An HTTP request as the handler `api` forwards it (reference: api). */
 export interface ApiRequest {
-  /** Upper case: `GET`. */
+  /** Method in upper case: `GET`. */
   readonly method: string
-  /** As received: percent-encoded, without the query. */
+  /** Path as received: percent-encoded, without the query. */
   readonly path: string
-  /** Names as in `Content-Type`. A pair has one value for each field line. */
+  /** Headers by name as in `Content-Type`. A pair has one value per header line. */
   readonly header: Pairs
-  /** Parameters of the query. */
+  /** Query parameters. */
   readonly get: Pairs
-  /** Fields of a form (`application/x-www-form-urlencoded`), whose `body` is empty. */
+  /** Form fields (`application/x-www-form-urlencoded`); `body` is empty then. */
   readonly post: Pairs
   readonly body: string
-  /** Of `body`. */
+  /** Encoding of `body`. */
   readonly encoding?: TextEncoding
   /** Path and query as received. */
   readonly url: string
 }
 
-/** The HTTP response a service answers an {@link ApiRequest} with. Everything may be left out. */
+/** HTTP response of a service to an {@link ApiRequest}. All fields are optional. */
 export interface ApiResponse {
-  /** 200 to 599; 0: 200. @default 200 */
   readonly statusCode?: number
-  /** Each value of a pair is a field line of its own. @default Content-Type application/json */
+  /** Each value of a pair becomes a header line. @default Content-Type application/json */
   readonly header?: Pairs
   /** @default '' */
   readonly body?: string
-  /** Of `body`. */
+  /** Encoding of `body`. */
   readonly encoding?: TextEncoding
 }
 
@@ -50,8 +48,8 @@ export interface ApiEvent {
   /** Seconds since 1970. */
   readonly timestamp: number
   readonly header: Pairs
-  /** The request body; for GET and HEAD the query, as JSON: each name with the list of its values. */
+  /** Request body; for GET and HEAD the query as JSON: an object of lists. */
   readonly data: string
-  /** Of `data`. */
+  /** Encoding of `data`. */
   readonly encoding?: TextEncoding
 }

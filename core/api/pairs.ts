@@ -7,7 +7,7 @@ import { FORBIDDEN } from '../request/fields.ts'
 import { parsePairs } from '../request/query.ts'
 import type { Pair, Pairs } from './messages.ts'
 
-/** Values by name, in an object that inherits no names. */
+/** Values by name, in an object without prototype. */
 export type Values = Record<string, string[]>
 
 const WORD_START = /(?:^|-)[a-z]/g
@@ -30,9 +30,9 @@ export function groupValues(flat: readonly string[], what: string, id: string): 
 }
 
 /**
- * The parameters of a query.
+ * Query parameters.
  *
- * @throws {GatewayError} 400 for a query that is malformed or has more than 256 parts.
+ * @throws {GatewayError} 400 for a malformed query, or one with more than 256 parts.
  */
 export function toQueryValues(x: Exchange): Values {
   const id = x.route?.service ?? GATEWAY_ID
@@ -46,18 +46,18 @@ export function toPairs(values: Values): Pairs {
 }
 
 /**
- * The fields of a request as services see them: `Host` with them, names as in `Content-Type`, none of the platform's own.
+ * Headers of a request for services: with `Host`, names as in `Content-Type`, without internal headers.
  *
- * @param leftOut names of fields that are not for them. @default none
+ * @param omitted names of headers to omit. @default none
  */
-export function toHeaderValues(x: Exchange, leftOut?: ReadonlySet<string>): Values {
+export function toHeaderValues(x: Exchange, omitted?: ReadonlySet<string>): Values {
   const values: Values = createNullProto()
   const { flat } = x.headers
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!
-    if (isInternal(name) || leftOut?.has(name)) continue
-    const key = toFieldName(name)
-    const value = fromFieldValue(flat[i + 1]!)
+    if (isInternal(name) || omitted?.has(name)) continue
+    const key = toHeaderName(name)
+    const value = decodeHeaderValue(flat[i + 1]!)
     const known = values[key]
     if (known === undefined) values[key] = [value]
     else known.push(value)
@@ -66,18 +66,18 @@ export function toHeaderValues(x: Exchange, leftOut?: ReadonlySet<string>): Valu
   return values
 }
 
-/** Whether a field belongs to the platform: it is not told to services as the client's. */
+/** True for internal headers, which are not passed on from clients. */
 export function isInternal(name: string): boolean {
   return name.startsWith('mx-') && name !== 'mx-namespace'
 }
 
-/** `content-type` as it is usually written: `Content-Type`. */
-function toFieldName(lower: string): string {
+/** `content-type` in its usual spelling: `Content-Type`. */
+function toHeaderName(lower: string): string {
   return lower.replace(WORD_START, (start) => start.toUpperCase())
 }
 
-/** Text of a field value, whose characters are bytes: of UTF-8 where they can be, else of ISO 8859-1. */
-function fromFieldValue(value: string): string {
+/** Decodes a header value, one byte per character: UTF-8 if valid, else ISO 8859-1. */
+function decodeHeaderValue(value: string): string {
   for (let i = 0; i < value.length; i++) {
     if (value.charCodeAt(i) < 0x80) continue
     const bytes = Buffer.from(value, 'latin1')

@@ -7,16 +7,16 @@ import type { ApiRequest } from './messages.ts'
 import { groupValues, toHeaderValues, toPairs, toQueryValues, type Values } from './pairs.ts'
 import { encodeText } from './text.ts'
 
-/** Told to services in place of a content type that is missing or malformed. */
+/** Replaces a missing or malformed content type. */
 const NO_TYPE = 'text/plain; charset=UTF-8'
 
 /**
- * The request an exchange is, for a service that answers with an `api.Response`.
+ * The `api.Request` for an exchange.
  *
- * `X-Forwarded-For` is what the plugin `forwarded` made of it.
+ * `X-Forwarded-For` is set by the plugin `forwarded`.
  *
- * @param body the whole request body.
- * @throws {GatewayError} 400 for a query or a form that is malformed or has more than 256 parts.
+ * @param body the complete request body.
+ * @throws {GatewayError} 400 for a query or form that is malformed or has more than 256 parts.
  */
 export function toApiRequest(x: Exchange, body: Uint8Array): ApiRequest {
   const header = toHeaderValues(x)
@@ -41,7 +41,7 @@ export function toApiRequest(x: Exchange, body: Uint8Array): ApiRequest {
 
 const NO_TEXT = { text: '', encoding: undefined }
 
-/** The media type without parameters; one that is missing or malformed is replaced in `header`. */
+/** Media type without parameters; replaces a missing or malformed one in `header`. */
 function typeOf(header: Values): string {
   const media = parseMediaType(header['Content-Type']?.[0] ?? '')
   if (media === undefined) header['Content-Type'] = [NO_TYPE]

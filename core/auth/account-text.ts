@@ -1,10 +1,10 @@
 import type { Account } from '../contracts/auth.ts'
 
 const texts = new WeakMap<Account, string>()
-/** What would not be one byte a character in a field, or is a control character JSON leaves as it is. */
+/** Characters that do not fit into one byte of a header, and control characters that JSON does not escape. */
 const NOT_PLAIN = /[\x7f-\uffff]/g
 
-/** An account as the metadata field `mx-account` holds it: JSON in ASCII. Made once per account object. */
+/** Formats an account for the metadata header `mx-account`: JSON in ASCII, cached per account object. */
 export function formatAccount(account: Account): string {
   let text = texts.get(account)
   if (text === undefined) {

@@ -8,54 +8,53 @@ import { OpenStreams } from './revocable-streams.ts'
 
 export interface IdentityOptions {
   /**
-   * Who calls, by what a request shows; undefined: it shows nothing of this kind.
+   * Authenticates a request by its credentials; undefined: it has none of this kind.
    *
-   * @throws {GatewayError} for what is not taken, also by rejecting.
+   * @throws {GatewayError} for invalid credentials, also by rejecting.
    */
   readonly identify: (x: Exchange) => Maybe<Session | undefined>
-  /** Whether whoever calls must be known, to this plugin or another. */
+  /** Reject anonymous requests. Other plugins may authenticate the caller. */
   readonly required: boolean
-  /** Told to those that are not known. */
+  /** Error text for anonymous requests. */
   readonly detail: string
-  /** What they may do about it: the value of `WWW-Authenticate` (RFC 9110 §11.6.1). */
+  /** Value of `WWW-Authenticate` (RFC 9110 §11.6.1). */
   readonly challenge: string
-  /** Takes out what was shown; undefined: it goes on to services and backends. */
+  /** Removes the credentials from the request; undefined: they are forwarded to services and backends. */
   readonly hide: ((x: Exchange) => void) | undefined
-  /** Whether a caller is still known. @default until its session ends */
+  /** True while the account of a session still exists. @default until the session ends */
   readonly isKnown?: (session: Session) => boolean
-  /** Unix time. */
   readonly nowMs: () => number
 }
 
-/** Hooks of a plugin that finds out who calls. */
+/** Hooks of an authentication plugin. */
 export interface Identity extends PluginHooks {
   /** Ends the streams of those that are known no longer. */
   readonly review: () => void
 }
 
 /**
- * How all plugins that know callers go about it: what is shown and not taken is answered once every plugin has looked at it, since
- * another may take it.
+ * Creates the hooks shared by all authentication plugins. Invalid credentials are rejected only after every plugin has
+ * checked them, since another plugin may accept them.
  */
 export function createIdentity(options: IdentityOptions): Identity {
   const { identify, required, detail, challenge, hide, isKnown = () => true, nowMs } = options
-  const ours = new WeakSet<Session>()
-  const toUnknown = ({ route }: Exchange): GatewayError =>
+  const accepted = new WeakSet<Session>()
+  const toUnauthorized = ({ route }: Exchange): GatewayError =>
     denyAuthentication(route?.service ?? GATEWAY_ID, detail, challenge)
   const streams = new OpenStreams({
     judge: (x) => {
       const { session } = x
-      const isGone = session !== undefined && ours.has(session) && !isKnown(session)
-      return isGone ? toUnknown(x) : undefined
+      const isRemoved = session !== undefined && accepted.has(session) && !isKnown(session)
+      return isRemoved ? toUnauthorized(x) : undefined
     },
-    toEnded: toUnknown,
+    toEnded: toUnauthorized,
     nowMs,
   })
 
-  function take(x: Exchange, session: Session | undefined): void {
+  function authenticate(x: Exchange, session: Session | undefined): void {
     if (session === undefined || x.session !== undefined) return
     x.session = session
-    ours.add(session)
+    accepted.add(session)
     hide?.(x)
   }
 
@@ -69,9 +68,9 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (x.session !== undefined) return
       try {
         const session = identify(x)
-        if (!(session instanceof Promise)) return take(x, session)
+        if (!(session instanceof Promise)) return authenticate(x, session)
         return session.then(
-          (known) => take(x, known),
+          (resolved) => authenticate(x, resolved),
           (error: unknown) => fail(x, error),
         )
       } catch (error) {
@@ -86,16 +85,16 @@ export function createIdentity(options: IdentityOptions): Identity {
         const { code, message, headers = [] } = refusal
         throw new GatewayError(x.route!.service, code, message, { headers })
       }
-      if (required) throw toUnknown(x)
+      if (required) throw toUnauthorized(x)
     },
 
     onReply(x) {
       const { session } = x
       if (session === undefined || x.route === undefined) return
-      const isOurs = ours.has(session)
-      if (isOurs) streams.onReply(x)
-      // Whoever knows the caller: it had to be known.
-      if ((required || (isOurs && hide === undefined)) && x.status !== 101)
+      const isAccepted = accepted.has(session)
+      if (isAccepted) streams.onReply(x)
+      // The response depends on the caller, who had to be authenticated.
+      if ((required || (isAccepted && hide === undefined)) && x.status !== 101)
         keepPrivate(x.replyHeaders)
     },
 

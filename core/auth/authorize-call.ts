@@ -7,63 +7,66 @@ import { isLoginEndpoint } from './policy/login-endpoint.ts'
 import { readBearer } from './token/bearer.ts'
 import { TokenError } from './token/token-error.ts'
 
-/** A call that came from outside. */
+/** A call from an external client. */
 export interface CallInput {
-  /** As its caller wrote it. */
+  /** Metadata as sent by the caller. */
   readonly metadata: string
   readonly resource: Resource
-  /** Of the service. */
+  /** Domain of the service. */
   readonly domain: string
 }
 
 /**
- * Lets a call in: finds out who calls, by the token it shows, and what the rules say. At once where both are known.
+ * Authenticates a call by its access token and authorizes it by the rules. Synchronous when token and rules are cached.
  *
- * @returns whose call it is; undefined: of nobody that is known.
- * @throws {GatewayError} 400 for several tokens or namespaces, of which two readers might take different ones; 401 for a token that is not
- * taken, and what the rules deny; 503 as {@link Authorizer} has it. Also by rejecting.
+ * @returns the session of the caller; undefined: anonymous.
+ * @throws {GatewayError} 400 for repeated tokens or namespaces, which two parsers could read differently; 401 for an
+ * invalid token and denied access; 503 as {@link Authorizer}. Also by rejecting.
  */
-export function admitCall(gate: Authorizer, call: CallInput): Maybe<Session | undefined> {
-  const authorization = findOnly(call, 'authorization')
+export function admitCall(authorizer: Authorizer, call: CallInput): Maybe<Session | undefined> {
+  const authorization = findSingle(call, 'authorization')
   const token = authorization === undefined ? undefined : readBearer(authorization)
-  if (token === undefined) return judge(gate, call, undefined)
+  if (token === undefined) return judge(authorizer, call, undefined)
   let session: Maybe<Session>
   try {
-    session = gate.identify(token)
+    session = authorizer.identify(token)
   } catch (error) {
-    return refuse(gate, call, error)
+    return rejectToken(authorizer, call, error)
   }
-  if (!(session instanceof Promise)) return judge(gate, call, session)
+  if (!(session instanceof Promise)) return judge(authorizer, call, session)
   return session.then(
-    (known) => judge(gate, call, known),
-    (error) => refuse(gate, call, error),
+    (known) => judge(authorizer, call, known),
+    (error) => rejectToken(authorizer, call, error),
   )
 }
 
-/** @throws {GatewayError} unless it is a login, for which no token is needed. */
-function refuse(gate: Authorizer, call: CallInput, error: unknown): Maybe<Session | undefined> {
+/** @throws {GatewayError} 401, except for a login, which needs no token. */
+function rejectToken(
+  authorizer: Authorizer,
+  call: CallInput,
+  error: unknown,
+): Maybe<Session | undefined> {
   if (!(error instanceof TokenError)) throw error
   if (!isLoginEndpoint(call.resource)) throw invalidToken(call.resource.name, call.resource)
-  return judge(gate, call, undefined)
+  return judge(authorizer, call, undefined)
 }
 
-function judge(gate: Authorizer, call: CallInput, session: Session | undefined) {
+function judge(authorizer: Authorizer, call: CallInput, session: Session | undefined) {
   const { domain, resource } = call
-  const namespace = findOnly(call, 'mx-namespace') ?? ''
+  const namespace = findSingle(call, 'mx-namespace') ?? ''
   const account: Account | undefined = session?.account
-  const ruling = decide(gate, account, { namespace, domain, resource })
+  const ruling = decide(authorizer, account, { namespace, domain, resource })
   if (!(ruling instanceof Promise)) return admit(ruling, resource, session)
   return ruling.then((later) => admit(later, resource, session))
 }
 
-/** @throws {GatewayError} */
 function admit(ruling: Ruling, resource: Resource, session: Session | undefined) {
   if (!ruling.granted) throw toAccessDenied(resource, session?.account, ruling.missingScope)
   return session
 }
 
-/** @throws {GatewayError} 400 when there are several. */
-function findOnly({ metadata, resource }: CallInput, name: string): string | undefined {
+/** @throws {GatewayError} 400 for a repeated header. */
+function findSingle({ metadata, resource }: CallInput, name: string): string | undefined {
   const value = findMetadata(metadata, name)
   if (value !== undefined && isRepeated(metadata, name))
     throw new GatewayError(resource.name, 400, `expected one ${name} header, got several`)

@@ -19,65 +19,69 @@ import { Sessions } from './token/sessions.ts'
 import { TokenError } from './token/token-error.ts'
 
 export interface AuthorizerOptions {
-  /** Told when the source cannot be asked any more, and with undefined when it can be again. @default nobody */
+  /** Called when the source becomes unavailable, and with undefined when it is available again. @default no-op */
   readonly onOutage?: (reason: Error | undefined) => void
-  /** Told why a token is not taken, once of each of the last tokens. @default nobody */
+  /** Called with the reason why a token was rejected, once per recent token. @default no-op */
   readonly onRefused?: (reason: string) => void
-  /** Milliseconds a call waits for rules or keys that were never had. @default 5000 */
+  /** Maximum milliseconds a call waits for the first rules or keys. @default 5000 */
   readonly waitMs?: number
-  /** Namespaces whose rules are kept; those asked for longest ago are given up. Those without rules of their own take nothing. @default 1000 */
+  /**
+   * Maximum namespaces whose rules are cached; the least recently used are evicted. Namespaces without rules do not
+   * count. @default 1000
+   */
   readonly maxNamespaces?: number
-  /** Unix time. @default Date.now */
   readonly nowMs?: () => number
 }
 
-/** Refused tokens that are remembered, so that each is told once. */
-const REFUSED_MAX = 1000
-/** Characters that tell a token from others: its signature. */
-const REFUSED_KEY = 86
-/** Changes that come together are told together. */
-const TELL_MS = 50
-/** Rules that are given up are asked for again by what was let in by them, which may have others given up: not all the time. */
-const GIVE_UP_MS = 1000
+/** Rejected tokens that are cached, so that each is reported once. */
+const REJECTED_MAX = 1000
+/** Characters of the signature that identify a token. */
+const KEY_LENGTH = 86
+/** Changes within this time are reported together. */
+const NOTIFY_MS = 50
+/**
+ * Evicted rules are loaded again for the calls they allowed, which may evict others: a lower bound for the interval.
+ */
+const EVICT_MS = 1000
 const NO_KEYS: ReadonlyMap<string, KeyObject> = new Map()
 const GRANTED: Ruling = { granted: true, rule: undefined }
 const BY_DEFAULT: Ruling = { granted: true, rule: DEFAULT_RULE }
 
-/** Opens a gate: it keeps watching keys, and the rules of the namespaces that are asked for. */
+/** Creates an authorizer that watches keys, and the rules of the namespaces in use. */
 export function createAuthorizer(source: AuthSource, options: AuthorizerOptions = {}): Authorizer {
   const { onOutage = () => {}, onRefused = () => {}, waitMs = 5000, nowMs = Date.now } = options
   const { maxNamespaces = 1000 } = options
   const listeners = new Set<() => void>()
-  const refused = new LRUCache<string, true>({ max: REFUSED_MAX })
-  const away = new Set<object>()
-  let telling: NodeJS.Timeout | undefined
-  let givingUp: NodeJS.Timeout | undefined
+  const rejected = new LRUCache<string, true>({ max: REJECTED_MAX })
+  const failing = new Set<object>()
+  let notifyTimer: NodeJS.Timeout | undefined
+  let evictTimer: NodeJS.Timeout | undefined
   let closed = false
 
-  const tell = (): void => {
-    telling = undefined
+  const notify = (): void => {
+    notifyTimer = undefined
     for (const listener of [...listeners]) listener()
   }
   const changed = (): void => {
-    if (!closed && listeners.size > 0) telling ??= setTimeout(tell, TELL_MS).unref()
+    if (!closed && listeners.size > 0) notifyTimer ??= setTimeout(notify, NOTIFY_MS).unref()
   }
-  const gaveUp = (): void => {
-    if (!closed) givingUp ??= setTimeout(tellGivenUp, GIVE_UP_MS).unref()
+  const evicted = (): void => {
+    if (!closed) evictTimer ??= setTimeout(onEvicted, EVICT_MS).unref()
   }
-  const tellGivenUp = (): void => {
-    givingUp = undefined
+  const onEvicted = (): void => {
+    evictTimer = undefined
     changed()
   }
   const noteOutage = (watch: object, reason: Error | undefined): void => {
-    // That watches end is not that they go on.
+    // The end of a watch is not a recovery.
     if (closed) return
-    const before = away.size
-    if (reason === undefined) away.delete(watch)
-    else away.add(watch)
-    if (before === 0 && away.size > 0) onOutage(reason)
-    if (before > 0 && away.size === 0) onOutage(undefined)
+    const before = failing.size
+    if (reason === undefined) failing.delete(watch)
+    else failing.add(watch)
+    if (before === 0 && failing.size > 0) onOutage(reason)
+    if (before > 0 && failing.size === 0) onOutage(undefined)
   }
-  const keep = <T>(
+  const watch = <T>(
     open: (signal: AbortSignal) => AsyncIterable<T>,
     onChange: (value: T, before: T) => void,
   ): ResilientWatch<T> => {
@@ -86,8 +90,8 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
     return new ResilientWatch({ open, onChange, onOutage: onLost, waitMs })
   }
 
-  const tokens = keep<TokenKnowledge>(source.watchTokens, (next, before) => {
-    sessions.forget(isWithout(next.keys, before.keys))
+  const tokens = watch<TokenKnowledge>(source.watchTokens, (next, before) => {
+    sessions.forget(hasLostKey(next.keys, before.keys))
     changed()
   })
   const sessions = new Sessions({
@@ -95,24 +99,24 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
     isRevoked: (session) => tokens.value!.isRevoked(session),
     nowMs,
   })
-  const named = keep<ReadonlySet<string>>(source.watchNamespaces, (next, before) => {
+  const named = watch<ReadonlySet<string>>(source.watchNamespaces, (next, before) => {
     if (next.size !== before.size || ![...next].every((name) => before.has(name))) changed()
   })
   const namespaces = new LRUCache<string, ResilientWatch<Policy>>({
     max: maxNamespaces,
     dispose(watch) {
       watch.close()
-      // What changes there from now on is not heard of: whoever was let in is judged again, which begins to watch again.
-      gaveUp()
+      // Changes there are no longer reported: open calls are authorized again, which restarts the watch.
+      evicted()
     },
   })
   const watchNamespace = (namespace: string): ResilientWatch<Policy> => {
-    const watch = keep(
-      (signal) => toBooks(namespace, source.watchRules(namespace, signal)),
+    const rules = watch(
+      (signal) => toPolicies(namespace, source.watchRules(namespace, signal)),
       changed,
     )
-    namespaces.set(namespace, watch)
-    return watch
+    namespaces.set(namespace, rules)
+    return rules
   }
   const judge = (access: Access): Maybe<Ruling> => {
     const { namespace } = access
@@ -123,34 +127,34 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
       if (!names.has(namespace)) return BY_DEFAULT
     }
     watch ??= watchNamespace(namespace)
-    const book = watch.value
-    return book === undefined ? judgeLater(watch, access) : rule(book, access)
+    const policy = watch.value
+    return policy === undefined ? judgeLater(watch, access) : rule(policy, access)
   }
   const judgeNamed = async (access: Access): Promise<Ruling> =>
-    (await learn(named, access)) === undefined ? GRANTED : judge(access)
+    (await waitFirst(named, access)) === undefined ? GRANTED : judge(access)
   const judgeLater = async (watch: ResilientWatch<Policy>, access: Access): Promise<Ruling> => {
-    const book = await learn(watch, access)
-    return book === undefined ? GRANTED : rule(book, access)
+    const policy = await waitFirst(watch, access)
+    return policy === undefined ? GRANTED : rule(policy, access)
   }
   const verify = (token: string): Maybe<Session> => {
     if (tokens.value === undefined) return verifyLater(token)
     try {
       const session = sessions.verify(token)
-      return session instanceof Promise ? session.catch((error) => refuse(token, error)) : session
+      return session instanceof Promise ? session.catch((error) => reject(token, error)) : session
     } catch (error) {
-      return refuse(token, error)
+      return reject(token, error)
     }
   }
   const verifyLater = async (token: string): Promise<Session> => {
     await tokens.first().catch((cause: unknown) => {
-      throw toUnknown('auth', 'the keys of access tokens', cause)
+      throw toUnavailable('auth', 'the keys of access tokens', cause)
     })
     return verify(token)
   }
-  const refuse = (token: string, error: unknown): never => {
-    const key = token.slice(-REFUSED_KEY)
-    if (error instanceof TokenError && !refused.has(key)) {
-      refused.set(key, true)
+  const reject = (token: string, error: unknown): never => {
+    const key = token.slice(-KEY_LENGTH)
+    if (error instanceof TokenError && !rejected.has(key)) {
+      rejected.set(key, true)
       onRefused(error.message)
     }
     throw error
@@ -162,7 +166,7 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
     judge,
 
     onChange(listener) {
-      // Of its own: the same function may be given twice.
+      // A new function: the same listener may be added twice.
       const own = (): void => listener()
       listeners.add(own)
       return () => void listeners.delete(own)
@@ -170,8 +174,8 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
 
     close() {
       closed = true
-      clearTimeout(telling)
-      clearTimeout(givingUp)
+      clearTimeout(notifyTimer)
+      clearTimeout(evictTimer)
       listeners.clear()
       tokens.close()
       named.close()
@@ -180,33 +184,33 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
   }
 }
 
-async function* toBooks(
+async function* toPolicies(
   namespace: string,
   versions: AsyncIterable<ConstructorParameters<typeof Policy>[1]>,
 ): AsyncGenerator<Policy, void, undefined> {
   for await (const rules of versions) yield new Policy(namespace, rules)
 }
 
-function rule(book: Policy, { account, resource }: Access): Ruling {
+function rule(policy: Policy, { account, resource }: Access): Ruling {
   const { type, name, endpoint } = resource
-  const caller = book.caller(account)
+  const caller = policy.caller(account)
   const ruling =
     type === 'service' ? caller.call(name, endpoint) : caller.access(type, name, endpoint)
   if (ruling.granted || account === undefined) return ruling
-  const missingScope = book.findMissingScope(account, resource)
+  const missingScope = policy.findMissingScope(account, resource)
   return missingScope === undefined ? ruling : { ...ruling, missingScope }
 }
 
-/** What a watch tells first; undefined: it cannot be had, and is not needed for logging in. */
-function learn<T>(watch: ResilientWatch<T>, { resource }: Access): Promise<T | undefined> {
+/** Waits for the first value of a watch; undefined: unavailable, but not needed for a login. */
+function waitFirst<T>(watch: ResilientWatch<T>, { resource }: Access): Promise<T | undefined> {
   return watch.first().catch((cause: unknown) => {
     if (isLoginEndpoint(resource)) return undefined
-    throw toUnknown(resource.name, 'the rules of access', cause)
+    throw toUnavailable(resource.name, 'the rules of access', cause)
   })
 }
 
-/** Whether a key of before is not among those of now. */
-function isWithout(
+/** True if a key was removed or replaced. */
+function hasLostKey(
   now: ReadonlyMap<string, KeyObject>,
   before: ReadonlyMap<string, KeyObject>,
 ): boolean {
@@ -214,14 +218,14 @@ function isWithout(
   return false
 }
 
-/** What strangers are told: whether asking again may help, and no more. */
-function toUnknown(service: string, what: string, cause: unknown): GatewayError {
+/** The error for clients: whether a retry may help, and nothing else. */
+function toUnavailable(service: string, what: string, cause: unknown): GatewayError {
   const headers = ['retry-after', '1']
   const why = deniesCaller(cause) ? 'known: auth refuses access' : 'known yet, try again'
   return new GatewayError(service, 503, `${what} are not ${why}`, { cause, headers })
 }
 
-/** Whether a platform elsewhere does not let in who asked it for rules or keys. */
+/** True if a remote platform denies access to its rules or keys. */
 export function deniesCaller(cause: unknown): boolean {
   return cause instanceof GatewayError && cause.code < 500 && cause.code !== 408
 }

@@ -1,14 +1,17 @@
 import type { HeaderList } from '../http/headers.ts'
 
-/** Directives of `Cache-Control` by which caches that many share would keep a reply (RFC 9111 §3.5), and `private` of some fields only. */
+/**
+ * `Cache-Control` directives that allow shared caches to store a response (RFC 9111 §3.5), and `private` for some
+ * headers only.
+ */
 const SHARED = /^(?:public|s-maxage|proxy-revalidate|private)(?:\s*=|$)/i
-/** What tells some caches more than `Cache-Control` does (RFC 9213). */
+/** Headers that override `Cache-Control` in some caches (RFC 9213). */
 const TARGETED = ['cdn-cache-control', 'surrogate-control']
 
-/** Makes a reply one for its caller alone: no cache that others share keeps it. */
+/** Marks a response as private: shared caches must not store it. */
 export function keepPrivate(headers: HeaderList): void {
-  const given = headers.get('cache-control')
-  if (given !== 'no-store') {
+  const existing = headers.get('cache-control')
+  if (existing !== 'no-store') {
     const directives = headers
       .getAll('cache-control')
       .flatMap((value) => splitDirectives(value))
@@ -20,7 +23,7 @@ export function keepPrivate(headers: HeaderList): void {
   varyByCaller(headers)
 }
 
-/** Adds `Authorization` to `Vary` unless it is there: the response depends on the caller. */
+/** Adds `Authorization` to `Vary`: the response depends on the caller. */
 export function varyByCaller(headers: HeaderList): void {
   const named = headers
     .getAll('vary')
@@ -30,7 +33,7 @@ export function varyByCaller(headers: HeaderList): void {
     headers.append('vary', 'authorization')
 }
 
-/** At commas, but for those within quotes. */
+/** Splits at commas outside of quotes. */
 function splitDirectives(value: string): string[] {
   return (value.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? []).map((directive) => directive.trim())
 }

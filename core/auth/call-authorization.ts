@@ -8,59 +8,59 @@ import { withCaller } from './identity-headers.ts'
 import { isCrossNamespace } from './policy/cross-namespace.ts'
 import { OpenCalls } from './revocable-calls.ts'
 
-/** What a call is for, besides what it says itself. */
+/** Target of a call. */
 export interface GuardedTarget {
-  /** Of the service, as rules have it. */
+  /** Name of the service, as used in rules. */
   readonly name: string
-  /** That the service is in. */
+  /** Domain of the service. */
   readonly domain: string
-  /** Whether the call may last: it is ended when it is granted no longer. */
+  /** The call may be a stream: it is ended when access is revoked. */
   readonly lasts: boolean
-  /** IP address to tell the service that the call comes from; empty: none. */
+  /** IP address of the caller, for the service; empty: not passed on. */
   readonly address: string
 }
 
-/** What becomes of a call. */
+/** Outcome of the authorization. */
 export interface GuardedEnds {
-  /** Serves it, with what was found out of its caller in its metadata: nothing of an account that is foreign there. */
+  /** Serves an authorized call. Its metadata identifies the caller, except for a cross-namespace account. */
   readonly serve: (call: IncomingCall, metadata: string, account: Account | undefined) => void
-  /** Answers a call that is not let in. */
+  /** Rejects a call. */
   readonly refuse: (call: IncomingCall, error: GatewayError) => void
 }
 
-/** Stands before whoever serves calls that come from outside: lets in what the rules grant, and ends what lasts once they do not. */
+/** Authorizes external calls before they are served, and ends streams when access is revoked. */
 export class CallGuard {
-  readonly #gate: Authorizer
+  readonly #authorizer: Authorizer
   readonly #open: OpenCalls
 
-  constructor(gate: Authorizer) {
-    this.#gate = gate
-    this.#open = new OpenCalls(gate)
+  constructor(authorizer: Authorizer) {
+    this.#authorizer = authorizer
+    this.#open = new OpenCalls(authorizer)
   }
 
-  /** Has a call served: at once where its caller and the rules are known, else later. Throws what `serve` does. */
+  /** Authorizes and serves a call, synchronously if caller and rules are cached. Throws what `serve` throws. */
   pass(call: IncomingCall, target: GuardedTarget, ends: GuardedEnds): void {
     const { name, domain } = target
     const resource = { type: 'service', name, endpoint: call.endpoint }
-    const given: CallInput = { metadata: call.metadata, resource, domain }
+    const input: CallInput = { metadata: call.metadata, resource, domain }
     let admitted: ReturnType<typeof admitCall>
     try {
-      admitted = admitCall(this.#gate, given)
+      admitted = admitCall(this.#authorizer, input)
     } catch (error) {
       return ends.refuse(call, GatewayError.from(error, name))
     }
     if (!(admitted instanceof Promise) && !target.lasts) {
-      return ends.serve(call, tell(given, admitted, target.address), admitted?.account)
+      return ends.serve(call, identifyCaller(input, admitted, target.address), admitted?.account)
     }
     const guarded = new GuardedCall(call)
     if (!(admitted instanceof Promise))
-      return this.#release(guarded, { given, target, session: admitted }, ends)
+      return this.#release(guarded, { input, target, session: admitted }, ends)
     admitted
-      .then((session) => this.#release(guarded, { given, target, session }, ends))
+      .then((session) => this.#release(guarded, { input, target, session }, ends))
       .catch((error) => ends.refuse(guarded, GatewayError.from(error, name)))
   }
 
-  /** Ends no call any more. */
+  /** Stops watching the open calls. */
   close(): void {
     this.#open.close()
   }
@@ -68,22 +68,22 @@ export class CallGuard {
   #release(
     guarded: GuardedCall,
     admitted: {
-      readonly given: CallInput
+      readonly input: CallInput
       readonly target: GuardedTarget
       readonly session: Session | undefined
     },
     { serve }: GuardedEnds,
   ): void {
-    const { given, target, session } = admitted
+    const { input, target, session } = admitted
     if (target.lasts && !guarded.over)
-      guarded.onSettled = this.#open.add(given, session, (reason) => guarded.end(reason))
-    const metadata = tell(given, session, target.address)
+      guarded.onSettled = this.#open.add(input, session, (reason) => guarded.end(reason))
+    const metadata = identifyCaller(input, session, target.address)
     guarded.release((call) => serve(call, metadata, session?.account))
   }
 }
 
-/** The metadata of a call, with what its service is to know of who calls. */
-function tell(
+/** Metadata of a call with the identity of its caller. */
+function identifyCaller(
   { metadata, domain, resource }: CallInput,
   session: Session | undefined,
   address: string,

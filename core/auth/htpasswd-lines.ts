@@ -1,18 +1,18 @@
 import type { Account } from '../contracts/auth.ts'
 import { isServiceName } from '../registry/service-name.ts'
 
-/** Who a line names, and what proves it. */
+/** One account of a file, with its credential. */
 export interface CallerLine {
   readonly account: Account
   readonly proof: string
 }
 
 export interface CallerLinesOptions {
-  /** What a proof looks like. */
+  /** Pattern of a credential. */
   readonly proof: RegExp
-  /** The same, for errors. */
+  /** Description of the pattern, for errors. */
   readonly proofForm: string
-  /** Namespace the accounts are of. */
+  /** Namespace of the accounts. */
   readonly namespace: string
 }
 
@@ -20,11 +20,11 @@ const SCOPE = /^[\w.:@/-]{1,100}$/
 const LENGTH_MAX = 128
 
 /**
- * Reads lines of an account's id, what proves it, and its scopes joined by commas, if it has any. `#` begins a comment at the
- * beginning of a line or behind a blank.
+ * Parses lines of an account id, its credential and optional scopes joined by commas. `#` starts a comment at the
+ * beginning of a line or after whitespace.
  *
  * @param source of the lines, for errors.
- * @throws {RangeError} naming the line, but not what it says: it may hold a secret that somebody forgot to hash.
+ * @throws {RangeError} naming the line without quoting it: it may contain a plain-text secret.
  */
 export function parseCallerLines(
   lines: readonly string[],
@@ -40,7 +40,7 @@ export function parseCallerLines(
       id.length <= LENGTH_MAX && isServiceName(id) && form.test(proof) && rest.length === 0
     if (!isRight || !scopes.every((scope) => SCOPE.test(scope)))
       throw new RangeError(
-        `${source}:${i + 1}: must be an id, ${proofForm} and, if there are any, scopes joined by commas`,
+        `${source}:${i + 1}: must be an id, ${proofForm} and optional scopes joined by commas`,
       )
     const account: Account = {
       ...{ id, name: id, type: 'user', issuer: namespace, metadata: {} },

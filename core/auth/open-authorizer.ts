@@ -4,24 +4,24 @@ import type { PluginLog } from '../plugin/define.ts'
 import { createAuthorizer } from './authorizer.ts'
 import { createDeferredSource } from './token/deferred-source.ts'
 
-/** A gate that is there before whom it asks. */
+/** An authorizer whose source is connected later. */
 export interface OpenedGate {
   readonly gate: Authorizer
-  /** Says whom to ask; until then nobody is let in, and who comes waits a little. Once. */
+  /** Connects the source. Until then calls wait for a short time and are denied. Call it once. */
   readonly ask: (source: AuthSource) => void
 }
 
-/** Opens a gate whose troubles are logged. */
+/** Creates an authorizer that logs outages and rejected tokens. */
 export function openGate(log: PluginLog): OpenedGate {
   const { source, ask } = createDeferredSource()
   const gate = createAuthorizer(source, {
-    onRefused: (reason) => log.info({ reason }, 'an access token is not taken'),
+    onRefused: (reason) => log.info({ reason }, 'access token rejected'),
     onOutage(reason) {
-      if (reason === undefined) log.info({}, 'rules and keys can be read again')
+      if (reason === undefined) log.info({}, 'rules and keys available again')
       else
         log[isStopping(reason) ? 'info' : 'warn'](
           { reason: reason.message },
-          'rules and keys cannot be read; what is known of them stays in force',
+          'rules and keys unavailable; the cached ones stay in force',
         )
     },
   })

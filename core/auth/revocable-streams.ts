@@ -3,26 +3,25 @@ import type { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 
 export interface OpenStreamsOptions {
-  /** Why an exchange may not go on; undefined: it may. */
+  /** Returns why an exchange must end; undefined: it may continue. */
   readonly judge: (x: Exchange) => GatewayError | undefined | Promise<GatewayError | undefined>
-  /** Why one may not go on whose caller is known no longer. */
+  /** The error for an exchange whose account no longer exists. */
   readonly toEnded: (x: Exchange) => GatewayError
-  /** Unix time. */
   readonly nowMs: () => number
 }
 
-/** How soon after its end a token is good for nothing, with streams too. */
+/** Interval of the expiry check of tokens. */
 const CHECK_MS = 1000
 
 /**
- * Replies in pieces and WebSockets of callers that were let in once: they end when their callers would not be let in any more.
- * `onReply`, `onDone` and `close` are those of the plugin it works for.
+ * Open streams and WebSockets of authenticated callers: ended when access is revoked. `onReply`, `onDone` and `close`
+ * are hooks of the owning plugin.
  */
 export class OpenStreams {
   readonly #options: OpenStreamsOptions
   readonly #open = new Set<Exchange>()
   #timer: NodeJS.Timeout | undefined = undefined
-  /** When they were judged last, `performance.now()`. */
+  /** `performance.now()` of the last review. */
   #reviewedMs = 0
 
   constructor(options: OpenStreamsOptions) {
@@ -33,7 +32,7 @@ export class OpenStreams {
     if (!x.streaming || x.route === undefined) return
     this.#open.add(x)
     this.#timer ??= setInterval(() => this.#endOutlived(), CHECK_MS).unref()
-    // Let in before, and silent until now. Later: its reply has not begun yet.
+    // It was authorized before the review and had no response yet. Deferred: its response has not started.
     if (x.startMs <= this.#reviewedMs) queueMicrotask(() => this.#judge(x))
   }
 
@@ -47,7 +46,7 @@ export class OpenStreams {
     this.#timer = undefined
   }
 
-  /** Judges all of them again. */
+  /** Authorizes all of them again. */
   readonly review = (): void => {
     this.#reviewedMs = performance.now()
     for (const x of [...this.#open]) this.#judge(x)

@@ -48,7 +48,7 @@ export interface EgressPolicyOptions extends EgressSettings {
 
 /**
  * Outgoing address policy: decides where this process may connect if the address was not supplied by an operator
- * (docs/registry.md, "Outgoing addresses").
+ * (docs/registry-service.md, "Outgoing addresses").
  *
  * It does not apply to addresses of operators, of the configuration, and of external registries.
  */

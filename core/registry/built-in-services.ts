@@ -11,14 +11,14 @@ const NAMES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether nothing else may have this name: it is that of a service of the platform, in any letter case, as rules do not distinguish
- * letter case.
+ * True for the names of built-in services in any letter case, as rules are case-insensitive: nothing else may register
+ * them.
  */
 export function isReservedName(name: string): boolean {
   return NAMES.has(name.toLowerCase())
 }
 
-/** Whether a service is one of those a platform consists of. Every server has its own. */
+/** True for built-in services, which every server provides itself. */
 export function isOfPlatform(name: string): boolean {
   return NAMES.has(name)
 }

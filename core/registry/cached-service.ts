@@ -6,64 +6,66 @@ import { StaleNodes } from './stale-nodes.ts'
 export interface EntryOptions {
   readonly name: string
   readonly upstream: UpstreamOptions
-  /** Milliseconds that only grow. */
+  /** Monotonic clock, milliseconds. */
   readonly nowMs: () => number
-  /** A node that was held takes no connection, and is held no more: what is left is to be used. */
-  readonly onRefuse: () => void
+  /** A retained node refused a connection and was dropped: update the upstream. */
+  readonly onNodeDropped: () => void
 }
 
-/** A service in use: what the registry told last, and what is held besides. */
+/** A cached service: the last state from the registry, and nodes retained during an outage. */
 export class Entry {
   readonly upstream: Upstream
-  /** When it was asked for last. */
+  /** Time of the last use. */
   usedMs: number
-  /** All versions, as the registry told them last. */
-  told: readonly Service[] = []
-  /** Used besides, by id. */
-  readonly #held: StaleNodes<VersionNode>
+  /** All versions, as last received. */
+  services: readonly Service[] = []
+  /** Retained nodes, by id. */
+  readonly #retained: StaleNodes<VersionNode>
 
-  constructor({ name, upstream, nowMs, onRefuse }: EntryOptions) {
-    const held = new StaleNodes<VersionNode>(nowMs)
-    this.#held = held
+  constructor({ name, upstream, nowMs, onNodeDropped }: EntryOptions) {
+    const retained = new StaleNodes<VersionNode>(nowMs)
+    this.#retained = retained
     this.usedMs = nowMs()
     this.upstream = new Upstream(name, {
       ...upstream,
-      onRefuse({ id }) {
-        if (!held.release(id)) return false
-        onRefuse()
+      onConnectionRefused({ id }) {
+        if (!retained.release(id)) return false
+        onNodeDropped()
         return true
       },
     })
   }
 
   /**
-   * Takes over what the registry says.
+   * Applies the state from the registry.
    *
-   * @param isAway whether it may know less than there is: what it names no more is held.
+   * @param isOutage the registry may be incomplete after an outage: nodes that vanished are retained.
    */
-  take(told: readonly Service[], isAway: boolean): void {
-    for (const { nodes } of told) for (const { id } of nodes) this.#held.release(id)
-    if (isAway)
-      for (const missing of findMissing(this.told, told)) this.#held.add(missing.node.id, missing)
-    this.told = told
+  take(services: readonly Service[], isOutage: boolean): void {
+    for (const { nodes } of services) for (const { id } of nodes) this.#retained.release(id)
+    if (isOutage)
+      for (const missing of findMissing(this.services, services))
+        this.#retained.add(missing.node.id, missing)
+    this.services = services
   }
 
-  /** Lets go of what was held long enough. @returns whether there was any. */
+  /** Drops expired nodes. @returns true if there were any. */
   expire(): boolean {
-    return this.#held.expire().length > 0
+    return this.#retained.expire().length > 0
   }
 
-  /** Holds nothing any more. @returns whether it held anything. */
+  /** Drops the retained nodes. @returns true if there were any. */
   settle(): boolean {
-    const isChanged = this.#held.size > 0
-    this.#held.releaseAll()
+    const isChanged = this.#retained.size > 0
+    this.#retained.releaseAll()
     return isChanged
   }
 
-  /** Gives the upstream the nodes there are. @returns false: there is no version left. */
+  /** Updates the upstream. @returns false when there is no version left. */
   use(): boolean {
-    const services = this.#held.size === 0 ? this.told : addNodes(this.told, this.#held.items)
-    if (services.length > 0) this.upstream.update(services)
-    return services.length > 0
+    const all =
+      this.#retained.size === 0 ? this.services : addNodes(this.services, this.#retained.items)
+    if (all.length > 0) this.upstream.update(all)
+    return all.length > 0
   }
 }

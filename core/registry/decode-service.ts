@@ -1,22 +1,22 @@
 import type { Endpoint, Value } from '../contracts/registry.ts'
 
-/** Told which part of an entry is not what it must be. Where it does not throw, the part is read as if it were missing. */
+/** Called for an invalid part of an entry. If it does not throw, the part is treated as missing. */
 export type OnWrong = (path: string, must: string) => void
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Deeper values describe nothing. */
+/** Maximum depth of a value description. */
 export const MAX_DEPTH = 32
 const NO_VALUE: Value = { name: '', type: '', values: [] }
-const leaveOut: OnWrong = () => {}
+const skip: OnWrong = () => {}
 
-/** Whether a value is an object of JSON: no list, not null. */
+/** True for JSON objects: not for arrays and null. */
 export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** An endpoint as a registry stores it (specification: Endpoint); what is missing is empty. */
-export function readEndpoint(fields: Fields, path = '', onWrong: OnWrong = leaveOut): Endpoint {
+/** Parses an endpoint as stored by a registry (specification: Endpoint); missing parts are empty. */
+export function readEndpoint(fields: Fields, path = '', onWrong: OnWrong = skip): Endpoint {
   return {
     name: readText(fields, 'name', path, onWrong),
     request: readValue(fields['request'], `${path}.request`, onWrong),
@@ -25,12 +25,8 @@ export function readEndpoint(fields: Fields, path = '', onWrong: OnWrong = leave
   }
 }
 
-/** The texts of a map, without `__proto__`, which no copy of an object keeps. */
-export function readMap(
-  map: unknown,
-  path = '',
-  onWrong: OnWrong = leaveOut,
-): Record<string, string> {
+/** The strings of a map, without `__proto__`, which copies of an object drop. */
+export function readMap(map: unknown, path = '', onWrong: OnWrong = skip): Record<string, string> {
   const read: Record<string, string> = {}
   if (map === undefined) return read
   if (!isRecord(map)) {
@@ -45,11 +41,11 @@ export function readMap(
   return read
 }
 
-/** A description of an endpoint's input or output, at most 32 deep; what is missing is empty. */
+/** Parses the description of an endpoint's request or response, at most 32 levels deep; missing parts are empty. */
 export function readValue(
   value: unknown,
   path = '',
-  onWrong: OnWrong = leaveOut,
+  onWrong: OnWrong = skip,
   depth: number = MAX_DEPTH,
 ): Value {
   if (value === undefined || value === null) return NO_VALUE

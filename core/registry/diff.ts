@@ -1,7 +1,7 @@
 import type { RegistryEvent, Service } from '../contracts/registry.ts'
 import { isSameService } from './service.ts'
 
-/** What became different between two lists of versions: first what is new or changed, then what is gone. */
+/** Events that lead from one list of versions to another: created and updated ones first, then deleted ones. */
 export function findChanges(
   before: readonly Service[],
   after: readonly Service[],
@@ -20,7 +20,7 @@ export function findChanges(
   return events
 }
 
-/** Neither a name nor a version has a blank. */
+/** Names and versions contain no spaces. */
 function keyOf({ name, version }: Service): string {
   return `${name} ${version}`
 }

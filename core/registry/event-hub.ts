@@ -2,19 +2,18 @@ import type { RegistryEvent, WatchOptions } from '../contracts/registry.ts'
 
 type Listener = (event: RegistryEvent) => void
 
-/** The listeners of a registry. One that throws costs the others nothing. */
+/** Listeners of a registry, isolated from each other's errors. */
 export interface RegistryWatchers {
-  /** As `Registry.watch`. */
+  /** See `Registry.watch`. */
   readonly watch: (listener: Listener, options?: WatchOptions) => () => void
-  /** Listeners there are. */
   readonly size: number
-  /** Tells the listeners of the service, and those of all. */
+  /** Notifies the listeners of the service, and those of all services. */
   readonly emit: (event: RegistryEvent) => void
-  /** Tells all of them, and those that come while it lasts, as `WatchOptions.onOutage`. */
+  /** Calls `WatchOptions.onOutage` of all listeners, including those added during the outage. */
   readonly tellOutage: (reason: Error | undefined) => void
 }
 
-/** Its own object for each call of `watch`, so that a function given twice is two listeners. */
+/** One object per `watch`, so that the same function can be added twice. */
 interface Entry {
   readonly listener: Listener
   readonly onOutage: WatchOptions['onOutage']
@@ -63,9 +62,9 @@ export function createWatchers(): RegistryWatchers {
   }
 }
 
-function attempt(tell: () => void): void {
+function attempt(notify: () => void): void {
   try {
-    tell()
+    notify()
   } catch (error) {
     process.emitWarning(error instanceof Error ? error : String(error))
   }

@@ -1,6 +1,6 @@
 import type { Node, RegistryEvent, Service } from '../contracts/registry.ts'
 
-/** The versions of a service after an event. */
+/** Applies an event to the versions of a service. */
 export function follow(
   services: readonly Service[],
   { type, service }: RegistryEvent,
@@ -9,13 +9,12 @@ export function follow(
   return type === 'delete' ? others : [...others, service]
 }
 
-/** A node, and the version it belongs to. */
 export interface VersionNode {
   readonly service: Service
   readonly node: Node
 }
 
-/** The nodes that `after` does not name any more. One that is named under another version, or with another address, has moved. */
+/** Nodes missing in `after`. A node with another version or address has moved and is not missing. */
 export function findMissing(before: readonly Service[], after: readonly Service[]): VersionNode[] {
   const ids = new Set(after.flatMap(({ nodes }) => nodes.map(({ id }) => id)))
   return before.flatMap((service) =>
@@ -23,17 +22,17 @@ export function findMissing(before: readonly Service[], after: readonly Service[
   )
 }
 
-/** The versions of a service, with other nodes besides. */
+/** Adds nodes to the versions of a service. */
 export function addNodes(
   services: readonly Service[],
   others: readonly VersionNode[],
 ): readonly Service[] {
   const versions = new Map(services.map((service) => [service.version, service]))
   for (const { service, node } of others) {
-    const known = versions.get(service.version)
+    const existing = versions.get(service.version)
     versions.set(service.version, {
-      ...(known ?? service),
-      nodes: [...(known?.nodes ?? []), node],
+      ...(existing ?? service),
+      nodes: [...(existing?.nodes ?? []), node],
     })
   }
   return [...versions.values()]

@@ -1,29 +1,29 @@
-/** A registry that cannot be asked. */
+/** A registry outage. */
 export interface Outage {
-  /** Why, as told last. */
+  /** The latest error. */
   readonly reason: Error
-  /** Milliseconds since it began. */
+  /** Duration so far, milliseconds. */
   readonly forMs: number
 }
 
-/** What became of an outage: it `began`, it `lasts` another minute, it `ended`. */
+/** Progress of an outage: it `began`, it `lasts` for another minute, it `ended`. */
 export type OutageState = 'began' | 'lasts' | 'ended'
 
 export interface OutagesOptions {
-  /** Milliseconds that only grow. */
+  /** Monotonic clock, milliseconds. */
   readonly nowMs: () => number
-  /** Told of outages at once, of their course and end when {@link Outages.sweep} finds out. */
+  /** Called at the start of an outage, and by {@link Outages.sweep} for its duration and end. */
   readonly onOutage?: ((state: OutageState, outage: Outage) => void) | undefined
 }
 
 const REMIND_MS = 60_000
 
-/** The outages of one registry, as its watches tell of them: one outage, however many watches fail. */
+/** Combines the failures of all watches of a registry into one outage. */
 export class Outages {
   readonly #options: OutagesOptions
-  /** Watches that are told nothing at present, and since when. */
-  readonly #away = new Map<string, number>()
-  #reason = new Error('the registry does not answer')
+  /** Failing watches and the time of their failure. */
+  readonly #failing = new Map<string, number>()
+  #reason = new Error('the registry is unavailable')
   #sinceMs = 0
   #endedMs = 0
   #reportedMs: number | undefined
@@ -32,47 +32,47 @@ export class Outages {
     this.#options = options
   }
 
-  /** The outage there is; undefined: the registry answers. */
+  /** The current outage; undefined: the registry is available. */
   get current(): Outage | undefined {
-    return this.#away.size === 0 ? undefined : this.#describe(this.#options.nowMs())
+    return this.#failing.size === 0 ? undefined : this.#describe(this.#options.nowMs())
   }
 
   /**
-   * Takes note that a watch is cut off, for what reason, or with undefined that it is not, or not any more.
+   * Records that a watch failed, or with undefined that it works.
    *
-   * @param forMs since when, milliseconds: what fails for want of an answer has waited for it.
+   * @param forMs milliseconds since the failure: a timeout has waited for it.
    */
   tell(watch: string, reason: Error | undefined, forMs = 0): void {
     const now = this.#options.nowMs()
     if (reason === undefined) {
-      if (this.#away.delete(watch)) this.#endedMs = now
+      if (this.#failing.delete(watch)) this.#endedMs = now
       return
     }
     this.#reason = reason
-    if (this.#away.has(watch)) return
-    this.#away.set(watch, now - forMs)
+    if (this.#failing.has(watch)) return
+    this.#failing.set(watch, now - forMs)
     // One that recurs before its end was told goes on.
     if (this.#reportedMs !== undefined) return
     this.#sinceMs = now - forMs
     this.#report('began', now)
   }
 
-  /** Whether the watch is cut off: what it says is gone may be there all the same. */
+  /** True while a watch fails: nodes missing in its state may still exist. */
   isAway(watch: string): boolean {
-    return this.#away.has(watch)
+    return this.#failing.has(watch)
   }
 
-  /** Milliseconds since the watch was cut off; 0: it is not. */
+  /** Milliseconds since a watch failed; 0: it works. */
   downForMs(watch: string): number {
-    const sinceMs = this.#away.get(watch)
+    const sinceMs = this.#failing.get(watch)
     return sinceMs === undefined ? 0 : this.#options.nowMs() - sinceMs
   }
 
-  /** Tells of an outage that lasts or has ended. To be called now and then: so often at most it is told. */
+  /** Reports an outage that lasts or has ended. Call it periodically. */
   sweep(): void {
     if (this.#reportedMs === undefined) return
     const now = this.#options.nowMs()
-    if (this.#away.size === 0) {
+    if (this.#failing.size === 0) {
       this.#report('ended', this.#endedMs)
       this.#reportedMs = undefined
     } else if (now - this.#reportedMs >= REMIND_MS) this.#report('lasts', now)

@@ -8,64 +8,71 @@ import { follow } from './merge-versions.ts'
 import { type Outage, Outages, type OutagesOptions } from './outage-tracker.ts'
 
 export interface ServiceCacheOptions {
-  /** How the nodes of a service are reached and chosen. Asked once per service, and again by {@link ServiceCache.reconfigure}. */
+  /** Upstream options of a service. Called once per service, and again by {@link ServiceCache.reconfigure}. */
   readonly upstream: (service: string) => UpstreamOptions
-  /** How often services in use are asked for again where the registry has no `watch`, or they have no nodes, and unused ones looked for; milliseconds. @default 5000 */
+  /**
+   * Interval of the sweep for unused services, and of refreshing services that have no nodes or whose registry has no
+   * `watch`; milliseconds. @default 5000
+   */
   readonly sweepMs?: number
-  /** Milliseconds without a request after which a service counts as unused. @default 60000 */
+  /** Milliseconds without a request after which a service is unused. @default 60000 */
   readonly unusedMs?: number
-  /** Most unused services kept, where the registry has `watch`. @default 1000 */
+  /** Maximum unused services cached, if the registry has `watch`. @default 1000 */
   readonly maxUnused?: number
-  /** Milliseconds the registry may take to answer. @default 5000 */
+  /** Timeout of a lookup, milliseconds. @default 5000 */
   readonly lookupTimeoutMs?: number
-  /** Most first lookups at a time; more are answered 503. @default 256 */
+  /** Maximum concurrent first lookups; more fail with 503. @default 256 */
   readonly maxLookups?: number
-  /** Milliseconds that only grow. @default performance.now */
+  /** Monotonic clock, milliseconds. @default performance.now */
   readonly nowMs?: () => number
-  /** Told when a service nobody uses yet could not be looked up, outside of outages. */
+  /** Called when the first lookup of a service fails, outside of outages. */
   readonly onError?: (service: string, error: unknown) => void
-  /** Told when an outage of the registry begins, every minute while it lasts, and when it has ended; what was known goes on being used. */
+  /**
+   * Called when a registry outage begins, every minute while it lasts, and when it has ended. The cached state is used
+   * meanwhile.
+   */
   readonly onOutage?: OutagesOptions['onOutage']
 }
 
-/** A service in use, as the registry told of it last. */
+/** A cached service. */
 export interface ServiceInUse {
   readonly upstream: Upstream
-  /** Milliseconds since the registry could tell of it; 0: it can. */
+  /** Milliseconds since updates for it fail; 0: they work. */
   readonly downForMs: number
 }
 
-/** A lookup on its way, and what was told meanwhile. */
+/** A pending lookup, and events received meanwhile. */
 interface Lookup {
   readonly promise: Promise<Upstream | undefined>
   readonly events: RegistryEvent[]
 }
 
-/** Names that were looked up in vain and are remembered. */
+/** Maximum names cached as not found. */
 const MAX_ABSENT = 10_000
-/** Stands for the watch of all services, among the names of those that are watched. */
+/** Key of the watch of all services. */
 const ALL = '*'
 
 /**
- * The gateway's own picture of the services it uses: what the registry said last, kept up to
- * date by watching each of them, and kept as it is while the registry does not answer. A node that goes missing
- * while the watch of its service is away stays for 95 s, unless it takes no connection; what a watch tells otherwise is true.
+ * Cache of the services in use, updated by watches. During an outage of the registry the last state is used. A node
+ * that vanishes while the watch of its service fails is retained for 95 s, unless it refuses a connection.
  */
 export class ServiceCache {
-  /** Rises when a service disappears, and when one appears that was looked up in vain: what was concluded from an earlier one may be wrong. */
+  /**
+   * Increases when a service disappears, and when one appears that was not found before: derived results may be stale.
+   */
   generation = 0
   readonly #registry: Registry
   readonly #options: ServiceCacheOptions
   readonly #nowMs: () => number
   readonly #entries = new Map<string, Entry>()
   readonly #lookups = new Map<string, Lookup>()
-  /** Ends of the watches, by service. */
+  /** Functions that end the watches, by service. */
   readonly #watches = new Map<string, () => void>()
   readonly #outages: Outages
-  /** Names somebody was told nobody registered, since the generation rose last. */
+  /** Names reported as not found since the last generation. */
   readonly #absent = new Set<string>()
   readonly #sweeper: NodeJS.Timeout
-  /** Lookups of services not in use yet: what clients can cause. */
+  /** Pending lookups of new services, which clients can cause. */
   #firstLookups = 0
   #closed = false
 
@@ -78,27 +85,27 @@ export class ServiceCache {
     this.#sweeper = setInterval(() => this.sweep(), options.sweepMs ?? 5000).unref()
   }
 
-  /** Services in use. */
+  /** Number of cached services. */
   get size(): number {
     return this.#entries.size
   }
 
-  /** Each of them. */
+  /** Cached services. */
   *services(): Iterable<ServiceInUse> {
     for (const [name, { upstream }] of this.#entries)
       yield { upstream, downForMs: this.#outages.downForMs(name) }
   }
 
-  /** The outage of the registry; undefined: it answers, as far as is known. */
+  /** The current registry outage; undefined: it is available. */
   get outage(): Outage | undefined {
     return this.#outages.current
   }
 
   /**
-   * The nodes of a service; undefined when nobody registered it. Synchronous when it is in use
-   * already, or the registry answers synchronously.
+   * Finds the nodes of a service; undefined: not registered. Synchronous when it is cached, or the registry is
+   * synchronous.
    *
-   * @throws {GatewayError} 503 when it is not in use yet and the registry does not answer, or refuses.
+   * @throws {GatewayError} 503 when it is not cached and the registry is unavailable or denies access.
    */
   find(name: string): Upstream | undefined | Promise<Upstream | undefined> {
     const entry = this.#entries.get(name)
@@ -113,13 +120,13 @@ export class ServiceCache {
     return this.#lookUp(name)
   }
 
-  /** Applies the node choice of {@link ServiceCacheOptions.upstream} to the services in use. */
+  /** Applies the load-balancing policy of {@link ServiceCacheOptions.upstream} to cached services. */
   reconfigure(): void {
     for (const [name, { upstream }] of this.#entries)
       upstream.rebalance(this.#options.upstream(name).balance)
   }
 
-  /** Holds nothing of these services any more: the caller knows what is gone. */
+  /** Drops retained nodes of these services: the caller knows that they are gone. */
   settle(names: Iterable<string>): void {
     for (const name of names) {
       const entry = this.#entries.get(name)
@@ -127,7 +134,9 @@ export class ServiceCache {
     }
   }
 
-  /** Forgets services unused for long, lets go of what was held long enough, and asks again where the registry has no `watch`, or told of no nodes. Runs by itself. */
+  /**
+   * Evicts unused services and expired nodes, and refreshes services that have no nodes or no watch. Runs periodically.
+   */
   sweep(): void {
     const { unusedMs = 60_000, maxUnused = 1000 } = this.#options
     const watched = this.#registry.watch !== undefined
@@ -143,16 +152,16 @@ export class ServiceCache {
       }
       const idle = now - entry.usedMs >= unusedMs
       if (idle && !upstream.nodes.some((node) => node.active > 0)) unused.push(entry)
-      // Of the end of one that is known and does not run no event tells.
+      // There is no event for the end of a registered service without nodes.
       else if (!watched || upstream.nodes.length === 0) this.#refresh(upstream.name)
     }
-    // What nobody keeps up to date could lead to an address that is another service's by now.
-    const kept = watched ? maxUnused : 0
+    // Without updates an address could belong to another service by now.
+    const maxCached = watched ? maxUnused : 0
     unused.sort((a, b) => b.usedMs - a.usedMs)
-    for (const { upstream } of unused.slice(kept)) this.#forget(upstream.name)
+    for (const { upstream } of unused.slice(maxCached)) this.#forget(upstream.name)
   }
 
-  /** Stops watching and closes the connections to all nodes. The registry is its owner's. */
+  /** Stops watching, and closes the connections to all nodes. Does not close the registry. */
   close(): void {
     this.#closed = true
     clearInterval(this.#sweeper)
@@ -164,15 +173,15 @@ export class ServiceCache {
 
   #lookUp(name: string): Upstream | undefined | Promise<Upstream | undefined> {
     if (this.#closed) return undefined
-    let answer: ReturnType<Registry['getService']>
+    let result: ReturnType<Registry['getService']>
     try {
-      // First: what changes after the answer is told.
+      // Before the lookup, so that no later change is missed.
       this.#watch(name)
-      answer = this.#registry.getService(name)
+      result = this.#registry.getService(name)
     } catch (error) {
       return this.#fail(name, error)
     }
-    if (!(answer instanceof Promise)) return this.#apply(name, answer)
+    if (!(result instanceof Promise)) return this.#apply(name, result)
     const first = this.#entries.has(name) ? 0 : 1
     this.#firstLookups += first
     const events: RegistryEvent[] = []
@@ -180,7 +189,7 @@ export class ServiceCache {
       this.#firstLookups -= first
       this.#lookups.delete(name)
     }
-    const promise = withTimeout(answer, this.#options.lookupTimeoutMs ?? 5000).then(
+    const promise = withTimeout(result, this.#options.lookupTimeoutMs ?? 5000).then(
       (services) => {
         done()
         const upstream = this.#apply(name, events.reduce(follow, services))
@@ -196,19 +205,19 @@ export class ServiceCache {
     return promise
   }
 
-  /** Asks again about a service in use. */
+  /** Looks up a cached service again. */
   #refresh(name: string): void {
     if (this.#lookups.has(name)) return
     const pending = this.#lookUp(name)
-    // The outage is told and the known nodes stay: there is nobody else to tell.
+    // The outage has been reported, and the cached nodes stay.
     if (pending instanceof Promise) pending.catch(() => {})
   }
 
   #fail(name: string, error: unknown): Upstream | undefined {
-    const known = this.#entries.get(name)
-    if (known !== undefined) {
+    const cached = this.#entries.get(name)
+    if (cached !== undefined) {
       this.#outages.tell(name, error instanceof Error ? error : new Error(String(error)))
-      return known.upstream
+      return cached.upstream
     }
     this.#unwatch(name)
     if (this.outage === undefined) this.#options.onError?.(name, error)
@@ -217,16 +226,16 @@ export class ServiceCache {
     })
   }
 
-  /** Takes over what the registry says of a service. */
-  #apply(name: string, told: readonly Service[]): Upstream | undefined {
+  /** Applies the state of a service from the registry. */
+  #apply(name: string, services: readonly Service[]): Upstream | undefined {
     if (this.#closed) return undefined
     let entry = this.#entries.get(name)
     if (entry === undefined) {
-      if (told.length === 0) return this.#miss(name)
+      if (services.length === 0) return this.#miss(name)
       entry = this.#open(name)
       this.#entries.set(name, entry)
     }
-    entry.take(told, this.#outages.isAway(name))
+    entry.take(services, this.#outages.isAway(name))
     return this.#use(entry)
   }
 
@@ -235,7 +244,7 @@ export class ServiceCache {
       name,
       upstream: this.#options.upstream(name),
       nowMs: this.#nowMs,
-      onRefuse: () => this.#use(entry),
+      onNodeDropped: () => this.#use(entry),
     })
     return entry
   }
@@ -248,21 +257,21 @@ export class ServiceCache {
 
   #miss(name: string): undefined {
     this.#unwatch(name)
-    if (this.#absent.size >= MAX_ABSENT) this.#raise()
+    if (this.#absent.size >= MAX_ABSENT) this.#nextGeneration()
     this.#absent.add(name)
   }
 
   #watch(name: string): void {
     if (this.#registry.watch === undefined || this.#watches.has(name)) return
     const onOutage = (reason: Error | undefined): void => {
-      // One that is looked up and not used yet has nothing to lose.
+      // A pending first lookup has no state to lose.
       if (reason === undefined || name === ALL || this.#entries.has(name))
         this.#outages.tell(name, reason)
     }
     const unwatch =
       name === ALL
-        ? this.#registry.watch((event) => this.#hearOfAll(event), { onOutage })
-        : this.#registry.watch((event) => this.#hear(name, event), {
+        ? this.#registry.watch((event) => this.#onAnyEvent(event), { onOutage })
+        : this.#registry.watch((event) => this.#onEvent(name, event), {
             service: name,
             onOutage,
             idleMs: () => this.#idleMs(name),
@@ -281,19 +290,20 @@ export class ServiceCache {
     this.#outages.tell(name, undefined)
   }
 
-  #hear(name: string, event: RegistryEvent): void {
-    // Told in order: the last event is at least as new as the answer that is awaited.
+  #onEvent(name: string, event: RegistryEvent): void {
+    // Events are ordered: the last one is at least as new as the pending result.
     this.#lookups.get(name)?.events.push(event)
     const entry = this.#entries.get(name)
-    if (entry !== undefined) this.#apply(name, follow(entry.told, event))
+    if (entry !== undefined) this.#apply(name, follow(entry.services, event))
   }
 
-  #hearOfAll({ type, service: { name } }: RegistryEvent): void {
-    // Somebody may have been told that it does not exist, or is about to be.
-    if (type !== 'delete' && (this.#absent.has(name) || this.#lookups.has(name))) this.#raise()
+  #onAnyEvent({ type, service: { name } }: RegistryEvent): void {
+    // It was reported as not found, or is about to be.
+    if (type !== 'delete' && (this.#absent.has(name) || this.#lookups.has(name)))
+      this.#nextGeneration()
   }
 
-  #raise(): void {
+  #nextGeneration(): void {
     this.generation++
     this.#absent.clear()
   }
@@ -303,7 +313,7 @@ export class ServiceCache {
     if (entry === undefined) return
     this.#entries.delete(name)
     this.#unwatch(name)
-    this.#raise()
+    this.#nextGeneration()
     entry.upstream.close()
   }
 }

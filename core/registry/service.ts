@@ -2,15 +2,15 @@ import type { Node, Service } from '../contracts/registry.ts'
 import { parseAddress } from '../upstream/parse-node.ts'
 import { isServiceName } from './service-name.ts'
 
-/** The domain of whoever names none. */
+/** The default domain. */
 export const DEFAULT_DOMAIN = 'mx'
 const MAX_TEXT = 253
 const PRINTABLE = /^[\x21-\x7e]+$/
 
 /**
- * Checks a registration.
+ * Validates a registration.
  *
- * @throws {TypeError} naming the first wrong part and what would be right.
+ * @throws {TypeError} naming the first invalid part and its valid form.
  */
 export function checkService({ name, version, nodes }: Service): void {
   if (!isServiceName(name)) {
@@ -29,7 +29,7 @@ export function checkService({ name, version, nodes }: Service): void {
   }
 }
 
-/** Whether two states of a version are the same in every field; the order of nodes and endpoints counts. */
+/** True if two states of a version are equal; the order of nodes and endpoints counts. */
 export function isSameService(a: Service, b: Service): boolean {
   return (
     a.nodes.length === b.nodes.length &&
@@ -39,12 +39,11 @@ export function isSameService(a: Service, b: Service): boolean {
   )
 }
 
-/** Whether two nodes are the same in every field. */
 export function isSameNode(a: Node, b: Node): boolean {
   return a.id === b.id && a.address === b.address && isSameMap(a.metadata, b.metadata)
 }
 
-/** Whether two string maps hold the same, in whatever order. */
+/** Compares two string maps, in any order. */
 export function isSameMap(
   a: Readonly<Record<string, string>>,
   b: Readonly<Record<string, string>>,
@@ -56,7 +55,7 @@ export function isSameMap(
   )
 }
 
-/** Whether a text can be a version or a node's id: 1 to 253 visible ASCII characters. */
+/** True for a valid version or node id: 1 to 253 visible ASCII characters. */
 export function isEntryText(text: string): boolean {
   return text.length <= MAX_TEXT && PRINTABLE.test(text)
 }

@@ -1,15 +1,11 @@
-/** Services register again within a heartbeat of 30 s; what does not for a TTL of 90 s is gone. Some time to tell it is added. */
-const HELD_MS = 95_000
+/** Services renew their registration with a heartbeat of 30 s and a TTL of 90 s; 5 s are added for propagation. */
+const RETAINED_MS = 95_000
 
-/**
- * What went missing while the registry was away, and stays in use for 95 s from then on: a registry that was started anew knows
- * less than before.
- */
+/** Nodes that vanished during a registry outage, retained for 95 s: after a restart a registry is incomplete. */
 export class StaleNodes<T> {
   readonly #nowMs: () => number
   readonly #items = new Map<string, { readonly item: T; readonly untilMs: number }>()
 
-  /** @param nowMs milliseconds that only grow. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs
   }
@@ -18,7 +14,7 @@ export class StaleNodes<T> {
     return this.#items.size
   }
 
-  /** In the order in which they went missing. */
+  /** In the order in which they vanished. */
   get items(): T[] {
     return Array.from(this.#items.values(), ({ item }) => item)
   }
@@ -27,12 +23,12 @@ export class StaleNodes<T> {
     return this.#items.get(key)?.item
   }
 
-  /** Holds it; one that is held already for no longer than before. */
+  /** Retains an item; an item already retained keeps its expiry. */
   add(key: string, item: T): void {
-    if (!this.#items.has(key)) this.#items.set(key, { item, untilMs: this.#nowMs() + HELD_MS })
+    if (!this.#items.has(key)) this.#items.set(key, { item, untilMs: this.#nowMs() + RETAINED_MS })
   }
 
-  /** It is named again, or known to be gone. @returns whether it was held. */
+  /** Drops an item that is registered again, or known to be gone. @returns true if it was retained. */
   release(key: string): boolean {
     return this.#items.delete(key)
   }
@@ -41,7 +37,7 @@ export class StaleNodes<T> {
     this.#items.clear()
   }
 
-  /** Lets go of what was held for 95 s. @returns what that was. */
+  /** Drops the items retained for 95 s, and returns them. */
   expire(): T[] {
     const now = this.#nowMs()
     const expired: T[] = []

@@ -18,13 +18,13 @@ import { deadlines } from './deadlines.ts'
 import { toAttemptFailure, toTransportError } from './transport-error.ts'
 
 /**
- * A call on its way to some node of a service.
+ * A call that is load-balanced across the nodes of a service.
  *
- * One that certainly was not served goes to the next node, whatever it is. One whose connection was lost may have been
- * served: it is 502. What becomes of a call says whether its node is well.
+ * A call that was certainly not served is retried on the next node, whatever its method. A call whose connection was
+ * lost may have been served: it fails with 502. Each outcome counts towards the health of the node.
  */
 export abstract class BalancedCall extends OutgoingCall implements Attempts {
-  /** The answer is complete, or nobody waits for it. */
+  /** The response is complete, or no longer expected. */
   protected over = false
   /** Set before the first {@link attempt}. */
   upstream: Upstream | undefined = undefined
@@ -32,34 +32,35 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
-  /** Milliseconds from {@link startedMs} to the answer; 0: no limit. What the service is told of it is `timeoutMs`. */
+  /**
+   * Milliseconds from {@link startedMs} to the response; 0: no limit. The deadline sent to the service is `timeoutMs`.
+   */
   protected limitMs = 0
-  /** `performance.now()` */
+  /** `performance.now()` at the start of the call. */
   protected startedMs = 0
 
-  /** The service answered with an error, and the call is not repeated. */
+  /** Called when the service returns an error and the call is not retried. */
   protected abstract refused(error: GatewayError): void
 
-  /** The call has no answer but this error. */
+  /** Called when the call fails with an error of the gateway itself. */
   protected abstract failed(error: GatewayError): void
 
-  /** It is about to be sent to this node. */
+  /** Called before each attempt. */
   protected chosen(_node: UpstreamNode): void {}
 
-  /** Why an attempt failed, for logs. */
+  /** Records why an attempt failed, for logs. */
   protected note(_detail: string): void {}
 
-  /** Whether a call that was answered with this error is sent once more. */
+  /** True if a call that failed with this error is sent again. */
   protected mayRepeat(_error: GatewayError): boolean {
     return false
   }
 
-  /** Node for the next attempt; undefined: none is left. */
+  /** Selects the node for the next attempt; undefined when there is none left. */
   protected pick(): UpstreamNode | undefined {
     return pickNode(this, undefined)
   }
 
-  /** Sends it to a node. */
   protected attempt(): void {
     const node = this.pick()
     if (node === undefined) {
@@ -74,12 +75,12 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
     node.caller.call(this)
   }
 
-  /** {@link attempt}, in the time that is left. */
+  /** Retries within the remaining time. */
   protected again(): void {
     if (this.limitMs > 0) {
-      const left = this.limitMs - (performance.now() - this.startedMs)
-      if (left <= 0) return this.failed(toTransportError(this.service, 'timeout', ''))
-      if (this.timeoutMs > 0) this.timeoutMs = Math.ceil(left)
+      const remainingMs = this.limitMs - (performance.now() - this.startedMs)
+      if (remainingMs <= 0) return this.failed(toTransportError(this.service, 'timeout', ''))
+      if (this.timeoutMs > 0) this.timeoutMs = Math.ceil(remainingMs)
     }
     this.over = false
     this.id = 0
@@ -87,12 +88,12 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
     this.attempt()
   }
 
-  /** The answer has begun. */
+  /** Records that the node responds. */
   protected isWell(): void {
     recordSuccess(this)
   }
 
-  /** The node is done with it. */
+  /** Ends the attempt. */
   protected leave(): void {
     this.over = true
     endAttempt(this)
@@ -101,7 +102,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   override onFail(error: GatewayError, isForeign = false): void {
     if (this.over) return
     this.leave()
-    // An error of the protocol proves that the node answers, whatever it says.
+    // A typed error proves that the node responds, whatever the error says.
     if (isForeign && isGatewayError(error.code)) recordFailure(this, 'gateway')
     else recordSuccess(this)
     if (this.mayRepeat(error)) this.again()
@@ -119,7 +120,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   }
 
   override onDeadline(): void {
-    // For what is told of it.
+    // The error and the trace report the whole limit.
     this.timeoutMs = this.limitMs
     super.onDeadline()
   }

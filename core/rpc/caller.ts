@@ -6,39 +6,37 @@ import type { OutgoingCall } from './call.ts'
 import { PlainCaller } from './http/caller.ts'
 import { Channel } from './ws/channel.ts'
 
-/** Carries calls to one node, over as many connections as they need. */
+/** Client of one node, over as many connections as its calls need. */
 export interface Caller {
-  /** Calls under way, and those that wait. */
+  /** Calls in flight and calls waiting for a connection. */
   readonly pending: number
-  /** Sends a call. One that cannot be sent may be told so before the method returns. */
+  /** Sends a call. A call that cannot be sent may fail before the method returns. */
   readonly call: (call: OutgoingCall) => void
-  /** Takes no more calls, and closes its connections when those under way are over. */
+  /** Accepts no more calls, and closes the connections when the calls in flight have ended. */
   readonly drain: () => void
-  /** Closes its connections; calls under way are lost. */
+  /** Closes the connections; calls in flight are lost. */
   readonly close: () => void
 }
 
-/** Where calls go. */
 export interface Callee extends Pick<NodeSettings, 'host' | 'port' | 'secure' | 'protocol'> {
-  /** Its connections for HTTP. */
   readonly pool: Pool
-  /** Resolves its host name; undefined: the system does. */
+  /** DNS lookup; undefined: the system resolver. */
   readonly lookup?: LookupFunction | undefined
 }
 
-/** Of nodes that speak gRPC: what comes as gRPC is forwarded to them, calls in other forms are not. */
+/** Caller of gRPC nodes: gRPC requests are forwarded to them, other calls fail with 501. */
 const NO_CALLER: Caller = {
   pending: 0,
   call(call) {
     call.release()
-    const detail = `${call.service} speaks gRPC: call it by gRPC or gRPC-Web`
+    const detail = `${call.service} speaks gRPC: call it with gRPC or gRPC-Web`
     call.onFail(new GatewayError(call.service, 501, detail, { repeatable: false }))
   },
   drain() {},
   close() {},
 }
 
-/** Calls to a node in the form of the protocol that it speaks (docs/protocol.md). */
+/** Creates the client for the protocol of a node (docs/protocol.md). */
 export function createCaller(callee: Callee): Caller {
   const { host, port, secure, protocol, lookup } = callee
   if (protocol === 'grpc') return NO_CALLER
@@ -48,7 +46,7 @@ export function createCaller(callee: Callee): Caller {
     port,
     secure,
     lookup,
-    // Asked for when a connection is made: a reload may change it.
+    // Read for each connection: a reload may change it.
     get connectTimeoutMs() {
       return callee.pool.connectTimeoutMs
     },

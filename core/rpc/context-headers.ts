@@ -5,7 +5,7 @@ import { createHeaderBlock, type HeaderBlock, HeaderList, joinOnce } from '../ht
 import { NOT_OF_SERVICES } from '../http/hop-by-hop.ts'
 import { parseMetadata } from './metadata.ts'
 
-/** Answers hold what one caller may see: no cache between keeps them. */
+/** Default headers of JSON responses, which depend on the caller: no shared cache may store them. */
 export const JSON_REPLY: HeaderBlock = createHeaderBlock([
   'content-type',
   'application/json',
@@ -16,28 +16,27 @@ export const JSON_REPLY: HeaderBlock = createHeaderBlock([
 ])
 
 /**
- * The context of the call a request becomes (specification: Server API gateway): its end-to-end fields,
- * and `host`, `method` and `url` as the gateway got them. `mx-*` fields of clients ended at the listener; `mx-account` is who calls, where that counts.
+ * Metadata of a request that becomes a call (specification: Server API gateway): its end-to-end headers, and `host`,
+ * `method` and `url` as the gateway received them. The listener drops `mx-*` headers of clients; `mx-account`
+ * identifies the caller.
  */
 export function formatContext(x: Exchange): string {
   const { headers } = x
-  if (hasOwn(headers)) for (const name of OWN) headers.delete(name)
+  if (hasReserved(headers)) for (const name of RESERVED) headers.delete(name)
   const { block } = headers
   const start =
     block === undefined
       ? formatStart(x.host, x.method, '')
       : joinOnce(block, 1, x.host, x.method, formatStart)
   const context = headers.formatRest(`${start}${x.target}\r\n`)
-  const { toldAccount } = x
-  return toldAccount === undefined
-    ? context
-    : `${context}mx-account: ${formatAccount(toldAccount)}\r\n`
+  const { toldAccount: account } = x
+  return account === undefined ? context : `${context}mx-account: ${formatAccount(account)}\r\n`
 }
 
-const OWN = ['host', 'method', 'url']
+const RESERVED = ['host', 'method', 'url']
 
-/** In one pass, by length first: there hardly ever is one. */
-function hasOwn({ flat }: HeaderList): boolean {
+/** One pass, length first: these headers are rare. */
+function hasReserved({ flat }: HeaderList): boolean {
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!
     if (
@@ -48,14 +47,13 @@ function hasOwn({ flat }: HeaderList): boolean {
   return false
 }
 
-/** What comes before the target. */
 function formatStart(host: string, method: string, text: string): string {
   return `host: ${host}\r\nmethod: ${method}\r\n${text}url: `
 }
 
 /**
- * Fields of the reply from the metadata of an answer; those of `standard` where it has none of that name. Undefined when the
- * metadata is malformed.
+ * Response headers from the metadata of a call, with the defaults of `standard`. Undefined when the metadata is
+ * malformed.
  */
 export function toReplyHeaders(metadata: string, standard: HeaderBlock): HeaderList | undefined {
   if (metadata === '') return HeaderList.of(standard)
@@ -73,21 +71,20 @@ export function toReplyHeaders(metadata: string, standard: HeaderBlock): HeaderL
   return headers
 }
 
-/** An error of a service as clients may see it: of its fields those that services decide. */
+/** An error of a service as clients see it, without the headers that the gateway manages. */
 export function toClientError(error: GatewayError): GatewayError {
   const { id, code, message, headers, cause } = error
   if (headers === undefined) return error
-  const kept: string[] = []
+  const allowed: string[] = []
   for (let i = 0; i < headers.length; i += 2)
-    if (isOfServices(headers[i]!)) kept.push(headers[i]!, headers[i + 1]!)
-  return new GatewayError(id, code, message, { cause, headers: kept })
+    if (isOfServices(headers[i]!)) allowed.push(headers[i]!, headers[i + 1]!)
+  return new GatewayError(id, code, message, { cause, headers: allowed })
 }
 
 function isOfServices(name: string): boolean {
   return !NOT_OF_SERVICES.has(name) && !name.startsWith('mx-')
 }
 
-/** Whether a content type is JSON. */
 export function isJson(contentType: string): boolean {
   return /^application\/(?:[\w.+-]*\+)?json(?:[\s;-]|$)/i.test(contentType)
 }

@@ -1,38 +1,37 @@
 import { performance } from 'node:perf_hooks'
 
-/** How late a deadline may be noticed, milliseconds. */
+/** Resolution of deadlines, milliseconds. */
 const TICK_MS = 20
-/** A turn of the wheel is 20 s: longer than most deadlines. Power of two. */
+/** One revolution is 20 s: longer than most deadlines. Power of two. */
 const SLOTS = 1024
 
-/** An entry of a list, and of the wheel. Undefined links: in none. */
+/** Node of a doubly linked list. Undefined links: not in a list. */
 interface Link {
   timedNext: Link | undefined
   timedPrev: Link | undefined
 }
 
-/** What has a deadline. The fields but `onDeadline` belong to the wheel. */
+/** An object with a deadline. The wheel manages every field except `onDeadline`. */
 export interface Timed {
-  /** By when it must be over, `performance.now()`; 0: it never had a deadline. */
+  /** Deadline as `performance.now()`; 0: there never was one. */
   deadlineMs: number
   timedNext: Link | undefined
   timedPrev: Link | undefined
-  /** The deadline is over; called once. */
+  /** Called once when the deadline expires. */
   onDeadline(): void
 }
 
 /**
- * Deadlines in a timing wheel (Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987,
- * scheme 6): adding and removing cost the same however many there are. Never early, late by some
- * 20 ms. Ticks only while it holds something, and keeps no process alive.
+ * Deadlines in a timing wheel (Varghese and Lauck, "Hashed and hierarchical timing wheels", 1987, scheme 6): adding and
+ * removing take constant time. Never early, late by about 20 ms. The timer runs only while there are entries, and does
+ * not keep the process alive.
  */
 export class Deadlines {
-  /** Entries. */
   size = 0
   readonly #now: () => number
   readonly #slots: Link[] = Array.from({ length: SLOTS }, createList)
-  /** What is over and not told yet. */
-  readonly #over: Link = createList()
+  /** Expired entries whose callback has not run yet. */
+  readonly #expired: Link = createList()
   #tick = 0
   #interval: NodeJS.Timeout | undefined = undefined
 
@@ -41,12 +40,12 @@ export class Deadlines {
   }
 
   /**
-   * Sets the deadline of an entry that is not in the wheel.
+   * Adds an entry that is not in the wheel.
    *
-   * @param knownMs the time, where the caller knows it; 0: it is asked for.
+   * @param knownMs the current time, if the caller has it; 0: the clock is read.
    */
   add(entry: Timed, leftMs: number, knownMs = 0): void {
-    // The real time: after a stall the last tick is long ago, and the call would be over before it was sent.
+    // Not the time of the last tick: after a stall that is long ago, and the call would expire before it is sent.
     const nowMs = knownMs === 0 ? this.#now() : knownMs
     if (this.#interval === undefined) this.#start(nowMs)
     const deadlineMs = nowMs + leftMs
@@ -55,30 +54,30 @@ export class Deadlines {
     append(this.#slots[(Math.floor(deadlineMs / TICK_MS) + 1) & (SLOTS - 1)]!, entry)
   }
 
-  /** Takes an entry out; no harm when it is not in. */
+  /** Removes an entry; a no-op when it is not in the wheel. */
   remove(entry: Timed): void {
     if (entry.timedNext === undefined) return
     unlink(entry)
     this.size--
   }
 
-  /** Milliseconds an entry has left, at least 1. */
+  /** Remaining milliseconds of an entry, at least 1. */
   left(entry: Timed): number {
     return Math.max(1, entry.deadlineMs - this.#now())
   }
 
-  /** Tells the entries whose deadline is over. The wheel's own timer calls it. */
+  /** Runs the callbacks of expired entries. Called by the timer of the wheel. */
   tick(): void {
     const nowMs = this.#now()
     const tick = Math.floor(nowMs / TICK_MS)
-    // After a stall a whole turn may have passed; more than one finds nothing new.
+    // After a stall a whole revolution may have passed; each slot is visited once.
     for (let i = Math.max(this.#tick + 1, tick - SLOTS + 1); i <= tick; i++) {
       this.#collect(this.#slots[i & (SLOTS - 1)]!, nowMs)
     }
     this.#tick = tick
-    // One by one: what is told may add and remove others.
-    const over = this.#over
-    for (let entry = over.timedNext!; entry !== over; entry = over.timedNext!) {
+    // One at a time: a callback may add and remove entries.
+    const expired = this.#expired
+    for (let entry = expired.timedNext!; entry !== expired; entry = expired.timedNext!) {
       this.remove(entry as Timed)
       ;(entry as Timed).onDeadline()
     }
@@ -87,14 +86,14 @@ export class Deadlines {
     this.#interval = undefined
   }
 
-  /** Moves what is over; what is a turn or more away stays. */
+  /** Moves expired entries; those of later revolutions stay. */
   #collect(slot: Link, nowMs: number): void {
     let entry = slot.timedNext!
     while (entry !== slot) {
       const next = entry.timedNext!
       if ((entry as Timed).deadlineMs <= nowMs) {
         unlink(entry)
-        append(this.#over, entry)
+        append(this.#expired, entry)
       }
       entry = next
     }
@@ -106,7 +105,7 @@ export class Deadlines {
   }
 }
 
-/** The deadlines of all calls of this process. */
+/** Deadlines of all calls of the process. */
 export const deadlines: Deadlines = new Deadlines()
 
 function createList(): Link {

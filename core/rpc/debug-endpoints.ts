@@ -1,16 +1,16 @@
-/** What services tell of themselves is for operators, not for whoever may call them; that they are well, is. */
-const INTERNAL = 'Debug.'
-/** Of every service, though none declares it. */
+/** Prefix of the endpoints that expose internals to operators. */
+const DEBUG_PREFIX = 'Debug.'
+/** Provided by every service, though none declares it. Public, unlike the other debug endpoints. */
 export const HEALTH: string = 'Debug.Health'
 
-/** Whether an endpoint is for those who run the platform. */
+/** True if an endpoint is reserved for operators. */
 export function isDebugEndpoint(endpoint: string): boolean {
-  return endpoint.startsWith(INTERNAL) && endpoint !== HEALTH
+  return endpoint.startsWith(DEBUG_PREFIX) && endpoint !== HEALTH
 }
 
 /**
- * Whether clients of a gateway cannot call an endpoint, whatever their account: those for operators, and the links between servers. A
- * link needs no account: it is opened at the RPC proxy, and its caller proves that it knows the token of the network.
+ * True if clients of a gateway cannot call an endpoint with any account: debug endpoints, and links between servers. A
+ * link needs no account: it is opened at the RPC proxy, and its caller proves knowledge of the network token.
  */
 export function isHiddenFromClients(service: string, endpoint: string): boolean {
   return isDebugEndpoint(endpoint) || (endpoint === 'Network.Link' && service === 'network')

@@ -2,30 +2,30 @@ import { GatewayError } from '../errors.ts'
 import { formatMetadata, parseMetadata } from './metadata.ts'
 import { FAIL_MAX_BYTES } from './ws/frames.ts'
 
-/** What is left of the texts of an error whose JSON is too long. */
+/** Texts are truncated to this length when the JSON of an error is too long. */
 const TEXT_MAX = 4096
 
-/** Fields that say what the body of a message is: of an error, that is its JSON. */
+/** Headers that describe the body, which for an error is its JSON. */
 const OF_THE_BODY = /^content-/
 
 /**
- * The JSON of an error (docs/protocol.md §1), never longer than a FAIL may be.
+ * JSON of an error (docs/protocol.md §1), at most as long as a FAIL frame allows.
  *
- * @param repeatable false: the call must not be repeated, whatever the error says.
+ * @param repeatable false: the call must not be retried, whatever the error says.
  */
 export function formatFail(error: GatewayError, repeatable = true): string {
   const { id, message, headers } = error
   const Metadata = headers === undefined ? undefined : formatFailFields(headers)
   const Repeat = repeatable && error.repeatable ? undefined : false
   const json = JSON.stringify({ ...error.toBody(), Repeat, Metadata })
-  // No character takes more than three bytes.
+  // UTF-8 needs at most three bytes per UTF-16 code unit.
   if (isErrorCode(error.code) && json.length * 3 <= FAIL_MAX_BYTES) return json
   const code = isErrorCode(error.code) ? error.code : 500
   const short = new GatewayError(id.slice(0, TEXT_MAX), code, message.slice(0, TEXT_MAX))
   return JSON.stringify({ ...short.toBody(), Repeat })
 }
 
-/** The fields of an error as its metadata block; undefined: none, or none that can be sent. */
+/** Headers of an error as a metadata block; undefined when there are none, or they cannot be encoded. */
 export function formatFailFields(headers: readonly string[]): string | undefined {
   try {
     const block = formatMetadata(toFailFields(headers))
@@ -35,7 +35,7 @@ export function formatFailFields(headers: readonly string[]): string | undefined
   }
 }
 
-/** Those of some fields that go with an error, names in lower case. */
+/** Headers that are sent with an error, names in lower case. */
 export function toFailFields(headers: readonly string[]): string[] {
   const fields: string[] = []
   for (let i = 0; i + 1 < headers.length; i += 2) {
@@ -46,10 +46,10 @@ export function toFailFields(headers: readonly string[]): string[] {
 }
 
 /**
- * The error a service answered with, from its JSON; names in any letter case.
+ * Parses the JSON of an error; property names are case-insensitive.
  *
  * @param json at most 64 KiB.
- * @returns undefined when it is no such JSON.
+ * @returns undefined when it is not the JSON of an error.
  */
 export function parseFail(json: string, service: string): GatewayError | undefined {
   try {
@@ -59,7 +59,7 @@ export function parseFail(json: string, service: string): GatewayError | undefin
   }
 }
 
-/** {@link parseFail} of JSON that is parsed already. */
+/** {@link parseFail} for parsed JSON. */
 export function readFail(body: unknown, service: string): GatewayError | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   let id: unknown
@@ -96,14 +96,13 @@ export function readFail(body: unknown, service: string): GatewayError | undefin
   )
 }
 
-/** What a caller sees of an answer that breaks the rules but not the connection. */
-export function toBadAnswer(service: string, cause: string): GatewayError {
-  return new GatewayError(service, 502, `bad gateway: the answer of ${service} is malformed`, {
+/** The error for a malformed response on an intact connection. */
+export function toBadResponse(service: string, cause: string): GatewayError {
+  return new GatewayError(service, 502, `bad gateway: malformed response from ${service}`, {
     cause,
   })
 }
 
-/** Whether an error may have this code. */
 export function isErrorCode(code: unknown): code is number {
   return Number.isInteger(code) && (code as number) >= 400 && (code as number) <= 599
 }

@@ -13,42 +13,44 @@ import type { TransportFailure } from './call.ts'
 import { toClientError, toReplyHeaders } from './context-headers.ts'
 import { deadlines } from './deadlines.ts'
 import { HEALTH, isHiddenFromClients } from './debug-endpoints.ts'
-import { toBadAnswer } from './error-codec.ts'
+import { toBadResponse } from './error-codec.ts'
 import { checkNavigation } from './http/navigation.ts'
 import { readTimeout } from './timeout.ts'
 
-/** Longest request body: what a frame holds, less what stands before it. */
+/** Longest request body: the frame limit without the room for names and metadata. */
 export const BODY_MAX_BYTES: number = 16 * 1024 * 1024 - 128 * 1024
-/** Attempts of a call that reached a service, the first included (reference 15.5). */
+/** Maximum attempts of a call that reached a service, the first included (reference 15.5). */
 const ATTEMPTS_MAX = 2
-/** Longest time for a stream that a client may ask for. */
-const ASKED_MAX_MS = 2 ** 31 - 1
+/** Longest timeout that a client may request for a stream. */
+const STREAM_TIMEOUT_MAX_MS = 2 ** 31 - 1
 
-/** How the calls of a handler are made. */
 export interface CallLimits {
-  /** Milliseconds an answer may take to come, of a stream its first body; the most a client may ask for. */
+  /** Milliseconds to the response, or to the first body of a stream; also the longest timeout a client may request. */
   readonly timeoutMs: number
 }
 
 /**
- * An exchange as a call on its way to a service and back.
+ * A request of a client as a call to a service.
  *
- * GET and HEAD are repeated once after an answer 500 or 408, as clients do it (specification: Errors 5), unless service or
- * registry say that the endpoint is not idempotent.
+ * GET and HEAD are retried once after 500 or 408, as clients do (specification: Errors 5), unless the service or the
+ * registry declares the endpoint as not idempotent.
  *
- * The time a client asks for is the service's to know, and bounds a stream as a whole. Without it a stream may last as long as it likes.
+ * A timeout requested by the client is passed on to the service and limits a stream as a whole. Without it a stream has
+ * no time limit.
  */
 export abstract class GatewayCall extends BalancedCall implements Peer {
   protected readonly x: Exchange
-  /** As declared; undefined: the service declares nothing. */
+  /** Declaration of the endpoint; undefined: the service declares no endpoints. */
   protected readonly declared: Endpoint | undefined
-  /** It is a stream of the client, which may be silent for as long as it likes. */
+  /** The client streams: it may stay silent. */
   protected readonly endless: boolean = false
   private readonly limits: CallLimits
-  /** Of the request body, while more of it follows. */
+  /** Part of the request body received so far. */
   private received: ByteBuffer | undefined = undefined
 
-  /** @throws {GatewayError} 404 when the service declares its endpoints, and this is none of them; 403 as {@link checkNavigation}. */
+  /**
+   * @throws {GatewayError} 404 when the service declares endpoints but not this one; 403 as {@link checkNavigation}.
+   */
   constructor(x: Exchange, limits: CallLimits) {
     super()
     this.x = x
@@ -65,7 +67,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     checkNavigation(x, this.declared)
   }
 
-  /** Collects the request body and makes the call of it. */
+  /** Reads the request body, then starts the call. */
   collect(): void {
     const { x } = this
     if (x.bodyLength > BODY_MAX_BYTES) throw tooLarge(this.service)
@@ -73,33 +75,32 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     else x.attach(this)
   }
 
-  /** Fills in body and metadata of the call, and sends it by {@link dispatch}. What it throws is the answer. */
+  /** Sets body and metadata, and sends the call with {@link dispatch}. A thrown error becomes the response. */
   protected abstract begin(body: Uint8Array): void
 
-  /** @throws {GatewayError} 400 when the client asks for a time that is none. */
+  /** @throws {GatewayError} 400 for a malformed timeout. */
   protected dispatch(): void {
     this.readDeadline()
     this.transmit()
   }
 
-  /** Reads how long the call may take. @throws {GatewayError} 400 when the client asks for a time that is none. */
+  /** Determines the deadline of the call. @throws {GatewayError} 400 for a malformed timeout. */
   protected readDeadline(): void {
     const { timeoutMs } = this.limits
     const isStream = this.endless || this.declared?.metadata['stream'] === 'true'
     const requestedMs = readTimeout(
       this.x.headers,
-      isStream ? ASKED_MAX_MS : timeoutMs,
+      isStream ? STREAM_TIMEOUT_MAX_MS : timeoutMs,
       this.service,
     )
     if (requestedMs > 0) this.limitMs = this.timeoutMs = requestedMs
     else if (!isStream) {
       this.limitMs = timeoutMs
-      // What may turn out to be a stream is told of no deadline: it would end by it.
+      // A call that may turn into a stream sends no deadline: the stream would end with it.
       if (this.declared !== undefined || !this.stream) this.timeoutMs = timeoutMs
     }
   }
 
-  /** Sends the call; its deadline has been read. */
   protected transmit(): void {
     const { x } = this
     this.startedMs = tickNow()
@@ -143,7 +144,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
   protected override refused(error: GatewayError): void {
     const { x } = this
     x.upstreamReplyMs = tickNow()
-    // Of a wrong request it may quote what is nobody's business who reads the log.
+    // The message of a client error may quote private data; only server errors are logged.
     if (error.code >= 500) x.failure = error.message
     this.failed(toClientError(error))
   }
@@ -156,7 +157,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     this.x.failure = detail
   }
 
-  /** The answer has begun: the node is well, and a stream may take its time. */
+  /** Records the start of the response: the node is healthy, and a stream has no further deadline. */
   protected answered(): void {
     this.x.upstreamReplyMs = tickNow()
     this.isWell()
@@ -164,13 +165,13 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
   }
 
   /**
-   * Fields of the reply to an answer with this metadata, as `toReplyHeaders`; among them the cookie that binds the client to the
-   * node that answers, where its service has sticky clients. Undefined: the metadata was malformed, which has been answered.
+   * Response headers as in `toReplyHeaders`, with the cookie for sticky sessions. Undefined: the metadata was malformed
+   * and the error has been sent.
    */
   protected toHeaders(metadata: string, standard: HeaderBlock): HeaderList | undefined {
     const headers = toReplyHeaders(metadata, standard)
     if (headers === undefined) {
-      const error = toBadAnswer(this.service, 'metadata is malformed')
+      const error = toBadResponse(this.service, 'metadata is malformed')
       this.x.failure = error.message
       this.failed(error)
       return undefined
@@ -179,14 +180,14 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     return headers
   }
 
-  /** Adds the cookie that binds the client to the node that answers, where its service has sticky clients. */
+  /** Adds the cookie for sticky sessions, if the service uses them. */
   protected bind(headers: HeaderList): void {
     const { x } = this
     const cookie = x.upstream!.replyCookie?.(x, this.node!)
     if (cookie !== undefined) headers.append('set-cookie', cookie)
   }
 
-  /** The answer is complete. */
+  /** The response is complete. */
   protected done(): void {
     this.leave()
   }

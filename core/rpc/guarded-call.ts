@@ -2,43 +2,42 @@ import type { GatewayError } from '../errors.ts'
 import { type CallReceiver, type CancelReason, type IncomingCall, NOOP_RECEIVER } from './call.ts'
 
 /**
- * A call between its caller and whoever serves it, kept apart until it is {@link release}d, or ended by somebody else.
+ * An incoming call that is paused until it is {@link release}d, for example while the caller is authorized.
  *
- * What comes before it is released waits, no more than the windows of the call let through.
+ * Bodies that arrive earlier are buffered, bounded by the flow-control window of the call.
  */
 export class GuardedCall implements IncomingCall, CallReceiver {
   readonly body: Uint8Array
   timeoutMs: number
   receiver: CallReceiver = NOOP_RECEIVER
-  /** Called once it is over. */
   onSettled: () => void = () => {}
   readonly #call: IncomingCall
-  readonly #heldMs = performance.now()
-  /** Undefined: it is released. */
+  readonly #pausedMs = performance.now()
+  /** Buffered bodies; undefined once released. */
   #waiting: Uint8Array[] | undefined = []
   #ended = false
 
   constructor(call: IncomingCall) {
     this.#call = call
     this.timeoutMs = call.timeoutMs
-    // Valid only while it was dispatched.
+    // The original is valid during dispatch only.
     this.body = Buffer.from(call.body)
     call.receiver = this
   }
 
-  /** Has it served; what waits follows. Once; nothing is done for a call that is over. */
+  /** Serves the call, starting with the buffered bodies. Call it once; a no-op after the end of the call. */
   release(serve: (call: IncomingCall) => void): void {
     const waiting = this.#waiting
     this.#waiting = undefined
     if (waiting === undefined || this.over) return
     if (this.timeoutMs > 0)
-      this.timeoutMs = Math.max(1, Math.ceil(this.timeoutMs - (performance.now() - this.#heldMs)))
+      this.timeoutMs = Math.max(1, Math.ceil(this.timeoutMs - (performance.now() - this.#pausedMs)))
     serve(this)
     for (const body of waiting) if (!this.over) this.receiver.onData(body)
     if (this.#ended && !this.over) this.receiver.onEnd()
   }
 
-  /** Answers it with an error, and tells whoever serves it that nobody waits any more. */
+  /** Ends the call with an error, and cancels its handler. */
   end(reason: GatewayError): void {
     if (this.over) return
     this.fail(reason)

@@ -1,19 +1,18 @@
 import { GatewayError } from '../errors.ts'
 
-/** Id of the errors of a proxy itself. */
+/** Id of errors of the proxy itself. */
 export const PROXY_ID = 'go.mx.proxy'
-/** How many proxies a call has passed: its name in the metadata (docs/protocol.md §4). */
+/** Metadata name of the number of proxies a call has passed (docs/protocol.md §4). */
 export const HOPS = 'mx-hops'
-/** The most that a call passes. */
 export const HOPS_MAX = 16
 
 const START = `${HOPS}:`
 const COUNT = /^[\t ]*([0-9]{1,4})[\t ]*$/
 
 /**
- * The metadata block of a call that passes a proxy: with one hop more, and else as it is, well-formed or not.
+ * Increments the hop count in a metadata block; the rest stays unchanged, well-formed or not.
  *
- * @throws {GatewayError} 508 when the call has passed too many, 400 when what it says of them is no number.
+ * @throws {GatewayError} 508 when the call has passed too many proxies, 400 when the count is malformed.
  */
 export function addHop(metadata: string): string {
   let at = 0
@@ -31,7 +30,7 @@ export function addHop(metadata: string): string {
     throw new GatewayError(
       PROXY_ID,
       508,
-      `the call has passed ${hops} proxies, and may pass ${HOPS_MAX}: most likely it goes round in a loop`,
+      `the call has passed ${hops} proxies, the maximum is ${HOPS_MAX}: this is most likely a routing loop`,
     )
   return `${START} ${hops + 1}\r\n${metadata.slice(0, at)}${metadata.slice(end + 2)}`
 }

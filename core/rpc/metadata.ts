@@ -1,29 +1,28 @@
 import { METADATA_MAX_BYTES } from './ws/frames.ts'
 
-/** A name: RFC 9110 §5.6.2 token, lower case. */
+/** A header name: RFC 9110 §5.6.2 token, lower case. */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
-/** A value: RFC 9110 §5.5, no control character but the tab; one character a byte. */
+/** A header value: RFC 9110 §5.5, no control characters except tab; one byte per character. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const BLOCK = /^(?:[!#$%&'*+\-.^_`|~0-9a-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/
 
-/** What is said of a text that is no metadata block. */
-export const WRONG_METADATA =
-  'metadata must be fields: a lower-case name, a colon, a value without control characters, and CRLF'
+export const MALFORMED_METADATA =
+  'metadata must be lines of a lower-case name, a colon, a value without control characters, and CRLF'
 
-/** Whether a text is a metadata block (docs/protocol.md §1). Linear. */
+/** True if a text is a valid metadata block (docs/protocol.md §1). Linear time. */
 export function isMetadata(text: string): boolean {
   return text.length <= METADATA_MAX_BYTES && BLOCK.test(text)
 }
 
 /**
- * The fields of a metadata block (docs/protocol.md §1): name, value, name, value… as in
- * `HeaderList.flat`. Undefined when it is malformed or longer than 64 KiB. Linear.
+ * Parses a metadata block (docs/protocol.md §1) into name, value, name, value… as in `HeaderList.flat`. Undefined when
+ * it is malformed or longer than 64 KiB. Linear time.
  */
 export function parseMetadata(text: string): string[] | undefined {
   return isMetadata(text) ? splitMetadata(text) : undefined
 }
 
-/** {@link parseMetadata} of a block that {@link isMetadata}. */
+/** {@link parseMetadata} for a block that has been validated. */
 export function splitMetadata(text: string): string[] {
   const fields: string[] = []
   let at = 0
@@ -37,9 +36,10 @@ export function splitMetadata(text: string): string[] {
 }
 
 /**
- * The block of some fields, from name, value, name, value…; names in lower case.
+ * Formats a metadata block from name, value, name, value…
  *
- * @throws {TypeError} when a name is no token in lower case, a value holds a control character or one beyond U+00FF, or the block is longer than 64 KiB.
+ * @throws {TypeError} when a name is not a lower-case token, a value contains a control character or one above U+00FF,
+ * or the block is longer than 64 KiB.
  */
 export function formatMetadata(fields: readonly string[]): string {
   let text = ''
@@ -52,7 +52,9 @@ export function formatMetadata(fields: readonly string[]): string {
       )
     }
     if (!VALUE.test(value)) {
-      throw new TypeError(`metadata ${name} must hold one byte a character, no control characters`)
+      throw new TypeError(
+        `metadata ${name} must have one byte per character and no control characters`,
+      )
     }
     text += `${name}: ${value}\r\n`
   }
@@ -62,7 +64,7 @@ export function formatMetadata(fields: readonly string[]): string {
   return text
 }
 
-/** First value of a name (lower case) in a block, without reading the rest of it; undefined: none. */
+/** First value of a name (lower case), found without parsing the block; undefined: none. */
 export function findMetadata(text: string, name: string): string | undefined {
   if (text === '') return undefined
   const start = `${name}:`
@@ -75,14 +77,14 @@ export function findMetadata(text: string, name: string): string | undefined {
   return trimBlanks(text, at + start.length, stop < 0 ? text.length : stop)
 }
 
-/** Whether a block has several fields of a name (lower case) it {@link findMetadata finds}. */
+/** True if a block contains a name (lower case) more than once. */
 export function isRepeated(text: string, name: string): boolean {
   const line = `\r\n${name}:`
   const at = text.startsWith(line.slice(2)) ? 0 : text.indexOf(line) + 2
   return text.includes(line, at)
 }
 
-/** Not `trim`, to which a byte of UTF-8 is a blank, too: 0xa0. */
+/** Not `trim`: it also strips 0xa0, which is a byte of UTF-8 here. */
 function trimBlanks(text: string, start: number, end: number): string {
   let from = start
   let to = end

@@ -5,26 +5,26 @@ import { isServiceName } from '../registry/service-name.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { BalancedCall } from './balanced-call.ts'
 import type { CallReceiver, CancelReason, IncomingCall } from './call.ts'
-import { toBadAnswer } from './error-codec.ts'
+import { toBadResponse } from './error-codec.ts'
 import { addHop, PROXY_ID } from './hops.ts'
 import { BodyRelay } from './http/body-relay.ts'
 
 /**
- * The nodes of a service, by its full name, for a call with this metadata; undefined: nobody registered it.
+ * Finds the nodes of a service by its full name and the metadata of the call; undefined: the service is not registered.
  *
- * @throws {GatewayError} what callers are answered when nobody can tell.
+ * @throws {GatewayError} the error to return when the registry is unavailable.
  */
 export type FindUpstream = (service: string, metadata: string) => Maybe<Upstream | undefined>
 
 /**
- * Forwards a call to a node of its service, in the form that the node speaks, and the answer back (docs/protocol.md §4).
+ * Forwards a call to a node of its service over the node's protocol, and relays the response (docs/protocol.md §4).
  *
- * Metadata, but for the count of hops, and bodies are passed on as they are; a body waits for whoever takes it, and nothing
- * beyond the window of the end it comes from is kept. A call that certainly was not served goes to the next node. One that
- * was answered is not repeated: whether it may be, its caller knows.
+ * Bodies and metadata, except the hop count, pass unchanged. Buffering is bounded by the flow-control window of the
+ * sender. A call that was certainly not served is retried on the next node. A call that returned an error is not
+ * retried: that is up to its caller.
  *
- * @param metadata in place of what came.
- * @throws {GatewayError} 400 for what names no service, 508 for a call that has passed too many proxies.
+ * @param metadata replaces the metadata of the call.
+ * @throws {GatewayError} 400 for an invalid service name, 508 for a call that has passed too many proxies.
  */
 export function forwardCall(
   call: IncomingCall,
@@ -35,30 +35,29 @@ export function forwardCall(
   new ProxiedCall(call, addHop(metadata)).send(find)
 }
 
-/** @throws {GatewayError} 400 when a call names no service. */
+/** @throws {GatewayError} 400 for an invalid service name. */
 export function checkCalledName({ service }: IncomingCall): void {
   if (service.trim() === '') throw new GatewayError(PROXY_ID, 400, 'service name is blank')
   if (!isServiceName(service)) {
-    const shown = JSON.stringify(service.slice(0, 100))
-    const detail = `service name must be letters, digits and inner dots, dashes or underscores, got ${shown}`
+    const quoted = JSON.stringify(service.slice(0, 100))
+    const detail = `service name must be letters, digits and inner dots, dashes or underscores, got ${quoted}`
     throw new GatewayError(PROXY_ID, 400, detail)
   }
 }
 
-/** What is said of a service nobody registered. */
 export function toServiceNotFound(service: string): GatewayError {
   return new GatewayError(service, 404, `service not found: ${service}`)
 }
 
-/** A call that came over one connection, as it goes out over another. */
+/** A call that is relayed from one connection to another. */
 class ProxiedCall extends BalancedCall {
-  /** As it came. */
+  /** The incoming call. */
   readonly #call: IncomingCall
-  /** Bodies of the caller; undefined: it sends none. */
+  /** Bodies of the caller; undefined: it does not stream. */
   readonly requests: BodyRelay | undefined
-  /** Bodies of the service; undefined: none has come. */
-  #answers: BodyRelay | undefined = undefined
-  /** Follows the last of them. */
+  /** Bodies of the service; undefined: none received yet. */
+  #responses: BodyRelay | undefined = undefined
+  /** The error to send after the last body. */
   #error: GatewayError | undefined = undefined
 
   constructor(call: IncomingCall, metadata: string) {
@@ -72,22 +71,22 @@ class ProxiedCall extends BalancedCall {
     this.timeoutMs = call.timeoutMs
     this.limitMs = call.timeoutMs
     this.startedMs = performance.now()
-    // Of whoever dispatches it; and it may be sent twice.
+    // Copied: the dispatcher owns the memory, and the call may be sent twice.
     this.body = Buffer.from(call.body)
     this.requests = call.more ? new BodyRelay(call, this) : undefined
     call.receiver = new CallerEnd(this)
   }
 
   send(find: FindUpstream): void {
-    const found = find(this.service, this.metadata)
-    if (!(found instanceof Promise)) return this.#route(found)
-    found.then(
-      (later) => this.#route(later),
+    const upstream = find(this.service, this.metadata)
+    if (!(upstream instanceof Promise)) return this.#route(upstream)
+    upstream.then(
+      (resolved) => this.#route(resolved),
       (error) => this.failed(GatewayError.from(error, this.service)),
     )
   }
 
-  /** Whether the registry lets the call be repeated. */
+  /** Whether the registry allows the call to be retried. */
   get repeatable(): boolean {
     const declared = this.upstream?.endpoints.get(this.endpoint)
     return declared?.metadata['idempotent'] !== 'false'
@@ -95,35 +94,34 @@ class ProxiedCall extends BalancedCall {
 
   // From the caller
 
-  /** Another body of the caller. */
   pass(body: Uint8Array): void {
-    if (this.requests?.push(body) === false) this.#breakOff(noRoom(this.service))
+    if (this.requests?.push(body) === false) this.#abort(toOverload(this.service))
   }
 
-  /** Nobody waits for the answer any more. */
-  leaveBehind(): void {
+  /** Cancels the call: its response is no longer expected. */
+  abandon(): void {
     this.requests?.clear()
-    this.#answers?.clear()
+    this.#responses?.clear()
     this.#error = undefined
     if (this.over) return
     this.leave()
     this.cancel()
   }
 
-  /** The caller takes bodies again. */
+  /** The caller accepts bodies again. */
   resume(): void {
     try {
-      this.#answers?.flush()
+      this.#responses?.flush()
     } catch (error) {
-      return this.#breakOff(error)
+      return this.#abort(error)
     }
-    this.#tell()
+    this.#sendError()
   }
 
   // To the service
 
   override sendData(body: string | Uint8Array): boolean {
-    // Not sent yet: bodies follow it.
+    // Before the call is sent, bodies wait behind it.
     if (this.carrier === undefined) return this.over
     return super.sendData(body)
   }
@@ -153,7 +151,7 @@ class ProxiedCall extends BalancedCall {
     try {
       this.#call.start(metadata)
     } catch (error) {
-      this.#breakOff(error)
+      this.#abort(error)
     }
   }
 
@@ -161,9 +159,9 @@ class ProxiedCall extends BalancedCall {
     if (this.over) return
     this.#begin()
     try {
-      if (!this.#answers!.push(body)) this.#breakOff(noRoom(this.service))
+      if (!this.#responses!.push(body)) this.#abort(toOverload(this.service))
     } catch (error) {
-      this.#breakOff(error)
+      this.#abort(error)
     }
   }
 
@@ -172,7 +170,7 @@ class ProxiedCall extends BalancedCall {
     this.#begin()
     this.leave()
     this.requests?.clear()
-    this.#answers!.end()
+    this.#responses!.end()
   }
 
   protected override refused(error: GatewayError): void {
@@ -183,7 +181,7 @@ class ProxiedCall extends BalancedCall {
     this.over = true
     this.requests?.clear()
     this.#error = error
-    this.#tell()
+    this.#sendError()
   }
 
   #route(upstream: Upstream | undefined): void {
@@ -193,37 +191,37 @@ class ProxiedCall extends BalancedCall {
     this.again()
   }
 
-  /** A stream begins. */
+  /** The response is a stream. */
   #begin(): void {
-    if (this.#answers !== undefined) return
-    this.#answers = new BodyRelay(this, this.#call)
+    if (this.#responses !== undefined) return
+    this.#responses = new BodyRelay(this, this.#call)
     this.isWell()
-    // It cannot be sent again, and a stream may last.
+    // Release the request: a stream may be long, and the call can no longer be retried.
     this.body = ''
   }
 
-  /** Answers with the error there is, behind the bodies that wait. */
-  #tell(): void {
+  /** Sends the pending error after the last body. */
+  #sendError(): void {
     const error = this.#error
-    if (error === undefined || this.#answers?.isEmpty === false) return
+    if (error === undefined || this.#responses?.isEmpty === false) return
     this.#error = undefined
     this.#call.fail(error)
   }
 
-  /** What was said cannot be passed on. */
-  #breakOff(thrown: unknown): void {
-    this.leaveBehind()
+  /** Aborts the call when a body or metadata cannot be relayed. */
+  #abort(thrown: unknown): void {
+    this.abandon()
     const isTyped = thrown instanceof GatewayError
-    this.failed(isTyped ? thrown : toBadAnswer(this.service, (thrown as Error).message))
+    this.failed(isTyped ? thrown : toBadResponse(this.service, (thrown as Error).message))
   }
 }
 
-function noRoom(service: string): GatewayError {
-  const detail = 'too many bodies wait for ends that are slow to take them, try again later'
+function toOverload(service: string): GatewayError {
+  const detail = 'too many messages are buffered for slow peers, try again later'
   return new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] })
 }
 
-/** The caller's end of a call. */
+/** Receiver of the caller's side. */
 class CallerEnd implements CallReceiver {
   readonly #call: ProxiedCall
 
@@ -244,7 +242,7 @@ class CallerEnd implements CallReceiver {
   }
 
   onCancel(_reason: CancelReason): void {
-    this.#call.leaveBehind()
+    this.#call.abandon()
   }
 
   onCredit(): void {

@@ -17,25 +17,26 @@ const GRPC_UNITS_MS: Readonly<Record<string, number>> = {
 const CONNECT = /^\d{1,10}$/
 
 /**
- * Milliseconds a client gives a call, `maxMs` at most: `Timeout` in seconds, else as {@link readWireTimeout}; 0: it gives none.
+ * Timeout requested by a client, milliseconds, capped at `maxMs`: `Timeout` in seconds, else as {@link
+ * readWireTimeout}; 0: none.
  *
- * @throws {GatewayError} 400 when a field is malformed.
+ * @throws {GatewayError} 400 when a header is malformed.
  */
 export function readTimeout(headers: HeaderList, maxMs: number, id: string): number {
   const seconds = headers.get('timeout')
   if (seconds !== undefined) {
     if (!SECONDS.test(seconds))
-      throw refuse(id, 'Timeout must be seconds up to 999999999 such as 2 or 0.5', seconds)
+      throw malformed(id, 'Timeout must be seconds up to 999999999 such as 2 or 0.5', seconds)
     return limit(Number(seconds) * 1000, maxMs)
   }
   return readWireTimeout(headers, maxMs, id)
 }
 
 /**
- * Milliseconds that a client of gRPC or Connect gives a call, `maxMs` at most: `grpc-timeout` (`500m`, `10S`) or
- * `connect-timeout-ms`; 0: it gives none.
+ * Timeout requested by a gRPC or Connect client, milliseconds, capped at `maxMs`: `grpc-timeout` (`500m`, `10S`) or
+ * `connect-timeout-ms`; 0: none.
  *
- * @throws {GatewayError} 400 when a field is malformed.
+ * @throws {GatewayError} 400 when a header is malformed.
  */
 export function readWireTimeout(headers: HeaderList, maxMs: number, id: string): number {
   const grpc = headers.get('grpc-timeout')
@@ -43,16 +44,20 @@ export function readWireTimeout(headers: HeaderList, maxMs: number, id: string):
     const connect = headers.get('connect-timeout-ms')
     if (connect === undefined) return 0
     if (!CONNECT.test(connect))
-      throw refuse(id, 'connect-timeout-ms must be at most 10 digits', connect)
+      throw malformed(id, 'connect-timeout-ms must be at most 10 digits', connect)
     return limit(Number(connect), maxMs)
   }
   const match = GRPC.exec(grpc)
   if (match === null)
-    throw refuse(id, 'grpc-timeout must be at most 8 digits and a unit such as 500m or 10S', grpc)
+    throw malformed(
+      id,
+      'grpc-timeout must be at most 8 digits and a unit such as 500m or 10S',
+      grpc,
+    )
   return limit(Number(match[1]) * GRPC_UNITS_MS[match[2]!]!, maxMs)
 }
 
-/** A time as `grpc-timeout`; at most 8 digits. */
+/** Formats `grpc-timeout`, at most 8 digits. */
 export function formatGrpcTimeout(ms: number): string {
   return ms < 1e8 ? `${Math.ceil(ms)}m` : `${Math.ceil(ms / 1000)}S`
 }
@@ -61,6 +66,6 @@ function limit(ms: number, maxMs: number): number {
   return Math.max(1, Math.min(Math.round(ms), maxMs))
 }
 
-function refuse(id: string, wanted: string, got: string): GatewayError {
-  return new GatewayError(id, 400, `${wanted}, got ${JSON.stringify(got.slice(0, 64))}`)
+function malformed(id: string, expected: string, got: string): GatewayError {
+  return new GatewayError(id, 400, `${expected}, got ${JSON.stringify(got.slice(0, 64))}`)
 }

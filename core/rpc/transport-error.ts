@@ -4,9 +4,9 @@ import { describeConnectFault } from '../upstream/connect-error.ts'
 import type { TransportFailure } from './call.ts'
 
 /**
- * What a caller is told of a call that has no answer (reference 15.2); `detail` is for logs, but for `full`.
+ * The error for a call without a response (reference 15.2). `detail` is for logs, except for `full`.
  *
- * @param who was called: the service, or a proxy in front of it.
+ * @param who the callee: the service, or a proxy in front of it.
  */
 export function toTransportError(
   service: string,
@@ -18,7 +18,7 @@ export function toTransportError(
     case 'full':
       return new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] })
     case 'timeout':
-      return new GatewayError(service, 408, `${service} did not answer in time`, { cause: detail })
+      return new GatewayError(service, 408, `${service} did not respond in time`, { cause: detail })
     case 'connect':
       return new GatewayError(service, 502, `bad gateway: ${describeConnectFault(detail, who)}`, {
         cause: detail,
@@ -28,20 +28,22 @@ export function toTransportError(
         service,
         502,
         who === 'the service'
-          ? 'bad gateway: the service does not speak the call protocol, as mx:// says; plain HTTP is written http://host:port'
-          : `bad gateway: ${who} does not speak the call protocol: another program listens at its address`,
+          ? 'bad gateway: the service does not speak the call protocol (mx://); register an HTTP service as http://host:port'
+          : `bad gateway: ${who} does not speak the call protocol: another program listens on its address`,
         { cause: detail },
       )
     case 'stopped':
-      return new GatewayError(service, 503, `${service} was stopped before it had answered`, {
+      return new GatewayError(service, 503, `${service} stopped before it responded`, {
         cause: detail,
       })
     default:
-      return new GatewayError(service, 502, `bad gateway: ${who} went away`, { cause: detail })
+      return new GatewayError(service, 502, `bad gateway: ${who} closed the connection`, {
+        cause: detail,
+      })
   }
 }
 
-/** The failure as the retry policy and outlier detection take it. */
+/** Classifies a failure for the retry policy and outlier detection. */
 export function toAttemptFailure(kind: TransportFailure): AttemptFailure {
   switch (kind) {
     case 'connect':

@@ -2,47 +2,49 @@ import type { Exchange } from '../exchange.ts'
 import type { UpstreamNode } from './node-health.ts'
 import type { Upstream } from './upstream.ts'
 
-/** Most nodes tried for one request. */
+/** Maximum nodes tried per request. */
 const NODES_MAX = 5
-/** Attempts of a request that a node may have served, the first included. */
+/** Maximum attempts of a request that a node may have served, the first included. */
 const REPEATED_MAX = 2
 
 /**
  * Why an attempt failed; Envoy's name for the retry condition in parentheses.
- * - `connect`: no connection came about; not sent (`connect-failure`).
- * - `unsent`: certainly not served, and no fault of the node: it takes no more requests, or all its connections are busy (`refused-stream`).
+ * - `connect`: no connection could be made; not sent (`connect-failure`).
+ * - `unsent`: certainly not served, and not the fault of the node: it accepts no more requests, or all connections are
+ *   busy (`refused-stream`).
  * - `reset`: the connection ended before the end of the response; the node may have served the request (`reset`).
- * - `stale`: the same on a connection that had served others: its end may have crossed the request, and says nothing about the node.
+ * - `stale`: the same on a reused connection: its end may have crossed the request, and does not affect the node's
+ *   health.
  * - `gateway`: the response was malformed or late.
- * - `neutral`: ended by the caller's deadline, or by another request of the connection; says nothing about the node.
+ * - `neutral`: ended by the caller's deadline, or by another request on the connection; does not affect the node's
+ *   health.
  */
 export type AttemptFailure = 'connect' | 'unsent' | 'reset' | 'stale' | 'gateway' | 'neutral'
 
 /**
- * A request, or a call, that is sent to nodes of a service one after the other until one of them serves it.
+ * A request or call that is sent to nodes of a service until one of them serves it.
  *
- * Implemented by the object that carries it, which costs no further object for each request; the fields belong to the
- * functions of this module.
+ * Implemented by the request object itself, which saves an allocation per request. The functions of this module manage
+ * the fields.
  */
 export interface Attempts {
-  /** The nodes it may be sent to. */
+  /** Candidate nodes. */
   upstream: Upstream | undefined
-  /** Node of the current attempt, or of the last one. */
+  /** Node of the current or last attempt. */
   node: UpstreamNode | undefined
-  /** Attempts begun. */
+  /** Attempts started. */
   attempts: number
-  /** Nodes that did not serve it. */
+  /** Nodes that failed to serve it. */
   tried: UpstreamNode[] | undefined
-  /** Whether an attempt is in flight. */
   inFlight: boolean
 }
 
-/** Node for the next attempt; undefined: none is left. */
+/** Selects the node for the next attempt; undefined: there is none left. */
 export function pickNode(request: Attempts, x: Exchange | undefined): UpstreamNode | undefined {
   return request.upstream?.pick(x, request.node, request.tried)
 }
 
-/** Begins an attempt, which is counted as a request in flight of the node. */
+/** Starts an attempt, counted as a request in flight of the node. */
 export function beginAttempt(request: Attempts, node: UpstreamNode): void {
   if (request.attempts++ > 0) request.upstream!.retried()
   request.node = node
@@ -57,21 +59,21 @@ export function endAttempt(request: Attempts): void {
   request.node!.active--
 }
 
-/** The node responded, whatever the application said. */
+/** Records that the node responded, with whatever result. */
 export function recordSuccess({ upstream, node }: Attempts): void {
   upstream!.succeeded(node!)
 }
 
-/** The node responded with this HTTP status. */
+/** Records the HTTP status of the node's response. */
 export function recordStatus(request: Attempts, status: number): void {
   if (isGatewayError(status)) request.upstream!.failed(request.node!, 'status')
   else recordSuccess(request)
 }
 
 /**
- * The attempt failed.
+ * Records a failed attempt.
  *
- * @param isCounted false: outlier detection has counted the failure for another request of the same connection.
+ * @param isCounted false: outlier detection has counted the failure for another request on the same connection.
  */
 export function recordFailure(request: Attempts, failure: AttemptFailure, isCounted = true): void {
   const node = request.node!
@@ -86,10 +88,10 @@ export function recordFailure(request: Attempts, failure: AttemptFailure, isCoun
 }
 
 /**
- * Whether a failed attempt may be followed by another (RFC 9110 §9.2.2): on another node if the request certainly never
- * reached one; once more if repeating it does no harm, on the same node only if it lost a reused connection; else never.
+ * Decides if a failed attempt may be retried (RFC 9110 §9.2.2): on another node if the request certainly never reached
+ * one; once if repeating is safe, on the same node only after losing a reused connection.
  *
- * @param isRepeatable it may be served twice without harm, and no byte of a response has arrived.
+ * @param isRepeatable the request is safe to repeat, and no byte of a response has arrived.
  */
 export function mayRetry(
   request: Attempts,
@@ -109,7 +111,7 @@ export function mayRetry(
   }
 }
 
-/** Whether a status says that something between, not the application, failed: 502, 503 or 504. */
+/** True for the statuses of a failed intermediary, not of the application: 502, 503 and 504. */
 export function isGatewayError(status: number): boolean {
   return status === 502 || status === 503 || status === 504
 }

@@ -1,4 +1,4 @@
-/** Why no connection came about. */
+/** Why a connection failed. */
 export type ConnectFault =
   | 'refused'
   | 'name'
@@ -12,35 +12,35 @@ export type ConnectFault =
   | 'closed'
   | 'other'
 
-/** By what Node.js and OpenSSL say of it; a refusal first, for what follows its code may be a name such as `tls.example`. */
-const FAULTS: readonly (readonly [said: RegExp, fault: ConnectFault])[] = [
+/** By message of Node.js and OpenSSL; `refused` first: its message may contain a name such as `tls.example`. */
+const FAULTS: readonly (readonly [pattern: RegExp, fault: ConnectFault])[] = [
   [/\bECONNREFUSED\b|has stopped$/, 'refused'],
   [/\b(?:ENOTFOUND|EAI_NODATA|EAI_NONAME|EAI_FAIL)\b/, 'name'],
   [/\b(?:EAI_AGAIN|ETIMEOUT)\b/, 'name-timeout'],
   [/\b(?:ENETUNREACH|EHOSTUNREACH)\b/, 'route'],
-  [/\bETIMEDOUT\b|no answer within|in time$/, 'timeout'],
+  [/\bETIMEDOUT\b|no (?:answer|response) within|(?:in time|timed out)$/, 'timeout'],
   [/^Protocol error$|not offer HTTP\/2/, 'http2'],
   [/alert certificate required/i, 'client-certificate'],
   [/certificate|altnames|issuer/i, 'certificate'],
   [/\b(?:SSL|TLS)\b|wrong version number|EPROTO/i, 'tls'],
   [/\b(?:ECONNRESET|EPIPE)\b|socket hang up/, 'closed'],
 ]
-/** A failure of OpenSSL as Node.js words it: with a thread, a number and a place in its source. */
+/** An OpenSSL error as formatted by Node.js: with a thread, a code and a source location. */
 const OPENSSL = /^(.*?)[0-9A-F]{8,}:error:[0-9A-F]+:([^:]*):[^:]*:([^:]*):.*$/s
 
-/** What an error of a socket says, in one line. */
+/** Describes a socket error in one line. */
 export function toConnectDetail({ message, code }: NodeJS.ErrnoException): string {
-  // One of several addresses has no words of its own.
+  // The error for several failed addresses has an empty message.
   if (message === '') return `connect ${code ?? 'failed'}`
   return message.replace(OPENSSL, '$1$2: $3')
 }
 
-/** Sorts what a failed connection was told to fail of. */
+/** Classifies a failed connection by its error message. */
 export function findConnectFault(detail: string): ConnectFault {
-  return FAULTS.find(([said]) => said.test(detail))?.[1] ?? 'other'
+  return FAULTS.find(([pattern]) => pattern.test(detail))?.[1] ?? 'other'
 }
 
-/** The same for whoever asked, without addresses; `who` is there to be connected to: `the backend`. */
+/** Describes a failed connection for clients, without addresses. `who` is the peer, such as `the backend`. */
 export function describeConnectFault(detail: string, who: string): string {
   switch (findConnectFault(detail)) {
     case 'refused':
@@ -48,11 +48,11 @@ export function describeConnectFault(detail: string, who: string): string {
     case 'name':
       return `the name of ${who} does not resolve`
     case 'name-timeout':
-      return `the name of ${who} was not resolved in time`
+      return `resolving the name of ${who} timed out`
     case 'route':
       return `there is no route to ${who}`
     case 'timeout':
-      return `${who} took no connection in time`
+      return `${who} did not accept a connection in time`
     case 'client-certificate':
       return `${who} requires a client certificate, which the gateway does not send`
     case 'certificate':
@@ -62,8 +62,8 @@ export function describeConnectFault(detail: string, who: string): string {
     case 'http2':
       return `${who} does not speak HTTP/2`
     case 'closed':
-      return `${who} closed the connection before it answered`
+      return `${who} closed the connection before it responded`
     case 'other':
-      return `no connection to ${who} came about`
+      return `cannot connect to ${who}`
   }
 }

@@ -22,13 +22,13 @@ import { formatRequestHead } from './http1/request-head.ts'
 import type { UpstreamNode } from './node-health.ts'
 import type { Upstream } from './upstream.ts'
 
-/** Forwards a routed exchange to a node of its service, whole or in streams, and relays the reply. */
+/** Forwards a routed exchange to a node of its service, buffered or streamed, and relays the response. */
 export function forward(x: Exchange): void {
   if (x.upstream?.grpc) return forwardGrpc(x)
   new Forwarding(x).start()
 }
 
-/** One exchange on its way to a backend and back: the peer of the exchange, and the call on the connection. */
+/** One exchange to a backend: the peer of the exchange, and the call on the connection. */
 class Forwarding implements Peer, UpstreamCall, Attempts {
   readonly method: string
   head: string
@@ -53,7 +53,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     this.method = x.method
     this.head = formatRequestHead(x)
     this.bodyLength = x.bodyLength
-    // Others are, too, by their definition (RFC 9110 §9.2.2); whether backends keep to it nobody knows (reference 15.5).
+    // Other methods are idempotent by definition (RFC 9110 §9.2.2), but backends may not comply (reference 15.5).
     this.idempotent = x.method === 'GET' || x.method === 'HEAD'
   }
 
@@ -91,13 +91,13 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   }
 
   onDrain(): void {
-    // Once this reply is over the connection may serve another, with a client of its own.
+    // The connection may already serve another client.
     if (this.inFlight) this.connection?.resume()
   }
 
   onAbort(): void {
     if (!this.inFlight) return
-    this.#leave()
+    this.#endAttempt()
     this.node!.pool.cancel(this)
   }
 
@@ -119,7 +119,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   onReply(status: number, headers: HeaderList, body: Uint8Array): void {
     if (!this.inFlight) return
     this.#receive(status, headers)
-    this.#leave()
+    this.#endAttempt()
     this.#x.send(status, headers, body)
   }
 
@@ -135,7 +135,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
 
   onReplyEnd(): void {
     if (!this.inFlight) return
-    this.#leave()
+    this.#endAttempt()
     this.#x.end()
   }
 
@@ -145,7 +145,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     const { connection } = this
     x.trace?.failed(kind, detail)
     const replying = connection?.replying ?? false
-    this.#leave()
+    this.#endAttempt()
     this.connection = undefined
     x.failure = detail
     x.failureKind = kind
@@ -182,13 +182,13 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     if (cookie !== undefined) headers.append('set-cookie', cookie)
   }
 
-  #leave(): void {
+  #endAttempt(): void {
     this.#x.trace?.leave()
     endAttempt(this)
   }
 }
 
-/** @param isStale the connection had served others, and nothing of the reply has come. */
+/** @param isStale the connection was reused, and nothing of the response arrived. */
 function toAttemptFailure(kind: FailureKind, isStale: boolean): AttemptFailure {
   switch (kind) {
     case 'connect':
@@ -208,11 +208,11 @@ function describe(kind: 'connect' | 'closed' | 'malformed', detail: string): str
     case 'connect':
       return describeConnectFault(detail, 'the backend')
     case 'closed':
-      // With TLS 1.3 the alert comes after the handshake.
+      // With TLS 1.3 the alert follows the handshake.
       if (findConnectFault(detail) === 'client-certificate')
         return describeConnectFault(detail, 'the backend')
-      return 'the backend closed the connection before the end of its reply'
+      return 'the backend closed the connection before the end of its response'
     case 'malformed':
-      return 'the reply of the backend is malformed'
+      return 'malformed response from the backend'
   }
 }

@@ -4,8 +4,8 @@ const keys = Buffer.alloc(8192)
 let nextKey = keys.length
 
 /**
- * Writes a masking key of random bytes into `key` (RFC 6455 §5.3), never all zero: for that one `ws` would send the caller's memory
- * later instead of a masked copy at once.
+ * Writes a random masking key into `key` (RFC 6455 §5.3), never all zero: with a zero key `ws` sends the caller's
+ * memory itself, later, instead of a masked copy.
  */
 export function generateMask(key: Buffer): void {
   do {
@@ -18,11 +18,11 @@ export function generateMask(key: Buffer): void {
   } while (key.readUInt32LE(0) === 0)
 }
 
-/** Masks a payload where it is, four bytes at a time. Its place in its `ArrayBuffer` must be a multiple of 4. */
+/** Masks a payload in place, four bytes at a time. Its offset in its `ArrayBuffer` must be a multiple of 4. */
 export function maskInPlace(payload: Uint8Array, key: Buffer): void {
   const { buffer, byteOffset, length } = payload
   const words = new Int32Array(buffer, byteOffset, length >> 2)
-  // As the machine stores it, whatever its byte order is.
+  // In the byte order of the machine.
   const word = new Int32Array(Uint8Array.from(key).buffer)[0]!
   for (let i = 0; i < words.length; i++) words[i]! ^= word
   for (let i = length & ~3; i < length; i++) payload[i]! ^= key[i & 3]!

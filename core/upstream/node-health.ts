@@ -6,22 +6,21 @@ import type { NodeSettings } from './parse-node.ts'
 import type { Pool } from './pool/pool.ts'
 import type { UpstreamOptions } from './upstream.ts'
 
-/** How a node is reached. */
 export type NodeOptions = Pick<UpstreamOptions, 'createPool' | 'createHttp2Pool' | 'findCaller'>
 
-/** The failures of a node. */
+/** Failure state of a node. */
 export interface NodeRecord {
-  /** Gateway errors since its last success. */
+  /** Consecutive gateway errors. */
   readonly failuresInRow: number
-  /** Times it was ejected since its last success: each doubles the time it stays away. */
+  /** Ejections since the last success: each doubles the next ejection time. */
   readonly ejections: number
-  /** When it is tried again, on the upstream's clock; 0: it takes part. */
+  /** End of the ejection, on the upstream's clock; 0: not ejected. */
   readonly ejectedUntilMs: number
-  /** Ejected, and one request is finding out whether it is back. */
+  /** Ejected, and a single trial request is in flight. */
   readonly onTrial: boolean
 }
 
-/** Of all nodes that have not failed since their last success. */
+/** Shared by all nodes without failures. */
 export const HEALTHY: NodeRecord = {
   failuresInRow: 0,
   ejections: 0,
@@ -29,43 +28,41 @@ export const HEALTHY: NodeRecord = {
   onTrial: false,
 }
 
-/** What leads to a node: made for the first request. */
+/** Connections to a node, created for the first request. */
 interface Links {
   pool: Pool | undefined
   http2: Http2Pool | undefined
   caller: Caller | undefined
-  /** The caller is that of a service of this process, and not the node's to close. */
+  /** The caller belongs to a service of this process and must not be closed. */
   isShared: boolean
   retired: boolean
 }
 
 /**
- * A backend address requests can be sent to, with what is known about it. One object as long as its service lists it unchanged.
+ * A backend address with its connections and health. The same object as long as the service lists the node unchanged.
  *
- * Memory counts, of 100 000 of them: what leads to one is made for the first request, since most are never picked here, and
- * those that are well share their record (bench/registry/scale.ts).
+ * Memory matters with 100 000 nodes: connections are created for the first request, since most nodes are never selected
+ * here, and healthy nodes share their record (bench/registry/scale.ts).
  */
 export class UpstreamNode {
   readonly id: string
-  /** Full name of the service it belongs to. */
+  /** Full name of its service. */
   readonly service: string
   /** Host name or IP address, without brackets. */
   readonly host: string
   readonly port: number
-  /** Whether it speaks TLS. */
   readonly secure: boolean
   readonly protocol: NodeSettings['protocol']
-  /** Share of the requests, relative to the other nodes. 1 to 1000. */
+  /** Relative share of the requests, 1 to 1000. */
   readonly weight: number
-  /** Requests written ahead on one connection. 1 to 64. */
+  /** Maximum pipelined requests per connection, 1 to 64. */
   readonly pipeline: number
-  /** Whether it is about to leave: it finishes what it has, and gets nothing new while another node takes part. */
+  /** Shutting down: it completes its requests, and gets new ones only if no other node is available. */
   draining: boolean
-  /** As of {@link NodeSettings}. */
+  /** See {@link NodeSettings}. */
   readonly resolved: string
-  /** Requests in flight. */
   active = 0
-  /** Its failures; {@link HEALTHY}: it has none. */
+  /** Failure state; {@link HEALTHY}: no failures. */
   record: NodeRecord = HEALTHY
   readonly #options: NodeOptions
   #links: Links | undefined = undefined
@@ -84,48 +81,45 @@ export class UpstreamNode {
     this.#options = options
   }
 
-  /** Gateway errors since its last success. */
   get failuresInRow(): number {
     return this.record.failuresInRow
   }
 
-  /** Times it was ejected since its last success: each doubles the time it stays away. */
   get ejections(): number {
     return this.record.ejections
   }
 
-  /** When it is tried again, on the upstream's clock; 0: it takes part. */
   get ejectedUntilMs(): number {
     return this.record.ejectedUntilMs
   }
 
-  /** Open connections for HTTP. */
+  /** Open HTTP connections. */
   get connections(): number {
     return (this.#links?.pool?.size ?? 0) + (this.#links?.http2?.size ?? 0)
   }
 
-  /** Resolves its host name for a new connection; undefined: the system does. */
+  /** DNS lookup for new connections; undefined: the system resolver. */
   get lookup(): LookupFunction | undefined {
     const { resolved } = this
     return resolved === '' ? undefined : createPinnedLookup(resolved.split(','))
   }
 
-  /** Its connections for HTTP. */
+  /** HTTP/1.1 connections. */
   get pool(): Pool {
     return this.#links?.pool ?? this.#openPool()
   }
 
-  /** Its connections for HTTP/2; undefined: whoever made the node has no use for them. */
+  /** HTTP/2 connections; undefined: not supported by the owner of the node. */
   get http2(): Http2Pool | undefined {
     return this.#links?.http2 ?? this.#openHttp2()
   }
 
-  /** Carries calls to it, in the form of the protocol that it speaks. */
+  /** Caller for the protocol of the node. */
   get caller(): Caller {
     return this.#links?.caller ?? this.#openCaller()
   }
 
-  /** Closes its connections, once what is under way is over. */
+  /** Closes the connections when the requests in flight have ended. */
   retire(): void {
     const links = this.#openLinks()
     links.retired = true

@@ -1,31 +1,29 @@
 import { HEALTHY, type UpstreamNode } from './node-health.ts'
 
-/** When a node that fails is left out, and for how long. */
+/** When a failing node is ejected, and for how long. */
 export interface EjectionOptions {
-  /** Failures in a row that eject a node; a refused connection does at once. 0: nothing ejects a node. @default 5 */
+  /** Consecutive failures that eject a node; a refused connection ejects it at once. 0: never. @default 5 */
   readonly failuresInRow?: number
-  /** Whether responses 502, 503 and 504 are failures, also when the application chose the status. @default false */
+  /** Count responses 502, 503 and 504 as failures, also those of the application. @default false */
   readonly countsStatus?: boolean
-  /** Milliseconds a node stays away the first time; doubled each time it fails its trial. @default 10000 */
+  /** Milliseconds of the first ejection; doubled after each failed trial. @default 10000 */
   readonly baseMs?: number
-  /** Longest time away, milliseconds. @default 300000 */
+  /** Longest ejection, milliseconds. @default 300000 */
   readonly maxMs?: number
 }
 
 /**
- * Leaves out the nodes of a service that fail (passive ejection), never more than half of them.
+ * Ejects the failing nodes of a service (passive health checking), at most half of them.
  *
- * Life of an ejected node: it stays away until its time is up; then a single
- * request is sent to it. If that succeeds the node takes part again, else it
- * stays away twice as long. There are no timers: whoever picks looks at the clock,
- * and only while some node is ejected.
+ * After its ejection time a node gets a single trial request. On success it returns, otherwise the ejection time
+ * doubles. No timers: `pick` compares the clock, and only while a node is ejected.
  */
 export class OutlierDetector {
-  /** The nodes that take part. */
+  /** Nodes that are not ejected. */
   usable: readonly UpstreamNode[] = []
-  /** When the next ejected node may be tried; Infinity while none is ejected. */
+  /** When the next ejected node may be tried; Infinity: none is ejected. */
   nextTrialMs: number = Number.POSITIVE_INFINITY
-  /** Those, and the ones that are away. */
+  /** All nodes, the ejected ones included. */
   nodes: readonly UpstreamNode[] = []
   readonly #failuresInRow: number
   readonly #baseMs: number
@@ -45,23 +43,23 @@ export class OutlierDetector {
     this.#onReturn = onReturn
   }
 
-  /** Another list of nodes. Where the half that may be away has become smaller, those closest to their return take part again. */
+  /** Replaces the list of nodes. If too many are ejected now, those closest to their return are readmitted. */
   update(nodes: readonly UpstreamNode[]): void {
     this.nodes = nodes
-    const away = nodes
+    const ejected = nodes
       .filter((node) => node.ejectedUntilMs !== 0)
       .sort((a, b) => a.ejectedUntilMs - b.ejectedUntilMs)
-    for (const node of away.slice(0, Math.max(0, away.length - this.#maxAway())))
+    for (const node of ejected.slice(0, Math.max(0, ejected.length - this.#maxEjected())))
       this.#readmit(node)
     this.#refresh()
   }
 
-  /** The node whose turn has come to be tried, or undefined. */
+  /** Returns the ejected node that is due for a trial, if any. */
   takeTrial(nowMs: number, tried: UpstreamNode | undefined): UpstreamNode | undefined {
     if (nowMs < this.nextTrialMs) return undefined
     for (const node of this.nodes) {
       if (node.ejectedUntilMs === 0 || node.ejectedUntilMs > nowMs || node === tried) continue
-      // Should nobody report how the trial went, there is another one after the same time.
+      // If the result of the trial is never reported, the next one follows after the same time.
       const ejectedUntilMs = nowMs + this.#downForMs(Math.max(0, node.ejections - 1))
       node.record = { ...node.record, onTrial: true, ejectedUntilMs }
       this.#refresh()
@@ -70,14 +68,14 @@ export class OutlierDetector {
     return undefined
   }
 
-  /** @returns whether the usable nodes changed. */
+  /** @returns true if the usable nodes changed. */
   succeeded(node: UpstreamNode): boolean {
     const { record } = node
     if (record.ejectedUntilMs === 0) {
       node.record = HEALTHY
       return false
     }
-    // A reply that was under way before the ejection says nothing about new requests.
+    // A request sent before the ejection says nothing about new ones.
     if (!record.onTrial) {
       node.record = { ...record, failuresInRow: 0 }
       return false
@@ -87,7 +85,7 @@ export class OutlierDetector {
     return true
   }
 
-  /** @returns whether the usable nodes changed. */
+  /** @returns true if the usable nodes changed. */
   failed(node: UpstreamNode, kind: 'connect' | 'gateway', nowMs: number): boolean {
     const { record } = node
     if (record.ejectedUntilMs !== 0) {
@@ -97,14 +95,14 @@ export class OutlierDetector {
     node.record = { ...record, failuresInRow: record.failuresInRow + 1 }
     if (this.#failuresInRow === 0) return false
     if (kind !== 'connect' && node.failuresInRow < this.#failuresInRow) return false
-    // A node of an older list: its last requests are still ending.
+    // A node of an older list: its last requests are ending.
     if (!this.usable.includes(node)) return false
-    if (this.nodes.length - this.usable.length >= this.#maxAway()) return false
+    if (this.nodes.length - this.usable.length >= this.#maxEjected()) return false
     this.#eject(node, nowMs)
     return true
   }
 
-  #maxAway(): number {
+  #maxEjected(): number {
     return Math.floor(this.nodes.length / 2)
   }
 
@@ -131,9 +129,9 @@ export class OutlierDetector {
   }
 
   #refresh(): void {
-    const isAway = this.nodes.some((node) => node.ejectedUntilMs !== 0)
-    // Mostly the same list: another one for each of many services takes memory.
-    this.usable = isAway ? this.nodes.filter((node) => node.ejectedUntilMs === 0) : this.nodes
+    const isEjected = this.nodes.some((node) => node.ejectedUntilMs !== 0)
+    // Mostly the same array: a copy per service would take memory.
+    this.usable = isEjected ? this.nodes.filter((node) => node.ejectedUntilMs === 0) : this.nodes
     this.nextTrialMs = Number.POSITIVE_INFINITY
     for (const { ejectedUntilMs } of this.nodes) {
       if (ejectedUntilMs !== 0) this.nextTrialMs = Math.min(this.nextTrialMs, ejectedUntilMs)

@@ -4,28 +4,28 @@ import { flattenString } from '../../lib/text/flatten-string.ts'
 import { redactUrl } from '../../lib/text/redact.ts'
 import type { Node } from '../contracts/registry.ts'
 
-/** A registry node, read and checked. */
+/** A registry node, parsed and validated. */
 export interface NodeSettings {
   /** Host name or IP address, without brackets. */
   readonly host: string
   readonly port: number
   readonly secure: boolean
-  /** What it speaks: `http`, `mx`, the call protocol and HTTP on one port (docs/protocol.md), or `grpc` over HTTP/2. */
+  /** Protocol: `http`; `mx`, the call protocol and HTTP on one port (docs/protocol.md); or `grpc` over HTTP/2. */
   readonly protocol: 'http' | 'mx' | 'grpc'
   readonly weight: number
   readonly pipeline: number
-  /** Whether it is about to leave. */
+  /** The node is shutting down. */
   readonly draining: boolean
-  /** IP addresses that the host name stands for, joined by commas; empty: it is looked up for each connection. */
+  /** Pinned IP addresses of the host name, joined by commas; empty: resolved for each connection. */
   readonly resolved: string
 }
 
 /**
- * Metadata key: the addresses of the node's host name, as the registry service checked them when the node was registered.
- * Connections go to these, so that a name which is resolved to another address later leads nowhere else.
+ * Metadata key: addresses of the node's host name, as checked by the registry service at registration. Connections use
+ * them, so that a later DNS change cannot redirect requests (DNS rebinding).
  */
 export const RESOLVED = 'resolved'
-/** `mxs` is `mx` over TLS, as `https` is `http` and `grpcs` is `grpc`. */
+/** `mxs` is `mx` over TLS, as `https` is to `http` and `grpcs` to `grpc`. */
 const PROTOCOLS: ReadonlyMap<string, Pick<NodeSettings, 'protocol' | 'secure'>> = new Map([
   ['http', { protocol: 'http', secure: false }],
   ['https', { protocol: 'http', secure: true }],
@@ -37,15 +37,15 @@ const PROTOCOLS: ReadonlyMap<string, Pick<NodeSettings, 'protocol' | 'secure'>> 
 const MAX_WEIGHT = 1000
 const MAX_PIPELINE = 64
 
-/** RFC 1123 §2.1 labels, and underscores as container networks use them. */
+/** RFC 1123 §2.1 labels, and underscores as used by container networks. */
 const HOST = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?$/
 /** WHATWG URL, "ends in a number checker". */
 const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[\da-f]*)$/i
 const DIGITS = /^[1-9]\d{0,4}$/
-/** Hosts named lately: many nodes run on each. */
+/** Recently parsed hosts: many nodes share one. */
 const HOSTS = new DirectMappedCache<string>()
 
-/** Splits `host:port` or `[IPv6]:port`; undefined when it is neither, or the port is not 1 to 65535. */
+/** Splits `host:port` or `[IPv6]:port`; undefined for other texts, and for ports outside 1 to 65535. */
 export function parseAddress(address: string): { host: string; port: number } | undefined {
   const colon = address.lastIndexOf(':')
   const port = address.slice(colon + 1)
@@ -56,7 +56,7 @@ export function parseAddress(address: string): { host: string; port: number } | 
     return isIPv6(host) ? { host, port: Number(port) } : undefined
   }
   if (!HOST.test(host) || host.includes('..')) return undefined
-  // 10.0.0.256 is a mistyped address, not a name to ask the DNS for; so is every name that ends in a number to those who read URLs.
+  // 10.0.0.256 is a mistyped address, not a DNS name, as is every name that ends in a number (WHATWG URL).
   if (ENDS_IN_NUMBER.test(host) && !isIPv4(host)) return undefined
   return { host: toShared(host), port: Number(port) }
 }
@@ -69,7 +69,7 @@ function toShared(host: string): string {
   return own
 }
 
-/** The address and the known metadata of a node, or the reason why it cannot be used. */
+/** Parses the address and known metadata of a node, or returns why it cannot be used. */
 export function parseNode({ address, metadata }: Node): NodeSettings | string {
   const parsed = parseAddress(address)
   if (parsed === undefined)
@@ -83,18 +83,18 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   if (typeof weight === 'string') return weight
   const pipeline = readCount(metadata, 'pipeline', MAX_PIPELINE)
   if (typeof pipeline === 'string') return pipeline
-  // Other states are for others: whoever registered the node may have a word of its own there.
+  // Other values are ignored: the metadata belongs to whoever registered the node.
   const draining = readKey(metadata, 'state') === 'draining'
   const resolved = readKey(metadata, RESOLVED) ?? ''
   if (resolved !== '' && !resolved.split(',').every((text) => isIP(text) !== 0))
     return `${RESOLVED} must be IP addresses, got ${JSON.stringify(resolved)}`
   const { host, port } = parsed
-  // Field by field: spreading costs more than all the rest, and there may be 100 000 nodes.
+  // Field by field: spreading would dominate the cost, and there may be 100 000 nodes.
   const { secure } = known
   return { host, port, secure, protocol: known.protocol, weight, pipeline, draining, resolved }
 }
 
-/** Whether a node is known, and takes nothing: that of a program which is to be started again. */
+/** True for a node in state `down`: registered, but its program is to be restarted. */
 export function isOffline({ metadata }: Node): boolean {
   return readKey(metadata, 'state') === 'down'
 }

@@ -13,55 +13,56 @@ import { type EjectionOptions, OutlierDetector } from './outlier-detection.ts'
 import { isOffline, type NodeSettings, parseNode } from './parse-node.ts'
 import type { Pool } from './pool/pool.ts'
 
-/** What a pool of connections is opened from. */
+/** Address and settings of a connection pool. */
 export interface PoolAddress extends Pick<NodeSettings, 'host' | 'port' | 'secure' | 'pipeline'> {
-  /** Resolves the host name. @default the resolver of the system */
+  /** DNS lookup. @default the system resolver */
   readonly lookup?: LookupFunction | undefined
 }
 
 export interface UpstreamOptions {
-  /** The domain its service is in. @default mx */
+  /** Domain of the service. @default mx */
   readonly domain?: string
-  /** How nodes are chosen. @default round-robin */
+  /** Load-balancing policy. @default round-robin */
   readonly balance?: BalanceOptions
-  /** Makes the connections of a node, for the first request to it; `close` is called when the node is gone. */
+  /** Creates the connections of a node for its first request; `close` is called when the node is removed. */
   readonly createPool: (address: PoolAddress) => Pool
-  /** The same for nodes that speak gRPC. @default they are not called */
+  /** The same for gRPC nodes. @default they are not called */
   readonly createHttp2Pool?: (address: PoolAddress) => Http2Pool
-  /** Carries the calls to a node of this process, without sockets, and never closed; other nodes are left alone while there is one. Undefined: the node is elsewhere. */
+  /**
+   * Caller of a node in this process, without sockets; never closed, and preferred to all other nodes. Undefined: a
+   * remote node.
+   */
   readonly findCaller?: (node: UpstreamNode) => Caller | undefined
   readonly ejection?: EjectionOptions
-  /** Milliseconds that only grow. @default performance.now */
+  /** Monotonic clock, milliseconds. @default performance.now */
   readonly nowMs?: () => number
-  /** 32 random bits as a signed integer. @default seeded by Math.random */
+  /** Returns 32 random bits as a signed integer. @default seeded by Math.random */
   readonly randomBits?: () => number
-  /** Told once of every registry entry that cannot be used, and why. */
+  /** Called once for each registry entry that cannot be used. */
   readonly onSkip?: (node: Node, reason: string) => void
-  /** Told when a node is left out for `forMs` milliseconds after failures. */
+  /** Called when a node is ejected for `forMs` milliseconds. */
   readonly onEject?: (node: UpstreamNode, forMs: number) => void
-  /** Told when a request or a call is sent once more. */
+  /** Called when a request or call is retried. */
   readonly onRetry?: (() => void) | undefined
-  /** Told when an ejected node takes part again. */
+  /** Called when an ejected node returns. */
   readonly onReturn?: (node: UpstreamNode) => void
-  /** Told when a node took no connection. True: it is gone by now. */
-  readonly onRefuse?: (node: UpstreamNode) => boolean
+  /** Called when a node refuses a connection. True: the node was removed. */
+  readonly onConnectionRefused?: (node: UpstreamNode) => boolean
 }
 
 const NO_CHOICE: Balancer = { pick: () => undefined }
 const NOTHING: ReadonlyMap<string, string> = new Map()
 
 /**
- * The nodes of one service and the choice among them (all versions take part).
+ * The nodes of a service and the load balancing across them, for all versions.
  *
- * What a choice needs is built when the usable nodes change; `pick` itself reads
- * tables and allocates nothing.
+ * The balancer is built when the usable nodes change; `pick` only reads tables and allocates nothing.
  */
 export class Upstream {
-  /** Full name of the service. */
   readonly name: string
-  /** The domain the service is in. */
+  /** Domain of the service. */
   readonly domain: string
-  /** Whether a node was picked since the directory last looked. */
+  /** True if a node was picked since the cache last checked. */
   used = true
   readonly #options: UpstreamOptions
   readonly #nowMs: () => number
@@ -74,7 +75,7 @@ export class Upstream {
   #handler: string | undefined = undefined
   #grpc = false
   #balancer: Balancer = NO_CHOICE
-  /** Why nodes were left out of the last update, by id. */
+  /** Why nodes were skipped in the last update, by id. */
   #skipped: ReadonlyMap<string, string> = NOTHING
 
   constructor(name: string, options: UpstreamOptions) {
@@ -87,42 +88,42 @@ export class Upstream {
     this.rebalance(options.balance)
   }
 
-  /** All nodes, the ejected ones too. */
+  /** All nodes, the ejected ones included. */
   get nodes(): readonly UpstreamNode[] {
     return this.#nodes
   }
 
-  /** What the service declares, of all its versions, by name; empty: it declares nothing. */
+  /** Declared endpoints of all versions, by name; empty: none declared. */
   get endpoints(): ReadonlyMap<string, Endpoint> {
     return this.#endpoints
   }
 
-  /** The handler its metadata asks for, where it declares nothing; undefined: none. */
+  /** Handler requested by the metadata of a service without declared endpoints; undefined: none. */
   get handler(): string | undefined {
     return this.#handler
   }
 
-  /** Whether its nodes speak gRPC: what is not gRPC is no request for them. */
+  /** True if the nodes speak gRPC: other requests cannot be forwarded. */
   get grpc(): boolean {
     return this.#grpc
   }
 
   /**
-   * The `Set-Cookie` value that binds the client to the node that answers; undefined when it is bound
-   * to it already. Undefined itself without sticky balancing.
+   * Returns the `Set-Cookie` value that binds the client to the responding node; undefined when it is bound already.
+   * Undefined itself without sticky balancing.
    */
   get replyCookie(): Sticky['replyCookie'] | undefined {
     return this.#sticky?.replyCookie
   }
 
-  /** Chooses in another way from now on. */
+  /** Changes the load-balancing policy. */
   rebalance(balance: BalanceOptions = { kind: 'round-robin' }): void {
     this.#balance = balance
     this.#sticky = balance.sticky && createSticky(this.name, balance.sticky)
     this.#balancer = this.#build()
   }
 
-  /** Takes over what the registry says. Unchanged nodes keep their connections and counters; those of the others are closed. */
+  /** Applies a registry update. Unchanged nodes keep their connections and counters; those of the others are closed. */
   update(services: readonly Service[]): void {
     const endpoints = services.flatMap((service) => service.endpoints)
     this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.name, endpoint]))
@@ -166,11 +167,11 @@ export class Upstream {
   }
 
   /**
-   * The node for this request, or undefined when there is none.
+   * Selects the node for a request; undefined: there is none.
    *
-   * @param x undefined: of a call that is no HTTP request, and has nothing a choice could go by.
-   * @param last the one it was sent to before: returned only when no other node is usable.
-   * @param tried those it was sent to in vain: not returned.
+   * @param x undefined for a call that is not an HTTP request: no request data to hash.
+   * @param last node of the previous attempt: returned only when no other is usable.
+   * @param tried nodes of failed attempts: not returned.
    */
   pick(
     x: Exchange | undefined,
@@ -178,7 +179,7 @@ export class Upstream {
     tried?: readonly UpstreamNode[],
   ): UpstreamNode | undefined {
     this.used = true
-    if (tried !== undefined && tried.length > 0) return this.#pickOther(x, last, tried)
+    if (tried !== undefined && tried.length > 0) return this.#pickUntried(x, last, tried)
     if (
       this.#health.nextTrialMs !== Number.POSITIVE_INFINITY &&
       this.#balancer.isBound?.(x) !== true
@@ -189,7 +190,7 @@ export class Upstream {
     return this.#balancer.pick(x, last)
   }
 
-  /** Where a request may go that these nodes have not served: to those that take part, else to those that are away. */
+  /** Candidates besides the tried nodes: usable ones, else ejected ones. */
   others(tried: readonly UpstreamNode[]): readonly UpstreamNode[] {
     const { usable, nodes } = this.#health
     const isOther = (node: UpstreamNode): boolean => !tried.includes(node)
@@ -197,15 +198,23 @@ export class Upstream {
     return left.length > 0 ? left : nodes.filter(isOther)
   }
 
-  /** The node answered, and not with a gateway error. */
+  /** Records a response that is not a gateway error. */
   succeeded(node: UpstreamNode): void {
     if (node.record === HEALTHY) return
     if (this.#health.succeeded(node)) this.#regroup()
   }
 
-  /** The node accepted no connection (`connect`); its response was malformed, late or incomplete (`gateway`), or 502, 503 or 504 (`status`). */
+  /**
+   * Records a failure: the node accepted no connection (`connect`); its response was malformed, late or incomplete
+   * (`gateway`), or 502, 503 or 504 (`status`).
+   */
   failed(node: UpstreamNode, kind: 'connect' | 'gateway' | 'status'): void {
-    if (kind === 'connect' && this.#nodes.includes(node) && this.#options.onRefuse?.(node)) return
+    if (
+      kind === 'connect' &&
+      this.#nodes.includes(node) &&
+      this.#options.onConnectionRefused?.(node)
+    )
+      return
     if (kind !== 'status') return this.#fail(node, kind)
     if (this.#options.ejection?.countsStatus === true) this.#fail(node, 'gateway')
     else this.succeeded(node)
@@ -215,7 +224,7 @@ export class Upstream {
     if (this.#health.failed(node, kind, this.#nowMs())) this.#balancer = this.#build()
   }
 
-  /** A request or a call goes to a node for the second time, or a later one. */
+  /** Records a retry. */
   retried(): void {
     this.#options.onRetry?.()
   }
@@ -226,8 +235,8 @@ export class Upstream {
   }
 
   /**
-   * Leaves the draining nodes out of the choice, unless no other takes part; and whatever else is registered where one is called
-   * without sockets: it is there, which others may only seem to be.
+   * Excludes draining nodes while others are usable, and remote nodes while there is one in this process: remote ones
+   * may be stale.
    */
   #regroup(): void {
     const { findCaller } = this.#options
@@ -239,7 +248,7 @@ export class Upstream {
     this.#balancer = this.#build()
   }
 
-  #pickOther(
+  #pickUntried(
     x: Exchange | undefined,
     last: UpstreamNode | undefined,
     tried: readonly UpstreamNode[],
@@ -257,7 +266,7 @@ export class Upstream {
 }
 
 const MIXED =
-  'it speaks gRPC, and other nodes of its service do not: register them under another name'
+  'it speaks gRPC but other nodes of its service do not: register them under another name'
 
 function isOfGrpc({ metadata }: Node): boolean {
   return Object.hasOwn(metadata, 'protocol') && /^grpcs?$/.test(metadata['protocol']!)

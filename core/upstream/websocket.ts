@@ -11,40 +11,40 @@ import { readReply } from './http1/relay.ts'
 import type { ReplyHead } from './http1/reply-head.ts'
 import { generateMask } from './masking.ts'
 
-/** How long a backend may take to close the connection after both close frames. */
+/** Milliseconds for a backend to close the TCP connection after both close frames. */
 const CLOSE_TIMEOUT_MS = 10_000
-/** Silence after which the kernel asks a backend's host whether it is still there. */
+/** TCP keep-alive delay, milliseconds. */
 const KEEP_ALIVE_MS = 30_000
 
-/** A backend that has accepted. */
+/** An accepted WebSocket. */
 export interface OpenBackend {
   readonly socket: WebSocket
-  /** The connection below, for those who write many frames at a time. */
+  /** The socket below, for batched writes. */
   readonly connection: Socket
-  /** The subprotocol it chose; empty: none. */
+  /** Selected subprotocol; empty: none. */
   readonly protocol: string
-  /** End-to-end fields of its answer. */
+  /** End-to-end headers of the response. */
   readonly headers: HeaderList
 }
 
-/** What becomes of a handshake with a backend. One of the three is called, once. */
+/** Outcome of a handshake: exactly one callback is called, once. */
 export interface BackendEvents {
-  /** Listeners for its messages must be attached before the call returns. */
+  /** Attach message listeners before it returns. */
   readonly onOpen: (backend: OpenBackend) => void
-  /** The backend sent a valid final response in place of 101. */
+  /** The backend sent a valid final response instead of 101. */
   readonly onReply: (reply: IncomingMessage, head: ReplyHead) => void
-  /** No valid answer came: 502, or 504 when there was none in time. */
+  /** There was no valid response: 502, or 504 after a timeout. */
   readonly onFailure: (error: GatewayError) => void
 }
 
-/** Opens the gateway's WebSocket to a backend. Returns the function that gives the handshake up. */
+/** Opens the gateway's WebSocket to a backend. Returns a function that cancels the handshake. */
 export function openBackend(target: TunnelTarget, events: BackendEvents): () => void {
   const { host, port, secure, lookup } = target
   const offered = target.headers.getAll('sec-websocket-protocol').join(',').split(',')
   const options: ClientOptions & { closeTimeout: number } = {
-    // Compressed by neither side: the gateway would have to undo and redo it.
+    // Compression would have to be undone and redone by the gateway.
     perMessageDeflate: false,
-    // Pings are the client's to answer.
+    // The client responds to pings.
     autoPong: false,
     maxPayload: target.maxMessageBytes,
     closeTimeout: CLOSE_TIMEOUT_MS,
@@ -80,18 +80,18 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
     const detail =
       answer === undefined
         ? describeConnectFault(toConnectDetail(error), 'the backend')
-        : WRONG_ANSWER
+        : INVALID_HANDSHAKE
     fail(502, detail, error)
   })
   backend.on('upgrade', (reply) => {
     answer = reply
     protocol = reply.headers['sec-websocket-protocol'] ?? ''
     if (protocol !== '' && !offered.some((offer) => offer.trim() === protocol)) {
-      return fail(502, WRONG_ANSWER, new Error('a subprotocol that was not offered'))
+      return fail(502, INVALID_HANDSHAKE, new Error('a subprotocol that was not offered'))
     }
     head = readReply(reply, true)
-    if (head === undefined) return fail(502, WRONG_ANSWER)
-    // The library judges the choice by offers it knows nothing of: it would take any for wrong.
+    if (head === undefined) return fail(502, INVALID_HANDSHAKE)
+    // The library would reject the subprotocol: it did not see the offer.
     delete reply.headers['sec-websocket-protocol']
     reply.socket.setKeepAlive(true, KEEP_ALIVE_MS)
   })
@@ -102,19 +102,19 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
   })
   backend.on('unexpected-response', (_request, reply) => {
     const final = readReply(reply, false)
-    // Such as a 101 that does not complete the handshake: relayed, a proxy in front would take it for one that does (RFC 9110 §7.8).
+    // Such as a 101 that does not complete the handshake: if relayed, a proxy in front would accept it (RFC 9110 §7.8).
     if (final === undefined)
-      fail(502, WRONG_ANSWER, new Error(`invalid response ${reply.statusCode}`))
+      fail(502, INVALID_HANDSHAKE, new Error(`invalid response ${reply.statusCode}`))
     else if (settle()) events.onReply(reply, final)
   })
   return () => fail(502, 'the client left during the WebSocket handshake')
 }
 
-const WRONG_ANSWER = 'the backend gave a wrong answer to the WebSocket handshake'
+const INVALID_HANDSHAKE = 'invalid WebSocket handshake response from the backend'
 
-/** The handshake as the client sent it, but for the fields that `ws` has set. */
+/** Sends the client's handshake headers, except those set by `ws`. */
 function sendHandshake(request: ClientRequest, target: TunnelTarget): void {
-  // As received: the library would normalize it.
+  // Unmodified: the library would normalize it.
   request.path = target.target
   const { flat } = target.headers
   if (target.headers.has('host')) request.removeHeader('host')

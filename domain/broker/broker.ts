@@ -14,27 +14,27 @@ import { rejectInput } from './errors.ts'
 import { isTopicName } from './topic-name.ts'
 
 export interface BrokerOptions extends DeliveryOptions {
-  /** Longest body of a message, bytes; an adapter may allow less. @default 16777216 */
+  /** Maximum length of a message body in bytes; an adapter may allow less. @default 16777216 */
   readonly maxBodyBytes?: number
 }
 
 export interface CheckedSubscribeOptions extends SubscribeOptions {
-  /** @default that of the broker */
+  /** @default the policy of the broker */
   readonly whenSlow?: OverflowPolicy
-  /** Told, with a 503, when the subscription has ended because it was too slow (`end`). */
+  /** Called with a 503 when the subscription was ended because the subscriber is too slow (`end`). */
   readonly onEnd?: (error: GatewayError) => void
 }
 
-/** A broker as its users have it: everything that comes in is checked, everything that goes out is bounded. */
+/** Broker with validation and limits on top of an adapter. */
 export interface CheckedBroker extends Broker {
   readonly maxBodyBytes: number
-  /** Messages lost because their subscribers were slow, since the start. */
+  /** Messages dropped for slow subscribers since the start. */
   readonly dropped: number
-  /** Messages that subscribers dropped from queues of their own, as they reported, since the start. */
+  /** Messages that subscribers reported as dropped from their own queues since the start. */
   readonly droppedRemotely: number
   /** Adds to {@link droppedRemotely}. */
   readonly reportDropped: (topic: string, count: number) => void
-  /** Subscriptions that were ended because they were slow, since the start. */
+  /** Subscriptions ended for slow subscribers since the start. */
   readonly ended: number
   readonly subscribe: (
     topic: string,
@@ -43,18 +43,17 @@ export interface CheckedBroker extends Broker {
   ) => Maybe<Unsubscribe>
 }
 
-/** Names and values of a message's headers, bytes. */
+/** Maximum size of a message's headers in bytes. */
 const MAX_HEADER_BYTES = 64 * 1024
 
 /**
- * Puts what all brokers have in common in front of one. Topics and queues are named as services
- * are; they and messages that break a rule are refused before the adapter sees them. A
- * subscriber that is slow or throws holds up neither publishers nor other subscribers: its
- * messages wait in a place of its own ({@link Delivery}).
+ * Wraps an adapter with the behavior that all brokers share. Topics and queues are named like services; invalid names and
+ * messages are rejected before they reach the adapter. A subscriber that is slow or throws does not block publishers or
+ * other subscribers: each has a separate queue ({@link Delivery}).
  *
- * The adapter is its own: {@link Broker.close} closes it, and afterwards nothing is taken (503).
+ * The broker owns the adapter: {@link Broker.close} closes it; afterwards calls fail with 503.
  *
- * @throws {GatewayError} (`publish`, `subscribe`) 400 for a malformed name or header, and for a message that is too long.
+ * @throws {GatewayError} (`publish`, `subscribe`) 400 for an invalid name or header, and for a message that is too long.
  */
 export function createBroker(
   adapter: Broker,
@@ -63,7 +62,7 @@ export function createBroker(
   const deliveries = new Set<Delivery>()
   const deliveryOptions = withRemoteReport(options, adapter)
   let droppedRemotely = 0
-  /** Lost by subscribers that have left. */
+  /** Dropped for subscribers that have left. */
   let dropped = 0
   let ended = 0
   let closed = false
@@ -78,7 +77,7 @@ export function createBroker(
     if (deliveries.delete(delivery)) dropped += delivery.dropped
   }
 
-  /** A server may say only when it is asked. */
+  /** Evaluated per call, since a server may announce its limit only when connected. */
   function findLongest(): number {
     return Math.min(maxBodyBytes, adapter.maxBodyBytes ?? Number.POSITIVE_INFINITY)
   }
@@ -165,7 +164,7 @@ export function createBroker(
   }
 }
 
-/** Also reports losses to the adapter, whose server would not know of them. */
+/** Also reports drops to the adapter, whose server does not know of them. */
 function withRemoteReport(options: DeliveryOptions, adapter: Broker): DeliveryOptions {
   if (adapter.reportDropped === undefined) return options
   const { onDrop = warnOfDrop } = options
@@ -188,7 +187,7 @@ function checkName(what: string, name: string): void {
 }
 
 /**
- * A copy with names in lower case, which inherits nothing to mistake for headers.
+ * Copies headers with lower-case names and a null prototype.
  *
  * @throws {GatewayError} 400
  */
@@ -212,11 +211,11 @@ function toHeaders(headers: Message['headers']): Message['headers'] {
   return copy
 }
 
-/** Leaves a subscription nobody waits for to have ended. */
+/** Ends a subscription in the background. */
 async function settle(stop: Unsubscribe): Promise<void> {
   try {
     await stop()
   } catch {
-    // Its handler does nothing any more.
+    // Its handler is inactive.
   }
 }

@@ -1,50 +1,50 @@
 import type { Message, MessageHandler } from '../../core/contracts/broker.ts'
 
-/** Whose messages they are: a topic, and the queue that shares it. */
+/** Topic of a subscription, and the queue that shares it. */
 export interface Subscription {
   readonly topic: string
-  /** Undefined: it shares with nobody. */
+  /** Undefined: not shared. */
   readonly queue: string | undefined
 }
 
 /**
- * What becomes of a subscriber whose messages come faster than it takes them, when no more may wait: it goes
- * without those that come (`drop-new`) or those that wait longest (`drop-old`), or it is dropped itself (`end`).
+ * Policy for a subscriber whose queue is full: drop new messages (`drop-new`), drop the oldest pending messages
+ * (`drop-old`), or end the subscription (`end`).
  */
 export type OverflowPolicy = (typeof WHEN_SLOW)[number]
 
 export const WHEN_SLOW = ['drop-new', 'drop-old', 'end'] as const
 
 export interface DeliveryOptions {
-  /** Most messages that wait for one subscriber. @default 10000 */
+  /** Maximum number of pending messages per subscriber. @default 10000 */
   readonly maxWaiting?: number
-  /** Most bytes that wait for one subscriber; a single message may be longer. @default 67108864 */
+  /** Maximum size of pending messages per subscriber in bytes; a single message may be longer. @default 67108864 */
   readonly maxWaitingBytes?: number
   /** @default 'drop-new' */
   readonly whenSlow?: OverflowPolicy
   /**
-   * Called with the number of messages dropped since the last call: for the first one at once, then every `reportMs` while more
-   * are dropped, and when the subscriber has caught up or its subscription has ended.
+   * Called with the number of messages dropped since the last call: for the first one immediately, then every `reportMs`
+   * while more are dropped, and when the subscriber has caught up or its subscription has ended.
    *
    * @default a process warning
    */
   readonly onDrop?: (subscription: Subscription, count: number) => void
-  /** Shortest time between two reports of a subscriber that stays slow, milliseconds. @default 5000 */
+  /** Minimum interval between reports of a slow subscriber in milliseconds. @default 5000 */
   readonly reportMs?: number
-  /** Told of what a subscriber threw; its message counts as delivered. @default a process warning */
+  /** Called with errors of a subscriber; the message counts as delivered. @default a process warning */
   readonly onError?: (subscription: Subscription, error: unknown) => void
 }
 
-/** Messages handed over before the event loop gets its turn. */
+/** Maximum number of messages delivered per event loop tick. */
 const TURN_MAX = 100
 
 /**
- * The messages of one subscriber, between a publisher who must not wait and a handler that may be slow.
+ * Queue of a subscriber: decouples publishers from a handler that may be slow.
  *
- * Messages wait in order and are handed over one at a time, never during {@link push}.
+ * Messages are delivered in order, one at a time, never during {@link push}.
  */
 export class Delivery {
-  /** Messages lost so far. */
+  /** Messages dropped so far. */
   dropped = 0
   readonly #subscription: Subscription
   readonly #handler: MessageHandler
@@ -55,23 +55,23 @@ export class Delivery {
   readonly #onDrop: NonNullable<DeliveryOptions['onDrop']>
   readonly #onError: NonNullable<DeliveryOptions['onError']>
   readonly #reportMs: number
-  /** Set while losses wait to be reported. */
+  /** Set while drops are to be reported. */
   #reportTimer: NodeJS.Timeout | undefined = undefined
-  /** Those being handed over, from `#at` on, and those that came since. */
+  /** Messages being delivered, from `#at` on, and those added since. */
   #batch: (Message | undefined)[] = []
   #at = 0
   #later: Message[] = []
   #bytes = 0
-  /** Messages handed over since the event loop had its turn. */
+  /** Messages delivered in this event loop tick. */
   #handed = 0
-  /** A turn is scheduled, or a handler is waited for. */
+  /** A tick is scheduled, or a handler is pending. */
   #busy = false
   #closed = false
-  /** Lost since the subscriber last had no message waiting, and how many of these were told of. */
+  /** Drops since the queue was last empty, and how many of these were reported. */
   #lost = 0
   #told = 0
 
-  /** @param onEnd called when the subscriber was too slow to be kept (`end`): it is closed then. */
+  /** @param onEnd called when the subscriber was too slow (`end`), after closing. */
   constructor(
     subscription: Subscription,
     handler: MessageHandler,
@@ -96,7 +96,7 @@ export class Delivery {
     this.#reportMs = reportMs
   }
 
-  /** Takes a message. Returns at once and never throws. */
+  /** Adds a message. Returns immediately and never throws. */
   readonly push: (message: Message) => void = (message) => {
     if (this.#closed) return
     const size = sizeOf(message)
@@ -108,7 +108,7 @@ export class Delivery {
     setImmediate(this.#run)
   }
 
-  /** Hands nothing over any more; what waits is let go. */
+  /** Stops delivery and drops pending messages. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
@@ -129,7 +129,7 @@ export class Delivery {
     return waiting === 0 || this.#bytes + size <= this.#maxWaitingBytes
   }
 
-  /** False: there is none for a message of that size. */
+  /** False: the message does not fit. */
   #makeRoom(size: number): boolean {
     if (this.#whenSlow === 'drop-old') {
       while (!this.#hasRoom(size) && this.#next() !== undefined) this.#lose(1)
@@ -145,7 +145,7 @@ export class Delivery {
     return false
   }
 
-  /** Reports the first loss at once. */
+  /** Reports the first drop immediately. */
   #lose(count: number): void {
     const isFirst = this.#lost === 0
     this.dropped += count
@@ -179,7 +179,7 @@ export class Delivery {
         this.#onError(this.#subscription, error)
       }
     }
-    // Others have their turn: also where handlers are done at once, or their promises are resolved already.
+    // Yields to the event loop, even if handlers complete synchronously or their promises are already resolved.
     setImmediate(this.#run)
   }
 
@@ -200,7 +200,7 @@ export class Delivery {
     }
     const message = this.#batch[this.#at]
     if (message === undefined) return undefined
-    // Not kept any longer than it is needed.
+    // Released for garbage collection.
     this.#batch[this.#at] = undefined
     this.#at++
     this.#bytes -= sizeOf(message)
@@ -216,14 +216,13 @@ export class Delivery {
   }
 }
 
-/** About what a message takes, bytes. */
+/** Approximate size of a message in bytes. */
 function sizeOf({ headers, body }: Message): number {
   let size = body.length
   for (const name in headers) size += name.length + headers[name]!.length
   return size
 }
 
-/** Reports dropped messages as a process warning. */
 export function warnOfDrop({ topic }: Subscription, count: number): void {
   process.emitWarning(`a subscriber of ${topic} is too slow: messages dropped: ${count}`)
 }

@@ -1,14 +1,14 @@
 import { isServiceName } from '../../core/registry/service-name.ts'
 
 /**
- * A topic, or a queue, of a namespace among those of all: `acme.orders`. Dots of the namespace are `=`, which no topic of a
- * namespace has: `eu.orders` of `acme` is `acme.eu.orders`, and `orders` of `acme.eu` is `acme=eu.orders`.
+ * Global name of a topic or queue of a namespace: `acme.orders`. Dots of the namespace become `=`, which topics of a
+ * namespace cannot contain: `eu.orders` of `acme` is `acme.eu.orders`, and `orders` of `acme.eu` is `acme=eu.orders`.
  */
 export function toTopicName(namespace: string, name: string): string {
   return `${namespace.replaceAll('.', '=')}.${name}`
 }
 
-/** Whether a broker takes a topic, or a queue, of this name: named as services are, but for `=` where dots may be. */
+/** Whether a broker accepts this topic or queue: named like a service, with `=` allowed in place of dots. */
 export function isTopicName(name: string): boolean {
   return isServiceName(name) || (name.includes('=') && isServiceName(name.replaceAll('=', '.')))
 }

@@ -4,20 +4,20 @@ import { sizeOfMetadata } from '../store/limits.ts'
 import { isDeadTopic, toDeadTopic } from './dead-letters.ts'
 import { rejectInput } from './errors.ts'
 
-/** Longest metadata of an event, bytes as JSON. */
+/** Maximum size of an event's metadata as JSON. */
 export const MAX_METADATA_BYTES: number = 16 * 1024
-/** Latest time there is: the last day JavaScript knows. */
+/** Maximum time of a JavaScript date. */
 export const MAX_TIME_MS = 8.64e15
-/** Longest time to acknowledge an event in, or to wait before it comes again: a day. */
+/** Maximum acknowledgement timeout and redelivery delay: a day. */
 export const MAX_WAIT_MS: number = 24 * 60 * 60 * 1000
-/** Most events a consumer may hold that are not acknowledged. */
+/** Maximum number of unacknowledged events per consumer. */
 export const MAX_IN_FLIGHT = 100_000
 
-/** What names of topics and groups are, for errors. */
+/** Rule for names of topics and groups, for errors. */
 export const NAME_RULE =
   'must be letters, digits and inner dots, dashes or underscores, at most 253'
 
-/** Whether a topic, a namespace or a group may have this name: as services are named. */
+/** Whether a topic, namespace or group may have this name; same rule as for services. */
 export function isEventName(name: unknown): name is string {
   return typeof name === 'string' && isServiceName(name)
 }
@@ -53,7 +53,7 @@ export function checkStart({ sequence, sinceMs }: EventStart): void {
 }
 
 /**
- * A topic whose events may be given up.
+ * Checks that a topic can have dead letters.
  *
  * @throws {GatewayError} 400
  */
@@ -75,7 +75,7 @@ export function checkNumber(what: string, value: unknown, min: number, max: numb
   throw rejectInput(400, `${what} must be a whole number from ${min} to ${max}, got ${show(value)}`)
 }
 
-/** A value as an error may quote it. */
+/** Quotes a value in an error. */
 function show(value: unknown): string {
   return JSON.stringify(value)?.slice(0, 100) ?? String(value)
 }

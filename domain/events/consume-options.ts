@@ -10,26 +10,25 @@ import {
 } from './checks.ts'
 import type { Acks, ConsumerOptions } from './consumer.ts'
 
-/** How to consume. */
 export interface ConsumeOptions {
-  /** Shares the events with others of the same name, and goes on where they were. @default a group of its own, which is not kept */
+  /** Consumer group that shares the events and its position. @default a temporary group */
   readonly group?: string
-  /** Where a group that is not there yet begins. @default with what is published from now on */
+  /** Start of a new group. @default new events only */
   readonly start?: EventStart
-  /** Whether events count as acknowledged once more are asked for. @default true */
+  /** Acknowledge events when more are requested. @default true */
   readonly autoAck?: boolean
-  /** Milliseconds an event may take to be acknowledged, otherwise it comes again: from 1 to a day. Needed without `autoAck`. */
+  /** Redelivery timeout of unacknowledged events in milliseconds: from 1 to a day. Required without `autoAck`. */
   readonly ackWaitMs?: number
-  /** How often an event comes again before it becomes a dead letter; -1: as often as it must. @default -1 */
+  /** Maximum number of redeliveries before an event becomes a dead letter; -1: unlimited. @default -1 */
   readonly retryLimit?: number
-  /** Most events that are held: not acknowledged, and in time. @default 1000 */
+  /** Maximum number of unacknowledged events in flight. @default 1000 */
   readonly maxInFlight?: number
 }
 
-/** How long an event may take that is acknowledged when more is asked for: only the end of a server gets in the way. */
+/** Redelivery timeout with automatic acknowledgement: reached only if a server dies. */
 const AUTO_ACK_WAIT_MS = 60_000
 
-/** What is to be done, by whom. */
+/** Validated options of a consumer. */
 export interface Consumption {
   readonly acks: Acks
   readonly group: EventGroup

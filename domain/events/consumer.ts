@@ -2,36 +2,35 @@ import type { EventDelivery, EventMember } from '../../core/contracts/events.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import type { DeadReason } from './dead-letters.ts'
 
-/** An event as its consumer gets it. */
 export type ConsumedEvent = Pick<EventDelivery, 'event' | 'attempt'>
 
-/** Takes events as fast as its owner asks for them, and no more than some at a time. */
+/** Pulls events at the pace of its owner, with a limit in flight. */
 export interface EventConsumer {
-  /** Whether events have to be acknowledged. */
+  /** Whether events must be acknowledged. */
   readonly acks: boolean
-  /** The next events; waits for one. None: it was left. Not to be called again before it has settled. */
+  /** Waits for the next events; empty after leaving. Must not be called again before it has settled. */
   readonly next: () => Promise<readonly ConsumedEvent[]>
-  /** The consumer is done with an event. One that it does not hold any more comes again, whatever is said here. */
+  /** Acknowledges an event. No-op for one that is not in flight any more; it is redelivered. */
   readonly ack: (id: string) => Maybe<void>
-  /** The event may come again, after a delay; or, the last time, becomes a dead letter. */
+  /** Rejects an event: it is redelivered after a delay, or becomes a dead letter after the last attempt. */
   readonly nack: (id: string, delayMs: number) => Maybe<void>
-  /** What was not acknowledged comes again, to others. */
+  /** Leaves; unacknowledged events are redelivered to others. */
   readonly leave: () => Promise<void>
 }
 
-/** Who acknowledges: nobody, whoever asks for more what it got before, or the owner of the consumer. */
+/** Who acknowledges: no one, the next request for events, or the owner of the consumer. */
 export type Acks = 'none' | 'auto' | 'owner'
 
 export interface ConsumerOptions {
   readonly acks: Acks
   readonly ackWaitMs: number
-  /** How often an event comes again; -1: as often as it must. */
+  /** Maximum number of redeliveries; -1: unlimited. */
   readonly retryLimit: number
-  /** Most events that are held: not acknowledged, and in time. */
+  /** Maximum number of unacknowledged events in flight. */
   readonly maxInFlight: number
-  /** Gives an event up. */
+  /** Writes an event to the dead letters. */
   readonly bury: (delivery: EventDelivery, reason: DeadReason) => Promise<void>
-  /** Told what could not be given up, or back: it comes again. */
+  /** Called when an event could not become a dead letter or be returned: it is redelivered. */
   readonly onError: (error: unknown) => void
   readonly onDisconnect: () => void
 }
@@ -41,21 +40,21 @@ interface HeldEvent {
   readonly untilMs: number
 }
 
-/** Events of one pull. Where they have to be acknowledged in time, few wait for their turn. */
+/** Maximum number of events per pull; lower with acknowledgements, so that few are pending while their timeout runs. */
 const MAX_PULLED = 512
 const MAX_PULLED_TO_ACK = 64
-/** Payloads of one pull, bytes; one event may be longer. */
+/** Maximum size of payloads per pull in bytes; one event may be longer. */
 const MAX_PULLED_BYTES = 1024 * 1024
-/** Payloads that are held, bytes; one event may be longer. */
+/** Maximum size of payloads in flight in bytes; one event may be longer. */
 const MAX_IN_FLIGHT_BYTES = 16 * 1024 * 1024
 
 export function createConsumer(member: EventMember, options: ConsumerOptions): EventConsumer {
   const { acks, ackWaitMs, retryLimit, maxInFlight, bury, onError, onDisconnect } = options
   const maxPulled = acks === 'none' ? MAX_PULLED : MAX_PULLED_TO_ACK
-  /** By id, those that were pulled first in front. */
+  /** By id, oldest pull first. */
   const held = new Map<string, HeldEvent>()
   let bufferedBytes = 0
-  /** Handed on, and to be acknowledged when more is asked for. */
+  /** Delivered, to be acknowledged with the next request. */
   let handed: readonly EventDelivery[] = []
   let acking: Promise<unknown> = Promise.resolve()
   let onRoom: () => void = () => {}
@@ -77,20 +76,20 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
     return delivery
   }
 
-  /** Milliseconds until the time of one is over; undefined: nothing is held. */
+  /** Milliseconds until the next timeout; undefined: nothing is in flight. */
   function letGoOfLate(): number | undefined {
     const nowMs = performance.now()
     for (const [id, { delivery, untilMs }] of held) {
       if (untilMs > nowMs) return untilMs - nowMs
       letGo(id)
-      // The group may notice a little later, and would hand out what follows first.
+      // The group may notice the timeout later and would deliver subsequent events first.
       const given = delivery.nack(0)
       if (given instanceof Promise) given.catch(onError)
     }
     return undefined
   }
 
-  /** Waits until fewer are held than may be. */
+  /** Waits until fewer events are in flight than the limit. */
   async function waitForRoom(): Promise<void> {
     for (;;) {
       const leftMs = letGoOfLate()
@@ -116,7 +115,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
 
   const isLast = ({ attempt }: EventDelivery): boolean => retryLimit >= 0 && attempt > retryLimit
 
-  /** What may be handed on; the others have come too often, and are given up. */
+  /** Returns the deliverable events; those with too many attempts become dead letters. */
   async function sort(pulled: readonly EventDelivery[]): Promise<readonly EventDelivery[]> {
     if (retryLimit < 0) return pulled
     const isTooOften = ({ attempt }: EventDelivery): boolean => attempt > retryLimit + 1
@@ -128,7 +127,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
     if (handed.length > 0) {
       await acking
       acking = Promise.all(handed.map((delivery) => delivery.ack()))
-      // It is thrown when it is waited for.
+      // Thrown when it is awaited.
       acking.catch(() => {})
       handed = []
     }

@@ -1,28 +1,25 @@
 import type { EventDelivery, EventTopic, NewEvent } from '../../core/contracts/events.ts'
 import { toDigestId } from './digest-id.ts'
 
-/** Why an event was given up: its last consumer refused it, or did not acknowledge it in time. */
+/** Why an event became a dead letter: rejected by its last consumer, or not acknowledged in time. */
 export type DeadReason = 'nack' | 'ack_wait'
 
-/** What names of topics of dead letters end with. */
+/** Suffix of topics of dead letters. */
 const SUFFIX = '.dead'
-/** Metadata that an event gets as a dead letter, about, in bytes. */
+/** Approximate size of the metadata added to a dead letter. */
 export const DEAD_METADATA_BYTES = 2048
 
-/** Where the events go that consumers of a topic give up. */
+/** Topic of the dead letters of a topic. */
 export function toDeadTopic(topic: string): string {
   return topic + SUFFIX
 }
 
-/** Whether a topic is one of dead letters: their consumers give up nothing. */
+/** Whether a topic contains dead letters: its consumers create none. */
 export function isDeadTopic(topic: string): boolean {
   return topic.endsWith(SUFFIX)
 }
 
-/**
- * An event as a dead letter: its payload and metadata, and what it was. Given up once more, after the sudden end of
- * a server, it has the same id again.
- */
+/** Converts an event to a dead letter with its payload, metadata and origin. Repeated after a crash, it gets the same id. */
 export function toDeadLetter(
   { topic }: EventTopic,
   group: string | undefined,
@@ -42,7 +39,7 @@ export function toDeadLetter(
       'dead-id': id,
       'dead-sequence': String(sequence),
       'dead-timestamp': new Date(timestampMs).toISOString(),
-      // The last time it was pulled nobody got it.
+      // The last pull was not delivered.
       'dead-attempts': String(reason === 'nack' ? attempt : attempt - 1),
       'dead-reason': reason,
     },

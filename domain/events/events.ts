@@ -24,47 +24,48 @@ import { startRetention } from './retention.ts'
 import { createRetentionClock } from './retention-clock.ts'
 import { createTopicCache } from './topic-cache.ts'
 
-/** How events are kept. */
 export interface EventsOptions {
-  /** Longest payload, bytes; 4 MiB at most, and what the adapter takes. @default 1048576 */
+  /** Maximum length of a payload in bytes; at most 4 MiB and the limit of the adapter. @default 1048576 */
   readonly maxPayloadBytes?: number
-  /** Most bytes of events that wait for the adapter; with more they are refused with 503. @default 67108864 */
+  /** Maximum size of pending events; more are rejected with 503. @default 67108864 */
   readonly maxWaitingBytes?: number
-  /** Topics a namespace may have, those of dead letters included; who publishes to one more, or consumes it, is refused with 429. @default 10000 */
+  /** Maximum number of topics per namespace, including dead letters; one more is rejected with 429. @default 10000 */
   readonly maxTopics?: number
-  /** Topics all namespaces may have together. @default 100000 */
+  /** Maximum number of topics of all namespaces. @default 100000 */
   readonly maxAllTopics?: number
-  /** Named groups a topic may have; one more is refused with 429. @default 1000 */
+  /** Maximum number of named groups per topic; one more is rejected with 429. @default 1000 */
   readonly maxGroups?: number
-  /** Consumers at a time; one more is refused with 429. @default 10000 */
+  /** Maximum number of consumers; one more is rejected with 429. @default 10000 */
   readonly maxConsumers?: number
-  /** How much topics keep. @default 7 days (604800000 ms) and 1 GiB (1073741824 bytes) */
+  /** Retention of topics. @default 7 days (604800000 ms) and 1 GiB (1073741824 bytes) */
   readonly retention?: Partial<EventRetention>
-  /** How much some topics keep instead, by name, in all namespaces. @default as `retention` says */
+  /** Retention per topic name, in all namespaces. @default `retention` */
   readonly topics?: Readonly<Record<string, Partial<EventRetention>>>
-  /** Bytes of events of a namespace; more are rejected with 507. @default no limits */
+  /** Bytes of events per namespace; more are rejected with 507. @default no limits */
   readonly quota?: Quota
-  /** Milliseconds from one look for what need not be kept to the next. @default 10000 */
+  /** Interval of retention in milliseconds. @default 10000 */
   readonly retainMs?: number
-  /** Milliseconds since 1970. @default Date.now */
+  /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
-  /** Told what went wrong in the background, retention and dead letters, unless the events are away or full. @default a process warning */
+  /**
+   * Called with background errors of retention and dead letters, unless the store is unavailable or full. @default a process
+   * warning
+   */
   readonly onError?: (error: unknown) => void
 }
 
-/** What is published. */
 export interface Publication {
-  /** A UUID, of this event alone. @default a random one */
+  /** Unique UUID. @default random */
   readonly id?: string
-  /** Not to be changed afterwards. */
+  /** Must not be modified afterwards. */
   readonly payload: Uint8Array
-  /** Not to be changed afterwards. @default none */
+  /** Must not be modified afterwards. @default none */
   readonly metadata?: Readonly<Record<string, string>>
-  /** When it happened, milliseconds since 1970. @default now */
+  /** Time of the event, Unix time in milliseconds. @default now */
   readonly timestampMs?: number
 }
 
-/** What became of it. */
+/** Result of publishing. */
 export interface Published {
   readonly id: string
   readonly sequence: number
@@ -72,41 +73,40 @@ export interface Published {
 }
 
 /**
- * Events as their users have them: what comes in is checked, what waits is bounded, what nobody can consume is put aside.
+ * Event streams with validation, limits and dead letters on top of an adapter.
  *
- * Everything throws, or rejects with, a `GatewayError`: 400 naming what is malformed, 410 for a group or a topic that was deleted,
- * 429 for too many topics, groups or consumers, 503 when the events are closed, cannot be
- * reached or too many wait, 507 when there is no room.
+ * Throws or rejects with `GatewayError`: 400 naming the invalid input, 410 for a deleted group or topic, 429 for too many
+ * topics, groups or consumers, 503 if the events are closed, unavailable or overloaded, 507 if the store is full.
  */
 export interface Events {
   readonly name: string
   readonly maxPayloadBytes: number
-  /** Resolves once the event is as durable as the adapter promises. Those of one turn of the event loop are stored together. */
+  /** Resolves once the event is as durable as the adapter promises. Events of one tick are stored together. */
   readonly publish: (topic: EventTopic, publication: Publication) => Promise<Published>
-  /** Begins to consume; what is published once it has resolved reaches the consumer. Delivery is at least once. */
+  /** Starts a consumer; events published after it resolves reach the consumer. Delivery is at least once. */
   readonly consume: (topic: EventTopic, options?: ConsumeOptions) => Promise<EventConsumer>
-  /** A page of events: at most 1000, and about 8 MiB. */
+  /** Reads a page of at most 1000 events and about 8 MiB. */
   readonly read: (topic: EventTopic, query?: EventQuery) => Promise<EventPage>
-  /** The topics that are there: that have, or had, events, or a named group. */
+  /** Topics that have or had events or a named group. */
   readonly listTopics: (namespace?: string) => Maybe<readonly TopicState[]>
-  /** The named groups of a topic. */
+  /** Named groups of a topic. */
   readonly listGroups: (topic: EventTopic) => Maybe<readonly GroupState[]>
-  /** Forgets a named group. False: there was none. */
+  /** Deletes a named group. False: it does not exist. */
   readonly deleteGroup: (topic: EventTopic, name: string) => Maybe<boolean>
-  /** Removes a topic with its events and groups, whose consumers get 410. What is published afterwards begins it anew. False: there was none. */
+  /** Deletes a topic with its events and groups, whose consumers get 410. Later events recreate it. False: it does not exist. */
   readonly deleteTopic: (topic: EventTopic) => Promise<boolean>
-  /** All consumers leave, and none begins any more; whatever else goes on. */
+  /** Ends all consumers and rejects new ones; other calls continue. */
   readonly endConsumers: () => Promise<void>
-  /** Consumers leave, nothing more is taken; waits for what is being stored, then closes the adapter. */
+  /** Ends consumers, rejects calls, waits for pending writes, then closes the adapter. */
   readonly close: () => Promise<void>
 }
 
-/** Longest payload that can be allowed: a page has to hold it besides others. */
+/** Upper limit of payloads: a page must hold one besides others. */
 const MOST_PAYLOAD_BYTES = 4 * 1024 * 1024
 const RETENTION: EventRetention = { maxAgeMs: 7 * 24 * 60 * 60 * 1000, maxBytes: 1024 ** 3 }
 const NO_METADATA = {}
 
-/** Puts what all events have in common in front of an adapter, which is its own from then on. */
+/** Wraps an adapter with the behavior that all event stores share, and owns it. */
 export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}): Events {
   const { maxTopics = 10_000, maxAllTopics = 100_000 } = options
   const { maxGroups = 1000, maxConsumers = 10_000 } = options
@@ -136,12 +136,12 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   })
   const consumers = new Set<EventConsumer>()
   let lastMs = 0
-  /** Those there are, and those that are about to be. */
+  /** Existing topics, and those being created. */
   let consuming = 0
   let isEnding = false
   let closing: Promise<void> | undefined
 
-  /** Adapters of servers learn theirs when they are connected. */
+  // Remote adapters know their limit only when connected.
   function getMaxPayloadBytes(): number {
     const { maxEventBytes = Number.POSITIVE_INFINITY } = adapter
     return Math.min(ownMaxBytes, maxEventBytes - MAX_METADATA_BYTES - DEAD_METADATA_BYTES)
@@ -156,7 +156,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
     await Promise.all([...consumers].map((consumer) => consumer.leave()))
   }
 
-  /** The time; it is not set back, so that events published without one have theirs in order. */
+  /** Monotonic time, so that events published without a timestamp are in order. */
   function now(): number {
     lastMs = Math.max(lastMs, nowMs())
     return lastMs
@@ -171,7 +171,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
     const { namespace } = topic
     const dead = { namespace, topic: toDeadTopic(topic.topic) }
     await queue.push({ topic: dead, event: toDeadLetter(topic, group, delivery, reason, now()) })
-    // Only now: the end of the process in between leaves it in both places, not in none.
+    // In this order: a crash in between leaves the event in both topics rather than in none.
     await delivery.ack()
   }
 

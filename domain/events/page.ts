@@ -2,35 +2,33 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventsAdapter, EventTopic, StoredEvent } from '../../core/contracts/events.ts'
 import { checkNumber, checkStart } from './checks.ts'
 
-/** Which events to read. */
 export interface EventQuery {
-  /** First sequence. @default the first there is */
+  /** First sequence. @default the first available */
   readonly sequence?: number
-  /** Leaves out events with an earlier timestamp, milliseconds since 1970. @default none */
+  /** Omits events with an earlier timestamp, Unix time in milliseconds. @default none */
   readonly sinceMs?: number
-  /** Most events of the page; 0, like more than a page holds: as many as that. @default 250 */
+  /** Page size; 0 or more than the maximum: the maximum. @default 250 */
   readonly limit?: number
 }
 
-/** Part of what was asked for. */
 export interface EventPage {
-  /** By timestamp, then by sequence; which of them make the page goes by their sequences. */
+  /** Sorted by timestamp, then by sequence; pages are divided by sequence. */
   readonly events: readonly StoredEvent[]
-  /** The sequence the next page begins with; absent: there is none. */
+  /** First sequence of the next page; absent on the last one. */
   readonly next?: number
 }
 
-/** Events of a page. */
+/** Maximum page size. */
 const MAX_PAGE = 1000
-/** Events of a page when nobody says how many. */
+/** Default page size. */
 const DEFAULT_PAGE = 250
-/** Bytes about which a page has as JSON, payloads in base64: messages are at most 16 MiB. */
+/** Approximate size of a page as JSON, with payloads in base64: messages are limited to 16 MiB. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024
-/** Bytes read at a time: metadata may be six times as long as JSON. */
+/** Maximum bytes per read: metadata may be six times as long as JSON. */
 const MAX_READ_BYTES = 1024 * 1024
 
 /**
- * Reads a page. What is left out, by time, is gone through a part at a time, each in a turn of the event loop.
+ * Reads a page. Events skipped by time are read in parts, one per tick.
  *
  * @throws {GatewayError} 400
  */
@@ -67,15 +65,15 @@ export async function readEvents(
   }
 }
 
-/** By when they happened, then by their places in the topic. */
+/** Orders events by timestamp, then by sequence. */
 function compareEvents(a: StoredEvent, b: StoredEvent): number {
   return a.timestampMs - b.timestampMs || a.sequence - b.sequence
 }
 
-/** About what an event is as JSON. */
+/** Approximate size of an event as JSON. */
 function toBytes({ payload, metadata }: StoredEvent): number {
   let chars = 0
   for (const name in metadata) chars += name.length + metadata[name]!.length
-  // A control character is six, `\u0001`; three bytes are four.
+  // A control character takes six bytes, `\u0001`; base64 takes four per three bytes.
   return chars * 6 + Math.ceil(payload.length / 3) * 4
 }

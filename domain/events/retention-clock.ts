@@ -1,32 +1,32 @@
 export interface RetentionClockOptions {
-  /** The time of this clock that an earlier process saved last, milliseconds since 1970; undefined: none did. */
+  /** Time last saved by an earlier process, Unix time in milliseconds; undefined: none. */
   readonly savedMs?: number | undefined
   /** Wall clock, Unix time in milliseconds. @default Date.now */
   readonly wallMs?: () => number
-  /** Milliseconds that only grow. @default performance.now */
+  /** Monotonic clock in milliseconds. @default performance.now */
   readonly steadyMs?: () => number
-  /** Called once for each jump ahead. Gaps of less than a day before the start are not reported: servers are stopped. */
+  /** Called once per forward jump. Gaps of less than a day before the start are not reported: servers are stopped. */
   readonly onJump: (error: Error) => void
 }
 
-/** Steps that NTP, drift and short pauses of the machine explain. */
+/** Deviation explained by NTP, drift and short pauses of the machine. */
 const MAX_STEP_MS = 2 * 60_000
-/** A clock that stays ahead for so long is right: the machine slept, the server was stopped, or the clock was set. */
+/** A clock that stays ahead for this long is correct: the machine slept, the server was stopped, or the clock was set. */
 const CONFIRM_MS = 60 * 60_000
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * Unix time for work that cannot be undone. While the wall clock is further ahead than the time that has passed explains (a resumed
- * VM, a wrong RTC or NTP server), returns the time without the jump, for an hour. So it does with the time from the last save to the start,
- * which nothing but the wall clock measures.
+ * Unix time for irreversible work. While the wall clock is further ahead than the elapsed time explains (a resumed VM, a
+ * wrong RTC or NTP server), it returns the time without the jump, for an hour. The same applies to the gap from the last
+ * save to the start, which only the wall clock measures.
  */
 export function createRetentionClock(options: RetentionClockOptions): () => number {
   const { savedMs, wallMs = () => Date.now(), steadyMs = () => performance.now(), onJump } = options
   const startMs = wallMs()
   const gapMs = Math.max(0, startMs - (savedMs ?? startMs))
-  /** Wall clock less steady clock, as last trusted. */
+  /** Wall clock minus steady clock, as last trusted. */
   let offsetMs = startMs - gapMs - steadyMs()
-  /** The jump that is not trusted yet. */
+  /** Jump that is not trusted yet. */
   let ahead = { sinceMs: steadyMs(), jumpMs: gapMs }
   if (gapMs > DAY_MS) onJump(toGapError(gapMs))
 

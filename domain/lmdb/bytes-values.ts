@@ -1,10 +1,13 @@
-/** Values that are bytes, each a buffer of its own. lmdb-js would copy it by `slice`, which takes several times as long as a piece of the pool. */
+/**
+ * Encoding of byte values, each with its own buffer. lmdb-js would copy it by `slice`, which takes several times as long as
+ * a piece of the pool.
+ */
 export const bytesValues = {
   encode: (value: Buffer): Buffer => value,
-  /** @param bytes hold the value at their start; they may be used again afterwards. */
+  /** @param bytes contain the value at their start and may be reused afterwards. */
   decode(bytes: Buffer, length: number = bytes.length): Buffer {
     const value = Buffer.allocUnsafe(length)
-    // lmdb-js has the length of its buffer say that of the value, which `copy` would go by.
+    // lmdb-js sets the length of its buffer to that of the value, which `copy` would respect.
     value.set(new Uint8Array(bytes.buffer, bytes.byteOffset, length))
     return value
   },

@@ -12,20 +12,21 @@ const BOOT_AT = 160
 const META_BYTES = 168
 const BOOT_FILE = '/proc/sys/kernel/random/boot_id'
 
-/** Where a transaction left the file. */
+/** Meta page: state of the file after a transaction. */
 interface Meta {
   readonly roots: readonly bigint[]
   readonly lastPage: number
   readonly transaction: bigint
-  /** Since when the machine was on then, as a number. */
+  /** Boot id of the machine at that time, as a number. */
   readonly boot: bigint
 }
 
 /**
- * Refuses a file that is not one of LMDB's, or that was cut off: mapped into memory, it would end the process. One that is empty is new.
+ * Rejects a file that is not an LMDB file or is truncated: accessing it through the memory map would kill the process. An
+ * empty file is new.
  *
- * @returns whether the file is there, and not empty.
- * @throws {Error} saying what is wrong.
+ * @returns whether the file exists and is not empty.
+ * @throws {Error} with the reason.
  */
 export function checkFile(file: string): boolean {
   let descriptor: number
@@ -41,17 +42,17 @@ export function checkFile(file: string): boolean {
     const head = read(descriptor, 0, META_BYTES)
     if (head.readUInt32LE(MAGIC_AT) !== MAGIC) throw new Error(`${file} is not a file of LMDB`)
     const pageSize = head.readUInt32LE(PAGE_SIZE_AT)
-    // Two pages tell which the others are.
+    // Only two pages are needed to find the others.
     if (size < 2 * pageSize) throw cutOff(file, size)
     const metas = [toMeta(head), toMeta(read(descriptor, pageSize, META_BYTES))]
     const [newest, older] = metas.sort((a, b) => Number(b.transaction - a.transaction))
     const pages = Math.floor(size / pageSize)
     if (newest!.lastPage < pages) return true
-    // What lies behind the end may all be free.
+    // Pages beyond the end may all be free.
     const readPage = (page: number) =>
       page < pages ? read(descriptor, page * pageSize, pageSize) : undefined
     const isThere = ({ roots }: Meta): boolean => isIntact(roots, readPage, pages)
-    // After the end of the machine, LMDB goes back to what was on the disk.
+    // After a restart of the machine, LMDB returns to the state that was synced.
     if (isThere(newest!) || (newest!.boot !== readBoot() && isThere(older!))) return true
     throw cutOff(file, size)
   } finally {
@@ -74,7 +75,7 @@ function toMeta(page: Buffer): Meta {
   }
 }
 
-/** As LMDB has it: the first part of the id, as a number. */
+/** As in LMDB: the first part of the boot id, as a number. */
 function readBoot(): bigint {
   try {
     return BigInt(`0x${readFileSync(BOOT_FILE, 'utf8').split('-')[0]}`)

@@ -1,4 +1,4 @@
-/** Reads a page; undefined: it lies behind the end of the file. */
+/** Reads a page; undefined: beyond the end of the file. */
 export type ReadPage = (page: number) => Buffer | undefined
 
 // Of LMDB's `mdb.c`: MDB_page_header, MDB_node, MDB_db, MDB_ovpage.
@@ -11,17 +11,18 @@ const NODE_BYTES = 8
 const IS_LONG = 0x01
 const IS_TABLE = 0x02
 const ROOT_AT = 40
-/** Root of a tree that has nothing. */
+/** Root of an empty tree. */
 const NO_PAGE = 0xffff_ffff_ffff_ffffn
 
 /**
- * Whether all pages lie in the file that trees lead to. Pages at its end that are free need not: LMDB may never have written them.
+ * Whether all pages reachable from the roots are inside the file. Free pages at the end may be missing: LMDB may never have
+ * written them.
  *
  * @param roots of the trees.
  */
 export function isIntact(roots: readonly bigint[], readPage: ReadPage, pages: number): boolean {
   const left = roots.filter((root) => root !== NO_PAGE)
-  // A page has one parent: going through more is going in circles.
+  // A page has one parent: visiting more pages than exist is a cycle.
   for (let count = 0; left.length > 0; count++) {
     const page = readPage(Number(left.pop()))
     if (page === undefined || count > pages) return false

@@ -1,12 +1,12 @@
 import { settlesWithin } from '../../lib/async/timeout.ts'
 import { IO_ERROR } from './disk-space.ts'
 
-/** The reason comes with the failure, or never: lmdb-js keeps it for whichever commit it hears of next. */
+// The reason arrives with the failure or never: lmdb-js attaches it to the next commit.
 const REASON_MS = 1000
 
 /**
- * Why a transaction failed. It is a promise of its own: unhandled, it would end the process (kriszyp/lmdb-js#368), and waited for
- * without end, the store would answer nobody any more.
+ * Resolves the cause of a failed transaction. It is a separate promise: unhandled, it would end the process
+ * (kriszyp/lmdb-js#368), and awaited without a timeout, it could block the store forever.
  */
 export async function findReason(error: unknown): Promise<unknown> {
   const { commitError } = error as { readonly commitError?: Promise<never> }

@@ -10,26 +10,26 @@ import { reserveLock } from './preallocate-lock.ts'
 import { silenceFailures } from './suppress-stderr.ts'
 import { textKeys } from './text-keys.ts'
 
-/** A table of the file: bytes by bytes, in their order. */
+/** Sorted table of the file with byte keys and values. */
 export type LmdbTable = Database<Buffer, Buffer>
 
-/** As {@link LmdbTable}, by texts; a range of it has two ends. */
+/** Like {@link LmdbTable}, with text keys; its ranges have two bounds. */
 export type LmdbTextTable = Database<Buffer, string>
 
-/** An open file. */
+/** An open LMDB file. */
 export interface Environment {
-  /** @throws {Error} when it is not there, and there is no room for it. */
+  /** @throws {Error} if it does not exist and the disk is full. */
   readonly openTable: (name: string) => LmdbTable
   /** @throws {Error} as {@link openTable}. */
   readonly openTextTable: (name: string) => LmdbTextTable
-  /** Runs `change` in a transaction of its own: all of its writes or none are there afterwards. */
+  /** Runs `change` in an atomic transaction. */
   readonly transact: <T>(change: () => T) => Promise<T>
-  /** Bytes of the file that hold nothing, and are used again. */
+  /** Bytes of the file that are free for reuse. */
   readonly readFreeBytes: () => number
   readonly close: () => Promise<void>
 }
 
-/** Pages of a tree, as LMDB counts them; the library has no type for it. */
+/** Statistics of a tree in LMDB; the library has no type for it. */
 interface TreeStats {
   readonly pageSize: number
   readonly lastPageNumber: number
@@ -41,19 +41,22 @@ interface TreeStats {
 }
 
 export interface EnvironmentOptions {
-  /** What it is for errors: `the store`. */
+  /** Name in errors: `the store`. */
   readonly what: string
-  /** Whether a transaction waits for the disk, or for the operating system alone. */
+  /** Whether a transaction waits for fsync, or only for the operating system. */
   readonly isFlushed: boolean
-  /** Told in a line when it cannot be written any more, as for want of room, and when it can again. @default process.emitWarning */
+  /**
+   * Called with a message when the file becomes unwritable, such as on a full disk, and when it is writable again. @default
+   * process.emitWarning
+   */
   readonly onWarning?: (message: string) => void
 }
 
-/** Of the data, and of those who read it. */
+// Data file and lock file.
 const FILES = ['data.mdb', 'lock.mdb'] as const
-/** What became of a transaction that failed lmdb-js may notice only with the next one: after this long one is made for that. */
+/** Delay after which an empty transaction is started, because lmdb-js may report a failed one only with the next. */
 const OVERDUE_MS = 5000
-/** That say where the trees are. */
+// Pages with the roots of the trees.
 const META_PAGES = 2
 const BYTES = {
   encoding: 'binary',
@@ -69,9 +72,9 @@ const TEXTS = {
 } as const
 
 /**
- * Opens the file in a folder, which is made where it is missing, for its owner alone.
+ * Opens the file in a folder, which is created if missing with mode 700.
  *
- * @throws {Error} when the folder cannot be used.
+ * @throws {Error} if the folder is not usable.
  */
 export function openEnvironment(folder: string, options: EnvironmentOptions): Environment {
   const { what, isFlushed, onWarning = (message) => process.emitWarning(message) } = options
@@ -88,9 +91,9 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
       path: folder,
       noSubdir: false,
       maxDbs: 8,
-      // A transaction is a turn of the event loop already; otherwise a failed one leaves behind a rejection nobody can handle.
+      // A transaction already spans an event loop tick; otherwise a failed one causes an unhandled rejection.
       eventTurnBatching: false,
-      // On: a transaction is done before it is on the disk, and the disk is always at one that was done.
+      // With overlapping sync, a commit completes before it is on disk, and the disk always has a complete transaction.
       overlappingSync: !isFlushed,
       ...BYTES,
     })
@@ -146,7 +149,7 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
       return (stats.lastPageNumber + 1 - used) * stats.pageSize
     },
     async close() {
-      // Closing waits for the last transaction to be flushed: one that failed never is.
+      // Closing waits until the last transaction is flushed: a failed one never is.
       if (hasFailed) await root.transaction(() => {}).catch(() => {})
       await root.close()
     },

@@ -1,32 +1,32 @@
 import { hasLittleRoom, isDiskFull, readRoom } from './disk-space.ts'
 
-/** What is known of a file that cannot be written. It is told once when that begins, and once when it is over. */
+/** State of a file that cannot be written. Start and end of a failure are reported once. */
 export interface Failures {
   readonly onFailure: (error: unknown) => void
   readonly onSuccess: () => void
-  /** Why there is no room, while trying again would only show that once more; undefined: try. */
+  /** Returns the cause while the disk is known to be full, to avoid futile writes; undefined: try. */
   readonly findReason: () => unknown
 }
 
 export interface FailuresOptions {
-  /** `the store`. */
+  /** Name in messages: `the store`. */
   readonly what: string
   readonly folder: string
   readonly onWarning: (message: string) => void
-  /** Milliseconds. @default performance.now */
+  /** Monotonic clock in milliseconds. @default performance.now */
   readonly nowMs?: () => number
 }
 
-/** How long nothing fails until it is over, where the disk does not tell. */
+/** Time without failures until the end is reported, if the free space is unknown. */
 const CALM_MS = 10_000
-/** Until when nothing is tried that needs room, unless there is more: LMDB writes to standard error itself whenever there is none. */
+/** Time until writes are retried on a full disk, unless space is freed: LMDB logs each failure to standard error itself. */
 const PAUSE_MS = 2000
 
 export function createFailures(options: FailuresOptions): Failures {
   const { what, folder, onWarning, nowMs = () => performance.now() } = options
   let sinceMs: number | undefined
   let lastMs = 0
-  /** Of a disk that is nearly full, small writes still succeed: in turns with others, they would be told each time. */
+  /** On a nearly full disk, small writes still succeed: alternating with failures, each would be reported. */
   let isForRoom = false
   let reason: unknown
   let room = 0

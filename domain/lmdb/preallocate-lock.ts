@@ -9,17 +9,17 @@ import {
   writeFileSync,
 } from 'node:fs'
 
-/** The table of readers, in whole pages (LMDB's `mdb.c`: MDB_txninfo and 125 MDB_reader). */
+/** Size of the reader table in whole pages (LMDB's `mdb.c`: MDB_txninfo and 125 MDB_reader). */
 const LOCK_BYTES = 12 * 1024
-/** What a new file of data takes before there is anything in it, and more. */
+/** Upper bound of the size of a new, empty data file. */
 const ROOM_BYTES = 256 * 1024
 const BLOCK_BYTES = 512
 
 /**
- * Makes the file in which LMDB notes readers, or fills its holes: it is mapped into memory, and on a full disk the first touch of
- * a hole would end the process.
+ * Creates LMDB's lock file, or fills its holes: it is memory-mapped, and on a full disk the first access to a hole would
+ * kill the process.
  *
- * @param isNew whether the file of data has yet to be made: then there must be room for that, too.
+ * @param isNew whether the data file is created as well and needs space.
  * @throws {Error} ENOSPC
  */
 export function reserveLock(file: string, isNew: boolean): void {

@@ -1,26 +1,26 @@
 import { statfsSync } from 'node:fs'
 
 export interface ReserveOptions {
-  /** `the store`, for warnings. */
+  /** Name in warnings: `the store`. */
   readonly what: string
   readonly folder: string
-  /** Bytes of the file that can be used again: LMDB never makes it shorter. */
+  /** Free bytes in the file: LMDB never shrinks it. */
   readonly readFreeBytes: () => number
   readonly onWarning: (message: string) => void
-  /** Milliseconds. @default performance.now */
+  /** Monotonic clock in milliseconds. @default performance.now */
   readonly nowMs?: () => number
 }
 
-/** Room on a disk that is left when it is full for most: for records operators need to act. */
+/** Disk space reserved for operators, who need to write records to resolve a full disk. */
 export interface Reserve {
-  /** Whether writing so many bytes would use the reserve. */
+  /** Whether a write of this size would use the reserve. */
   readonly isLow: (bytes: () => number) => boolean
 }
 
-/** Of the disk, and at most: operators write little. */
+/** Share of the disk, and maximum: operators write little. */
 const SHARE = 1 / 16
 const MAX_BYTES = 16 * 1024 * 1024
-/** With this much more than the reserve, the disk is not looked at again for {@link CALM_MS}. */
+/** With this margin above the reserve, free space is not checked again for {@link CALM_MS}. */
 const FAR_BYTES = 64 * 1024 * 1024
 const CALM_MS = 100
 
@@ -29,7 +29,7 @@ export function createReserve(options: ReserveOptions): Reserve {
   let calmUntilMs = Number.NEGATIVE_INFINITY
   let sinceMs: number | undefined
 
-  /** Bytes that may be written beside the reserve, and those of the reserve. */
+  /** Bytes available besides the reserve, and its size. */
   function readRoom(): { readonly left: number; readonly reserved: number } {
     try {
       const { bavail, blocks, bsize } = statfsSync(folder)
@@ -37,7 +37,7 @@ export function createReserve(options: ReserveOptions): Reserve {
       const left = bavail * bsize - reserved
       return { left: left >= FAR_BYTES ? left : left + readFreeBytes(), reserved }
     } catch {
-      // The system does not say.
+      // The system does not report free space.
       return { left: Number.POSITIVE_INFINITY, reserved: 0 }
     }
   }
@@ -54,7 +54,7 @@ export function createReserve(options: ReserveOptions): Reserve {
           `${what} is full: no space left in ${folder}; writes are rejected until space is free`,
         )
       } else if (!isLow && sinceMs !== undefined && left >= reserved) {
-        // With less than that it soon would be full again.
+        // With less, the disk would be full again soon.
         const seconds = Math.round((nowMs() - sinceMs) / 1000)
         sinceMs = undefined
         onWarning(`${what} can be written again, after ${seconds} s: ${folder}`)

@@ -1,16 +1,16 @@
-/** What the library uses of its native part, to commit. */
+/** Internals of the library that are used to commit. */
 interface NativeEnvironment {
   readonly startWriting: (address: unknown, onStatus: (status: number) => void) => void
 }
 
-/** More is an error of LMDB or of the system (lmdb's `write.js`: startWriting). */
+/** Higher codes are errors of LMDB or the system (lmdb's `write.js`: startWriting). */
 const LAST_GOOD_STATUS = 2
 
 /**
- * Keeps the library from writing a stack to standard error for every transaction that fails: who began it is told, and on a full
- * disk it would be a flood.
+ * Prevents the library from writing a stack trace to standard error for each failed transaction: callers get the error, and
+ * a full disk would flood the output.
  *
- * @param root a database as `open` returns it.
+ * @param root a database as returned by `open`.
  */
 export function silenceFailures(root: object): void {
   const { env } = root as { readonly env: NativeEnvironment }
@@ -20,7 +20,7 @@ export function silenceFailures(root: object): void {
       if (status <= LAST_GOOD_STATUS) onStatus(status)
       else runSilently(() => onStatus(status))
     })
-  // That of the prototype cannot be assigned to.
+  // The property of the prototype is read-only.
   Object.defineProperty(env, 'startWriting', { value: silent })
 }
 

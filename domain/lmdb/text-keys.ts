@@ -1,12 +1,12 @@
-/** Of a character of a string, in UTF-8. */
+/** Maximum length of a character in UTF-8. */
 const MOST_BYTES = 3
 
-/** Keys that are texts, in the order of their bytes in UTF-8: lmdb-js has them written where it wants them, without a buffer between. */
+/** Encoding of text keys in UTF-8 byte order: lmdb-js writes them in place, without an intermediate buffer. */
 export const textKeys = {
-  /** @returns where it ends. @throws {RangeError} when there is no room, as lmdb-js expects it. */
+  /** @returns the end of the key. @throws {RangeError} if it does not fit, as lmdb-js expects. */
   writeKey(key: string, target: Buffer, start: number): number {
     const isShort = start + key.length * MOST_BYTES <= target.length
-    // `write` would cut it off.
+    // `write` would truncate it.
     if (!isShort && start + Buffer.byteLength(key) > target.length)
       throw new RangeError('there is no room for the key')
     return start + target.write(key, start)

@@ -1,6 +1,6 @@
 import { parseAddress } from '../../core/upstream/parse-node.ts'
 
-/** Where the RPC proxy of a server is. */
+/** Address of a server's RPC proxy. */
 export interface ServerAddress {
   /** Host name or IP address, without brackets. */
   readonly host: string
@@ -9,14 +9,14 @@ export interface ServerAddress {
   readonly secure: boolean
   /** `mx://host:port` or `mxs://host:port`. */
   readonly text: string
-  /** IP addresses to connect to, as the outgoing address policy checked them. @default what the host name resolves to at each connection */
+  /** Checked IP addresses to connect to. @default resolves the host name for each connection */
   readonly resolved?: readonly string[]
 }
 
 const FORM = /^(?:(mxs?):\/\/)?(.*)$/s
 const MAX_LENGTH = 300
 
-/** `host:port`, `mx://host:port` or `mxs://host:port` (TLS); undefined: it is none of them. */
+/** Parses `host:port`, `mx://host:port` or `mxs://host:port` (TLS); undefined if invalid. */
 export function parseServerAddress(text: string): ServerAddress | undefined {
   if (text.length > MAX_LENGTH) return undefined
   const [, scheme = 'mx', rest = ''] = FORM.exec(text.trim())!
@@ -24,7 +24,7 @@ export function parseServerAddress(text: string): ServerAddress | undefined {
   return address && { ...address, secure: scheme === 'mxs', text: `${scheme}://${rest}` }
 }
 
-/** What an address must be, for errors. */
+/** Rule for addresses, for errors. */
 export const SERVER_ADDRESS_FORMS =
   'host:port, mx://host:port or mxs://host:port (TLS), with a port from 1 to 65535'
 

@@ -2,25 +2,24 @@ import { findServerId } from './names.ts'
 import { parseServer } from './registry/entry.ts'
 import type { RouteTable } from './routing-table.ts'
 
-/** A server of the network. */
 export interface ServerInfo {
   readonly id: string
-  /** Where its RPC proxy is reached; empty: unknown. */
+  /** Address of its RPC proxy; empty: unknown. */
   readonly address: string
-  /** Links to it from here; 0: it is this server. */
+  /** Distance in links; 0: this server. */
   readonly hops: number
-  /** Ids of the servers it is linked with, known or not. */
+  /** Ids of the linked servers, known or not. */
   readonly peers: readonly string[]
 }
 
-/** A server, and those it is linked with. */
+/** A server with its linked servers. */
 export interface ServerTree {
   readonly id: string
   readonly address: string
   readonly peers: readonly ServerTree[]
 }
 
-/** All servers there is a way to, this one first, then by distance and id. */
+/** All reachable servers, this one first, then by distance and id. */
 export function listServers(table: RouteTable): ServerInfo[] {
   const servers: ServerInfo[] = []
   for (const key of table.keys()) {
@@ -34,9 +33,9 @@ export function listServers(table: RouteTable): ServerInfo[] {
 }
 
 /**
- * The servers as a tree, seen from this one. The peers of each are listed where it comes first, without the one above it.
+ * Tree of servers seen from this one. The peers of each server are listed at its first occurrence, without its parent.
  *
- * @param depth links from this server, at most.
+ * @param depth maximum distance in links.
  */
 export function toGraph(table: RouteTable, id: string, depth: number): ServerTree {
   const known = new Map(listServers(table).map((server) => [server.id, server]))

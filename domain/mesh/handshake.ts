@@ -2,27 +2,27 @@ import { createHmac, randomBytes, scryptSync, timingSafeEqual } from 'node:crypt
 import { isServerAddress } from './address.ts'
 import { isServerId } from './names.ts'
 
-/** Version of the messages of a link. Servers with different versions have no link. 2: the caller proves first. */
+/** Version of the link protocol. Servers with different versions cannot link. 2: the caller proves first. */
 export const LINK_VERSION = 2
 
-/** What a server says of itself when a link begins. */
+/** Introduction of a server at the start of a link. */
 export interface Introduction {
   readonly version: number
-  /** Name of the network: servers of another one have no link. */
+  /** Name of the network; servers of other networks are rejected. */
   readonly network: string
-  /** Stays the same when the server is started anew. */
+  /** Stable across restarts. */
   readonly id: string
-  /** Does not. */
+  /** Changes with each restart. */
   readonly instance: string
-  /** Where its RPC proxy is reached; empty: nowhere. */
+  /** Advertised address of its RPC proxy; empty: none. */
   readonly address: string
-  /** Random, of this link only. */
+  /** Random, unique per link. */
   readonly nonce: string
 }
 
-/** The two that begin a link. */
+/** Introductions of both sides. */
 export interface Pair {
-  /** Who opened it. */
+  /** The side that opened the link. */
   readonly caller: Introduction
   readonly callee: Introduction
 }
@@ -30,21 +30,20 @@ export interface Pair {
 const NAME = /^[\x21-\x7e]{1,253}$/
 const RANDOM = /^[0-9a-f]{32}$/
 
-/** Whether a text can name a network. */
 export function isNetworkName(text: string): boolean {
   return NAME.test(text)
 }
 
-/** Makes each guess of a token cost some 40 ms and 16 MiB (RFC 7914). */
+/** Each guess of a token costs about 40 ms and 16 MiB (RFC 7914). */
 const SCRYPT = { N: 2 ** 14, r: 8, p: 1 }
 const SALT = 'mx network link'
 const KEY_BYTES = 32
 
 /**
- * The key of proofs, stretched from the token of the network: a proof that a stranger received is no cheap test of guesses.
- * Takes some 40 ms.
+ * Derives the key of proofs from the token of the network by key stretching, so that a received proof is no cheap test of
+ * guesses. Takes about 40 ms.
  *
- * @param token empty: there is none, nor is there anything to stretch.
+ * @param token empty: none, and no key is derived.
  */
 export function deriveLinkKey(token: string): Buffer {
   return token === '' ? Buffer.alloc(0) : scryptSync(token, SALT, KEY_BYTES, SCRYPT)
@@ -56,17 +55,17 @@ export function createNonce(): string {
 }
 
 /**
- * Shows that a server knows the token, without sending it: an HMAC of both introductions and their nonces (RFC 2104).
+ * Proves knowledge of the token without sending it: an HMAC of both introductions and their nonces (RFC 2104).
  *
- * @param key of {@link deriveLinkKey}.
- * @param role whose proof it is.
+ * @param key from {@link deriveLinkKey}.
+ * @param role side of the prover.
  */
 export function prove(key: Buffer, role: keyof Pair, { caller, callee }: Pair): string {
   const said = [role, ...toTexts(caller), ...toTexts(callee)]
   return createHmac('sha256', key).update(said.join('\n')).digest('hex')
 }
 
-/** Whether a proof is right; takes the same time whatever it is. */
+/** Verifies a proof in constant time. */
 export function isProof(proof: unknown, key: Buffer, role: keyof Pair, pair: Pair): boolean {
   const expected = Buffer.from(prove(key, role, pair))
   if (typeof proof !== 'string') return false
@@ -75,9 +74,9 @@ export function isProof(proof: unknown, key: Buffer, role: keyof Pair, pair: Pai
 }
 
 /**
- * The introduction that a message is.
+ * Parses an introduction.
  *
- * @throws {TypeError} naming what is wrong.
+ * @throws {TypeError} naming the invalid field.
  */
 export function readIntroduction(fields: Readonly<Record<string, unknown>>): Introduction {
   const { version, network, id, instance, address, nonce } = fields
@@ -102,7 +101,7 @@ export function readIntroduction(fields: Readonly<Record<string, unknown>>): Int
   return { version, network, id, address, instance, nonce } as Introduction
 }
 
-/** None of them holds a line end. */
+// No field contains a line end.
 function toTexts({ version, network, id, instance, address, nonce }: Introduction): string[] {
   return [String(version), network, id, instance, address, nonce]
 }

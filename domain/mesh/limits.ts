@@ -1,16 +1,16 @@
-/** Servers a route may pass, the one that has what it leads to included. Less than calls may pass (`core/rpc/hops.ts`). */
+/** Maximum number of servers on a route, including the last. Less than calls may pass (`core/rpc/hops.ts`). */
 export const MAX_HOPS = 8
-/** Servers a server is linked with, in either direction. */
+/** Maximum number of linked servers, in either direction. */
 export const MAX_PEERS = 64
-/** Services and servers a peer may tell of. */
+/** Maximum number of services and servers that a peer may advertise. */
 export const MAX_DESTINATIONS = 10_000
-/** Bytes of JSON that describe one of them. */
+/** Maximum size of an entry as JSON. */
 export const MAX_ENTRY_BYTES: number = 256 * 1024
-/** Bytes of JSON that describe all that a peer tells of. */
+/** Maximum size of all entries of a peer as JSON. */
 export const MAX_ADVERTISED_BYTES: number = 32 * 1024 * 1024
-/** Bytes of a message between servers. */
+/** Maximum size of a message between servers in bytes. */
 export const MAX_MESSAGE_BYTES: number = 1024 * 1024
-/** Dearest link (`rtt.ts`). */
+/** Maximum cost of a link (`rtt.ts`). */
 export const MAX_COST = 2000
-/** Dearest route. */
+/** Maximum cost of a route. */
 export const MAX_METRIC: number = MAX_COST * MAX_HOPS

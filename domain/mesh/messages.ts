@@ -5,16 +5,16 @@ import { findServerId, isDestination, isServerId } from './names.ts'
 import { readServer, readVersions } from './registry/entry.ts'
 import type { AdvertisedRoute } from './routing-table.ts'
 
-/** What is new about a destination. */
+/** Update of a destination. */
 export interface RouteUpdate {
   readonly key: string
-  /** Undefined: there is no way any more. */
+  /** Undefined: unreachable. */
   readonly told: AdvertisedRoute | undefined
 }
 
 /**
- * Messages of servers on a link. The caller, which opened it, sends `hello`, `proof`, and `ping` from time to time; the callee sends
- * `welcome`, `proof` once that of the caller was right, `pong` for each ping, and `routes`.
+ * Messages of a link. The caller, which opened it, sends `hello`, `proof` and periodic `ping`s; the callee sends `welcome`,
+ * `proof` after a valid proof of the caller, `pong` for each ping, and `routes`.
  */
 export type LinkMessage =
   | { readonly type: 'hello'; readonly introduction: Introduction }
@@ -24,9 +24,9 @@ export type LinkMessage =
   | { readonly type: 'routes'; readonly routes: readonly RouteUpdate[] }
 
 /**
- * A message as it was received.
+ * Parses a message.
  *
- * @throws {TypeError} naming what is wrong.
+ * @throws {TypeError} naming the invalid field.
  */
 export function readMessage(message: unknown): LinkMessage {
   if (!isRecord(message)) throw new TypeError('message must be an object')
@@ -52,7 +52,7 @@ export function readMessage(message: unknown): LinkMessage {
   }
 }
 
-/** Parts of the message `routes` as they are sent. */
+/** Fields of the message `routes`. */
 export function formatUpdate({ key, told }: RouteUpdate): object {
   if (told === undefined) return { key }
   const { path, metric, entry } = told

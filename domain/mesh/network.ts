@@ -8,29 +8,29 @@ import { createRouteRegistry, type RouteRegistry } from './registry/route-regist
 import { createRouteTable, type RouteTable } from './routing-table.ts'
 
 export interface NetworkOptions {
-  /** Of this server, the same whenever it is started: 1 to 100 letters, digits, and inner dots, dashes or underscores. */
+  /** Stable id of this server: 1 to 100 letters, digits, and inner dots, dashes or underscores. */
   readonly id: string
-  /** Holds the services of this server. Its owner closes it. */
+  /** Registry of this server. Closed by its owner. */
   readonly registry: Registry
-  /** The registry could not be read, and peers are told nothing new; it is asked again. */
+  /** Called when the registry cannot be read: peers get no updates until a retry succeeds. */
   readonly onError?: (error: Error) => void
-  /** The description of a service is too long for peers: they are not told of it. */
+  /** Called when the entry of a service is too long for peers: it is not advertised. */
   readonly onTooLong?: (name: string) => void
 }
 
-/** What this server and others have, and how calls get there. It knows of others what the service `network` hears (`services/network`). */
+/** Services of this server and others with the routes to them. The service `network` feeds it (`services/network`). */
 export interface Network {
   readonly id: string
-  /** The registry, and services of other servers at the peers that calls of them may go to. */
+  /** The registry, plus services of other servers with the peers that calls may go to. */
   readonly registry: Registry
   readonly table: RouteTable
-  /** The services of other servers. */
+  /** Services of other servers. */
   readonly routes: Pick<RouteRegistry, 'listKnown' | 'restore' | 'watch'>
-  /** How peers are called, by id. Of the network service. */
+  /** Callers of peers, by id. Set by the network service. */
   readonly nodes: Map<string, Node>
-  /** Calls `listener` with every destination that changes. Of the network service. */
+  /** Calls `listener` with every destination that changes. For the network service. */
   readonly listen: (listener: (key: string) => void) => void
-  /** Begins to read the registry. Resolves once it was asked, whatever it said. */
+  /** Starts to watch the registry. Resolves after the first query, successful or not. */
   readonly start: () => Promise<void>
   readonly close: () => void
 }
@@ -38,9 +38,9 @@ export interface Network {
 const nobody = (): void => {}
 
 /**
- * Makes the network of a server, which is alone as yet.
+ * Creates the network of a server, without links.
  *
- * @throws {TypeError} for an id that is none, and a registry that cannot be watched.
+ * @throws {TypeError} for an invalid id, or a registry without watches.
  */
 export function createNetwork(options: NetworkOptions): Network {
   const { id, registry, onError = nobody, onTooLong = nobody } = options

@@ -5,27 +5,28 @@ import type { RouteTable } from './routing-table.ts'
 
 export interface RouteAdvertiserOptions {
   readonly table: Pick<RouteTable, 'tell' | 'keys'>
-  /** Who is told. */
+  /** Id of the peer. */
   readonly peer: string
-  /** Told once, when there is more than a peer may be told. */
+  /** Called once, when the limits of a peer are exceeded. */
   readonly onTooMuch: () => void
 }
 
-/** What one peer is told: everything at first, then what changes; of each destination what holds when it is taken. */
+/** Routes to advertise to a peer: all at first, then changes; for each destination the state when it is sent. */
 export interface RouteAdvertiser {
-  /** Takes note that a destination may have changed. */
+  /** Marks a destination as changed. */
   readonly mark: (key: string) => void
   readonly isPending: () => boolean
   /**
-   * News of some `maxBytes` bytes, one piece at least; empty: there are none. Not to be called while several changes are made.
+   * Returns updates of about `maxBytes` bytes, at least one; empty: none. Not to be called in the middle of a batch of
+   * changes.
    *
-   * Servers go before services, and come after them: so the peer knows a server only with all its services, and a service that goes while its
-   * server stays was withdrawn.
+   * Servers go before services and come after them: a peer knows a server only with all its services, and a service that
+   * vanishes while its server stays was withdrawn.
    */
   readonly take: (maxBytes: number) => RouteUpdate[]
 }
 
-/** Beside the entry: key, path and metric. */
+/** Overhead of an entry: key, path and metric. */
 const NEWS_BYTES = 1500
 
 export function createRouteAdvertiser({
@@ -35,10 +36,10 @@ export function createRouteAdvertiser({
 }: RouteAdvertiserOptions): RouteAdvertiser {
   const servers = new Set<string>()
   const services = new Set<string>()
-  /** Bytes of what the peer holds. */
+  /** Size of the peer's entries. */
   const told = new Map<string, number>()
   let toldBytes = 0
-  /** What there was no room for. */
+  /** Destinations omitted for lack of space. */
   const leftOut = new Set<string>()
   let isTooMuch = false
 
@@ -55,10 +56,10 @@ export function createRouteAdvertiser({
     yield* servers
   }
 
-  /** The same bounds as the peer has. */
+  /** Same limits as the peer. */
   function hasRoom(key: string, bytes: number): boolean {
     const size = told.has(key) ? told.size : told.size + 1
-    // Services leave room for the servers that come after them.
+    // Services leave space for the servers that follow.
     const reserved = findServerId(key) === undefined ? servers.size : 0
     const total = toldBytes - (told.get(key) ?? 0) + bytes
     if (size + reserved <= MAX_DESTINATIONS && total <= MAX_ADVERTISED_BYTES) return true

@@ -4,16 +4,16 @@ import { findServerId, isShared } from './names.ts'
 import type { RouteTable } from './routing-table.ts'
 
 /**
- * Hands what a peer tells to the table, within bounds.
+ * Applies the updates of a peer to the table within limits.
  *
- * @param table has the peer, and nothing that it told.
- * @throws {TypeError} (what is returned) for what no peer may tell.
+ * @param table with the peer, without routes.
+ * @throws {TypeError} (the returned function) for an invalid update.
  */
 export function createRouteReceiver(
   table: Pick<RouteTable, 'learn'>,
   peer: string,
 ): (news: readonly RouteUpdate[]) => void {
-  /** Bytes of what is held of it, by destination. */
+  /** Size of its entries, by destination. */
   const held = new Map<string, number>()
   let bufferedBytes = 0
 
@@ -21,7 +21,7 @@ export function createRouteReceiver(
     for (const { key, told } of news) {
       if (told !== undefined && told.path[0] !== peer)
         throw new TypeError(`path of ${key} must begin with ${peer}, which tells of it`)
-      // Every server has its own.
+      // Built-in services exist on every server.
       if (findServerId(key) === undefined && !isShared(key)) continue
       bufferedBytes -= held.get(key) ?? 0
       held.delete(key)

@@ -1,19 +1,19 @@
 import { MAX_HOPS } from './limits.ts'
 import { findServerId } from './names.ts'
 
-/** What a server tells another of a destination. */
+/** Advertised route to a destination. */
 export interface AdvertisedRoute {
-  /** Ids of the servers on the way: first the one that tells, last the one that has it. */
+  /** Ids of the servers on the route: first the advertising one, last the one with the destination. */
   readonly path: readonly string[]
-  /** What the way costs from the one that tells: the sum of its links (`rtt.ts`). */
+  /** Cost from the advertising server: the sum of its links (`rtt.ts`). */
   readonly metric: number
-  /** What is known of the destination, as text (`entry.ts`). */
+  /** Serialized entry of the destination (`entry.ts`). */
   readonly entry: string
 }
 
-/** A way to a destination: its `path` begins with the next server, its `metric` counts from here. */
+/** Route to a destination: `path` starts with the next server, `metric` counts from here. */
 export interface Route extends AdvertisedRoute {
-  /** All ways that cost no more, itself first: calls may go any of them. */
+  /** All routes of equal cost, this one first; calls may use any of them. */
   readonly ways: readonly AdvertisedRoute[]
 }
 
@@ -22,40 +22,40 @@ export interface RouteTableOptions {
   readonly id: string
   /** @default 8 */
   readonly maxHops?: number
-  /** Told of every destination for which {@link RouteTable.find} or {@link RouteTable.tell} have another answer than before. */
+  /** Called for every destination whose result of {@link RouteTable.find} or {@link RouteTable.tell} changes. */
   readonly onChange: (key: string) => void
 }
 
 /**
- * What a server knows of the ways to destinations (services, and servers): a path vector table, as BGP has one.
+ * Path vector routing table, like BGP, of destinations (services and servers).
  *
- * A server tells its peers the one way it uses itself, with the servers on it, and uses none that leads through itself: so no way
- * goes in a circle. Each link costs something, hence calls come closer with every server they pass, and all tables agree on the
- * cheapest ways once nothing changes any more, whatever order the news came in (Griffin, Shepherd, Wilfong 2002; Sobrinho 2005).
+ * A server advertises only the route it uses, with its path, and ignores routes through itself, so there are no loops. Each
+ * link has a cost, so calls come closer with each hop, and all tables converge to the cheapest routes regardless of the
+ * order of updates (Griffin, Shepherd, Wilfong 2002; Sobrinho 2005).
  */
 export interface RouteTable {
   /**
-   * What this server has itself, whatever others tell of it.
+   * Sets a destination on this server, which takes precedence.
    *
-   * @param entry null: it is here, and nobody is told; undefined: it is not here any more.
+   * @param entry null: local and not advertised; undefined: removed.
    */
   readonly setOwn: (key: string, entry: string | null | undefined) => void
   readonly findOwn: (key: string) => string | null | undefined
-  /** Begins to listen to a peer, or has it cost something else. */
+  /** Adds a peer, or changes its cost. */
   readonly setPeer: (peer: string, cost: number) => void
-  /** Forgets all that a peer told, servers first. */
+  /** Removes a peer with its routes, servers first. */
   readonly removePeer: (peer: string) => void
-  /** Takes what a peer, which is there, tells of a destination; undefined: it has no way any more. */
+  /** Applies the advertised route of a peer to a destination; undefined: withdrawn. */
   readonly learn: (peer: string, key: string, told: AdvertisedRoute | undefined) => void
-  /** What a peer told last, and is of use here. */
+  /** The last usable route of a peer. */
   readonly findTold: (peer: string, key: string) => AdvertisedRoute | undefined
-  /** The cheapest way; undefined: there is none, or it is here. */
+  /** The cheapest route; undefined: none, or local. */
   readonly find: (key: string) => Route | undefined
-  /** All ways that are known, the cheapest first. */
+  /** All routes, cheapest first. */
   readonly list: (key: string) => readonly AdvertisedRoute[]
-  /** What a peer is to be told; undefined: nothing, for it is on the way itself. */
+  /** Route to advertise to a peer; undefined: none, since the peer is on the path. */
   readonly tell: (key: string, peer: string) => AdvertisedRoute | undefined
-  /** Destinations there are ways to, and those that are here. */
+  /** Remote and local destinations. */
   readonly keys: () => Iterable<string>
 }
 
@@ -154,7 +154,7 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
   }
 }
 
-/** In this order the server of a service is known to be gone, or to stay, when the service goes. */
+// Servers first: their state decides whether a vanished service was lost or withdrawn.
 function serversFirst(keys: Iterable<string>): string[] {
   const servers: string[] = []
   const services: string[] = []
@@ -162,7 +162,7 @@ function serversFirst(keys: Iterable<string>): string[] {
   return [...servers, ...services]
 }
 
-/** The cheapest first, then the shortest, then any order that is the same everywhere. */
+/** Cheapest first, then shortest, then in an order that is the same on all servers. */
 function compare(a: AdvertisedRoute, b: AdvertisedRoute): number {
   return (
     a.metric - b.metric ||

@@ -1,24 +1,24 @@
 import { MAX_COST } from './limits.ts'
 
-/** How far a link is, measured again and again. */
+/** Round-trip time of a link, measured repeatedly. */
 export interface RoundTrip {
-  /** Takes note of a round trip. @returns whether {@link RoundTrip.cost} has changed. */
+  /** Adds a sample. @returns whether {@link RoundTrip.cost} has changed. */
   readonly add: (ms: number) => boolean
-  /** The shortest of the last few, milliseconds. */
+  /** Minimum of recent samples in milliseconds. */
   readonly ms: number
-  /** What the link adds to a route: 1, and 1 more for every 5 ms. */
+  /** Cost of the link: 1, plus 1 for every 5 ms. */
   readonly cost: number
 }
 
 const SAMPLES = 8
 const STEP_MS = 5
-/** What a round trip must be beyond a step before the cost changes, and the share of long ones. */
+/** Hysteresis beyond a step, and share of the round trip. */
 const SLACK_MS = 1.5
 const SLACK_SHARE = 0.15
 
 /**
- * The shortest of some round trips is that of the line: what a busy process adds to the others says nothing of it. Where it lies on the
- * edge of two steps the cost stays: each change is told to all servers.
+ * Uses the minimum of recent round trips as that of the line: longer ones are caused by busy processes. At the edge of two
+ * steps the cost stays, because each change is advertised to all servers.
  */
 export function createRoundTrip(): RoundTrip {
   const samples: number[] = []

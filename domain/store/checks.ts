@@ -80,7 +80,7 @@ export function checkChange(change: StoreChange, maxValueBytes: number): void {
   if (ifVersion !== undefined) checkNumber('ifVersion', ifVersion, Number.MAX_SAFE_INTEGER)
 }
 
-/** A value as an error may quote it. */
+/** Quotes a value in an error. */
 export function show(value: unknown): string {
   return JSON.stringify(value)?.slice(0, 100) ?? String(value)
 }

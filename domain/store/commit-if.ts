@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { Store, StoreWrite } from './store.ts'
 
-/** As the store's `commit`, for changes with conditions. Undefined: one does not hold, somebody else was faster. */
+/** Like the store's `commit`, for conditional changes. Undefined on a conflict. */
 export async function commitIf(
   store: Store,
   writes: readonly StoreWrite[],

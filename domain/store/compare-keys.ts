@@ -1,4 +1,4 @@
-/** Orders well-formed texts as their UTF-8 bytes are, which is not how JavaScript compares them. */
+/** Compares well-formed texts by their UTF-8 bytes, unlike JavaScript. */
 export function compareKeys(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) {
@@ -9,7 +9,7 @@ export function compareKeys(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** Surrogates stand for characters beyond U+FFFF, but are numbered below U+E000. */
+// Surrogates encode characters beyond U+FFFF, but are lower than U+E000.
 function toRank(unit: number): number {
   if (unit < 0xd800) return unit
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800

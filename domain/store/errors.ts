@@ -1,19 +1,18 @@
 import { GatewayError } from '../../core/errors.ts'
 
-/** Id of the store's errors: the built-in service's name. */
+/** Error id: the name of the built-in service. */
 export const STORE_ID = 'store'
 
-/** 507: there is no room for what was to be written. Nothing of it was stored; reading goes on. */
+/** 507: the store is full. Nothing was written; reads continue. */
 export function storeFull(cause: unknown): GatewayError {
   return new GatewayError(STORE_ID, 507, 'the store is full: nothing was written', { cause })
 }
 
-/** 503: what keeps the records cannot be reached. */
+/** 503: the store is unavailable. */
 export function storeUnavailable(cause: unknown): GatewayError {
   return new GatewayError(STORE_ID, 503, 'the store cannot be reached', { cause })
 }
 
-/** Another error of the store. */
 export function rejectInput(code: number, detail: string): GatewayError {
   return new GatewayError(STORE_ID, code, detail)
 }

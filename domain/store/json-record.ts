@@ -3,15 +3,15 @@ import { GatewayError } from '../../core/errors.ts'
 
 const FORMAT = 1
 
-/** A value for the store that says what it is. */
+/** Encodes a value as a record in JSON. */
 export function encodeRecord(content: object): Buffer {
   return Buffer.from(JSON.stringify({ format: FORMAT, ...content }))
 }
 
 /**
- * What {@link encodeRecord} made.
+ * Decodes a record of {@link encodeRecord}.
  *
- * @param table of the record, which is the service's own and named as it is; for the error.
+ * @param table of the record, named after its service; for the error.
  * @throws {GatewayError} 500
  */
 export function decodeRecord<T extends object>(
@@ -23,7 +23,7 @@ export function decodeRecord<T extends object>(
   try {
     content = JSON.parse(Buffer.from(value).toString())
   } catch {
-    // Told below.
+    // Reported below.
   }
   if (content?.format !== FORMAT || !isComplete(content))
     throw new GatewayError(

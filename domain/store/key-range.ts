@@ -1,26 +1,26 @@
 import { compareKeys } from './compare-keys.ts'
 
-/** Which keys are asked for; what is absent bounds nothing. */
+/** Range of keys; absent fields do not limit it. */
 export interface KeyBounds {
-  /** What keys begin with. */
+  /** Prefix of keys. */
   readonly prefix?: string
-  /** First key, itself included. */
+  /** First key, inclusive. */
   readonly from?: string
-  /** Where to stop, itself excluded. */
+  /** End of the range, exclusive. */
   readonly to?: string
-  /** The last key of the page before: what follows it, in the order that is asked for. */
+  /** Last key of the previous page: the range continues after it, in the requested order. */
   readonly after?: string
-  /** From the last key to the first. */
+  /** Descending order. */
   readonly reverse?: boolean
 }
 
-/** The bounds of an adapter's range. */
+/** Bounds of an adapter's range. */
 export interface KeyRange {
   readonly from: string | undefined
   readonly to: string | undefined
 }
 
-/** One range that has all the bounds. */
+/** Intersection of all bounds. */
 export function toKeyRange({ prefix = '', from, to, after, reverse = false }: KeyBounds): KeyRange {
   const start = later(from, prefix === '' ? undefined : prefix)
   const end = earlier(to, toPrefixEnd(prefix))
@@ -29,18 +29,18 @@ export function toKeyRange({ prefix = '', from, to, after, reverse = false }: Ke
     : skipTo({ from: start, to: end }, after, reverse)
 }
 
-/** What of a range follows a key. */
+/** Part of the range after a key. */
 export function skipTo({ from, to }: KeyRange, key: string, reverse: boolean): KeyRange {
-  // No key has a NUL: with one behind it, a key is before all others that follow it.
+  // No key contains NUL: a key with NUL appended is its direct successor.
   return reverse ? { from, to: earlier(to, key) } : { from: later(from, `${key}\0`), to }
 }
 
-/** The first text behind all that begin with `prefix`; undefined: there is none. */
+/** First text after all with the prefix; undefined: none. */
 function toPrefixEnd(prefix: string): string | undefined {
   const points = [...prefix]
   while (points.length > 0) {
     const next = points.pop()!.codePointAt(0)! + 1
-    // Surrogates are no characters.
+    // Surrogates are not characters.
     if (next <= 0x10ffff)
       return points.join('') + String.fromCodePoint(next === 0xd800 ? 0xe000 : next)
   }

@@ -1,21 +1,21 @@
 import { isServiceName } from '../../core/registry/service-name.ts'
 
-/** Longest key, bytes of UTF-8. */
+/** Maximum length of a key in bytes of UTF-8. */
 export const MAX_KEY_BYTES = 1024
-/** Longest metadata of a record, bytes as JSON. */
+/** Maximum size of a record's metadata as JSON. */
 export const MAX_METADATA_BYTES: number = 16 * 1024
-/** Latest time there is: the last day JavaScript knows. */
+/** Maximum time of a JavaScript date. */
 export const MAX_EXPIRES_MS = 8.64e15
 
-/** NUL, which parts keys where they are stored, and halves of characters, which have no UTF-8. */
+/** NUL, which separates keys in storage, and lone surrogates, which have no UTF-8 encoding. */
 const UNWRITABLE = /[\0\p{Surrogate}]/u
 
-/** Whether records may have this key. */
+/** Whether a record may have this key. */
 export function isStoreKey(key: unknown): key is string {
   return isKeyPart(key) && key !== ''
 }
 
-/** Whether keys may begin or end with this. */
+/** Whether this may be a prefix or suffix of keys. */
 export function isKeyPart(text: unknown): text is string {
   return (
     typeof text === 'string' &&
@@ -25,12 +25,12 @@ export function isKeyPart(text: unknown): text is string {
   )
 }
 
-/** Whether a database or a table may have this name: as services are named. */
+/** Whether a database or table may have this name; same rule as for services. */
 export function isTableName(name: unknown): name is string {
   return typeof name === 'string' && isServiceName(name)
 }
 
-/** Bytes of metadata as JSON; infinite when they are no texts. */
+/** Size of metadata as JSON; infinite if they are not strings. */
 export function sizeOfMetadata(metadata: Readonly<Record<string, string>>): number {
   let size = 2
   for (const name of Object.keys(metadata)) {

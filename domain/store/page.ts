@@ -2,35 +2,33 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { StoreAdapter, StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import { type KeyBounds, skipTo, toKeyRange } from './key-range.ts'
 
-/** Which records to read. */
 export interface StoreQuery extends KeyBounds {
-  /** What keys end with. */
+  /** Suffix of keys. */
   readonly suffix?: string
-  /** Records of the answer to leave out, from its start. */
+  /** Number of matching records to skip. */
   readonly offset?: number
-  /** Most records of the page; 0, like more than a page holds: as many as that. @default 0 */
+  /** Page size; 0 or more than the maximum: the maximum. @default 0 */
   readonly limit?: number
-  /** Leaves values and metadata empty. */
+  /** Omits values and metadata. */
   readonly keysOnly?: boolean
 }
 
-/** Part of what was asked for. */
 export interface StorePage {
   readonly records: readonly StoreRecord[]
-  /** The key behind which the next page begins (`after`); absent: there is none. */
+  /** Cursor of the next page (`after`); absent on the last one. */
   readonly next?: string
 }
 
-/** Records of a page. */
+/** Maximum page size. */
 export const MAX_PAGE = 1000
-/** Bytes about which a page has as JSON, values in base64: messages are at most 16 MiB. */
+/** Approximate size of a page as JSON, with values in base64: messages are limited to 16 MiB. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024
 
 /**
- * Reads a page. Records that were left out, by offset or suffix, are gone through 1000 a turn of the event loop.
+ * Reads a page. Records skipped by offset or suffix are read 1000 per event loop tick.
  *
- * @param isThere whether a record counts.
- * @param signal gives up between two turns.
+ * @param isThere whether a record exists (not expired).
+ * @param signal cancels between two ticks.
  * @throws the reason of the signal.
  */
 export async function readPage(
@@ -47,7 +45,7 @@ export async function readPage(
   let range = toKeyRange(query)
   let bytes = 0
   for (;;) {
-    // Of what may be left out the values are not read before it is known.
+    // Values of records that may be skipped are read last.
     const looks = left > 0 || suffix !== ''
     const slice = await adapter.scan(table, {
       ...(range.from !== undefined && { from: range.from }),
@@ -79,10 +77,10 @@ export async function readPage(
   }
 }
 
-/** About what a record is as JSON. */
+/** Approximate size of a record as JSON. */
 function toBytes({ key, value, metadata }: StoreRecord): number {
   let chars = key.length
   for (const name in metadata) chars += name.length + metadata[name]!.length
-  // A control character is six, `\u0001`; three bytes are four.
+  // A control character takes six bytes, `\u0001`; base64 takes four per three bytes.
   return chars * 6 + Math.ceil(value.length / 3) * 4
 }

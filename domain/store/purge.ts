@@ -1,21 +1,21 @@
 import type { StoreAdapter, StorePlace } from '../../core/contracts/store.ts'
 
 export interface PurgeOptions {
-  /** Milliseconds from one look to the next. */
+  /** Interval in milliseconds. */
   readonly everyMs: number
   readonly nowMs: () => number
   readonly onPurged: (places: readonly StorePlace[]) => void
-  /** Told of the first failure, and of none that follows until it went well again. */
+  /** Called for the first failure of a series. */
   readonly onError: (error: unknown) => void
 }
 
-/** Records purged in one go. */
+/** Maximum number of records deleted at once. */
 const AT_ONCE = 1000
 
 /**
- * Deletes what has expired, in the background.
+ * Deletes expired records in the background.
  *
- * @returns ends it, once what is under way is done.
+ * @returns stops it, after the current run.
  */
 export function startPurge(
   adapter: StoreAdapter,

@@ -1,7 +1,7 @@
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import type { Store } from './store.ts'
 
-/** Records whose keys begin with `prefix`, in their order, however many pages they are. */
+/** Reads all records with a prefix in order, over any number of pages. */
 export async function readAll(
   store: Store,
   table: StoreTable,

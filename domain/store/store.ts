@@ -32,44 +32,43 @@ import {
 } from './tables.ts'
 import { createWatchers } from './watchers.ts'
 
-/** How a store is used. */
 export interface StoreOptions {
-  /** Longest value, bytes; 8 MiB at most. @default 1048576 */
+  /** Maximum length of a value in bytes; at most 8 MiB. @default 1048576 */
   readonly maxValueBytes?: number
-  /** Most bytes of writes that wait for the adapter; with more they are refused with 503. @default 67108864 */
+  /** Maximum size of pending writes; more are rejected with 503. @default 67108864 */
   readonly maxWaitingBytes?: number
-  /** Milliseconds from one look for expired records to the next. @default 1000 */
+  /** Interval of deleting expired records in milliseconds. @default 1000 */
   readonly purgeMs?: number
-  /** Milliseconds since 1970. @default Date.now */
+  /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
-  /** Told when expired records cannot be deleted any more, unless the store is away or full. @default a process warning */
+  /** Called if expired records cannot be deleted, unless the store is unavailable or full. @default a process warning */
   readonly onError?: (error: unknown) => void
 }
 
-/** A record to write, or without `value` a key to delete. */
+/** A record to write, or a key to delete if `value` is absent. */
 export interface StoreWrite {
   readonly table: StoreTable
   readonly key: string
-  /** Not to be changed afterwards. */
+  /** Must not be modified afterwards. */
   readonly value?: Uint8Array
-  /** Not to be changed afterwards. @default none */
+  /** Must not be modified afterwards. @default none */
   readonly metadata?: Readonly<Record<string, string>>
-  /** When the record ends, milliseconds since 1970; 0: never. @default 0 */
+  /** Expiry, Unix time in milliseconds; 0: never. @default 0 */
   readonly expiresMs?: number
-  /** The version the record must have; 0: there must be none. @default whatever is there */
+  /** Expected version; 0: the record must not exist. @default any */
   readonly ifVersion?: number
 }
 
 /**
- * Records as their users have them: what comes in is checked, what has expired is not there, what goes out is bounded.
+ * Store with validation, expiry and limits on top of an adapter.
  *
- * Everything throws, or rejects with, a `GatewayError`: 400 naming what is malformed, 409 where a condition does not hold,
- * 503 when the store is closed, cannot be reached or has too much to do, 507 when it is full.
+ * Throws or rejects with `GatewayError`: 400 naming the invalid input, 409 if a condition does not hold, 503 if the store is
+ * closed, unavailable or overloaded, 507 if it is full.
  */
 export interface Store {
   readonly name: string
   readonly maxValueBytes: number
-  /** The record of a key; undefined: there is none. */
+  /** Returns the record of a key; undefined if it does not exist. */
   readonly read: (table: StoreTable, key: string) => Maybe<StoreRecord | undefined>
   /**
    * Records in the order of their keys' UTF-8 bytes, at most 1000 and about 8 MiB at a time.

@@ -41,7 +41,7 @@ class Context:
     def check(self):
         """Call it now and then in whatever takes long: the caller has gone when its time is over."""
         if self.expires is not None and time.monotonic() >= self.expires:
-            raise CallError(408, "the time for the call is over")
+            raise CallError(408, "the deadline of the call has expired")
 
 
 def call(request, _context):

@@ -7,7 +7,7 @@ import { toErrorTrailers, toTrailers } from '../../core/rpc/grpc/status-codes.ts
 import { endReply, toWireBytes, type Wire } from '../../core/rpc/grpc/wire-format.ts'
 import { Outflow } from './stream-flow-control.ts'
 
-/** A reply to a client of gRPC, gRPC-Web or Connect: messages behind their lengths, then the status. Begins with its construction. */
+/** gRPC, gRPC-Web or Connect response: length-prefixed messages, then the status. The constructor starts the response. */
 export class FramedReply {
   readonly #x: Exchange
   readonly #wire: Wire
@@ -23,23 +23,21 @@ export class FramedReply {
     x.start(200, headers, -1)
   }
 
-  /** Sends a message. */
   data(message: Uint8Array): void {
     this.#outflow.add(toWireBytes(this.#wire, frameMessage(message)), message.length)
   }
 
-  /** The client takes more. */
+  /** Has to be called when the client can receive more. */
   drained(): void {
     this.#outflow.drained()
   }
 
-  /** All messages were sent. */
   end(): void {
     this.#outflow.flush()
     endReply(this.#x, this.#wire, toTrailers(0))
   }
 
-  /** The call failed, also after messages. */
+  /** Ends the response with an error, possibly after messages. */
   fail(error: GatewayError): void {
     this.#outflow.flush()
     endReply(this.#x, this.#wire, toErrorTrailers(error))

@@ -4,7 +4,7 @@ import { createHeaderBlock, type HeaderBlock } from '../../core/http/headers.ts'
 import { LONG_REPLY_BYTES, rejectBody, rejectResponse } from '../../core/limits/memory-budget.ts'
 import type { TransportFailure } from '../../core/rpc/call.ts'
 import { formatContext, isJson } from '../../core/rpc/context-headers.ts'
-import { toBadAnswer } from '../../core/rpc/error-codec.ts'
+import { toBadResponse } from '../../core/rpc/error-codec.ts'
 import { BODY_MAX_BYTES, type CallLimits, GatewayCall } from '../../core/rpc/gateway-call.ts'
 import { Base64Reader } from '../../core/rpc/grpc/base64-reader.ts'
 import { MessageReader } from '../../core/rpc/grpc/message-reader.ts'
@@ -12,45 +12,47 @@ import type { Wire } from '../../core/rpc/grpc/wire-format.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 import { FramedReply } from './framed-reply.ts'
 
-/** Content types of messages in the call protocol, by codec. */
+/** Content types of the call protocol by codec. */
 const TYPES: Readonly<Record<string, string>> = {
   proto: 'application/protobuf',
   json: 'application/json',
 }
-/** Where the service says nothing else. */
+/** Default response headers. */
 const HEADERS: HeaderBlock = createHeaderBlock(['cache-control', 'no-store'])
 const COMPRESSED = 1
 
 /**
- * A call of gRPC, gRPC-Web, or a stream of Connect, as a call of a service that speaks the call protocol.
+ * Translates a gRPC, gRPC-Web or Connect streaming call to the call protocol.
  *
- * An endpoint that takes one request gets it with the call; one that takes a stream is called at once, so that it may
- * be the first to speak. What is not declared is taken for a stream.
+ * A unary request is sent with the call. An endpoint with a request stream is called immediately, so that it can send first.
+ * Undeclared endpoints are assumed to be streams.
  */
 export class FramedCall extends GatewayCall {
   protected override readonly endless: boolean
   readonly #wire: Wire
   readonly #reader: MessageReader
   readonly #base64: Base64Reader | undefined
-  /** The request goes with the call. */
-  readonly #takesOne: boolean
+  /** Whether the request is sent with the call. */
+  readonly #isUnary: boolean
   #request: Uint8Array | undefined = undefined
-  /** Bytes of an incomplete message that were counted. */
+  /** Counted bytes of an incomplete message. */
   #bufferedBytes = 0
-  /** Messages the service has not taken. */
+  /** Messages that wait for flow control of the service. */
   readonly #waiting: Uint8Array[] = []
   #ended = false
   #reply: FramedReply | undefined = undefined
 
-  /** @throws {GatewayError} 404 as every call, 415 for a codec services do not know. */
+  /** @throws {GatewayError} 404 as every call, 415 for an unknown codec. */
   constructor(x: Exchange, limits: CallLimits, wire: Wire) {
     super(x, limits)
     this.#wire = wire
-    this.#reader = new MessageReader(BODY_MAX_BYTES, (flags, message) => this.#take(flags, message))
+    this.#reader = new MessageReader(BODY_MAX_BYTES, (flags, message) =>
+      this.#onRequestMessage(flags, message),
+    )
     this.#base64 = wire.protocol === 'grpc-web-text' ? new Base64Reader() : undefined
     const streams = this.declared?.metadata['streams']
     const isStream = this.declared === undefined || this.declared.metadata['stream'] === 'true'
-    this.#takesOne =
+    this.#isUnary =
       !isStream ||
       streams === 'server' ||
       x.upstream!.nodes.every(({ protocol }) => protocol === 'http')
@@ -61,19 +63,19 @@ export class FramedCall extends GatewayCall {
     }
   }
 
-  /** @throws {GatewayError} 400 when the client asks for a time that is none. */
+  /** @throws {GatewayError} 400 for an invalid timeout. */
   open(): void {
     const { x } = this
     const { headers } = x
     const contentType = headers.get('content-type')!
     headers.set('content-type', TYPES[this.#wire.codec]!)
     this.metadata = formatContext(x)
-    // By which the client's protocol is known, for errors too.
+    // Determines the protocol of the client, also for errors.
     headers.set('content-type', contentType)
     this.stream = true
     this.readDeadline()
-    if (this.#takesOne) {
-      if (x.bodyLength === 0) throw this.#wrong('one message expected, got none')
+    if (this.#isUnary) {
+      if (x.bodyLength === 0) throw this.#toBadRequest('one message expected, got none')
       return x.attach(this)
     }
     this.more = true
@@ -93,14 +95,14 @@ export class FramedCall extends GatewayCall {
   override onRequestBody(chunk: Uint8Array, last: boolean): void {
     if (this.over || this.#ended) return
     const bytes = this.#base64 === undefined ? chunk : this.#base64.read(chunk)
-    if (bytes === undefined) return this.#refuse(this.#wrong('the body must be base64'))
+    if (bytes === undefined) return this.#abort(this.#toBadRequest('the body must be base64'))
     if (this.#reader.read(bytes) > 0) {
       const detail = `a message must not be longer than ${BODY_MAX_BYTES} bytes`
-      return this.#refuse(new GatewayError(this.service, 413, detail))
+      return this.#abort(new GatewayError(this.service, 413, detail))
     }
     // A message may have ended the call.
     if (this.over) return
-    if (!this.#hold()) return this.#refuse(rejectBody(this.service))
+    if (!this.#reserve()) return this.#abort(rejectBody(this.service))
     if (last) this.#endRequests()
   }
 
@@ -110,19 +112,20 @@ export class FramedCall extends GatewayCall {
 
   onRevoke(error: GatewayError): void {
     if (this.over) return this.x.giveUp(error)
-    this.#refuse(error)
+    this.#abort(error)
   }
 
-  #take(flags: number, message: Uint8Array): void {
+  #onRequestMessage(flags: number, message: Uint8Array): void {
     if (this.over) return
     if (flags !== 0) {
       const detail = 'messages must not be compressed (grpc-encoding: identity)'
-      if (flags !== COMPRESSED) return this.#refuse(this.#wrong(`a message has flags ${flags}`))
-      return this.#refuse(new GatewayError(this.service, 501, detail))
+      if (flags !== COMPRESSED)
+        return this.#abort(this.#toBadRequest(`a message has flags ${flags}`))
+      return this.#abort(new GatewayError(this.service, 501, detail))
     }
-    if (this.#takesOne) {
+    if (this.#isUnary) {
       if (this.#request !== undefined)
-        return this.#refuse(this.#wrong(`${this.endpoint} takes one message, got several`))
+        return this.#abort(this.#toBadRequest(`${this.endpoint} takes one message, got several`))
       this.#request = Uint8Array.prototype.slice.call(message)
     } else if (this.#waiting.length > 0 || !this.sendData(message)) {
       this.#waiting.push(Uint8Array.prototype.slice.call(message))
@@ -132,20 +135,20 @@ export class FramedCall extends GatewayCall {
 
   #endRequests(): void {
     if (this.#reader.waitingBytes > 0 || this.#base64?.isWhole === false)
-      return this.#refuse(this.#wrong('the last message is cut off'))
+      return this.#abort(this.#toBadRequest('the last message is cut off'))
     this.#ended = true
-    if (!this.#takesOne) {
+    if (!this.#isUnary) {
       if (this.#waiting.length === 0) this.endData()
       return
     }
     if (this.#request === undefined)
-      return this.#refuse(this.#wrong('one message expected, got none'))
+      return this.#abort(this.#toBadRequest('one message expected, got none'))
     this.body = this.#request
     this.begin()
   }
 
-  /** Counts what lies here of a message that is not complete: the most there ever was. */
-  #hold(): boolean {
+  /** Reserves memory for the incomplete message; counts its maximum. */
+  #reserve(): boolean {
     const { waitingBytes } = this.#reader
     const more = Math.max(waitingBytes, this.#request?.length ?? 0) - this.#bufferedBytes
     if (more <= 0) return true
@@ -165,7 +168,7 @@ export class FramedCall extends GatewayCall {
 
   override onLost(kind: TransportFailure, detail: string): void {
     super.onLost(kind, detail)
-    // Sent to another node, which may take messages at once.
+    // Retried on another node, which may accept messages immediately.
     if (!this.over && this.more) this.onCredit()
   }
 
@@ -205,21 +208,21 @@ export class FramedCall extends GatewayCall {
     else this.#reply.fail(error)
   }
 
-  /** Begins the reply, unless the service answers in another codec. */
+  /** Starts the response, unless the service responds in another codec. */
   #begin(metadata: string, isEmpty: boolean): void {
     const type = findMetadata(metadata, 'content-type')
     const isWrong = isJson(type ?? TYPES['json']!) !== (this.#wire.codec === 'json')
     if (isWrong && !(isEmpty && type === undefined)) {
       const got = type ?? TYPES['json']
-      return this.#refuse(toBadAnswer(this.service, `${this.#wire.codec} expected, got ${got}`))
+      return this.#refuse(toBadResponse(this.service, `${this.#wire.codec} expected, got ${got}`))
     }
     const headers = this.toHeaders(metadata, HEADERS)
     if (headers === undefined) return this.#drop()
     this.#reply = new FramedReply(this.x, this.#wire, this, headers)
   }
 
-  /** Ends the call, and the reply with an error. */
-  #refuse(error: GatewayError): void {
+  /** Cancels the call and ends the response with an error. */
+  #abort(error: GatewayError): void {
     this.#drop()
     this.failed(error)
   }
@@ -232,7 +235,7 @@ export class FramedCall extends GatewayCall {
     this.over = true
   }
 
-  #wrong(detail: string): GatewayError {
+  #toBadRequest(detail: string): GatewayError {
     return new GatewayError(this.service, 400, detail)
   }
 }

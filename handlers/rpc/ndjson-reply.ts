@@ -3,7 +3,7 @@ import { createHeaderBlock, type HeaderBlock } from '../../core/http/headers.ts'
 import { LINE_FEED, LINES } from '../../core/rpc/http/ndjson.ts'
 import { StreamReply, toOneLine } from './stream-reply.ts'
 
-/** Where the service says nothing else. */
+/** Default response headers. */
 export const NDJSON_HEADERS: HeaderBlock = createHeaderBlock([
   'content-type',
   LINES,
@@ -13,7 +13,7 @@ export const NDJSON_HEADERS: HeaderBlock = createHeaderBlock([
   'no',
 ])
 
-/** One JSON document a line; an error is the last one: `{"error": {…}}`. */
+/** One JSON document per line; an error is the last line: `{"error": {…}}`. */
 export class NdjsonReply extends StreamReply {
   protected format(body: Uint8Array): Uint8Array {
     const json = toOneLine(body)

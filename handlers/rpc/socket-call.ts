@@ -16,48 +16,48 @@ import { Outflow } from './stream-flow-control.ts'
 const NORMAL = 1000
 const POLICY_VIOLATION = 1008
 const INTERNAL_ERROR = 1011
-/** IANA WebSocket Close Code Number Registry: the client may connect again. */
+/** IANA WebSocket Close Code Number Registry: the client may reconnect. */
 const SERVICE_RESTART = 1012
 /** IANA WebSocket Close Code Number Registry: try again later. */
 const OVERLOADED = 1013
-/** Bytes of requests that wait for the service before the client is no longer read. */
+/** Queued request bytes at which reading from the client pauses. */
 const PAUSE_BYTES = 256 * 1024
-/** As many, with a client that cannot be held back. */
+/** Maximum queued request bytes, for clients that cannot be paused. */
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
 const NOTHING = new Uint8Array(0)
-/** Content types of requests that are not what their bodies are. */
+/** Content types with an envelope, which WebSocket messages do not have. */
 const ENVELOPES: ReadonlySet<string> = new Set(['application/json-rpc', 'application/proto-rpc'])
-/** Of the subprotocols a client offers. Browsers end a WebSocket whose answer names none of those they were told to ask for. */
+/** First offered subprotocol: browsers close a WebSocket whose handshake response selects none. */
 const FIRST_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+/
 
 /**
- * A WebSocket of a client as one call: each message is a request, each answer a message. An empty message
- * is the end of the requests. Query and path variables, where there are any, are the first request.
+ * A WebSocket as one call: each message is a request, each response a message. An empty message ends the requests. Query and path
+ * variables, if any, are the first request.
  *
- * The end of the answers closes the WebSocket with 1000; an error is the last message, then 1008 where the
- * client may not call, 1012 where the service was stopped meanwhile, else 1011. A client that closes cancels the call.
+ * The end of the responses closes the WebSocket with 1000. An error is the last message, followed by 1008 for a denied call, 1012 if
+ * the service was stopped, otherwise 1011. A close by the client cancels the call.
  *
- * A service that speaks the plain form takes one request: the query, else the first message.
+ * A service with the HTTP transport accepts one request: the query, else the first message.
  */
 export class SocketCall extends GatewayCall implements SocketReceiver {
   protected override readonly endless = true
   readonly #maxMessageBytes: number
   #socket: ServerSocket | undefined = undefined
   #binary = false
-  /** The call is sent with the first message. */
+  /** Whether the call is sent with the first message. */
   #awaitsRequest = false
-  /** Requests that wait for the service, each of its cost. */
+  /** Queued requests. */
   readonly #waiting: Uint8Array[] = []
   #waitingBytes = 0
   #ended = false
   readonly #outflow: Outflow
-  /** The WebSocket ends once the client has taken the answer. */
+  /** Close the WebSocket once the response has been sent. */
   #isLast = false
   #isStopped = false
 
   constructor(x: Exchange, limits: CallLimits, maxMessageBytes: number = PAYLOAD_MAX_BYTES) {
     super(x, limits)
-    // A longer one could not be sent on.
+    // Longer messages could not be forwarded.
     this.#maxMessageBytes = Math.min(maxMessageBytes, PAYLOAD_MAX_BYTES)
     this.#outflow = new Outflow(
       this,
@@ -65,7 +65,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     )
   }
 
-  /** @throws {GatewayError} 400 when query, path or deadline are wrong, 415 for content types with envelopes; as `Exchange.accept`. */
+  /** @throws {GatewayError} 400 for an invalid query, path or deadline, 415 for content types with envelopes; as `Exchange.accept`. */
   open(): void {
     const { x, declared } = this
     const variables = x.route!.variables?.flat() ?? []
@@ -80,10 +80,10 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     this.body = isBare ? '' : toRequestDocument(parts, this.service)
     this.#binary = isBare && type.kind === 'protobuf'
     if (!isBare && x.headers.has('content-type')) x.headers.set('content-type', 'application/json')
-    const isPlain = x.upstream!.nodes.every(({ protocol }) => protocol === 'http')
+    const isHttpTransport = x.upstream!.nodes.every(({ protocol }) => protocol === 'http')
     this.stream = true
-    this.more = !isPlain
-    this.#awaitsRequest = isPlain && isBare
+    this.more = !isHttpTransport
+    this.#awaitsRequest = isHttpTransport && isBare
     this.metadata = formatContext(x)
     this.readDeadline()
     const protocol = FIRST_TOKEN.exec(x.headers.get('sec-websocket-protocol') ?? '')?.[0] ?? ''
@@ -104,7 +104,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
 
   onMessage(data: Uint8Array): void {
     if (this.over || this.#ended) return
-    if (!this.more) return this.#take(data)
+    if (!this.more) return this.#onSingleRequest(data)
     if (data.length === 0) {
       this.#ended = true
       if (this.#waiting.length === 0) this.endData()
@@ -145,7 +145,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
   override onLost(kind: TransportFailure, detail: string): void {
     this.#isStopped = kind === 'stopped'
     super.onLost(kind, detail)
-    // Sent to another node, which may take requests at once.
+    // Retried on another node, which may accept requests immediately.
     if (!this.over && this.more) this.onCredit()
   }
 
@@ -155,9 +155,9 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     this.done()
     if (!mayWait(body)) return this.failed(rejectResponse(this.service))
     this.#readType(metadata)
-    const answer = body.length === 0 && !this.#binary ? '{}' : body
-    // What waits is no longer counted once the WebSocket is closed.
-    if (this.#socket?.send(answer, this.#binary) === true) this.#socket.close(NORMAL, '')
+    const response = body.length === 0 && !this.#binary ? '{}' : body
+    // Pending bytes are no longer counted once the WebSocket is closed.
+    if (this.#socket?.send(response, this.#binary) === true) this.#socket.close(NORMAL, '')
     else this.#isLast = true
   }
 
@@ -193,8 +193,8 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     return this.#isStopped ? SERVICE_RESTART : INTERNAL_ERROR
   }
 
-  /** Takes the only request of a service that speaks the plain form. */
-  #take(data: Uint8Array): void {
+  /** Handles the only request of a service with the HTTP transport. */
+  #onSingleRequest(data: Uint8Array): void {
     if (this.#awaitsRequest) {
       this.#awaitsRequest = false
       this.body = Uint8Array.prototype.slice.call(data)
@@ -206,7 +206,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     }
   }
 
-  /** Answers are text where they are JSON. */
+  /** Sends JSON responses as text messages. */
   #readType(metadata: string): void {
     const type = metadata === '' ? undefined : findMetadata(metadata, 'content-type')
     if (type !== undefined) this.#binary = !isJson(type)

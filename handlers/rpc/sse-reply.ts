@@ -5,7 +5,7 @@ import type { OutgoingCall } from '../../core/rpc/call.ts'
 import { StreamReply, toOneLine } from './stream-reply.ts'
 
 export const EVENTS = 'text/event-stream'
-/** Where the service says nothing else. */
+/** Default response headers. */
 export const SSE_HEADERS: HeaderBlock = createHeaderBlock([
   'content-type',
   EVENTS,
@@ -14,14 +14,14 @@ export const SSE_HEADERS: HeaderBlock = createHeaderBlock([
   'x-accel-buffering',
   'no',
 ])
-/** A comment: the head of a reply leaves with its first bytes, and an `EventSource` is open from then on. */
+/** A comment. The response head is sent with the first body bytes, which open an `EventSource`. */
 const OPENING = Buffer.from(':\n\n')
-const BEFORE = Buffer.from('data: ')
-const AFTER = Buffer.from('\n\n')
+const PREFIX = Buffer.from('data: ')
+const SUFFIX = Buffer.from('\n\n')
 
 /**
- * Server-sent events (WHATWG HTML §9.2): a message a document. The last event is `end`, or `error` with the error: an
- * `EventSource` that is not closed then connects again.
+ * Server-sent events (WHATWG HTML §9.2): one message per document. The last event is `end`, or `error` with the error; clients have to
+ * close the `EventSource` then, which otherwise reconnects.
  */
 export class SseReply extends StreamReply {
   constructor(x: Exchange, call: OutgoingCall, headers: HeaderList) {
@@ -30,7 +30,7 @@ export class SseReply extends StreamReply {
   }
 
   protected format(body: Uint8Array): Uint8Array {
-    return Buffer.concat([BEFORE, toOneLine(body), AFTER])
+    return Buffer.concat([PREFIX, toOneLine(body), SUFFIX])
   }
 
   protected formatEnd(): string {

@@ -1,38 +1,38 @@
 import type { OutgoingCall } from '../../core/rpc/call.ts'
 import { flushAtTickEnd } from '../../lib/async/flush-on-tick.ts'
 
-/** Bytes that go out at once, without waiting for the end of the turn. */
+/** Buffered bytes that are written without waiting for the end of the tick. */
 const FLUSH_BYTES = 64 * 1024
 
 /**
- * The bodies of a stream on their way to the client: those of one turn of the event loop go out together, and the service
- * is asked for as many more as the client has taken.
+ * Writes the bodies of a stream to the client: batches those of one tick, and grants the service flow-control credit for the bytes that
+ * the client has received.
  */
 export class Outflow {
   readonly #call: OutgoingCall
   readonly #write: (pieces: readonly Uint8Array[]) => boolean
   #unwritten: Uint8Array[] = []
   #unwrittenBytes = 0
-  /** Bytes of each body the client has not taken. */
-  #owed: number[] = []
+  /** Sizes of bodies without credit so far. */
+  #pendingCredit: number[] = []
   #blocked = false
 
-  /** @param write hands pieces to the client; false: it takes no more until {@link drained}. */
+  /** @param write writes to the client; false on backpressure, until {@link drained}. */
   constructor(call: OutgoingCall, write: (pieces: readonly Uint8Array[]) => boolean) {
     this.#call = call
     this.#write = write
   }
 
-  /** Sends a piece that carries a body of `bytes`. Its memory is not used again by the caller. */
+  /** Sends a piece with a body of `bytes`. The caller must not reuse its memory. */
   add(piece: Uint8Array, bytes: number): void {
-    this.#owed.push(bytes)
+    this.#pendingCredit.push(bytes)
     this.#unwrittenBytes += piece.length
     const isFirst = this.#unwritten.push(piece) === 1
     if (this.#unwrittenBytes >= FLUSH_BYTES) this.flush()
     else if (isFirst) flushAtTickEnd(this)
   }
 
-  /** Hands over what waits for the end of the turn. */
+  /** Writes the pending pieces. */
   flush(): void {
     const pieces = this.#unwritten
     if (pieces.length === 0) return
@@ -42,7 +42,7 @@ export class Outflow {
     this.#settle()
   }
 
-  /** The client takes more. */
+  /** Has to be called when the client can receive more. */
   drained(): void {
     this.#blocked = false
     this.#settle()
@@ -50,8 +50,8 @@ export class Outflow {
 
   #settle(): void {
     if (this.#blocked || this.#unwritten.length > 0) return
-    const owed = this.#owed
-    this.#owed = []
-    for (const bytes of owed) this.#call.consumed(bytes)
+    const pendingCredit = this.#pendingCredit
+    this.#pendingCredit = []
+    for (const bytes of pendingCredit) this.#call.consumed(bytes)
   }
 }

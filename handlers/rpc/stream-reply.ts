@@ -5,7 +5,7 @@ import type { OutgoingCall } from '../../core/rpc/call.ts'
 import { LINE_FEED, toBlanks } from '../../core/rpc/http/ndjson.ts'
 import { Outflow } from './stream-flow-control.ts'
 
-/** A streamed reply that is made of the bodies of a stream. Begins with its construction. */
+/** Streaming HTTP response. The constructor starts the response. */
 export abstract class StreamReply {
   readonly #x: Exchange
   readonly #outflow: Outflow
@@ -18,27 +18,25 @@ export abstract class StreamReply {
     x.start(200, headers, -1)
   }
 
-  /** The text around one JSON document, in memory of its own. */
+  /** Formats one JSON document into newly allocated memory. */
   protected abstract format(body: Uint8Array): Uint8Array
   protected abstract formatEnd(): string
   protected abstract formatError(error: GatewayError): string
 
-  /** Sends a body. */
   data(body: Uint8Array): void {
     this.#outflow.add(this.format(body), body.length)
   }
 
-  /** The client takes more. */
+  /** Has to be called when the client can receive more. */
   drained(): void {
     this.#outflow.drained()
   }
 
-  /** The stream is complete. */
   end(): void {
     this.#finish(this.formatEnd())
   }
 
-  /** The stream broke off: the client is told in its last words. */
+  /** Ends the response with an error. */
   fail(error: GatewayError): void {
     this.#finish(this.formatError(error))
   }
@@ -53,7 +51,7 @@ export abstract class StreamReply {
 const CARRIAGE_RETURN = 13
 const EMPTY_JSON = Buffer.from('{}')
 
-/** JSON without line ends: those of NDJSON and of server-sent events part it from the next. */
+/** Removes line breaks from JSON: in NDJSON and server-sent events they separate documents. */
 export function toOneLine(body: Uint8Array): Uint8Array {
   if (body.length === 0) return EMPTY_JSON
   if (!body.includes(LINE_FEED) && !body.includes(CARRIAGE_RETURN)) return body

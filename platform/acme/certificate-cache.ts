@@ -8,7 +8,7 @@ import {
   openKey,
   parseCertificateRecord,
   parseOrderRecord,
-  parsePlace,
+  parseRecordKey,
   type SecretKeys,
   sealingId,
   TABLE,
@@ -22,7 +22,7 @@ export interface CachedCertificate {
   readonly pair: Certificate
   readonly cert: string
   readonly validity: Validity
-  /** When it is to be renewed, unix time in milliseconds. */
+  /** Renewal time, Unix time in milliseconds. */
   readonly renewMs: number
 }
 
@@ -31,12 +31,12 @@ export interface CertificateCacheOptions {
   readonly scope: string
   readonly secretKeys: SecretKeys
   readonly clock: Clock
-  /** Called after each change, but not at first. */
+  /** Called after each change, but not for the initial contents. */
   readonly onChange: () => void
   readonly onWarning: (message: string) => void
 }
 
-/** What this gateway knows of the certificates of all whose keys it can read, and of the orders of those who encrypt as it does. */
+/** Certificates whose private keys this gateway can decrypt, and orders of the gateways with the same secret key. */
 export interface CertificateCache extends WatchedRecords {
   /** By host. */
   readonly certificates: ReadonlyMap<string, CachedCertificate>
@@ -44,60 +44,61 @@ export interface CertificateCache extends WatchedRecords {
   readonly orders: ReadonlyMap<string, SeenOrder>
 }
 
-/** Follows certificates and orders in the store. @throws {GatewayError} 503 when it cannot be reached. */
+/** Watches certificates and orders in the store. @throws {GatewayError} 503 when the store is unreachable. */
 export async function openCertificateCache(
   options: CertificateCacheOptions,
 ): Promise<CertificateCache> {
   const { store, scope, secretKeys, clock, onChange, onWarning } = options
   const readable = new Set(['', ...secretKeys.map(({ id }) => id)])
-  /** By key: a host has several where the secret key has changed. */
-  const kept = new Map<string, CachedCertificate>()
+  /** By key: a host has several certificates after a change of the secret key. */
+  const byKey = new Map<string, CachedCertificate>()
   const certificates = new Map<string, CachedCertificate>()
   const orders = new Map<string, SeenOrder>()
   let isOpen = false
 
-  function take(key: string, record: StoreRecord | undefined): void {
-    const { kind, sealedWith, host } = parsePlace(scope, key)
-    if (kind === 'order' && sealedWith === sealingId(secretKeys)) takeOrder(host, record)
+  function apply(key: string, record: StoreRecord | undefined): void {
+    const { kind, sealedWith, host } = parseRecordKey(scope, key)
+    if (kind === 'order' && sealedWith === sealingId(secretKeys)) applyOrder(host, record)
     if (kind !== 'certificate' || host === '') return
-    if (record === undefined) kept.delete(key)
-    else if (readable.has(sealedWith)) kept.set(key, toCertificate(key, record))
+    if (record === undefined) byKey.delete(key)
+    else if (readable.has(sealedWith)) byKey.set(key, toCertificate(key, record))
     else
       onWarning(
-        `the key of the certificate for ${host} is encrypted with another key: this gateway orders one of its own; all of a store need the same MX_CONFIG_SECRET_KEY to share them`,
+        `the private key of the certificate for ${host} is encrypted with another key: this gateway orders its own certificate; set the same MX_CONFIG_SECRET_KEY on all gateways of a store to share them`,
       )
   }
 
-  function takeOrder(host: string, record: StoreRecord | undefined): void {
-    const before = orders.get(host)
+  function applyOrder(host: string, record: StoreRecord | undefined): void {
+    const previous = orders.get(host)
     if (record === undefined) orders.delete(host)
-    else if (before?.version !== record.version)
+    else if (previous?.version !== record.version)
       orders.set(host, toSeen(parseOrderRecord(record), record.version, isOpen, clock))
   }
 
-  function toCertificate(key: string, record: StoreRecord): CachedCertificate {
+  function toCertificate(recordKey: string, record: StoreRecord): CachedCertificate {
     const content = parseCertificateRecord(record)
     const { host, cert, renewMs } = content
-    const before = kept.get(key)
-    if (before?.cert === cert) return { ...before, renewMs }
-    const opened = openKey(secretKeys, key, content)
-    if (opened === undefined) throw new Error(`the key of the certificate for ${host} is damaged`)
+    const previous = byKey.get(recordKey)
+    if (previous?.cert === cert) return { ...previous, renewMs }
+    const key = openKey(secretKeys, recordKey, content)
+    if (key === undefined)
+      throw new Error(`the private key of the certificate for ${host} is damaged`)
     const source = { cert: `for ${host}`, key: `for ${host}` }
-    // Of other names than its host, it would be in the way of theirs.
+    // Other names of the certificate must not override their own certificates.
     const pair = {
-      ...toTlsPair({ cert, key: opened }, source, onWarning, clock.nowMs()),
+      ...toTlsPair({ cert, key }, source, onWarning, clock.nowMs()),
       names: [host],
     }
     return { host, cert, renewMs, validity: readValidity(cert), pair }
   }
 
-  /** Of several for a host the one that is good for longest. */
+  /** Of several certificates for a host the one that expires last. */
   function choose(): void {
     certificates.clear()
-    for (const each of kept.values()) {
-      const other = certificates.get(each.host)
-      if (other === undefined || other.validity.toMs < each.validity.toMs)
-        certificates.set(each.host, each)
+    for (const certificate of byKey.values()) {
+      const chosen = certificates.get(certificate.host)
+      if (chosen === undefined || chosen.validity.toMs < certificate.validity.toMs)
+        certificates.set(certificate.host, certificate)
     }
   }
 
@@ -105,17 +106,16 @@ export async function openCertificateCache(
     store,
     table: TABLE,
     prefix: scope,
-    onError: (error) => onWarning(`certificates in the store cannot be read: ${String(error)}`),
+    onError: (error) => onWarning(`cannot read certificates from the store: ${String(error)}`),
     onRecords(records, isAll) {
       if (isAll) {
-        const isGone = (key: string): boolean => !records.has(key)
-        for (const key of kept.keys()) if (isGone(key)) kept.delete(key)
+        for (const key of byKey.keys()) if (!records.has(key)) byKey.delete(key)
         for (const host of orders.keys())
-          if (isGone(toOrderKey(scope, sealingId(secretKeys), host))) orders.delete(host)
+          if (!records.has(toOrderKey(scope, sealingId(secretKeys), host))) orders.delete(host)
       }
       for (const [key, record] of records) {
         try {
-          take(key, record)
+          apply(key, record)
         } catch (error) {
           onWarning(`ACME: ${(error as Error).message}`)
         }

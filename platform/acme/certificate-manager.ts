@@ -17,164 +17,164 @@ import {
   toOrderKey,
 } from './records.ts'
 import { readValidity, toRenewMs, toRestMs } from './renewal.ts'
-import type { Windows } from './renewal-info.ts'
-import { createPauses } from './retry-policy.ts'
+import type { RenewalWindows } from './renewal-info.ts'
+import { createRetryPauses } from './retry-policy.ts'
 
 export interface CertificateManagerOptions extends OrderLeaseOptions {
   readonly scope: string
-  readonly picture: CertificateCache
+  readonly cache: CertificateCache
   readonly directory: Pick<Directory, 'issue'>
-  readonly windows: Windows
+  readonly windows: RenewalWindows
   readonly secretKeys: SecretKeys
-  /** Whose certificates there are to be. */
+  /** Listed hosts (`acme_hosts`). */
   readonly hosts: readonly string[]
-  /** Undefined: there are no others. */
-  readonly ask: OnDemandPolicy | undefined
+  /** Undefined if only listed hosts have certificates. */
+  readonly policy: OnDemandPolicy | undefined
   readonly random: () => number
   readonly log: Log
 }
 
-/** Orders certificates, and again before they end. */
+/** Orders certificates and renews them before they expire. */
 export interface CertificateManager {
-  /** Looks what is to be done, and does it. Never rejects; closed, it does nothing. */
+  /** Orders all certificates that are due. Never rejects; does nothing once closed. */
   readonly work: () => Promise<void>
-  /** Orders one for a host nobody listed, which the ask rule lets. Resolves when that is done, or cannot be for now. */
-  readonly want: (host: string) => Promise<void>
-  /** Whether none can be ordered for a host for now. */
-  readonly isTaken: (host: string) => boolean
-  /** Whether another gateway is ordering one. */
-  readonly isElsewhere: (host: string) => boolean
-  /** Ends the orders under way, which others may take up. */
+  /** Orders a certificate for an unlisted host that the policy allows. Resolves when the order ended or cannot be placed for now. */
+  readonly request: (host: string) => Promise<void>
+  /** Whether no certificate can be ordered for a host for now. */
+  readonly isBlocked: (host: string) => boolean
+  /** Whether another gateway is ordering a certificate for a host. */
+  readonly isOrderedElsewhere: (host: string) => boolean
+  /** Waits for the orders in flight; other gateways may continue them. */
   readonly close: () => Promise<void>
 }
 
-/** At a time: a host whose challenge is never looked at keeps few others waiting. */
+/** Concurrent orders: a host whose challenge is never validated delays few others. */
 const ORDERS_MAX = 16
-/** Of hosts that were asked for and have none yet. */
-const WANTED_MAX = 1000
-/** Another gateway was faster: by then it is known what it does. */
+/** Queue of requested hosts. */
+const REQUESTED_MAX = 1000
+/** Pause after another gateway was faster; its order record has been received by then. */
 const LOST_MS = 1000
-/** Certificates of hosts nobody listed stay in the store for so long after their end: an old one tells more than none. */
+/** Certificates of unlisted hosts stay in the store for this long after they expire: an expired certificate explains more than none. */
 const KEPT_AFTER_MS = 7 * 24 * 3600 * 1000
 
 export function createCertificateManager(options: CertificateManagerOptions): CertificateManager {
-  const { picture, directory, windows, secretKeys, hosts, ask, random, log } = options
+  const { cache, directory, windows, secretKeys, hosts, policy, random, log } = options
   const { scope, clock } = options
   const listed = new Set(hosts)
-  const wanted = new Set<string>()
-  const under = new Map<string, Promise<void>>()
-  /** Certificates the store has not taken yet, by host. */
-  const unkept = new Map<string, Issued>()
-  const pauses = createPauses(clock)
-  let asking: Promise<void> | undefined
+  const requested = new Set<string>()
+  const inFlight = new Map<string, Promise<void>>()
+  /** Issued certificates that are not stored yet, by host. */
+  const unsaved = new Map<string, Issued>()
+  const pauses = createRetryPauses(clock)
+  let refreshing: Promise<void> | undefined
   let closed = false
 
   function isDue(host: string): boolean {
-    const certificate = picture.certificates.get(host)
+    const certificate = cache.certificates.get(host)
     return certificate === undefined || windows.toRenewMs(certificate) <= clock.nowMs()
   }
 
-  function mayNotOrder(host: string): boolean {
-    return pauses.isPaused(host) || isLeased(picture.orders.get(host), options)
+  function isBlocked(host: string): boolean {
+    return pauses.isPaused(host) || isLeased(cache.orders.get(host), options)
   }
 
-  /** All that are to have a certificate: first those somebody waits for, then those that were listed. */
+  /** All hosts that need a certificate: those that clients wait for first, then the listed ones. */
   function listHosts(): Iterable<string> {
-    if (ask === undefined) return hosts
-    return new Set([...wanted, ...hosts, ...picture.certificates.keys()])
+    if (policy === undefined) return hosts
+    return new Set([...requested, ...hosts, ...cache.certificates.keys()])
   }
 
-  /** Starts as many orders as there may be. */
+  /** Starts as many orders as the limit allows. */
   function fill(): void {
     for (const host of listHosts()) {
       if (closed) return
-      if (under.has(host)) continue
-      if (isDue(host) && !mayNotOrder(host)) {
-        if (under.size >= ORDERS_MAX) return
+      if (inFlight.has(host)) continue
+      if (isDue(host) && !isBlocked(host)) {
+        if (inFlight.size >= ORDERS_MAX) return
         start(host)
       }
-      wanted.delete(host)
+      requested.delete(host)
     }
   }
 
   function start(host: string): void {
-    // Those that were just asked about are not asked about again.
-    const isAsked = listed.has(host) || wanted.has(host)
-    const ordered = order(host, isAsked).catch((error: unknown) => setAside(host, error))
-    under.set(
+    // The policy was just queried for requested hosts.
+    const isAllowed = listed.has(host) || requested.has(host)
+    const ordered = order(host, isAllowed).catch((error: unknown) => onOrderError(host, error))
+    inFlight.set(
       host,
       ordered.finally(() => {
-        under.delete(host)
+        inFlight.delete(host)
         fill()
       }),
     )
   }
 
-  /** What is no answer of the directory is told to no other gateway. */
-  function setAside(host: string, error: unknown): void {
+  /** Errors that do not come from the directory pause this gateway alone. */
+  function onOrderError(host: string, error: unknown): void {
     if (closed) return
-    // The store tells itself that it is away.
-    if (isOutage(error)) log.debug({ host, err: error }, 'ACME: the store is away')
-    else log.warn({ host, err: error }, 'ACME: the order has failed')
-    pause(host, isOutage(error) ? 'away' : 'refused')
+    // The store logs its outages itself.
+    if (isOutage(error)) log.debug({ host, err: error }, 'ACME: store unavailable')
+    else log.warn({ host, err: error }, 'ACME: order failed')
+    pause(host, isOutage(error) ? 'unavailable' : 'rejected')
   }
 
   function pause(host: string, kind: AcmeErrorKind): void {
     pauses.fail(host, toRetryMs({ kind, retryAfterMs: 0 }, pauses.failures(host), random))
   }
 
-  async function order(host: string, isAsked: boolean): Promise<void> {
-    const certificate = picture.certificates.get(host)
-    if (!isAsked && !(await ask?.(host))) return pause(host, 'away')
-    const seen = picture.orders.get(host)
-    const place = toOrderKey(scope, sealingId(secretKeys), host)
-    const turn = await acquireLease({ host, place, seen, isListed: listed.has(host) }, options)
-    if (turn === undefined) {
+  async function order(host: string, isAllowed: boolean): Promise<void> {
+    const certificate = cache.certificates.get(host)
+    if (!isAllowed && !(await policy?.(host))) return pause(host, 'unavailable')
+    const seen = cache.orders.get(host)
+    const key = toOrderKey(scope, sealingId(secretKeys), host)
+    const lease = await acquireLease({ host, key, seen, isListed: listed.has(host) }, options)
+    if (lease === undefined) {
       pauses.rest(host, LOST_MS)
-      return picture.refresh()
+      return cache.refresh()
     }
     let isEnded = false
     try {
-      // Another gateway may have had one since.
-      await picture.refresh()
+      // Another gateway may have ordered the certificate meanwhile.
+      await cache.refresh()
       if (!isDue(host)) {
-        unkept.delete(host)
+        unsaved.delete(host)
         return pauses.end(host)
       }
       isEnded = true
-      await issue(host, certificate, seen?.failures ?? 0, turn)
-      await picture.refresh()
+      await issue(host, certificate, seen?.failures ?? 0, lease)
+      await cache.refresh()
     } finally {
-      if (!isEnded) await turn.release()
+      if (!isEnded) await lease.release()
     }
   }
 
   async function issue(
     host: string,
-    before: CachedCertificate | undefined,
+    previous: CachedCertificate | undefined,
     failures: number,
-    turn: OrderLease,
+    lease: OrderLease,
   ): Promise<void> {
     try {
-      const issued = unkept.get(host) ?? (await request(host, before, failures))
+      const issued = unsaved.get(host) ?? (await requestCertificate(host, previous, failures))
       const { cert, key } = issued
-      unkept.set(host, issued)
+      unsaved.set(host, issued)
       const validity = readValidity(cert)
-      const place = toCertificateKey(scope, sealingId(secretKeys), host)
+      const recordKey = toCertificateKey(scope, sealingId(secretKeys), host)
       const renewMs = toRenewMs(validity, random)
-      const value = encodeRecord({ host, cert, renewMs, ...sealKey(secretKeys, place, key) })
+      const value = encodeRecord({ host, cert, renewMs, ...sealKey(secretKeys, recordKey, key) })
       const expiresMs = listed.has(host) ? 0 : validity.toMs + KEPT_AFTER_MS
       const restMs = toRestMs(validity)
-      await turn.succeed({ table: TABLE, key: place, value, expiresMs }, restMs)
-      unkept.delete(host)
+      await lease.succeed({ table: TABLE, key: recordKey, value, expiresMs }, restMs)
+      unsaved.delete(host)
       pauses.rest(host, restMs)
       log.info(
         { host, until: toTime(validity.toMs), renewed: toTime(renewMs) },
-        before ? 'certificate renewed' : 'certificate issued',
+        previous ? 'certificate renewed' : 'certificate issued',
       )
     } catch (error) {
       if (closed || !(error instanceof AcmeError)) {
-        await turn.release().catch(() => {})
+        await lease.release().catch(() => {})
         throw error
       }
       const retryMs = toRetryMs(error, failures, random)
@@ -185,56 +185,55 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
           reason: error.message,
           failures: failures + 1,
           retryInSeconds: Math.round(retryMs / 1000),
-          ...(before && { servedUntil: toTime(before.validity.toMs) }),
+          ...(previous && { servedUntil: toTime(previous.validity.toMs) }),
         },
-        before
-          ? 'the certificate cannot be renewed; the one there is stays in use'
-          : 'no certificate can be had; handshakes for this host fail until then',
+        previous
+          ? 'certificate renewal failed; the current certificate stays in use'
+          : 'certificate request failed; handshakes for this host fail until a retry succeeds',
       )
-      // Where the store does not hear of it, this gateway knows at least.
-      await turn.fail(error.message, retryMs).catch(() => {})
+      // This gateway pauses even if the store is unavailable.
+      await lease.fail(error.message, retryMs).catch(() => {})
     }
   }
 
-  async function request(
+  async function requestCertificate(
     host: string,
-    before: CachedCertificate | undefined,
+    previous: CachedCertificate | undefined,
     failures: number,
   ): Promise<Issued> {
-    if (before !== undefined) await windows.ask([before])
-    // What was refused as a replacement may be no replacement any more.
-    return directory.issue(host, failures === 0 ? windows.toReplaced(before) : undefined)
+    if (previous !== undefined) await windows.refresh([previous])
+    // The directory may have rejected the order because of its replaced certificate.
+    return directory.issue(host, failures === 0 ? windows.toReplacedId(previous) : undefined)
   }
 
-  async function askWindows(): Promise<void> {
-    const own = [...listHosts()].flatMap((host) => picture.certificates.get(host) ?? [])
-    await windows.ask(own)
+  async function refreshWindows(): Promise<void> {
+    await windows.refresh([...listHosts()].flatMap((host) => cache.certificates.get(host) ?? []))
   }
 
   return {
     async work() {
       if (closed) return
       fill()
-      asking ??= askWindows().finally(() => {
-        asking = undefined
+      refreshing ??= refreshWindows().finally(() => {
+        refreshing = undefined
       })
-      await asking
+      await refreshing
       fill()
-      await Promise.all(under.values())
+      await Promise.all(inFlight.values())
     },
-    async want(host) {
-      if (wanted.size < WANTED_MAX) wanted.add(host)
+    async request(host) {
+      if (requested.size < REQUESTED_MAX) requested.add(host)
       fill()
-      await under.get(host)
+      await inFlight.get(host)
     },
-    isTaken: mayNotOrder,
-    isElsewhere(host) {
-      const order = picture.orders.get(host)
+    isBlocked,
+    isOrderedElsewhere(host) {
+      const order = cache.orders.get(host)
       return order !== undefined && order.holdMs > 0 && isLeased(order, options)
     },
     async close() {
       closed = true
-      await Promise.all(under.values())
+      await Promise.all(inFlight.values())
     },
   }
 }

@@ -8,44 +8,44 @@ import { type Address, formatAddress } from '../settings/parse/address.ts'
 
 export interface HttpChallengeServerOptions {
   readonly address: Address
-  /** What answers a challenge (RFC 8555 §8.3); undefined: there is no such token. May reject. */
+  /** Key authorization of a challenge token (RFC 8555 §8.3); undefined if the token is unknown. May reject. */
   readonly findToken: (token: string) => Promise<string | undefined>
-  /** Whether there is a certificate for a host, or will be at once. Never rejects. */
+  /** Whether a certificate for the host exists or can be issued now. Never rejects. */
   readonly hasHost: (host: string) => Promise<boolean>
-  /** Of the gateway; 0: the standard one. */
+  /** HTTPS port of the gateway; 0 means 443. */
   readonly httpsPort: number
   readonly log: Log
-  /** Milliseconds until a port that could not be opened is tried again. @default 60000 */
+  /** Milliseconds until a failed listen is retried. @default 60000 */
   readonly retryMs?: number
 }
 
-/** The port for plain HTTP: challenges, and the way to HTTPS. */
+/** Plain HTTP server that answers ACME challenges and redirects to HTTPS. */
 export interface HttpChallengeServer {
-  /** 0: it is not open. */
+  /** 0 while the server does not listen. */
   readonly port: number
   readonly close: () => Promise<void>
 }
 
 const CHALLENGES = '/.well-known/acme-challenge/'
-/** RFC 8555 §8.1: base64url; of 128 bits or more. */
+/** RFC 8555 §8.1: base64url, at least 128 bits. */
 const TOKEN = /^[A-Za-z0-9_-]{20,256}$/
-/** What may stand in a `Location` as it is (RFC 3986 §3.3, §3.4), and what browsers send besides. */
+/** Request targets that are copied into `Location` unchanged: RFC 3986 §3.3 and §3.4, and what browsers send besides. */
 const TARGET = /^\/[\x21\x23-\x3b\x3d\x3f-\x5b\x5d-\x7e]*$/
-/** Challenges that are looked up at a time, in a store that may be elsewhere. */
+/** Concurrent token lookups: the store may be remote. */
 const LOOKUPS_MAX = 64
 const CONNECTIONS_MAX = 1000
 const HEADER_MAX_BYTES = 8 * 1024
 const HEADER_TIMEOUT_MS = 5000
 
-/** Opens the port. One that cannot be opened is told, and tried again: certificates there are go on being served. */
+/** Starts the server. A failed listen is logged and retried; existing certificates are served meanwhile. */
 export async function openHttpChallengeServer(
   options: HttpChallengeServerOptions,
 ): Promise<HttpChallengeServer> {
   const { address, findToken, hasHost, httpsPort, log, retryMs = 60_000 } = options
   const { host, port } = address
   let lookups = 0
-  let told = ''
-  let toldOpen = ''
+  let lastError = ''
+  let lastAcceptError = ''
   let timer: NodeJS.Timeout | undefined
 
   const server = createServer({
@@ -58,18 +58,17 @@ export async function openHttpChallengeServer(
   server.maxConnections = CONNECTIONS_MAX
   server.on('request', (req, res) => {
     serve(req, res).catch((error: unknown) => {
-      log.debug({ err: error }, 'a challenge cannot be looked up')
+      log.debug({ err: error }, 'ACME challenge lookup failed')
       if (res.headersSent) res.destroy()
-      else answer(res, 503, 'try again later')
+      else respond(res, 503, 'try again later')
     })
   })
-  // Of a connection that cannot be accepted, for want of files: the port stays open.
+  // A connection could not be accepted (EMFILE); the server continues to listen.
   server.on('error', (error) => {
-    if (!server.listening || error.message === toldOpen) return
-    toldOpen = error.message
-    log.error(`ACME: ${formatAddress(address)} does not answer everybody: ${error.message}`)
+    if (!server.listening || error.message === lastAcceptError) return
+    lastAcceptError = error.message
+    log.error(`ACME: ${formatAddress(address)} cannot accept a connection: ${error.message}`)
   })
-  // Neither is anything here.
   server.on('connect', (_, socket) => socket.destroy())
   server.on('upgrade', (_, socket) => socket.destroy())
 
@@ -77,26 +76,26 @@ export async function openHttpChallengeServer(
     const { method, url = '' } = req
     const isRead = method === 'GET' || method === 'HEAD'
     if (url.startsWith(CHALLENGES) && isRead)
-      return answerChallenge(res, url.slice(CHALLENGES.length))
-    const fields = req.headersDistinct['host'] ?? []
-    const name = toHostName(fields[0] ?? '')
-    if (fields.length !== 1 || !isDnsName(name)) return answer(res, 400, 'wrong Host')
-    if (!TARGET.test(url)) return answer(res, 400, 'wrong request target')
-    if (!(await hasHost(name))) return answer(res, 404, 'no such host')
+      return respondToChallenge(res, url.slice(CHALLENGES.length))
+    const headers = req.headersDistinct['host'] ?? []
+    const name = toHostName(headers[0] ?? '')
+    if (headers.length !== 1 || !isDnsName(name)) return respond(res, 400, 'invalid Host header')
+    if (!TARGET.test(url)) return respond(res, 400, 'invalid request target')
+    if (!(await hasHost(name))) return respond(res, 404, 'no such host')
     const isStandard = httpsPort === 443 || httpsPort === 0
     const authority = isStandard ? name : `${name}:${httpsPort}`
-    // RFC 9110 §15.4.9: the method stays what it is.
-    answer(res, 308, 'use HTTPS', { location: `https://${authority}${url}` })
+    // RFC 9110 §15.4.9: 308 preserves the method.
+    respond(res, 308, 'use HTTPS', { location: `https://${authority}${url}` })
   }
 
-  async function answerChallenge(res: ServerResponse, token: string): Promise<void> {
-    if (!TOKEN.test(token)) return answer(res, 404, 'no such challenge')
-    if (lookups >= LOOKUPS_MAX) return answer(res, 503, 'try again later')
+  async function respondToChallenge(res: ServerResponse, token: string): Promise<void> {
+    if (!TOKEN.test(token)) return respond(res, 404, 'no such challenge')
+    if (lookups >= LOOKUPS_MAX) return respond(res, 503, 'try again later')
     lookups++
     try {
-      const found = await findToken(token)
-      if (found === undefined) answer(res, 404, 'no such challenge')
-      else answer(res, 200, found, { 'content-type': 'application/octet-stream' })
+      const keyAuthorization = await findToken(token)
+      if (keyAuthorization === undefined) respond(res, 404, 'no such challenge')
+      else respond(res, 200, keyAuthorization, { 'content-type': 'application/octet-stream' })
     } finally {
       lookups--
     }
@@ -107,12 +106,12 @@ export async function openHttpChallengeServer(
       const listening = once(server, 'listening')
       server.listen({ host, port })
       await listening
-      if (told !== '') log.info(`ACME: listening on ${formatAddress(address)} now`)
+      if (lastError !== '') log.info(`ACME: now listening on ${formatAddress(address)}`)
     } catch (error) {
       const { message } = toListenError(error as NodeJS.ErrnoException, host, port)
-      const text = `${message}: certificates can be neither issued nor renewed, unless another gateway of the same store answers at port 80 of their hosts (acme_address)`
-      if (text !== told) log.error(text)
-      told = text
+      const text = `${message}: certificates cannot be issued or renewed, unless another gateway with the same store serves port 80 of the hosts (acme_address)`
+      if (text !== lastError) log.error(text)
+      lastError = text
       timer = setTimeout(() => void listen(), retryMs).unref()
     }
   }
@@ -132,11 +131,11 @@ export async function openHttpChallengeServer(
   }
 }
 
-function answer(
+function respond(
   res: ServerResponse,
   status: number,
   text: string,
-  fields: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string>> = {},
 ): void {
   res.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',
@@ -144,7 +143,7 @@ function answer(
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     connection: 'close',
-    ...fields,
+    ...headers,
   })
   res.end(text)
 }

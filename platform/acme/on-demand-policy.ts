@@ -1,50 +1,50 @@
 import { LRUCache } from 'lru-cache'
 
-/** Says whether a certificate may be ordered for a host nobody has listed. Never rejects: what cannot be asked is no. */
+/** Decides whether a certificate may be ordered for an unlisted host. Never rejects: errors deny. */
 export type OnDemandPolicy = (host: string) => Promise<boolean>
 
 export interface OnDemandPolicyOptions {
-  /** Gets `?domain=<host>`, and says yes by 200. The operator's: the outgoing address policy does not apply, redirects are not followed. */
+  /** Called with `?domain=<host>`; status 200 allows. Set by the operator: the outgoing address policy does not apply, redirects are not followed. */
   readonly url: string
   readonly onError: (message: string) => void
   /** @default 5000 */
   readonly timeoutMs?: number
-  /** How long a no counts. @default 60000 */
-  readonly refusalMs?: number
+  /** How long denials are cached, milliseconds. @default 60000 */
+  readonly denialMs?: number
 }
 
-/** Of hosts that were refused: others may ask for any number of them. */
-const REFUSED_MAX = 10_000
-/** At a time; whoever comes then is refused without being asked for. */
-const ASKING_MAX = 32
+/** Cached denials: clients can request any number of hosts. */
+const DENIED_MAX = 10_000
+/** Concurrent queries; further hosts are denied without a query. */
+const QUERIES_MAX = 32
 
 export function createOnDemandPolicy({
   url,
   onError,
   timeoutMs = 5000,
-  refusalMs = 60_000,
+  denialMs = 60_000,
 }: OnDemandPolicyOptions): OnDemandPolicy {
-  const refused = new LRUCache<string, true>({ max: REFUSED_MAX, ttl: refusalMs })
-  let asking = 0
+  const denied = new LRUCache<string, true>({ max: DENIED_MAX, ttl: denialMs })
+  let queries = 0
 
   return async (host) => {
-    if (refused.has(host) || asking >= ASKING_MAX) return false
+    if (denied.has(host) || queries >= QUERIES_MAX) return false
     const target = new URL(url)
     target.searchParams.set('domain', host)
-    asking++
+    queries++
     try {
       const signal = AbortSignal.timeout(timeoutMs)
-      const reply = await fetch(target, { redirect: 'manual', signal })
-      await reply.body?.cancel()
-      if (reply.status === 200) return true
+      const response = await fetch(target, { redirect: 'manual', signal })
+      await response.body?.cancel()
+      if (response.status === 200) return true
     } catch (error) {
       const { message, cause } = error as Error
       const reason = cause instanceof Error ? cause.message : message
-      onError(`${target.host} does not say whether ${host} may have a certificate: ${reason}`)
+      onError(`cannot query ${target.host} whether ${host} is allowed a certificate: ${reason}`)
     } finally {
-      asking--
+      queries--
     }
-    refused.set(host, true)
+    denied.set(host, true)
     return false
   }
 }

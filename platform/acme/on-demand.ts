@@ -3,35 +3,35 @@ import { untilAborted } from '../../lib/async/timeout.ts'
 import type { OnDemandPolicy } from './on-demand-policy.ts'
 
 export interface OnDemandOptions {
-  readonly ask: OnDemandPolicy
+  readonly policy: OnDemandPolicy
   /** Whether there is a certificate for a host. */
   readonly has: (host: string) => boolean
-  /** Whether none can be ordered for now. */
-  readonly isTaken: (host: string) => boolean
-  /** Whether another gateway is ordering one. */
-  readonly isElsewhere: (host: string) => boolean
-  /** Orders one. Resolves when this gateway is done with that. */
+  /** Whether no certificate can be ordered for now. */
+  readonly isBlocked: (host: string) => boolean
+  /** Whether another gateway is ordering a certificate. */
+  readonly isOrderedElsewhere: (host: string) => boolean
+  /** Orders a certificate. Resolves when the order of this gateway ended. */
   readonly order: (host: string) => Promise<void>
 }
 
-/** Certificates for hosts nobody has listed, when somebody asks for them. */
+/** Orders certificates for unlisted hosts when clients request them. */
 export interface OnDemand {
-  /** As of `TlsSource`. */
+  /** As in `TlsSource`. */
   readonly request: (serverName: string) => Promise<void>
-  /** There are other certificates. */
+  /** Has to be called when certificates changed. */
   readonly changed: () => void
 }
 
-/** How long a handshake or a request waits for a certificate. */
+/** Maximum wait of a handshake or a request for a certificate. */
 const WAIT_MS = 9000
-/** Hosts at a time. */
+/** Maximum number of hosts in flight. */
 const REQUESTS_MAX = 100
 
 export function createOnDemand({
-  ask,
+  policy,
   has,
-  isTaken,
-  isElsewhere,
+  isBlocked,
+  isOrderedElsewhere,
   order,
 }: OnDemandOptions): OnDemand {
   const requests = new Map<string, Promise<void>>()
@@ -40,7 +40,7 @@ export function createOnDemand({
   async function obtain(host: string): Promise<void> {
     if (!(await ask(host))) return
     const ordered = order(host).then(async () => {
-      while (!has(host) && isElsewhere(host)) await nextChange()
+      while (!has(host) && isOrderedElsewhere(host)) await nextChange()
     })
     await untilAborted(ordered, AbortSignal.timeout(WAIT_MS))
   }
@@ -53,9 +53,9 @@ export function createOnDemand({
     async request(serverName) {
       const host = toHostName(serverName)
       if (!isDnsName(host) || has(host)) return
-      const under = requests.get(host)
-      if (under !== undefined) return under
-      if (isTaken(host) || requests.size >= REQUESTS_MAX) return
+      const pending = requests.get(host)
+      if (pending !== undefined) return pending
+      if (isBlocked(host) || requests.size >= REQUESTS_MAX) return
       const request = obtain(host).finally(() => requests.delete(host))
       requests.set(host, request)
       return request

@@ -14,43 +14,43 @@ import { type HttpChallengeServer, openHttpChallengeServer } from './http-challe
 import { createOnDemand, type OnDemand } from './on-demand.ts'
 import { createOnDemandPolicy, type OnDemandPolicy } from './on-demand-policy.ts'
 import { type SecretKeys, toScope } from './records.ts'
-import { createWindows } from './renewal-info.ts'
+import { createRenewalWindows } from './renewal-info.ts'
 
 export interface AcmeOptions {
   readonly settings: Settings
-  /** Shared by all gateways that are to have the same certificates. */
+  /** Gateways with the same store share their certificates. */
   readonly store: Store
   readonly secretKeys: SecretKeys
   readonly log: Log
-  /** Unix time. @default Date.now */
+  /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
-  /** Milliseconds since some moment, for waiting. @default performance.now */
+  /** Monotonic clock in milliseconds. @default performance.now */
   readonly elapsedMs?: () => number
-  /** From 0 to 1. @default Math.random */
+  /** @default Math.random */
   readonly random?: () => number
-  /** Milliseconds from one look for what is due to the next. @default 10000 */
+  /** Interval of the checks for due certificates, milliseconds. @default 10000 */
   readonly checkMs?: number
-  /** As of `TurnOptions`. @default 60000 */
+  /** As in `OrderLeaseOptions`. @default 60000 */
   readonly holdMs?: number
-  /** As of `AcmeClientOptions`. */
+  /** As in `AcmeClientOptions`. */
   readonly pollMs?: number
 }
 
-/** Certificates that come by themselves. */
+/** Automatically issued and renewed certificates. */
 export interface Acme extends TlsSource {
-  readonly door: Pick<HttpChallengeServer, 'port'>
-  /** Looks now for what is due. Resolves when that is done. */
+  readonly challengeServer: Pick<HttpChallengeServer, 'port'>
+  /** Issues and renews the certificates that are due. */
   readonly work: () => Promise<void>
 }
 
 const CLOSE_MS = 2000
-/** What clocks may be apart. */
+/** Tolerated clock difference to the directory. */
 const SKEW_MAX_MS = 5 * 60_000
 
 /**
- * Serves the certificates in the store, and orders those that are missing or near their end. What fails is logged, and tried again.
+ * Serves the certificates in the store, orders missing ones and renews expiring ones. Failures are logged and retried.
  *
- * @throws {Error} with one line, when the file of authorities or the store cannot be read.
+ * @throws {Error} with a one-line message when the CA file or the store cannot be read.
  */
 export async function openAcme(options: AcmeOptions): Promise<Acme> {
   const { settings, store, secretKeys, log, nowMs = Date.now, random = Math.random } = options
@@ -63,7 +63,7 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
   const onWarning = createOnceLog(log)
   let isSkewed = false
 
-  const ask = openAsk()
+  const policy = createPolicy()
   const tls = createCertificateSource({
     isStrict: hosts.length === 0,
     request: async (serverName) => onDemand?.request(serverName),
@@ -75,32 +75,32 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
       settings.acmeCaFile === '' ? undefined : readAuthorities(settings.acmeCaFile, 'acme_ca_file'),
     email: settings.acmeEmail,
     eab: { keyId: settings.acmeEabKid, hmacKey: settings.acmeEabKey },
-    onSkew: tellSkew,
+    onSkew,
   })
-  const picture = await openCertificateCache({
+  const cache = await openCertificateCache({
     ...{ store, scope, secretKeys, clock, onWarning },
     onChange: publish,
   })
-  const windows = createWindows({
+  const windows = createRenewalWindows({
     ...{ directory, clock, random },
     onFailure: (host, error) =>
-      log.debug({ host, reason: error.message }, 'the directory does not say when to renew'),
+      log.debug({ host, reason: error.message }, 'ACME renewal information unavailable'),
   })
-  const keeper = createCertificateManager({
+  const manager = createCertificateManager({
     ...{ store, scope, holder: randomUUID(), holdMs, clock },
-    ...{ picture, directory, windows, secretKeys, hosts, ask, random, log },
+    ...{ cache, directory, windows, secretKeys, hosts, policy, random, log },
   })
   const onDemand: OnDemand | undefined =
-    ask &&
+    policy &&
     createOnDemand({
-      ask,
+      policy,
       has,
-      isTaken: keeper.isTaken,
-      isElsewhere: keeper.isElsewhere,
-      order: keeper.want,
+      isBlocked: manager.isBlocked,
+      isOrderedElsewhere: manager.isOrderedElsewhere,
+      order: manager.request,
     })
   publish()
-  const door = await openHttpChallengeServer({
+  const challengeServer = await openHttpChallengeServer({
     address: settings.acmeAddress,
     findToken: directory.findToken,
     async hasHost(host) {
@@ -111,30 +111,30 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
     httpsPort: settings.address.port,
     log,
   })
-  const timer = setInterval(() => void keeper.work(), checkMs).unref()
-  void keeper.work()
+  const timer = setInterval(() => void manager.work(), checkMs).unref()
+  void manager.work()
 
-  /** Undefined: hosts that are not listed have no certificate. */
-  function openAsk(): OnDemandPolicy | undefined {
+  /** Policy for hosts outside of `acme_hosts`; undefined if there are no certificates for them. */
+  function createPolicy(): OnDemandPolicy | undefined {
     if (settings.acmeAsk !== '')
       return createOnDemandPolicy({ url: settings.acmeAsk, onError: onWarning })
     if (hosts.length > 0) return undefined
     log.warn(
-      'ACME orders certificates for any host name that clients ask for, at most 10 new names an hour; list hosts in acme_hosts, or set acme_ask',
+      'ACME orders certificates for any host name that clients request, at most 10 new names an hour; list hosts in acme_hosts, or set acme_ask',
     )
     return createHourlyLimit({ has, elapsedMs: clock.elapsedMs, onWarning })
   }
 
   function has(host: string): boolean {
-    return picture.certificates.has(host)
+    return cache.certificates.has(host)
   }
 
-  /** Those of the hosts that are listed come first, in their order: the first of all is the default. */
+  /** Listed hosts come first, in their order: the first certificate is the default. */
   function publish(): void {
-    const others = ask === undefined ? [] : [...picture.certificates.keys()].sort()
+    const unlisted = policy === undefined ? [] : [...cache.certificates.keys()].sort()
     const pairs: Certificate[] = []
-    for (const host of new Set([...hosts, ...others])) {
-      const pair = picture.certificates.get(host)?.pair
+    for (const host of new Set([...hosts, ...unlisted])) {
+      const pair = cache.certificates.get(host)?.pair
       if (pair !== undefined) pairs.push(pair)
     }
     onDemand?.changed()
@@ -142,11 +142,11 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
     try {
       tls.use(pairs)
     } catch (error) {
-      log.error({ err: error }, 'new certificates cannot be used; the previous ones stay in use')
+      log.error({ err: error }, 'new certificates rejected; the previous ones stay in use')
     }
   }
 
-  function tellSkew(skewMs: number): void {
+  function onSkew(skewMs: number): void {
     const wasSkewed = isSkewed
     isSkewed = Math.abs(skewMs) > SKEW_MAX_MS
     if (!isSkewed || wasSkewed) return
@@ -161,20 +161,20 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
     get pairs() {
       return tls.pairs
     },
-    door,
-    work: keeper.work,
+    challengeServer,
+    work: manager.work,
     async close() {
       clearInterval(timer)
-      const ended = keeper.close()
+      const ended = manager.close()
       closing.abort()
-      await door.close()
+      await challengeServer.close()
       await settlesWithin(ended, CLOSE_MS)
-      picture.close()
+      cache.close()
     },
   }
 }
 
-/** Warns once of what stays as it is. */
+/** Logs a warning unless it repeats the previous one. */
 function createOnceLog(log: Log): (message: string) => void {
   let last = ''
   return (message) => {

@@ -10,9 +10,9 @@ import { openAcme } from './open-acme.ts'
 import { readSecretKeys } from './secret-keys.ts'
 
 /**
- * Opens certificates of ACME for a gateway that has no store otherwise, with one of its own by the settings.
+ * Opens ACME for a gateway without a server, with its own store.
  *
- * @throws {Error} with one line.
+ * @throws {Error} with a one-line message.
  */
 export async function openStandaloneAcme(settings: Settings, log: Log): Promise<TlsSource> {
   const closing = createDisposer()
@@ -28,10 +28,10 @@ export async function openStandaloneAcme(settings: Settings, log: Log): Promise<
     const store = createStore(adapter)
     closing.add(store.close)
     const secretKeys = readSecretKeys(settings)
-    // What a file holds, its owner alone reads.
+    // Files are readable by their owner only, remote stores may not be.
     if (secretKeys.length === 0 && settings.store.includes(':'))
       log.warn(
-        'private keys of certificates are kept in the store as they are: set MX_CONFIG_SECRET_KEY to encrypt them',
+        'private keys of certificates are stored unencrypted: set MX_CONFIG_SECRET_KEY to encrypt them',
       )
     const acme = await openAcme({ settings, store, secretKeys, log })
     closing.add(acme.close)

@@ -4,10 +4,10 @@ import type { Store, StoreWrite } from '../../domain/store/store.ts'
 import type { Clock } from './client/clock.ts'
 import { type OrderRecord, parseOrderRecord, TABLE } from './records.ts'
 
-/** An order record, and which one. */
+/** An order record with its version, as seen by this gateway. */
 export interface SeenOrder extends OrderRecord {
   readonly version: number
-  /** Until when nobody may order but its holder, by the {@link Clock.elapsedMs} of this gateway. */
+  /** End of the lease or of the wait, by {@link Clock.elapsedMs} of this gateway. */
   readonly untilMs: number
 }
 
@@ -15,38 +15,36 @@ export interface OrderLeaseOptions {
   readonly store: Store
   /** Id of this gateway. */
   readonly holder: string
-  /** How long the turn of a gateway that is gone keeps the others waiting, milliseconds. */
+  /** Duration of the lease without renewal, milliseconds: other gateways wait so long for one that crashed. */
   readonly holdMs: number
   readonly clock: Clock
 }
 
-/** What is ordered. */
 export interface LeaseTarget {
   readonly host: string
-  /** Key of its order record. */
-  readonly place: string
-  /** What is known of it. */
+  /** Key of the order record. */
+  readonly key: string
   readonly seen: SeenOrder | undefined
-  /** Whether the record is never to be forgotten: there are as many as were listed. */
+  /** Whether the host is in `acme_hosts`: its record never expires. */
   readonly isListed: boolean
 }
 
-/** The right to order the certificate of a host: of all gateways one has it. */
+/** The exclusive right among all gateways to order the certificate of a host. */
 export interface OrderLease {
-  /** Ends it, and writes what came of it; another is ordered after `restMs` at the earliest. */
+  /** Stores the certificate and ends the lease; the next order is allowed after `restMs`. */
   readonly succeed: (certificate: StoreWrite, restMs: number) => Promise<void>
   readonly fail: (reason: string, retryMs: number) => Promise<void>
-  /** Ends it; nothing came of it. */
+  /** Ends the lease without a result. */
   readonly release: () => Promise<void>
 }
 
-/** Failures are remembered for so long after the next attempt could have been made. */
-const MEMORY_MS = 7 * 24 * 3600 * 1000
+/** Failure counts are retained for this long after the earliest next attempt. */
+const FAILURES_KEPT_MS = 7 * 24 * 3600 * 1000
 
 /**
- * What a record means for this gateway from now on.
+ * Converts the waits of a record to the clock of this gateway.
  *
- * @param isNew it was not there before: what it says begins now, whatever the clock of whoever wrote it.
+ * @param isNew true for a record first seen now: its waits start now, because the clock of its writer may be wrong.
  */
 export function toSeen(
   order: OrderRecord,
@@ -60,9 +58,9 @@ export function toSeen(
 }
 
 /**
- * Whether a gateway may not order, by what it knows of a host.
+ * Whether this gateway has to wait before it orders.
  *
- * A turn of its own it may take up: it is of an attempt whose end the store has not heard of.
+ * It may resume a lease of its own, which remains when the release did not reach the store.
  */
 export function isLeased(
   order: SeenOrder | undefined,
@@ -73,12 +71,12 @@ export function isLeased(
 }
 
 /**
- * Takes the turn of a host, and keeps it until it is ended.
+ * Acquires the lease of a host, and renews it until it is ended.
  *
- * @returns undefined: another gateway was faster.
+ * @returns undefined if another gateway was faster.
  */
 export async function acquireLease(
-  { host, place: key, seen, isListed }: LeaseTarget,
+  { host, key, seen, isListed }: LeaseTarget,
   { store, holder, holdMs, clock }: OrderLeaseOptions,
 ): Promise<OrderLease | undefined> {
   const failures = seen?.failures ?? 0
@@ -89,54 +87,54 @@ export async function acquireLease(
     const atMs = clock.nowMs()
     const order = { host, holder, holdMs: 0, failures, waitMs: 0, retryMs: 0, reason, ...changes }
     if (order.waitMs > 0) order.retryMs = atMs + order.waitMs
-    const expiresMs = isListed ? 0 : atMs + Math.max(order.holdMs, order.waitMs) + MEMORY_MS
+    const expiresMs = isListed ? 0 : atMs + Math.max(order.holdMs, order.waitMs) + FAILURES_KEPT_MS
     return { table: TABLE, key, value: encodeRecord(order), expiresMs, ifVersion: version }
   }
 
-  /** Whether the last word in the store is of this gateway, which may have missed that it came there, or of nobody. */
-  async function isOwn(): Promise<boolean> {
+  /** Whether the record is absent or was written by this gateway, which may have missed the acknowledgement. */
+  async function hasOwnRecord(): Promise<boolean> {
     const record = await store.read(TABLE, key)
     if (record !== undefined && parseOrderRecord(record).holder !== holder) return false
     version = record?.version ?? 0
     return true
   }
 
-  /** False: another gateway has the turn by now. */
+  /** Returns false if another gateway holds the lease. */
   async function write(
     changes: Partial<OrderRecord>,
-    besides: readonly StoreWrite[] = [],
+    writes: readonly StoreWrite[] = [],
   ): Promise<boolean> {
-    const commit = () => commitIf(store, [...besides, toWrite(changes)])
+    const commit = () => commitIf(store, [...writes, toWrite(changes)])
     let versions = await commit()
-    if (versions === undefined && (await isOwn())) versions = await commit()
+    if (versions === undefined && (await hasOwnRecord())) versions = await commit()
     version = versions?.at(-1) ?? version
     return versions !== undefined
   }
 
-  const hold = (): Promise<boolean> => write({ holdMs })
+  const renew = (): Promise<boolean> => write({ holdMs })
 
-  if (!(await hold())) return undefined
-  let holding: Promise<unknown> = Promise.resolve()
+  if (!(await renew())) return undefined
+  let renewing: Promise<unknown> = Promise.resolve()
   const timer = setInterval(() => {
-    // What cannot be kept for now is lost only when it is over.
-    holding = holding.then(hold).catch(() => {})
+    // A failed renewal is retried; the lease is lost only when it expires.
+    renewing = renewing.then(renew).catch(() => {})
   }, holdMs / 3).unref()
 
-  /** The last word of it; where another gateway has the turn by now, that one's counts. */
+  /** Writes the final record, unless another gateway holds the lease by now. */
   async function end(
     changes: Partial<OrderRecord>,
-    besides?: readonly StoreWrite[],
+    writes?: readonly StoreWrite[],
   ): Promise<boolean> {
     clearInterval(timer)
-    await holding
-    return write(changes, besides)
+    await renewing
+    return write(changes, writes)
   }
 
   return {
     async succeed(certificate, restMs) {
-      const rest = { failures: 0, waitMs: restMs, reason: '' }
-      // Whoever has the turn by now would only get another.
-      if (!(await end(rest, [certificate]))) await store.commit([certificate])
+      const resting = { failures: 0, waitMs: restMs, reason: '' }
+      // The certificate is stored even if the lease was lost: another gateway would only order one more.
+      if (!(await end(resting, [certificate]))) await store.commit([certificate])
     },
     async fail(text, retryMs) {
       await end({ failures: failures + 1, reason: text, waitMs: retryMs })

@@ -4,78 +4,77 @@ import { decodeRecord } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import type { SecretKey } from '../../services/config/secrets/secret-key.ts'
 
-/** Where everything is that gateways share. */
+/** Table that all gateways of a store share. */
 export const TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'acme' }
 
-/** A private key as it is kept. */
+/** A private key in the store. */
 export interface StoredKey {
-  /** PEM, or what was made of it. */
+  /** PEM, or its ciphertext. */
   readonly key: string
-  /** Id of what it is encrypted with; empty: it is not. */
+  /** Id of the secret key; empty if not encrypted. */
   readonly sealedWith: string
 }
 
-/** A certificate as it is kept. */
+/** A certificate in the store. */
 export interface CertificateRecord extends StoredKey {
   readonly host: string
-  /** PEM, with its chain. */
+  /** PEM chain. */
   readonly cert: string
-  /** When it is to be renewed, unix time in milliseconds. */
+  /** Renewal time, Unix time in milliseconds. */
   readonly renewMs: number
 }
 
-/** Who orders the certificate of a host, and what became of it before. Spans, as clocks of gateways need not agree. */
+/** Lease and failures of the order for a host. Uses durations, because the clocks of gateways may differ. */
 export interface OrderRecord {
   readonly host: string
-  /** Of the gateway that wrote this. */
+  /** Id of the gateway that wrote the record. */
   readonly holder: string
-  /** How long nobody else may from when they see this, milliseconds; 0: anybody may. */
+  /** Lease duration in milliseconds from the time a gateway sees the record; 0 if released. */
   readonly holdMs: number
-  /** That failed, one after the other. */
+  /** Consecutive failures. */
   readonly failures: number
-  /** How long nobody may, milliseconds. */
+  /** Pause of all gateways, milliseconds. */
   readonly waitMs: number
-  /** When that is over by the clock of whoever wrote this, unix time in milliseconds. */
+  /** End of the pause by the clock of the writer, Unix time in milliseconds. */
   readonly retryMs: number
-  /** Why it failed; empty: it did not. */
+  /** Last error; empty for none. */
   readonly reason: string
 }
 
-/** What keys of a directory begin with: certificates of one are none of another. */
+/** Key prefix of a directory: certificates of different directories are separate. */
 export function toScope(directory: string): string {
   return `${createHash('sha256').update(directory).digest('base64url').slice(0, 16)}/`
 }
 
-/** Gateways that cannot read each other's keys have certificates, orders and an account each. */
+/** Gateways with different secret keys have separate certificates, orders and accounts. */
 type Kind = 'certificate' | 'order' | 'account'
 
-/** @param sealedWith as of {@link StoredKey}. */
-function toPlace(scope: string, kind: Kind, sealedWith: string): string {
+function toKeyPrefix(scope: string, kind: Kind, sealedWith: string): string {
   return `${scope}${kind}/${sealedWith || 'plain'}`
 }
 
 export function toCertificateKey(scope: string, sealedWith: string, host: string): string {
-  return `${toPlace(scope, 'certificate', sealedWith)}/${host}`
+  return `${toKeyPrefix(scope, 'certificate', sealedWith)}/${host}`
 }
 
 export function toOrderKey(scope: string, sealedWith: string, host: string): string {
-  return `${toPlace(scope, 'order', sealedWith)}/${host}`
+  return `${toKeyPrefix(scope, 'order', sealedWith)}/${host}`
 }
 
 export function toAccountKey(scope: string, sealedWith: string): string {
-  return toPlace(scope, 'account', sealedWith)
+  return toKeyPrefix(scope, 'account', sealedWith)
 }
 
-interface Place {
+interface RecordKey {
   readonly kind: string
-  /** As of {@link StoredKey}. */
+  /** As in {@link StoredKey}. */
   readonly sealedWith: string
-  /** Empty: it is of none. */
+  /** Empty for account records. */
   readonly host: string
 }
 
-/** What a key below {@link toScope} is of. */
-export function parsePlace(scope: string, key: string): Place {
+/** Parses a key with the prefix {@link toScope}. */
+export function parseRecordKey(scope: string, key: string): RecordKey {
   const [kind = '', sealedWith = '', host = ''] = key.slice(scope.length).split('/')
   return { kind, sealedWith: sealedWith === 'plain' ? '' : sealedWith, host }
 }
@@ -116,29 +115,29 @@ export function parseTokenRecord(record: StoreRecord): { readonly keyAuthorizati
   )
 }
 
-/** What encrypts private keys in the store, the first, and what did before; none: they are kept as they are. */
+/** Secret keys for private keys in the store, the current one first; empty to store them unencrypted. */
 export type SecretKeys = readonly SecretKey[]
 
-/** Id of what a gateway encrypts with; empty: nothing. */
+/** Id of the current secret key; empty without encryption. */
 export function sealingId([secretKey]: SecretKeys): string {
   return secretKey?.id ?? ''
 }
 
-/** @param place the key of the record it is for: it is nothing in another. */
-export function sealKey([secretKey]: SecretKeys, place: string, key: string): StoredKey {
+/** @param recordKey bound to the ciphertext, which cannot be decrypted under another record key. */
+export function sealKey([secretKey]: SecretKeys, recordKey: string, key: string): StoredKey {
   if (secretKey === undefined) return { key, sealedWith: '' }
-  return { key: secretKey.seal('', place, key), sealedWith: secretKey.id }
+  return { key: secretKey.seal('', recordKey, key), sealedWith: secretKey.id }
 }
 
-/** PEM; undefined: it was encrypted with something else. */
+/** Decrypts a private key to PEM; undefined if it was encrypted with another key. */
 export function openKey(
   secretKeys: SecretKeys,
-  place: string,
-  kept: StoredKey,
+  recordKey: string,
+  stored: StoredKey,
 ): string | undefined {
-  if (kept.sealedWith === '') return kept.key
-  const secretKey = secretKeys.find(({ id }) => id === kept.sealedWith)
-  return secretKey?.open('', place, kept.key)
+  if (stored.sealedWith === '') return stored.key
+  const secretKey = secretKeys.find(({ id }) => id === stored.sealedWith)
+  return secretKey?.open('', recordKey, stored.key)
 }
 
 function isText(value: unknown): boolean {

@@ -4,28 +4,28 @@ import type { Clock } from './client/clock.ts'
 import type { Directory } from './client/directory.ts'
 import { pickTime, toCertificateId, toNextCheckMs } from './renewal.ts'
 
-export interface WindowsOptions {
+export interface RenewalWindowsOptions {
   readonly directory: Pick<Directory, 'readWindow'>
   readonly clock: Pick<Clock, 'elapsedMs'>
   readonly random: () => number
-  /** Told why a directory does not say; it is asked again later. */
+  /** Called for failed queries, which are repeated later. */
   readonly onFailure: (host: string, error: Error) => void
 }
 
-/** When directories want certificates to be renewed (RFC 9773): sooner, when they have to revoke them. */
-export interface Windows {
-  /** When to renew, unix time in milliseconds. */
+/** ACME renewal information (ARI, RFC 9773): the directory suggests a renewal window, an early one before it revokes a certificate. */
+export interface RenewalWindows {
+  /** Renewal time, Unix time in milliseconds. */
   readonly toRenewMs: (certificate: CachedCertificate) => number
-  /** Asks for the windows that were not asked for lately. Never rejects. */
-  readonly ask: (certificates: Iterable<CachedCertificate>) => Promise<void>
-  /** What an order that replaces a certificate says it does; undefined: the directory does not want to know. */
-  readonly toReplaced: (certificate: CachedCertificate | undefined) => string | undefined
+  /** Fetches the windows that are due for a check. Never rejects. */
+  readonly refresh: (certificates: Iterable<CachedCertificate>) => Promise<void>
+  /** Id of the replaced certificate for the order (RFC 9773 §5); undefined if the directory does not support ARI. */
+  readonly toReplacedId: (certificate: CachedCertificate | undefined) => string | undefined
 }
 
-interface Asked {
+interface CachedWindow {
   readonly cert: string
-  /** By the clock that waits. */
-  readonly askAgainMs: number
+  /** By {@link Clock.elapsedMs}. */
+  readonly nextCheckMs: number
   readonly picked?: {
     readonly id: string
     readonly window: RenewalWindow
@@ -33,56 +33,61 @@ interface Asked {
   }
 }
 
-export function createWindows({ directory, clock, random, onFailure }: WindowsOptions): Windows {
+export function createRenewalWindows({
+  directory,
+  clock,
+  random,
+  onFailure,
+}: RenewalWindowsOptions): RenewalWindows {
   /** By host. */
-  const asked = new Map<string, Asked>()
+  const windows = new Map<string, CachedWindow>()
   /** By host. */
-  const asking = new Map<string, Promise<void>>()
+  const pending = new Map<string, Promise<void>>()
 
-  function find({ host, cert }: CachedCertificate): Asked | undefined {
-    const found = asked.get(host)
-    return found?.cert === cert ? found : undefined
+  function find({ host, cert }: CachedCertificate): CachedWindow | undefined {
+    const cached = windows.get(host)
+    return cached?.cert === cert ? cached : undefined
   }
 
-  async function askOne(certificate: CachedCertificate): Promise<Asked> {
+  async function fetchWindow(certificate: CachedCertificate): Promise<CachedWindow> {
     const { host, cert } = certificate
-    const before = find(certificate)?.picked
-    const unknown = {
+    const previous = find(certificate)?.picked
+    const fallback = {
       cert,
-      askAgainMs: clock.elapsedMs() + toNextCheckMs({}),
-      ...(before && { picked: before }),
+      nextCheckMs: clock.elapsedMs() + toNextCheckMs({}),
+      ...(previous && { picked: previous }),
     }
     try {
-      const id = before?.id ?? (await toCertificateId(cert))
+      const id = previous?.id ?? (await toCertificateId(cert))
       const window = id === undefined ? undefined : await directory.readWindow(id)
-      if (id === undefined || window === undefined) return unknown
-      const renewMs = pickTime(window, before, random)
-      const askAgainMs = clock.elapsedMs() + toNextCheckMs(window)
-      return { cert, askAgainMs, picked: { id, window, renewMs } }
+      if (id === undefined || window === undefined) return fallback
+      const renewMs = pickTime(window, previous, random)
+      const nextCheckMs = clock.elapsedMs() + toNextCheckMs(window)
+      return { cert, nextCheckMs, picked: { id, window, renewMs } }
     } catch (error) {
       onFailure(host, error as Error)
-      return unknown
+      return fallback
     }
   }
 
-  function askOnce(certificate: CachedCertificate): Promise<void> {
+  function fetchOnce(certificate: CachedCertificate): Promise<void> {
     const { host } = certificate
-    const under = asking.get(host)
-    if (under !== undefined) return under
-    const now = askOne(certificate)
-      .then((answer) => void asked.set(host, answer))
-      .finally(() => asking.delete(host))
-    asking.set(host, now)
-    return now
+    const running = pending.get(host)
+    if (running !== undefined) return running
+    const fetching = fetchWindow(certificate)
+      .then((fetched) => void windows.set(host, fetched))
+      .finally(() => pending.delete(host))
+    pending.set(host, fetching)
+    return fetching
   }
 
   return {
     toRenewMs: (certificate) => find(certificate)?.picked?.renewMs ?? certificate.renewMs,
-    async ask(certificates) {
+    async refresh(certificates) {
       for (const certificate of [...certificates])
-        if ((find(certificate)?.askAgainMs ?? Number.NEGATIVE_INFINITY) <= clock.elapsedMs())
-          await askOnce(certificate)
+        if ((find(certificate)?.nextCheckMs ?? Number.NEGATIVE_INFINITY) <= clock.elapsedMs())
+          await fetchOnce(certificate)
     },
-    toReplaced: (certificate) => certificate && find(certificate)?.picked?.id,
+    toReplacedId: (certificate) => certificate && find(certificate)?.picked?.id,
   }
 }

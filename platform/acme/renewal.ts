@@ -1,63 +1,63 @@
 import { X509Certificate } from 'node:crypto'
 import type { RenewalWindow } from './client/client.ts'
 
-/** When a certificate is good, unix time in milliseconds. */
+/** Validity period of a certificate, Unix time in milliseconds. */
 export interface Validity {
   readonly fromMs: number
   readonly toMs: number
 }
 
-/** Of its life, after which a certificate is renewed. */
+/** Fraction of the lifetime after which a certificate is renewed. */
 const LIFE_USED = 2 / 3
-/** Of its life, over which renewals are spread: many certificates of one day are not renewed in one. */
+/** Fraction of the lifetime over which renewals are spread, so that certificates of one day are not renewed on one day. */
 const LIFE_SPREAD = 1 / 30
-/** Not for longer: a directory may have to revoke what it has just issued. */
+/** Upper limit: a directory may have to revoke a new certificate. */
 const REST_MAX_MS = 6 * 3600 * 1000
-/** RFC 9773 §4.3: how often a directory is asked that does not say how often. */
-const ASK_AGAIN_MS = 6 * 3600 * 1000
-const ASK_AGAIN_MIN_MS = 60 * 1000
-const ASK_AGAIN_MAX_MS = 24 * 3600 * 1000
+/** RFC 9773 §4.3: check interval without `Retry-After`. */
+const CHECK_MS = 6 * 3600 * 1000
+const CHECK_MIN_MS = 60 * 1000
+const CHECK_MAX_MS = 24 * 3600 * 1000
 
-/** Of the first certificate of a PEM text. */
+/** Validity of the first certificate of a PEM chain. */
 export function readValidity(cert: string): Validity {
   const { validFrom, validTo } = new X509Certificate(cert)
   return { fromMs: Date.parse(validFrom), toMs: Date.parse(validTo) }
 }
 
-/** When to renew, where the directory does not say: at two thirds of the lifetime, and a little later. */
+/** Renewal time without ARI: after two thirds of the lifetime, plus jitter. */
 export function toRenewMs({ fromMs, toMs }: Validity, random: () => number): number {
   return Math.round(fromMs + (toMs - fromMs) * (LIFE_USED + LIFE_SPREAD * random()))
 }
 
 /**
- * How long a certificate is left alone that has just been had, milliseconds: whatever says then that it is due, a wrong clock
- * or the directory, may say so of each that follows.
+ * Minimum age of a certificate at its renewal, milliseconds. Prevents an endless loop of orders when a wrong clock or the
+ * directory declares each new certificate due.
  */
 export function toRestMs({ fromMs, toMs }: Validity): number {
   return Math.min((toMs - fromMs) / 2, REST_MAX_MS)
 }
 
-/** A time in the window a directory suggests (RFC 9773 §4.2), the same in the same window. */
+/** Random time in the suggested window (RFC 9773 §4.2); stable while the window does not change. */
 export function pickTime(
   window: RenewalWindow,
-  before: { readonly window: RenewalWindow; readonly renewMs: number } | undefined,
+  previous: { readonly window: RenewalWindow; readonly renewMs: number } | undefined,
   random: () => number,
 ): number {
   const { startMs, endMs } = window
-  const isSame = before?.window.startMs === startMs && before.window.endMs === endMs
-  return isSame ? before.renewMs : Math.round(startMs + (endMs - startMs) * random())
+  const isSame = previous?.window.startMs === startMs && previous.window.endMs === endMs
+  return isSame ? previous.renewMs : Math.round(startMs + (endMs - startMs) * random())
 }
 
-/** Milliseconds until a directory is asked for its window again. */
+/** Milliseconds until the next check of the renewal window. */
 export function toNextCheckMs({
-  retryAfterMs = ASK_AGAIN_MS,
+  retryAfterMs = CHECK_MS,
 }: {
   readonly retryAfterMs?: number | undefined
 }): number {
-  return Math.min(Math.max(retryAfterMs, ASK_AGAIN_MIN_MS), ASK_AGAIN_MAX_MS)
+  return Math.min(Math.max(retryAfterMs, CHECK_MIN_MS), CHECK_MAX_MS)
 }
 
-/** How directories call a certificate whose renewal they are asked for (RFC 9773 §4.1); undefined: it does not say whose key signed it. */
+/** ARI certificate id (RFC 9773 §4.1); undefined without an authority key identifier. */
 export async function toCertificateId(cert: string): Promise<string | undefined> {
   const { default: forge } = await import('node-forge')
   const { asn1, pki } = forge

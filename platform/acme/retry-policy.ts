@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from './client/clock.ts'
 
-/** How long this gateway lets hosts be, whatever the store says: it may have lost what it was told, or not be there. */
-export interface Pauses {
+/** Pauses between the orders of this gateway for a host. Independent of the store, which may be unavailable or have lost records. */
+export interface RetryPauses {
   readonly isPaused: (host: string) => boolean
-  /** Attempts that failed, one after the other. */
+  /** Consecutive failures. */
   readonly failures: (host: string) => number
-  /** After a failure. */
+  /** Pauses after a failure. */
   readonly fail: (host: string, ms: number) => void
-  /** After a success. */
+  /** Pauses after a success. */
   readonly rest: (host: string, ms: number) => void
   readonly end: (host: string) => void
 }
@@ -20,7 +20,7 @@ interface Pause {
 
 const HOSTS_MAX = 10_000
 
-export function createPauses({ elapsedMs }: Pick<Clock, 'elapsedMs'>): Pauses {
+export function createRetryPauses({ elapsedMs }: Pick<Clock, 'elapsedMs'>): RetryPauses {
   const pauses = new LRUCache<string, Pause>({ max: HOSTS_MAX })
   const failures = (host: string): number => pauses.get(host)?.failures ?? 0
   const pause = (host: string, ms: number, failures: number): void => {

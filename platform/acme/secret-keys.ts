@@ -3,16 +3,16 @@ import { SETTINGS, type Settings } from '../settings/settings.ts'
 import type { SecretKeys } from './records.ts'
 
 /**
- * What encrypts private keys, and what did until now.
+ * Secret keys for private keys in the store: the current and the previous one.
  *
- * @param found the key of this server, which may come from a file. @default the one that was given
+ * @param current key of this server, which may come from a file. @default the key in the settings
  */
 export function readSecretKeys(
   { configSecretKey, configSecretKeyPrevious }: Settings,
-  found: SecretKey | undefined = parse(configSecretKey, SETTINGS.configSecretKey.name),
+  current: SecretKey | undefined = parse(configSecretKey, SETTINGS.configSecretKey.name),
 ): SecretKeys {
   const previous = parse(configSecretKeyPrevious, SETTINGS.configSecretKeyPrevious.name)
-  return [found, previous].filter((key) => key !== undefined)
+  return [current, previous].filter((key) => key !== undefined)
 }
 
 function parse(text: string, name: string): SecretKey | undefined {

@@ -4,7 +4,7 @@ import type { Log } from '../process/log.ts'
 import type { Address } from '../settings/parse/address.ts'
 import type { Readiness } from './readiness.ts'
 
-/** A text for who asks: its media type, and itself. */
+/** Response body and media type. */
 export interface AdminSource {
   readonly type: string
   readonly text: string
@@ -12,26 +12,26 @@ export interface AdminSource {
 
 export interface AdminOptions {
   readonly address: Address
-  /** Whether a `Host` field is one it is asked by. */
+  /** Whether a `Host` header is allowed. */
   readonly isHost: (host: string) => boolean
   readonly readiness: Pick<Readiness, 'problems'>
-  /** The numbers of the process, in the form that an `Accept` field asks for. */
+  /** Metrics of the process, in the format that the `Accept` header selects. */
   readonly scrape: (accept: string) => Promise<AdminSource>
   readonly log: Log
 }
 
-/** The open admin address. */
+/** The open admin server. */
 export interface Admin {
   readonly port: number
   readonly close: () => Promise<void>
 }
 
-interface Answer extends AdminSource {
+interface AdminResponse extends AdminSource {
   readonly status: number
 }
 
 const TEXT = 'text/plain; charset=utf-8'
-/** What it is asked is a line and a few fields. */
+/** Requests have only a request line and a few headers. */
 const LIMITS = {
   maxHeaderSize: 8192,
   headersTimeout: 2000,
@@ -39,58 +39,61 @@ const LIMITS = {
   connectionsCheckingInterval: 1000,
 }
 const MAX_CONNECTIONS = 64
-/** Of a client that does not read. */
-const SILENCE_MS = 65_000
+/** Timeout of clients that do not read. */
+const IDLE_TIMEOUT_MS = 65_000
 const METHODS = 'GET, HEAD'
 
 /**
- * Opens the address that tells operators of a process: `/livez` (it runs), `/readyz` (it is to be sent requests, else 503 with a line for each
- * reason) and `/metrics`.
+ * Starts the admin server with `/livez` (the process runs), `/readyz` (it accepts requests, else 503 with one reason per line) and
+ * `/metrics`.
  *
- * @throws {Error} of the system, when the port cannot be opened.
+ * @throws {Error} system error when the port cannot be opened.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { address, isHost, readiness, scrape, log } = options
 
-  const paths: Readonly<Record<string, (request: IncomingMessage) => Promise<Answer> | Answer>> = {
-    '/livez': () => tell(200, 'alive'),
+  const paths: Readonly<
+    Record<string, (request: IncomingMessage) => Promise<AdminResponse> | AdminResponse>
+  > = {
+    '/livez': () => toResponse(200, 'alive'),
     '/readyz': async () => {
       const problems = await readiness.problems()
-      return problems.length === 0 ? tell(200, 'ready') : tell(503, problems.join('\n'))
+      return problems.length === 0 ? toResponse(200, 'ready') : toResponse(503, problems.join('\n'))
     },
     '/metrics': async ({ headers }) => ({ status: 200, ...(await scrape(headers.accept ?? '')) }),
   }
 
-  const answer = (request: IncomingMessage): Promise<Answer> | Answer => {
+  const route = (request: IncomingMessage): Promise<AdminResponse> | AdminResponse => {
     const { method, url = '', headers } = request
     if (!isHost(headers.host ?? '')) return tell(403, 'this host is not allowed; add it to --hosts')
     const [path = ''] = url.split('?', 1)
     const serve = Object.hasOwn(paths, path) ? paths[path] : undefined
     if (serve === undefined)
-      return tell(404, `nothing is here; there are ${Object.keys(paths).join(', ')}`)
-    if (method !== 'GET' && method !== 'HEAD') return tell(405, `${METHODS} expected`)
+      return toResponse(404, `not found; available paths: ${Object.keys(paths).join(', ')}`)
+    if (method !== 'GET' && method !== 'HEAD')
+      return toResponse(405, `method not allowed; expected ${METHODS}`)
     return serve(request)
   }
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    let told: Answer
+    let result: AdminResponse
     try {
-      told = await answer(request)
+      result = await route(request)
     } catch (error) {
-      log.error({ err: error }, 'the admin address failed; answered 500')
-      told = tell(500, 'this cannot be told; the log says why')
+      log.error({ err: error }, 'admin request failed; sent 500')
+      result = toResponse(500, 'internal error; see the log')
     }
-    send(response, told, request.method === 'HEAD')
+    send(response, result, request.method === 'HEAD')
   }
 
   const server = createServer(LIMITS, (request, response) => void serve(request, response))
   server.maxConnections = MAX_CONNECTIONS
-  server.setTimeout(SILENCE_MS)
+  server.setTimeout(IDLE_TIMEOUT_MS)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ ...address, exclusive: true }, resolve)
   })
-  server.on('error', (error) => log.error({ err: error }, 'the admin address failed'))
+  server.on('error', (error) => log.error({ err: error }, 'admin server failed'))
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
@@ -101,18 +104,22 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   }
 }
 
-function tell(status: number, text: string): Answer {
+function toResponse(status: number, text: string): AdminResponse {
   return { status, type: TEXT, text: `${text}\n` }
 }
 
-function send(response: ServerResponse, { status, type, text }: Answer, isHead: boolean): void {
+function send(
+  response: ServerResponse,
+  { status, type, text }: AdminResponse,
+  isHead: boolean,
+): void {
   const body = Buffer.from(text)
   response.writeHead(status, {
     'content-type': type,
     'content-length': body.length,
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
-    // An idle connection could be kept open for ever with empty lines.
+    // A client could keep an idle connection open forever with empty lines.
     connection: 'close',
     ...(status === 405 && { allow: METHODS }),
   })

@@ -6,41 +6,40 @@ import type { Settings } from '../settings/settings.ts'
 import { isSamePort } from '../settings/validate.ts'
 import { type Admin, type AdminOptions, startAdmin } from './admin.ts'
 
-/** The admin address of a process, which may have none. */
+/** The admin server of a process, if it has one. */
 export interface OpenAdmin extends Pick<Admin, 'close'> {
-  /** Undefined: it is not open. */
+  /** Undefined if the server is not open. */
   readonly url: string | undefined
-  /** Why it is not, where nobody asked for that; to be told once the process serves. */
+  /** Why the server on the default address is not open; to be logged once the process serves. */
   readonly warning: string | undefined
 }
 
 /**
- * Opens the admin address that the settings name. One that nobody asked for is left out where it is taken: there may be several gateways
- * on a machine.
+ * Opens the admin server. A default address that is in use is skipped with a warning: a machine may run several gateways.
  *
- * @throws {Error} with one line, when one that was asked for cannot be opened.
+ * @throws {Error} with a one-line message when an explicit address cannot be opened.
  */
 export async function openAdmin(
   { settings, given }: Pick<Configuration, 'settings' | 'given'>,
   options: Omit<AdminOptions, 'address' | 'isHost'>,
 ): Promise<OpenAdmin> {
   const { adminAddress: address } = settings
-  if (address === undefined) return toNone()
+  if (address === undefined) return skip()
   const isHost = toHostCheck(settings)
-  const isAsked = given.has('adminAddress')
-  if (!isAsked && isTakenByItself(settings))
-    return toNone(toWarning(`another setting has the address ${formatAddress(address)}`))
+  const isExplicit = given.has('adminAddress')
+  if (!isExplicit && isUsedByOtherSetting(settings))
+    return skip(toWarning(`another setting uses the address ${formatAddress(address)}`))
   try {
     if (address.port !== 0) await claimPort(address, 'admin_address')
     const { port, close } = await startAdmin({ ...options, address, isHost })
     return { url: `http://${formatAddress({ ...address, port })}`, warning: undefined, close }
   } catch (error) {
-    if (isAsked) throw error
-    return toNone(toWarning((error as Error).message))
+    if (isExplicit) throw error
+    return skip(toWarning((error as Error).message))
   }
 }
 
-function toNone(warning?: string): OpenAdmin {
+function skip(warning?: string): OpenAdmin {
   return { url: undefined, warning, close: async () => {} }
 }
 
@@ -48,14 +47,14 @@ function toWarning(reason: string): string {
   return `no /livez, /readyz and /metrics: ${reason}`
 }
 
-function isTakenByItself({ adminAddress, ...settings }: Settings): boolean {
+function isUsedByOtherSetting({ adminAddress, ...settings }: Settings): boolean {
   const { address, http2Address = address, proxyAddress, webAddress } = settings
   return [address, http2Address, proxyAddress, webAddress].some((other) =>
     isSamePort(other, adminAddress!),
   )
 }
 
-/** Where `hosts` is `any`, whoever has opened the address to other machines may be asked by whatever name they know it by. */
+/** With `hosts` set to `any`, a loopback address accepts local names only, other addresses accept any host. */
 function toHostCheck({ adminAddress, hosts }: Settings): (host: string) => boolean {
   if (hosts !== 'any') return compileHosts(hosts)
   return isLoopback(adminAddress!) ? compileHosts([]) : () => true

@@ -9,36 +9,36 @@ import type { Metric } from './metrics/samples.ts'
 import { type OpenAdmin, openAdmin } from './open-admin.ts'
 import { createReadiness } from './readiness.ts'
 
-/** What a process that serves is asked by its admin address. */
-export interface AdminProcess {
-  /** What it lacks to serve, a line each. */
+/** Data sources of the admin server of a serving process. */
+export interface AdminSources {
+  /** Reasons why the process is not ready. */
   readonly problems: () => Maybe<readonly string[]>
   readonly metrics: () => Promise<readonly Metric[]>
-  /** The setting that is in force. */
+  /** Current setting. */
   readonly drainDelayMs: () => number
 }
 
 /**
- * The admin address of a process, from before it starts until it has drained.
+ * The admin server of a process, from before its start until it has drained.
  *
- * {@link start}, then {@link tell} once it serves, {@link leave} when it is asked to end, {@link close} when it has.
+ * Call {@link start}, {@link setSources} once the process serves, {@link leave} when it is asked to end, {@link close} when it ends.
  */
 export interface ProcessAdmin {
   /**
-   * Opens the address, then starts the process; closes it where that fails.
+   * Opens the admin server, then calls `open`; closes the server if that fails.
    *
-   * @throws {Error} with one line when the address cannot be opened, and what `open` throws.
+   * @throws {Error} with a one-line message when the address cannot be opened, and errors of `open`.
    */
   readonly start: <T>(open: () => Promise<T>) => Promise<T>
-  /** It serves. */
-  readonly tell: (told: AdminProcess) => void
-  /** Undefined: there is none. */
+  /** Marks the process as serving. */
+  readonly setSources: (sources: AdminSources) => void
+  /** Undefined without an admin server. */
   readonly url: string | undefined
-  /** Logs why there is none, where nobody asked for that. */
+  /** Logs {@link OpenAdmin.warning}. */
   readonly warn: () => void
-  /** It is not ready any more. */
+  /** Marks the process as not ready. */
   readonly leave: () => void
-  /** How long it takes requests all the same; 0 before it serves. */
+  /** How long it still accepts requests, milliseconds; 0 before it serves. */
   readonly delayMs: () => number
   readonly close: () => Promise<void>
 }
@@ -46,21 +46,21 @@ export interface ProcessAdmin {
 export function createProcessAdmin(configuration: Configuration, log: Log): ProcessAdmin {
   const readiness = createReadiness()
   let opened: OpenAdmin | undefined
-  let told: AdminProcess | undefined
+  let sources: AdminSources | undefined
   const scrapes = new Map<boolean, Promise<AdminSource>>()
 
-  /** Those who ask at one time get one answer: however many there are, the process works for one. */
+  /** Concurrent scrapes share one result. */
   function scrape(accept: string): Promise<AdminSource> {
     const isOpen = prefersOpenMetrics(accept)
     const running = scrapes.get(isOpen)
     if (running !== undefined) return running
-    const told = read(isOpen).finally(() => scrapes.delete(isOpen))
-    scrapes.set(isOpen, told)
-    return told
+    const reading = read(isOpen).finally(() => scrapes.delete(isOpen))
+    scrapes.set(isOpen, reading)
+    return reading
   }
 
   async function read(isOpen: boolean): Promise<AdminSource> {
-    const metrics = told === undefined ? await readProcess() : await told.metrics()
+    const metrics = sources === undefined ? await readProcess() : await sources.metrics()
     return await format(metrics, isOpen)
   }
 
@@ -76,9 +76,9 @@ export function createProcessAdmin(configuration: Configuration, log: Log): Proc
       }
     },
 
-    tell(given) {
-      told = given
-      readiness.serve(given.problems)
+    setSources(next) {
+      sources = next
+      readiness.serve(next.problems)
     },
 
     get url() {
@@ -90,7 +90,7 @@ export function createProcessAdmin(configuration: Configuration, log: Log): Proc
     },
 
     leave: readiness.leave,
-    delayMs: () => (readiness.isServing ? (told?.drainDelayMs() ?? 0) : 0),
+    delayMs: () => (readiness.isServing ? (sources?.drainDelayMs() ?? 0) : 0),
     close,
   }
 }

@@ -1,17 +1,17 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
 
 /**
- * Whether a process is to be sent requests. It is not while it starts, is from {@link serve} on, and not any more from {@link leave} on,
- * while it still takes them: who asks sends the next ones elsewhere before the port is closed.
+ * Readiness of a process. Not ready while it starts, ready after {@link serve}, not ready after {@link leave}. It still accepts
+ * requests then, so that load balancers can remove it before the port is closed.
  */
 export interface Readiness {
-  /** Whether it has started, and does not end yet. */
+  /** Whether the process has started and is not ending. */
   readonly isServing: boolean
-  /** Why it is not ready, a line each; none: it is. */
+  /** Reasons why it is not ready; empty if it is. */
   readonly problems: () => Maybe<readonly string[]>
-  /** It has started. @param check what it lacks all the same, a line each. */
+  /** Marks the process as started. @param check returns reasons why it is not ready. */
   readonly serve: (check: () => Maybe<readonly string[]>) => void
-  /** It is about to end. */
+  /** Marks the process as ending. */
   readonly leave: () => void
 }
 
@@ -25,12 +25,12 @@ export function createReadiness(): Readiness {
 
     problems() {
       if (state === 'serving') return check()
-      return [state === 'starting' ? 'starting: it does not serve yet' : 'ending: it drains']
+      return [state === 'starting' ? 'starting' : 'draining']
     },
 
-    serve(given) {
-      check = given
-      // A signal may have come before.
+    serve(next) {
+      check = next
+      // A signal may have arrived before.
       if (state === 'starting') state = 'serving'
     },
 

@@ -1,24 +1,24 @@
 import type { Workers } from '../workers/workers.ts'
 
-/** Whoever asks waits no longer: an orchestrator gives up after a second, and takes that for a no. */
+/** Timeout, below that of orchestrators: a Kubernetes probe fails after one second. */
 const READY_MS = 500
 
 /**
- * What processes that share a port lack to serve, a line each: nothing as soon as one of them says that it lacks nothing, whatever
- * becomes of the others. Those who ask at one time get one answer.
+ * Readiness of processes that share a port: ready as soon as one of them is. Returns the reasons why none is ready. Concurrent checks
+ * share one result.
  */
-export function createWorkerReadiness(ask: Workers['ask']): () => Promise<readonly string[]> {
+export function createWorkerReadiness(query: Workers['query']): () => Promise<readonly string[]> {
   let running: Promise<readonly string[]> | undefined
 
   async function read(): Promise<readonly string[]> {
-    const told = await ask<readonly string[]>('problems', {
+    const results = await query<readonly string[]>('problems', {
       timeoutMs: READY_MS,
-      isEnough: (problems) => problems.length === 0,
+      isFinal: (problems) => problems.length === 0,
     })
-    if (told.size === 0) return ['no worker process serves']
-    const answers = [...told.values()].filter((problems) => problems !== undefined)
-    if (answers.length === 0) return [`no worker process has answered within ${READY_MS} ms`]
-    return answers.some((problems) => problems.length === 0) ? [] : [...new Set(answers.flat())]
+    if (results.size === 0) return ['no worker is running']
+    const received = [...results.values()].filter((problems) => problems !== undefined)
+    if (received.length === 0) return [`no worker responded within ${READY_MS} ms`]
+    return received.some((problems) => problems.length === 0) ? [] : [...new Set(received.flat())]
   }
 
   return () => {

@@ -12,23 +12,22 @@ import { listNames } from './configured-services.ts'
 import { lintConfiguration } from './lint.ts'
 import type { Configuration } from './types.ts'
 
-/** What a gateway would serve by its configuration. */
+/** Summary of a valid configuration. */
 export interface CheckedApi {
-  /** As named; undefined: there is none. */
+  /** Path of the configuration file; undefined without one. */
   readonly file: string | undefined
   readonly address: string
   readonly handler: string
-  /** Names of plugins in the order they run. */
+  /** In the order of execution. */
   readonly plugins: readonly string[]
   readonly services: readonly string[]
-  /** What is right and yet may not be what was meant. */
   readonly warnings: readonly string[]
 }
 
 /**
- * Builds all of a gateway but its port, and closes it.
+ * Builds everything of a gateway except its listeners, and closes it.
  *
- * @throws {SettingsError} naming what is wrong with plugins, certificates or settings.
+ * @throws {SettingsError} for invalid plugins, certificates or settings.
  */
 export async function checkApi(
   configuration: Configuration,
@@ -54,7 +53,7 @@ export async function checkApi(
   )
   const chain = await buildChain(configuration, plan)
   closing.add(() => chain.close(() => {}))
-  // What would be ordered, or made, cannot be wrong yet.
+  // ACME and self-signed certificates do not exist yet.
   const isOfFiles = !settings.enableAcme && settings.tlsCertFiles[0] !== SELF_SIGNED
   const tls = isOfFiles ? await openTls(settings, log, { folder: undefined }) : undefined
   closing.add(() => tls?.close())

@@ -3,7 +3,7 @@ import type { Service } from '../../core/contracts/registry.ts'
 import { joinName } from '../../core/route.ts'
 import type { Configuration, ServiceEntry } from './types.ts'
 
-/** The services a configuration lists, by full name: those of `--backend`, and those of `mx.yaml` that no flag replaces. */
+/** Services of `--backend` and `mx.yaml`, with full names. A flag replaces the service of the file. */
 export function listServices({ settings, config }: Configuration): readonly Service[] {
   const { namespace } = settings
   const flagged = settings.backends.map((text) => parseBackend(text, namespace))
@@ -14,25 +14,25 @@ export function listServices({ settings, config }: Configuration): readonly Serv
   return [...flagged, ...listed.filter(({ name }) => !names.has(name))]
 }
 
-/** Full names of {@link listServices}, each once: several flags may add to one service. */
+/** Unique full names of {@link listServices}: several flags may add nodes to one service. */
 export function listNames(configuration: Configuration): readonly string[] {
   return [...new Set(listServices(configuration).map(({ name }) => name))]
 }
 
-/** The settings that a service may have of its own. */
+/** Settings that a service can override. */
 export const SERVICE_SETTINGS = ['balance', 'keepAliveMs', 'maxConnectionAgeMs'] as const
 export type ServiceSetting = (typeof SERVICE_SETTINGS)[number]
 
-/** Values of one setting that single services have of their own, by full name. */
+/** Overrides of a setting by services, by full service name. */
 export function listConfiguredServices<Key extends ServiceSetting>(
   { settings, config }: Configuration,
   key: Key,
 ): ReadonlyMap<string, NonNullable<ServiceEntry[Key]>> {
-  const own = new Map<string, NonNullable<ServiceEntry[Key]>>()
+  const overrides = new Map<string, NonNullable<ServiceEntry[Key]>>()
   for (const service of config.services) {
     const { name, [key]: value } = service
     const full = name.includes('.') ? name : joinName(settings.namespace, name)
-    if (value !== undefined) own.set(full, value as NonNullable<ServiceEntry[Key]>)
+    if (value !== undefined) overrides.set(full, value as NonNullable<ServiceEntry[Key]>)
   }
-  return own
+  return overrides
 }

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs'
 import { planPlugins } from '../plugins/plan.ts'
 import { readProfile } from '../settings/command.ts'
 import { readEnvironment } from '../settings/env.ts'
-import type { Command } from '../settings/setting.ts'
+import type { ServerCommand } from '../settings/setting.ts'
 import { SETTINGS, type Settings, type SettingsInput } from '../settings/settings.ts'
 import {
   findInvalidValues,
@@ -14,41 +14,41 @@ import {
 import { validatePorts, validateServer } from '../settings/validate.ts'
 import { type ConfigFile, type Configuration, NO_CONFIG } from './types.ts'
 
-/** Used when it lies in the working folder and no other is named. */
+/** Default file in the working folder. */
 const DEFAULT_FILE = 'mx.yaml'
 
 /**
- * Reads everything again. Flags win over the environment, that over the file, that over the profile, that over defaults.
+ * Loads the configuration. Precedence: flags, environment, file, profile, defaults.
  *
- * @param text what the file is taken to hold, which is not read then; empty: there is none.
+ * @param text contents to use instead of reading the file; empty for no file.
  */
 export type LoadConfiguration = (text?: string) => Promise<Configuration>
 
 /**
- * Prepares {@link LoadConfiguration}, which is called at the start and at every reload.
+ * Creates the {@link LoadConfiguration} for the start and every reload.
  *
- * @param problems of the flags: told with those of everything else.
- * @throws {SettingsError} (the function it returns) naming every problem and where it stands.
+ * @param problems problems of the flags, reported together with all others.
+ * @throws {SettingsError} (the returned function) with every problem and its source.
  */
 export function configurationFrom(
   flags: SettingsInput,
   env: NodeJS.ProcessEnv,
-  command: Command = 'api',
+  command: ServerCommand = 'api',
   problems: readonly string[] = [],
 ): LoadConfiguration {
   const environment = readEnvironment(env, command)
   const named = (flags.get('config') ?? environment.get('config'))?.values[0]
-  // Once used it is required: a file that vanishes is an accident, not the wish to serve nothing.
+  // Once used, the file is required: its removal is taken for an accident.
   let file = named
   return async (text) => {
-    // A link whose target is missing is a mistake, not the absence of a file.
+    // A dangling symbolic link is an error, not a missing file.
     if (text === undefined && lstatSync(DEFAULT_FILE, { throwIfNoEntry: false }) !== undefined)
       file ??= DEFAULT_FILE
-    const others = mergeInputs(flags, environment)
+    const sources = mergeInputs(flags, environment)
     const config =
       file === undefined || text === ''
         ? NO_CONFIG
-        : await read({ file, text }, command, others, problems)
+        : await read({ file, text }, command, sources, problems)
     const given = mergeInputs(flags, environment, config.settings)
     if (problems.length > 0) throw new SettingsError([...problems, ...findInvalidValues(given)])
     const configuration = { settings: merge(given, command), config, given, file }
@@ -58,13 +58,13 @@ export function configurationFrom(
 }
 
 /**
- * With the YAML library, which costs 9 MB, loaded by those only who have a file.
+ * Imports the YAML library (9 MB) only if there is a file.
  *
- * @throws {SettingsError} naming what is wrong with the values of other sources, too.
+ * @throws {SettingsError} with the problems of all sources.
  */
 async function read(
   { file, text }: { readonly file: string; readonly text: string | undefined },
-  command: Command,
+  command: ServerCommand,
   others: SettingsInput,
   problems: readonly string[],
 ): Promise<ConfigFile> {
@@ -78,7 +78,7 @@ async function read(
   }
 }
 
-function merge(given: SettingsInput, command: Command): Settings {
+function merge(given: SettingsInput, command: ServerCommand): Settings {
   if (command === 'api') {
     const settings = mergeSettings(given)
     const problems = validatePorts(settings, given, command)
@@ -96,9 +96,9 @@ function merge(given: SettingsInput, command: Command): Settings {
 }
 
 /**
- * `next` as far as it can replace `running` without a restart, and the names of the settings that cannot.
+ * Applies the live settings of `next` to `running`; `restart` names changed settings that require a restart.
  *
- * @param before what was asked for last: what it already asked for in vain is not named again.
+ * @param before previously requested settings: their pending changes are not reported again.
  */
 export function keepFixed(
   running: Settings,
@@ -106,11 +106,11 @@ export function keepFixed(
   before: Settings = running,
 ): { settings: Settings; restart: readonly string[] } {
   const fixed = SETTING_KEYS.filter((key) => !SETTINGS[key].live)
-  const isWaiting = (key: keyof Settings): boolean =>
+  const isPending = (key: keyof Settings): boolean =>
     !isEqual(running[key], next[key]) && !isEqual(before[key], next[key])
-  const kept = Object.fromEntries(fixed.map((key) => [key, running[key]])) as Partial<Settings>
-  const restart = fixed.filter(isWaiting).map((key) => SETTINGS[key].name)
-  return { settings: { ...next, ...kept }, restart }
+  const unchanged = Object.fromEntries(fixed.map((key) => [key, running[key]])) as Partial<Settings>
+  const restart = fixed.filter(isPending).map((key) => SETTINGS[key].name)
+  return { settings: { ...next, ...unchanged }, restart }
 }
 
 function isEqual(a: unknown, b: unknown): boolean {

@@ -5,7 +5,7 @@ import { isMap, isSeq } from 'yaml'
 import { toService } from '../../adapters/registry/static.ts'
 import type { Node } from '../../core/contracts/registry.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
-import type { Command } from '../settings/setting.ts'
+import type { ServerCommand } from '../settings/setting.ts'
 import { SETTINGS, type SettingInput, type Settings } from '../settings/settings.ts'
 import {
   explainElsewhere,
@@ -18,7 +18,7 @@ import type { ConfigFile, PluginEntry, ServiceEntry } from './types.ts'
 import { type YamlEntry, YamlSource, type YamlText } from './yaml-source.ts'
 
 const SERVICE_KEYS: readonly string[] = ['nodes', 'balance', 'keep_alive', 'max_connection_age']
-/** Settings that name files, which belong to the folder of the file that names them. */
+/** Settings with paths relative to the folder of the configuration file. */
 const FILE_SETTINGS: readonly (keyof Settings)[] = [
   'tlsCertFiles',
   'tlsKeyFiles',
@@ -27,54 +27,59 @@ const FILE_SETTINGS: readonly (keyof Settings)[] = [
   'accessLog',
   'dataDir',
 ]
-/** A file that belongs to no folder: a word that stands for something else, or one of the home folder. */
+/** Values that are not relative paths: keywords and paths in the home folder. */
 const NO_FILE = /^(?:on|off|true|false|self-signed|~(?:\/.*)?)$/s
 
 /**
- * Reads the configuration file of a command.
+ * Reads and parses the configuration file of a command.
  *
- * @throws {SettingsError} with file, line, column and reason of every problem.
+ * @throws {SettingsError} with file, line and column of every problem.
  */
-export async function readConfig(file: string, command: Command = 'api'): Promise<ConfigFile> {
+export async function readConfig(
+  file: string,
+  command: ServerCommand = 'api',
+): Promise<ConfigFile> {
   let text: string
   try {
     text = await readFile(file, 'utf8')
   } catch (error) {
     const target = findMissingTarget(file)
     const reason =
-      target === undefined
-        ? (error as Error).message
-        : `it links to ${target}, which does not exist`
-    throw new SettingsError([`configuration file ${file} cannot be read: ${reason}`], {
+      target === undefined ? (error as Error).message : `its link target ${target} does not exist`
+    throw new SettingsError([`cannot read configuration file ${file}: ${reason}`], {
       cause: error,
     })
   }
   return parseConfig(text, file, command)
 }
 
-/** The target of a symbolic link that leads nowhere. */
+/** Target of a dangling symbolic link. */
 function findMissingTarget(file: string): string | undefined {
   const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()
   return isLink && !existsSync(file) ? readlinkSync(file) : undefined
 }
 
 /** {@link readConfig} of a text; `file` is what errors call it. */
-export function parseConfig(text: string, file: string, command: Command = 'api'): ConfigFile {
+export function parseConfig(
+  text: string,
+  file: string,
+  command: ServerCommand = 'api',
+): ConfigFile {
   const source = new YamlSource(text, file)
-  // A text that is no YAML would only give more, misleading problems.
+  // After a syntax error, further problems would be misleading.
   if (source.problems.length > 0) throw new SettingsError(source.problems)
   const folder = dirname(resolve(file))
   const settings = new Map<keyof Settings, SettingInput>()
   let services: readonly ServiceEntry[] = []
   let plugins: readonly PluginEntry[] | undefined
   const { root } = source
-  // Once: every key is unknown where the file belongs to a service.
+  // Only for the first unknown key: in the file of a service every key is unknown.
   let hint = `: 'mx ${command} --help' lists the settings. If the file belongs to a service, start mx ${command} in another folder or with --config`
   if (root === undefined) {
-    // Most likely it is being written: taken for a configuration it would end every service.
-    source.report(root, 'the file holds no setting; write one, or remove it')
+    // Most likely a write in progress, which must not remove every service.
+    source.report(root, 'the file contains no setting; add one or remove the file')
   } else if (!isMap(root))
-    source.report(root, 'a map of settings expected, such as "address: 127.0.0.1:8080"')
+    source.report(root, 'expected a map of settings, such as "address: 127.0.0.1:8080"')
   for (const entry of isMap(root) ? source.entries(root) : []) {
     const key = findSetting(entry.name)
     const elsewhere =
@@ -85,12 +90,11 @@ export function parseConfig(text: string, file: string, command: Command = 'api'
       source.report(entry.key, unknownKey(entry.name, toKeys(command), hint))
       hint = ''
     } else if (elsewhere !== undefined)
-      source.report(entry.key, `"${entry.name}" is no key of this file: ${elsewhere}`)
-    else if (settings.has(key))
-      source.report(entry.key, `key "${SETTINGS[key].name}" stands here twice`)
+      source.report(entry.key, `key "${entry.name}" is not allowed in this file: ${elsewhere}`)
+    else if (settings.has(key)) source.report(entry.key, `duplicate key "${SETTINGS[key].name}"`)
     else {
-      const given = readSetting(source, key, entry, folder)
-      if (given !== undefined) settings.set(key, given)
+      const setting = readSetting(source, key, entry, folder)
+      if (setting !== undefined) settings.set(key, setting)
     }
   }
   if (source.problems.length > 0) throw new SettingsError(source.problems)
@@ -196,8 +200,8 @@ function readMs(
   key: 'keepAliveMs' | 'maxConnectionAgeMs',
   entry: YamlEntry,
 ): number | undefined {
-  const given = readSetting(source, key, entry, '')
-  return given && SETTINGS[key].parse(given.values)
+  const setting = readSetting(source, key, entry, '')
+  return setting && SETTINGS[key].parse(setting.values)
 }
 
 function checkNodes(source: YamlSource, name: string, texts: readonly YamlText[]): void {
@@ -228,12 +232,13 @@ function readPlugin(source: YamlSource, item: unknown, folder: string): PluginEn
   const node = source.follow(item)
   const at = source.at(item)
   const single = source.text(node)
-  if (single !== undefined) return [{ specifier: locate(single, folder), options: undefined, at }]
+  if (single !== undefined)
+    return [{ specifier: resolveSpecifier(single, folder), options: undefined, at }]
   const entries = isMap(node) ? source.entries(node) : []
   if (entries.length !== 1) {
     source.report(
       item,
-      'a plugin must be a name or a file, or one of these with its options: "name: {option: value}"',
+      'a plugin must be a name or a file, optionally with options: "name: {option: value}"',
     )
     return []
   }
@@ -245,24 +250,24 @@ function readPlugin(source: YamlSource, item: unknown, folder: string): PluginEn
   }
   return [
     {
-      specifier: locate(name, folder),
+      specifier: resolveSpecifier(name, folder),
       options: isMap(options) ? source.toObject(options) : undefined,
       at,
     },
   ]
 }
 
-/** A plugin as a file of `folder` when it is written like a file. */
-function locate(specifier: string, folder: string): string {
+/** Resolves plugin files relative to `folder`; names stay unchanged. */
+function resolveSpecifier(specifier: string, folder: string): string {
   return /^\.{0,2}\//.test(specifier) ? resolve(folder, specifier) : specifier
 }
 
-function toKeys(command: Command): readonly string[] {
+function toKeys(command: ServerCommand): readonly string[] {
   const keys = keysOf(command).filter((key) => SETTINGS[key].notInFile === undefined)
   return ['services', 'plugins', ...keys.map((key) => SETTINGS[key].name)]
 }
 
 function unknownKey(name: string, known: readonly string[], hint: string): string {
-  const meant = suggest(name, known)
-  return `unknown key "${name}"${meant === undefined ? hint : `, did you mean "${meant}"?`}`
+  const suggestion = suggest(name, known)
+  return `unknown key "${name}"${suggestion === undefined ? hint : `, did you mean "${suggestion}"?`}`
 }

@@ -1,6 +1,7 @@
 import type { TObject } from '../../core/schema.ts'
 import { hasSecretPart, REDACTED, redactUserinfo, SECRET_NAME } from '../../lib/text/redact.ts'
 
+/** The parts of a JSON schema that mark secrets. */
 interface Part {
   readonly writeOnly?: boolean
   readonly properties?: Readonly<Record<string, Part>>
@@ -8,10 +9,9 @@ interface Part {
 }
 
 /**
- * The options of a plugin as operators are shown them: without what its schema calls secret (`writeOnly`), texts whose name says that they are,
- * and logins in URLs.
+ * Redacts secrets from the options of a plugin: `writeOnly` parts of its schema, strings with a name like `token`, and userinfo in URLs.
  *
- * @param schema undefined: nobody says what is secret, and all texts are.
+ * @param schema undefined to redact all strings.
  */
 export function redactOptions(
   options: object,
@@ -21,7 +21,11 @@ export function redactOptions(
   return Object.fromEntries(
     Object.entries(options).map(([name, value]) => [
       name,
-      mask(name, value, schema === undefined && isText(value) ? secret : findPart(schema, name)),
+      mask(
+        name,
+        value,
+        schema === undefined && canContainText(value) ? secret : findPart(schema, name),
+      ),
     ]),
   )
 }
@@ -38,14 +42,14 @@ function mask(name: string, value: unknown, part: Part): unknown {
   return SECRET_NAME.test(name) ? REDACTED : redactUserinfo(value)
 }
 
-/** What a schema says of a member; of one it does not name, whatever it says at all. */
+/** Schema of a property; an undeclared property is secret if the schema contains any secret. */
 function findPart(schema: Part | undefined, name: string): Part {
   const own = schema?.properties
   if (own !== undefined && Object.hasOwn(own, name)) return own[name]!
   return hasSecretPart(schema) ? { writeOnly: true } : {}
 }
 
-/** Text, or what holds some. */
-function isText(value: unknown): boolean {
+/** Whether a value is or may contain a string. */
+function canContainText(value: unknown): boolean {
   return typeof value !== 'number' && typeof value !== 'boolean'
 }

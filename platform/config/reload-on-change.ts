@@ -1,21 +1,20 @@
 import type { Log } from '../process/log.ts'
 import { watchFiles } from './watch-files.ts'
 
-/** A configuration that is read again when its files change. */
+/** Reloads the configuration when its files change. */
 export interface Reloading {
-  /** Reads it again now. */
   readonly reload: () => void
   readonly close: () => void
 }
 
-/** Reloads when one of `files` changed; which they are is asked again after every reload. */
+/** Reloads when one of `files` changes; the list is refreshed after every reload. */
 export function reloadOnChange(
   reload: () => Promise<void>,
   files: () => readonly string[],
   log: Log,
 ): Reloading {
   const onError = (folder: string, error: Error): void =>
-    log.warn({ folder, err: error }, 'changes in this folder go unnoticed; SIGHUP reads it again')
+    log.warn({ folder, err: error }, 'cannot watch folder for changes; send SIGHUP to reload')
   const now = (): void => {
     reload().then(
       () => watched.set(files()),

@@ -4,9 +4,8 @@ import type { LoadConfiguration } from './load.ts'
 import type { Configuration } from './types.ts'
 
 /**
- * Makes the function that reads the configuration again and hands it on. What does not validate is
- * refused, each problem with file and line in the log, and the running configuration goes on serving.
- * Calls while one is under way lead to one more afterwards.
+ * Creates a function that loads and applies the configuration. An invalid one is rejected: each problem is logged with file and
+ * line, and the running configuration stays in use. Calls during a reload cause exactly one more reload.
  */
 export function createReloader(
   load: LoadConfiguration,
@@ -36,10 +35,10 @@ export function createReloader(
   }
 }
 
-/** Tells why a configuration is not taken. */
+/** Logs the problems of a rejected configuration. */
 export function logRejection(error: unknown, log: Log): void {
   if (!(error instanceof SettingsError))
-    return log.error({ err: error }, 'reload failed; the previous configuration keeps serving')
+    return log.error({ err: error }, 'reload failed; the previous configuration stays in use')
   for (const problem of error.problems)
-    log.error(`configuration refused: ${problem}; the previous one keeps serving`)
+    log.error(`configuration rejected: ${problem}; the previous one stays in use`)
 }

@@ -6,20 +6,20 @@ import { listConfiguredServices, listServices, SERVICE_SETTINGS } from './config
 import { lintConfiguration } from './lint.ts'
 import type { Configuration } from './types.ts'
 
-/** Tells what a reload changed, and which settings it could not. */
+/** Logs the changes of a reload, settings that require a restart, and new warnings. */
 export function reportReload(
   before: Configuration,
   after: Configuration,
   restart: readonly string[],
   log: Log,
 ): void {
-  if (restart.length > 0) log.warn(`needs a restart to take effect: ${restart.join(', ')}`)
+  if (restart.length > 0) log.warn(`restart required to apply: ${restart.join(', ')}`)
   log.info(findChanges(before, after), 'configuration reloaded')
-  const told = lintConfiguration(before)
-  for (const oddity of lintConfiguration(after)) if (!told.includes(oddity)) log.warn(oddity)
+  const known = lintConfiguration(before)
+  for (const warning of lintConfiguration(after)) if (!known.includes(warning)) log.warn(warning)
 }
 
-/** Names of what differs, by kind; kinds without a difference are left out. Exported for its test. */
+/** Names of changed items by kind, without empty kinds. Exported for its test. */
 export function findChanges(
   before: Configuration,
   after: Configuration,
@@ -28,19 +28,23 @@ export function findChanges(
     ...compare('services', toServices(before), toServices(after)),
     ...compare('plugins', toPlugins(before), toPlugins(after)),
     settings: SETTING_KEYS.filter(
-      (key) => !LISTED_APART.includes(key) && !isEqual(before.settings[key], after.settings[key]),
+      (key) =>
+        !LISTED_SEPARATELY.includes(key) && !isEqual(before.settings[key], after.settings[key]),
     ).map((key) => SETTINGS[key].name),
   }
   return Object.fromEntries(Object.entries(changes).filter(([, names]) => names.length > 0))
 }
 
-const LISTED_APART: readonly (keyof Settings)[] = ['backends', 'plugins']
+const LISTED_SEPARATELY: readonly (keyof Settings)[] = ['backends', 'plugins']
 
 function toServices(configuration: Configuration): Map<string, unknown> {
-  const own = SERVICE_SETTINGS.map((key) => listConfiguredServices(configuration, key))
+  const overrides = SERVICE_SETTINGS.map((key) => listConfiguredServices(configuration, key))
   const services = new Map<string, unknown[]>()
   for (const { name, nodes } of listServices(configuration))
-    services.set(name, [...(services.get(name) ?? own.map((values) => values.get(name))), ...nodes])
+    services.set(name, [
+      ...(services.get(name) ?? overrides.map((values) => values.get(name))),
+      ...nodes,
+    ])
   return services
 }
 
@@ -51,15 +55,15 @@ function toPlugins(configuration: Configuration): Map<string, unknown> {
 }
 
 function compare(
-  what: string,
+  kind: string,
   before: ReadonlyMap<string, unknown>,
   after: ReadonlyMap<string, unknown>,
 ): Record<string, readonly string[]> {
-  const kept = [...after.keys()].filter((name) => before.has(name))
+  const common = [...after.keys()].filter((name) => before.has(name))
   return {
-    [`${what}Added`]: [...after.keys()].filter((name) => !before.has(name)),
-    [`${what}Removed`]: [...before.keys()].filter((name) => !after.has(name)),
-    [`${what}Changed`]: kept.filter((name) => !isEqual(before.get(name), after.get(name))),
+    [`${kind}Added`]: [...after.keys()].filter((name) => !before.has(name)),
+    [`${kind}Removed`]: [...before.keys()].filter((name) => !after.has(name)),
+    [`${kind}Changed`]: common.filter((name) => !isEqual(before.get(name), after.get(name))),
   }
 }
 

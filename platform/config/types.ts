@@ -2,16 +2,16 @@ import type { Settings, SettingsInput } from '../settings/settings.ts'
 
 /** A service of `services:`. */
 export interface ServiceEntry {
-  /** As written: one without a dot lies inside the namespace. */
+  /** As in the file; without a dot it is relative to the namespace. */
   readonly name: string
-  /** `host:port[;weight]` each, as in `--backend`. */
+  /** `host:port[;weight]`, as in `--backend`. */
   readonly nodes: readonly string[]
-  /** Its own node choice; undefined: that of the gateway. */
+  /** Override of `balance`. */
   readonly balance: string | undefined
-  /** Its own `keep_alive` and `max_connection_age`, milliseconds; undefined: those of the gateway. */
+  /** Overrides of `keep_alive` and `max_connection_age`, milliseconds. */
   readonly keepAliveMs: number | undefined
   readonly maxConnectionAgeMs: number | undefined
-  /** `mx.yaml:3:5`, for errors found later. */
+  /** Source position for errors, for example `mx.yaml:3:5`. */
   readonly at: string
 }
 
@@ -20,23 +20,22 @@ export interface PluginEntry {
   /** Name, package, or file (absolute). */
   readonly specifier: string
   readonly options: unknown
-  /** `mx.yaml:3:5`, for errors found later. */
+  /** Source position for errors, for example `mx.yaml:3:5`. */
   readonly at: string
 }
 
-/** What a configuration file says. */
+/** Parsed configuration file. */
 export interface ConfigFile {
-  /** Folder that relative files in it belong to. */
+  /** Base folder of relative paths. */
   readonly folder: string
   readonly settings: SettingsInput
   readonly services: readonly ServiceEntry[]
-  /** Instead of the default plugins; undefined: those. */
+  /** Replaces the default plugins; undefined to use them. */
   readonly plugins: readonly PluginEntry[] | undefined
-  /** As it was read; empty: there is none. */
+  /** Contents of the file; empty without one. */
   readonly text: string
 }
 
-/** Where there is no file. */
 export const NO_CONFIG: ConfigFile = {
   folder: process.cwd(),
   settings: new Map(),

@@ -2,21 +2,20 @@ import { type FSWatcher, readFileSync, watch } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { createChangedCheck } from '../../lib/io/file-fingerprint.ts'
 
-/** An editor writes in several steps, and some replace the file by a new one: wait until it is done. */
+/** Debounce: editors write in several steps, and some replace the file. */
 const SETTLE_MS = 100
 
-/** Files that are looked after. */
 export interface WatchedFiles {
-  /** Looks after these files from now on. */
+  /** Replaces the list of watched files. */
   readonly set: (files: readonly string[]) => void
   readonly close: () => void
 }
 
 /**
- * Calls `onChange` when the content of a file became another.
+ * Calls `onChange` when the contents of a file changed.
  *
- * Folders are watched, not files: a file replaced by a rename, or a link switched to
- * another folder (as Kubernetes does), would silently be lost otherwise.
+ * Watches folders instead of files: a file watch does not notice a replaced file, or a symbolic link that is switched to
+ * another folder (as in Kubernetes).
  */
 export function watchFiles(
   onChange: () => void,
@@ -29,10 +28,10 @@ export function watchFiles(
 
   const compare = (): void => {
     let changed = false
-    for (const [file, before] of contents) {
-      const now = readOrUndefined(file)
-      if (now === before) continue
-      contents.set(file, now)
+    for (const [file, previous] of contents) {
+      const current = readOrUndefined(file)
+      if (current === previous) continue
+      contents.set(file, current)
       changed = true
     }
     if (changed) onChange()

@@ -9,24 +9,22 @@ import {
   type Node as YamlNode,
 } from 'yaml'
 
-/** A key of a map, its name and its value. */
 export interface YamlEntry {
   readonly key: unknown
   readonly name: string
   readonly value: unknown
 }
 
-/** A scalar and where it stands. */
 export interface YamlText {
   readonly node: unknown
   readonly text: string
 }
 
-/** A YAML text whose readers report every problem with file, line and column. */
+/** YAML document that reports problems with file, line and column. */
 export class YamlSource {
-  /** `file:line:column: reason`, in the order found. */
+  /** `file:line:column: reason` */
   readonly problems: string[] = []
-  /** The top of the document; undefined when it is empty. */
+  /** Root node; undefined for an empty document. */
   readonly root: unknown
   readonly #file: string
   readonly #lines = new LineCounter()
@@ -41,7 +39,7 @@ export class YamlSource {
     for (const { code, message, pos } of [...this.#document.errors, ...this.#document.warnings]) {
       const key = /^[^\s:#]+/.exec(text.slice(pos[0]))?.[0]
       this.problems.push(
-        `${this.#atOffset(pos[0])}: ${code === 'DUPLICATE_KEY' ? `key "${key}" stands here twice` : message}`,
+        `${this.#atOffset(pos[0])}: ${code === 'DUPLICATE_KEY' ? `duplicate key "${key}"` : message}`,
       )
     }
     this.root = this.follow(this.#document.contents)
@@ -56,20 +54,20 @@ export class YamlSource {
     this.problems.push(`${this.at(node)}: ${problem}`)
   }
 
-  /** The node itself, or what an alias stands for; undefined for nothing and `null`. */
+  /** Resolves aliases; undefined for a missing node and `null`. */
   follow(node: unknown): unknown {
-    const found = isAlias(node) ? node.resolve(this.#document) : node
-    return found === null || (isScalar(found) && found.value === null) ? undefined : found
+    const target = isAlias(node) ? node.resolve(this.#document) : node
+    return target === null || (isScalar(target) && target.value === null) ? undefined : target
   }
 
-  /** A scalar as it is written, so that `1.10` stays `1.10`; undefined for anything else. */
+  /** Source text of a scalar, so that `1.10` stays `1.10`; undefined for other nodes. */
   text(node: unknown): string | undefined {
     const scalar = this.follow(node)
     if (!isScalar(scalar)) return undefined
     return typeof scalar.value === 'string' ? scalar.value : (scalar.source ?? String(scalar.value))
   }
 
-  /** Scalars of a list, with their nodes; one scalar counts as a list of one. Reports anything else. */
+  /** Scalars of a list with their nodes; a single scalar is a list of one. Reports other nodes. */
   texts(node: unknown, name: string): YamlText[] {
     const list = this.follow(node)
     const items = isSeq(list) ? list.items : [node]
@@ -80,7 +78,7 @@ export class YamlSource {
     })
   }
 
-  /** Entries of a map; reports keys that are no plain words. */
+  /** Entries of a map; reports keys that are not scalars. */
   entries(map: YAMLMap): YamlEntry[] {
     return map.items.flatMap(({ key, value }) => {
       const name = this.text(key)
@@ -89,7 +87,6 @@ export class YamlSource {
     })
   }
 
-  /** A map as a plain object. */
   toObject(map: YAMLMap): unknown {
     return map.toJS(this.#document)
   }

@@ -4,10 +4,10 @@ import { formatMetadata } from '../../core/rpc/metadata.ts'
 import { ID } from './id.ts'
 
 /**
- * Serves a call as that of whoever its metadata prove: the RPC proxy of this process, or one far away.
+ * Forwards a call, authenticated by its metadata, to the RPC proxy of this process or a remote one.
  *
- * @param address IP address it comes from.
- * @throws {GatewayError} what the call is answered with.
+ * @param address IP address of the client.
+ * @throws {GatewayError} error result of the call.
  */
 export type CallBridge = (call: IncomingCall, address: string) => void
 
@@ -16,27 +16,27 @@ export interface UnaryCall {
   readonly service: string
   readonly endpoint: string
   readonly request: object
-  /** Access token of whoever asks; undefined: nobody that is known. */
+  /** Access token; undefined for an anonymous call. */
   readonly token?: string | undefined
-  /** IP address of whoever asks. */
+  /** IP address of the client. */
   readonly address: string
 }
 
 const TIMEOUT_MS = 10_000
 
-/** Calls a unary endpoint. @throws {GatewayError} as the service has it. */
-export function callUnary<T>(carry: CallBridge, question: UnaryCall): Promise<T> {
+/** Calls a unary endpoint. @throws {GatewayError} error of the service. */
+export function callUnary<T>(carry: CallBridge, unary: UnaryCall): Promise<T> {
   return new Promise((resolve, reject) => {
-    const call = new AskedCall(question, resolve as (answer: unknown) => void, reject)
+    const call = new OutgoingCall(unary, resolve as (result: unknown) => void, reject)
     try {
-      carry(call, question.address)
+      carry(call, unary.address)
     } catch (error) {
       reject(GatewayError.from(error, ID))
     }
   })
 }
 
-class AskedCall implements IncomingCall {
+class OutgoingCall implements IncomingCall {
   readonly service: string
   readonly endpoint: string
   readonly metadata: string
@@ -46,12 +46,12 @@ class AskedCall implements IncomingCall {
   readonly more = false
   over = false
   receiver: CallReceiver = NOOP_RECEIVER
-  readonly #resolve: (answer: unknown) => void
+  readonly #resolve: (result: unknown) => void
   readonly #reject: (error: GatewayError) => void
 
   constructor(
     { service, endpoint, request, token }: UnaryCall,
-    resolve: (answer: unknown) => void,
+    resolve: (result: unknown) => void,
     reject: (error: GatewayError) => void,
   ) {
     this.service = service
@@ -71,7 +71,7 @@ class AskedCall implements IncomingCall {
     try {
       this.#resolve(JSON.parse(text || '{}'))
     } catch (cause) {
-      const detail = `${this.service} answered with no JSON`
+      const detail = `${this.service} returned invalid JSON`
       this.#reject(new GatewayError(ID, 502, detail, { cause }))
     }
   }
@@ -81,7 +81,7 @@ class AskedCall implements IncomingCall {
     this.#reject(error)
   }
 
-  // Of streams, which it is none of.
+  // Streaming methods, unused by unary calls.
   start(): void {}
   sendData(): boolean {
     return true

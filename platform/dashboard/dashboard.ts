@@ -21,30 +21,29 @@ export interface DashboardOptions extends Pick<SessionsOptions, 'idleTimeoutMs' 
   readonly createListener: CreateListener
   /** Certificates; plain HTTP without. */
   readonly tls?: TlsSource | undefined
-  /** Where the front end was built. @default `dist/dashboard` of this program */
+  /** Folder of the built front end. @default `dist/dashboard` of this program */
   readonly folder?: string
-  /** Serves what its pages call. */
+  /** Forwards calls of pages. */
   readonly carry: CallBridge
-  /** What keeps strangers out. */
+  /** Plugins that reject other hosts and origins. */
   readonly guards: readonly Plugin[]
   readonly log: Log
 }
 
-/** The open port of the dashboard. */
+/** A running dashboard. */
 export interface Dashboard {
   readonly port: number
-  /** Keeps strangers out by these from now on. */
+  /** Replaces the guards. */
   readonly use: (guards: readonly Plugin[]) => void
-  /** Takes no more connections and calls, and waits for those under way, `timeoutMs` at most. */
+  /** Accepts no more connections and calls, and waits for those in flight, at most `timeoutMs`. */
   readonly drain: (timeoutMs: number) => Promise<void>
   readonly close: () => Promise<void>
 }
 
 /**
- * Opens the port of the dashboard: the pages of the front end, logging in and out, and the WebSocket over which pages call
- * services, each call as whoever is logged in.
+ * Starts the dashboard: front end, login and logout, and the WebSocket for calls of pages.
  *
- * @throws {Error} with one clear line when the port is in use or may not be opened.
+ * @throws {Error} with a one-line message when the port is in use or not permitted.
  */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { address, createListener, tls, folder, carry, guards, log } = options
@@ -58,15 +57,14 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const serveLogin = createLoginRoutes(sessions, maxAgeMs)
   const serve = (x: Exchange): void | Promise<void> => {
     if (x.path === RPC_PATH) return rpc.serve(x)
-    if (x.upgrade)
-      throw new GatewayError(ID, 404, `a WebSocket is served at ${RPC_PATH} only, not at ${x.path}`)
+    if (x.upgrade) throw new GatewayError(ID, 404, `no WebSocket at ${x.path}; use ${RPC_PATH}`)
     return serveLogin(x) ?? servePage(x)
   }
   const compile = (plugins: readonly Plugin[]): Chain =>
     compileChain([secureReplies, ...plugins], () => {}, serve)
   const gateway = new Gateway({
     chain: compile(guards),
-    onFault: (error) => log.error({ err: error }, 'the dashboard failed; answered 500'),
+    onFault: (error) => log.error({ err: error }, 'dashboard request failed; sent 500'),
   })
   let listener: Listener
   try {

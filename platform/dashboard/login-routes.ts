@@ -3,7 +3,12 @@ import type { Exchange } from '../../core/exchange.ts'
 import { type JsonObject, parseJson } from '../../core/request/json/json.ts'
 import { ID } from './id.ts'
 import { requireSameOrigin } from './same-origin.ts'
-import { findSession, findSessions, formatNoCookie, formatSessionCookie } from './session-cookie.ts'
+import {
+  findSession,
+  findSessions,
+  formatExpiredCookie,
+  formatSessionCookie,
+} from './session-cookie.ts'
 import type { Credentials, Session, Sessions } from './sessions.ts'
 
 const BODY_MAX_BYTES = 16 * 1024
@@ -12,10 +17,9 @@ const JSON_TYPE = 'application/json'
 type Serve = (x: Exchange) => Promise<void>
 
 /**
- * Serves `POST /login` and `/logout`, and `/session`: `GET` returns the session, `POST` renews it. Undefined: it is
- * something else.
+ * Serves `POST /login` and `/logout`, and `/session`: `GET` returns the session, `POST` renews it. Returns undefined for other paths.
  *
- * @param maxAgeMs how long browsers store the cookie.
+ * @param maxAgeMs lifetime of the cookie.
  */
 export function createLoginRoutes(
   sessions: Sessions,
@@ -25,19 +29,19 @@ export function createLoginRoutes(
     requireSameOrigin(x)
     const session = await sessions.begin(await readCredentials(x), x.clientAddress)
     await endAll(x)
-    answer(x, session, ['set-cookie', formatSessionCookie(x, session, maxAgeMs)])
+    respond(x, session, ['set-cookie', formatSessionCookie(x, session, maxAgeMs)])
   }
 
   async function logOut(x: Exchange): Promise<void> {
     requireSameOrigin(x)
     await endAll(x)
-    x.reply(204, '', ['set-cookie', formatNoCookie(x), 'cache-control', 'no-store'])
+    x.reply(204, '', ['set-cookie', formatExpiredCookie(x), 'cache-control', 'no-store'])
   }
 
   async function show(x: Exchange): Promise<void> {
     const session = findSession(x, sessions)
     await sessions.check(session, x.clientAddress)
-    answer(x, session)
+    respond(x, session)
   }
 
   async function renew(x: Exchange): Promise<void> {
@@ -45,43 +49,48 @@ export function createLoginRoutes(
     const session = findSession(x, sessions)
     await sessions.check(session, x.clientAddress)
     sessions.touch(session)
-    answer(x, session)
+    respond(x, session)
   }
 
-  /** Tokens that cannot be revoked are forgotten: only this process knew them. */
+  /** Drops tokens that cannot be revoked: only this process has them. */
   async function endAll(x: Exchange): Promise<void> {
     for (const session of findSessions(x, sessions))
       await sessions.end(session, x.clientAddress).catch(() => {})
   }
 
-  function answer(x: Exchange, session: Session, cookie: readonly string[] = []): void {
+  function respond(x: Exchange, session: Session, cookie: readonly string[] = []): void {
     const view = JSON.stringify(sessions.toView(session))
     x.reply(200, view, ['content-type', JSON_TYPE, 'cache-control', 'no-store', ...cookie])
   }
 
-  const doors: Readonly<Record<string, Readonly<Record<string, Serve>>>> = {
+  const routes: Readonly<Record<string, Readonly<Record<string, Serve>>>> = {
     '/login': { POST: logIn },
     '/logout': { POST: logOut },
     '/session': { GET: show, POST: renew },
   }
   return (x) => {
-    const door = Object.hasOwn(doors, x.path) ? doors[x.path]! : undefined
-    if (door === undefined || (isLook(x) && door['GET'] === undefined)) return undefined
-    const serve = Object.hasOwn(door, x.method) ? door[x.method]! : undefined
+    const route = Object.hasOwn(routes, x.path) ? routes[x.path]! : undefined
+    if (route === undefined || (isPageRequest(x) && route['GET'] === undefined)) return undefined
+    const serve = Object.hasOwn(route, x.method) ? route[x.method]! : undefined
     if (serve !== undefined) return serve(x)
-    const methods = Object.keys(door).join(', ')
-    throw new GatewayError(ID, 405, `${x.path} takes ${methods}, got ${x.method}`, {
-      headers: ['allow', methods],
-    })
+    const methods = Object.keys(route).join(', ')
+    throw new GatewayError(
+      ID,
+      405,
+      `method ${x.method} not allowed for ${x.path}; expected ${methods}`,
+      {
+        headers: ['allow', methods],
+      },
+    )
   }
 }
 
-/** A page may be called like a door. */
-function isLook({ method }: Exchange): boolean {
+/** A page may have the same path as a route. */
+function isPageRequest({ method }: Exchange): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** @throws {GatewayError} 415 for what forms of other pages could send, 413, 400 */
+/** @throws {GatewayError} 415 for other content types, which forms of other sites could send; 413, 400 */
 async function readCredentials(x: Exchange): Promise<Credentials> {
   const type = x.headers.get('content-type') ?? ''
   if (type.split(';', 1)[0]!.trim().toLowerCase() !== JSON_TYPE)
@@ -99,5 +108,5 @@ async function readCredentials(x: Exchange): Promise<Credentials> {
 function readText(body: JsonObject, name: string): string {
   const value = body[name]
   if (typeof value === 'string' && value !== '') return value
-  throw new GatewayError(ID, 400, `${name} must be a text that is not empty`)
+  throw new GatewayError(ID, 400, `${name} must be a non-empty string`)
 }

@@ -10,31 +10,32 @@ import { readVersion } from '../process/version.ts'
 import { type Address, formatAddress } from '../settings/parse/address.ts'
 import { type Dashboard, type DashboardOptions, startDashboard } from './dashboard.ts'
 
-export interface LoneDashboardOptions extends Pick<DashboardOptions, 'idleTimeoutMs' | 'maxAgeMs'> {
+export interface StandaloneDashboardOptions
+  extends Pick<DashboardOptions, 'idleTimeoutMs' | 'maxAgeMs'> {
   readonly address: Address
-  /** Names it is reached by besides those of this machine and IP addresses; `any`: all. */
+  /** Allowed host names besides those of this machine and IP addresses; `any` for all. */
   readonly hosts: 'any' | readonly string[]
-  /** The RPC proxy of the platform it shows: `host:port`, or with `mx://` or `mxs://`. */
+  /** RPC proxy of the server: `host:port`, or with `mx://` or `mxs://`. */
   readonly proxy: string
 }
 
 const DRAIN_MS = 10_000
 
 /**
- * Runs the dashboard alone, in front of a platform elsewhere, in this process until a signal ends it. Returns once it serves.
+ * Runs a standalone dashboard for a remote server in this process until a signal ends it. Returns once it serves.
  *
- * @throws {Error} with one line for whatever keeps it from serving.
+ * @throws {Error} with a one-line message when it cannot start.
  */
-export async function runDashboard(options: LoneDashboardOptions): Promise<void> {
+export async function runDashboard(options: StandaloneDashboardOptions): Promise<void> {
   const log = createLog('info')
   logWarnings(log)
   const { address, proxy } = options
-  const dashboard = await openLoneDashboard(options, log)
+  const dashboard = await openStandaloneDashboard(options, log)
   const stop = async (): Promise<void> => {
     await dashboard.drain(DRAIN_MS)
     await dashboard.close()
   }
-  handleSignals({ stop, reload: () => {}, what: 'dashboard' }, log)
+  handleSignals({ stop, reload: () => {}, name: 'dashboard' }, log)
   logUncaughtExceptions(log)
   const url = `http://${formatAddress({ ...address, port: dashboard.port })}`
   const facts = { dashboard: url, 'rpc proxy': proxy }
@@ -42,9 +43,9 @@ export async function runDashboard(options: LoneDashboardOptions): Promise<void>
   else log.info(facts, 'dashboard ready')
 }
 
-/** @throws {Error} with one clear line when the port is in use or may not be opened, or the proxy is no address. */
-async function openLoneDashboard(
-  { address, hosts, proxy, idleTimeoutMs, maxAgeMs }: LoneDashboardOptions,
+/** @throws {Error} with a one-line message when the port is not available or the proxy address is invalid. */
+async function openStandaloneDashboard(
+  { address, hosts, proxy, idleTimeoutMs, maxAgeMs }: StandaloneDashboardOptions,
   log: Log,
 ): Promise<Dashboard> {
   const upstream = createFixed(proxy)

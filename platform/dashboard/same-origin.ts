@@ -4,23 +4,25 @@ import { isSameHost } from '../../core/http/same-host.ts'
 import { ID } from './id.ts'
 
 /**
- * Lets through only what a page of the dashboard itself sends: browsers add cookies to whatever other pages of the same machine
- * send, whatever their port. What says nothing of pages may not either: programs have the RPC proxy.
+ * Rejects requests that a page of the dashboard did not send (CSRF): browsers add its cookies to requests of pages on other ports of
+ * the host. Requests without origin are rejected, too: programs use the RPC proxy.
  *
  * @throws {GatewayError} 403
  */
 export function requireSameOrigin({ headers, host }: Exchange): void {
   const site = headers.get('sec-fetch-site')
-  const [origin = '', ...others] = headers.getAll('origin')
-  const isOwn =
-    site === undefined ? others.length === 0 && isSameHost(origin, host) : site === 'same-origin'
-  if (isOwn) return
+  const [origin = '', ...duplicates] = headers.getAll('origin')
+  const isSameOrigin =
+    site === undefined
+      ? duplicates.length === 0 && isSameHost(origin, host)
+      : site === 'same-origin'
+  if (isSameOrigin) return
   const detail =
-    'only pages of the dashboard may do that: Sec-Fetch-Site must be same-origin, or Origin that of the dashboard'
+    'only allowed for pages of the dashboard: Sec-Fetch-Site must be same-origin, or Origin must match the dashboard'
   throw new GatewayError(ID, 403, detail)
 }
 
-/** Whether a browser has the page over TLS, which may end in front of the dashboard. */
+/** Whether the browser uses TLS, which may be terminated by a proxy. */
 export function isSecurePage({ headers, secure }: Exchange): boolean {
   return secure || headers.get('origin')?.startsWith('https://') === true
 }

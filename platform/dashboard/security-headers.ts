@@ -1,7 +1,7 @@
 import type { Plugin } from '../../core/chain.ts'
 import type { Exchange } from '../../core/exchange.ts'
 
-/** What may stand in the policy as it is: a host as browsers write it. */
+/** Hosts that are safe to copy into the policy. */
 const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
 
 const POLICY = [
@@ -17,7 +17,7 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ')
 
-const FIELDS: readonly (readonly [name: string, value: string])[] = [
+const HEADERS: readonly (readonly [name: string, value: string])[] = [
   ['x-content-type-options', 'nosniff'],
   ['x-frame-options', 'DENY'],
   ['referrer-policy', 'no-referrer'],
@@ -25,19 +25,19 @@ const FIELDS: readonly (readonly [name: string, value: string])[] = [
   ['cross-origin-resource-policy', 'same-origin'],
 ]
 
-/** Tells browsers, with every reply, errors among them, what pages of the dashboard may do: run its own scripts, call its own host, be in no frame. */
+/** Adds security headers to every response, including errors: only own scripts, connections only to the own host, no frames. */
 export const secureReplies: Plugin = {
   name: 'secure-replies',
   onReply(x) {
     if (x.status === 101) return
     const { replyHeaders } = x
-    for (const [name, value] of FIELDS) replyHeaders.set(name, value)
+    for (const [name, value] of HEADERS) replyHeaders.set(name, value)
     replyHeaders.set('content-security-policy', `${POLICY}; connect-src ${toTargets(x)}`)
     if (!replyHeaders.has('cache-control')) replyHeaders.set('cache-control', 'no-store')
   },
 }
 
-/** `'self'`, and its WebSockets, which not every browser counts to it. */
+/** `'self'` and its WebSocket origins, which some browsers do not include in `'self'`. */
 function toTargets({ host }: Exchange): string {
   const name = host.toLowerCase()
   return HOST.test(name) ? `'self' ws://${name} wss://${name}` : "'self'"

@@ -6,32 +6,32 @@ import { isSecurePage } from './same-origin.ts'
 import type { Session, Sessions } from './sessions.ts'
 
 /**
- * The sessions whose ids are in the cookies of a request. A page known to be loaded over TLS counts only with the cookie that
- * nobody sets without TLS. Ids of no session are ignored: scripts of any page of the host can add cookies.
+ * Finds the sessions in the cookies of a request. For a page loaded over TLS only the cookie counts that cannot be set without TLS.
+ * Unknown ids are ignored: scripts of any page of the host can add cookies.
  */
 export function findSessions(x: Exchange, sessions: Sessions): ReadonlySet<Session> {
   return new Set(readIds(x).flatMap((id) => sessions.find(id) ?? []))
 }
 
 /**
- * The session of a request.
+ * Finds the session of a request.
  *
- * @throws {GatewayError} 401 when there is none, or several: a page of the host may have added one, so none of them is trusted.
+ * @throws {GatewayError} 401 without a session, or with several: another page of the host may have added one, so none is trusted.
  */
 export function findSession(x: Exchange, sessions: Sessions): Session {
-  const [session, ...others] = findSessions(x, sessions)
+  const [session, ...conflicting] = findSessions(x, sessions)
   if (session === undefined) throw new GatewayError(ID, 401, 'not logged in')
-  if (others.length === 0) return session
-  throw new GatewayError(ID, 401, 'the browser sent cookies of several sessions: log in again')
+  if (conflicting.length === 0) return session
+  throw new GatewayError(ID, 401, 'received cookies of several sessions; log in again')
 }
 
-/** `Set-Cookie` (RFC 6265 §4.1) of a new session: no script reads it, no other site sends it, and it ends with the session. */
+/** `Set-Cookie` header (RFC 6265 §4.1) of a new session: inaccessible to scripts, same-site only, expires with the session. */
 export function formatSessionCookie(x: Exchange, { id }: Session, maxAgeMs: number): string {
   return format(x, id, Math.floor(maxAgeMs / 1000))
 }
 
-/** `Set-Cookie` that removes it. */
-export function formatNoCookie(x: Exchange): string {
+/** `Set-Cookie` header that deletes the cookie. */
+export function formatExpiredCookie(x: Exchange): string {
   return format(x, '', 0)
 }
 

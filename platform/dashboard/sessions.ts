@@ -7,61 +7,60 @@ import { GatewayError } from '../../core/errors.ts'
 import { type CallBridge, callUnary } from './call-bridge.ts'
 import { ID } from './id.ts'
 
-/** A login. The browser has its id, nothing else; the tokens stay here. */
+/** A login session. The browser stores only its id; the tokens stay in this process. */
 export interface Session {
   /** 256 random bits, base64url. */
   readonly id: string
-  /** The newest access token. */
+  /** Current access token. */
   readonly token: string
 }
 
-/** What pages learn of a session. */
+/** Public view of a session. */
 export interface SessionView {
   readonly account: Account
-  /** Of the account. */
+  /** Namespace of the account. */
   readonly namespace: string
-  /** When it ends unless it is renewed, Unix time in milliseconds. */
+  /** Expiry without a renewal, Unix time in milliseconds. */
   readonly expires: number
 }
 
 export interface Credentials {
   readonly id: string
   readonly secret: string
-  /** Empty: the default one. */
+  /** Empty for the default namespace. */
   readonly namespace: string
 }
 
 export interface SessionsOptions {
   readonly carry: CallBridge
-  /** Milliseconds after which a session ends that no page uses; at most 2^31 - 1. */
+  /** Idle timeout in milliseconds, at most 2^31 - 1. */
   readonly idleTimeoutMs: number
-  /** Milliseconds after the login at which a session ends, used or not. */
+  /** Maximum lifetime of a session in milliseconds. */
   readonly maxAgeMs: number
-  /** Called once for each session that ended, by whatever cause. */
+  /** Called once for each ended session. */
   readonly onEnd: (session: Session) => void
-  /** Unix time. @default Date.now */
+  /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
 }
 
 /**
- * Sessions of the dashboard, in the memory of this process: a restart ends them all. Beyond 10 000 of them the least recently
- * used one ends.
+ * In-memory sessions of the dashboard: a restart ends all of them. Above 10 000 sessions the least recently used one ends.
  */
 export interface Sessions {
-  /** Logs in. @throws {GatewayError} 401 for a wrong id or secret, 429 after too many attempts; 503 */
+  /** Logs in. @throws {GatewayError} 401 for an invalid id or password, 429 after too many attempts; 503 */
   readonly begin: (credentials: Credentials, address: string) => Promise<Session>
-  /** The session of an id; undefined: it never was, or has ended. */
+  /** Undefined for an unknown or ended session. */
   readonly find: (id: string) => Session | undefined
-  /** Restarts its idle timeout. */
+  /** Restarts the idle timeout. */
   readonly touch: (session: Session) => void
-  /** Whether its access token has expired: {@link check} renews it. */
+  /** Whether the access token has expired; {@link check} renews it. */
   readonly isStale: (session: Session) => boolean
-  /** Checks that its tokens are still accepted, and renews an access token that is past half of its life. @throws {GatewayError} 401: the session has ended; 503 */
+  /** Checks that the tokens are still valid, and renews an access token after half of its lifetime. @throws {GatewayError} 401 if the session has ended; 503 */
   readonly check: (session: Session, address: string) => Promise<void>
   /** Ends the session and revokes its tokens. */
   readonly end: (session: Session, address: string) => Promise<void>
   readonly toView: (session: Session) => SessionView
-  /** Ends all sessions, and leaves their tokens to expire. */
+  /** Ends all sessions without revoking their tokens. */
   readonly close: () => void
 }
 
@@ -75,13 +74,13 @@ interface OpenSession extends Session {
   readonly startedMs: number
   usedMs: number
   timer: NodeJS.Timeout | undefined
-  /** The exchange of its refresh token in flight. */
+  /** Token exchange in flight. */
   renewal: Promise<void> | undefined
 }
 
 const ID_BYTES = 32
 const SESSIONS_MAX = 10_000
-/** Part of an access token's life after which it is exchanged: pages ask at two thirds, and of several tabs one exchange serves all. */
+/** Fraction of its lifetime after which an access token is exchanged. Pages check at two thirds, so one exchange serves several tabs. */
 const RENEW_AFTER = 0.5
 
 export function createSessions(options: SessionsOptions): Sessions {
@@ -94,7 +93,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
   })
 
-  const askAuth = <T>(endpoint: string, request: object, address: string, token?: string) =>
+  const callAuth = <T>(endpoint: string, request: object, address: string, token?: string) =>
     callUnary<T>(carry, { service: 'auth', endpoint, request, address, token })
 
   const toEndMs = ({ startedMs, usedMs }: OpenSession): number =>
@@ -102,7 +101,7 @@ export function createSessions(options: SessionsOptions): Sessions {
 
   function watch(session: OpenSession): void {
     const leftMs = toEndMs(session) - nowMs()
-    // A clock that was put back must not overflow the timer.
+    // A clock that was set back must not overflow the timer.
     if (leftMs > 0)
       session.timer = setTimeout(watch, Math.min(leftMs, idleTimeoutMs), session).unref()
     else sessions.delete(session.id)
@@ -110,16 +109,16 @@ export function createSessions(options: SessionsOptions): Sessions {
 
   async function exchange(session: OpenSession, address: string): Promise<void> {
     const request = { refresh_token: session.refreshToken }
-    const { token } = await askAuth<TokenReply>('Auth.Token', request, address)
+    const { token } = await callAuth<TokenReply>('Auth.Token', request, address)
     session.token = token.access_token
     session.refreshToken = token.refresh_token
   }
 
   async function inspect({ token }: Session, address: string): Promise<void> {
     try {
-      await askAuth('Auth.Inspect', { token }, address, token)
+      await callAuth('Auth.Inspect', { token }, address, token)
     } catch (error) {
-      // 401 without a word on the token: a rule denies the call, which was judged by whose token it is.
+      // Other 401: the token is valid, but a rule denies the call.
       if ((error as GatewayError).code !== 401 || isInvalidToken(error as GatewayError)) throw error
     }
   }
@@ -127,9 +126,11 @@ export function createSessions(options: SessionsOptions): Sessions {
   return {
     async begin({ id, secret, namespace }, address) {
       const request = { id, secret, options: { namespace } }
-      const { token } = await askAuth<TokenReply>('Auth.Token', request, address).catch((error) => {
-        throw error.code === 400 ? unauthorized('id or secret not correct', error) : error
-      })
+      const { token } = await callAuth<TokenReply>('Auth.Token', request, address).catch(
+        (error) => {
+          throw error.code === 400 ? unauthorized('invalid id or password', error) : error
+        },
+      )
       const session: OpenSession = {
         id: randomBytes(ID_BYTES).toString('base64url'),
         token: token.access_token,
@@ -169,13 +170,13 @@ export function createSessions(options: SessionsOptions): Sessions {
           await session.renewal
         } else await inspect(session, address)
       } catch (error) {
-        const isRefused =
+        const isRejected =
           error instanceof GatewayError && (error.code === 400 || isInvalidToken(error))
-        if (!isRefused) throw error
+        if (!isRejected) throw error
         sessions.delete(id)
         throw unauthorized(ENDED, error)
       }
-      // A logout during the call ends the session, though its tokens were still accepted.
+      // A logout during the check ends the session.
       if (sessions.peek(id) !== session) throw unauthorized(ENDED)
     },
 
@@ -184,7 +185,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       if (session === undefined) return
       sessions.delete(id)
       const request = { token: session.refreshToken }
-      await askAuth('Auth.Revoke', request, address, session.token)
+      await callAuth('Auth.Revoke', request, address, session.token)
     },
 
     toView(session) {
@@ -203,7 +204,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
 }
 
-const ENDED = 'the session has ended: log in again'
+const ENDED = 'session expired; log in again'
 
 function toExpiryMs(token: string): number {
   return (decodeJwt(token).exp ?? 0) * 1000

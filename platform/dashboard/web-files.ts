@@ -2,29 +2,29 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findRoot } from '../process/version.ts'
 
-/** A file as a browser gets it. */
+/** A file of the front end. */
 export interface WebFile {
   readonly type: string
   readonly body: Uint8Array
-  /** `Content-Encoding`; undefined: as it is. */
+  /** `Content-Encoding`; undefined for identity. */
   readonly encoding: string | undefined
 }
 
-/** The files of a front end that was built. */
+/** Files of the built front end. */
 export interface WebFiles {
-  /** @param name below the folder. @param accepted value of `Accept-Encoding`. @returns undefined: there is none. */
+  /** @param name relative path. @param accepted value of `Accept-Encoding`. @returns undefined if not found. */
   readonly find: (name: string, accepted: string | undefined) => Promise<WebFile | undefined>
-  /** A file as it is at the moment; undefined: there is none. */
+  /** Uncached contents; undefined if not found. */
   readonly read: (name: string) => Promise<Buffer | undefined>
 }
 
-interface KnownFile {
+interface CachedFile {
   readonly type: string
-  /** The shortest first. */
-  readonly forms: readonly Omit<WebFile, 'type'>[]
+  /** Smallest first. */
+  readonly variants: readonly Omit<WebFile, 'type'>[]
 }
 
-/** Nothing above the folder, nothing hidden. */
+/** Excludes parent folders and hidden files. */
 const NAME = /^(?:assets\/)?[A-Za-z0-9_-][\w.-]*\.([a-z0-9]+)$/
 const TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
@@ -39,31 +39,31 @@ const TYPES: Readonly<Record<string, string>> = {
   webmanifest: 'application/manifest+json',
   woff2: 'font/woff2',
 }
-/** Ends of files that the build has compressed, by their encodings. */
+/** Suffixes of precompressed files by encoding. */
 const COMPRESSED: readonly (readonly [encoding: string, end: string])[] = [
   ['br', '.br'],
   ['gzip', '.gz'],
 ]
 
-/** Files are read once, when they are asked for first. */
+/** Opens a folder; files are cached on first use. */
 export function openWebFiles(folder: string): WebFiles {
-  const known = new Map<string, KnownFile>()
+  const cache = new Map<string, CachedFile>()
 
-  async function load(name: string): Promise<KnownFile | undefined> {
+  async function load(name: string): Promise<CachedFile | undefined> {
     const end = NAME.exec(name)?.[1] ?? ''
     const type = Object.hasOwn(TYPES, end) ? TYPES[end] : undefined
     if (type === undefined) return undefined
-    const found = known.get(name)
-    if (found !== undefined) return found
+    const cached = cache.get(name)
+    if (cached !== undefined) return cached
     const body = await read(name)
     if (body === undefined) return undefined
     const compressed = COMPRESSED.map(async ([encoding, end]) => {
       const body = await read(name + end)
       return body === undefined ? [] : [{ encoding, body }]
     })
-    const forms = [...(await Promise.all(compressed)).flat(), { encoding: undefined, body }]
-    const file = { type, forms }
-    known.set(name, file)
+    const variants = [...(await Promise.all(compressed)).flat(), { encoding: undefined, body }]
+    const file = { type, variants }
+    cache.set(name, file)
     return file
   }
 
@@ -81,23 +81,23 @@ export function openWebFiles(folder: string): WebFiles {
     async find(name, accepted = '') {
       const file = await load(name)
       if (file === undefined) return undefined
-      const { type, forms } = file
-      const form = forms.find(
-        ({ encoding }) => encoding === undefined || takes(accepted, encoding),
+      const { type, variants } = file
+      const variant = variants.find(
+        ({ encoding }) => encoding === undefined || accepts(accepted, encoding),
       )!
-      return { type, ...form }
+      return { type, ...variant }
     },
     read,
   }
 }
 
-/** Where the front end of this program is built. */
+/** Folder of the built front end. */
 export function findFolder(): string {
   return join(findRoot(), 'dist/dashboard')
 }
 
-/** Whether an encoding is named, and not to be left out: `br;q=0` (RFC 9110 §12.5.3). */
-function takes(accepted: string, encoding: string): boolean {
+/** Whether `Accept-Encoding` lists an encoding without `q=0` (RFC 9110 §12.5.3). */
+function accepts(accepted: string, encoding: string): boolean {
   return accepted.split(',').some((each) => {
     const [name = '', weight = ''] = each.split(';', 2)
     return name.trim().toLowerCase() === encoding && !/^\s*q=0(?:\.0*)?\s*$/i.test(weight)

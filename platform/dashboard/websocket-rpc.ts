@@ -16,38 +16,40 @@ export interface WebSocketRpcOptions {
   readonly sessions: Sessions
 }
 
-/** The WebSocket of pages: the fast form of the call protocol (docs/protocol.md §2), each call as whoever is logged in. */
+/** WebSocket transport of the call protocol for pages (docs/protocol.md §2). Calls are authenticated by the session. */
 export interface WebSocketRpc {
   readonly serve: (x: Exchange) => Promise<void>
   /** Closes the connections of a session that has ended. */
   readonly end: (session: Session) => void
-  /** Takes no more calls; those under way go on. */
+  /** Accepts no more calls; calls in flight continue. */
   readonly drain: () => void
   readonly close: () => void
 }
 
-/** Of metadata of pages: what says who calls comes from the cookie. */
-const OF_CALLER = /^(?:authorization|cookie):/
+/** Metadata removed from calls of pages, which are authenticated by the cookie. */
+const CREDENTIALS = /^(?:authorization|cookie):/
 
 export function createWebSocketRpc({ carry, sessions }: WebSocketRpcOptions): WebSocketRpc {
   const connections = new Map<ServerConnection, Session>()
-  let isLeaving = false
+  let isDraining = false
 
   return {
     async serve(x) {
-      if (!x.upgrade) throw new GatewayError(ID, 426, 'calls come by WebSocket here')
+      if (!x.upgrade) throw new GatewayError(ID, 426, 'WebSocket upgrade required')
       requireSameOrigin(x)
       if (chooseProtocol(x.headers, SUBPROTOCOL) === '')
-        throw new GatewayError(ID, 426, `calls need the subprotocol ${SUBPROTOCOL}`)
+        throw new GatewayError(ID, 426, `the subprotocol ${SUBPROTOCOL} is required`)
       const session = findSession(x, sessions)
       const { clientAddress } = x
-      // Each call is judged by itself; what is accepted at once, the listener need not accept later, which it complains about.
+      // Calls are authorized individually. Accepting without an await avoids a late accept, which the listener reports.
       if (sessions.isStale(session)) await sessions.check(session, clientAddress)
       sessions.touch(session)
       const connection: ServerConnection = new ServerConnection(
         (call) => {
           sessions.touch(session)
-          new SessionCall(call, session).release((shown) => carry(shown, clientAddress))
+          new SessionCall(call, session).release((authenticated) =>
+            carry(authenticated, clientAddress),
+          )
         },
         { onClosed: () => connections.delete(connection) },
       )
@@ -56,7 +58,7 @@ export function createWebSocketRpc({ carry, sessions }: WebSocketRpcOptions): We
       if (socket === undefined) return
       connections.set(connection, session)
       connection.open(socket)
-      if (isLeaving) connection.goAway()
+      if (isDraining) connection.goAway()
     },
 
     end(session) {
@@ -64,7 +66,7 @@ export function createWebSocketRpc({ carry, sessions }: WebSocketRpcOptions): We
     },
 
     drain() {
-      isLeaving = true
+      isDraining = true
       for (const connection of [...connections.keys()]) connection.goAway()
     },
 
@@ -74,13 +76,13 @@ export function createWebSocketRpc({ carry, sessions }: WebSocketRpcOptions): We
   }
 }
 
-/** A call of a page, with the newest token of its session. */
+/** A call of a page with the current token of its session. */
 class SessionCall extends GuardedCall {
   readonly #metadata: string
 
   constructor(call: IncomingCall, session: Session) {
     super(call)
-    this.#metadata = `authorization: Bearer ${session.token}\r\n${withoutCaller(call.metadata)}`
+    this.#metadata = `authorization: Bearer ${session.token}\r\n${withoutCredentials(call.metadata)}`
   }
 
   override get metadata(): string {
@@ -88,10 +90,10 @@ class SessionCall extends GuardedCall {
   }
 }
 
-/** Lines end as `isMetadata` has them end; what is malformed stays so. */
-function withoutCaller(metadata: string): string {
+/** Removes credentials; malformed metadata stays malformed. */
+function withoutCredentials(metadata: string): string {
   return metadata
     .split('\r\n')
-    .filter((line) => !OF_CALLER.test(line))
+    .filter((line) => !CREDENTIALS.test(line))
     .join('\r\n')
 }

@@ -2,16 +2,15 @@ import type { Log } from '../process/log.ts'
 import { type Address, formatAddress } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** What is shown once the gateway serves. */
+/** Contents of the startup banner. */
 export interface BannerFacts {
   readonly version: string
   readonly settings: Settings
-  /** The real port where 0 was asked for. */
+  /** With the actual port. */
   readonly address: Address
-  /** Where health and metrics are told; undefined: nowhere. */
+  /** URL of the admin server (health and metrics). */
   readonly admin?: string | undefined
   readonly listener: string
-  /** Where the listener `node` serves besides; undefined: nowhere. */
   readonly http2Address?: Address | undefined
   readonly workers: number
   readonly config: string | undefined
@@ -20,11 +19,11 @@ export interface BannerFacts {
   readonly plugins: readonly string[]
 }
 
-/** On a line of a terminal, and in a log. */
+/** Maximum names on a terminal line, and in a log entry. */
 const NAMES_SHOWN = 8
 const NAMES_LOGGED = 100
 
-/** Tells that the gateway serves: a few lines on a terminal, one log line elsewhere. */
+/** Prints the banner to a terminal, or writes one log line. */
 export function printBanner(facts: BannerFacts, log: Log): void {
   if (hasTerminal(log)) process.stderr.write(formatBanner(facts))
   else
@@ -34,18 +33,18 @@ export function printBanner(facts: BannerFacts, log: Log): void {
     )
 }
 
-/** Whether a person reads what is told. */
+/** Whether stderr is a terminal and log level `info` is enabled. */
 export function hasTerminal(log: Log): boolean {
   return process.stderr.isTTY && log.isLevelEnabled('info')
 }
 
-/** The lines for a terminal. Exported for its test. */
+/** Banner for a terminal. Exported for its test. */
 export function formatBanner(facts: BannerFacts): string {
   const { url, version, ...fields } = toFields(facts)
   return formatFacts(`mx ${version} gateway on ${url}`, fields)
 }
 
-/** A title, and a line for each fact that is one. */
+/** Title and one line per defined fact. */
 export function formatFacts(title: string, facts: object): string {
   const rows = Object.entries(facts).filter(([, value]) => value !== undefined)
   const width = Math.max(...rows.map(([key]) => key.length))
@@ -74,7 +73,7 @@ function toFields({
     version,
     handler: settings.handler,
     namespace: settings.namespace === '' ? 'none' : settings.namespace,
-    // A token may stand in front of the host.
+    // Userinfo may contain a token.
     registry: settings.registry.replace(/[^/]*@/, ''),
     services,
     plugins,
@@ -92,6 +91,6 @@ function formatList(names: readonly string[]): string {
 
 function toFirst(names: readonly string[], count: number): readonly string[] {
   const rest = names.length - count
-  // One more is as short as its name.
+  // "and 1 more" is not shorter than the name.
   return rest > 1 ? [...names.slice(0, count), `and ${rest} more`] : names
 }

@@ -5,7 +5,7 @@ import { createUwsListener, loadUws } from '../../core/listener/uws/listener.ts'
 import type { Log } from '../process/log.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** The HTTP server asked for, or the other one where it does not run here. */
+/** Returns the configured listener, or `node` if there is no uWebSockets binary for this platform. */
 export function chooseListener(
   { listener, http2 }: Pick<Settings, 'listener' | 'http2'>,
   log: Log,
@@ -20,10 +20,10 @@ export function chooseListener(
 }
 
 /**
- * Loads the authorities of clients, and again when their file changes; undefined: clients are asked for no certificate.
+ * Loads the client CA file and reloads it on changes; undefined if no client certificates are requested.
  *
- * @param last as of {@link loadClientCa}.
- * @throws {Error} with one line.
+ * @param last as in {@link loadClientCa}.
+ * @throws {Error} with a one-line message.
  */
 export function openClientCa(
   { tlsClientCa, tlsClientAuth }: Pick<Settings, 'tlsClientCa' | 'tlsClientAuth'>,

@@ -1,65 +1,83 @@
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
 import type { Registry, Service } from '../../core/contracts/registry.ts'
 import { createWatchers } from '../../core/registry/event-hub.ts'
-import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
+import { DEFAULT_DOMAIN, isSameService } from '../../core/registry/service.ts'
+import { parseRoutes, toRoutes } from '../../domain/mesh/registry/entry.ts'
 import { createJoinedRegistry } from '../../domain/mesh/registry/mesh-registry.ts'
 import type { FallbackServices } from '../../domain/mesh/registry/mesh-watch.ts'
 import type { Domains } from './routing/domains.ts'
 
-/**
- * Services that have to run, whether or not they are registered at present: requests of them are 503, not 404, while they have no
- * node. Known by the records of the runtime, so that a restart of the server forgets none.
- */
-export interface ExpectedServices {
-  /** @param service without nodes; what it registered with last takes the place of its metadata and endpoints. */
-  readonly add: (domain: string, service: Service) => void
-  readonly remove: (domain: string, service: Pick<Service, 'name' | 'version'>) => void
-  /** The registry of the default domain, and the expected services that it does not have. */
-  readonly join: (registry: Registry) => Registry
-  /** The same for other domains. */
-  readonly joinDomains: (domains: Domains) => Domains
+/** Routes that a service registered with last. */
+export interface KnownProgram {
+  readonly domain: string
+  readonly name: string
+  /** As of {@link toRoutes}. */
+  readonly versions: readonly object[]
 }
 
-/** The expected services of one domain. */
+/**
+ * Services that the runtime has to run: requests to them fail with 503 instead of 404 while they have no node. Restored from the records
+ * of the runtime after a restart of the server.
+ */
+export interface ExpectedServices {
+  /** @param service without nodes; its metadata and endpoints are replaced by those of its last registration. */
+  readonly add: (domain: string, service: Service) => void
+  readonly remove: (domain: string, service: Pick<Service, 'name' | 'version'>) => void
+  /** Adds missing expected services to the registry of the default domain. */
+  readonly join: (registry: Registry) => Registry
+  /** {@link join} for other domains. */
+  readonly joinDomains: (domains: Domains) => Domains
+  /** Expected services that declare a path, for {@link restore}. */
+  readonly listKnown: () => KnownProgram[]
+  /** Takes routes that an earlier process knew, until their services register again. */
+  readonly restore: (known: readonly KnownProgram[]) => void
+  /** Calls `listener` whenever a service describes itself in another way. */
+  readonly watch: Required<Registry>['watch']
+}
+
+/** Expected services of one domain. */
 interface Expected extends FallbackServices {
   readonly size: () => number
   readonly add: (service: Service) => void
   readonly remove: (name: string, version: string) => void
-  /** Takes over how a service that is expected describes itself. */
-  readonly describe: (service: Service) => void
+  /** Describes a service that has not registered yet. */
+  readonly restore: (service: Service) => void
+  /** Takes over how a service that is expected describes itself. @returns whether that is new. */
+  readonly describe: (service: Service) => boolean
 }
 
 export function createExpectedServices(): ExpectedServices {
   const expected = new Map<string, Expected>()
   const joined = new WeakMap<Registry, Registry>()
+  const { watch, emit } = createWatchers()
   /** Domains where nothing is registered yet. */
   const empty = new Map<string, Registry>()
 
   function of(domain: string): Expected {
-    const known = expected.get(domain) ?? createExpected()
-    expected.set(domain, known)
-    return known
+    const existing = expected.get(domain) ?? createExpected()
+    expected.set(domain, existing)
+    return existing
   }
 
   function join(domain: string, registry: Registry): Registry {
-    const known = joined.get(registry)
-    if (known !== undefined) return known
+    const existing = joined.get(registry)
+    if (existing !== undefined) return existing
     const services = of(domain)
     const watchable = { ...registry, watch: registry.watch! }
-    registry.watch!(({ type, service }) => {
-      if (type !== 'delete') services.describe(service)
+    registry.watch!((event) => {
+      if (event.type !== 'delete' && services.describe(event.service)) emit(event)
     })
-    // Asks the registry whenever both may have a service.
-    const made = createJoinedRegistry(watchable, services, () => true)
-    joined.set(registry, made)
-    return made
+    // The registry takes precedence when both have a service.
+    const joinedRegistry = createJoinedRegistry(watchable, services, () => true)
+    joined.set(registry, joinedRegistry)
+    return joinedRegistry
   }
 
   function findEmpty(domain: string): Registry | undefined {
     if ((expected.get(domain)?.size() ?? 0) === 0) return undefined
-    const known = empty.get(domain) ?? createStaticRegistry([])
-    empty.set(domain, known)
-    return known
+    const existing = empty.get(domain) ?? createStaticRegistry([])
+    empty.set(domain, existing)
+    return existing
   }
 
   return {
@@ -72,6 +90,22 @@ export function createExpectedServices(): ExpectedServices {
         return registry === undefined ? undefined : join(domain, registry)
       },
     }),
+    watch,
+
+    listKnown: () =>
+      [...expected].flatMap(([domain, services]) =>
+        services
+          .listServices()
+          .filter(({ endpoints }) =>
+            endpoints.some(({ metadata }) => metadata['path'] !== undefined),
+          )
+          .map((service) => ({ domain, name: service.name, versions: toRoutes([service]) })),
+      ),
+
+    restore(known) {
+      for (const { domain, name, versions } of known)
+        for (const service of parseRoutes(name, versions)) expected.get(domain)?.restore(service)
+    },
   }
 }
 
@@ -79,6 +113,8 @@ function createExpected(): Expected {
   /** By name, then version. */
   const services = new Map<string, Map<string, Service>>()
   const { watch, emit } = createWatchers()
+  const find = (name: string, version: string) => services.get(name)?.get(version)
+
   return {
     watch,
     size: () => services.size,
@@ -95,17 +131,27 @@ function createExpected(): Expected {
 
     remove(name, version) {
       const versions = services.get(name)
-      const service = versions?.get(version)
+      const service = find(name, version)
       if (versions === undefined || service === undefined) return
       versions.delete(version)
       if (versions.size === 0) services.delete(name)
       emit({ type: 'delete', service })
     },
 
+    restore(service) {
+      const { name, version } = service
+      if (find(name, version)?.endpoints.length !== 0) return
+      services.get(name)!.set(version, service)
+      emit({ type: 'update', service })
+    },
+
     describe({ name, version, metadata, endpoints }) {
-      const versions = services.get(name)
-      if (endpoints.length > 0 && versions?.has(version))
-        versions.set(version, { name, version, metadata, endpoints, nodes: [] })
+      const known = find(name, version)
+      const service = { name, version, metadata, endpoints, nodes: [] }
+      if (known === undefined || endpoints.length === 0 || isSameService(known, service))
+        return false
+      services.get(name)!.set(version, service)
+      return true
     },
   }
 }

@@ -5,10 +5,10 @@ import { isBaseDomain } from '../../resolvers/subdomain.ts'
 import type { Settings } from '../settings/settings.ts'
 import { SettingsError } from '../settings/sources.ts'
 
-/** What resolvers may need that is not known before the registry is. */
+/** Options of resolvers that depend on the registry. */
 export type ResolverContext = Pick<ResolverOptions, 'registry' | 'onWarning' | 'onServices'>
 
-/** The resolver that belongs to each handler (specification: the handler table); to the default one, `endpoint`. */
+/** Resolver of each handler (specification: the handler table); `endpoint` for the default handler. */
 const RESOLVER_OF: ReadonlyMap<string, string> = new Map([
   ['api', 'rpc'],
   ['event', 'event'],
@@ -16,30 +16,29 @@ const RESOLVER_OF: ReadonlyMap<string, string> = new Map([
   ['rpc', 'rpc'],
   ['web', 'proxy'],
 ])
-/** Name, and what follows it. */
 const RESOLVER = /^([^:]*)(?::domain=(.*)|:.*)?$/s
 
 /**
- * The resolver asked for, else the handler's own. `subdomain` wraps that one, `endpoint` falls back to it.
+ * Returns the configured resolver, by default that of the handler. `subdomain` wraps the resolver of the handler, `endpoint` falls back to it.
  *
- * @throws {SettingsError} when there is no such resolver, or its option is missing or wrong.
+ * @throws {SettingsError} for an unknown resolver, or a missing or invalid option.
  */
 export function findResolver({
   resolver,
   handler,
 }: Pick<Settings, 'resolver' | 'handler'>): (context: ResolverContext) => Resolver {
-  const own = nameResolver(handler)
-  const { name, domain } = parseResolver(resolver === '' ? own : resolver)
+  const fallback = nameResolver(handler)
+  const { name, domain } = parseResolver(resolver === '' ? fallback : resolver)
   const create = (name: string, context: ResolverContext): Resolver => {
     const part = find(resolvers, 'resolver', name)
     if (typeof part !== 'function') return part
-    const inner = name === 'subdomain' ? own : own === 'proxy' ? 'proxy' : 'rpc'
+    const inner = name === 'subdomain' ? fallback : fallback === 'proxy' ? 'proxy' : 'rpc'
     return part({ ...context, domain, inner: create(inner, context) })
   }
   return (context) => create(name, context)
 }
 
-/** Name of the resolver that is a handler's own. */
+/** Name of the default resolver of a handler. */
 export function nameResolver(handler: Settings['handler']): string {
   return RESOLVER_OF.get(handler) ?? 'endpoint'
 }
@@ -58,9 +57,7 @@ function find<T>(parts: Readonly<Record<string, T>>, what: string, name: string)
   const part = Object.hasOwn(parts, name) ? parts[name] : undefined
   if (part !== undefined) return part
   const names = Object.keys(parts)
-  const meant = suggest(name, names)
-  const hint = meant === undefined ? '' : `, did you mean ${meant}?`
-  throw new SettingsError([
-    `${what} ${name} is not part of this version, which has ${names.join(', ')}${hint}`,
-  ])
+  const suggestion = suggest(name, names)
+  const hint = suggestion === undefined ? '' : `, did you mean ${suggestion}?`
+  throw new SettingsError([`unknown ${what} ${name}, known: ${names.join(', ')}${hint}`])
 }

@@ -27,23 +27,23 @@ export interface GatewayViewOptions {
   readonly gate: Authorizer
 }
 
-/** A gateway the service `api` tells of, which starts after it. */
+/** Data source of the `api` service; its gateway starts later. */
 export interface GatewaySource {
-  /** For the gateway to count in. */
+  /** Counters for the gateway. */
   readonly metrics: RequestMetrics
   readonly inFlight: () => number
   readonly gateway: () => GatewayView | undefined
-  /** It runs from now on. */
+  /** Sets the running gateway. */
   readonly use: (api: GatewayServer) => void
 }
 
-/** Hooks in the order they run. */
+/** In the order of execution. */
 const HOOKS = ['onRequest', 'onRoute', 'onReply', 'onDone', 'close'] as const
 
-/** Characters of an answer that is no error. */
+/** Maximum characters of a non-error response body. */
 const MAX_DETAIL = 1000
 
-/** What the service `api` tells of a gateway: by the settings, plugins and rules that are in force when it is asked. */
+/** Creates the view of the `api` service on the gateway: settings, plugins and rules at the time of the call. */
 export function createGatewaySource(options: GatewayViewOptions): GatewaySource {
   let running: GatewayServer | undefined
   let view: GatewayView | undefined
@@ -110,7 +110,7 @@ function toPluginMessage(
   folder: string | undefined,
 ): PluginMessage {
   const definition = findDefinition(specifier, folder)
-  const filled =
+  const withDefaults =
     definition === undefined ? options : Default(definition.options, structuredClone(options))
   return {
     name: plugin.name,
@@ -118,7 +118,7 @@ function toPluginMessage(
     source,
     specifier,
     hooks: HOOKS.filter((hook) => plugin[hook] !== undefined),
-    options: redactOptions(filled as object, definition?.options),
+    options: redactOptions(withDefaults as object, definition?.options),
   }
 }
 

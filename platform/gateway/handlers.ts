@@ -8,21 +8,19 @@ import { HANDLERS } from '../../resolvers/endpoint/declared.ts'
 import type { Settings } from '../settings/settings.ts'
 import { createSlashCheck } from './routing/encoded-slashes.ts'
 
-/** Where requests go that become events. */
+/** Targets of the `event` handler. */
 export type EventSinks = Pick<EventOptions, 'broker' | 'stream'>
 
-/** What handlers stand on. */
 export interface HandlerContext {
-  /** Where the events of the handler `event` go. */
   readonly events: EventSinks
-  /** The nodes of a service that a request names itself. */
+  /** Nodes of a service that the request names explicitly. */
   readonly find: CallOptions['find']
   readonly upstream: (service: string) => UpstreamOptions
-  /** Where nodes may be that only a caller names. */
+  /** Whether a caller may name this node address. */
   readonly isCallAllowed: (address: string) => boolean
 }
 
-/** The ends of a chain: how a request is routed, and how it is forwarded. */
+/** Routing and forwarding steps at the end of a chain. */
 export interface Forwarding {
   readonly route: Step
   readonly handle: Step
@@ -30,16 +28,16 @@ export interface Forwarding {
   readonly close: () => Promise<void>
 }
 
-/** Name of the default handler: it goes by what endpoints declare, or services without any, else it is `rpc` (specification: handler-based mode). */
+/** The default handler uses the handler that the endpoint declares, else that of the service, else `rpc` (specification: handler-based mode). */
 const DEFAULT = 'meta'
 
-/** They send requests on as they are. */
+/** Handlers that forward requests unchanged. */
 const PROXIES: ReadonlySet<string> = new Set(['proxy', 'web'])
 
 /**
- * The handler the settings name, and `/rpc`, which is served beside each of them (reference 15.3).
+ * Creates the configured handler and `/rpc`, which is served with every handler (reference 15.3).
  *
- * @param route the step that routes everything else.
+ * @param route step that routes all other requests.
  */
 export function createForwarding(
   settings: Settings,
@@ -72,20 +70,20 @@ export function createForwarding(
   }
   const { handler } = settings
   const isDefault = handler === DEFAULT
-  const own = build(isDefault ? 'rpc' : handler)
+  const fallback = build(isDefault ? 'rpc' : handler)
   if (isDefault) for (const name of ['api', 'event', 'proxy', 'web'] as const) build(name)
   const choose = (x: Exchange): Handler => {
-    let asked = x.route!.handler
-    if (asked === undefined && isDefault) {
-      const wanted = x.upstream?.handler
-      if (wanted !== undefined) asked = HANDLERS.get(wanted)
+    let name = x.route!.handler
+    if (name === undefined && isDefault) {
+      const declared = x.upstream?.handler
+      if (declared !== undefined) name = HANDLERS.get(declared)
     }
-    // Declared by an endpoint or its service, which only the default handler goes by, or by the route step above.
-    if (asked === undefined || (!isDefault && asked !== explicit.name)) return own
-    return built.get(asked) ?? own
+    // Only the default handler uses declared handlers; the route step below names the `/rpc` handler.
+    if (name === undefined || (!isDefault && name !== explicit.name)) return fallback
+    return built.get(name) ?? fallback
   }
   const checkSlashes = createSlashCheck(settings)
-  const arrive = (x: Exchange): void => {
+  const onRouted = (x: Exchange): void => {
     if (x.route === undefined) return
     x.handler = choose(x)
     x.proxied = PROXIES.has(x.handler.name)
@@ -94,7 +92,7 @@ export function createForwarding(
   return {
     route: (x) => {
       const pending = isCall(x) ? explicit.route(x) : route(x)
-      return pending === undefined ? arrive(x) : pending.then(() => arrive(x))
+      return pending === undefined ? onRouted(x) : pending.then(() => onRouted(x))
     },
     handle: (x) => x.handler!.handle(x),
     close: async () => {

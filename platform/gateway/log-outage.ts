@@ -1,7 +1,7 @@
 import type { Outage, OutageState } from '../../core/registry/outage-tracker.ts'
 import type { Log } from '../process/log.ts'
 
-/** Logs what became of an outage of the registry; so many `services` in use, if any, are served from memory meanwhile. */
+/** Logs the start, duration and end of a registry outage. @param services number of services served from the cache meanwhile. */
 export function logOutage(
   log: Log,
   state: OutageState,
@@ -9,13 +9,10 @@ export function logOutage(
   services: number,
 ): void {
   const seconds = Math.round(forMs / 1000)
-  if (state === 'ended') log.info({ seconds }, 'the registry answers again')
+  if (state === 'ended') log.info({ seconds }, 'registry available again')
   else {
-    const more = state === 'began' ? 'cannot' : 'still cannot'
-    const meanwhile = services > 0 ? '; services in use are served from memory' : ''
-    log.warn(
-      { reason: reason.message, seconds, services },
-      `the registry ${more} be asked${meanwhile}`,
-    )
+    const still = state === 'began' ? '' : ' still'
+    const cached = services > 0 ? '; services in use are served from the cache' : ''
+    log.warn({ reason: reason.message, seconds, services }, `registry${still} unavailable${cached}`)
   }
 }

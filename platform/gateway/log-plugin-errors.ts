@@ -3,7 +3,7 @@ import type { ReportFault, Stage } from '../../core/chain.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import type { Log } from '../process/log.ts'
 
-/** Logs what stages threw that is no answer, and of which request. */
+/** Logs unexpected errors of stages with their request. */
 export function logFaults(log: Log): ReportFault {
   return (error, x, stage) => {
     const thrown = error instanceof Error ? { err: error } : { thrown: inspect(error) }
@@ -18,16 +18,15 @@ export function logFaults(log: Log): ReportFault {
   }
 }
 
-/** What a fault meant for its request. */
 function describe(x: Exchange | undefined, stage: Stage | undefined): string {
   switch (stage?.hook) {
     case 'close':
-      return 'a plugin failed to close'
+      return 'plugin failed to close'
     case 'onDone':
-      return 'a hook failed after the reply'
+      return 'onDone hook failed after the response'
     case 'onReply':
-      return 'a stage failed; answered 500'
+      return 'stage failed; sent 500'
     default:
-      return x?.answered ? 'a stage failed after the reply began' : 'a stage failed; answered 500'
+      return x?.answered ? 'stage failed after the response started' : 'stage failed; sent 500'
   }
 }

@@ -5,18 +5,18 @@ import { claimPort } from '../process/port.ts'
 import type { Settings } from '../settings/settings.ts'
 import { chooseListener } from './choose-listener.ts'
 
-/** The listeners of a gateway, as one. */
+/** The listeners of a gateway, combined. */
 export interface Listeners extends Listener {
-  /** The port of `http2_address`, also when 0 was asked for; undefined: there is none. */
+  /** Actual port of `http2_address`; undefined without one. */
   readonly http2Port: number | undefined
 }
 
 type ListenersSettings = Pick<Settings, 'address' | 'listener' | 'http2' | 'http2Address'>
 
 /**
- * Opens `address`, and `http2_address` if there is one: whatever comes in goes to one gateway. Each takes half of the connections.
+ * Opens `address` and `http2_address`, if set. Each accepts half of the connections.
  *
- * @throws {Error} with one line when a port is in use or may not be opened; none is open then.
+ * @throws {Error} with a one-line message when a port is in use or not permitted; all are closed then.
  */
 export async function openListeners(
   settings: ListenersSettings,
@@ -24,7 +24,7 @@ export async function openListeners(
   log: Log,
 ): Promise<Listeners> {
   const { address, http2Address, http2 } = settings
-  // Last: what was wrongly asked for is told before what is only in the way.
+  // After everything else was validated: invalid settings are reported before ports in use.
   if (!options.shared) await claimAll(settings)
   const create = chooseListener(settings, log)
   if (http2Address === undefined) {
@@ -36,7 +36,7 @@ export async function openListeners(
   const first = await create({ ...shared, ...address })
   try {
     const isPlain = options.tls === undefined
-    // Without TLS there is no other way to it.
+    // Without TLS, and thus ALPN, HTTP/2 requires prior knowledge.
     const mode = isPlain ? 'cleartext' : http2
     return join(first, await createNodeListener({ ...shared, ...http2Address, http2: mode }))
   } catch (error) {

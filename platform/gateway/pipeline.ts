@@ -24,43 +24,41 @@ import { createGatewayRouting } from './routing/gateway-routing.ts'
 import type { Routing } from './routing/routing.ts'
 import { createOutsideCheck } from './warn-unreachable-services.ts'
 
-export interface DecidingOptions {
+export interface PipelineOptions {
   readonly configuration: Configuration
-  /** The one in force by now. @default always the first */
+  /** Current configuration after reloads. @default `configuration` */
   readonly current?: () => Configuration
-  /** Where services are looked up besides those of the configuration. @default by the settings */
+  /** Registry for services outside of the configuration. @default by the settings */
   readonly registry?: Registry | undefined
   readonly domains?: Domains | undefined
   readonly events: EventSinks
-  /** Undefined: everybody is let in. */
+  /** Undefined to allow every request. */
   readonly gate: Authorizer | undefined
-  /** Begins the spans of requests. @default nobody does */
   readonly tracer?: Tracer | undefined
-  /** Outgoing address policy. @default one of the configuration */
+  /** Outgoing address policy. @default by the configuration */
   readonly egress?: EgressPolicy | undefined
-  /** How the nodes of a service are reached and chosen. */
   readonly upstream: (service: string) => UpstreamOptions
   readonly log: Log
 }
 
-/** All of a gateway that decides what becomes of a request: everything but its port. */
+/** Everything of a gateway except its listeners: routing, plugins and handlers. */
 export interface Pipeline {
   readonly routing: Routing
   readonly registry: Registry
-  /** Why nothing is known from the registry; undefined: it has answered once since the start. */
+  /** Why the registry is not ready; undefined once it has responded. */
   readonly problem: () => Maybe<string | undefined>
-  /** Takes over another list of services. */
+  /** Replaces the configured services. */
   readonly replace: (services: readonly Service[]) => void
   /**
-   * The chain of a configuration.
+   * Builds the chain of a configuration.
    *
    * @throws {SettingsError} when a plugin cannot be built.
    */
   readonly buildChain: (next: Configuration, plan: readonly PlannedPlugin[]) => Promise<Chain>
 }
 
-/** @throws {Error} when the registry can never be asked. What is opened is closed by `closing`. */
-export async function openPipeline(options: DecidingOptions, closing: Disposer): Promise<Pipeline> {
+/** @throws {Error} when the registry cannot be opened. Opened resources are added to `closing`. */
+export async function openPipeline(options: PipelineOptions, closing: Disposer): Promise<Pipeline> {
   const { configuration, domains, events, gate, tracer, upstream, log } = options
   const { current = () => configuration } = options
   const { settings } = configuration
@@ -106,7 +104,7 @@ export async function openPipeline(options: DecidingOptions, closing: Disposer):
       const { isCallAllowed } = egress
       const context = { events, find: routing.find, upstream, isCallAllowed }
       const forwarding = createForwarding(next.settings, context, routing.route)
-      // Last: the plugins before it have the place of their plan.
+      // Appended, so that the positions of plugins match their plan.
       const all = [...plugins, dashboardCookie]
       const chain = compileChain(all, forwarding.route, forwarding.handle)
       const close = async (onFault: ReportFault): Promise<void> => {
@@ -118,7 +116,7 @@ export async function openPipeline(options: DecidingOptions, closing: Disposer):
   }
 }
 
-/** Whom the gateway is for the registry of a platform, whose rules may keep strangers out; undefined: its registry is of none. */
+/** Access tokens for the registry of a server; undefined for other registries. */
 async function openTokens(settings: Settings, closing: Disposer): Promise<TokenSource | undefined> {
   const { registry, auth } = settings
   if (!isServerText(registry)) return undefined

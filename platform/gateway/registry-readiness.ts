@@ -3,64 +3,64 @@ import { isAccessDenied } from '../../core/registry/errors.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { settlesWithin, withTimeout } from '../../lib/async/timeout.ts'
 
-/** A question not answered by then is put anew, the next time somebody wants to know. */
+/** Timeout of a readiness query; the next check starts a new one. */
 const ANSWER_MS = 5000
-/** Whoever wants to know waits no longer. */
+/** Maximum wait of a check. */
 const WAIT_MS = 250
-const NO_ANSWER = 'the registry has not answered yet'
-const REFUSED = 'the registry refuses access: the log says why'
+const NOT_READY = 'the registry has not responded yet'
+const DENIED = 'the registry denies access; see the log'
 
-/** A registry of which it is known whether it has answered. */
+/** A registry with a readiness check. */
 export interface ReadinessRegistry<R extends Registry> {
-  /** As it was given; who asks it by this one is answered the same, and noticed. */
+  /** Wraps the registry to detect its first response. */
   readonly registry: R
   /**
-   * Why nothing is known from it, in a line; undefined: it has answered anybody once. Until it has, each call asks it for its services,
-   * of which one question is on its way at a time, and waits up to 250 ms.
+   * One-line reason why the registry is not ready; undefined once it has responded to any query. Until then each call queries it, with
+   * at most one query in flight, and waits up to 250 ms.
    */
   readonly problem: () => Maybe<string | undefined>
 }
 
 /**
- * Notices when a registry has answered for the first time. That no outage is known does not tell: one that takes connections and never
- * answers has none for long.
+ * Detects the first response of a registry. The absence of an outage is not sufficient: a registry that accepts connections and never
+ * responds is detected late.
  */
-export function trackReadiness<R extends Registry>(given: R): ReadinessRegistry<R> {
-  let hasAnswered = false
-  let problem = NO_ANSWER
-  let asking: Promise<void> | undefined
+export function trackReadiness<R extends Registry>(source: R): ReadinessRegistry<R> {
+  let isReady = false
+  let problem = NOT_READY
+  let pending: Promise<void> | undefined
 
-  const hear = <T>(answer: Maybe<T>): Maybe<T> => {
-    if (hasAnswered) return answer
-    if (answer instanceof Promise) return answer.then(noted)
-    return noted(answer)
+  const track = <T>(result: Maybe<T>): Maybe<T> => {
+    if (isReady) return result
+    if (result instanceof Promise) return result.then(markReady)
+    return markReady(result)
   }
-  const noted = <T>(answer: T): T => {
-    hasAnswered = true
-    return answer
+  const markReady = <T>(result: T): T => {
+    isReady = true
+    return result
   }
   const registry: R = {
-    ...given,
-    getService: (name) => hear(given.getService(name)),
-    listServices: () => hear(given.listServices()),
+    ...source,
+    getService: (name) => track(source.getService(name)),
+    listServices: () => track(source.listServices()),
   }
 
-  async function ask(): Promise<void> {
+  async function query(): Promise<void> {
     try {
       await withTimeout(Promise.resolve(registry.listServices()), ANSWER_MS)
     } catch (error) {
-      // Its watch tells why, and who wants to know asks again.
-      problem = isAccessDenied(error) ? REFUSED : NO_ANSWER
+      // The watch of the registry logs the cause; the next check queries again.
+      problem = isAccessDenied(error) ? DENIED : NOT_READY
     }
   }
 
   async function wait(): Promise<string | undefined> {
-    asking ??= ask().finally(() => {
-      asking = undefined
+    pending ??= query().finally(() => {
+      pending = undefined
     })
-    await settlesWithin(asking, WAIT_MS)
-    return hasAnswered ? undefined : problem
+    await settlesWithin(pending, WAIT_MS)
+    return isReady ? undefined : problem
   }
 
-  return { registry, problem: () => (hasAnswered ? undefined : wait()) }
+  return { registry, problem: () => (isReady ? undefined : wait()) }
 }

@@ -41,14 +41,13 @@ import { type BannerFacts, printBanner } from './banner.ts'
 import { openClientCa } from './choose-listener.ts'
 import { type ApiParts, type GatewayServer, startGatewayServer } from './gateway-server.ts'
 
-/** For a start that has opened its port, or is about to, to be told of: what it waits for may never come. */
+/** How long a shutdown waits for a start in progress, whose dependencies may never become available. */
 const START_GRACE_MS = 2000
 
 /**
- * Runs `mx api` with these flags in this process until a signal ends it, however early. Returns where, once it serves; undefined: it will
- * not, for a signal came before.
+ * Runs `mx api` in this process until a signal ends it. Returns the address once it serves; undefined if a signal arrived before.
  *
- * @throws {SettingsError} for wrong settings, {@link Error} with one line for whatever else keeps it from serving; nothing is left running then.
+ * @throws {SettingsError} for invalid settings, {@link Error} with a one-line message for other failures; everything is closed then.
  */
 export async function runApi(
   words: readonly string[],
@@ -76,7 +75,7 @@ function openLog({ logLevel }: Settings): Log {
   return log
 }
 
-/** Both return the port; undefined: a signal came before it served. */
+/** Returns the port; undefined if a signal arrived before it served. */
 async function runAlone(
   load: LoadConfiguration,
   configuration: Configuration,
@@ -87,13 +86,13 @@ async function runAlone(
   const { signal } = stopper
   const admin = createProcessAdmin(configuration, log)
   const starting = admin.start(() =>
-    startGatewayServer({ configuration, log, signal, ...toCounted(admin.url) }),
+    startGatewayServer({ configuration, log, signal, ...createMetrics(admin.url) }),
   )
   let watched: Reloading | undefined
   const stop = async (): Promise<void> => {
     watched?.close()
     stopper.abort()
-    const api = await inStartTime(starting)
+    const api = await withinGrace(starting)
     await api?.drain()
     await admin.close()
   }
@@ -101,7 +100,7 @@ async function runAlone(
   restartOnSigusr2(undefined, log)
   const api = await unlessAborted(starting, signal)
   if (api === undefined) return undefined
-  admin.tell({
+  admin.setSources({
     problems: api.problems,
     metrics: () => readAll(api.measured),
     drainDelayMs: () => api.inForce.configuration.settings.drainDelayMs,
@@ -121,7 +120,7 @@ async function runPrimary(
   log: Log,
 ): Promise<number | undefined> {
   let current = configuration
-  let asked = configuration.settings
+  let requested = configuration.settings
   const { settings, file } = configuration
   const stopper = new AbortController()
   const { signal } = stopper
@@ -133,13 +132,13 @@ async function runPrimary(
     port: await claimPort(settings.http2Address, 'http2_address'),
   }
   const admin = createProcessAdmin(configuration, log)
-  // Of all processes one orders certificates.
+  // Only the primary orders certificates.
   const tls = settings.enableAcme ? await openTls(settings, log, { folder: undefined }) : undefined
   const share = shareTls(tls)
-  const keep = storeLastGood()
+  const store = storeLastGood()
   const attach = (worker: Worker): void => {
     share(worker)
-    keep(worker)
+    store(worker)
   }
   const starting = admin.start(() =>
     startWorkers({
@@ -169,17 +168,17 @@ async function runPrimary(
     throw error
   })
   if (workers === undefined) return undefined
-  const { ask, reload } = workers
-  admin.tell({
-    problems: createWorkerReadiness(ask),
-    metrics: createWorkerMetrics(() => ask('metrics')),
+  const { query, reload } = workers
+  admin.setSources({
+    problems: createWorkerReadiness(query),
+    metrics: createWorkerMetrics(() => query('metrics')),
     drainDelayMs: () => current.settings.drainDelayMs,
   })
   const apply = (next: Configuration): void => {
-    const { settings, restart } = keepFixed(current.settings, next.settings, asked)
+    const { settings, restart } = keepFixed(current.settings, next.settings, requested)
     const before = current
     current = { ...next, settings }
-    asked = next.settings
+    requested = next.settings
     log.level = settings.logLevel
     reload()
     reportReload(before, current, restart, log)
@@ -194,13 +193,13 @@ async function runPrimary(
   return port
 }
 
-/** What comes about in the time that a start may take once nobody wants it any more; undefined: nothing. */
-async function inStartTime<T>(starting: Promise<T>): Promise<T | undefined> {
+/** Result of a start that is no longer needed; undefined if it failed or takes longer than {@link START_GRACE_MS}. */
+async function withinGrace<T>(starting: Promise<T>): Promise<T | undefined> {
   const started = starting.catch(() => undefined)
   return (await settlesWithin(started, START_GRACE_MS)) ? await started : undefined
 }
 
-/** What comes about; undefined: somebody ends it, whatever becomes of it. */
+/** Result of a start; undefined if it was aborted, even if it failed. */
 async function unlessAborted<T>(starting: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   try {
     const started = await starting
@@ -211,7 +210,7 @@ async function unlessAborted<T>(starting: Promise<T>, signal: AbortSignal): Prom
   }
 }
 
-/** A worker is told by the primary when to reload and when to end; plugin files it watches itself. */
+/** The primary tells a worker when to reload and when to end; plugin files are watched by the worker. */
 async function runWorker(
   load: LoadConfiguration,
   address: Address,
@@ -222,12 +221,12 @@ async function runWorker(
     const { settings, ...rest } = await load(text)
     return { ...rest, settings: { ...settings, address, http2Address } }
   }
-  // Others are to read what there is; a primary of another version may not know the question.
+  // Only for a restart in place: a primary of another version may not support the request.
   const last = IN_PLACE_VARIABLE in process.env ? await requestLastGood() : undefined
-  const { configuration, refusal } = await loadOrKeep(loadShared, last?.config)
+  const { configuration, rejection } = await loadOrFallBack(loadShared, last?.config)
   const { settings } = configuration
   const log = openLog(settings)
-  if (refusal !== undefined) logRejection(refusal, log)
+  if (rejection !== undefined) logRejection(rejection, log)
   const version = explainVersion(process.env)
   if (version !== undefined) log.warn(version)
   const { adminAddress, enableAcme } = settings
@@ -237,21 +236,21 @@ async function runWorker(
   const clientCa = openClientCa(settings, log, last?.clientCa)
   const api = await startGatewayServer({
     ...{ configuration, log, shared: true, tls, clientCa },
-    ...toCounted(adminAddress),
+    ...createMetrics(adminAddress),
   })
-  const tell = (pairs = tls?.pairs ?? []): void =>
+  const publish = (pairs = tls?.pairs ?? []): void =>
     publishLastGood({
       config: api.inForce.configuration.config.text,
-      // Those of ACME are the primary's.
+      // The primary owns ACME certificates.
       pairs: enableAcme ? [] : pairs,
       clientCa: clientCa?.pem ?? '',
     })
-  tell()
-  tls?.onChange(tell)
-  clientCa?.onChange(() => tell())
+  publish()
+  tls?.onChange(publish)
+  clientCa?.onChange(() => publish())
   const reload = async (next: Configuration): Promise<void> => {
     await api.reload(next)
-    tell()
+    publish()
   }
   serveIpc({ problems: api.problems, metrics: () => readAll(api.measured) })
   const watched = reloadOnChange(createReloader(loadShared, reload, log), pluginFiles, log)
@@ -263,11 +262,11 @@ async function runWorker(
     endAfter(api.drain(hasSuccessor), log)
   }
   logUncaughtExceptions(log)
-  // A terminal sends Ctrl-C to the primary too, which decides; a worker left alone ends.
+  // A terminal sends Ctrl-C to the primary too, which ends its workers; a worker without a primary ends.
   process.on('SIGINT', () => {})
   process.on('SIGHUP', () => {})
   process.on('SIGUSR2', () => {})
-  // Sent to the primary, too, where it is sent to all processes of a service.
+  // Service managers send SIGTERM to all processes, including the primary.
   process.on('SIGTERM', () =>
     setTimeout(drain, api.inForce.configuration.settings.drainDelayMs, false),
   )
@@ -277,32 +276,33 @@ async function runWorker(
 }
 
 /**
- * What there is, or, while that is refused, what others served by.
+ * Loads the configuration; if it is rejected, the last good one.
  *
- * @throws {SettingsError} when they served by nothing.
+ * @throws {SettingsError} if there is no last good configuration.
  */
-async function loadOrKeep(
+async function loadOrFallBack(
   load: LoadConfiguration,
   last: string | undefined,
-): Promise<{ readonly configuration: Configuration; readonly refusal?: unknown }> {
+): Promise<{ readonly configuration: Configuration; readonly rejection?: unknown }> {
   try {
     return { configuration: await load() }
-  } catch (refusal) {
-    if (last === undefined) throw refusal
-    return { configuration: await load(last), refusal }
+  } catch (rejection) {
+    if (last === undefined) throw rejection
+    return { configuration: await load(last), rejection }
   }
 }
 
-/** What is told nowhere is not counted. */
-function toCounted(admin: unknown): Pick<ApiParts, 'metrics'> {
+/** Without an admin server, metrics are not counted. */
+function createMetrics(admin: unknown): Pick<ApiParts, 'metrics'> {
   return admin === undefined ? {} : { metrics: new RequestMetrics() }
 }
 
-type Announced = Pick<BannerFacts, 'listener' | 'admin'> & Pick<GatewayServer, 'port' | 'http2Port'>
+type ServingFacts = Pick<BannerFacts, 'listener' | 'admin'> &
+  Pick<GatewayServer, 'port' | 'http2Port'>
 
 function announce(
   configuration: Configuration,
-  { listener, port, http2Port, admin }: Announced,
+  { listener, port, http2Port, admin }: ServingFacts,
   workers: number,
   log: Log,
 ): void {
@@ -321,5 +321,5 @@ function announce(
     plugins: planPlugins(configuration).map(formatSpecifier),
   }
   printBanner(facts, log)
-  for (const oddity of lintConfiguration(configuration)) log.warn(oddity)
+  for (const warning of lintConfiguration(configuration)) log.warn(warning)
 }

@@ -10,26 +10,25 @@ import type { Configuration } from '../config/types.ts'
 import type { Log } from '../process/log.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** How the nodes of services are reached and chosen, by the configuration in force. */
+/** Connection pools and load balancing of services, by the current configuration. */
 export interface Upstreams {
-  /** Of one service. */
   readonly of: (service: string) => UpstreamOptions
-  /** Takes over another configuration; whoever has services in use asks again. */
+  /** Applies another configuration. Users of {@link of} have to call it again. */
   readonly use: (configuration: Configuration) => void
 }
 
 export interface UpstreamsOptions {
-  /** Connections to backends at a time, of all nodes together. */
+  /** Maximum number of connections to all backends together. */
   readonly maxConnections: number
   readonly findCaller: UpstreamOptions['findCaller']
-  /** Counts retries and ejections. @default nobody does */
+  /** Counts retries and ejections. */
   readonly metrics?: RequestMetrics | undefined
   readonly log: Log
 }
 
-/** Idle time of an HTTP/2 connection, whose end the backend announces. */
+/** Idle timeout of HTTP/2 connections, which backends close gracefully (GOAWAY). */
 const HTTP2_KEEP_ALIVE_MS = 60_000
-/** Requests that may wait for a connection to one node, once it has as many as it may. */
+/** Requests that may queue for a connection to one node. */
 const MAX_WAITING = 1024
 
 export function createUpstreams(
@@ -54,7 +53,7 @@ export function createUpstreams(
       lookup,
       pipeline,
       timeouts,
-      // A reload changes both for open pools, too.
+      // Getters: a reload changes open pools, too.
       get keepAliveMs() {
         return keepAlives.get(service) ?? keepAliveMs
       },
@@ -94,12 +93,12 @@ export function createUpstreams(
         createPool: (address) => createPool(service, address),
         createHttp2Pool: (address) => createHttp2Pool(service, address),
         ...(findCaller && { findCaller }),
-        onSkip: (node, reason) => log.warn({ service, node: node.id }, `node left out: ${reason}`),
+        onSkip: (node, reason) => log.warn({ service, node: node.id }, `node skipped: ${reason}`),
         onEject(node, forMs) {
           if (counters !== undefined) counters.ejections++
           log.warn({ service, node: node.id, forMs }, 'node ejected after failures')
         },
-        onReturn: (node) => log.info({ service, node: node.id }, 'node is back'),
+        onReturn: (node) => log.info({ service, node: node.id }, 'node available again'),
         onRetry: counters && (() => void counters.retries++),
       }
     },

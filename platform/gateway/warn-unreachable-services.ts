@@ -4,39 +4,38 @@ import type { Settings } from '../settings/settings.ts'
 
 export interface OutsideOptions {
   readonly settings: () => Pick<Settings, 'namespace' | 'resolver'>
-  /** Full names of services that are warned about elsewhere. */
+  /** Full names of services with warnings of their own, see `lintConfiguration`. */
   readonly configured: () => readonly string[]
   readonly onWarning: (message: string) => void
 }
 
-/** A registry that is a service knows itself, and is called by programs, not by paths. */
-const ITSELF = 'registry'
+/** The registry service, which is called by programs and not by path. */
+const REGISTRY_SERVICE = 'registry'
 const NAMES_SHOWN = 3
 
-/** Warns once of services in the registry that no path leads to, since their names lie outside the namespace. To be told of those there are. */
+/** Warns once of registered services that are unreachable by path because their names are outside the namespace. */
 export function createOutsideCheck({
   settings,
   configured,
   onWarning,
 }: OutsideOptions): (services: readonly Service[]) => void {
-  let isTold = false
+  let hasWarned = false
   return (services) => {
     const { namespace, resolver } = settings()
     // Hosts choose the namespace.
-    if (isTold || resolver.startsWith('subdomain')) return
+    if (hasWarned || resolver.startsWith('subdomain')) return
     const prefix = joinName(namespace, '')
     const outside = new Set<string>()
     for (const { name } of services)
-      if (name !== ITSELF && !name.startsWith(prefix)) outside.add(name)
+      if (name !== REGISTRY_SERVICE && !name.startsWith(prefix)) outside.add(name)
     if (outside.size > 0) for (const name of configured()) outside.delete(name)
     if (outside.size === 0) return
-    isTold = true
+    hasWarned = true
     const names = [...outside].slice(0, NAMES_SHOWN).join(', ')
-    const what =
-      outside.size === 1 ? 'service of the registry lies' : 'services of the registry lie'
+    const subject = outside.size === 1 ? 'registered service is' : 'registered services are'
     const more = outside.size > NAMES_SHOWN ? ', ...' : ''
     onWarning(
-      `${outside.size} ${what} outside the namespace ${namespace}, so that no path leads there: ${names}${more}; --namespace=" " (a blank) takes them all`,
+      `${outside.size} ${subject} outside the namespace ${namespace} and unreachable by path: ${names}${more}; --namespace=" " (a space) makes all services reachable`,
     )
   }
 }

@@ -8,7 +8,7 @@ import { PLUGIN_FLAG, type PlannedPlugin } from './plan.ts'
 /**
  * Builds the plugins of a plan.
  *
- * @throws {SettingsError} naming every plugin that cannot be built and where it was asked for; none is left open then.
+ * @throws {SettingsError} with every plugin that failed and its source; all are closed then.
  */
 export async function buildPlugins(
   plan: readonly PlannedPlugin[],
@@ -36,6 +36,6 @@ function explain(error: Error, { specifier, source }: PlannedPlugin): string[] {
   const options = missing.map((name) => `${name}: ...`).join(', ')
   return [
     ...lines,
-    `${source} cannot give options; list the plugin in mx.yaml instead, under "plugins": "- ${specifier}: { ${options} }"`,
+    `${source} cannot set options; list the plugin under "plugins" in mx.yaml instead: "- ${specifier}: { ${options} }"`,
   ]
 }

@@ -2,20 +2,20 @@ import { isIP } from 'node:net'
 import { readOtlpVariables } from '../../core/tracing/otlp-variables.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** A plugin that runs without being asked for. */
+/** A plugin that is enabled by default. */
 export interface DefaultPlugin {
   readonly name: string
-  /** The setting that is void without it. */
+  /** Setting that requires the plugin. */
   readonly setting?: keyof Settings
-  /** It keeps strangers out, of the gateway or of the dashboard too: only its setting switches it off, no list of plugins in `mx.yaml`. */
+  /** Security plugin, of the gateway or also of the dashboard: disabled only by its setting, not by omission from `plugins:` in `mx.yaml`. */
   readonly guard?: 'gateway' | 'everywhere'
-  /** Its options; undefined when it would have no effect and is left out. */
+  /** Options; undefined to omit the plugin because it would have no effect. */
   readonly options: (settings: Settings) => object | undefined
 }
 
 const ANY_CLIENT = ['0.0.0.0/0', '::/0', 'unix']
 
-/** The default plugins, in chain order. `plugins:` in `mx.yaml` replaces the list, but for its guards. */
+/** Default plugins in chain order. `plugins:` in `mx.yaml` replaces the list except for the guards. */
 export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
   { name: 'request-id', options: () => ({}) },
   {

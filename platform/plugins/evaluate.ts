@@ -5,44 +5,42 @@ import { pathToFileURL } from 'node:url'
 import type { BuildFailure } from 'esbuild'
 import { useEsbuild } from '../../lib/build/esbuild.ts'
 
-/** What evaluating a plugin file gave. */
 export interface EvaluatedPlugin {
   readonly exports: unknown
-  /** The file and all it imports relatively, with the content that was used. */
+  /** Contents of the file and its relative imports. */
   readonly sources: ReadonlyMap<string, Uint8Array>
 }
 
-/** The part of Node's CommonJS module that is not in its types; loaders of TypeScript have stood on it since Node 0.x. */
+/** Part of Node's CommonJS module that is missing in its types; TypeScript loaders have used it since Node 0.x. */
 interface CompilingModule {
   exports: unknown
   _compile(code: string, filename: string, format: 'commonjs'): void
 }
 
 /**
- * How esbuild imports a package from a file of a `"type": "module"` package: it takes every package for CommonJS and
- * its `default` for all of it. Without the mark, `default` of an ES module is its default export.
+ * esbuild's import of a package in a `"type": "module"` package: it assumes CommonJS and returns the whole module as `default`.
+ * Without the flag, `default` of an ES module is its default export.
  */
 const NODE_INTEROP = /__toESM\((require\("[^"\n]+"\)), 1\)/g
 
-/** Files evaluated so far. */
 let evaluated = 0
 
 /**
- * Evaluates a plugin file, JavaScript or TypeScript, of one file or several, without a build step.
+ * Evaluates a JavaScript or TypeScript plugin with its relative imports, without a build step.
  *
- * The files are joined by esbuild into one CommonJS module and evaluated without entering any module cache: Node never
- * lets go of an ES module once imported, so `import()` of every edit would leak. `mx-gateway` is this very program's, so that its
- * classes are the same on both sides and a plugin needs no installed copy to run.
+ * esbuild bundles the files into one CommonJS module, which is evaluated outside of the module cache: Node never releases an
+ * imported ES module, so `import()` after each edit would leak memory. `mx-gateway` resolves to this program, so that both sides
+ * share its classes and a plugin needs no installed package.
  *
- * @throws {Error} with file, line and column when it does not parse, or what its top level threw.
+ * @throws {Error} with file, line and column for a syntax error or an error of the top-level code.
  */
 export async function evaluatePlugin(file: string): Promise<EvaluatedPlugin> {
   const { code, sources } = await bundle(file)
-  // Not before: a gateway without plugins of users needs none of what services are made of.
+  // Imported lazily: a gateway without plugin files does not need the SDK.
   const sdk = await import('../../sdk/index.ts')
-  // Stack traces then show the lines of the source, as the author wrote them.
+  // Stack traces show the lines of the source files.
   process.setSourceMapsEnabled(true)
-  // Source maps are found by this name: under the same one, a later version would map the lines of those before it.
+  // Node finds source maps by name: a reused name would map lines of earlier versions to the new source.
   const name = `${file}?${++evaluated}`
   const module = new Module(name) as unknown as CompilingModule & { pluginRequire: unknown }
   const requireNative = createRequire(file)
@@ -84,12 +82,12 @@ async function bundle(file: string): Promise<{ code: string; sources: Map<string
         platform: 'node',
         format: 'cjs',
         target: 'node20',
-        // import() of a package then goes through the same require.
+        // Compiles import() of a package to the same require.
         supported: { 'dynamic-import': false },
         sourcemap: 'inline',
         sourcesContent: false,
         logLevel: 'silent',
-        // Node keeps the source map for as long as the module, and this keeps the module for as long as its functions.
+        // Node drops the source map with the module; this reference retains the module as long as its functions.
         banner: { js: 'var require = (id) => module.pluginRequire(id);' },
         define: {
           __filename: JSON.stringify(file),
@@ -101,7 +99,7 @@ async function bundle(file: string): Promise<{ code: string; sources: Map<string
           {
             name: 'sources',
             setup(hooks) {
-              // Read here, so that what is hashed is what was compiled even while an editor is saving.
+              // Read here, so that the hash matches the compiled source even while an editor is saving.
               hooks.onLoad({ filter: /.*/ }, async ({ path }) => {
                 const contents = await readFile(path)
                 sources.set(path, contents)

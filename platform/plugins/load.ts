@@ -13,24 +13,24 @@ import { suggest } from '../../lib/text/did-you-mean.ts'
 import { plugins } from '../../plugins/index.gen.ts'
 import { evaluatePlugin, formatOrigin } from './evaluate.ts'
 
-/** A plugin file as it was last read. */
+/** A cached plugin file. */
 interface LoadedFile {
-  /** SHA-256 of every file it is made of: the plugin's own and what it imports relatively. */
+  /** SHA-256 of the file and its relative imports. */
   readonly hashes: ReadonlyMap<string, string>
   readonly exported: unknown
 }
 
 const loaded = new Map<string, LoadedFile>()
 const HOOKS: readonly (keyof Plugin)[] = ['onRequest', 'onRoute', 'onReply', 'onDone', 'close']
-const WANTED = 'definePlugin(...), an object with hooks, or a function that returns one'
+const EXPECTED_EXPORT = 'definePlugin(...), an object with hooks, or a function that returns one'
 
 /**
- * Builds a plugin from what a configuration names and its options there.
+ * Creates a plugin from its specifier and options.
  *
- * `specifier` is the name of a plugin of the gateway, a file (`./hello.ts`, relative to `env.configDir`), or an
- * installed package. A file is evaluated again only when it, or a file it imports, was edited.
+ * `specifier` is the name of a built-in plugin, a file (`./hello.ts`, relative to `env.configDir`), or an installed package.
+ * A file is evaluated again only when it or one of its imports changed.
  *
- * @throws {Error} with one clear line: unknown name, missing file, syntax error with its line, wrong export, wrong option.
+ * @throws {Error} with a one-line message: unknown name, missing file, syntax error with its line, invalid export or option.
  */
 export async function loadPlugin(
   specifier: string,
@@ -47,7 +47,7 @@ export async function loadPlugin(
       const { message, cause } = error as Error
       throw cause === undefined
         ? error
-        : new Error(`${message}${formatOrigin(sourcesOf(file), cause)}`, { cause })
+        : new Error(`${message}${formatOrigin(listSources(file), cause)}`, { cause })
     }
   }
   const name = toName(file)
@@ -56,7 +56,7 @@ export async function loadPlugin(
       return toPlugin(name, await exported(structuredClone(options ?? {}), env))
     } catch (error) {
       throw new Error(
-        `plugin ${file}: ${messageOf(error)}${formatOrigin(sourcesOf(file), error)}`,
+        `plugin ${file}: ${messageOf(error)}${formatOrigin(listSources(file), error)}`,
         {
           cause: error,
         },
@@ -65,18 +65,18 @@ export async function loadPlugin(
   }
   if (!isHooks(exported))
     throw new Error(
-      `plugin ${file}: the default export must be ${WANTED}, got ${describe(exported)}`,
+      `plugin ${file}: the default export must be ${EXPECTED_EXPORT}, got ${describe(exported)}`,
     )
-  const given = Object.keys(options ?? {})
-  if (given.length > 0) {
+  const names = Object.keys(options ?? {})
+  if (names.length > 0) {
     throw new Error(
-      `plugin ${file}: takes no options, got ${given.join(', ')}; declare it with definePlugin to give it some`,
+      `plugin ${file}: unexpected options ${names.join(', ')}; use definePlugin to declare options`,
     )
   }
   return toPlugin(name, exported)
 }
 
-/** What a plugin that was loaded declares; undefined: nothing, or its file is gone. */
+/** Definition of a loaded plugin; undefined if it has none or its file was removed. */
 export function findDefinition(
   specifier: string,
   configDir: string | undefined,
@@ -90,7 +90,7 @@ export function findDefinition(
   }
 }
 
-/** Every file that plugins were loaded from: what a reload on edit watches. */
+/** All files of loaded plugins, to watch for changes. */
 export function pluginFiles(): readonly string[] {
   return [...new Set([...loaded.values()].flatMap(({ hashes }) => [...hashes.keys()]))]
 }
@@ -99,35 +99,37 @@ function findFile(specifier: string, folder: string): string {
   if (/^(\.{0,2}\/|\.{1,2}$)/.test(specifier)) {
     const file = resolve(folder, specifier)
     if (existsSync(file)) return file
-    const meant = existsSync(dirname(file))
+    const suggestion = existsSync(dirname(file))
       ? suggest(basename(file), readdirSync(dirname(file)))
       : undefined
     throw new Error(
-      `plugin file not found: ${file}${meant === undefined ? '' : `, did you mean ${join(dirname(file), meant)}?`}`,
+      `plugin file not found: ${file}${suggestion === undefined ? '' : `, did you mean ${join(dirname(file), suggestion)}?`}`,
     )
   }
   try {
     return createRequire(join(folder, 'mx.yaml')).resolve(specifier)
   } catch (error) {
-    const meant = suggest(specifier, Object.keys(plugins))
+    const suggestion = suggest(specifier, Object.keys(plugins))
     const hint =
-      meant === undefined ? `known: ${Object.keys(plugins).join(', ')}.` : `did you mean ${meant}?`
+      suggestion === undefined
+        ? `known: ${Object.keys(plugins).join(', ')}.`
+        : `did you mean ${suggestion}?`
     throw new Error(
-      `unknown plugin "${specifier}": no such name and no package installed near ${folder}; ${hint} A file is written ./${specifier}`,
+      `unknown plugin "${specifier}": neither a built-in plugin nor a package installed in ${folder}; ${hint} To load a file, use ./${specifier}`,
       { cause: error },
     )
   }
 }
 
 async function importFile(file: string): Promise<unknown> {
-  const before = loaded.get(file)
-  if (before !== undefined && [...before.hashes].every(([path, hash]) => hashFile(path) === hash))
-    return before.exported
+  const cached = loaded.get(file)
+  if (cached !== undefined && [...cached.hashes].every(([path, hash]) => hashFile(path) === hash))
+    return cached.exported
   const { exports, sources } = await evaluatePlugin(file)
   if (isModule(exports) && !('default' in exports)) {
     const names = Object.keys(exports)
     throw new Error(
-      `plugin ${file}: no default export${names.length > 0 ? `, only ${names.join(', ')}` : ''}; export ${WANTED} as default`,
+      `plugin ${file}: no default export${names.length > 0 ? `, only ${names.join(', ')}` : ''}; export ${EXPECTED_EXPORT} as default`,
     )
   }
   const exported = isModule(exports) ? exports['default'] : exports
@@ -136,7 +138,7 @@ async function importFile(file: string): Promise<unknown> {
   return exported
 }
 
-function sourcesOf(file: string): Iterable<string> {
+function listSources(file: string): Iterable<string> {
   return loaded.get(file)?.hashes.keys() ?? []
 }
 
@@ -152,7 +154,7 @@ function hash(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('base64')
 }
 
-/** Whether a value is the exports of an ES module in CommonJS form. */
+/** Whether a value is an ES module compiled to CommonJS. */
 function isModule(exports: unknown): exports is Record<string, unknown> {
   return typeof exports === 'object' && exports !== null && '__esModule' in exports
 }
@@ -162,7 +164,7 @@ function isDefinition(value: unknown): value is PluginDefinition {
   return typeof name === 'string' && typeof options === 'object' && typeof create === 'function'
 }
 
-/** Whether at least one hook is there, also a misspelt one: {@link toPlugin} says what is wrong with it. */
+/** Whether an object has a hook, possibly misspelled: {@link toPlugin} reports the problem. */
 function isHooks(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return (

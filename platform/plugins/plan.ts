@@ -9,17 +9,16 @@ export interface PlannedPlugin {
   /** Name, package, or file (absolute). */
   readonly specifier: string
   readonly options: object
-  /** Where it was asked for, for errors. */
+  /** Source of the entry, for errors. */
   readonly source: string
 }
 
-/** Source of what `--plugin` names. */
 export const PLUGIN_FLAG = '--plugin'
 
 /**
- * The plugins of a configuration in chain order: those of `mx.yaml`, else the default ones, guards always; then those of `--plugin`.
+ * Plugins of a configuration in chain order: those of `mx.yaml`, by default the default plugins, always the guards; then those of `--plugin`.
  *
- * @throws {SettingsError} when one is named twice, or a setting was given whose plugin `mx.yaml` leaves out.
+ * @throws {SettingsError} for a duplicate plugin, or a setting whose plugin is missing in `mx.yaml`.
  */
 export function planPlugins(configuration: Configuration): readonly PlannedPlugin[] {
   const listed = listPlugins(configuration)
@@ -27,14 +26,14 @@ export function planPlugins(configuration: Configuration): readonly PlannedPlugi
     ...(listed === undefined ? standardPlugins(configuration) : withGuards(listed, configuration)),
     ...addedPlugins(configuration),
   ]
-  const problems = [...findRepeated(plan), ...findUnserved(plan, configuration)]
+  const problems = [...findDuplicates(plan), ...findIneffective(plan, configuration)]
   if (problems.length > 0) throw new SettingsError(problems)
   return plan
 }
 
 /**
- * The plugins of the dashboard: those that reject other hosts and origins, and with `trusted_proxies` the one that finds the
- * address of the client. A visit from a trusted address without a forwarding header is one from that machine.
+ * Plugins of the dashboard: those that reject other hosts and origins, and with `trusted_proxies` the one that determines the
+ * client address. A request from a trusted address without a forwarding header is accepted as one of that machine.
  */
 export function planDashboardPlugins(configuration: Configuration): readonly PlannedPlugin[] {
   const guards = findGuards(configuration, ['everywhere'])
@@ -58,30 +57,30 @@ function findGuards(
 function listPlugins({ settings, config, given }: Configuration): PlannedPlugin[] | undefined {
   return config.plugins?.flatMap(({ specifier, options, at }) => {
     const standard = DEFAULT_PLUGINS.find(({ name }) => name === specifier)
-    const own = standard?.options(settings)
-    // Switched off by its setting, as in --access_log=off; options written in the list would want it.
-    const isOff = standard !== undefined && own === undefined && givenFor(standard, given)
+    const defaults = standard?.options(settings)
+    // Disabled by its setting, as in --access_log=off, unless the list sets options.
+    const isOff = standard !== undefined && defaults === undefined && findSetting(standard, given)
     if (isOff && options === undefined) return []
-    return [{ specifier, options: { ...own, ...(options as object | undefined) }, source: at }]
+    return [{ specifier, options: { ...defaults, ...(options as object | undefined) }, source: at }]
   })
 }
 
-/** The guards that a list is without are put where they stand by default: behind what only tells of requests. */
+/** Inserts missing guards at their default position, after the plugins that only observe requests. */
 function withGuards(listed: PlannedPlugin[], configuration: Configuration): PlannedPlugin[] {
   const isListed = (name: string): boolean => listed.some(({ specifier }) => specifier === name)
   const guards = findGuards(configuration, ['gateway', 'everywhere']).filter(
     ({ specifier }) => !isListed(specifier),
   )
   const first = DEFAULT_PLUGINS.findIndex(({ guard }) => guard)
-  const before = DEFAULT_PLUGINS.slice(0, first).map(({ name }) => name)
-  const at = listed.findIndex(({ specifier }) => !before.includes(specifier))
+  const observers = DEFAULT_PLUGINS.slice(0, first).map(({ name }) => name)
+  const at = listed.findIndex(({ specifier }) => !observers.includes(specifier))
   return listed.toSpliced(at === -1 ? listed.length : at, 0, ...guards)
 }
 
 function standardPlugins({ settings, given }: Configuration): PlannedPlugin[] {
   return DEFAULT_PLUGINS.flatMap((plugin) => {
     const options = plugin.options(settings)
-    const source = givenFor(plugin, given)?.source ?? 'default plugin'
+    const source = findSetting(plugin, given)?.source ?? 'default plugin'
     return options === undefined ? [] : [{ specifier: plugin.name, options, source }]
   })
 }
@@ -93,38 +92,38 @@ function addedPlugins({ settings }: Configuration): PlannedPlugin[] {
   })
 }
 
-/** A plugin as people write it: a file relative to the working folder, anything else by name. */
+/** Specifier for display: files relative to the working folder. */
 export function formatSpecifier({ specifier }: PlannedPlugin): string {
   if (!isAbsolute(specifier)) return specifier
   const path = relative(process.cwd(), specifier)
   return path.startsWith('..') ? path : `./${path}`
 }
 
-function findRepeated(plan: readonly PlannedPlugin[]): string[] {
+function findDuplicates(plan: readonly PlannedPlugin[]): string[] {
   return plan.flatMap(({ specifier, source }, i) => {
     const first = plan.find((each) => each.specifier === specifier)
     return first === plan[i]
       ? []
-      : [`${source}: plugin ${specifier} is in the chain already (${first?.source})`]
+      : [`${source}: plugin ${specifier} is already in the chain (${first?.source})`]
   })
 }
 
-/** Settings that somebody gave and no plugin obeys: a limit believed to hold would not. */
-function findUnserved(
+/** Explicit settings without their plugin: a limit would silently not apply. */
+function findIneffective(
   plan: readonly PlannedPlugin[],
   { settings, config, given, file }: Configuration,
 ): string[] {
   if (config.plugins === undefined) return []
   return DEFAULT_PLUGINS.flatMap((plugin) => {
-    const source = givenFor(plugin, given)?.source
+    const source = findSetting(plugin, given)?.source
     const isWanted = source !== undefined && plugin.options(settings) !== undefined
     if (!isWanted || plan.some(({ specifier }) => specifier === plugin.name)) return []
     return [
-      `${source} has no effect: the plugins listed in ${file} are without ${plugin.name}; add it there, or leave ${SETTINGS[plugin.setting!].name} out`,
+      `${source} has no effect: add the plugin ${plugin.name} to the list in ${file}, or remove ${SETTINGS[plugin.setting!].name}`,
     ]
   })
 }
 
-function givenFor({ setting }: DefaultPlugin, given: SettingsInput) {
+function findSetting({ setting }: DefaultPlugin, given: SettingsInput) {
   return setting === undefined ? undefined : given.get(setting)
 }

@@ -7,10 +7,10 @@ import { claimPort } from './port.ts'
 const KEYS = ['address', 'http2Address', 'proxyAddress', 'webAddress'] as const
 
 /**
- * Makes sure that nobody listens where the server will.
+ * Checks that the addresses of the server are free.
  *
- * @param dataDir the setting, when the server needs a folder: it is looked into, not touched.
- * @throws {Error} with one line; where another server has the folder, that says so.
+ * @param dataDir data folder of the server, if it needs one; only read.
+ * @throws {Error} with a one-line message, which names another server that uses the folder.
  */
 export async function claimPorts(
   settings: Pick<Settings, (typeof KEYS)[number]>,
@@ -22,10 +22,10 @@ export async function claimPorts(
     try {
       await claimPort(address, SETTINGS[key].name)
     } catch (error) {
-      const holder = isInUse(error) && dataDir !== undefined && (await findHolder(dataDir))
-      if (!holder) throw error
+      const owner = isInUse(error) && dataDir !== undefined && (await findOwner(dataDir))
+      if (!owner) throw error
       throw new Error(
-        `address ${formatAddress(address)} is in use, and ${holder}: stop it, or choose other addresses and another --data_dir`,
+        `address ${formatAddress(address)} is in use, and ${owner}: stop that server, or choose other addresses and another --data_dir`,
         { cause: error },
       )
     }
@@ -37,14 +37,14 @@ function isInUse(error: unknown): boolean {
   return (cause as NodeJS.ErrnoException).code === 'EADDRINUSE'
 }
 
-/** What it does: `another mx server (process 4711) has the data folder ...`; undefined: there is none. */
-async function findHolder(dataDir: string): Promise<string | undefined> {
+/** For example `another mx server (process 4711) uses the data folder ...`; undefined without one. */
+async function findOwner(dataDir: string): Promise<string | undefined> {
   try {
     const folder = toFolderPath(dataDir)
-    const holder = await findLockOwner(folder)
-    return holder && `${holder} has the data folder ${folder}`
+    const owner = await findLockOwner(folder)
+    return owner && `${owner} uses the data folder ${folder}`
   } catch {
-    // No folder yet.
+    // The folder does not exist yet.
     return undefined
   }
 }

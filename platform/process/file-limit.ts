@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import type { Log } from './log.ts'
 
-/** Files a process needs besides connections: logs, certificates, watches, libraries. */
+/** Open files besides connections: logs, certificates, watches, libraries. */
 const RESERVED = 64
-/** Where the system does not tell its limit. */
+/** Assumed limit if the system does not report one. */
 const UNKNOWN_LIMIT = 4096
 
-/** How many files this process may have open. Node.js raises the soft limit to the hard one when it starts. */
+/** Open-file limit of the process. Node.js raises the soft limit to the hard limit at startup. */
 export function readFileLimit(): number {
   let limits: string
   try {
@@ -19,27 +19,27 @@ export function readFileLimit(): number {
 }
 
 /**
- * Client connections to accept. `auto` leaves as many files for connections to backends; more than the
- * limit allows is cut down: a process that runs out of files spins in accept and can answer nobody.
+ * Maximum number of client connections. `auto` reserves as many files for connections to backends. Larger values are reduced to
+ * the limit: a process without free files spins in accept and serves no request.
  */
 export function capConnections(
-  wanted: number | 'auto',
+  requested: number | 'auto',
   fileLimit: number,
   log: Pick<Log, 'warn'>,
 ): number {
   const available = Math.max(1, fileLimit - RESERVED)
-  if (wanted === 'auto') return Math.max(1, Math.floor(available / 2))
+  if (requested === 'auto') return Math.max(1, Math.floor(available / 2))
   // Every client may need a connection to a backend, but most share them: one in eight is kept back.
   const most = Math.max(1, Math.floor((available * 7) / 8))
-  if (wanted <= most) return wanted
+  if (requested <= most) return requested
   log.warn(
-    { wanted, used: most, open_files: fileLimit },
-    'max_connections is beyond the open-file limit (ulimit -n)',
+    { wanted: requested, used: most, open_files: fileLimit },
+    'max_connections exceeds the open-file limit (ulimit -n)',
   )
   return most
 }
 
-/** Connections to backends that may be open at a time: what clients and the rest of the process leave. */
+/** Maximum number of backend connections: the files that clients and the process leave. */
 export function budgetBackends(maxClients: number, fileLimit: number): number {
   return Math.max(1, fileLimit - RESERVED - maxClients)
 }

@@ -3,11 +3,11 @@ import { formatLogLine, hasColors, isTerminal, type LogEntry } from '../../lib/l
 import { guardLog } from '../../lib/log/safe-log.ts'
 import type { LogLevel } from '../settings/table/log.ts'
 
-/** The gateway's log: what operators should know, never a request's content. On standard error. */
+/** Log for operators on standard error; never contains request contents. */
 export type Log = Logger
 
 const STDERR = 2
-/** Opens the log: JSON lines, or short readable ones on a terminal. Lines are written before the call returns, so that none is lost when the process ends. */
+/** Creates a log with JSON lines, or readable lines on a terminal. Writes synchronously, so that no line is lost at exit. */
 export function createLog(level: LogLevel): Log {
   const lines = pino.destination({ dest: STDERR, sync: true })
   const target = isTerminal(STDERR) ? toReadable(lines) : lines
@@ -17,7 +17,7 @@ export function createLog(level: LogLevel): Log {
   )
 }
 
-/** Turns pino's lines into `12:00:00 warn  message key=value`. */
+/** Formats JSON lines as `12:00:00 warn  message key=value`. */
 function toReadable(lines: DestinationStream): DestinationStream {
   const isColored = hasColors()
   return {

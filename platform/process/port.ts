@@ -2,11 +2,10 @@ import { probePort } from '../../core/listener/probe-port.ts'
 import { type Address, formatAddress } from '../settings/parse/address.ts'
 
 /**
- * Makes sure that nobody listens on an address, another gateway with shared port included,
- * and returns its port: a free one where 0 was asked for.
+ * Checks that an address is free, also of gateways with a shared port, and returns its port; a free one for port 0.
  *
- * @param setting the name of the setting it comes from.
- * @throws {Error} with one line that says what is wrong and what to do.
+ * @param setting name of its setting, for the error.
+ * @throws {Error} with a one-line message.
  */
 export async function claimPort({ host, port }: Address, setting = 'address'): Promise<number> {
   try {
@@ -19,7 +18,6 @@ export async function claimPort({ host, port }: Address, setting = 'address'): P
   }
 }
 
-/** Why a port cannot be opened, for people. */
 function explainListenError(
   error: NodeJS.ErrnoException,
   address: Address,
@@ -31,11 +29,11 @@ function explainListenError(
     case 'EADDRINUSE':
       return `address ${where} is in use by another program; ${elsewhere}`
     case 'EACCES':
-      return `address ${where} may not be opened by this user; ${elsewhere}`
+      return `address ${where} is not permitted for this user; ${elsewhere}`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return `address ${where} does not belong to this machine; ${elsewhere}`
     default:
-      return `address ${where} cannot be opened: ${error.message}`
+      return `address ${where} is not available: ${error.message}`
   }
 }

@@ -3,57 +3,57 @@ import { formatDuration } from '../../lib/text/units.ts'
 import type { Log } from './log.ts'
 
 export interface SignalActions {
-  /** Tells whoever sends requests that the process is about to end. @default nobody is told */
+  /** Marks the process as not ready. */
   readonly leave?: () => void
-  /** Milliseconds from then to {@link stop}. @default 0 */
+  /** Milliseconds between {@link leave} and {@link stop}. @default 0 */
   readonly delayMs?: () => number
-  /** Finishes what is running. The process ends when it resolves. */
+  /** Finishes requests in flight. The process ends when it resolves. */
   readonly stop: () => Promise<void>
-  /** Reads configuration and certificates again. */
+  /** Reloads configuration and certificates. */
   readonly reload: () => void
-  /** What runs, for the log. @default 'gateway' */
-  readonly what?: string
+  /** Name for the log. @default 'gateway' */
+  readonly name?: string
 }
 
-/** npm passes on the Ctrl-C that the terminal has sent to everyone already: a SIGINT this soon is no second one. */
+/** npm forwards the Ctrl-C that the terminal already sent to all processes: a SIGINT within this time is not a second one. */
 const ECHO_MS = 500
 const STDIN = 0
 
 /**
- * Makes this process obey its operator: SIGTERM and SIGINT drain it, a second one ends it
- * at once with status 1, SIGHUP reloads it, unless its terminal was closed.
+ * Handles signals: SIGTERM and SIGINT drain the process, a second one exits immediately with status 1, SIGHUP reloads, or drains
+ * if the terminal was closed.
  */
 export function handleSignals(actions: SignalActions, log: Log): void {
-  const { leave, delayMs = () => 0, stop, reload, what = 'gateway' } = actions
+  const { leave, delayMs = () => 0, stop, reload, name = 'gateway' } = actions
   let stoppedMs: number | undefined
   const onStop = (signal: NodeJS.Signals): void => {
     const nowMs = performance.now()
     if (stoppedMs !== undefined) {
       if (signal === 'SIGINT' && nowMs - stoppedMs < ECHO_MS) return
-      log.warn(`${signal} again: ending at once`)
+      log.warn(`${signal} received again: exiting immediately`)
       process.exit(1)
     }
     stoppedMs = nowMs
-    // Asked first: one that leaves is not ready any more.
+    // Before leave(), after which the delay is 0.
     const waitMs = delayMs()
     leave?.()
     if (waitMs === 0) return finish(signal)
     log.info(
-      `${signal}: not ready any more, new requests are taken for another ${formatDuration(waitMs)}; once more to end at once`,
+      `${signal}: not ready, accepting requests for another ${formatDuration(waitMs)}; send again to exit immediately`,
     )
     setTimeout(finish, waitMs, signal)
   }
   const finish = (signal: NodeJS.Signals): void => {
-    // Said when it is true: whoever reads the line may rely on the port being closed.
+    // Logged after stop(): the log line guarantees that the port is closed.
     const stopped = stop()
-    log.info(`${signal}: finishing running requests, once more to end at once`)
+    log.info(`${signal}: draining; send again to exit immediately`)
     endAfter(
-      stopped.then(() => log.info(`${what} stopped`)),
+      stopped.then(() => log.info(`${name} stopped`)),
       log,
     )
   }
   const hadTerminal = isatty(STDIN)
-  // Behind the turn in which it came: the connections that were there before it are accepted by then.
+  // After the current tick, so that connections that arrived before the signal are accepted.
   process.on('SIGTERM', (signal) => setImmediate(onStop, signal))
   process.on('SIGINT', (signal) => setImmediate(onStop, signal))
   process.on('SIGHUP', () => {
@@ -62,20 +62,19 @@ export function handleSignals(actions: SignalActions, log: Log): void {
   })
 }
 
-/** Ends the process when `work` is done: status 0, or 1 when it failed. */
+/** Exits when `work` is done, with status 0, or 1 after a failure. */
 export function endAfter(work: Promise<void>, log: Log): void {
   work.then(
     () => process.exit(0),
     (error) => {
-      log.fatal({ err: error }, 'could not end in order')
+      log.fatal({ err: error }, 'shutdown failed')
       process.exit(1)
     },
   )
 }
 
 /**
- * Keeps serving when something throws outside of any request, such as a timer of a plugin:
- * ending the process would end every other request too.
+ * Logs errors outside of requests, such as in a timer of a plugin, and continues: an exit would abort all other requests.
  */
 export function logUncaughtExceptions(log: Log): void {
   process.on('uncaughtException', (error) => log.error({ err: error }, 'uncaught exception'))
@@ -87,7 +86,7 @@ export function logUncaughtExceptions(log: Log): void {
   })
 }
 
-/** Has what the process warns of in the log, in place of the lines of text that Node.js writes to standard error. */
+/** Logs process warnings, which Node.js writes to standard error as text. */
 export function logWarnings(log: Log): void {
   process.removeAllListeners('warning')
   process.on('warning', (warning) => log.warn({ name: warning.name }, warning.message))

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** The version of this program: that of its `package.json`. */
+/** Version of this program, from its `package.json`. */
 export function readVersion(): string {
   return readPackage().version
 }
 
-/** The folder of this program, from the sources as well as from `dist`. */
+/** Root folder of this program, for sources and `dist`. */
 export function findRoot(): string {
   return readPackage().folder
 }
@@ -20,7 +20,7 @@ function readPackage(): { folder: string; version: string } {
       ) as Record<string, unknown>
       if (name === 'mx-gateway' && typeof version === 'string') return { folder, version }
     } catch {
-      // No package.json in this folder: the next one up.
+      // No package.json in this folder.
     }
     const parent = dirname(folder)
     if (parent === folder)

@@ -1,7 +1,7 @@
 import type { Profile } from './profile.ts'
 
 export const local: Profile = {
-  description: 'one machine: nothing to install, state in files, reached from this machine only',
+  description: 'one machine: nothing to install, state in files, reachable from this machine only',
   settings: {
     address: '127.0.0.1:8080',
     proxyAddress: '127.0.0.1:8081',

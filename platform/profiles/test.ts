@@ -1,7 +1,7 @@
 import type { Profile } from './profile.ts'
 
 export const test: Profile = {
-  description: 'everything in memory, gone with the process',
+  description: 'everything in memory, lost at exit',
   settings: {
     address: ':8080',
     proxyAddress: ':8081',

@@ -6,21 +6,21 @@ import type { Log } from '../process/log.ts'
 import { openPlatformClient } from '../server/platform-account.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** The gate of a platform elsewhere. */
+/** Authorizer that uses the access rules of a remote server. */
 export interface RemoteGate {
   readonly gate: Authorizer
-  /** Why nobody can be let in, in a line; undefined: the platform has told what it takes once. */
+  /** One-line reason why calls cannot be authorized; undefined once keys have been received. */
   readonly problem: () => string | undefined
 }
 
-const NO_ANSWER = 'auth has not answered yet'
-const REFUSED = 'auth refuses access: the log says why'
+const NOT_READY = 'the auth service has not responded yet'
+const DENIED = 'the auth service denies access; see the log'
 
 /**
- * The gate of the platform that the setting `auth` names; undefined: there is none, and everybody is let in. What asks it is
- * loaded by those only who have one.
+ * Opens the authorizer for the server in the setting `auth`; undefined without one: all calls are allowed. Its client is imported on
+ * demand.
  *
- * @throws {SettingsError} when there is only half of what proves who asks.
+ * @throws {SettingsError} for incomplete credentials.
  */
 export async function openRemoteGate(
   settings: Settings,
@@ -35,32 +35,32 @@ export async function openRemoteGate(
   closing.add(() => client.close())
   const { gate, ask } = openGate(log)
   closing.add(gate.close)
-  const { source, problem } = hearFirstKeys(createAuthSource(client))
+  const { source, problem } = trackKeys(createAuthSource(client))
   ask(source)
   return { gate, problem }
 }
 
-/** Notices when a source has told keys for the first time: it lets in who asks, which goes for its rules, too. */
-function hearFirstKeys(given: AuthSource): Pick<RemoteGate, 'problem'> & { source: AuthSource } {
-  let hasAnswered = false
-  let problem = NO_ANSWER
+/** Detects the first keys from a source: its rules are accessible, too, then. */
+function trackKeys(source: AuthSource): Pick<RemoteGate, 'problem'> & { source: AuthSource } {
+  let isReady = false
+  let problem = NOT_READY
 
   async function* watchTokens(
     signal: AbortSignal,
   ): AsyncGenerator<TokenKnowledge, void, undefined> {
     try {
-      for await (const knowledge of given.watchTokens(signal)) {
-        hasAnswered = true
+      for await (const knowledge of source.watchTokens(signal)) {
+        isReady = true
         yield knowledge
       }
     } catch (error) {
-      problem = deniesCaller(error) ? REFUSED : NO_ANSWER
+      problem = deniesCaller(error) ? DENIED : NOT_READY
       throw error
     }
   }
 
   return {
-    source: { ...given, watchTokens },
-    problem: () => (hasAnswered ? undefined : problem),
+    source: { ...source, watchTokens },
+    problem: () => (isReady ? undefined : problem),
   }
 }

@@ -6,23 +6,23 @@ import { createPerDomain, type Domains } from '../gateway/routing/domains.ts'
 import { withFallback } from '../gateway/routing/routing.ts'
 
 export interface ProxyFinderOptions {
-  /** Of the default domain. */
+  /** Registry of the default domain. */
   readonly registry: Registry
   readonly domains: Domains
   readonly directory: ServiceCacheOptions
 }
 
-/** Where calls go that the RPC proxy forwards. */
+/** Finds the upstreams of forwarded calls. */
 export interface ProxyFinder {
   readonly find: FindUpstream
-  /** Services in use. */
+  /** Number of services in use. */
   readonly size: () => number
-  /** Takes over how nodes are chosen. */
+  /** Applies changed load balancing. */
   readonly reconfigure: () => void
   readonly close: () => void
 }
 
-/** Services of the domain that a call names in `mx-namespace`, else of the default one. */
+/** Finds services in the domain of the `mx-namespace` metadata, else in the default domain. */
 export function createProxyFinder({
   registry,
   domains,
@@ -31,10 +31,10 @@ export function createProxyFinder({
   const main = new ServiceCache(registry, directory)
   const finders = createPerDomain(domains, (registry, domain) => {
     const upstream = (service: string) => ({ ...directory.upstream(service), domain })
-    const own = new ServiceCache(registry, { ...directory, upstream })
-    return { own, finder: withFallback(own, main), close: () => own.close() }
+    const cache = new ServiceCache(registry, { ...directory, upstream })
+    return { cache, finder: withFallback(cache, main), close: cache.close.bind(cache) }
   })
-  const all = (): ServiceCache[] => [main, ...finders.values().map(({ own }) => own)]
+  const all = (): ServiceCache[] => [main, ...finders.values().map(({ cache }) => cache)]
   return {
     find(service, metadata) {
       const domain = findMetadata(metadata, 'mx-namespace')
@@ -44,7 +44,7 @@ export function createProxyFinder({
     size: () => all().reduce((sum, { size }) => sum + size, 0),
 
     reconfigure() {
-      for (const one of all()) one.reconfigure()
+      for (const cache of all()) cache.reconfigure()
     },
 
     close() {

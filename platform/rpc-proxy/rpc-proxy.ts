@@ -8,7 +8,12 @@ import type { IncomingCall } from '../../core/rpc/call.ts'
 import { isDebugEndpoint } from '../../core/rpc/debug-endpoints.ts'
 import { GuardedCall } from '../../core/rpc/guarded-call.ts'
 import { PROXY_ID } from '../../core/rpc/hops.ts'
-import { findMetadata, isMetadata, isRepeated, WRONG_METADATA } from '../../core/rpc/metadata.ts'
+import {
+  findMetadata,
+  isMetadata,
+  isRepeated,
+  MALFORMED_METADATA,
+} from '../../core/rpc/metadata.ts'
 import {
   checkCalledName,
   type FindUpstream,
@@ -29,31 +34,31 @@ import type { ServiceHost } from '../../sdk/service/shared-port.ts'
 
 export interface RpcProxyOptions {
   readonly address: ListenAddress
-  /** The nodes of services it does not host. */
+  /** Finds the nodes of services that it does not host. */
   readonly find: FindUpstream
   readonly log: PluginLog
-  /** Decides who may call what is forwarded; services it hosts have their own. @default everybody may */
+  /** Authorizes forwarded calls; hosted services authorize theirs. @default all calls are allowed */
   readonly gate?: Authorizer
-  /** Whether a peer is a gateway that is believed whom it calls for: its clients' addresses, by which `auth` counts failed logins and `registry` checks nodes. @default nobody is */
+  /** Whether a peer is a trusted gateway whose client addresses are used: by `auth` to count failed logins and by `registry` to check nodes. @default none */
   readonly isTrusted?: (address: string) => boolean
   readonly limits?: ServiceLimits
-  /** @default uws where it loads */
+  /** @default uws if available */
   readonly listener?: ServicePort['server']
   /** Web origins whose pages may call. @default none */
   readonly origins?: readonly string[]
 }
 
-/** A port where every service can be called by its name, and the host of those of this process. */
+/** A port for calls of all services by name; it hosts the services of this process. */
 export interface RpcProxy extends ServicePort, ServiceHost {
-  /** Serves a call that came another way as its own. Throws what the call is to be answered with. */
+  /** Serves a call from another source. @throws {GatewayError} error result of the call */
   readonly dispatch: ServicePortOptions['dispatch']
 }
 
 /**
- * Opens the RPC proxy (docs/protocol.md §4): it serves the services it hosts, and forwards all other calls to a node of their service.
+ * Opens the RPC proxy (docs/protocol.md §4), which serves hosted services and forwards other calls to a node of their service.
  *
- * @throws {Error} with one clear line when the port is in use or may not be opened.
- * @throws {TypeError} when an origin is none.
+ * @throws {Error} with a one-line message when the port is in use or not permitted.
+ * @throws {TypeError} for an invalid origin.
  */
 export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> {
   const { address, find, log, limits = {}, listener, gate, origins = [] } = options
@@ -61,8 +66,8 @@ export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> 
   const forward = gate === undefined ? undefined : createGuardedForward(new CallGuard(gate), find)
   const hosted = new Map<string, Dispatcher>()
   const dispatch = (call: IncomingCall, address: string): void => {
-    const own = hosted.get(call.service)
-    if (own !== undefined) own.dispatch(call, address)
+    const dispatcher = hosted.get(call.service)
+    if (dispatcher !== undefined) dispatcher.dispatch(call, address)
     else if (forward !== undefined) forward(call)
     else forwardCall(call, find)
   }
@@ -81,7 +86,7 @@ export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> 
     add(dispatcher) {
       const { service } = dispatcher
       if (hosted.has(service))
-        throw new Error(`${port.address} serves a service ${service} already`)
+        throw new Error(`${port.address} already serves a service ${service}`)
       hosted.set(service, dispatcher)
       return () => {
         if (hosted.get(service) === dispatcher) hosted.delete(service)
@@ -90,32 +95,32 @@ export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> 
   }
 }
 
-/** IP address a call comes from, by what a trusted peer says of its client. */
+/** Client IP address of a call; trusted peers provide it as metadata. */
 function toClient(
   { service, metadata }: IncomingCall,
   peer: string,
   isTrusted: (address: string) => boolean,
 ): string {
   if (!usesCallerAddress(service) || !isTrusted(peer)) return peer
-  const told = findMetadata(metadata, CALLER_ADDRESS)
-  return told !== undefined && isIP(told) !== 0 && !isRepeated(metadata, CALLER_ADDRESS)
-    ? told
+  const client = findMetadata(metadata, CALLER_ADDRESS)
+  return client !== undefined && isIP(client) !== 0 && !isRepeated(metadata, CALLER_ADDRESS)
+    ? client
     : peer
 }
 
-/** Forwards the calls that a guard lets pass: their services are found first, since whose rules decide depends on where they are. */
+/** Forwards authorized calls. Finds the service first, because its domain determines the rules. */
 function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: IncomingCall) => void {
   const pass = (call: IncomingCall, upstream: Upstream | undefined): void => {
     const { service } = call
     if (upstream === undefined) throw toServiceNotFound(service)
     const { domain } = upstream
     const target = { name: service, domain, lasts: call.stream || call.more, address: '' }
-    const refuse = (refused: IncomingCall, error: GatewayError): void => refused.fail(error)
+    const refuse = (denied: IncomingCall, error: GatewayError): void => denied.fail(error)
     guard.pass(call, target, {
       serve(admitted, metadata, account) {
-        // A service without an account of its own asks nobody who calls.
+        // A service without an account does not authenticate its callers.
         if (isDebugEndpoint(call.endpoint)) {
-          const error = findObjection(account, domain, `${service}.${call.endpoint}`)
+          const error = checkAdmin(account, domain, `${service}.${call.endpoint}`)
           if (error !== undefined) return refuse(admitted, error)
         }
         forwardCall(admitted, () => upstream, metadata)
@@ -125,9 +130,9 @@ function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: Inco
   }
   return (call) => {
     checkCalledName(call)
-    // Of what is malformed nobody could tell what the service takes it for.
+    // A service could parse malformed metadata differently.
     if (call.metadata !== '' && !isMetadata(call.metadata))
-      throw new GatewayError(call.service, 400, WRONG_METADATA)
+      throw new GatewayError(call.service, 400, MALFORMED_METADATA)
     const found = find(call.service, call.metadata)
     if (!(found instanceof Promise)) return pass(call, found)
     const held = new GuardedCall(call)
@@ -137,8 +142,8 @@ function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: Inco
   }
 }
 
-/** Why an account is none that administers a domain; undefined: it is one. */
-function findObjection(
+/** Returns an error unless the account administers a domain. */
+function checkAdmin(
   account: Account | undefined,
   domain: string,
   id: string,

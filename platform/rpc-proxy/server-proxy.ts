@@ -20,36 +20,35 @@ import { openRpcProxy, type RpcProxy } from './rpc-proxy.ts'
 
 export interface ServerProxyOptions {
   readonly configuration: Configuration
-  /** Of the default domain: where services are found that are not hosted. */
+  /** Registry of the default domain. */
   readonly registry: Registry
   readonly domains: Domains
-  /** Decides who may call what is forwarded. */
+  /** Authorizes forwarded calls. */
   readonly gate: Authorizer
-  /** Open files it may have. */
+  /** Maximum number of open files. */
   readonly fileLimit: number
   readonly log: Log
 }
 
-/** The RPC proxy of a server, which hosts its services. */
+/** RPC proxy of a server; hosts its services. */
 export interface ServerProxy {
-  /** The real port where 0 was asked for. */
+  /** With the actual port. */
   readonly address: Address
   readonly host: ServiceHost
   readonly dispatch: RpcProxy['dispatch']
-  /** Serves calls from now on; until then they are answered 503. */
+  /** Starts to forward calls, which fail with 503 before. */
   readonly begin: () => void
-  /** Takes over another configuration. */
+  /** Applies another configuration. */
   readonly use: (next: Configuration) => void
-  /** Takes no more calls, and waits for those under way, up to `drain_timeout`. */
+  /** Accepts no more calls, and waits for those in flight, up to `drain_timeout`. */
   readonly drain: () => Promise<void>
-  /** Ends everything. */
   readonly close: () => Promise<void>
 }
 
 /**
  * Opens the RPC proxy of a server.
  *
- * @throws {Error} with one clear line when the port is in use or may not be opened.
+ * @throws {Error} with a one-line message when the port is in use or not permitted.
  */
 export async function openServerProxy(options: ServerProxyOptions): Promise<ServerProxy> {
   const { configuration, registry, domains, gate, fileLimit, log } = options
@@ -85,7 +84,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
     isTrusted: (address) => trusted.lookup(address).inside,
     limits: {
       maxConnections: Math.floor(fileLimit / 2),
-      // A lower limit for clients of the gateway does not apply: services of this machine share an address.
+      // A lower limit for gateway clients does not apply: services of one machine share an address.
       maxClientSockets: Math.max(
         toClientSocketsMax('auto', MESSAGE_MAX_BYTES),
         toClientSocketsMax(settings.maxClientWebSockets, MESSAGE_MAX_BYTES),
@@ -116,7 +115,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
     async drain() {
       state = 'stopping'
       if (!(await settlesWithin(proxy.drain(), drainTimeoutMs)))
-        log.warn('drain_timeout is over; cutting off the calls that still run')
+        log.warn('drain_timeout exceeded; aborting calls in flight')
     },
 
     async close() {
@@ -126,7 +125,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
   }
 }
 
-/** Gateways of their own before the server are among the proxies that are believed. */
+/** Standalone gateways in front of the server are trusted proxies, too. */
 function toTrusted({ trustedProxies }: Settings): CidrSet {
   return createCidrSet(trustedProxies, 'trusted_proxies')
 }

@@ -9,17 +9,17 @@ import { SETTINGS, type Settings } from '../settings/settings.ts'
 import { SettingsError } from '../settings/sources.ts'
 import { readPrivateFile, removeFile, writePrivateFile } from './files/private-file.ts'
 
-/** The password of the account `admin`, made at the first start: told once. */
+/** Initial password of the account `admin`, shown once. */
 export interface AdminPassword {
   readonly password: string
-  /** That holds it, for its owner alone; undefined: no file does. */
+  /** File with the password, readable by its owner only; undefined without one. */
   readonly file: string | undefined
 }
 
 export interface FirstAccountsOptions {
   readonly accounts: Accounts
   readonly settings: Settings
-  /** Folder of whoever runs the server; undefined: nothing is kept in files. */
+  /** Folder for user files; undefined without files. */
   readonly folder: string | undefined
   /** Whether a random password is shown to a person. */
   readonly canShowPassword: boolean
@@ -27,20 +27,20 @@ export interface FirstAccountsOptions {
 }
 
 const ADMIN = 'admin'
-/** Holds the password of the account `admin` until it is changed, for its owner alone. */
+/** File with the initial password of `admin`, until it is changed. */
 export const PASSWORD_FILE = 'admin_password'
-/** What of the audit makes the password that was told once one of nobody. */
+/** Audit actions that invalidate the initial password. */
 const ENDS_PASSWORD = ['account.change-secret', 'account.delete']
-/** That of profile `test`, which everybody knows. */
+/** Public password of profile `test`. */
 const KNOWN_PASSWORD = 'mx'
-/** Services of whoever runs the server, on this machine. */
+/** Account of the services of the current user on this machine. */
 const LOCAL = 'local'
 const PASSWORD_BYTES = 18
 const SECRET_BYTES = 32
 const ERROR_ID = 'auth'
 
 /**
- * Rejects an admin password that is too short; profile `test` may set its known one.
+ * Rejects a short admin password, except the public one of profile `test`.
  *
  * @throws {SettingsError}
  */
@@ -54,11 +54,10 @@ export function checkAdminPassword(settings: Settings): void {
 }
 
 /**
- * Makes the accounts there are at the first start (reference 15.16): the administrator, and, where everything is on one
- * machine, one for the services of whoever runs the server.
+ * Creates the initial accounts (reference 15.16): the administrator, and with profile `local` one for the services of the current user.
  *
- * @returns the password of the administrator, if it was made up.
- * @throws {Error} with one line, {@link SettingsError} for a password everybody knows.
+ * @returns the password of the administrator, if it was generated.
+ * @throws {Error} with a one-line message, {@link SettingsError} for the public password on a reachable address.
  */
 export async function openFirstAccounts(
   options: FirstAccountsOptions,
@@ -67,7 +66,7 @@ export async function openFirstAccounts(
   return password
 }
 
-/** Removes the file of the administrator's password when that is none any more. */
+/** Removes the file of the initial password once an audit record invalidates it. */
 export async function forgetPassword(
   { action, namespace, target }: AuditRecord,
   folder: string | undefined,
@@ -78,8 +77,7 @@ export async function forgetPassword(
 }
 
 /**
- * Removes that file, too, when another server of the store has changed the password. It takes as long as a login: nothing has to wait
- * for it.
+ * Removes the file if another server with the same store changed the password. Takes as long as a login, so do not wait for it.
  */
 export async function forgetStalePassword(
   accounts: Accounts,
@@ -98,35 +96,35 @@ async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword |
   const { adminPassword, disableAdmin, profile } = settings
   if ((await accounts.find(DEFAULT_NAMESPACE, ADMIN))?.id === ADMIN) {
     if (isReachedByOthers(settings) && (await isPassword(accounts, KNOWN_PASSWORD)))
-      refuseKnown(settings, `the password of the account ${ADMIN}`)
+      rejectKnown(settings, `the password of the account ${ADMIN}`)
     return undefined
   }
   if (disableAdmin || (await hasAdministrator(accounts))) return undefined
-  const given = adminPassword || (profile === 'test' ? KNOWN_PASSWORD : '')
-  if (given === '' && folder === undefined && !canShowPassword) {
+  const configured = adminPassword || (profile === 'test' ? KNOWN_PASSWORD : '')
+  if (configured === '' && folder === undefined && !canShowPassword) {
     onWarning(
-      `no account ${ADMIN}: its password would be random, and neither a file nor a terminal could show it. Set MX_ADMIN_PASSWORD and restart`,
+      `account ${ADMIN} not created: there is no file or terminal for its random password. Set MX_ADMIN_PASSWORD and restart`,
     )
     return undefined
   }
-  const password = given || randomBytes(PASSWORD_BYTES).toString('base64url')
-  const file = given === '' && folder !== undefined ? join(folder, PASSWORD_FILE) : undefined
-  // First: an account nobody knows the password of is none.
+  const password = configured || randomBytes(PASSWORD_BYTES).toString('base64url')
+  const file = configured === '' && folder !== undefined ? join(folder, PASSWORD_FILE) : undefined
+  // Before the account, so that its password is not lost if the write fails.
   if (file !== undefined) await writePrivateFile(file, `${password}\n`)
   const isKnownSecret = password === KNOWN_PASSWORD
   const account = { id: ADMIN, scopes: [ADMIN], secret: password, isKnownSecret }
   const isNew = await tryCreate(accounts, account)
   if (!isNew && file !== undefined) await removeFile(file)
-  return isNew && given === '' ? { password, file } : undefined
+  return isNew && configured === '' ? { password, file } : undefined
 }
 
-/** Of a store that is this machine's alone: others would have the credentials of their own files. */
+/** Only with a private store: other servers would overwrite the account with credentials of their own files. */
 async function openLocal({ accounts, settings, folder }: FirstAccountsOptions): Promise<void> {
   const { profile, store } = settings
   if (profile !== 'local' || folder === undefined || !['lmdb', 'memory'].includes(store)) return
   const file = join(folder, 'service_credentials')
   const account = await accounts.find(DEFAULT_NAMESPACE, LOCAL)
-  // Somebody else's account of that name stays theirs.
+  // An account of that name that was created by others is left unchanged.
   if (account !== undefined && (account.id !== LOCAL || account.type !== 'service')) return
   if (account !== undefined && (await readPrivateFile(file)) !== undefined) return
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
@@ -140,7 +138,7 @@ async function openLocal({ accounts, settings, folder }: FirstAccountsOptions): 
   await writePrivateFile(file, `${JSON.stringify({ id: LOCAL, secret })}\n`)
 }
 
-/** False: there is one. */
+/** Returns false if the account exists. */
 async function tryCreate(
   accounts: Accounts,
   account: Parameters<Accounts['create']>[1],
@@ -154,7 +152,7 @@ async function tryCreate(
   }
 }
 
-/** Whoever deleted the first one is an administrator, too. */
+/** Whether any administrator exists: the initial one may have been deleted. */
 async function hasAdministrator(accounts: Accounts): Promise<boolean> {
   let after: string | undefined
   do {
@@ -175,12 +173,12 @@ async function isPassword(accounts: Accounts, password: string): Promise<boolean
   }
 }
 
-/** @throws {SettingsError} unless nobody else reaches the server, or it is for tests. */
-function refuseKnown(settings: Settings, what: string): void {
+/** @throws {SettingsError} if the server is reachable from other machines and not for tests. */
+function rejectKnown(settings: Settings, subject: string): void {
   if (!isReachedByOthers(settings)) return
   const address = listAddresses(settings).find((address) => !isLoopback(address))!
   throw new SettingsError([
-    `${what} is "${KNOWN_PASSWORD}", which everybody knows, and others reach ${formatAddress(address)}: change it, or listen on loopback`,
+    `${subject} is the public default "${KNOWN_PASSWORD}", and ${formatAddress(address)} is reachable from other machines: change the password, or listen on loopback`,
   ])
 }
 

@@ -21,6 +21,7 @@ import { createConfigService } from '../../services/config/service.ts'
 import { AUDIT_TOPIC } from '../../services/events/reserved.ts'
 import { createEventsService, type EventsService } from '../../services/events/service.ts'
 import { type ApiServiceOptions, createApiService } from '../../services/gateway/service.ts'
+import { createKnownServices } from '../../services/network/known-services.ts'
 import { createNetworkService } from '../../services/network/service.ts'
 import { createRegistryService } from '../../services/registry/service.ts'
 import { createRuntimeService } from '../../services/runtime/service.ts'
@@ -40,14 +41,14 @@ import { openRuntime, openRuntimeFolder } from './open/runtime.ts'
 import { openStore } from './open/store.ts'
 import type { ServerRegistries } from './server-registries.ts'
 
-/** What built-in services are made from. */
+/** Dependencies of built-in services. */
 export interface BuiltInContext {
   readonly settings: Settings
-  /** Where files of a part lie. */
+  /** Folder of a part. */
   readonly toFolder: (part: string) => string
-  /** Whether there is a folder for files that outlive the server. */
+  /** Whether there is a persistent data folder. */
   readonly hasFolder: boolean
-  /** Where files of whoever runs the server lie; undefined: there are none. */
+  /** Folder for user files; undefined without one. */
   readonly ownFolder: string | undefined
   /** Whether a random admin password is shown to a person. */
   readonly canShowPassword: boolean
@@ -55,29 +56,29 @@ export interface BuiltInContext {
   readonly broker: CheckedBroker
   readonly network: Network
   /** Learns which services the runtime is to run. */
-  readonly expected: Pick<ExpectedServices, 'add' | 'remove'>
+  readonly expected: Pick<ExpectedServices, 'add' | 'remove' | 'listKnown' | 'restore' | 'watch'>
   readonly gateway: GatewayPart
   readonly host: ServiceHost
-  /** Decides who may call them from outside. */
+  /** Authorizes external calls. */
   readonly gate: Authorizer
-  /** Decides where they connect for others than operators. */
+  /** Restricts outgoing connections on behalf of non-operators. */
   readonly egress: EgressPolicy
   readonly toLog: (service: string) => ServiceLog
   readonly onWarning: (message: string) => void
-  /** Those that were made before, for others to stand on. */
-  readonly made: Made
+  /** Services created so far. */
+  readonly created: CreatedParts
 }
 
-/** The gateway, as far as a service tells of it. */
+/** Gateway data of the `api` service. */
 export type GatewayPart = Pick<ApiServiceOptions, 'metrics' | 'inFlight' | 'gateway'>
 
-/** What others stand on, once it is made. */
-export interface Made {
+/** Services and secrets that later services depend on. */
+export interface CreatedParts {
   store?: StoreService
-  /** Encrypts what nobody may read in the store; undefined: nothing does. */
+  /** Encrypts secrets in the store; undefined without encryption. */
   secretKey?: SecretKey | undefined
   auth?: AuthService
-  /** Undefined: none was made up. */
+  /** Undefined if no password was generated. */
   adminPassword?: AdminPassword | undefined
   events?: EventsService
 }
@@ -85,30 +86,30 @@ export interface Made {
 /** A built-in service, not started yet. */
 export interface BuiltIn {
   readonly service: Service<object>
-  /** Resolves once it has what callers need; the services after it are made and started meanwhile. @default it has */
+  /** Resolves once it can serve callers; later services are started meanwhile. @default immediately */
   readonly ready?: Promise<void>
-  /** Ends streams that would not end by themselves; other calls go on. */
+  /** Ends streams that do not end by themselves; other calls continue. */
   readonly endStreams: () => Maybe<void>
-  /** Begins what takes calls of others, once all services have started. */
+  /** Called once all services have started, for work that calls other services. */
   readonly begin?: () => Promise<void>
-  /** Ends what it runs, once no more requests come, and while the services that needs are there. */
+  /** Ends running work after the last request, while other services are still available. */
   readonly end?: () => Promise<void>
-  /** Ends its streams, stops it, and closes what it alone stands on. */
+  /** Ends its streams, stops it, and closes its resources. */
   readonly close: () => Promise<void>
 }
 
 export interface BuiltInEntry {
   readonly name: string
   /** @default always */
-  readonly isWanted?: (settings: Settings) => boolean
-  /** @throws {Error} with one line when what it stands on cannot be used. */
+  readonly isEnabled?: (settings: Settings) => boolean
+  /** @throws {Error} with a one-line message when a dependency is unavailable. */
   readonly create: (context: BuiltInContext) => Promise<BuiltIn>
 }
 
-/** Secrets of tests are none: their hashes may be cheap. */
+/** Secrets of tests need no expensive hashes. */
 const TEST_COST = 4
 
-/** The services of `mx server`, in the order they are made and started; the last one is closed first. */
+/** Services of `mx server` in the order of their start; closed in reverse order. */
 export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'registry',
@@ -129,7 +130,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         },
         log: toLog('registry'),
         quota: createQuota('quota_registrations', settings.quotaRegistrations),
-        // Of a registry that servers share, each would tell the same changes.
+        // With a shared registry, every server would publish the same changes.
         ...(settings.registry === 'memory' && { broker }),
       })
     },
@@ -137,19 +138,19 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'store',
     async create(context) {
-      const { settings, onWarning, toFolder, made } = context
+      const { settings, onWarning, toFolder, created } = context
       const adapter = await openStore({ settings, folder: toFolder('store'), onWarning })
-      made.store = createStoreService({ ...toOptions('store', context), adapter })
-      return made.store
+      created.store = createStoreService({ ...toOptions('store', context), adapter })
+      return created.store
     },
   },
   {
     name: 'config',
     async create(context) {
-      const { made } = context
-      const { store } = made.store!
+      const { created } = context
+      const { store } = created.store!
       const secretKey = await openSecretKey({ store, ...toKeyOptions(context) })
-      made.secretKey = secretKey
+      created.secretKey = secretKey
       const options = { ...toOptions('config', context), store }
       return createConfigService({ ...options, ...(secretKey && { secretKey }) })
     },
@@ -157,36 +158,36 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'auth',
     async create(context) {
-      const { settings, made, ownFolder: folder, canShowPassword, onWarning } = context
+      const { settings, created, ownFolder: folder, canShowPassword, onWarning } = context
       const { authPrivateKey, profile } = settings
-      // What is audited before events are there is kept then.
+      // Audit records before the start of the events service are queued.
       let begin = (): void => {}
       const begun = new Promise<void>((resolve) => {
         begin = resolve
       })
       const auth = await openAuthService({
         ...toOptions('auth', context),
-        store: made.store!.store,
+        store: created.store!.store,
         findService: (namespace, name) => findRegistered(context.registries, namespace, name),
         async audit(record) {
           await forgetPassword(record, folder)
           await begun
-          await keepEvent(AUDIT_TOPIC, record, made)
+          await publishEvent(AUDIT_TOPIC, record, created)
         },
         quotas: {
           accounts: createQuota('quota_accounts', settings.quotaAccounts),
           rules: createQuota('quota_rules', settings.quotaRules),
         },
-        ...(made.secretKey && { sealer: made.secretKey }),
+        ...(created.secretKey && { sealer: created.secretKey }),
         ...(authPrivateKey !== '' && { privateKey: createPrivateKey(authPrivateKey) }),
         ...(profile === 'test' && { hasher: createSecretHasher('auth', TEST_COST) }),
       })
-      made.auth = auth
-      // Secrets are hashed while the rest starts.
+      created.auth = auth
+      // Hashes passwords while the other services start.
       const { accounts } = auth
       const first = { accounts, settings, folder, canShowPassword, onWarning }
       const ready = openFirstAccounts(first).then((password) => {
-        made.adminPassword = password
+        created.adminPassword = password
       })
       const settled = ready.catch(() => {})
       let forgotten = Promise.resolve()
@@ -195,9 +196,9 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         ready,
         async begin() {
           begin()
-          if (made.adminPassword !== undefined) return
+          if (created.adminPassword !== undefined) return
           forgotten = forgetStalePassword(accounts, folder).catch((error) =>
-            onWarning(`the file of the first password is not looked at: ${error.message}`),
+            onWarning(`cannot check the file of the initial password: ${error.message}`),
           )
         },
         async close() {
@@ -217,20 +218,20 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'events',
     async create(context) {
-      const { settings, onWarning, toFolder, made } = context
+      const { settings, onWarning, toFolder, created } = context
       const adapter = await openEvents({ settings, folder: toFolder('events'), onWarning })
-      made.events = createEventsService({
+      created.events = createEventsService({
         ...toOptions('events', context),
         adapter,
         events: toEventsLimits(settings),
       })
-      return made.events
+      return created.events
     },
   },
   {
     name: 'network',
     async create(context) {
-      const { settings, network, host, egress, made } = context
+      const { settings, network, host, egress, created } = context
       const { leave, ...rest } = createNetworkService({
         ...toOptions('network', context),
         network,
@@ -238,7 +239,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         nodes: settings.networkNodes,
         token: settings.networkToken,
         isOpen: settings.profile === 'test',
-        store: made.store!.store,
+        store: created.store!.store,
         egress,
         advertise: host.address,
       })
@@ -254,17 +255,16 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   },
   {
     name: 'runtime',
-    isWanted: ({ runtime }) => runtime !== 'none',
+    isEnabled: ({ runtime }) => runtime !== 'none',
     create: createRuntime,
   },
 ]
 
-/** The services of a server. */
 export function listBuiltIns(settings: Settings): readonly BuiltInEntry[] {
-  return BUILT_IN_SERVICES.filter(({ isWanted }) => isWanted?.(settings) ?? true)
+  return BUILT_IN_SERVICES.filter(({ isEnabled }) => isEnabled?.(settings) ?? true)
 }
 
-/** Makes no registry for a namespace that has no services. */
+/** Finds a service without creating a registry for its namespace. */
 function findRegistered(
   { registry, create, list }: ServerRegistries,
   namespace: string,
@@ -275,25 +275,28 @@ function findRegistered(
 }
 
 async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
-  const { settings, registries, network, host, made, toLog } = context
-  const kept = context.hasFolder ? undefined : await openRuntimeFolder()
-  const folder = kept?.path ?? context.toFolder('runtime')
+  const { settings, registries, network, host, created, toLog } = context
+  const temporary = context.hasFolder ? undefined : await openRuntimeFolder()
+  const folder = temporary?.path ?? context.toFolder('runtime')
   const log = toLog('runtime')
   const isProcess = settings.runtime === 'process'
   const hidden = context.ownFolder ?? folder
   const isolation = isProcess ? openIsolation({ settings, folder, hidden, log }) : undefined
-  const { close, ...rest } = createRuntimeService({
+  const { store } = made.store!
+  const { expected } = context
+  const known = createKnownServices({ store, key: `${network.id}:runtime`, source: expected, log })
+  const { begin, close, ...rest } = createRuntimeService({
     ...{ ...toOptions('runtime', context), folder, log },
-    store: made.store!.store,
+    store,
     runtime: await openRuntime({ settings, registries, folder, isolation, log }),
     namespaces: settings.runtimeNamespaces,
     ...(isolation !== undefined && { isolation }),
-    accounts: made.auth!.accounts,
-    ...(made.secretKey && { sealer: made.secretKey }),
+    accounts: created.auth!.accounts,
+    ...(created.secretKey && { sealer: created.secretKey }),
     server: network.id,
     allowLocal: settings.profile === 'local',
     egress: context.egress,
-    isAlone: isOfOneServer(settings),
+    isAlone: isStorePrivate(settings),
     minFreeDiskBytes: settings.minFreeDiskBytes,
     quotas: {
       programs: createQuota('quota_programs', settings.quotaPrograms),
@@ -302,44 +305,47 @@ async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
     },
     reachedAt: host.address,
     onExpected: ({ namespace, name, version, protocol }, isExpected) => {
-      if (!isExpected) return context.expected.remove(namespace, { name, version })
+      if (!isExpected) return expected.remove(namespace, { name, version })
       const described = describeHttpProgram({ name, version })
-      context.expected.add(
-        namespace,
-        protocol === 'http' ? described : { ...described, endpoints: [] },
-      )
+      expected.add(namespace, protocol === 'http' ? described : { ...described, endpoints: [] })
     },
-    events: (event) => keepEvent({ namespace: DEFAULT_NAMESPACE, topic: 'runtime' }, event, made),
+    events: (event) =>
+      publishEvent({ namespace: DEFAULT_NAMESPACE, topic: 'runtime' }, event, created),
   })
   return {
     ...rest,
+    async begin() {
+      await begin()
+      await known.open()
+    },
     async close() {
+      await known.close()
       await close()
-      await kept?.close()
+      await temporary?.close()
     },
   }
 }
 
-/** What all services but the registry are told. */
+/** Common options of all services except the registry. */
 function toOptions(name: string, { registries, host, gate, toLog }: BuiltInContext) {
   return { registry: registries.registry, host, gate, log: toLog(name) }
 }
 
-/** For programs to follow. */
-async function keepEvent(
+/** Publishes an event that programs can subscribe to. */
+async function publishEvent(
   topic: EventTopic,
   event: { readonly action: string },
-  { events }: Made,
+  { events }: CreatedParts,
 ): Promise<void> {
-  if (events === undefined) throw new Error('the service events is not there')
+  if (events === undefined) throw new Error('the events service is not available')
   await events.events.publish(topic, {
     payload: Buffer.from(JSON.stringify(event)),
     metadata: { action: event.action },
   })
 }
 
-/** Whether no other server has the same store. */
-function isOfOneServer({ store }: Settings): boolean {
+/** Whether no other server uses the store. */
+function isStorePrivate({ store }: Settings): boolean {
   return store === 'lmdb' || store === 'memory'
 }
 

@@ -14,25 +14,25 @@ import { OWNER, toOwner } from '../../services/registry/nodes/node-owner.ts'
 import { toAccountId } from '../../services/runtime/accounts.ts'
 
 export interface InstanceRegistrarOptions {
-  /** Where services of a namespace are registered. */
+  /** Registry of a namespace. */
   readonly registryOf: (namespace: string) => Registry
   readonly log: ServiceLog
 }
 
-/** In the metadata of nodes: which copy of a workload they are (docs/runtime.md). */
+/** Node metadata with the instance of a workload (docs/runtime.md). */
 const INSTANCE = 'instance'
 const NOTHING = { name: '', type: '', values: [] }
 const HEALTH_MS = 1000
 const HEALTH_PAUSE_MS = 50
-/** Gateways and clients have heard by then that a copy leaves. */
+/** Time until gateways and clients have received the deregistration. */
 const SETTLE_MS = 300
 
-/** What a runtime of processes asks of the platform, answered from its registries and by the copies themselves. */
+/** Registers instances of the process runtime and checks their health. */
 export function createInstanceRegistrar({
   registryOf,
   log,
 }: InstanceRegistrarOptions): InstanceRegistrar {
-  /** Names that instances registered by, which are mostly those of their workloads. */
+  /** Registered service names by instance, mostly the name of the workload. */
   const names = new Map<string, string>()
   return {
     async whenReady({ namespace, name }, instance, signal) {
@@ -65,31 +65,31 @@ export function createInstanceRegistrar({
       const entry = toEntry(workload, instance, address)
       const registry = registryOf(workload.namespace)
       let registration = await register({ registry, entry, log })
-      let falling: Promise<void> | undefined
-      const fall = async (): Promise<void> => {
-        // So that there are no more signs of life of it.
+      let goingDown: Promise<void> | undefined
+      const goDown = async (): Promise<void> => {
+        // Stops the heartbeats.
         await registration.drain()
         registration = await register({ registry, entry: toDown(entry), log })
       }
       return {
         async leave() {
-          if (falling === undefined) {
+          if (goingDown === undefined) {
             await registration.drain()
             await delay(SETTLE_MS)
-          } else await falling.catch(() => {})
+          } else await goingDown.catch(() => {})
           await registration.end()
         },
 
         fall() {
-          falling ??= fall()
-          return falling
+          goingDown ??= goDown()
+          return goingDown
         },
       }
     },
   }
 }
 
-/** A program of protocol `http` as the registry describes it, without nodes: the gateway passes on to it whatever its paths are. */
+/** Registry entry of a program with protocol `http`, without nodes: the gateway proxies all paths to it. */
 export function describeHttpProgram({
   name,
   version,
@@ -99,10 +99,10 @@ export function describeHttpProgram({
   return { name, version, metadata: {}, endpoints: [endpoint], nodes: [] }
 }
 
-/** An instance of such a program, as others find it. */
+/** Registry entry of an instance. */
 function toEntry(workload: Workload, instance: string, address: string): Service {
   const { namespace, name } = workload
-  // Other accounts could register nodes of the name otherwise, and receive its requests.
+  // Without an owner, other accounts could register nodes with this name and receive its requests.
   const owner = toOwner({ issuer: namespace, id: toAccountId(workload) })
   const metadata = { protocol: 'http', [INSTANCE]: instance, [OWNER]: owner }
   const node: Node = { id: `${name}-${instance}`, address, metadata }
@@ -117,7 +117,7 @@ function toDown(entry: Service): Service {
   return { ...entry, nodes }
 }
 
-/** Waits until a copy has registered, by whatever name: mostly by that of its workload. */
+/** Waits until an instance has registered, under any name, but mostly under that of its workload. */
 async function findInstance(
   registry: Registry,
   likely: string,
@@ -126,8 +126,9 @@ async function findInstance(
 ) {
   const changed = readServices(registry, likely, signal)
   for await (const service of changed) {
-    // Some registries do not tell the nodes of all services at once.
-    const versions = service.nodes.length > 0 ? [service] : await askFor(registry, service.name)
+    // Some registries list services without nodes.
+    const versions =
+      service.nodes.length > 0 ? [service] : await fetchService(registry, service.name)
     for (const { name, nodes } of versions) {
       const node = nodes.find(({ metadata }) => metadata[INSTANCE] === instance)
       if (node !== undefined) return { service: name, address: toCallAddress(node) }
@@ -136,16 +137,16 @@ async function findInstance(
   throw signal.reason
 }
 
-/** Services that are registered, then each that changes, until the signal. */
+/** Yields registered services, then changed ones, until the signal. */
 async function* readServices(registry: Registry, likely: string, signal: AbortSignal) {
   const feed = createEventFeed<Service>({ id: 'runtime', maxWaiting: 100_000, onClose() {} })
   const push = (service: Service): void => feed.push(`${service.name}:${service.version}`, service)
-  const hear = ({ type, service }: RegistryEvent): void => {
+  const onEvent = ({ type, service }: RegistryEvent): void => {
     if (type !== 'delete') push(service)
   }
-  const stop = registry.watch?.(hear)
-  // Consul tells watchers of all services no new node of one that it lists already.
-  const stopLikely = registry.watch?.(hear, { service: likely })
+  const stop = registry.watch?.(onEvent)
+  // Consul does not notify watchers of all services about new nodes of a listed service.
+  const stopLikely = registry.watch?.(onEvent, { service: likely })
   const end = (): void => void feed.return!()
   signal.addEventListener('abort', end)
   try {
@@ -159,7 +160,7 @@ async function* readServices(registry: Registry, likely: string, signal: AbortSi
   }
 }
 
-/** Where a node is called: at the address that was checked when it was registered, whatever its name stands for by now. */
+/** Uses the address that was checked at registration, even if the name resolves differently now. */
 function toCallAddress({ address, metadata }: Node): string {
   const [resolved = ''] = (metadata[RESOLVED] ?? '').split(',')
   if (resolved === '') return address
@@ -167,8 +168,8 @@ function toCallAddress({ address, metadata }: Node): string {
   return `${resolved.includes(':') ? `[${resolved}]` : resolved}${port}`
 }
 
-/** A registry that does not answer is asked again when the service changes. */
-async function askFor(registry: Registry, name: string): Promise<readonly Service[]> {
+/** Returns an empty list on errors: the next change of the service triggers another query. */
+async function fetchService(registry: Registry, name: string): Promise<readonly Service[]> {
   try {
     return await registry.getService(name)
   } catch {

@@ -4,9 +4,9 @@ import type { Settings } from '../settings/settings.ts'
 import { SettingsError } from '../settings/sources.ts'
 
 /**
- * The account a gateway has at a platform; undefined: none was given.
+ * Reads the account of a gateway at a server; undefined if not set.
  *
- * @throws {SettingsError} when there is only half of what proves it.
+ * @throws {SettingsError} for incomplete credentials.
  */
 function readAccount({
   authId,
@@ -14,22 +14,22 @@ function readAccount({
 }: Pick<Settings, 'authId' | 'authSecret'>): Credentials | undefined {
   if (authId === '' && authSecret === '') return undefined
   if (authId === '' || authSecret === '')
-    throw new SettingsError(['auth_id and auth_secret (MX_AUTH_SECRET) must both be given'])
+    throw new SettingsError(['auth_id and auth_secret (MX_AUTH_SECRET) must both be set'])
   return { id: authId, secret: authSecret }
 }
 
 /**
- * A client that logs in with the account of a gateway, else with what a server of the same user left on this machine. The SDK
- * is loaded by those only who have a platform.
+ * Opens a client with the account of the gateway, by default with the local credentials of a server of the same user. Imports the SDK
+ * on demand.
  *
- * @param place of the platform: the RPC proxy that all calls go to, or the registry.
- * @throws {SettingsError} as {@link readAccount}.
+ * @param target RPC proxy or registry of the server.
+ * @throws {SettingsError} for incomplete credentials.
  */
 export async function openPlatformClient(
-  place: { readonly proxy: string } | { readonly registry: string },
+  target: { readonly proxy: string } | { readonly registry: string },
   settings: Pick<Settings, 'authId' | 'authSecret'>,
 ): Promise<Client> {
   const auth = readAccount(settings)
   const { Client } = await import('../../sdk/client/client.ts')
-  return new Client({ ...place, inProcess: false, ...(auth && { auth }) })
+  return new Client({ ...target, inProcess: false, ...(auth && { auth }) })
 }

@@ -6,39 +6,39 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 import { type OpenedRegistry, openRegistry } from '../../sdk/registry/open-registry.ts'
 import { trackReadiness } from '../gateway/registry-readiness.ts'
 
-/** A registry that holds, besides what is registered with it, the services of the configuration. */
+/** A registry combined with the services of the configuration. */
 export interface ConfiguredRegistry {
   readonly registry: Registry
-  /** Settled once it can be asked; rejects when it never can: a file it takes is not there, say. */
+  /** Resolves once it can be queried; rejects for permanent errors such as a missing file. */
   readonly loaded: Promise<void>
-  /** Why nothing is known from it but the services of the configuration: `HeardRegistry`. */
+  /** As in {@link ReadinessRegistry}. */
   readonly problem: () => Maybe<string | undefined>
-  /** Takes over another list of services. */
+  /** Replaces the services of the configuration. */
   readonly replace: (services: readonly Service[]) => void
 }
 
 /**
- * A registry, with the services of the configuration.
+ * Combines a registry with the services of the configuration.
  *
- * @param source of the setting `registry`, checked: `static`, or what {@link openRegistry} opens. Or a registry, which is not closed.
- * @param tokens who asks a registry that is opened.
+ * @param source validated setting `registry`: `static` or a URL for {@link openRegistry}; or an open registry, which is not closed.
+ * @param tokens credentials for an opened registry.
  */
 export function createConfiguredRegistry(
   source: string | Registry,
   services: readonly Service[],
   tokens?: TokenSource,
 ): ConfiguredRegistry {
-  const own = createStaticRegistry(services)
-  const { replace } = own
+  const configured = createStaticRegistry(services)
+  const { replace } = configured
   if (source === 'static')
-    return { registry: own, loaded: Promise.resolve(), problem: () => undefined, replace }
+    return { registry: configured, loaded: Promise.resolve(), problem: () => undefined, replace }
   const { registry, loaded, close } =
-    typeof source === 'string' ? openRegistry(source, { tokens }) : lend(source)
-  const other = trackReadiness({ ...registry, watch: registry.watch!, close })
-  const joined = createJoinedRegistry(own, other.registry)
-  return { registry: joined, loaded, problem: other.problem, replace }
+    typeof source === 'string' ? openRegistry(source, { tokens }) : withoutClose(source)
+  const tracked = trackReadiness({ ...registry, watch: registry.watch!, close })
+  const joined = createJoinedRegistry(configured, tracked.registry)
+  return { registry: joined, loaded, problem: tracked.problem, replace }
 }
 
-function lend(registry: Registry): OpenedRegistry {
+function withoutClose(registry: Registry): OpenedRegistry {
   return { registry, loaded: Promise.resolve(), close: async () => {} }
 }

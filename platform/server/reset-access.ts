@@ -20,22 +20,22 @@ import { writePrivateFile } from './files/private-file.ts'
 import { openEvents, toEventsLimits } from './open/events.ts'
 import { openStore } from './open/store.ts'
 
-/** What `mx auth reset` did. */
+/** Result of `mx auth reset`. */
 export interface AccessReset {
   readonly password: AdminPassword
-  /** Ids of the rules that were deleted. */
+  /** Ids of the deleted rules. */
   readonly rules: readonly string[]
-  /** Why the audit has no event of it; undefined: it has. */
+  /** Why no audit event was published; undefined on success. */
   readonly notAudited: string | undefined
 }
 
 const PASSWORD_BYTES = 18
 
 /**
- * Restores the access of operators in the store of a server that does not run: whoever may write its data folder may do it.
+ * Restores the access of operators in the store of a stopped server. Requires write access to its data folder.
  *
- * @param words flags of `mx server`: those that say where its data are.
- * @throws {SettingsError} for wrong flags, {@link Error} with one line when the data are missing, or a server uses them.
+ * @param words flags of `mx server` for the location of the data.
+ * @throws {SettingsError} for invalid flags, {@link Error} with a one-line message when the data are missing or in use.
  */
 export async function resetAccessOffline(
   words: readonly string[],
@@ -45,15 +45,15 @@ export async function resetAccessOffline(
   const { settings } = await configurationFrom(flags, env, 'server', problems)()
   if (settings.store === 'memory')
     throw new Error(
-      'the store is in memory (--store=memory): restart the server, which begins with new accounts and rules',
+      'the store is in memory (--store=memory): restart the server to start with new accounts and rules',
     )
   const path = toFolderPath(settings.dataDir)
-  const isThere = await stat(settings.store === 'lmdb' ? join(path, 'store') : path).catch(
+  const exists = await stat(settings.store === 'lmdb' ? join(path, 'store') : path).catch(
     () => undefined,
   )
-  if (settings.store === 'lmdb' && isThere === undefined)
+  if (settings.store === 'lmdb' && exists === undefined)
     throw new Error(
-      `${path} holds no data of a server: name its folder with --data_dir or MX_DATA_DIR`,
+      `${path} contains no server data: set the folder with --data_dir or MX_DATA_DIR`,
     )
   const folder = await openDataFolder(settings.dataDir)
   try {
@@ -69,7 +69,7 @@ async function reset(settings: Settings, path: string): Promise<AccessReset> {
   try {
     const password = randomBytes(PASSWORD_BYTES).toString('base64url')
     const file = join(toHomeFolder(path), PASSWORD_FILE)
-    // First: an account whose password is unknown is of no use.
+    // Before the reset, so that the password is not lost if the write fails.
     await writePrivateFile(file, `${password}\n`)
     const accounts = createAccounts({ store, hasher: createSecretHasher('auth'), nowMs: Date.now })
     const rules = await resetAccess({ accounts, rules: createRules(store) }, password)
@@ -83,7 +83,7 @@ async function reset(settings: Settings, path: string): Promise<AccessReset> {
   }
 }
 
-/** @throws {Error} when the events cannot be reached. */
+/** @throws {Error} when the events are unavailable. */
 async function writeAudit(settings: Settings, path: string): Promise<void> {
   const record: AuditRecord = {
     ...{ action: 'access.reset', namespace: DEFAULT_NAMESPACE, target: ADMIN_ID },

@@ -16,10 +16,9 @@ import { type Server, startServer } from './server.ts'
 import { printServerBanner } from './server-banner.ts'
 
 /**
- * Runs `mx server` with these flags in this process until a signal ends it, however early. Returns once it serves; undefined: it will not, for a
- * signal came before.
+ * Runs `mx server` in this process until a signal ends it. Returns once it serves; undefined if a signal arrived before.
  *
- * @throws {SettingsError} for wrong settings, {@link Error} with one line for whatever else keeps it from serving; nothing is left running then.
+ * @throws {SettingsError} for invalid settings, {@link Error} with a one-line message for other failures; everything is closed then.
  */
 export async function runServer(
   words: readonly string[],
@@ -49,13 +48,13 @@ export async function runServer(
     await server?.drain()
     await admin.close()
   }
-  handleSignals({ ...admin, stop, reload: () => watched?.reload(), what: 'server' }, log)
+  handleSignals({ ...admin, stop, reload: () => watched?.reload(), name: 'server' }, log)
   restartOnSigusr2(undefined, log)
   const server = await starting.catch((error: unknown) => {
     if (!stopper.signal.aborted) throw error
   })
   if (server === undefined || stopper.signal.aborted) return undefined
-  admin.tell({
+  admin.setSources({
     problems: server.api.problems,
     metrics: () => readAll(server.api.measured),
     drainDelayMs: () => server.api.inForce.configuration.settings.drainDelayMs,
@@ -65,6 +64,6 @@ export async function runServer(
   watched = reloadOnChange(createReloader(load, server.reload, log), files, log)
   printServerBanner({ ...server, admin: admin.url }, configuration, log)
   admin.warn()
-  for (const oddity of lintConfiguration(configuration, 'server')) log.warn(oddity)
+  for (const warning of lintConfiguration(configuration, 'server')) log.warn(warning)
   return server
 }

@@ -8,32 +8,31 @@ import { type Address, formatAddress } from '../settings/parse/address.ts'
 import { SETTINGS } from '../settings/settings.ts'
 import type { Server } from './server.ts'
 
-/** Not for a shell: zsh expands `[::]`. */
+/** Replaced in shell commands: zsh expands `[::]`. */
 const WILDCARD_AUTHORITY = /(?<=\/\/)(?:\[::\]|0\.0\.0\.0)(?=:)/
 
-/** What is shown of a server. */
 export interface ServerBannerInput extends Omit<Server, 'api' | 'reload' | 'drain' | 'close'> {
-  /** Where health and metrics are told; undefined: nowhere. */
+  /** URL of the admin server (health and metrics). */
   readonly admin?: string | undefined
 }
 
-/** Tells that the server is there: a few lines on a terminal, one log line elsewhere. */
+/** Prints the banner to a terminal, or writes one log line. */
 export function printServerBanner(
   server: ServerBannerInput,
   configuration: Configuration,
   log: Log,
 ): void {
   if (hasTerminal(log)) process.stderr.write(formatServerBanner(server, configuration))
-  else log.info({ ...toFields(server, configuration), ...toLogged(server) }, 'server ready')
+  else log.info({ ...toFields(server, configuration), ...toLogFields(server) }, 'server ready')
 }
 
-/** Logs are stored and read by others: they name the file of the password, never the password. */
-function toLogged({ adminPassword }: ServerBannerInput) {
+/** Logs may be read by others: they contain the file of the password, never the password. */
+function toLogFields({ adminPassword }: ServerBannerInput) {
   const file = adminPassword?.file
   return file === undefined ? {} : { adminPasswordFile: file }
 }
 
-/** The lines for a terminal. Exported for its test. */
+/** Banner for a terminal. Exported for its test. */
 export function formatServerBanner(
   server: ServerBannerInput,
   configuration: Configuration,
@@ -48,12 +47,12 @@ export function formatServerBanner(
     ...fields,
     'log in': formatLogin(server.proxyAddress),
     password: formatPassword(server),
-    'stands on': `${registry} (registry), ${store} (store), ${broker} (broker), ${events} (events)`,
+    backends: `${registry} (registry), ${store} (store), ${broker} (broker), ${events} (events)`,
     'try it': `curl ${gateway.replace(WILDCARD_AUTHORITY, 'localhost')}/`,
   })
 }
 
-/** The commands that log in to this server: the environment `local` has the default address of the proxy. */
+/** Commands to log in to this server. The environment `local` has the default address of the proxy. */
 function formatLogin({ host, port }: Address): string {
   const address = formatAddress({ host: isWildcardHost(host) ? '127.0.0.1' : host, port })
   const login = 'mx login admin'
@@ -61,7 +60,7 @@ function formatLogin({ host, port }: Address): string {
   return `mx env add local ${address.includes('[') ? `'${address}'` : address} && ${login}`
 }
 
-/** The initial password of `admin`, at the first start only. */
+/** Initial password of `admin`, at the first start only. */
 function formatPassword({ adminPassword }: ServerBannerInput): string | undefined {
   if (adminPassword === undefined) return undefined
   const { password, file } = adminPassword
@@ -83,7 +82,7 @@ function toFields(server: ServerBannerInput, { settings, file }: Configuration) 
     admin: server.admin,
     advertised: server.advertised === proxy ? undefined : server.advertised,
     profile,
-    state: server.folder ?? 'none in files',
+    state: server.folder ?? 'in memory',
     services: server.services,
     registry: redactUrl(registry),
     store: redactUrl(store),

@@ -8,54 +8,54 @@ import { redactUrl } from '../../lib/text/redact.ts'
 import type { Domains } from '../gateway/routing/domains.ts'
 import { withLocalServices } from './with-local-services.ts'
 
-/** The registries of a server, one for each domain. */
+/** Registries of a server, one per domain. */
 export interface ServerRegistries extends Domains {
-  /** Of the default domain: the services of this server are in it. */
+  /** Registry of the default domain, which contains the built-in services. */
   readonly registry: Registry
-  /** That of a domain, made where it is missing. Closing it ends it. */
+  /** Returns or creates the registry of a domain. `close` removes it. */
   readonly create: (domain: string) => Registry
-  /** Domains that have services, whoever registered them. */
+  /** Domains with services. */
   readonly list: () => ReadonlySet<string>
-  /** @throws {Error} with one line when the registry refuses or does not answer. */
+  /** @throws {Error} with a one-line message when the registry is unreachable or denies access. */
   readonly check: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
 export interface ServerRegistriesOptions {
-  /** Whether a node at this address is one of this server's own. */
+  /** Whether an address belongs to this server. */
   readonly isOwn: (address: string) => boolean
   readonly onWarning: (message: string) => void
 }
 
 const CHECK_MS = 10_000
-/** Domains somebody else registered something in, and that are looked into here. */
+/** Maximum number of watched domains of other servers. */
 const MAX_FOUND = 64
-/** Connections of a domain that wait at Consul. */
+/** Maximum number of blocking Consul queries per domain. */
 const WAITING_OF_DOMAIN = 8
 
 /**
- * The registries that the setting `registry` of `mx server` stands for.
+ * Opens the registries of the setting `registry` of `mx server`.
  *
- * @param text checked: `memory`, `kubernetes`, or the text of Consul.
+ * @param text validated: `memory`, `kubernetes`, or a Consul URL.
  */
 export async function openServerRegistries(
   text: string,
   options: ServerRegistriesOptions,
 ): Promise<ServerRegistries> {
-  const make = await load(text, options)
-  const made = new Map<string, Registry>()
-  /** Made because somebody else registered something there. */
+  const createRegistry = await load(text, options)
+  const open = new Map<string, Registry>()
+  /** Domains opened because of registrations by others. */
   const found = new Set<string>()
 
   function add(domain: string): Registry {
-    const registry = make(domain)
+    const registry = createRegistry(domain)
     const close = (): unknown => {
-      made.delete(domain)
+      open.delete(domain)
       found.delete(domain)
       return registry.close?.()
     }
     const owned: Registry = { ...registry, close: close as NonNullable<Registry['close']> }
-    made.set(domain, owned)
+    open.set(domain, owned)
     return owned
   }
 
@@ -67,21 +67,21 @@ export async function openServerRegistries(
 
     create(domain) {
       found.delete(domain)
-      return made.get(domain) ?? add(domain)
+      return open.get(domain) ?? add(domain)
     },
 
     find(domain) {
-      const known = made.get(domain)
+      const existing = open.get(domain)
       if (found.has(domain) && !isElsewhere(domain)) {
-        void known?.close?.()
+        void existing?.close?.()
         return undefined
       }
-      if (known !== undefined || !isElsewhere(domain) || found.size >= MAX_FOUND) return known
+      if (existing !== undefined || !isElsewhere(domain) || found.size >= MAX_FOUND) return existing
       found.add(domain)
       return add(domain)
     },
 
-    list: () => new Set([...made.keys(), ...(registry.listDomains?.() ?? [])]),
+    list: () => new Set([...open.keys(), ...(registry.listDomains?.() ?? [])]),
 
     async check() {
       try {
@@ -95,12 +95,12 @@ export async function openServerRegistries(
     },
 
     async close() {
-      for (const registry of [...made.values()]) await registry.close?.()
+      for (const registry of [...open.values()]) await registry.close?.()
     },
   }
 }
 
-/** How the registry of a domain is made; its library is loaded by those only who use it. */
+/** Returns the factory of registries; imports their library on demand. */
 async function load(
   text: string,
   { isOwn, onWarning }: ServerRegistriesOptions,

@@ -24,57 +24,60 @@ import type { Address } from '../settings/parse/address.ts'
 import type { Settings } from '../settings/settings.ts'
 import { openTls } from '../tls/open.ts'
 import { type AdminPassword, checkAdminPassword } from './bootstrap-accounts.ts'
-import { type BuiltIn, type BuiltInContext, listBuiltIns, type Made } from './built-in-services.ts'
+import {
+  type BuiltIn,
+  type BuiltInContext,
+  type CreatedParts,
+  listBuiltIns,
+} from './built-in-services.ts'
 import { type DataFolder, openDataFolder } from './files/data-folder.ts'
 import { toHomeFolder } from './files/home-folder.ts'
 import { openBroker } from './open/broker.ts'
 import { withNamespaces } from './open/namespaced-broker.ts'
-import { makeServerId, readServerId } from './server-id.ts'
+import { createServerId, readServerId } from './server-id.ts'
 import { openServerRegistries } from './server-registries.ts'
 import { createBuiltInLog } from './service-log.ts'
 
 export interface ServerOptions {
   readonly configuration: Configuration
   readonly log: Log
-  /** Gives the start up: it closes what is open by then, and throws the signal's reason. @default it goes on */
+  /** Aborts the start: closes everything and throws the reason of the signal. */
   readonly signal?: AbortSignal
-  /** Where its process listens besides: its admin address. @default nowhere */
+  /** Other listeners of the process: the admin server. @default none */
   readonly listeners?: () => readonly Address[]
-  /** Whether the caller shows a random admin password to a person. Otherwise one is made only where a file can hold it. @default true */
+  /** Whether the caller shows a random admin password to a person. Otherwise one is created only with a data folder. @default true */
   readonly canShowPassword?: boolean
 }
 
 /** A running server: gateway, RPC proxy, dashboard and the built-in services. */
 export interface Server {
-  /** Of the gateway; real ports where 0 was asked for. */
+  /** Address of the gateway. All addresses have actual ports. */
   readonly address: Address
   readonly proxyAddress: Address
   readonly webAddress: Address
-  /** Where the gateway serves HTTP/2 besides; undefined: nowhere. */
   readonly http2Address: Address | undefined
-  /** Where others reach the RPC proxy, `host:port`. */
+  /** Advertised address of the RPC proxy, `host:port`. */
   readonly advertised: string
-  /** Where files lie; undefined: nothing is kept in files. */
+  /** Data folder; undefined without files. */
   readonly folder: string | undefined
-  /** Made up at this start; undefined: it was not. */
+  /** Password generated at this start; undefined if there was none. */
   readonly adminPassword: AdminPassword | undefined
   /** Names of the built-in services. */
   readonly services: readonly string[]
-  /** The gateway, for whoever tells of it. */
+  /** The gateway, for metrics and readiness. */
   readonly api: Omit<GatewayServer, 'reload' | 'drain' | 'close'>
-  /** As of {@link GatewayServer}. */
+  /** As in {@link GatewayServer}. */
   readonly reload: GatewayServer['reload']
-  /** Finishes what is running, requests first, then calls, up to `drain_timeout` each, then {@link close}. */
+  /** Finishes requests, then calls, up to `drain_timeout` each, then calls {@link close}. */
   readonly drain: () => Promise<void>
-  /** Ends everything, in the reverse order of the start. */
+  /** Closes everything in reverse order of the start. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Starts `mx server`: what it stands on, the RPC proxy, the built-in services, the gateway, the dashboard.
+ * Starts `mx server`: storage, RPC proxy, built-in services, gateway, dashboard.
  *
- * @throws {SettingsError} for what the configuration asks for and cannot be had, {@link Error} with one line for anything else;
- * nothing is left open then.
+ * @throws {SettingsError} for invalid settings, {@link Error} with a one-line message for other failures; everything is closed then.
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const closing = createDisposer()
@@ -92,7 +95,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   let { drainTimeoutMs } = settings
   const onWarning = (message: string): void => log.warn(message)
   checkAdminPassword(settings)
-  // First: what is only in the way is told before anything is touched.
+  // Ports in use are reported before anything is changed.
   await claimPorts(settings, isFolderNeeded(settings) ? settings.dataDir : undefined)
   const fileLimit = readFileLimit()
   const folder = isFolderNeeded(settings) ? await openDataFolder(settings.dataDir) : undefined
@@ -109,8 +112,8 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   const network = createNetwork({
     id: await findServerId(settings, folder),
     registry: registries.registry,
-    onError: (error) => log.warn({ err: error }, 'the network is told nothing new of this server'),
-    onTooLong: (service) => log.warn({ service }, 'its description is too long for other servers'),
+    onError: (error) => log.warn({ err: error }, 'cannot update the network about this server'),
+    onTooLong: (service) => log.warn({ service }, 'service description too long for other servers'),
   })
   closing.add(network.close)
   const expected = createExpectedServices()
@@ -124,16 +127,16 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
     registry,
     domains,
     gate,
-    // Of the open files the gateway has half.
+    // The gateway uses half of the open files.
     fileLimit: Math.floor(fileLimit / 4),
     log,
   })
   closing.add(proxy.close)
   const { host } = proxy
   advertised = host.address
-  const made: Made = {}
-  // As the settings name them, until they are open at real ports.
-  const own: (Address | undefined)[] = [
+  const created: CreatedParts = {}
+  // Addresses of the settings; those with actual ports are added once open.
+  const listening: (Address | undefined)[] = [
     settings.address,
     settings.http2Address,
     settings.webAddress,
@@ -142,9 +145,9 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   ]
   const egress = createEgressPolicy({
     ...settings,
-    listeners: () => [...own, ...listeners()].filter((each) => each !== undefined),
+    listeners: () => [...listening, ...listeners()].filter((each) => each !== undefined),
   })
-  const told = createGatewaySource({ registry, domains, gate })
+  const source = createGatewaySource({ registry, domains, gate })
   const services = await startServices(
     {
       settings,
@@ -156,39 +159,39 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
       broker,
       network,
       expected,
-      gateway: told,
+      gateway: source,
       host,
       gate,
       egress,
       toLog: (service) => createBuiltInLog(service, log),
       onWarning,
-      made,
+      created,
     },
     closing,
     signal,
   )
-  ask(made.auth!.source)
+  ask(created.auth!.source)
   proxy.begin()
   for (const { begin } of services) await begin?.()
 
-  const tls = await openServerTls(settings, log, made, folder)
+  const tls = await openServerTls(settings, log, created, folder)
   closing.add(() => tls?.close())
   const api = await startGatewayServer({
     configuration,
     log,
     registry,
     domains,
-    events: toSinks(settings, broker, made),
+    events: toSinks(settings, broker, created),
     gate,
     egress,
     tls,
     findCaller: findLocalCaller,
     fileLimit: Math.floor(fileLimit / 2),
-    metrics: told.metrics,
+    metrics: source.metrics,
     broker,
   })
   closing.add(api.close)
-  told.use(api)
+  source.use(api)
   const dashboard = await startDashboard({
     address: settings.webAddress,
     createListener: chooseListener(settings, log),
@@ -205,7 +208,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   const webAddress = { ...settings.webAddress, port: dashboard.port }
   const http2Address =
     api.http2Port === undefined ? undefined : { ...settings.http2Address!, port: api.http2Port }
-  own.push(address, webAddress, ...(http2Address === undefined ? [] : [http2Address]))
+  listening.push(address, webAddress, ...(http2Address === undefined ? [] : [http2Address]))
 
   return {
     address,
@@ -214,7 +217,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
     http2Address,
     advertised: host.address,
     folder: folder?.path,
-    adminPassword: made.adminPassword,
+    adminPassword: created.adminPassword,
     services: listBuiltIns(settings).map(({ name }) => name),
     api,
     async reload(next) {
@@ -225,9 +228,9 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
       ;({ drainTimeoutMs } = next.settings)
     },
     async drain() {
-      // Whoever watches would keep the gateway from ever being done.
+      // Watch streams would never end and block the drain of the gateway.
       const ending = services.map(async ({ endStreams }) => endStreams())
-      // What fails keeps nothing from being closed, which tells of it.
+      // Errors must not prevent the close, which reports them.
       await Promise.allSettled([api.drain(), dashboard.drain(drainTimeoutMs), ...ending])
       await Promise.allSettled(services.map(async ({ end }) => end?.()))
       const stopping = services.map(({ service }) => service.stop({ timeoutMs: drainTimeoutMs }))
@@ -238,7 +241,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   }
 }
 
-/** Makes and starts the built-in services, one after the other. They are stopped together, then closed in order. */
+/** Creates and starts the built-in services in order. They are stopped together, then closed in reverse order. */
 async function startServices(
   context: BuiltInContext,
   closing: Disposer,
@@ -268,18 +271,18 @@ async function stopService({ endStreams, service }: BuiltIn): Promise<void> {
   await service.stop()
 }
 
-/** Of the gateway and the dashboard. What is kept is in the store of the services, encrypted as their secrets are. */
+/** Certificates of the gateway and the dashboard. ACME uses the store and the secret key of the services. */
 async function openServerTls(
   settings: Settings,
   log: Log,
-  { store, secretKey }: Made,
+  { store, secretKey }: CreatedParts,
   folder: DataFolder | undefined,
 ): Promise<TlsSource | undefined> {
   if (!settings.enableAcme) return openTls(settings, log, { folder: toHomeFolder(folder?.path) })
   const { readSecretKeys } = await import('../acme/secret-keys.ts')
   const secretKeys = readSecretKeys(settings, secretKey)
-  const kept = { store: store!.store, secretKeys }
-  return openTls(settings, log, { kept, folder: undefined })
+  const acme = { store: store!.store, secretKeys }
+  return openTls(settings, log, { acme, folder: undefined })
 }
 
 function buildGuards(configuration: Configuration, log: Log): Promise<readonly Plugin[]> {
@@ -291,16 +294,20 @@ async function findServerId(
   folder: DataFolder | undefined,
 ): Promise<string> {
   if (serverId !== '') return serverId
-  return folder === undefined ? makeServerId() : await readServerId(folder.path)
+  return folder === undefined ? createServerId() : await readServerId(folder.path)
 }
 
 function isFolderNeeded({ store, events, configSecretKey, runtime }: Settings): boolean {
-  // What runs is to be found again after a restart, unless it is forgotten what it was.
+  // Running processes are found again after a restart, if the store still has their records.
   const runs = runtime === 'process' && store !== 'memory'
   return runs || store === 'lmdb' || events === 'lmdb' || configSecretKey === 'file'
 }
 
-function toSinks({ eventSink }: Settings, broker: CheckedBroker, { events }: Made): EventSinks {
+function toSinks(
+  { eventSink }: Settings,
+  broker: CheckedBroker,
+  { events }: CreatedParts,
+): EventSinks {
   const stream = events!.events
   if (eventSink === 'events') return { stream }
   return eventSink === 'both'

@@ -2,12 +2,11 @@ import { createServiceLog, type ServiceLog } from '../../sdk/log/service-log.ts'
 import type { Log } from '../process/log.ts'
 
 const LEVELS = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error' } as const
-/** What every start and end says of every service. */
+/** Messages of every start and stop. */
 const ROUTINE: readonly unknown[] = ['service ready', 'service stopped', 'subscribed']
 
 /**
- * The log of a built-in service: its lines go to that of the server, which is one for all. That a service is ready is news
- * for those alone who ask for `debug`.
+ * Log of a built-in service, which writes to the log of the server. Start and stop messages have level `debug`.
  */
 export function createBuiltInLog(service: string, log: Log): ServiceLog {
   return createServiceLog({

@@ -4,33 +4,33 @@ import type { Registry, Service } from '../../core/contracts/registry.ts'
 import { notImplemented } from '../../sdk/errors.ts'
 
 /**
- * A registry nobody can register with, and the services of this server besides, which hide others of their name.
+ * Combines a read-only registry with the services of this server, which take precedence.
  *
- * @param isOwn whether a node at this address is one of this server's own.
+ * @param isOwn whether an address belongs to this server.
  */
 export function withLocalServices(
   registry: Registry,
   isOwn: (address: string) => boolean,
 ): Registry {
-  const own = createMemoryRegistry()
+  const local = createMemoryRegistry()
   const check = ({ nodes }: Service): void => {
     if (nodes.every(({ address }) => isOwn(address))) return
     throw notImplemented(
       'registry.Registry.Register',
-      `the registry ${registry.name} takes no registrations: it knows by itself what runs`,
+      `the registry ${registry.name} is read-only: it discovers services itself`,
     )
   }
   return {
-    ...createJoinedRegistry(own, { ...registry, watch: registry.watch! }),
+    ...createJoinedRegistry(local, { ...registry, watch: registry.watch! }),
 
     register(service, options) {
       check(service)
-      own.register(service, options)
+      local.register(service, options)
     },
 
     deregister(service) {
       check(service)
-      own.deregister(service)
+      local.deregister(service)
     },
   }
 }

@@ -1,11 +1,11 @@
 import { PROFILES } from '../profiles.ts'
-import type { Command, Setting } from './setting.ts'
+import type { ServerCommand, Setting } from './setting.ts'
 import { SETTINGS, type SettingInput, type Settings, type SettingsInput } from './settings.ts'
 import { keysOf, splitList } from './sources.ts'
 import type { ProfileName } from './table/process.ts'
 
 /** The settings of a command, in table order; those of `mx server` with the defaults of the profile `local`. */
-export function listSettings(command: Command): readonly Setting<unknown>[] {
+export function listSettings(command: ServerCommand): readonly Setting<unknown>[] {
   return keysOf(command).map((key) => {
     const { inServer, ...setting } = SETTINGS[key]
     if (command === 'api') return setting

@@ -1,5 +1,5 @@
 import { type Environment, findUnknownEnv } from '../../lib/config/unknown-env.ts'
-import type { Command } from './setting.ts'
+import type { ServerCommand } from './setting.ts'
 import { SETTINGS, type SettingInput, type Settings, type SettingsInput } from './settings.ts'
 import { findSetting, keysOf, SETTING_KEYS, splitList } from './sources.ts'
 
@@ -10,7 +10,7 @@ const PART = /^MX_(?:API_|SERVER_)?(AUTH|BROKER|EVENTS|REGISTRY|STORE)_(ADDRESS|
  * only the gateway reads, before `MX_<NAME>`.
  * An empty variable counts as unset; a single blank does not (specification: Namespace).
  */
-export function readEnvironment(env: Environment, command: Command = 'api'): SettingsInput {
+export function readEnvironment(env: Environment, command: ServerCommand = 'api'): SettingsInput {
   const given = new Map<keyof Settings, SettingInput>()
   for (const key of keysOf(command)) {
     const { name, kind, only, variable: other } = SETTINGS[key]

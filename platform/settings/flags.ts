@@ -1,5 +1,5 @@
 import { suggest } from '../../lib/text/did-you-mean.ts'
-import type { Command } from './setting.ts'
+import type { ServerCommand } from './setting.ts'
 import { SETTINGS, type SettingInput, type Settings, type SettingsInput } from './settings.ts'
 import {
   explainElsewhere,
@@ -22,7 +22,7 @@ interface ParsedFlags {
  *
  * @throws {SettingsError} with every problem, and with invalid values too; invalid values alone are reported by `mergeSettings`.
  */
-export function readFlags(words: readonly string[], command: Command = 'api'): SettingsInput {
+export function readFlags(words: readonly string[], command: ServerCommand = 'api'): SettingsInput {
   const { flags, problems } = parseFlags(words, command)
   if (problems.length > 0) throw new SettingsError([...problems, ...findInvalidValues(flags)])
   return flags
@@ -34,7 +34,7 @@ export function readFlags(words: readonly string[], command: Command = 'api'): S
  * Not by the command line library, which turns values that look like
  * numbers into numbers: a namespace of one blank would become 0.
  */
-export function parseFlags(words: readonly string[], command: Command = 'api'): ParsedFlags {
+export function parseFlags(words: readonly string[], command: ServerCommand = 'api'): ParsedFlags {
   const inputs = new Map<keyof Settings, SettingInput>()
   const problems: string[] = []
   for (let i = 0; i < words.length; i++) {
@@ -76,7 +76,7 @@ export function parseFlags(words: readonly string[], command: Command = 'api'): 
   return { flags: inputs, problems }
 }
 
-function hint(flag: string, command: Command): string {
+function hint(flag: string, command: ServerCommand): string {
   const names = keysOf(command).map((key) => SETTINGS[key].name)
   const name = suggest(flag.slice(2).replaceAll('-', '_'), names)
   return name === undefined ? '' : `, did you mean --${name}?`

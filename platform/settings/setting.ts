@@ -1,5 +1,5 @@
 /** The program that a setting belongs to. */
-export type Command = 'api' | 'server'
+export type ServerCommand = 'api' | 'server'
 
 /** Reads, checks and documents the values of a setting. */
 export interface ValueType<T> {
@@ -34,7 +34,7 @@ export interface Setting<T> extends ValueType<T> {
   /** Another environment variable, read after the others. */
   readonly variable?: string
   /** The one command that has it; undefined: both. */
-  readonly only?: Command
+  readonly only?: ServerCommand
   /** Differences in `mx server`. */
   readonly inServer?: Partial<Pick<Setting<T>, 'description' | 'default' | 'unset'>>
   /** Why it is not a key of `mx.yaml`, and where to set it instead; undefined: it is a key. */

@@ -1,4 +1,4 @@
-import type { Command } from './setting.ts'
+import type { ServerCommand } from './setting.ts'
 import { SETTINGS, type Settings, type SettingsInput } from './settings.ts'
 import { validateListeners } from './validate.ts'
 import { validateTls } from './validate-tls.ts'
@@ -57,12 +57,12 @@ export function findInvalidValues(all: SettingsInput): readonly string[] {
 export const SETTING_KEYS: readonly (keyof Settings)[] = Object.keys(SETTINGS) as (keyof Settings)[]
 
 /** The keys of the settings of a command, in table order. */
-export function keysOf(command: Command): readonly (keyof Settings)[] {
+export function keysOf(command: ServerCommand): readonly (keyof Settings)[] {
   return SETTING_KEYS.filter((key) => (SETTINGS[key].only ?? command) === command)
 }
 
 /** Why a command does not have a setting; undefined: it has it. */
-export function explainElsewhere(key: keyof Settings, command: Command): string | undefined {
+export function explainElsewhere(key: keyof Settings, command: ServerCommand): string | undefined {
   const { only = command } = SETTINGS[key]
   return only === command ? undefined : `it is a setting of mx ${only}, not of mx ${command}`
 }

@@ -1,6 +1,6 @@
 import { isWildcardHost } from '../../core/http/wildcard-host.ts'
 import { type Address, formatAddress } from './parse/address.ts'
-import type { Command } from './setting.ts'
+import type { ServerCommand } from './setting.ts'
 import { SETTINGS, type Settings, type SettingsInput } from './settings.ts'
 
 /** Combinations of listener settings that are not allowed, one line each. */
@@ -53,7 +53,7 @@ export function validateServer(settings: Settings, inputs: SettingsInput): reado
 export function validatePorts(
   settings: Settings,
   inputs: SettingsInput,
-  command: Command,
+  command: ServerCommand,
 ): readonly string[] {
   const sourceOf = (key: keyof Settings): string => inputs.get(key)?.source ?? SETTINGS[key].name
   const keys = (['address', 'http2Address', 'proxyAddress', 'webAddress', 'adminAddress'] as const)

@@ -5,38 +5,37 @@ import type { Log } from '../process/log.ts'
 import { SELF_SIGNED } from '../settings/parse/tls.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** Where files of whoever runs a gateway lie. */
+/** Folder of the files of a gateway without a server. */
 export const HOME_FOLDER = '~/.mx'
 
-/** What certificates that are no files of somebody else's are kept in. */
 export interface TlsParts {
-  /** Where those of ACME are, and what encrypts their keys. @default a store by the settings */
-  readonly kept?: { readonly store: Store; readonly secretKeys: SecretKeys }
-  /** Where a self-signed one is, may begin with `~/`; undefined: in no file. */
+  /** Store and encryption keys of ACME certificates. @default a store by the settings */
+  readonly acme?: { readonly store: Store; readonly secretKeys: SecretKeys }
+  /** Folder of the self-signed certificate, may start with `~/`; undefined to keep it in memory. */
   readonly folder: string | undefined
-  /** Served while the files of somebody else do not load, as of {@link loadTls}. @default nothing is */
+  /** Certificates to serve while the certificate files are invalid, see {@link loadTls}. */
   readonly last?: readonly Certificate[] | undefined
 }
 
 /**
- * Opens the certificates of listeners; undefined: none are asked for. Each kind is loaded by those only who use it.
+ * Opens the certificates of listeners; undefined without TLS. The code for each kind is imported on demand.
  *
- * @throws {Error} with one line.
+ * @throws {Error} with a one-line message.
  */
 export async function openTls(
   settings: Settings,
   log: Log,
-  { kept, folder, last }: TlsParts,
+  { acme, folder, last }: TlsParts,
 ): Promise<TlsSource | undefined> {
   const { enableTls, enableAcme, tlsCertFiles, tlsKeyFiles } = settings
   if (!enableTls) return undefined
   if (enableAcme) {
-    if (kept === undefined) {
-      const { openStandaloneAcme: openOwnAcme } = await import('../acme/open-standalone-acme.ts')
-      return openOwnAcme(settings, log)
+    if (acme === undefined) {
+      const { openStandaloneAcme } = await import('../acme/open-standalone-acme.ts')
+      return openStandaloneAcme(settings, log)
     }
     const { openAcme } = await import('../acme/open-acme.ts')
-    return openAcme({ settings, log, ...kept })
+    return openAcme({ settings, log, ...acme })
   }
   if (tlsCertFiles[0] === SELF_SIGNED) {
     const { openSelfSigned } = await import('./self-signed.ts')
@@ -48,7 +47,7 @@ export async function openTls(
   return tls
 }
 
-/** Reads the certificates again; one that is wrong is told as by {@link TlsSource.watch}. */
+/** Reloads the certificates; an error is logged as in {@link TlsSource.watch}. */
 export function reloadTls(tls: Pick<TlsSource, 'reload'> | undefined, log: Log): void {
   try {
     tls?.reload()

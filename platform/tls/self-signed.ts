@@ -10,25 +10,25 @@ import { toFolderPath } from '../server/files/data-folder.ts'
 import { readPrivateFile, writePrivateFile } from '../server/files/private-file.ts'
 
 export interface SelfSignedOptions {
-  /** Where it is kept, for its owner alone; may begin with `~/`; undefined: it is made at every start. */
+  /** Folder of the files, which only their owner can read; may start with `~/`; undefined to generate a certificate at every start. */
   readonly folder: string | undefined
   readonly log: Log
-  /** Unix time. @default Date.now */
+  /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
 }
 
 const DAY_MS = 24 * 3600 * 1000
 const LIFE_MS = 365 * DAY_MS
-/** Before its end. */
+/** Renewal time before the expiry. */
 const RENEWED_MS = 30 * DAY_MS
-/** Clocks of clients may be behind. */
+/** Backdates the certificate for clients with a slow clock. */
 const BEFORE_MS = DAY_MS
 const ADDRESSES: readonly string[] = ['127.0.0.1', '::1']
 
 /**
- * A certificate for development: of this machine, signed by itself, for clients of this machine, made anew near its end.
+ * Self-signed certificate for development, for clients on this machine; renewed before it expires.
  *
- * @throws {Error} with one line, when it cannot be kept.
+ * @throws {Error} with a one-line message when it cannot be stored.
  */
 export async function openSelfSigned(options: SelfSignedOptions): Promise<TlsSource> {
   const { log, nowMs = Date.now } = options
@@ -46,34 +46,34 @@ export async function openSelfSigned(options: SelfSignedOptions): Promise<TlsSou
       const pair = toTlsPair({ cert, key }, { cert: certFile, key: keyFile }, () => {})
       const { validTo, subjectAltName = '' } = new X509Certificate(cert)
       const isFresh = Date.parse(validTo) - nowMs() > RENEWED_MS
-      const isOfAll = listNames().every((name) => subjectAltName.includes(`DNS:${name}`))
-      return isFresh && isOfAll ? pair : undefined
+      const hasAllNames = listNames().every((name) => subjectAltName.includes(`DNS:${name}`))
+      return isFresh && hasAllNames ? pair : undefined
     } catch {
-      // Damaged, or one of two was written: both are made anew.
+      // Damaged or incomplete files are replaced.
       return undefined
     }
   }
 
-  async function make(): Promise<Certificate> {
+  async function create(): Promise<Certificate> {
     const { cert, key } = await createSelfSigned(listNames(), nowMs())
     if (folder !== undefined && certFile !== undefined && keyFile !== undefined) {
       await mkdir(folder, { recursive: true, mode: 0o700 })
       await writePrivateFile(keyFile, key)
       await writePrivateFile(certFile, cert)
       log.info(
-        `a self-signed certificate was made; to trust it: curl --cacert ${certFile}, NODE_EXTRA_CA_CERTS=${certFile}, or add it to the authorities of the browser`,
+        `self-signed certificate created; to trust it: curl --cacert ${certFile}, NODE_EXTRA_CA_CERTS=${certFile}, or import it in the browser`,
       )
-    } else log.info('a self-signed certificate was made, for this run alone')
+    } else log.info('temporary self-signed certificate created')
     return toTlsPair({ cert, key }, { cert: 'self-signed', key: 'self-signed' }, warn)
   }
 
   async function use(): Promise<void> {
-    const pair = (await read()) ?? (await make())
+    const pair = (await read()) ?? (await create())
     if (pair.cert !== tls.pairs[0]?.cert) tls.use([pair])
   }
 
   await use()
-  // One for this run alone would be another each time.
+  // Without files, use() would create another certificate each time.
   const daily = (): void => {
     const { validTo } = new X509Certificate(tls.pairs[0]!.cert)
     if (Date.parse(validTo) - nowMs() > RENEWED_MS) return
@@ -91,11 +91,11 @@ export async function openSelfSigned(options: SelfSignedOptions): Promise<TlsSou
 }
 
 function listNames(): readonly string[] {
-  const own = hostname().toLowerCase()
-  return isDnsName(own) && own !== 'localhost' ? ['localhost', own] : ['localhost']
+  const name = hostname().toLowerCase()
+  return isDnsName(name) && name !== 'localhost' ? ['localhost', name] : ['localhost']
 }
 
-/** With the library: Node.js assembles no certificates. */
+/** Uses node-forge, because Node.js cannot create certificates. */
 async function createSelfSigned(
   names: readonly string[],
   nowMs: number,
@@ -115,7 +115,7 @@ async function createSelfSigned(
   certificate.setSubject(subject)
   certificate.setIssuer(subject)
   certificate.setExtensions([
-    // Whoever trusts it trusts no other.
+    // Not a CA: trusting it trusts no other certificate.
     { name: 'basicConstraints', cA: false, critical: true },
     { name: 'keyUsage', digitalSignature: true, keyEncipherment: true, critical: true },
     { name: 'extKeyUsage', serverAuth: true },

@@ -4,82 +4,83 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { EVERY_SOCKET } from '../../core/listener/reuseport-steering.ts'
 import type { Log } from '../process/log.ts'
 
-/** Asks a worker to have new connections steered, as of `steerConnections`; it answers with a {@link SteerAnswer}. */
+/** Requests a worker to steer new connections, see `steerConnections`; the response is a {@link SteerResult}. */
 export interface SteerOrder {
   readonly steer: number
 }
-/** Why connections are not steered; empty: they are. */
-export interface SteerAnswer {
+/** `unsteered` is the reason why connections are not steered; empty on success. */
+export interface SteerResult {
   readonly unsteered: string
 }
-/** What a worker that was told to leave answers: it does not listen any more. */
+/** Response of a leaving worker that has closed its listener. */
 export const CLOSED_LISTENER = 'left' as const
 
-/** How long a connection may take from its first packet until it can be accepted: what clients are away from us. */
+/** Maximum duration of a TCP handshake: the round-trip time to clients. */
 const HANDSHAKE_MS = 500
-/** Whether Linux gives what waits for a socket that is closed to others on its port. */
+/** Whether Linux migrates pending connections of a closed socket to other sockets of the port. */
 const MIGRATE_FILE = '/proc/sys/net/ipv4/tcp_migrate_req'
 
 export interface HotRestartOptions {
-  /** The processes that end, some of them perhaps before they serve. */
+  /** Workers to end, possibly before they serve. */
   readonly from: readonly Worker[]
-  /** One of those that go on, the first to listen. */
+  /** New worker that listens first. */
   readonly to: Worker
-  /** How many sockets of {@link from} share the port. */
+  /** Number of sockets of {@link from} on the port. */
   readonly sockets: number
-  /** What {@link from} are given to end, milliseconds; then they are killed. */
+  /** Time for {@link from} to end, milliseconds; then they are killed. */
   readonly timeoutMs: number
   readonly log: Log
 }
 
 /**
- * Lets processes end whose port others serve already. Those others have all new connections first; once nothing
- * can be on its way to the old ones any more, these close the port, and finish what they have. Resolves when the port is only the others'.
+ * Ends old workers whose port new workers already serve. First, all new connections are steered to the new workers; after pending
+ * handshakes, the old ones close the port and finish their requests. Resolves when only new workers listen.
  */
 export async function hotRestart(options: HotRestartOptions): Promise<void> {
   const { from, to, sockets, timeoutMs, log } = options
-  const { unsteered = '' } = (await ask<SteerAnswer>(to, { steer: sockets }, isSteerAnswer)) ?? {}
+  const { unsteered = '' } =
+    (await request<SteerResult>(to, { steer: sockets }, isSteerResult)) ?? {}
   if (unsteered !== '' && !isMigrating())
     log.warn(
-      `connections that come in as the old processes close the port may be lost: ${unsteered}; net.ipv4.tcp_migrate_req=1 of Linux helps, too`,
+      `connections that arrive while old workers close the port may be reset: ${unsteered}; the Linux setting net.ipv4.tcp_migrate_req=1 prevents this`,
     )
   await delay(HANDSHAKE_MS)
-  await Promise.all(from.map((worker) => endLater(worker, timeoutMs)))
-  await ask(to, { steer: EVERY_SOCKET }, isSteerAnswer)
+  await Promise.all(from.map((worker) => drainWorker(worker, timeoutMs)))
+  await request(to, { steer: EVERY_SOCKET }, isSteerResult)
 }
 
-/** Resolves when the worker does not listen any more. */
-async function endLater(worker: Worker, timeoutMs: number): Promise<void> {
+/** Resolves when the worker has closed its listener. */
+async function drainWorker(worker: Worker, timeoutMs: number): Promise<void> {
   const timer = setTimeout(() => worker.process.kill('SIGKILL'), Math.min(timeoutMs, 2 ** 31 - 1))
   worker.once('exit', () => clearTimeout(timer))
-  await ask(worker, 'leave', (message) => message === CLOSED_LISTENER)
+  await request(worker, 'leave', (message) => message === CLOSED_LISTENER)
 }
 
-/** What a worker answers; undefined: it has ended. */
-function ask<Answer>(
+/** Sends an order and returns the response; undefined if the worker exits. */
+function request<Result>(
   worker: Worker,
   order: SteerOrder | 'leave',
-  isAnswer: (message: unknown) => boolean,
-): Promise<Answer | undefined> {
+  isResult: (message: unknown) => boolean,
+): Promise<Result | undefined> {
   return new Promise((resolve) => {
-    const settle = (answer?: Answer): void => {
+    const settle = (result?: Result): void => {
       worker.off('message', onMessage)
       worker.off('exit', onExit)
-      resolve(answer)
+      resolve(result)
     }
     const onMessage = (message: unknown): void => {
-      if (isAnswer(message)) settle(message as Answer)
+      if (isResult(message)) settle(message as Result)
     }
     const onExit = (): void => settle()
     worker.on('message', onMessage)
     worker.on('exit', onExit)
     if (worker.isDead()) settle()
-    // What cannot be sent any more is followed by its exit.
+    // A failed send is followed by the exit event.
     else worker.send(order, () => {})
   })
 }
 
-function isSteerAnswer(message: unknown): boolean {
+function isSteerResult(message: unknown): boolean {
   return typeof message === 'object' && message !== null && 'unsteered' in message
 }
 

@@ -1,107 +1,107 @@
 import type { Worker } from 'node:cluster'
 
-/** What a worker process is asked. */
+/** Query of the primary. */
 export interface IpcRequest {
   readonly ask: string
   readonly id: number
 }
 
-/** What it says. */
-interface Answer {
+/** Result of a worker. */
+interface IpcResult {
   readonly answers: number
   readonly value: unknown
 }
 
 export interface IpcOptions<T> {
-  /** How long the workers may take, milliseconds. @default 5000 */
+  /** Milliseconds. @default 5000 */
   readonly timeoutMs?: number
-  /** Whether nobody else has to answer after one who says this. @default never */
-  readonly isEnough?: (value: T) => boolean
+  /** Whether a result ends the query without waiting for the other workers. @default never */
+  readonly isFinal?: (value: T) => boolean
 }
 
-/** Asks worker processes, over the channel that they have to the first one. */
+/** Queries worker processes over the IPC channel. */
 export interface IpcClient {
-  /** What each of them says, by its id; undefined: it has not in time or by when there was enough, or cannot be asked. */
-  readonly ask: <T>(
+  /** Results by worker id; undefined after a timeout, a disconnect, or a final result of another worker. */
+  readonly query: <T>(
     workers: Iterable<Worker>,
-    ask: string,
+    name: string,
     options?: IpcOptions<T>,
   ) => Promise<Map<number, T | undefined>>
 }
 
-/** What a worker has not answered yet: who waits for it, by the id of the question. */
-type Waiting = Map<number, (value?: unknown) => void>
+/** Pending queries of a worker by id. */
+type Pending = Map<number, (value?: unknown) => void>
 
-/** What is asked takes milliseconds; a worker that is busy for longer is no help. */
-const ANSWER_MS = 5000
+/** Queries take milliseconds; a worker that is busy for longer is skipped. */
+const TIMEOUT_MS = 5000
 
 export function createIpcClient(): IpcClient {
-  const channels = new WeakMap<Worker, Waiting>()
+  const channels = new WeakMap<Worker, Pending>()
   let last = 0
 
-  /** Listens to a worker once, however much it is asked. */
-  function listen(worker: Worker): Waiting {
-    const waiting: Waiting = new Map()
-    channels.set(worker, waiting)
+  /** Adds one message listener per worker. */
+  function listen(worker: Worker): Pending {
+    const pending: Pending = new Map()
+    channels.set(worker, pending)
     worker.on('message', (message: unknown) => {
-      if (isAnswer(message)) waiting.get(message.answers)?.(message.value)
+      if (isResult(message)) pending.get(message.answers)?.(message.value)
     })
     worker.on('exit', () => {
-      for (const end of waiting.values()) end()
+      for (const end of pending.values()) end()
     })
-    return waiting
+    return pending
   }
 
-  function askOne(worker: Worker, ask: string, timeoutMs: number): Promise<unknown> {
-    const waiting = channels.get(worker) ?? listen(worker)
+  function queryOne(worker: Worker, name: string, timeoutMs: number): Promise<unknown> {
+    const pending = channels.get(worker) ?? listen(worker)
     const id = ++last
     return new Promise((resolve) => {
       const end = (value?: unknown): void => {
         clearTimeout(timer)
-        waiting.delete(id)
+        pending.delete(id)
         resolve(value)
       }
       const timer = setTimeout(end, timeoutMs)
-      waiting.set(id, end)
+      pending.set(id, end)
       if (!worker.isConnected()) return end()
-      worker.send({ ask, id } satisfies IpcRequest, (error) => {
+      worker.send({ ask: name, id } satisfies IpcRequest, (error) => {
         if (error !== null) end()
       })
     })
   }
 
   return {
-    async ask<T>(workers: Iterable<Worker>, ask: string, options: IpcOptions<T> = {}) {
-      const { timeoutMs = ANSWER_MS, isEnough } = options
-      const told = new Map<number, T | undefined>()
+    async query<T>(workers: Iterable<Worker>, name: string, options: IpcOptions<T> = {}) {
+      const { timeoutMs = TIMEOUT_MS, isFinal } = options
+      const results = new Map<number, T | undefined>()
       await new Promise<void>((resolve) => {
-        const asked = Array.from(workers, async (worker) => {
-          told.set(worker.id, undefined)
-          const value = (await askOne(worker, ask, timeoutMs)) as T | undefined
-          told.set(worker.id, value)
-          if (value !== undefined && isEnough?.(value)) resolve()
+        const queries = Array.from(workers, async (worker) => {
+          results.set(worker.id, undefined)
+          const value = (await queryOne(worker, name, timeoutMs)) as T | undefined
+          results.set(worker.id, value)
+          if (value !== undefined && isFinal?.(value)) resolve()
         })
-        void Promise.all(asked).then(() => resolve())
+        void Promise.all(queries).then(() => resolve())
       })
-      return new Map(told)
+      return new Map(results)
     },
   }
 }
 
-/** In a worker: answers what is asked, by name. What is never answered is asked in vain. */
-export function serveIpc(answers: Readonly<Record<string, () => unknown>>): void {
+/** In a worker: handles queries by name; unknown ones are ignored. */
+export function serveIpc(handlers: Readonly<Record<string, () => unknown>>): void {
   process.on('message', async (message: unknown) => {
-    if (!isQuestion(message) || !Object.hasOwn(answers, message.ask)) return
-    const value = await answers[message.ask]!()
-    // The first process may have ended by now.
-    if (process.connected) process.send?.({ answers: message.id, value } satisfies Answer)
+    if (!isRequest(message) || !Object.hasOwn(handlers, message.ask)) return
+    const value = await handlers[message.ask]!()
+    // The primary may have ended meanwhile.
+    if (process.connected) process.send?.({ answers: message.id, value } satisfies IpcResult)
   })
 }
 
-function isQuestion(message: unknown): message is IpcRequest {
+function isRequest(message: unknown): message is IpcRequest {
   return typeof message === 'object' && message !== null && 'ask' in message
 }
 
-function isAnswer(message: unknown): message is Answer {
+function isResult(message: unknown): message is IpcResult {
   return typeof message === 'object' && message !== null && 'answers' in message
 }

@@ -1,58 +1,60 @@
 import type { Worker } from 'node:cluster'
 import type { Certificate } from '../../core/listener/tls/tls.ts'
 
-/** What a worker has read from files and serves by: for one that is started in its place while what they hold by then is refused. */
+/** Last valid file contents of a worker, for its replacement in case the files are invalid by then. */
 export interface LastGood {
-  /** Text of the configuration file; empty: there is none. */
+  /** Contents of the configuration file; empty without one. */
   readonly config: string
-  /** Those of certificate files. */
+  /** From certificate files. */
   readonly pairs: readonly Certificate[]
-  /** PEM text of who issues the certificates of clients; empty: nobody does. */
+  /** PEM of the client CA; empty without one. */
   readonly clientCa: string
 }
 
-/** What a worker says to the primary: what it serves by, or that it wants to know what others do. */
-type Said = { readonly lastGood: 'ask' } | { readonly lastGood: 'tell'; readonly value: LastGood }
+/** Message of a worker: its configuration, or a request for the last good one. */
+type WorkerMessage =
+  | { readonly lastGood: 'ask' }
+  | { readonly lastGood: 'tell'; readonly value: LastGood }
 
-/** What the primary answers. */
-interface Told {
+/** Response of the primary. */
+interface PrimaryMessage {
   readonly lastGood: 'told'
   readonly value?: LastGood | undefined
 }
 
-/** In the primary: remembers what its workers serve by, each of which is to be given to the function returned. */
+/** In the primary: returns a function that stores the last good configuration of a worker. */
 export function storeLastGood(): (worker: Worker) => void {
-  let kept: LastGood | undefined
+  let stored: LastGood | undefined
   let newest = 0
   return (worker) =>
-    worker.on('message', (said: Said | undefined) => {
-      if (said?.lastGood === 'ask' && worker.isConnected())
-        worker.send({ lastGood: 'told', value: kept } satisfies Told)
-      // One that is being replaced may be settled otherwise.
-      if (said?.lastGood !== 'tell' || worker.id < newest) return
+    worker.on('message', (message: WorkerMessage | undefined) => {
+      if (message?.lastGood === 'ask' && worker.isConnected())
+        worker.send({ lastGood: 'told', value: stored } satisfies PrimaryMessage)
+      // A worker that is being replaced may have an older configuration.
+      if (message?.lastGood !== 'tell' || worker.id < newest) return
       newest = worker.id
-      kept = said.value
+      stored = message.value
     })
 }
 
-/** In a worker: what others served by; undefined: none has said. */
+/** In a worker: requests the last good configuration; undefined if there is none. */
 export function requestLastGood(): Promise<LastGood | undefined> {
   return new Promise((resolve) => {
-    const onMessage = (told: Told | undefined): void => {
-      if (told?.lastGood !== 'told') return
+    const onMessage = (message: PrimaryMessage | undefined): void => {
+      if (message?.lastGood !== 'told') return
       process.off('message', onMessage)
-      resolve(told.value)
+      resolve(message.value)
     }
     process.on('message', onMessage)
-    say({ lastGood: 'ask' })
+    send({ lastGood: 'ask' })
   })
 }
 
-/** In a worker: what it serves by from now on. */
+/** In a worker: reports its current configuration. */
 export function publishLastGood(value: LastGood): void {
-  say({ lastGood: 'tell', value })
+  send({ lastGood: 'tell', value })
 }
 
-function say(said: Said): void {
-  if (process.connected) process.send?.(said)
+function send(message: WorkerMessage): void {
+  if (process.connected) process.send?.(message)
 }

@@ -1,36 +1,36 @@
 import type { Log } from '../process/log.ts'
 
-const HINT = 'a gateway started with mx api and --hot_restart, or several --workers, can'
+const HINT = 'start mx api with --hot_restart or several --workers'
 
 /**
- * Obeys SIGUSR2: what serves is replaced. One that comes meanwhile leads to one more replacement afterwards.
+ * Handles SIGUSR2: restarts all workers without downtime. Signals during a restart cause one more restart.
  *
- * @param replace undefined: there is nothing to replace, which the log tells; the system would end the process.
+ * @param replace undefined if a hot restart is not supported: the signal is logged instead of ending the process.
  */
 export function restartOnSigusr2(replace: (() => Promise<void>) | undefined, log: Log): void {
-  let asked = 0
+  let requested = 0
   const loop = async (replaceAll: () => Promise<void>): Promise<void> => {
-    for (let done = 0; done < asked; ) {
-      done = asked
+    for (let done = 0; done < requested; ) {
+      done = requested
       try {
         await replaceAll()
-        log.info('new processes serve; the old ones finish their requests')
+        log.info('new workers serve; old workers finish their requests')
       } catch (error) {
-        // Why processes do not come up, they say themselves.
+        // Workers log themselves why they failed to start.
         const { name, message } = error as Error
-        const why = name === 'WorkerStartError' ? { reason: message } : { err: error }
-        log.error(why, 'restart failed; the old processes keep serving')
+        const details = name === 'WorkerStartError' ? { reason: message } : { err: error }
+        log.error(details, 'hot restart failed; the old workers continue to serve')
       }
     }
-    asked = 0
+    requested = 0
   }
   process.on('SIGUSR2', () => {
     if (replace === undefined) {
-      log.warn(`SIGUSR2: what runs here cannot be replaced while it serves; ${HINT}`)
+      log.warn(`SIGUSR2: hot restart not available; ${HINT}`)
       return
     }
-    log.info('SIGUSR2: starting new processes')
-    asked++
-    if (asked === 1) void loop(replace)
+    log.info('SIGUSR2: starting new workers')
+    requested++
+    if (requested === 1) void loop(replace)
   })
 }

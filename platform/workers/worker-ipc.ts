@@ -1,17 +1,17 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { EVERY_SOCKET, steerConnections } from '../../core/listener/reuseport-steering.ts'
 import type { GatewayServer } from '../gateway/gateway-server.ts'
-import { CLOSED_LISTENER, type SteerAnswer } from './hot-restart.ts'
+import { CLOSED_LISTENER, type SteerResult } from './hot-restart.ts'
 import type { IpcRequest } from './ipc-rpc.ts'
 import { READY, type WorkerOrder } from './workers.ts'
 
 export interface WorkerActions {
   readonly reload: () => void
-  /** Finishes what is running, then ends the process. */
+  /** Finishes requests in flight, then ends the process. */
   readonly drain: (hasSuccessor?: boolean) => void
 }
 
-/** Makes a worker do what its primary says, once it has said that it serves. */
+/** Reports that the worker serves, and handles the messages of the primary. */
 export function handlePrimaryMessages(
   api: Pick<GatewayServer, 'listener' | 'port'>,
   actions: WorkerActions,
@@ -22,19 +22,19 @@ export function handlePrimaryMessages(
     else if (order === 'leave') void leave(actions)
     else if ('steer' in order)
       void steer(api, order.steer).then((unsteered) =>
-        process.send?.({ unsteered } satisfies SteerAnswer),
+        process.send?.({ unsteered } satisfies SteerResult),
       )
   })
   process.send?.(READY)
 }
 
 /**
- * Connections wait to be accepted where a busy process is behind: closing the port would reset them. So the event loop looks
- * for them once more before: the first turn is the one that brought the order.
+ * Closing the port would reset connections that are not accepted yet. One more tick of the event loop accepts them; the first tick
+ * is the one that received the order.
  */
 async function leave({ drain }: WorkerActions): Promise<void> {
-  await turn()
-  await turn()
+  await nextTick()
+  await nextTick()
   drain(true)
   process.send?.(CLOSED_LISTENER)
 }
@@ -43,13 +43,13 @@ async function steer(
   { listener, port }: Pick<GatewayServer, 'listener' | 'port'>,
   index: number,
 ): Promise<string> {
-  // The primary accepts for those on node:http: no connection is any worker's before it has taken it.
+  // With node:http the primary accepts connections, so none is bound to the socket of a worker.
   if (listener === 'node') return ''
   try {
     await steerConnections(port, index)
     return ''
   } catch (error) {
-    // What was not steered needs not to be shared again.
+    // Without steering there is nothing to undo.
     return index === EVERY_SOCKET ? '' : (error as Error).message
   }
 }

@@ -5,44 +5,44 @@ import {
 } from '../../core/listener/tls/certificates.ts'
 import type { Certificate, TlsSource } from '../../core/listener/tls/tls.ts'
 
-/** What a worker asks the primary for: all certificates, or one for a name. */
-type Asked = { readonly tls: 'all' } | { readonly tls: 'name'; readonly serverName: string }
+/** Request of a worker: all certificates, or one for a name. */
+type TlsRequest = { readonly tls: 'all' } | { readonly tls: 'name'; readonly serverName: string }
 
-/** What the primary tells a worker that has asked, at first and after each change; certificates have numbers. */
-interface Told {
+/** Message of the primary to a subscribed worker, at first and after each change; certificates are numbered. */
+interface TlsUpdate {
   readonly tls: 'pairs'
   readonly isStrict: boolean
-  /** Those it has not been told yet: there may be thousands. */
+  /** Certificates that the worker does not have yet: there may be thousands. */
   readonly added: readonly (readonly [number, Certificate])[]
-  /** All there are, in order. */
+  /** Numbers of all certificates, in order. */
   readonly all: readonly number[]
 }
 
-/** The primary is done with a name; what came of it was told before. */
+/** The primary has handled a {@link TlsRequest} for a name; a new certificate was sent before. */
 interface Done {
   readonly tls: 'done'
   readonly serverName: string
 }
 
-/** The primary has none to share: it was started without ACME. */
+/** The primary was started without ACME. */
 interface NoTls {
   readonly tls: 'none'
 }
 
-/** Has workers, each of which is to be given to the function returned, serve the certificates of the primary; undefined: it has none. */
+/** Returns a function that shares the certificates of the primary with a worker. */
 export function shareTls(tls: TlsSource | undefined): (worker: Worker) => void {
-  return tls === undefined ? refuseTls : sharePairs(tls)
+  return tls === undefined ? rejectRequests : sharePairs(tls)
 }
 
-function refuseTls(worker: Worker): void {
-  worker.on('message', (asked: Asked | undefined) => {
-    if (asked?.tls === 'all') send(worker, { tls: 'none' })
+function rejectRequests(worker: Worker): void {
+  worker.on('message', (message: TlsRequest | undefined) => {
+    if (message?.tls === 'all') send(worker, { tls: 'none' })
   })
 }
 
 function sharePairs(tls: TlsSource): (worker: Worker) => void {
   const numbers = new WeakMap<Certificate, number>()
-  /** What each worker that has asked knows. */
+  /** Certificate numbers that each subscribed worker has. */
   const known = new Map<Worker, ReadonlySet<number>>()
   let last = 0
 
@@ -52,77 +52,77 @@ function sharePairs(tls: TlsSource): (worker: Worker) => void {
     return number
   }
 
-  function tell(worker: Worker, pairs: readonly Certificate[]): void {
-    const before = known.get(worker)
+  function update(worker: Worker, pairs: readonly Certificate[]): void {
+    const sent = known.get(worker)
     const all = pairs.map(toNumber)
     const numbered = pairs.map((pair, i) => [all[i]!, pair] as const)
-    const added = numbered.filter(([number]) => !before?.has(number))
+    const added = numbered.filter(([number]) => !sent?.has(number))
     known.set(worker, new Set(all))
     send(worker, { tls: 'pairs', isStrict: tls.isStrict ?? false, added, all })
   }
 
   tls.onChange((pairs) => {
-    for (const worker of known.keys()) tell(worker, pairs)
+    for (const worker of known.keys()) update(worker, pairs)
   })
   return (worker) => {
     worker.once('exit', () => known.delete(worker))
-    worker.on('message', (asked: Asked | undefined) => {
-      if (asked?.tls === 'all') tell(worker, tls.pairs)
-      if (asked?.tls !== 'name') return
-      const { serverName } = asked
+    worker.on('message', (message: TlsRequest | undefined) => {
+      if (message?.tls === 'all') update(worker, tls.pairs)
+      if (message?.tls !== 'name') return
+      const { serverName } = message
       const requested = tls.request?.(serverName) ?? Promise.resolve()
       void requested.then(() => send(worker, { tls: 'done', serverName }))
     })
   }
 }
 
-function send(worker: Worker, told: Told | Done | NoTls): void {
-  if (worker.isConnected()) worker.send(told)
+function send(worker: Worker, message: TlsUpdate | Done | NoTls): void {
+  if (worker.isConnected()) worker.send(message)
 }
 
 /**
- * The certificates of the primary, in a worker.
+ * In a worker: receives the certificates of the primary.
  *
- * @throws {Error} with one line when it has none.
+ * @throws {Error} with a one-line message when the primary has none.
  */
 export function receiveTls(): Promise<TlsSource> {
   const requests = new Map<string, () => void>()
   const known = new Map<number, Certificate>()
-  const ask = (asked: Asked): boolean | undefined => process.send?.(asked)
+  const sendRequest = (request: TlsRequest): boolean | undefined => process.send?.(request)
   let tls: CertificateSource | undefined
 
   function request(serverName: string): Promise<void> {
-    // Who else asks for the name meanwhile need not wait: the certificate is told to all.
+    // Concurrent requests for the name need not wait: the certificate is sent to all workers.
     if (requests.has(serverName)) return Promise.resolve()
-    ask({ tls: 'name', serverName })
+    sendRequest({ tls: 'name', serverName })
     return new Promise((resolve) => requests.set(serverName, resolve))
   }
 
-  function toPairs({ added, all }: Told): readonly Certificate[] {
+  function toPairs({ added, all }: TlsUpdate): readonly Certificate[] {
     for (const [number, pair] of added) known.set(number, pair)
-    const there = new Set(all)
-    for (const number of known.keys()) if (!there.has(number)) known.delete(number)
+    const current = new Set(all)
+    for (const number of known.keys()) if (!current.has(number)) known.delete(number)
     return all.map((number) => known.get(number)!)
   }
 
   return new Promise((resolve, reject) => {
-    // From before the question on: the answer may have the next change right behind it.
-    process.on('message', (told: Told | Done | NoTls | undefined) => {
-      if (told?.tls === 'none')
+    // Subscribes before the request: an update may follow the response immediately.
+    process.on('message', (message: TlsUpdate | Done | NoTls | undefined) => {
+      if (message?.tls === 'none')
         reject(
           new Error(
-            'enable_acme was not set when the first process was started: restart it as a whole',
+            'enable_acme was not set when the primary process started: restart the gateway',
           ),
         )
-      if (told?.tls === 'done') {
-        requests.get(told.serverName)?.()
-        requests.delete(told.serverName)
+      if (message?.tls === 'done') {
+        requests.get(message.serverName)?.()
+        requests.delete(message.serverName)
       }
-      if (told?.tls !== 'pairs') return
-      tls ??= createCertificateSource({ isStrict: told.isStrict, request })
-      tls.use(toPairs(told))
+      if (message?.tls !== 'pairs') return
+      tls ??= createCertificateSource({ isStrict: message.isStrict, request })
+      tls.use(toPairs(message))
       resolve(tls)
     })
-    ask({ tls: 'all' })
+    sendRequest({ tls: 'all' })
   })
 }

@@ -6,69 +6,67 @@ import { type Address, formatAddress } from '../settings/parse/address.ts'
 import { hotRestart, type SteerOrder } from './hot-restart.ts'
 import { createIpcClient, type IpcOptions } from './ipc-rpc.ts'
 
-/** What the primary tells its workers: to drain, the same while others go on serving the port, to read the configuration again; and what `hot-restart.ts` asks. */
+/** Message of the primary to a worker; `leave` is a drain while other workers serve the port. */
 export type WorkerOrder = 'drain' | 'leave' | 'reload' | SteerOrder
-/** What a worker tells the primary: it serves. */
+/** Message of a worker that serves. */
 export const READY = 'ready' as const
 
 export interface WorkersOptions {
   readonly count: number
-  /** The address they share. */
+  /** Shared address of the workers. */
   readonly address: Address
-  /** That for HTTP/2, if there is one. */
   readonly http2Address?: Address | undefined
-  /** The configuration file they read, even if it is not there when one of them starts; undefined: none as yet. */
+  /** Configuration file of the workers, even if it is missing when a worker starts; undefined without one. */
   readonly config: () => string | undefined
   readonly log: Log
-  /** Given each worker before it runs. @default nothing is done with them */
+  /** Called with each worker before it runs. */
   readonly attach?: ((worker: Worker) => void) | undefined
-  /** Milliseconds a worker is given to drain before it is killed. */
+  /** Drain timeout in milliseconds; then a worker is killed. */
   readonly drainTimeoutMs: () => number
-  /** Ends them in order, also while they start. @default nobody does */
+  /** Drains the workers, even while they start. */
   readonly signal?: AbortSignal
 }
 
-/** The processes that share the port. */
+/** Worker processes that share a port. */
 export interface Workers {
   readonly reload: () => void
-  /** What those say that serve at present, by their ids; undefined: they have not by when there was enough, or the time was over. */
-  readonly ask: <T>(
-    what: string,
+  /** Queries all serving workers. Results by worker id; undefined after a timeout or if another result was final. */
+  readonly query: <T>(
+    name: string,
     options?: IpcOptions<T>,
   ) => Promise<ReadonlyMap<number, T | undefined>>
-  /** Starts no other in the place of one that ends. */
+  /** Stops restarting workers. */
   readonly leave: () => void
   /**
-   * Replaces them by new ones, which read everything again: none of those that serve ends before others do.
+   * Replaces all workers by new ones, which load everything again. Old workers drain once new ones serve.
    *
-   * @throws {WorkerStartError} when new ones do not come up: those that serve go on.
+   * @throws {WorkerStartError} when no new worker starts; the old ones continue to serve.
    */
   readonly replace: () => Promise<void>
-  /** Lets every worker finish its requests; resolves when all are gone. */
+  /** Drains all workers; resolves when they have exited. */
   readonly drain: () => Promise<void>
 }
 
-/** Address that the primary chose, told to workers through their environment. */
+/** Environment variable with the address that the primary chose. */
 export const ADDRESS_VARIABLE = 'MX_WORKER_ADDRESS'
-/** The same of `http2_address`. */
+/** The same for `http2_address`. */
 export const HTTP2_ADDRESS_VARIABLE = 'MX_WORKER_HTTP2_ADDRESS'
-/** Set for a worker in the place of one that ended: it may ask what that served by. */
+/** Set for a worker that replaces one that ended: it may request the last good configuration. */
 export const IN_PLACE_VARIABLE = 'MX_WORKER_IN_PLACE'
-/** The version the primary was started as. */
+/** Version of the primary. */
 const VERSION_VARIABLE = 'MX_WORKER_VERSION'
 
 const RESTART_MIN_MS = 100
 const RESTART_MAX_MS = 10_000
-/** A worker that served this long is taken for healthy: its next crash starts with a short wait again. */
+/** After this uptime a worker is healthy: its next crash starts with the shortest restart delay. */
 const HEALTHY_MS = 30_000
-/** Over the drain timeout, for a worker to close what is left. */
+/** Added to the drain timeout, for a worker to close the remaining requests. */
 const GRACE_MS = 2000
 
 /**
- * Starts worker processes, one after the other, and keeps them running: one that ends by itself is replaced,
- * after a wait that doubles from 100 ms to 10 s while it keeps happening.
+ * Starts worker processes and restarts those that end unexpectedly, with exponential backoff from 100 ms to 10 s.
  *
- * @throws {WorkerStartError} when one does not come up; none is left running then.
+ * @throws {WorkerStartError} when a worker does not start; all are ended then.
  */
 export async function startWorkers({
   count,
@@ -88,18 +86,18 @@ export async function startWorkers({
   }
   const running = new Set<Worker>()
   const serving = new Set<Worker>()
-  /** Others are there in their place. */
+  /** Workers that have been replaced and are draining. */
   const replaced = new Set<Worker>()
-  const questions = createIpcClient()
-  /** Workers of a later one replace those of the ones before, also those that were started for one that crashed meanwhile. */
+  const ipc = createIpcClient()
+  /** Workers of the current generation replace those of earlier ones, including their restarts. */
   const generations = new WeakMap<Worker, number>()
-  /** And the generation of what is started then. */
+  /** Pending restarts with their generation. */
   const restarts = new Map<NodeJS.Timeout, number>()
   let generation = 0
   let leaving = false
   let draining: Promise<void> | undefined
   let reloads = 0
-  let onAllGone: (() => void) | undefined
+  let onAllExited: (() => void) | undefined
 
   const start = (waitMs: number, of = generation): Promise<Worker> => {
     const file = config()
@@ -119,7 +117,7 @@ export async function startWorkers({
         if (message !== READY) return
         ready = true
         serving.add(worker)
-        // Orders that were given before it could hear them.
+        // Orders sent before the worker could receive them.
         if (draining !== undefined) worker.send('drain' satisfies WorkerOrder)
         else if (replaced.has(worker)) worker.send('leave' satisfies WorkerOrder)
         else if (reloads !== reloadsBefore) worker.send('reload' satisfies WorkerOrder)
@@ -130,22 +128,22 @@ export async function startWorkers({
         serving.delete(worker)
         if (!ready) reject(new WorkerStartError(code ?? 1))
         if (draining !== undefined) {
-          if (running.size === 0) onAllGone?.()
+          if (running.size === 0) onAllExited?.()
         } else if (!replaced.delete(worker) && !leaving && (ready || waitMs > 0)) {
           const healthy = performance.now() - startedMs > HEALTHY_MS
           const nextMs =
             healthy || waitMs === 0 ? RESTART_MIN_MS : Math.min(waitMs * 2, RESTART_MAX_MS)
           log.error(
             { worker: worker.process.pid, code, signal, restartInMs: nextMs },
-            'a worker ended; starting another',
+            'worker exited; restarting',
           )
           restartLater(nextMs, of)
         }
       }
-      // What is sent to one that is about to end cannot arrive. Of one that did not come about there is no other sign.
+      // Sends to an exiting worker fail too. A failed fork emits only this event.
       worker.on('error', (error) => {
         if (worker.process.pid !== undefined) return
-        log.error({ err: error }, 'cannot start a worker process')
+        log.error({ err: error }, 'cannot start worker process')
         onExit(1, '')
       })
       worker.on('exit', (code, signal) => onExit(code, signal))
@@ -156,7 +154,7 @@ export async function startWorkers({
     const timer = setTimeout(() => {
       restarts.delete(timer)
       start(waitMs, of).catch(() => {
-        // The exit of this worker was logged, and the next attempt is on its way.
+        // The exit was logged, and the next restart is scheduled.
       })
     }, waitMs)
     restarts.set(timer, of)
@@ -170,20 +168,20 @@ export async function startWorkers({
     }
   }
 
-  const tell = (order: WorkerOrder): void => {
+  const broadcast = (order: WorkerOrder): void => {
     for (const worker of running) if (worker.isConnected()) worker.send(order)
   }
 
   const replace = async (): Promise<void> => {
     const next = generation + 1
-    const isNext = (worker: Worker): boolean => generations.get(worker) === next
-    const isOld = (worker: Worker): boolean => !replaced.has(worker) && !isNext(worker)
+    const isNew = (worker: Worker): boolean => generations.get(worker) === next
+    const isOld = (worker: Worker): boolean => !replaced.has(worker) && !isNew(worker)
     const sockets = [...serving].filter(isOld).length
     const first = await start(0, next)
     const others = Array.from({ length: count - 1 }, () => start(0, next))
     const started = await Promise.allSettled(others)
     if (leaving) return
-    const to = serving.has(first) ? first : [...serving].find(isNext)
+    const to = serving.has(first) ? first : [...serving].find(isNew)
     if (to === undefined) {
       cancelRestarts((of) => of === next)
       throw new WorkerStartError(first.process.exitCode ?? 1)
@@ -209,23 +207,23 @@ export async function startWorkers({
   const drainAll = async (): Promise<void> => {
     leave()
     if (running.size === 0) return
-    const allGone = new Promise<void>((resolve) => {
-      onAllGone = resolve
+    const allExited = new Promise<void>((resolve) => {
+      onAllExited = resolve
     })
-    tell('drain')
+    broadcast('drain')
     const killer = setTimeout(
       () => {
         for (const worker of running) worker.process.kill('SIGKILL')
       },
       Math.min(drainTimeoutMs() + GRACE_MS, 2 ** 31 - 1),
     )
-    await allGone
+    await allExited
     clearTimeout(killer)
   }
 
   stopping?.addEventListener('abort', () => void drain(), { once: true })
   try {
-    // The first alone: whatever is wrong is then told once, not by every worker.
+    // The first worker alone, so that an error is reported once.
     await start(0)
     if (draining === undefined) await Promise.all(Array.from({ length: count - 1 }, () => start(0)))
   } catch (error) {
@@ -234,34 +232,34 @@ export async function startWorkers({
   }
   const reload = (): void => {
     reloads++
-    tell('reload')
+    broadcast('reload')
   }
   return {
     reload,
     replace,
-    ask: (what, options) => questions.ask(serving, what, options),
+    query: (name, options) => ipc.query(serving, name, options),
     leave,
     drain,
   }
 }
 
-/** A worker ended before it served. It has said why; `status` is its exit status. */
+/** A worker exited before it served, after it logged the cause. */
 class WorkerStartError extends Error {
   readonly status: number
 
   constructor(status: number) {
-    super(`a worker process ended with status ${status} before it served`)
+    super(`a worker process exited with status ${status} before it served`)
     this.name = 'WorkerStartError'
     this.status = status
   }
 }
 
-/** In a worker: what to tell where its first process is of another version, after a restart; undefined: it is of the same. */
+/** In a worker: warning if the primary has another version after a hot restart; undefined for the same version. */
 export function explainVersion(
   env: NodeJS.ProcessEnv,
-  own: string = readVersion(),
+  current: string = readVersion(),
 ): string | undefined {
   const first = env[VERSION_VARIABLE]
-  if (first === undefined || first === own) return undefined
-  return `this process is mx ${own}, the first one is ${first} still: restart it as a whole when it may be, for what it does itself`
+  if (first === undefined || first === current) return undefined
+  return `this worker is mx ${current}, but the primary process is still ${first}: restart the gateway to update it`
 }

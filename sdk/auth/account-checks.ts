@@ -13,19 +13,19 @@ import type { Account, Context } from '../context.ts'
 import { forbidden, unauthorized } from '../errors.ts'
 import { DEFAULT_NAMESPACE } from '../namespace.ts'
 
-/** The part of a call that checks look at. */
 type Called = Pick<Context, 'account'>
 
 /**
- * Denies a caller.
+ * Rejects a caller without the required rights.
  *
- * @param namespace that the call is about.
- * @param id of the error: the endpoint, as in `runtime.Runtime.Create`.
- * @throws {GatewayError} 401 without an account or for a missing scope, 403 for an account of another namespace (reference 2.2).
+ * @param namespace of the resource.
+ * @param id of the error: the endpoint, such as `runtime.Runtime.Create`.
+ * @throws {GatewayError} 401 without an account or for a missing scope, 403 for an account of another namespace
+ * (reference 2.2).
  */
 export type AccountCheck = (ctx: Context, namespace: string, id: string) => void
 
-/** What the services of the platform require of their callers besides the rules. */
+/** Access checks of built-in services, in addition to the rules. */
 export interface AccountChecks {
   /** Any account of the namespace. */
   readonly mustBeMember: AccountCheck
@@ -39,7 +39,7 @@ export interface AccountChecks {
   readonly mustBeOperator: (ctx: Context, id: string) => void
 }
 
-/** The checks of a service with a gate. A service without a gate knows no accounts, and allows every call. */
+/** Creates the checks of a service. Without an authorizer there are no accounts, and every call is allowed. */
 export function createAccountChecks(gate: Authorizer | undefined): AccountChecks {
   if (gate !== undefined)
     return { mustBeMember, mustBeViewer, mustBeService, mustBeAdmin, mustBeOperator }
@@ -51,7 +51,7 @@ export function createAccountChecks(gate: Authorizer | undefined): AccountChecks
 }
 
 /**
- * The caller, who belongs to a namespace: an account of it, or an operator (reference 2.2).
+ * Requires an account of a namespace, or an operator (reference 2.2).
  *
  * @param id of the error.
  * @throws {GatewayError} 401 without an account, 403 for an account of another namespace.
@@ -64,7 +64,7 @@ export function mustBeMember({ account }: Called, namespace: string, id: string)
 }
 
 /**
- * As {@link mustBeMember}, for what workloads do not need: what runs in the namespace, and what the gateway serves.
+ * As {@link mustBeMember}, but not a workload: for the services of a namespace and the routes of the gateway.
  *
  * @throws {GatewayError} 401 for a workload.
  */
@@ -75,9 +75,10 @@ export function mustBeViewer(ctx: Called, namespace: string, id: string): Accoun
 }
 
 /**
- * As {@link mustBeMember}, for a service of the namespace: scope `service` or `admin`, or a workload scope (decision 30).
+ * As {@link mustBeMember}, for a service of the namespace: scope `service` or `admin`, or a workload scope (decision
+ * 30).
  *
- * @param service full name. @default any: what the call is about belongs to all services of the namespace
+ * @param service full name. @default any, for resources shared by all services of the namespace
  * @throws {GatewayError} 401 for accounts that are not services, and for the workload of another service.
  */
 export function mustBeService(
@@ -99,7 +100,7 @@ export function mustBeService(
 }
 
 /**
- * As {@link mustBeMember}, for a caller that administers the namespace.
+ * As {@link mustBeMember}, for an administrator of the namespace.
  *
  * @throws {GatewayError} 401 for a member without the scope `admin`.
  */
@@ -119,9 +120,9 @@ export function mustBeOperator(ctx: Called, id: string): Account {
 }
 
 /**
- * The error for a known caller that lacks a scope: 401 (decision 29, RFC 6750 §3.1).
+ * The error for an authenticated caller without a scope: 401 (decision 29, RFC 6750 §3.1).
  *
- * @param hint follows the message.
+ * @param hint appended to the message.
  */
 export function toMissingScope(
   id: string,

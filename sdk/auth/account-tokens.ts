@@ -5,38 +5,38 @@ import { createTokenSource, isRejected, type LoginReply } from './token-source.t
 
 export interface AccountTokensOptions {
   readonly credentials: FoundCredentials
-  /** Where the platform is; undefined: whoever knows `auth` says so. */
+  /** Address of the platform; undefined: `auth` is found through the registry. */
   readonly platform: string | undefined
-  /** Calls `Auth.Token`, at an address if one is given, without a token. */
+  /** Calls `Auth.Token` without a token, at an address if given. */
   readonly ask: (request: object, address?: string) => Promise<LoginReply>
 }
 
-/** The tokens of an account, by logging in with its credentials. */
+/** Creates the tokens of an account by logging in with its credentials. */
 export function createAccountTokens({
   credentials,
   platform,
   ask,
 }: AccountTokensOptions): TokenSource {
   const { namespace, isGuess } = credentials
-  /** Of a guess: the one that was wrong; at first, that nobody has left any. */
+  /** Last rejected implicit secret; initially empty: none is stored yet. */
   let wrong = ''
 
   async function askPlatform(request: object): Promise<LoginReply> {
     if (platform === undefined || !isServerText(platform)) return ask(request)
     try {
-      // Straight: its registry may be for those alone who have logged in.
+      // Directly: the registry may require a login.
       return await ask(request, platform.trim())
     } catch (error) {
-      // It is a registry alone, which knows where `auth` is.
+      // It is only a registry, which knows the address of `auth`.
       if (error instanceof GatewayError && error.code === 404) return ask(request)
       throw error
     }
   }
 
   async function logIn(): Promise<LoginReply> {
-    // A server that was started later, or anew, has left others since.
+    // A server started since then may have stored others.
     const { id, secret } = isGuess ? readLeft() : credentials
-    if (isGuess && secret === wrong) throw new GatewayError('auth', 401, 'no account of its own')
+    if (isGuess && secret === wrong) throw new GatewayError('auth', 401, 'no account configured')
     try {
       return await askPlatform({ id, secret })
     } catch (error) {
@@ -52,7 +52,7 @@ export function createAccountTokens({
   })
 }
 
-/** An account that is refused may be one of another namespace, of which nobody thinks. */
+/** Adds a hint to the error: the account may belong to another namespace. */
 function tellWhose(error: unknown, id: string, namespace: string): unknown {
   if (!(error instanceof GatewayError) || error.code !== 400) return error
   const detail = `${error.message}: ${id} in the namespace ${namespace} (MX_NAMESPACE names another)`

@@ -9,7 +9,7 @@ import { DEFAULT_NAMESPACE } from '../namespace.ts'
 
 interface RulesMessage {
   readonly rules: readonly Rule[]
-  /** The list goes on in the next message. */
+  /** More of the list follows in the next message. */
   readonly more?: boolean
 }
 
@@ -20,20 +20,20 @@ interface TokensMessage {
 
 interface NamespacesMessage {
   readonly namespaces: readonly string[]
-  /** The list goes on in the next message. */
+  /** More of the list follows in the next message. */
   readonly more?: boolean
 }
 
 /**
- * Rules and keys of a platform elsewhere, from its service `auth`: for whoever enforces them far away from it.
+ * Rules and keys of a remote platform, from its service `auth`.
  *
- * @param namespace that the client's account is of; unless it is that of the platform, it is the only one whose rules are told.
+ * @param namespace of the client's account. Unless it is that of the platform, only its rules are available.
  */
 export function createAuthSource(
   client: Client,
   namespace: string = DEFAULT_NAMESPACE,
 ): AuthSource {
-  // Of all watches: what one was told counts while the next is.
+  // Shared by all watches: they stay valid when the watch restarts.
   const revocations = new Revocations()
   return {
     watchRules(namespace, signal) {
@@ -82,7 +82,7 @@ export function createAuthSource(
   }
 }
 
-/** A stream ends with the token it began with; the next one begins with another, and tells all there is. */
+/** Restarts a watch whose token has expired. A new stream uses a new token and starts with the full state. */
 async function* beginAgain<T>(watch: () => AsyncIterable<T>): AsyncIterable<T> {
   for (;;) {
     let hasBegun = false
@@ -98,7 +98,7 @@ async function* beginAgain<T>(watch: () => AsyncIterable<T>): AsyncIterable<T> {
   }
 }
 
-/** What never changes. */
+/** A watch of a constant. */
 async function* tellOnce<T>(value: T, signal: AbortSignal): AsyncIterable<T> {
   yield value
   if (!signal.aborted) await once(signal, 'abort')

@@ -6,20 +6,20 @@ import { isNamespaceName } from '../../core/registry/namespace-name.ts'
 import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import { NAMESPACE_RULE } from '../namespace.ts'
 
-/** What a service or a program logs in with. */
+/** Credentials of a service or program. */
 export interface Credentials {
   /** Of an account. */
   readonly id: string
   readonly secret: string
-  /** That the account is of. @default 'mx' */
+  /** Namespace of the account. @default 'mx' */
   readonly namespace?: string
 }
 
-/** Credentials, and where they are from. */
+/** Credentials with their origin. */
 export interface FoundCredentials extends Required<Credentials> {
   /**
-   * Nobody gave them: those of whoever runs a server here, who may run another. What they are no good for is done without.
-   * Empty where nobody has left any yet.
+   * The credentials are implicit: stored by a server on this machine, possibly for another platform. A rejected login
+   * is not an error. Empty if none are stored yet.
    */
   readonly isGuess: boolean
 }
@@ -30,11 +30,11 @@ const FILE = 'service_credentials'
 const NONE: Credentials = { id: '', secret: '' }
 
 /**
- * The credentials of a program: its option, else `MX_AUTH_ID` and `MX_AUTH_SECRET`, of the namespace `MX_NAMESPACE`, else, for a platform on this machine, those
- * that a server of the same user left in `~/.mx/service_credentials`.
+ * Finds the credentials of a program: its option, else `MX_AUTH_ID` and `MX_AUTH_SECRET` with `MX_NAMESPACE`, else, for
+ * a platform on this machine, those stored in `~/.mx/service_credentials` by a server of the same user.
  *
- * @param platform where it is reached, `host:port` or with a scheme; undefined: there is none.
- * @throws {TypeError} for what are none, or only half of them.
+ * @param platform address, `host:port` or with a scheme; undefined: none.
+ * @throws {TypeError} for invalid or incomplete credentials.
  */
 export function findCredentials(
   given: Credentials | undefined,
@@ -51,17 +51,17 @@ export function findCredentials(
   return { ...readLeft(), namespace: DEFAULT_DOMAIN, isGuess: true }
 }
 
-/** What a server of the same user left on this machine; empty: nothing, so far. */
+/** Credentials stored by a server of the same user; empty: none yet. */
 export function readLeft(): Credentials {
   return readFile(join(homedir(), '.mx', FILE)) ?? NONE
 }
 
-/** Where a platform is whose registry this is; undefined: nowhere else. */
+/** Address of the platform of a registry; undefined: none. */
 export function toPlatform(registry: Registry | string | undefined): string | undefined {
   return typeof registry === 'string' && registry.trim() !== 'memory' ? registry : undefined
 }
 
-/** Whether a platform is named by the address of a server, which can be called without a registry. */
+/** True if a platform is the address of a server, which can be called without a registry. */
 export function isServerText(platform: string): boolean {
   return SERVER.test(platform.trim())
 }
@@ -81,7 +81,7 @@ function readFile(path: string): Credentials | undefined {
     const { id, secret } = JSON.parse(readFileSync(path, 'utf8'))
     return isText(id) && isText(secret) ? { id, secret } : undefined
   } catch {
-    // Most often there is none; one that cannot be read is another user's.
+    // Usually there is none; an unreadable file belongs to another user.
     return undefined
   }
 }

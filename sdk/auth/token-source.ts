@@ -2,11 +2,11 @@ import type { TokenSource } from '../../core/contracts/token-source.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { createBackOff } from '../../lib/async/backoff.ts'
 
-/** What logging in is answered (reference 2.1). */
+/** Response to a login (reference 2.1). */
 export interface LoginReply {
   readonly token: {
     readonly access_token: string
-    /** Gets the next one, once. */
+    /** Obtains the next token, once. */
     readonly refresh_token: string
     /** Seconds since 1970. */
     readonly created: number
@@ -16,22 +16,21 @@ export interface LoginReply {
 }
 
 export interface TokenSourceOptions {
-  /** By what proves who it is, which takes the service a tenth of a second. */
+  /** Logs in with the credentials, which takes the service about 0.1 s. */
   readonly logIn: () => Promise<LoginReply>
-  /** By a refresh token, which takes next to nothing. */
+  /** Uses a refresh token, which is cheap. */
   readonly refresh: (refreshToken: string) => Promise<LoginReply>
-  /** Whether a log-in that is refused is no error: it goes without then, and tries again later. */
+  /** A rejected login is not an error: calls are anonymous, and the login is retried later. */
   readonly isGuess: boolean
-  /** Milliseconds that only grow. @default performance.now */
+  /** Monotonic clock, milliseconds. @default performance.now */
   readonly nowMs?: () => number
 }
 
-/** A token that ends so soon is not used any more: the call has to get there. */
+/** Tokens are renewed this long before they expire. */
 const SPARE_MS = 10_000
-/** What a refresh token is refused with that is good for nothing any more, or denied by rules. */
+/** Statuses of an invalid or denied refresh token. */
 const REFUSALS: readonly number[] = [400, 401]
 
-/** Always the same token. */
 export function createFixedToken(token: string): TokenSource {
   return {
     current: () => token,
@@ -42,9 +41,8 @@ export function createFixedToken(token: string): TokenSource {
 }
 
 /**
- * Logs in when a token is needed, and refreshes it in time, in the background of the calls that are made, one attempt at a time. Where
- * refreshing is refused it logs in again, and so does the next attempt where it is not known what became of it: a refresh token
- * that is used twice looks stolen.
+ * Logs in when a token is needed, and refreshes it in the background before it expires, one attempt at a time. It logs
+ * in again when the refresh is rejected, and when its outcome is unknown: a refresh token used twice looks stolen.
  */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const { logIn, refresh, isGuess, nowMs = () => performance.now() } = options
@@ -53,7 +51,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   let refreshToken: string | undefined
   let renewMs = 0
   let endsMs = 0
-  /** The guess was wrong. */
+  /** The implicit credentials were rejected. */
   let isWithout = false
   let pending: Promise<void> | undefined
   let failure: GatewayError | undefined
@@ -76,7 +74,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       const now = nowMs()
       token = told.access_token
       refreshToken = told.refresh_token
-      // The clocks of the two machines may differ: only the life matters.
+      // The clocks of the two machines may differ: only the lifetime counts.
       endsMs = now + Math.max(lifeMs - SPARE_MS, lifeMs / 2)
       renewMs = now + lifeMs / 2
       failure = undefined
@@ -109,7 +107,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       const now = nowMs()
       if (isWithout && now < retryMs) return undefined
       if (now < endsMs) {
-        // What becomes of it is told to whoever comes when it has ended.
+        // Failures are reported to callers after the expiry.
         if (now >= renewMs && now >= retryMs) begin().catch(() => {})
         return undefined
       }
@@ -125,7 +123,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   }
 }
 
-/** Whether logging in was refused, and not only put off. */
+/** True if a login was rejected, not only delayed. */
 export function isRejected({ code }: GatewayError): boolean {
   return code < 500 && code !== 408 && code !== 429
 }

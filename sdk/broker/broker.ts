@@ -16,32 +16,33 @@ import {
 import { type BrokerCallOptions, createPlatformBroker, publishTo } from './platform-broker.ts'
 import { type SubscriberOptions, toBrokerLog, toReports } from './subscriptions.ts'
 
-/** How a message is published. */
+/** Options of {@link MessageBroker.publish}. */
 export interface PublishOptions
   extends MessageDetails,
     Pick<CallOptions, 'namespace' | 'timeoutMs' | 'address' | 'signal'> {}
 
-/** How to subscribe. */
+/** Options of {@link MessageBroker.subscribe}. */
 export interface TopicOptions<S extends Schema> extends SubscriberOptions<S> {
-  /** Told, with a 503, when the subscription has ended because it was too slow (`whenSlow: 'end'`). */
+  /** Called with a 503 when the subscription has ended because it was too slow (`whenSlow: 'end'`). */
   readonly onEnd?: (error: ServiceError) => void
 }
 
-/** Publishes and subscribes (specification: Library-level operations). */
+/** Publishes messages and subscribes to topics (specification: Library-level operations). */
 export interface MessageBroker {
   /**
-   * Publishes a message to whoever has subscribed to the topic: at most once, and nobody says who got it.
+   * Publishes a message to the subscribers of a topic, at most once. There is no confirmation of delivery.
    *
-   * @param message bytes, or what JSON can say; text with a `content-type` of its own in `headers` as UTF-8.
-   * @throws {ServiceError} 400 for a topic or header that is malformed, or a message that is too long, 503 when the broker cannot be reached.
-   * @throws {TypeError} for a message that cannot be said so, and unknown options.
+   * @param message bytes or a JSON value; text is sent as UTF-8 if `headers` has another `content-type`.
+   * @throws {ServiceError} 400 for an invalid topic or header, or a message that is too long; 503 when the broker is
+   * unreachable.
+   * @throws {TypeError} for a value that JSON cannot represent, and unknown options.
    */
   readonly publish: (topic: string, message: unknown, options?: PublishOptions) => Promise<void>
   /**
-   * Subscribes: from when the promise resolves, `subscriber` gets every message, one after the other, decoded, with what was said
-   * of it as context. A subscription that breaks comes back by itself.
+   * Subscribes to a topic. `subscriber` gets each decoded message, one at a time, with a context of its headers.
+   * Restarts after a failure.
    *
-   * @returns ends it.
+   * @returns ends the subscription.
    * @throws {ServiceError} as `publish`, and 404 where the platform has no broker.
    */
   readonly subscribe: <S extends Schema>(
@@ -49,9 +50,12 @@ export interface MessageBroker {
     subscriber: Subscriber<S>,
     options?: TopicOptions<S>,
   ) => Promise<() => Promise<void>>
-  /** Messages lost so far because subscribers were slow; those of {@link Service.subscribe} with them, where the service has a broker of its own. */
+  /**
+   * Messages dropped because subscribers were slow; includes those of {@link Service.subscribe} if the service has its
+   * own broker.
+   */
   readonly dropped: number
-  /** Ends what was subscribed by it; so does a service that stops. */
+  /** Ends all subscriptions; so does stopping the service. */
   readonly close: () => Promise<void>
 }
 
@@ -70,16 +74,16 @@ const SUBSCRIBE: KnownOptions<TopicOptions<Schema>> = {
 }
 
 /**
- * Opens the broker of the platform, or the one the service was told of.
+ * Opens the broker of the platform, or the one configured for the service.
  *
  * ```ts
  * const broker = createBroker(service)
  * await broker.publish('orders', { id: 5 }, { context: ctx })
- * const leave = await broker.subscribe('orders', (order, ctx) => { ... })
+ * const unsubscribe = await broker.subscribe('orders', (order, ctx) => { ... })
  * ```
  *
- * @param options of all calls. A broker of the service's own is not called, and its topics have no namespaces: it takes none.
- * @throws {TypeError} for an unknown option, here and by each method.
+ * @param options of all calls. Not allowed for the service's own broker, which is not called and has no namespaces.
+ * @throws {TypeError} for an unknown option, here and in each method.
  */
 export function createBroker(
   owner: Client | Service<object>,
@@ -87,7 +91,7 @@ export function createBroker(
 ): MessageBroker {
   rejectUnknownOptions('createBroker', options, CALL)
   const isService = owner instanceof Service
-  /** Made by a service when it is first asked for. */
+  /** Created by the service on first use. */
   const toClient = (): Client => (isService ? owner.client : owner)
   const service = isService ? owner.name : ''
   const log = isService ? owner.log : undefined
@@ -97,7 +101,6 @@ export function createBroker(
   let front: CheckedBroker | undefined
   const leaves = new Set<() => Promise<void>>()
 
-  /** The service's own broker. */
   function findDirect(call: Readonly<Record<string, unknown>> = {}): CheckedBroker | undefined {
     const direct = own?.find()
     const [name] = direct === undefined ? [] : Object.keys(call)
@@ -105,7 +108,6 @@ export function createBroker(
     throw new TypeError(`${name} is for calls: the service has a broker of its own`)
   }
 
-  /** Of the platform's broker a front of its own. */
   function open(): CheckedBroker {
     if (front === undefined) {
       const platform = { client: toClient(), call: options, ...(log && toBrokerLog(log)) }

@@ -16,42 +16,42 @@ import { compileSchema, type Decoded, type Schema } from '../schema/schema.ts'
 import { beginProcess, carryFields, endMessage } from '../tracing/message-span.ts'
 import type { Traces } from '../tracing/traces.ts'
 
-/** Gets the messages of a topic, one after the other. What it throws is logged; the message counts as delivered. */
+/** Handles the messages of a topic, one at a time. Errors are logged; the message counts as delivered. */
 export type Subscriber<S extends Schema> = (message: Decoded<S>, ctx: Context) => Maybe<void>
 
-/** What is said of a message besides what it says. */
+/** Headers of a message. */
 export interface MessageDetails {
-  /** The call a message is published for: its metadata become headers, but for credentials and what is about its own request only. */
+  /** Call that publishes the message: its metadata become headers, except credentials and those of its own request. */
   readonly context?: Context
-  /** By name; in place of the context's of the same name. */
+  /** By name; replace those of the context. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Whose messages a handler gets. */
+/** Options of a message handler. */
 export interface HandlerOptions {
-  /** Name of the service; empty: of none. */
+  /** Name of the service; empty: none. */
   readonly service: string
   /** @default silent */
   readonly log?: PluginLog
-  /** @default every message is everybody's */
+  /** Queue group. @default every subscriber gets every message */
   readonly queue?: string
-  /** Makes spans of messages. @default nobody does */
+  /** Creates spans of messages. @default none */
   readonly traces?: Traces | undefined
 }
 
-/** What spans call the system messages are of. */
+/** `messaging.system` of spans. */
 export const BROKER = 'mx.broker'
-const RULE = 'message must be bytes or what JSON can say'
+const RULE = 'message must be bytes or a JSON value'
 const PLATFORM = 'mx-'
 const NAMESPACE = 'mx-namespace'
 const ACCOUNT = 'mx-account'
 const CONTENT_TYPE = 'content-type'
 
 /**
- * A message that says a value (specification: Events, Broker): bytes as they are, anything else as JSON, or text of a content
- * type of its own as UTF-8.
+ * Encodes a message (specification: Events, Broker): bytes unchanged, other values as JSON, text with another content
+ * type as UTF-8.
  *
- * @throws {TypeError} for a value that cannot be said so, and a header that belongs to the platform.
+ * @throws {TypeError} for a value that JSON cannot represent, and a reserved header.
  */
 export function encodeMessage(value: unknown, details: MessageDetails): Message {
   const { context, headers: own = {} } = details
@@ -60,7 +60,7 @@ export function encodeMessage(value: unknown, details: MessageDetails): Message 
   for (const [name, text] of Object.entries(own)) {
     const lower = name.toLowerCase()
     if (lower.startsWith(PLATFORM))
-      throw new TypeError(`header ${lower} belongs to the platform, it cannot be set`)
+      throw new TypeError(`header ${lower} is reserved for the platform and cannot be set`)
     headers[lower] = text
   }
   const type = headers[CONTENT_TYPE]
@@ -78,10 +78,11 @@ export function encodeMessage(value: unknown, details: MessageDetails): Message 
 }
 
 /**
- * What hands the messages of a topic to a subscriber. What it returns rejects when the message does not fit, or the subscriber fails.
+ * Creates the function that passes the messages of a topic to a subscriber. Its promise rejects when a message does not
+ * match the schema or the subscriber fails.
  *
- * @param schema what messages look like; undefined: anything.
- * @throws {TypeError} when the schema is none, or the subscriber no function.
+ * @param schema of messages; undefined: any.
+ * @throws {TypeError} for an invalid schema, or a subscriber that is not a function.
  */
 export function createMessageHandler<S extends Schema>(
   topic: string,
@@ -95,7 +96,7 @@ export function createMessageHandler<S extends Schema>(
   const restore = createRestore(compiled, 'message')
   return async (message) => {
     const value = await compiled.decode(toValue(message, topic, restore))
-    // Who published it nobody has checked.
+    // The publisher is not authenticated.
     const { [ACCOUNT]: _, ...headers } = message.headers
     const span = beginProcess(traces, { system: BROKER, topic, group: queue }, headers)
     const metadata = span === undefined ? headers : carryFields(headers, span)
@@ -110,7 +111,7 @@ export function createMessageHandler<S extends Schema>(
   }
 }
 
-/** What a message says: of JSON, which it is where nothing else is said, the value, else its bytes. */
+/** Value of a message: parsed JSON, the default content type, else bytes. */
 function toValue({ headers, body }: Message, topic: string, restore: RestoreNumbers): unknown {
   const type = headers[CONTENT_TYPE]
   if (type !== undefined && !isJson(type)) return body
@@ -128,7 +129,7 @@ function copyContext(headers: Record<string, string>, context: Context): void {
   }
 }
 
-/** Whether a message may carry it: not what is about a connection. */
+/** True for names allowed as headers: not those of a connection. */
 function isField(name: string, value: string): boolean {
   try {
     new HeaderList().append(name, value)

@@ -5,26 +5,28 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 import type { Client } from '../client/client.ts'
 import { createPlatformBroker, type PlatformBrokerOptions } from './platform-broker.ts'
 
-/** A broker that was opened by its text. */
+/** A broker opened by its address. */
 export interface OpenedBroker {
-  /** Closing it ends what was subscribed by it. */
+  /** Closing it ends its subscriptions. */
   readonly broker: Broker & { readonly close: () => Promise<void> }
-  /** Settles once its adapter is loaded, and has tried its servers; rejects when that has no use: one refuses, or a library is not there. */
+  /**
+   * Settles when its adapter is loaded and has tried to connect; rejects for permanent errors: access denied, or a
+   * missing library.
+   */
   readonly loaded: Promise<void>
 }
 
 export interface OpenBrokerOptions extends Pick<PlatformBrokerOptions, 'onWarning' | 'onInfo'> {
-  /** Calls the service `broker`, for `mx`. */
+  /** Client for the service `broker` (`mx`). */
   readonly client: () => Client
 }
 
-/** An adapter, and when it is known to be of use. */
 interface Loaded {
   readonly broker: Broker
   readonly ready?: Promise<void>
 }
 
-/** What a text stands for. */
+/** Parsed address of a broker. */
 interface Source {
   readonly name: string
   readonly load: (options: OpenBrokerOptions) => Promise<Loaded>
@@ -34,13 +36,13 @@ const REMOTE = /^mxs?:\/\/(.*)$/s
 const NATS = /^(?:nats|tls):\/\//
 const FORMS = `memory, mx, mx://host:port, mxs://host:port (TLS) or ${NATS_FORM} (tls:// with TLS)`
 
-/** The one of this process: whoever opens it meets the others. */
+/** The in-memory broker, shared by the process. */
 let memory: Promise<Broker> | undefined
 
 /**
- * What a program was told of its broker: an object, a text, or, where it was told nothing, the variable `MX_BROKER`.
+ * Broker of a program: an object, an address, or the variable `MX_BROKER`.
  *
- * @throws {TypeError} for a text that names no broker, or with a part that is wrong, saying what would be right.
+ * @throws {TypeError} for an invalid address, naming the valid forms.
  */
 export function toBrokerSource(given: Broker | string | undefined): Broker | string | undefined {
   if (given !== undefined && typeof given !== 'string') return given
@@ -50,16 +52,16 @@ export function toBrokerSource(given: Broker | string | undefined): Broker | str
   return text
 }
 
-/** What a broker is called where services say which one they have: `memory`, `mx` or `nats`. @throws {TypeError} */
+/** Name of a broker as advertised by services: `memory`, `mx` or `nats`. @throws {TypeError} */
 export function nameBroker(source: Broker | string): string {
   return typeof source === 'string' ? parseBroker(source).name : source.name
 }
 
 /**
- * Opens a broker by its text: `memory`, that of this process; `mx`, the service of the platform; `mx://host:port`, the service there;
- * `nats://host:port` or `tls://host:port`.
+ * Opens a broker by its address: `memory`, shared by the process; `mx`, the service of the platform; `mx://host:port`,
+ * the service at an address; `nats://host:port` or `tls://host:port`.
  *
- * Its adapter is loaded meanwhile: programs with another broker, or none, do not pay for it.
+ * The adapter is loaded on demand.
  *
  * @throws {TypeError} for any other text.
  */
@@ -71,7 +73,7 @@ export function openBroker(text: string, options: OpenBrokerOptions): OpenedBrok
     return loaded
   })
   const loaded = loading.then(({ ready }) => ready)
-  // Told to whoever asks.
+  // Reported to callers of the broker.
   loaded.catch(() => {})
   const ask = <T>(question: (broker: Broker) => Maybe<T>): Maybe<T> =>
     adapter === undefined ? loading.then(({ broker }) => question(broker)) : question(adapter)
@@ -106,7 +108,7 @@ export function openBroker(text: string, options: OpenBrokerOptions): OpenedBrok
   return { broker, loaded }
 }
 
-/** @param what is given, for errors. */
+/** @param what name of the option, for errors. */
 function parseBroker(text: string, what = 'broker'): Source {
   const trimmed = text.trim()
   if (trimmed === 'memory') return { name: 'memory', load: loadMemory }
@@ -129,7 +131,7 @@ function parseNats(text: string, what: string): NatsAddress {
   }
 }
 
-/** Without what may be a password. */
+/** The address without a password. */
 function toShown(text: string): string {
   return JSON.stringify(text.slice(0, 253).replace(/[^/]*@/, '[password]@'))
 }

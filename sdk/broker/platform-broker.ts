@@ -14,19 +14,18 @@ import type { CallOptions, Client } from '../client/client.ts'
 import type { CallStream } from '../client/streams/call-stream.ts'
 import { unavailable } from '../errors.ts'
 
-/** How the calls of a broker are made. */
 export type BrokerCallOptions = Pick<CallOptions, 'namespace' | 'timeoutMs' | 'address'>
 
 export interface PlatformBrokerOptions {
   readonly client: Client
   readonly call?: BrokerCallOptions
-  /** Told in a line when a subscription broke, and when it is back. @default a process warning */
+  /** Called when a subscription breaks and when it is restored. @default a process warning */
   readonly onWarning?: (message: string) => void
-  /** In place of {@link onWarning} while the service is only being restarted: it announced that it stops (503). @default none */
+  /** Called instead of {@link onWarning} while the service restarts: it announced its shutdown (503). @default none */
   readonly onInfo?: (message: string) => void
 }
 
-/** A message as the service has it, in JSON. */
+/** A message in the JSON of the service. */
 interface WireMessage {
   readonly header: Message['headers']
   /** Base64. */
@@ -34,18 +33,18 @@ interface WireMessage {
 }
 
 const SERVICE = 'broker'
-/** A subscription that stood this long was a good one: the next pause is short again. */
+/** A subscription that lasted this long resets the back-off. */
 const GOOD_MS = 5000
-/** A service that announced its stop and is gone for longer is not just being restarted. */
+/** A service that announced its shutdown and stays away longer is not just restarting. */
 const RESTART_MS = 30_000
-/** Headers, and what JSON writes around them. */
+/** Headers and their JSON overhead. */
 const ENVELOPE_BYTES = 256 * 1024
 /** Codes of errors that the next attempt would meet again. */
 const REFUSED = [400, 401, 403]
 /** Of a message in base64 that fits into one of the protocol. */
 const MAX_BODY_BYTES = Math.floor((PAYLOAD_MAX_BYTES - ENVELOPE_BYTES) / 4) * 3
 
-/** Hands a message to the service `broker`. @throws {GatewayError} whatever it says. */
+/** Publishes a message through the service `broker`. @throws {GatewayError} errors of the service. */
 export async function publishTo(
   client: Client,
   topic: string,
@@ -54,16 +53,15 @@ export async function publishTo(
 ): Promise<void> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const message: WireMessage = { header: headers, body: bytes.toString('base64') }
-  // At most once: what may have been published is not published again.
+  // At most once: an uncertain publication must not be repeated.
   await client.call(SERVICE, 'Broker.Publish', { topic, message }, { ...call, retries: 0 })
 }
 
 /**
- * The broker of a platform: messages go through its service `broker`, found as any other. Topics and queues are those of the
- * namespace of the call.
+ * The broker of a platform, through its service `broker`. Topics and queues belong to the namespace of the call.
  *
- * A subscription that breaks begins again by itself, after a pause that grows to 5 s, until it is left or refused, or its client
- * is closed; what was published meanwhile it does not get.
+ * A broken subscription is restarted with a back-off of up to 5 s, until it is ended or rejected, or its client is
+ * closed. Messages published in between are lost.
  */
 export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
   const { client, call = {}, onWarning = (message) => process.emitWarning(message) } = options
@@ -110,7 +108,9 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
             stream = open(topic, queue)
             await stream.begun()
             begunMs = performance.now()
-            report(`the subscription to ${topic} is back after ${Math.round(begunMs - lostMs)} ms`)
+            report(
+              `the subscription to ${topic} was restored after ${Math.round(begunMs - lostMs)} ms`,
+            )
             lostMs = undefined
           }
           await read()
@@ -127,11 +127,11 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
             if (lostMs - begunMs > GOOD_MS) backOff.reset()
             const { message } = error as Error
             report = isStopping(error) ? onInfo : onWarning
-            report(`the subscription to ${topic} broke: ${message}; subscribing again`)
+            report(`the subscription to ${topic} failed: ${message}; subscribing again`)
           } else if (report === onInfo && performance.now() - lostMs > RESTART_MS) {
             report = onWarning
             const { message } = error as Error
-            report(`the subscription to ${topic} is still broken: ${message}; subscribing again`)
+            report(`the subscription to ${topic} still fails: ${message}; subscribing again`)
           }
           await delay(backOff.next(), undefined, { signal }).catch(() => {})
         }
@@ -168,9 +168,7 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
   }
 }
 
-/**
- * Not where the client is closed, nor where the service refuses it as it begins: one that stood ends with the token it began with.
- */
-function mayComeBack(error: unknown, stood: boolean): boolean {
-  return error instanceof GatewayError && (stood || !REFUSED.includes(error.code))
+/** Not when the client is closed, or the first attempt is rejected; an established subscription ends with its token. */
+function mayComeBack(error: unknown, wasEstablished: boolean): boolean {
+  return error instanceof GatewayError && (wasEstablished || !REFUSED.includes(error.code))
 }

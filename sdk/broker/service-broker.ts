@@ -10,24 +10,22 @@ import { nameBroker, openBroker, toBrokerSource } from './open-broker.ts'
 import { type SubscriberOptions, Subscriptions, toBrokerLog, toReports } from './subscriptions.ts'
 
 export interface ServiceBrokerOptions {
-  /** What the service was told: an adapter, or a text. */
+  /** Configured broker: an adapter or an address. */
   readonly given: Broker | string | undefined
-  /** Whether there is a platform, whose broker is found like any service. */
+  /** There is a platform, whose broker is found like any service. */
   readonly hasPlatform: boolean
-  /** The service's. */
   readonly client: () => Client
-  /** The service's name. */
   readonly service: string
   readonly log: PluginLog
-  /** Makes spans of messages. @default nobody does */
+  /** Creates spans of messages. @default none */
   readonly traces?: Traces
 }
 
-/** The broker of a service, opened when it is first needed, and what it subscribed to. */
+/** The broker of a service, opened on first use, and its subscriptions. */
 export interface ServiceBroker {
   /** What the registry is told: empty where the service has nothing to do with one. */
   readonly name: () => string
-  /** Remembers a subscription. @throws {TypeError} without a broker. */
+  /** Adds a subscription. @throws {TypeError} without a broker. */
   readonly subscribe: <S extends Schema>(
     topic: string,
     subscriber: Subscriber<S>,
@@ -35,11 +33,11 @@ export interface ServiceBroker {
   ) => void
   /** For `createBroker`. */
   readonly own: BrokerAccess
-  /** Subscribes. @throws {Error} when the broker refuses. */
+  /** Subscribes. @throws {Error} when the broker denies it. */
   readonly begin: () => Promise<void>
-  /** Takes no more messages; resolves when those that are being handled are done. */
+  /** Accepts no more messages; resolves when those in progress are handled. */
   readonly end: () => Promise<void>
-  /** Closes what was opened by a text, or for the service. */
+  /** Closes a broker opened for the service. */
   readonly close: () => Promise<void>
 }
 
@@ -49,7 +47,7 @@ interface Opened {
   readonly close?: () => Promise<void>
 }
 
-/** The text of the platform's broker. */
+/** Address of the platform's broker. */
 const PLATFORM = 'mx'
 
 /** @throws {TypeError} for a text that names no broker. */
@@ -76,7 +74,7 @@ export function createServiceBroker(options: ServiceBrokerOptions): ServiceBroke
     subscribe(topic, subscriber, more) {
       if (source === undefined)
         throw new TypeError(
-          `subscribing to ${topic} needs a broker: new Service({ broker }), or a registry where the platform's is found`,
+          `subscribing to ${topic} requires a broker: new Service({ broker }), or a registry with the platform's broker`,
         )
       subscriptions.add(topic, subscriber, more)
     },

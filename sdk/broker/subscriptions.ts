@@ -13,25 +13,24 @@ import { createMessageHandler, type Subscriber } from './message.ts'
 import type { PlatformBrokerOptions } from './platform-broker.ts'
 
 export interface SubscriberOptions<S extends Schema> extends SubscribeOptions {
-  /** What messages look like: one that does not fit is logged and dropped. @default anything */
+  /** Schema of messages: others are logged and dropped. @default any message */
   readonly message?: S
   /**
-   * When 10,000 messages wait: `drop-new` goes without those that come, `drop-old` without those that wait longest, `end` ends the
-   * subscription. What is dropped is logged, and counted. @default 'drop-new'
+   * Overflow policy when 10,000 messages are buffered: `drop-new` drops incoming messages, `drop-old` the oldest ones,
+   * `end` ends the subscription. Dropped messages are logged and counted. @default 'drop-new'
    */
   readonly whenSlow?: OverflowPolicy
 }
 
-/** A subscription that is wanted. */
 interface Wanted {
   readonly topic: string
   readonly begin: (broker: CheckedBroker) => Maybe<Unsubscribe>
 }
 
-/** Codes of what may be otherwise soon: a broker that is not there yet, or does not answer. */
+/** Statuses that may change soon: the broker does not exist yet, or is unavailable. */
 const PASSING = [404, 408, 429]
 
-/** The subscriptions of a service (specification: Events, Broker). */
+/** Subscriptions of a service (specification: Events, Broker). */
 export class Subscriptions {
   readonly #service: string
   readonly #log: PluginLog
@@ -39,22 +38,25 @@ export class Subscriptions {
   readonly #wanted: Wanted[] = []
   readonly #running: Unsubscribe[] = []
   readonly #stop = new AbortController()
-  /** Messages that are being handled, and subscriptions that are tried again. */
+  /** Messages in progress, and subscriptions being retried. */
   readonly #busy = new Set<Promise<void>>()
 
-  /** @param service name of the service, which contexts tell. @param traces makes spans of messages. */
+  /**
+   * @param service name of the service, for contexts.
+   * @param traces creates spans of messages.
+   */
   constructor(service: string, log: PluginLog, traces?: Traces) {
     this.#service = service
     this.#log = log
     this.#traces = traces
   }
 
-  /** How many are wanted. */
+  /** Number of subscriptions. */
   get size(): number {
     return this.#wanted.length
   }
 
-  /** Remembers a subscription. @throws {TypeError} when the schema is none. */
+  /** Adds a subscription. @throws {TypeError} for an invalid schema. */
   add<S extends Schema>(
     topic: string,
     subscriber: Subscriber<S>,
@@ -67,15 +69,15 @@ export class Subscriptions {
     const options = {
       ...(queue !== undefined && { queue }),
       ...(whenSlow !== undefined && { whenSlow }),
-      onEnd: (err: GatewayError) => log.error({ err, topic }, 'a subscription has ended'),
+      onEnd: (err: GatewayError) => log.error({ err, topic }, 'subscription ended'),
     }
     this.#wanted.push({ topic, begin: (broker) => broker.subscribe(topic, handler, options) })
   }
 
   /**
-   * Subscribes. A broker that is not there yet is told of later: the log says so, and it is tried again until there is one.
+   * Subscribes. If the broker is unavailable, this is logged and retried until it is available.
    *
-   * @throws {GatewayError} 400 for a topic or queue that is none, and whatever the broker refuses with.
+   * @throws {GatewayError} 400 for an invalid topic or queue, and permanent errors of the broker.
    */
   async begin(broker: CheckedBroker): Promise<void> {
     for (const wanted of this.#wanted) {
@@ -83,26 +85,25 @@ export class Subscriptions {
         this.#running.push(await wanted.begin(broker))
       } catch (error) {
         if (!isPassing(error)) throw error
-        this.#log.warn({ err: error, topic: wanted.topic }, 'cannot subscribe yet; trying again')
+        this.#log.warn({ err: error, topic: wanted.topic }, 'subscribing failed, retrying')
         void this.#track(this.#retry(broker, wanted))
       }
     }
   }
 
-  /** Takes no more messages; resolves when those that are being handled are done. */
+  /** Accepts no more messages; resolves when those in progress are handled. */
   async end(): Promise<void> {
     await this.leave()
     await Promise.allSettled([...this.#busy])
   }
 
-  /** Takes no more messages. */
   async leave(): Promise<void> {
     this.#stop.abort()
     for (const unsubscribe of this.#running.splice(0)) {
       try {
         await unsubscribe()
       } catch (error) {
-        this.#log.warn({ err: error }, 'could not unsubscribe')
+        this.#log.warn({ err: error }, 'unsubscribing failed')
       }
     }
   }
@@ -122,7 +123,7 @@ export class Subscriptions {
       } catch (error) {
         const { message } = error as Error
         if (!isPassing(error) && message !== told)
-          this.#log.error({ err: error, topic }, 'cannot subscribe; trying again')
+          this.#log.error({ err: error, topic }, 'subscribing failed, retrying')
         told = message
       }
     }
@@ -135,16 +136,16 @@ export class Subscriptions {
   }
 }
 
-/** Writes into a log what becomes of messages. */
+/** Logs failed and dropped messages. */
 export function toReports(log: PluginLog): Pick<DeliveryOptions, 'onError' | 'onDrop'> {
   return {
-    onError: ({ topic }, error) => log.error({ err: error, topic }, 'a subscriber failed'),
+    onError: ({ topic }, error) => log.error({ err: error, topic }, 'subscriber failed'),
     onDrop: ({ topic }, count) =>
-      log.warn({ topic, count }, 'a subscriber is too slow: messages dropped'),
+      log.warn({ topic, count }, 'subscriber too slow, messages dropped'),
   }
 }
 
-/** Writes into a log how subscriptions of the platform's broker fare. */
+/** Logs the state of the platform broker's subscriptions. */
 export function toBrokerLog(
   log: PluginLog,
 ): Required<Pick<PlatformBrokerOptions, 'onWarning' | 'onInfo'>> {
@@ -154,7 +155,7 @@ export function toBrokerLog(
   }
 }
 
-/** Whether an error of subscribing may be none the next time. */
+/** True for temporary errors. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof GatewayError) || isPermanent(error.cause)) return false
   return error.code >= 500 || PASSING.includes(error.code)

@@ -26,16 +26,16 @@ import type { CallPlan, CallRouter, LocalService } from './call-options.ts'
 import { CLIENT_CLOSED_REQUEST } from './client-closed-request.ts'
 import { toLocalValue } from './in-process.ts'
 
-/** Back-off before the second repetition; doubled for each one more. */
+/** Back-off before the second retry; doubled for each further one. */
 const BACK_OFF = { minMs: 100, maxMs: 102_400 }
 
 /**
- * A call on its way to some node of a service.
+ * A load-balanced call.
  *
- * One that certainly was not served goes to the next node, whatever it is. One that was answered with 500 or 408 is
- * repeated (specification: Errors 5): at once, then after 100 ms, 200 ms…, on another node if there is one, while its time
- * lasts, and unless service or registry say that its endpoint is not idempotent. One whose connection was lost
- * may have been served: it is 502.
+ * A call that was certainly not served is sent to the next node. A call that failed with 500 or 408 is retried
+ * (specification: Errors 5): at once, then after 100 ms, 200 ms…, on another node if there is one, until its deadline,
+ * and unless service or registry declare the endpoint as not idempotent. A call whose connection was lost may have been
+ * served: it fails with 502.
  */
 export abstract class RoutedCall extends OutgoingCall implements Abortable, Attempts {
   upstream: Upstream | undefined = undefined
@@ -43,11 +43,11 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   attempts = 0
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
-  /** It stays in this process: bodies are {@link value}s. */
+  /** The service runs in this process: bodies are {@link value}s. */
   isLocal = false
-  /** The request, of a call that stays in this process. */
+  /** The request of a call within the process. */
   protected value: unknown = undefined
-  /** The answer is complete, or nobody waits for one. */
+  /** The response is complete, or no longer expected. */
   protected over = false
   private readonly owner: CallRouter
   private readonly address: string | undefined
@@ -70,7 +70,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   /** Of the attempt that is under way. */
   private span: Span | undefined = undefined
 
-  /** @param closing gives it up, too; undefined: it goes on when its client is closed. */
+  /** @param closing cancels the call, too; undefined: it outlives its client. */
   constructor(owner: CallRouter, plan: CallPlan, closing?: AbortSignal) {
     super()
     this.closing = closing
@@ -88,7 +88,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     this.timeoutMs = plan.timeoutMs
   }
 
-  /** Sends it. What keeps it from being sent is told by {@link failed}. */
+  /** Starts the call. Errors are reported through {@link failed}. */
   begin(): void {
     const signal = this.signal
     const contextSignal = this.contextSignal
@@ -104,7 +104,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
           (later) => this.route(later, this.left()),
           (error) => this.fail(error),
         )
-        // Already now: afterwards the caller may change what it has sent.
+        // Before the call returns: the caller may change the request afterwards.
         this.prepare()
         this.arm()
       } else {
@@ -117,21 +117,21 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     }
   }
 
-  /** The request, for a service of this process, which may change what it gets: what may be sent again is a copy. */
+  /** The request for a service in this process, which may change it: a copy if it may be sent again. */
   takeValue(): unknown {
     return this.retries > 0 ? toLocalValue(this.value) : this.value
   }
 
-  /** Fills in the body. What it throws is what the caller gets. */
+  /** Encodes the body. Errors are thrown to the caller. */
   protected abstract prepare(): void
 
-  /** The call has no answer but this error. */
+  /** Called when the call fails. */
   protected abstract failed(error: unknown): void
 
   /** It was handed over. */
   protected dispatched(): void {}
 
-  /** The answer is complete; false: the call was over. */
+  /** Ends the call; false: it had ended. */
   protected answered(): boolean {
     if (this.over) return false
     this.isWell()
@@ -139,12 +139,12 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     return true
   }
 
-  /** The service has begun to answer. */
+  /** Records that the node responds. */
   protected isWell(): void {
     if (this.inFlight) recordSuccess(this)
   }
 
-  /** Gives it up, and tells the service; false: the call was over. */
+  /** Cancels the call; false: it had ended. */
   protected drop(): boolean {
     if (this.over) return false
     this.cancel()
@@ -156,7 +156,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     if (this.over) return
     const { code, repeatable } = error
     this.endSpan(code, error.message)
-    // An error of the protocol proves that the node answers, whatever it says.
+    // A typed error proves that the node responds, whatever the error says.
     if (isForeign && isGatewayError(code) && this.inFlight) recordFailure(this, 'gateway')
     else this.isWell()
     endAttempt(this)
@@ -192,7 +192,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   /** A call that leaves the process waits until it is known whose it is. An address that nobody vouches for is not told. */
   private identify(found: ReturnType<CallRouter['find']>): ReturnType<CallRouter['find']> {
     if (this.tokens === undefined || (found !== undefined && 'caller' in found)) return found
-    // Told to nobody until it is known whose call it is: an error that comes first would end the process.
+    // Handled later: an earlier rejection would end the process.
     if (found instanceof Promise) found.catch(() => {})
     const address = this.address
     const isKnown = address === undefined || this.owner.isKnown(this.service, address)
@@ -220,7 +220,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     this.attempt(leftMs)
   }
 
-  /** Most often it is a timer, or a connection, that has it sent: what is thrown would be nobody's, and end the process. */
+  /** Called by timers and connections: errors would be uncaught and end the process. */
   private attempt(leftMs = this.left()): void {
     if (leftMs < 0) return this.onLost('timeout', '')
     this.timeoutMs = leftMs

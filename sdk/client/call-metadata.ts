@@ -2,26 +2,25 @@ import { HOPS } from '../../core/rpc/hops.ts'
 import { formatMetadata } from '../../core/rpc/metadata.ts'
 import type { Context } from '../context.ts'
 
-/** What a call tells of itself besides its request. */
+/** Metadata options of a call. */
 export interface CallDetails {
-  /** The call that is being served, of which this one is a part: its metadata travel on. */
+  /** Context of the call being served: its metadata is passed on. */
   readonly context?: Context
-  /** Sent as `Mx-Namespace`; empty: none. @default the context's, then the client's */
+  /** Namespace, sent as `Mx-Namespace`; empty: none. @default the context's, then the client's */
   readonly namespace?: string
-  /** By name; in place of the context's of the same name. */
+  /** Metadata by name; replaces the context's. */
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-/** Names that belong to the platform. */
+/** Prefix of reserved names. */
 const PLATFORM = 'mx-'
 const NAMESPACE = 'mx-namespace'
 const REQUEST_ID = 'x-request-id'
 const CONTENT_TYPE = 'content-type'
 
 /**
- * What was said about one request and its answer only: how its body is written, which answer its sender takes, how long
- * it waits, which way it came. It holds for no other call (RFC 9110 §8, §12.5, §13, §14; the time that is left is sent by
- * the protocol).
+ * Headers of a single request, which are not passed on: content and negotiation, conditions and ranges, connection (RFC
+ * 9110 §8, §12.5, §13, §14). The remaining time is sent by the protocol.
  */
 const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
   'accept',
@@ -42,17 +41,14 @@ const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
   'timeout',
 ])
 
-/** Blocks of contexts that were asked for as they are. */
+/** Cache of formatted contexts. */
 const blocks = new WeakMap<Context, string>()
 
 /**
- * The metadata block of a call.
+ * Formats the metadata block of a call. The metadata of the context is passed on, except headers of its own request:
+ * services along the way share the request id, the namespace and the caller (`mx-account`, reference 9).
  *
- * Of a context everything travels on but what is about its own request and answer: whoever is called learns the request
- * id, the namespace, and who calls (`mx-account`, reference 9), and what one service learnt of the gateway the
- * next one knows, too.
- *
- * @throws {TypeError} for a name that is no token, `content-type` or the platform's (`mx-*`), or a value that cannot be sent.
+ * @throws {TypeError} for a name that is not a token, `content-type`, a reserved name (`mx-*`), or an invalid value.
  */
 export function formatCallMetadata(details: CallDetails, clientNamespace: string): string {
   const { context, namespace, metadata } = details
@@ -64,7 +60,7 @@ export function formatCallMetadata(details: CallDetails, clientNamespace: string
   for (const [name, value] of Object.entries(metadata ?? {})) {
     const lower = name.toLowerCase()
     if (lower.startsWith(PLATFORM) || lower === CONTENT_TYPE)
-      throw new TypeError(`metadata ${lower} is not the caller's to set`)
+      throw new TypeError(`metadata ${lower} is reserved and cannot be set`)
     own.set(lower, value)
   }
   if (chosen !== undefined) own.set(NAMESPACE, chosen)
@@ -76,7 +72,7 @@ export function formatCallMetadata(details: CallDetails, clientNamespace: string
   return formatMetadata(fields)
 }
 
-/** Worked out once: a handler often makes several calls. */
+/** Cached: a handler often makes several calls. */
 function formatContext(context: Context): string {
   let block = blocks.get(context)
   if (block === undefined) {
@@ -96,7 +92,7 @@ function toInherited(context: Context): string[] {
     hasId ||= name === REQUEST_ID
     inherited.push(name, fields[i + 1]!)
   }
-  // The one this context has made up, so that the logs of both services tell of the same request.
+  // The generated request id of this context, so that the logs of both services share it.
   if (!hasId) inherited.push(REQUEST_ID, context.id)
   return inherited
 }

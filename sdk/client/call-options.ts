@@ -11,44 +11,44 @@ export interface LocalService {
   readonly caller: Caller
 }
 
-/** What the calls of a client have in common. */
+/** Routing shared by the calls of a client. */
 export interface CallRouter {
   /**
-   * Where calls of a service go; undefined: nobody knows it.
+   * Finds the target of a call; undefined: unknown service.
    *
-   * @param address of one node; undefined: whichever there is.
+   * @param address of one node; undefined: load-balanced.
    */
   readonly find: (
     service: string,
     address: string | undefined,
   ) => Maybe<Upstream | LocalService | undefined>
-  /** Whether an address may be shown who the client is: it is where all its calls go, or one of a node the registry tells of. */
+  /** True if the client's token may be sent to an address: the configured one, or one in the registry. */
   readonly isKnown: (service: string, address: string) => Maybe<boolean>
-  /** Name of the {@link Upstream} that is a proxy; undefined: none. */
+  /** Name of the proxy's {@link Upstream}; undefined: none. */
   readonly proxy: string | undefined
-  /** Aborts when the client is closed: its streams end. */
+  /** Aborts when the client is closed. */
   readonly closing: AbortSignal
-  /** Where calls are kept for `Debug.Trace`. */
+  /** Records calls for `Debug.Trace`. */
   readonly traces: Traces | undefined
 }
 
-/** How a call is to be made. */
+/** Settings of a call. */
 export interface CallPlan {
   readonly service: string
   /** `<Handler>.<Method>` */
   readonly endpoint: string
   /** Metadata block. */
   readonly metadata: string
-  /** Milliseconds for the call, whatever it takes; 0: no deadline. */
+  /** Milliseconds for the call with all retries; 0: no deadline. */
   readonly timeoutMs: number
-  /** How often it is repeated at most. */
+  /** Maximum number of retries. */
   readonly retries: number
   readonly address: string | undefined
-  /** Give the call up. */
+  /** Cancels the call. */
   readonly signal: AbortSignal | undefined
   readonly contextSignal: AbortSignal | undefined
-  /** Whose call it is; undefined: what its metadata say. */
+  /** Tokens of the client; undefined: the metadata identifies the caller. */
   readonly tokens: TokenSource | undefined
-  /** Whether replies are JSON text, not what it says. */
+  /** Return responses as JSON text. */
   readonly asText: boolean
 }

@@ -1,2 +1,2 @@
-/** The caller did not wait for the answer. No status of HTTP, but what reverse proxies write into their logs. */
+/** The caller cancelled the call. Not an HTTP status, but used in logs of reverse proxies. */
 export const CLIENT_CLOSED_REQUEST = 499

@@ -28,47 +28,53 @@ import { type Requests, StreamCall } from './streams/stream-call.ts'
 import { ClientTargets } from './targets.ts'
 import { UnaryCall } from './unary-call.ts'
 
-/** How calls are made. */
+/** Options of a call. */
 export interface CallOptions extends CallDetails {
-  /** Milliseconds for the whole call, repetitions included; Infinity: no deadline. A context's deadline limits it. @default the client's; of a stream none */
+  /**
+   * Milliseconds for the whole call, retries included; Infinity: no deadline. Limited by the deadline of the context.
+   * @default that of the client; none for a stream
+   */
   readonly timeoutMs?: number
-  /** How often a call is repeated that failed with 500 or 408. Streams never are. @default the client's */
+  /** Maximum retries after 500 or 408. Streams are never retried. @default that of the client */
   readonly retries?: number
   /** The node to call: `host:port`, or with a protocol, `mx://`, `mxs://`, `http://` or `https://` in front. It is shown the client's own token if the registry tells of it, or the client was opened for it. @default whichever the registry tells */
   readonly address?: string
-  /** Gives the call up when it aborts; so does a context's. */
+  /** Cancels the call when it aborts, in addition to the signal of the context. */
   readonly signal?: AbortSignal
-  /** Replies are the JSON text that the service wrote, as a string: with numbers that JavaScript would round. @default false */
+  /**
+   * Return responses as the JSON text of the service, which preserves numbers beyond the precision of JavaScript.
+   * @default false
+   */
   readonly asText?: boolean
 }
 
-/** What a client is told. */
+/** Options of {@link Client}. */
 export interface ClientOptions {
-  /** Tells which services run where; a text opens it: `mx://host:port` and others (docs/registry.md). @default `MX_REGISTRY`, else none */
+  /** Registry, or its address: `mx://host:port` and others (docs/registry.md). @default `MX_REGISTRY`, else none */
   readonly registry?: Registry | string
-  /** Where all calls go, as {@link CallOptions.address}, whatever the registry says. */
+  /** Address for all calls, as {@link CallOptions.address}; takes precedence over the registry. */
   readonly address?: string
   /** Through which all calls go but those within this process: the RPC proxy of a platform, `host:port`, or `mxs://host:port` over TLS. @default `MX_PROXY`, where neither a registry nor an address is given, else none */
   readonly proxy?: string
-  /** Access token of calls without a context; those with one pass on that of their caller. @default that of `auth` */
+  /** Access token of calls without a context; calls with one pass on that of their caller. @default that of `auth` */
   readonly token?: string
   /** The account it logs in with, for tokens that are renewed in time. @default where a registry or a proxy by its text, or `MX_PROXY`, says where the platform is: `MX_AUTH_ID` and `MX_AUTH_SECRET`, else, on this machine, `~/.mx/service_credentials`, which a server of the same user wrote; else none */
   readonly auth?: Credentials
-  /** Namespace of calls whose context has none. @default that of the account it logs in with, if it is not `mx`; else none */
+  /** Namespace of calls without one in their context. @default that of the account, unless it is `mx`; else none */
   readonly namespace?: string
   /** @default 10000 */
   readonly timeoutMs?: number
   /** @default 1 */
   readonly retries?: number
-  /** Services of this process that are called without sockets. Those started with the same registry are found without being named. */
+  /** Services of this process, called without sockets. Those started with the same registry are found automatically. */
   readonly services?: readonly Service<object>[]
-  /** Whether services of this process are found without being named. @default true */
+  /** Call services of this process without sockets. @default true */
   readonly inProcess?: boolean
-  /** Where calls are kept for `Debug.Trace`: a service's client has the service's. @default nowhere */
+  /** Records calls for `Debug.Trace`; a service's client uses that of the service. @default none */
   readonly traces?: Traces
 }
 
-/** Visible ASCII, as request targets and fields can carry it. */
+/** Visible ASCII, valid in request targets and headers. */
 const ENDPOINT = /^[\x21-\x7e]{1,253}$/
 const DEFAULT: CallOptions = {}
 const CALL_OPTIONS: KnownOptions<CallOptions> = {
@@ -96,7 +102,7 @@ const OPTIONS: KnownOptions<ClientOptions> = {
 }
 
 /**
- * Calls services: by name, at whichever of their nodes is well.
+ * Calls services by name, load-balanced across their healthy nodes.
  *
  * ```ts
  * const client = new Client({ registry })
@@ -104,10 +110,10 @@ const OPTIONS: KnownOptions<ClientOptions> = {
  * const reply = await client.call('helloworld', 'Helloworld.Call', { name: 'John' })
  * ```
  *
- * What fails is a typed error (`GatewayError`, also called `ServiceError`): the service's own, or 404 where nobody knows
- * the service, 503 where it has no node, 502 where it took no connection or lost the one of the call, 408 when the
- * time was over; then the service is told to stop. A call that is given up rejects with the reason of its signal.
- * Nodes are taken in turn, those that fail are left out for a while.
+ * Failed calls reject with a typed error (`GatewayError`, also called `ServiceError`): that of the service; 404 for an
+ * unknown service; 503 without an available node; 502 for a failed connection; 408 after the deadline, when the service
+ * is notified to stop. A cancelled call rejects with the reason of its signal. Nodes are selected by round-robin;
+ * failing ones are ejected for a while.
  */
 export class Client {
   readonly #targets: ClientTargets
@@ -118,7 +124,10 @@ export class Client {
   readonly #retries: number
   readonly #closing = new AbortController()
 
-  /** @throws {TypeError} for an option that is unknown, a timeout, number of retries, address or proxy that is none, and a text that names no registry. */
+  /**
+   * @throws {TypeError} for an unknown option, an invalid timeout, number of retries, address or proxy, and an invalid
+   * registry address.
+   */
   constructor(options: ClientOptions = {}) {
     rejectUnknownOptions('new Client', options, OPTIONS)
     const { registry, address, services = [], inProcess = true, traces } = options
@@ -128,10 +137,10 @@ export class Client {
     const platform = told ?? toPlatform(source)
     const credentials = findOwnCredentials(options, platform)
     const domain = credentials?.namespace ?? DEFAULT_NAMESPACE
-    // Of a registry a client sees one domain, the proxy beside it all that may be called from there.
+    // A registry client sees one domain; the proxy gives access to everything callable from there.
     const proxy = told ?? (domain === DEFAULT_NAMESPACE ? undefined : toProxy(source))
     if (proxy !== undefined && address !== undefined)
-      throw new TypeError('new Client: address and proxy are two places for all calls: give one')
+      throw new TypeError('new Client: address and proxy are mutually exclusive')
     this.#namespace = options.namespace ?? (domain === DEFAULT_NAMESPACE ? '' : domain)
     this.#timeoutMs = toTimeout(options.timeoutMs ?? 10_000)
     this.#retries = toRetries(options.retries ?? 1)
@@ -156,12 +165,12 @@ export class Client {
   }
 
   /**
-   * Calls an endpoint with one request and one reply.
+   * Calls an endpoint with one request and one response.
    *
    * @param service full name.
    * @param endpoint `<Handler>.<Method>`
-   * @param request what JSON can say. @default a message without fields
-   * @returns what the JSON of the reply says.
+   * @param request a JSON value. @default a message without fields
+   * @returns the parsed JSON of the response.
    */
   call<R = unknown>(
     service: string,
@@ -170,7 +179,7 @@ export class Client {
     options: CallOptions = DEFAULT,
   ): Promise<R> {
     return new Promise((resolve, reject) => {
-      // What is thrown here rejects.
+      // Errors thrown here reject.
       const plan = this.#plan(service, endpoint, options, this.#timeoutMs)
       const resolveReply = resolve as (reply: unknown) => void
       new UnaryCall(this.#owner, plan, request, resolveReply, reject).begin()
@@ -178,11 +187,11 @@ export class Client {
   }
 
   /**
-   * Calls an endpoint that streams. It has no deadline unless it is given one.
+   * Calls a streaming endpoint. There is no deadline unless one is given.
    *
-   * @param requests the request of an endpoint that answers with a stream; several, as anything that can be iterated, which
-   *   is ended behind the last one; or nothing: they follow by {@link CallStream.send} and {@link CallStream.end}.
-   * @throws {TypeError} when names or options are malformed.
+   * @param requests the request of an endpoint with a streamed response; an iterable of requests, which ends the
+   * request stream; or undefined: requests follow through {@link CallStream.send} and {@link CallStream.end}.
+   * @throws {TypeError} for invalid names or options.
    */
   stream<Q = unknown, R = unknown>(
     service: string,
@@ -199,9 +208,8 @@ export class Client {
   /**
    * The endpoints of a service as typed functions.
    *
-   * `T` is the type of the service (`typeof service`), or of its handlers: `{ Helloworld: typeof endpoints }`. It is all of
-   * the service a caller has to know: `import type` brings no code along. Unary endpoints are functions; those that
-   * stream have a method `stream`.
+   * `T` is the type of the service (`typeof service`), or of its handlers: `{ Helloworld: typeof endpoints }`. An
+   * `import type` is enough, no code is imported. Unary endpoints are functions; streaming ones have a method `stream`.
    *
    * ```ts
    * const { Helloworld } = client.service<typeof helloworld>('helloworld')
@@ -209,13 +217,16 @@ export class Client {
    * for await (const { message } of Helloworld.stream.stream({ count: 3 })) console.log(message)
    * ```
    *
-   * @param options of all calls; those of a single one go before them.
+   * @param options of all calls; options of a single call take precedence.
    */
   service<T>(name: string, options: CallOptions = DEFAULT): ServiceProxy<T> {
     return createServiceProxy<T>(this, name, options)
   }
 
-  /** Takes no more calls, and ends its streams: loops over events and watches end, reading another stream throws. Other calls under way go on; their connections close behind them. */
+  /**
+   * Closes the client: it accepts no more calls and ends its streams. Loops over events and watches end, reading
+   * another stream throws. Other calls in flight are completed.
+   */
   close(): void {
     beginNow(this)
     this.#closing.abort(new ClientClosedError())
@@ -269,43 +280,42 @@ export class Client {
     if (context === undefined) return plan
     const { msLeft } = context
     if (msLeft !== Number.POSITIVE_INFINITY)
-      // What has no time left fails by the clock, not by having no deadline.
+      // An expired deadline must fail as a timeout, not become no deadline.
       plan.timeoutMs = Math.max(ownMs === 0 ? msLeft : Math.min(ownMs, msLeft), Number.MIN_VALUE)
     return plan
   }
 }
 
 /**
- * What a client logs in with; undefined: nothing, or it has a token.
+ * Credentials of a client; undefined: none, or it has a token.
  *
- * @param platform that the environment's are for.
+ * @param platform the environment's credentials are for.
  */
 function findOwnCredentials(
   { token, auth, address }: ClientOptions,
   platform: string | undefined,
 ): FoundCredentials | undefined {
   if (token !== undefined) {
-    if (auth !== undefined)
-      throw new TypeError('new Client: token and auth are two identities: give one')
+    if (auth !== undefined) throw new TypeError('new Client: token and auth are mutually exclusive')
     return undefined
   }
-  // What is left in the environment is for a platform, and not for whoever is at an address.
+  // The environment's credentials are for the platform, not for any address.
   if (auth === undefined && address !== undefined) return undefined
   return findCredentials(auth, platform)
 }
 
-/** The RPC proxy that a registry is reached through; undefined: it is another kind of registry. */
+/** RPC proxy of a registry; undefined: another kind of registry. */
 function toProxy(source: Registry | string | undefined): string | undefined {
   return typeof source === 'string' && /^\s*mxs?:/.test(source) ? source.trim() : undefined
 }
 
-/** Not shown in the error: it may be one, with a blank. */
+/** Not quoted in the error: it may be a secret. */
 function checkToken(token: string): string {
   if (/^[\x21-\x7e]+$/.test(token)) return token
   throw new TypeError('new Client: token must be visible ASCII characters without blanks')
 }
 
-/** Milliseconds as a call has them: 0 stands for no deadline. */
+/** Milliseconds of a call, where 0 means no deadline. */
 function toTimeout(timeoutMs: number): number {
   if (timeoutMs === Number.POSITIVE_INFINITY) return 0
   if (typeof timeoutMs === 'number' && timeoutMs > 0) return timeoutMs

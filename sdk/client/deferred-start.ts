@@ -2,7 +2,9 @@ import { findInternals, internalsOf } from '../internal/internals.ts'
 
 const NOW = Promise.resolve()
 
-/** Has calls of a client begun at the end of this turn, or when it is closed before: a closed one takes no more. */
+/**
+ * Starts calls of a client at the end of this tick, or when it is closed earlier, since a closed client accepts none.
+ */
 export function beginLater(client: object, begin: () => void): void {
   const internals = internalsOf(client)
   internals.deferred ??= new Set()
@@ -13,7 +15,7 @@ export function beginLater(client: object, begin: () => void): void {
   })
 }
 
-/** Begins what waits. */
+/** Starts the deferred calls. */
 export function beginNow(client: object): void {
   const begins = findInternals(client)?.deferred
   if (begins === undefined) return

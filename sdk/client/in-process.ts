@@ -18,7 +18,7 @@ import type { Dispatcher } from '../service/dispatch.ts'
 import type { ServableCall } from '../service/served-call.ts'
 import { Credit, VALUE_COST } from './streams/credit.ts'
 
-/** What a call has that may stay in this process: `RoutedCall`. */
+/** A call that may stay within the process: `RoutedCall`. */
 interface LocalCalling {
   readonly isLocal: boolean
   /** The request; the service's own from then on. */
@@ -26,16 +26,16 @@ interface LocalCalling {
 }
 
 /**
- * Carries calls to a service of this process, without sockets.
+ * Calls a service of this process, without sockets.
  *
- * It differs from a connection in nothing callers see: the handler runs after `call` has returned, nothing is shared
- * between the two, streams have windows, deadlines and cancelling reach the handler. Calls of a client of this SDK
- * carry values; those of others, such as a gateway, bytes or text.
+ * Semantics are those of a connection: the handler runs after `call` has returned, no objects are shared, streams have
+ * flow control, deadlines and cancellation reach the handler. Calls of this SDK carry values; those of others, such as
+ * a gateway, bytes or text.
  */
 export class InProcessCaller implements Caller {
   readonly #dispatcher: Dispatcher
   readonly #calls = new Set<LocalCall>()
-  /** Why no more calls are taken; undefined: they are. */
+  /** Why calls are rejected; undefined: they are accepted. */
   #refusal: 'unsent' | 'connect' | undefined = undefined
 
   constructor(dispatcher: Dispatcher) {
@@ -55,12 +55,12 @@ export class InProcessCaller implements Caller {
     new LocalCall(call, this.#dispatcher, this.#calls).begin()
   }
 
-  /** Takes no more calls; those under way go on. */
+  /** Accepts no more calls; those in flight continue. */
   readonly drain = (): void => {
     this.#refusal ??= 'unsent'
   }
 
-  /** Takes no more calls; those under way are lost. */
+  /** Accepts no more calls; those in flight are lost. */
   readonly close = (): void => {
     this.#refusal = 'connect'
     for (const call of [...this.#calls]) call.lose('the service has stopped')
@@ -68,9 +68,9 @@ export class InProcessCaller implements Caller {
 }
 
 /**
- * What JSON would make of a value on its way to a service of this process: a copy, or its text.
+ * Prepares a value for a service of this process: a copy, or JSON text.
  *
- * @throws {TypeError} when JSON cannot say it.
+ * @throws {TypeError} when JSON cannot represent it.
  */
 export function toLocalValue(value: unknown): unknown {
   if (value instanceof WrittenJson) return value
@@ -78,10 +78,10 @@ export function toLocalValue(value: unknown): unknown {
   return copied === NOT_CLONEABLE ? new WrittenJson(json.encode(value) as string) : copied
 }
 
-/** What follows it is a microtask, for half of what `queueMicrotask` takes. */
+/** Schedules a microtask at half the cost of `queueMicrotask`. */
 const NOW = Promise.resolve()
 
-/** Calls whose service gets them once the function that made them has returned: one microtask for all of them. */
+/** Calls dispatched when the current function has returned: one microtask for all. */
 let begun: LocalCall[] = []
 
 function serveBegun(): void {
@@ -91,7 +91,7 @@ function serveBegun(): void {
   try {
     while (next < calls.length) calls[next++]!.serve()
   } finally {
-    // What one of them throws is its own.
+    // One that throws does not affect the others.
     if (next < calls.length) {
       begun = [...calls.slice(next), ...begun]
       void NOW.then(serveBegun)
@@ -99,7 +99,7 @@ function serveBegun(): void {
   }
 }
 
-/** A call within the process, as its service has it. */
+/** A call within the process, at the side of the service. */
 class LocalCall implements ServableCall {
   readonly service: string
   readonly endpoint: string
@@ -118,7 +118,7 @@ class LocalCall implements ServableCall {
   #dispatched = false
   /** The caller has sent its last body. */
   #isEnded = false
-  /** What the caller may send, and the service; made when they send. */
+  /** Flow control of both directions, created on demand. */
   #up: Credit | undefined = undefined
   #down: Credit | undefined = undefined
 
@@ -143,7 +143,7 @@ class LocalCall implements ServableCall {
     call.held = false
     call.started = false
     call.answering = false
-    // As over a socket: nothing of the service runs before the caller's function has returned.
+    // As over a socket: the service runs after the caller's function has returned.
     if (begun.push(this) === 1) void NOW.then(serveBegun)
   }
 
@@ -153,7 +153,7 @@ class LocalCall implements ServableCall {
     this.#dispatched = true
     if (this.#isLocal) this.#dispatcher.dispatchLocal(this)
     else this.#dispatcher.dispatchTrusted(this as ServableCall as IncomingCall)
-    // What was answered at once never gets into the set and the wheel.
+    // Calls answered synchronously never enter the set and the timing wheel.
     if (this.over) return
     this.#calls.add(this)
     if (this.timeoutMs > 0 && call.timedNext === undefined) deadlines.add(call, this.timeoutMs)
@@ -172,7 +172,7 @@ class LocalCall implements ServableCall {
     const { id, code, message, headers } = error
     const repeatable = error.repeatable && this.receiver.repeatable !== false
     const fields = headers === undefined ? [] : toFailFields(headers)
-    // What the handler threw is the service's own: as over a socket, its cause stays there.
+    // As over a socket, the cause of the error stays within the service.
     const options = { repeatable, ...(fields.length > 0 && { headers: fields }) }
     this.#call.onFail(new GatewayError(id, code, message, options))
   }
@@ -204,9 +204,9 @@ class LocalCall implements ServableCall {
 
   // From the caller
 
-  /** False: not now. */
+  /** @returns false when the window is exhausted. */
   takeData(body: unknown): boolean {
-    if (this.#isEnded || !this.more) throw new Error('no body may follow the last one')
+    if (this.#isEnded || !this.more) throw new Error('endData was already called')
     this.#up ??= new Credit(() => this.#resume())
     const received = this.#toReceived(body)
     if (!this.#dispatched || !this.#up.take(this.#costOf(received))) {
@@ -228,7 +228,7 @@ class LocalCall implements ServableCall {
     this.#down?.consumed(this.#isLocal ? VALUE_COST : frameCost(bytes))
   }
 
-  /** Nobody waits for the answer any more; false: there was one. */
+  /** Cancels the call; false: it had ended. */
   cancel(reason: CancelReason): boolean {
     if (!this.#finish()) return false
     this.receiver.onCancel(reason)
@@ -237,7 +237,7 @@ class LocalCall implements ServableCall {
 
   expire(): void {
     if (this.cancel('timeout'))
-      this.#call.onLost('timeout', `no answer within ${this.timeoutMs} ms`)
+      this.#call.onLost('timeout', `no response within ${this.timeoutMs} ms`)
   }
 
   /** The service is closed. */
@@ -259,18 +259,18 @@ class LocalCall implements ServableCall {
     return true
   }
 
-  /** What a body takes from its window. */
+  /** Flow-control cost of a body. */
   #costOf(body: Uint8Array): number {
     return this.#isLocal ? VALUE_COST : frameCost(body.length)
   }
 
-  /** Values stay what they are; text becomes what a connection would have brought. */
+  /** Converts text to bytes, as a connection would; values are unchanged. */
   #toReceived(body: unknown): Uint8Array {
     return typeof body === 'string' && !this.#isLocal ? Buffer.from(body) : (body as Uint8Array)
   }
 }
 
-/** The caller's end of a call within the process. */
+/** The caller's side of a call within the process. */
 class LocalCarrier implements Carrier {
   readonly #call: LocalCall
 

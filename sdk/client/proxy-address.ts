@@ -3,12 +3,12 @@ import { parseAddress } from '../../core/upstream/parse-node.ts'
 const FORM = /^(?:(mxs?):\/\/)?(.*)$/s
 
 /**
- * The RPC proxy a program was told of, as `mx://host:port` or `mxs://host:port`: its option, else the variable `MX_PROXY`, unless
- * the program itself says where services are.
+ * RPC proxy of a program as `mx://host:port` or `mxs://host:port`: its option, else the variable `MX_PROXY`, unless
+ * another option configures where services are.
  *
  * @param given the option.
- * @param isTold whether another option says where services are: that goes before the variable.
- * @throws {TypeError} for a text that is no address, saying what would be right.
+ * @param isTold another option takes precedence over the variable.
+ * @throws {TypeError} for an invalid address, naming the valid forms.
  */
 export function readProxyAddress(given: string | undefined, isTold: boolean): string | undefined {
   if (given !== undefined) return parseProxyAddress(given, 'proxy')
@@ -16,7 +16,7 @@ export function readProxyAddress(given: string | undefined, isTold: boolean): st
   return variable === '' ? undefined : parseProxyAddress(variable, 'MX_PROXY')
 }
 
-/** @param what is given, for errors. */
+/** @param what name of the option, for errors. */
 function parseProxyAddress(text: string, what: string): string {
   const [, scheme = 'mx', address = ''] = FORM.exec(String(text).trim())!
   if (parseAddress(address) === undefined) {

@@ -17,54 +17,54 @@ import type { LocalService } from './call-options.ts'
 import { ClientClosedError } from './client-closed.ts'
 
 export interface TargetsOptions {
-  /** A text is opened by the first call that needs it. */
+  /** An address is opened by the first call. */
   readonly registry: Registry | string | undefined
-  /** Of that registry, where it is a text; what is not there is looked for in `mx`. @default 'mx' */
+  /** Domain of a registry given by address; other services are looked up in `mx`. @default 'mx' */
   readonly domain?: string
-  /** Where all calls go. */
+  /** Address for all calls. */
   readonly address: string | undefined
-  /** Where calls go of services that are not of this process. */
+  /** Proxy for services that are not in this process. */
   readonly proxy: string | undefined
   readonly services: readonly LocalService[]
-  /** Whether services of this process in the same registry are called without sockets. */
+  /** Call services of this process in the same registry without sockets. */
   readonly inProcess: boolean
-  /** Who asks a registry that is opened. @default nobody that is known */
+  /** Identity for a registry opened by address. @default anonymous */
   readonly tokens?: () => TokenSource | undefined
 }
 
 const ELSEWHERE_MAX = 1000
 const ELSEWHERE_MS = 5000
-/** Addresses whose connections are kept. */
+/** Maximum addresses with open connections. */
 const ADDRESSES_MAX = 100
-/** Connections to a node that speaks the plain form, and calls that may wait for one. */
+/** Connections per node over the HTTP transport, and calls waiting for one. */
 const CONNECTIONS_MAX = 100
 const WAITING_MAX = 10_000
-/** Shorter than servers' own usual 5 s, so that it is not they who close first. */
+/** Shorter than the usual 5 s of servers, so that they do not close first. */
 const KEEP_ALIVE_MS = 4000
 const CONNECT_TIMEOUT_MS = 5000
-/** Calls have deadlines of their own. */
+/** Calls have their own deadlines. */
 const NEVER_MS = 2 ** 31 - 1
 
 const UPSTREAM: UpstreamOptions = { createPool }
 const SCHEME = /^(mxs?|https?):\/\//
 
-/** Where the calls of a client go: a service of this process, a given address, the proxy, or the nodes the registry tells. */
+/** Finds the targets of calls: a service of this process, an address, the proxy, or the nodes in the registry. */
 export class ClientTargets {
   readonly #options: TargetsOptions
   #opened: OpenedRegistry | undefined = undefined
   #directory: ServiceCache | undefined = undefined
-  /** The registry, where the domain `mx` is another one of it; else empty. */
+  /** Address of the registry for the domain `mx`, if that is another one; else empty. */
   readonly #generalText: string
   /** Of that. */
   #general: { readonly opened: OpenedRegistry; readonly directory: ServiceCache } | undefined =
     undefined
-  /** Services that are not of its own domain, and until when that is believed, `performance.now()`: it is not asked with each call. */
+  /** Services found in the domain `mx`, with the expiry of this result, `performance.now()`. */
   readonly #elsewhere = new Map<string, number>()
-  /** The one used longest ago first. */
+  /** The least recently used first. */
   readonly #addresses = new Map<string, Upstream>()
   #closed = false
 
-  /** @throws {TypeError} when the address is none. */
+  /** @throws {TypeError} for an invalid address. */
   constructor(options: TargetsOptions) {
     this.#options = options
     const { registry, domain = DEFAULT_NAMESPACE } = options
@@ -74,10 +74,10 @@ export class ClientTargets {
   }
 
   /**
-   * The target of a call; undefined when nobody knows the service.
+   * Finds the target of a call; undefined: unknown service.
    *
-   * @throws {TypeError} when the address is none, or there is neither a registry nor an address.
-   * @throws {GatewayError} 503 when the registry does not answer.
+   * @throws {TypeError} for an invalid address, or without registry and address.
+   * @throws {GatewayError} 503 when the registry is unavailable.
    */
   find(
     service: string,
@@ -94,11 +94,11 @@ export class ClientTargets {
     if (local !== undefined) return local
     if (proxy !== undefined) return this.#openAddress(proxy)
     if (registry === undefined)
-      throw new TypeError(`calling ${service} needs a registry, a proxy or an address`)
+      throw new TypeError(`calling ${service} requires a registry, a proxy or an address`)
     return this.#search(service, registry)
   }
 
-  /** Whether the program, or its registry, says that an address is one of the platform's. */
+  /** True if an address belongs to the platform: it is configured, or in the registry. */
   isKnown(service: string, address: string): Maybe<boolean> {
     const { proxy } = this.#options
     const isOwn = (own: string | undefined): boolean =>
@@ -113,12 +113,12 @@ export class ClientTargets {
     return found instanceof Promise ? found.then(isNode, () => false) : isNode(found)
   }
 
-  /** Calls under way go on, their connections close behind them. */
+  /** Closes the connections when the calls in flight have ended. */
   close(): void {
     this.#closed = true
     this.#directory?.close()
     this.#general?.directory.close()
-    // Nobody waits for the end of its connections.
+    // Closed in the background.
     for (const opened of [this.#opened, this.#general?.opened]) opened?.close().catch(() => {})
     for (const upstream of this.#addresses.values()) upstream.close()
     this.#addresses.clear()
@@ -148,7 +148,7 @@ export class ClientTargets {
   }
 
   #findGeneral(service: string): Maybe<Upstream | undefined> {
-    // Closed while its own domain was asked.
+    // Closed during the lookup.
     if (this.#closed) return undefined
     this.#general ??= createGeneral(this.#generalText, this.#options)
     return this.#general.directory.find(service)
@@ -184,7 +184,7 @@ function withScheme(address: string): string {
   return SCHEME.test(address) ? address : `mx://${address}`
 }
 
-/** The one node at an address; `mx` where it names no protocol. @throws {TypeError} */
+/** The node at an address; `mx` without a protocol. @throws {TypeError} */
 export function createFixed(text: string): Upstream {
   const protocol = SCHEME.exec(text)?.[1]
   const address = protocol === undefined ? text : text.slice(protocol.length + 3)

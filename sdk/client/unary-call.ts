@@ -6,7 +6,7 @@ import { RoutedCall } from './balanced-call.ts'
 import type { CallPlan, CallRouter } from './call-options.ts'
 import { toLocalValue } from './in-process.ts'
 
-/** A call with one request and one reply, behind a promise. */
+/** A call with one request and one response, as a promise. */
 export class UnaryCall extends RoutedCall {
   readonly #request: unknown
   readonly #resolve: (reply: unknown) => void

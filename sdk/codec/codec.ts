@@ -4,22 +4,22 @@ import { WrittenJson } from '../../core/request/json/written-json.ts'
 import { badRequest } from '../errors.ts'
 import type { MessageCodec } from '../schema/schema.ts'
 
-/** How messages are written on the wire: between bytes and the values JSON knows. */
+/** Converts between the bytes of a message and JSON values. */
 export interface Codec {
-  /** Media type of what it writes. */
+  /** Media type of encoded messages. */
   readonly contentType: string
   /**
-   * Reads a body.
+   * Decodes a body.
    *
-   * @param id the id of errors.
-   * @param restore for numbers of JSON; what it throws is thrown.
-   * @throws {GatewayError} 400 when it cannot be read.
+   * @param id of errors.
+   * @param restore handles numbers that are not exact; its errors are thrown.
+   * @throws {GatewayError} 400 for malformed input.
    */
   readonly decode: (body: string | Uint8Array, id: string, restore?: RestoreNumbers) => unknown
   /**
-   * Writes a message; of `undefined` an empty one.
+   * Encodes a message; `undefined` is an empty one.
    *
-   * @throws {TypeError} when it is nothing a message can be.
+   * @throws {TypeError} for a value that is not a message.
    */
   readonly encode: (value: unknown) => string | Uint8Array
 }
@@ -36,10 +36,10 @@ export const json: Codec = {
     if (value instanceof WrittenJson) return value.text
     try {
       const text = JSON.stringify(value)
-      if (text === undefined || text === 'null' || text === EMPTY) refuseNothing(value)
+      if (text === undefined || text === 'null' || text === EMPTY) rejectEmpty(value)
       return text ?? EMPTY
     } catch (error) {
-      // A bigint no schema turned into what JSON has (reference 15.11).
+      // A bigint that no schema has converted (reference 15.11).
       if (error instanceof TypeError && error.message.includes('BigInt')) return formatJson(value)
       throw error
     }
@@ -47,12 +47,10 @@ export const json: Codec = {
 }
 
 /**
- * Refuses what JSON makes `null`, `{}` or nothing of without a word: as a whole message that is a mistake. What is inside
- * a message is a schema's to judge.
- *
- * @throws {TypeError} saying what it is.
+ * Rejects values that JSON silently turns into `null`, `{}` or nothing: as a message they are a mistake. Nested values
+ * are up to the schema.
  */
-function refuseNothing(value: unknown): void {
+function rejectEmpty(value: unknown): void {
   if (value === null) return
   const kind =
     typeof value === 'number'
@@ -63,7 +61,7 @@ function refuseNothing(value: unknown): void {
   throw new TypeError(`a message must be something JSON can say, got ${kind}`)
 }
 
-/** Protobuf, of one message. An empty body is a message without fields. */
+/** Protobuf codec of a message type. An empty body is a message without fields. */
 export function createProtobufCodec(message: MessageCodec): Codec {
   return {
     contentType: 'application/protobuf',

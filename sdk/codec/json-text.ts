@@ -1,8 +1,8 @@
 /**
- * A value as JSON.
+ * Serializes a value as JSON.
  *
- * @param rule what it must be, for errors: `message must be bytes or what JSON can say`.
- * @throws {TypeError} for a value JSON cannot say, saying why.
+ * @param rule requirement for errors: `message must be bytes or a JSON value`.
+ * @throws {TypeError} for a value that JSON cannot represent, with the reason.
  */
 export function toJsonText(value: unknown, rule: string): string {
   let json: string | undefined
@@ -11,7 +11,7 @@ export function toJsonText(value: unknown, rule: string): string {
   } catch (cause) {
     const { message } = cause as Error
     const reason = message.includes('BigInt')
-      ? 'it has a bigint, which can be said as a text'
+      ? 'it contains a bigint: send it as a string'
       : message.split('\n', 1)[0]!
     throw new TypeError(`${rule}: ${reason}`, { cause })
   }

@@ -11,11 +11,11 @@ import {
   messageOf,
 } from './protobuf-fields.ts'
 
-/** A value of a message, or the message itself, one way: out of what was decoded, or into what is encoded. */
+/** Converts a value of a message, or the message itself. */
 type Convert = (value: unknown) => unknown
 type Fields = Record<string, unknown>
 
-/** JSON of the messages whose JSON is their own, as protobufjs has it. */
+/** JSON of the well-known types, as implemented by protobufjs. */
 export interface WellKnownJson {
   readonly toJson: (type: Type, message: Fields) => unknown
   readonly fromJson: (type: Type, json: unknown) => unknown
@@ -25,27 +25,27 @@ const DIGITS = /^-?(?:0|[1-9][0-9]{0,19})$/
 const FORBIDDEN = '__proto__'
 
 /**
- * Makes plain values of a decoded message, as JSON would say them (ProtoJSON mapping): names as they stand in the file,
- * 64-bit integers as numbers while they are safe, else as strings, bytes as base64, enums by name. Fields without
- * presence have their zero value.
+ * Compiles the conversion of a decoded message to JSON values (ProtoJSON mapping): field names as in the file, 64-bit
+ * integers as numbers if they are safe, else strings, bytes as Base64, enums by name. Fields without presence have
+ * their zero value.
  *
- * The library's own `toObject` says neither `null` nor 64-bit integers this way, and its ProtoJSON takes ten times as long.
+ * `toObject` of the library differs for `null` and 64-bit integers, and its ProtoJSON takes ten times as long.
  */
 export function compileReader(type: Type, wellKnown: WellKnownJson): Convert {
   return new ReaderCompiler(wellKnown).message(type)
 }
 
 /**
- * Makes a message that can be encoded of plain values: the way back. Everything is checked, because the encoder cuts
- * integers that are too long to what fits, and drops enums it does not know.
+ * Compiles the conversion of JSON values to a message. Everything is validated, because the encoder truncates integers
+ * that are too long, and drops unknown enum values.
  *
- * @throws {TypeError} naming the field whose value it is not.
+ * @throws {TypeError} naming the invalid field.
  */
 export function compileWriter(type: Type, wellKnown: WellKnownJson): Convert {
   return new WriterCompiler(wellKnown).message(type)
 }
 
-/** Functions by message: one that contains itself finds its own before it is finished. */
+/** Cached by message, before they are complete: messages may be recursive. */
 abstract class Compiler {
   protected readonly wellKnown: WellKnownJson
   readonly #messages = new Map<Type, Convert>()
@@ -119,7 +119,7 @@ function readLong(value: unknown): unknown {
   return Number.isSafeInteger(number) ? number : String(value)
 }
 
-/** The digits of a key of 64 bits, which protobufjs decodes to eight characters, one a byte; what was not sent is `0`. */
+/** Digits of a 64-bit key, which protobufjs decodes to eight characters, one per byte; an absent one is `0`. */
 function readLongKey(key: string, isUnsigned: boolean): string {
   if (key.length !== 8) return key
   const bytes = Buffer.from(key, 'latin1')
@@ -128,7 +128,7 @@ function readLongKey(key: string, isUnsigned: boolean): string {
 
 function readBytes(value: unknown): unknown {
   const { buffer, byteOffset, byteLength } = value as Uint8Array
-  // Of a field that was not sent, protobufjs gives an empty list.
+  // protobufjs returns an empty array for an absent field.
   return buffer === undefined ? '' : Buffer.from(buffer, byteOffset, byteLength).toString('base64')
 }
 
@@ -158,14 +158,14 @@ class WriterCompiler extends Compiler {
       return (map) =>
         Object.fromEntries(
           Object.entries(map as Fields).map(([key, item]) => {
-            if (!isKey(key)) throw refuse(field, `a map of ${keyTypeOf(field)}`, key)
+            if (!isKey(key)) throw invalid(field, `a map of ${keyTypeOf(field)}`, key)
             return [key, write(item)]
           }),
         )
     }
     if (!field.repeated) return write
     return (list) => {
-      if (!Array.isArray(list)) throw refuse(field, 'a list', list)
+      if (!Array.isArray(list)) throw invalid(field, 'a list', list)
       return list.map(write)
     }
   }
@@ -178,7 +178,7 @@ class WriterCompiler extends Compiler {
       return (value) => {
         const number =
           typeof value === 'string' && Object.hasOwn(numbers, value) ? numbers[value] : value
-        if (!Number.isInteger(number)) throw refuse(field, `one of ${Object.keys(numbers)}`, value)
+        if (!Number.isInteger(number)) throw invalid(field, `one of ${Object.keys(numbers)}`, value)
         return number
       }
     return createScalarWriter(field)
@@ -197,7 +197,7 @@ function createScalarWriter(field: Field): Convert {
         (number as number) <= bounds.max
       )
         return number
-      throw refuse(field, type, value)
+      throw invalid(field, type, value)
     }
   const long = INT64.get(type)
   if (long !== undefined) return (value) => writeLong(field, long, value)
@@ -205,26 +205,26 @@ function createScalarWriter(field: Field): Convert {
     case 'bytes':
       return (value) => {
         if (value instanceof Uint8Array) return value
-        if (typeof value !== 'string') throw refuse(field, 'bytes', value)
+        if (typeof value !== 'string') throw invalid(field, 'bytes', value)
         return Buffer.from(value, 'base64')
       }
     case 'string':
     case 'bool': {
       const expected = type === 'bool' ? 'boolean' : 'string'
       return (value) => {
-        if (typeof value !== expected) throw refuse(field, type, value)
+        if (typeof value !== expected) throw invalid(field, type, value)
         return value
       }
     }
     default:
       return (value) => {
-        if (typeof value !== 'number') throw refuse(field, type, value)
+        if (typeof value !== 'number') throw invalid(field, type, value)
         return value
       }
   }
 }
 
-/** What is no key the encoder makes a zero of, or cuts. */
+/** Invalid keys would become zero or be truncated by the encoder. */
 function createKeyCheck(type: string): (key: string) => boolean {
   const bounds = INT32.get(type) ?? INT64.get(type)
   if (bounds === undefined) return type === 'bool' ? isBoolean : () => true
@@ -236,7 +236,7 @@ function isBoolean(key: string): boolean {
   return key === 'true' || key === 'false'
 }
 
-/** A safe integer as it is, a longer one as 32 bits and 32 bits: what the encoder takes without a library for them. */
+/** A safe integer unchanged, others as two 32-bit halves, which the encoder accepts without a long library. */
 function writeLong(
   field: Field,
   { min, max }: { readonly min: bigint; readonly max: bigint },
@@ -251,9 +251,9 @@ function writeLong(
       return { low, high, unsigned: min === 0n }
     }
   }
-  throw refuse(field, field.type, value)
+  throw invalid(field, field.type, value)
 }
 
-function refuse(field: Field, expected: string, value: unknown): TypeError {
+function invalid(field: Field, expected: string, value: unknown): TypeError {
   return new TypeError(`${field.name} must be ${expected}, got ${String(value).slice(0, 80)}`)
 }

@@ -6,7 +6,7 @@ export interface Long {
   toString(): string
 }
 
-/** Integers by type: bounds, as JavaScript numbers where they fit 32 bits. */
+/** Integer types and their bounds: numbers for 32 bits, bigints for 64. */
 export const INT32: ReadonlyMap<string, { readonly min: number; readonly max: number }> = new Map([
   ...['int32', 'sint32', 'sfixed32'].map(
     (type) => [type, { min: -(2 ** 31), max: 2 ** 31 - 1 }] as const,
@@ -21,7 +21,7 @@ export const INT64: ReadonlyMap<string, { readonly min: bigint; readonly max: bi
   ...['uint64', 'fixed64'].map((type) => [type, { min: 0n, max: 2n ** 64n - 1n }] as const),
 ])
 
-/** The types of google.protobuf whose JSON is not that of their fields (ProtoJSON mapping). */
+/** The google.protobuf types with special JSON (ProtoJSON mapping). */
 const WELL_KNOWN: ReadonlySet<string> = new Set(
   [
     ...['Timestamp', 'Duration', 'FieldMask', 'Struct', 'Value', 'ListValue', 'Any'],
@@ -30,35 +30,35 @@ const WELL_KNOWN: ReadonlySet<string> = new Set(
   ].map((name) => `.google.protobuf.${name}`),
 )
 
-/** Whether the JSON of a message is one of its own, such as the text of a time. */
+/** True for well-known types with special JSON, such as timestamps. */
 export function isWellKnown(type: Type): boolean {
   return WELL_KNOWN.has(type.fullName)
 }
 
-/** The enum a field's values are of. */
+/** Enum type of a field. */
 export function enumOf(field: Field): Enum | undefined {
   const { resolvedType } = field
   return resolvedType !== null && 'values' in resolvedType ? resolvedType : undefined
 }
 
-/** The message a field's values are. */
+/** Message type of a field. */
 export function messageOf(field: Field): Type | undefined {
   const { resolvedType } = field
   return resolvedType !== null && 'fields' in resolvedType ? resolvedType : undefined
 }
 
-/** Type of the keys of a map: an integer, `bool` or `string`. */
+/** Key type of a map: an integer, `bool` or `string`. */
 export function keyTypeOf(field: Field): string {
   return (field as unknown as MapField).keyType
 }
 
-/** Whether a field that was not sent has its zero value (or is empty): there is nothing that tells the two apart. */
+/** True for fields without presence, which have their zero value when absent. */
 export function hasZero(field: Field): boolean {
-  // The library's own word for it leaves messages to its callers.
+  // The library's own property does not consider messages.
   return field.repeated || field.map || (!field.hasPresence && messageOf(field) === undefined)
 }
 
-/** Fields of a message, types resolved, without extensions. */
+/** Fields of a message with resolved types, without extensions. */
 export function fieldsOf(type: Type): Field[] {
   return type.fieldsArray
     .map((field) => field.resolve() as Field)

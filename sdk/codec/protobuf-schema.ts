@@ -12,7 +12,7 @@ import {
   messageOf,
 } from './protobuf-fields.ts'
 
-/** JSON of the messages whose JSON is their own (ProtoJSON mapping). */
+/** Schemas of the well-known types (ProtoJSON mapping). */
 const WELL_KNOWN: Readonly<Record<string, () => TSchema>> = {
   Timestamp: () => Type.String({ format: 'date-time' }),
   Duration: () => Type.String(),
@@ -33,16 +33,16 @@ const WELL_KNOWN: Readonly<Record<string, () => TSchema>> = {
 }
 
 /**
- * Describes a protobuf message as a TypeBox type of its JSON, for validation, registry and handlers.
+ * Creates the TypeBox schema of a protobuf message in JSON, for validation, registry and handlers.
  *
- * Fields without presence have their zero value as default, others are optional. Handlers get 64-bit integers as
- * bigints, bytes as Uint8Arrays, enums by name.
+ * Fields without presence default to their zero value, others are optional. Handlers get 64-bit integers as bigints,
+ * bytes as Uint8Array, enums by name.
  */
 export function toMessageSchema(type: Message): TSchema {
   if (isWellKnown(type)) return WELL_KNOWN[type.name]!()
   const seen = new Map<Message, number>()
   count(type, seen)
-  // Inside one another only where none comes twice: copies of copies multiply.
+  // Inlined only if no message occurs twice: copies would multiply.
   if ([...seen.values()].every((times) => times === 1)) return toObject(type, undefined)
   const definitions: TProperties = {}
   for (const message of seen.keys())
@@ -50,7 +50,7 @@ export function toMessageSchema(type: Message): TSchema {
   return Type.Cyclic(definitions, nameOf(type))
 }
 
-/** How often each message is named, from this one on. */
+/** Counts the references to each message. */
 function count(type: Message, seen: Map<Message, number>): void {
   const times = seen.get(type) ?? 0
   seen.set(type, times + 1)

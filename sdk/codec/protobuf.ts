@@ -10,30 +10,30 @@ import {
 import { compileReader, compileWriter, type WellKnownJson } from './protobuf-convert.ts'
 import { toMessageSchema } from './protobuf-schema.ts'
 
-/** The messages of `.proto` files. */
+/** Messages of `.proto` files. */
 export interface ProtoFile {
   /**
-   * The message of this full name, for `request` or `response` of an endpoint: callers may then use JSON and protobuf.
-   * Its schema is made of the message; `T` says its type.
+   * A message by its full name, for `request` or `response` of an endpoint: callers may then use JSON and protobuf. The
+   * schema is derived from the message; `T` is its TypeScript type.
    *
-   * @throws {TypeError} when there is no such message.
+   * @throws {TypeError} for an unknown message.
    */
   message<T = Record<string, unknown>>(name: string): ProtobufMessage<TUnsafe<T>>
-  /** The same with a schema of its own, which validates and gives the types; it must describe the JSON of the message. */
+  /** A message with its own schema for validation and types, which must describe the JSON of the message. */
   message<S extends Schema>(name: string, schema: S): ProtobufMessage<S>
 }
 
 /**
- * Reads `.proto` files, and what they import: from beside them, or of the files every protobuf library brings.
+ * Loads `.proto` files and their imports, relative or well-known.
  *
  * ```ts
  * const proto = await loadProto(new URL('helloworld.proto', import.meta.url))
  * endpoint({ request: proto.message('helloworld.Request', Request), ... })
  * ```
  *
- * Field names are kept as they stand in the file, in JSON too. Loads protobufjs: services without protobuf do not.
+ * Field names are those of the file, also in JSON. Loads protobufjs on demand.
  *
- * @throws {Error} when a file is not there or not to be understood.
+ * @throws {Error} when a file is missing or invalid.
  */
 export async function loadProto(
   file: string | URL | readonly (string | URL)[],
@@ -55,7 +55,7 @@ export async function loadProto(
   return {
     message(name: string, schema?: Schema) {
       const found = root.lookup(name, [protobuf.Type]) as Type | null
-      // The library also finds a message by a part of its name, the first one of several.
+      // The library also finds a message by a part of its name, the first of several.
       if (found?.fullName !== `.${name}`)
         throw new TypeError(`there is no message ${name} in ${paths.join(', ')}`)
       return protobufMessage(

@@ -1,10 +1,10 @@
-import { toBadAnswer } from '../../core/rpc/error-codec.ts'
+import { toBadResponse } from '../../core/rpc/error-codec.ts'
 
 /**
- * What the JSON of an answer says; an empty one is a message without fields.
+ * Parses the JSON of a response; an empty body is a message without fields.
  *
- * @param asText gives back the JSON itself.
- * @throws {GatewayError} 502 when it is no JSON.
+ * @param asText returns the JSON text.
+ * @throws {GatewayError} 502 for invalid JSON.
  */
 export function parseReply(service: string, body: Uint8Array, asText = false): unknown {
   if (body.length === 0) return asText ? '{}' : {}
@@ -16,6 +16,6 @@ export function parseReply(service: string, body: Uint8Array, asText = false): u
     const value: unknown = JSON.parse(text)
     return asText ? text : value
   } catch (error) {
-    throw toBadAnswer(service, `no JSON: ${(error as Error).message.slice(0, 200)}`)
+    throw toBadResponse(service, `invalid JSON: ${(error as Error).message.slice(0, 200)}`)
   }
 }

@@ -4,54 +4,63 @@ import { createRestore } from '../schema/exact-integers.ts'
 import { compileSchema, type Decoded, type Schema } from '../schema/schema.ts'
 
 /**
- * A value of the configuration (specification: Library-level operations).
+ * A configuration value (specification: Library-level operations).
  *
- * The accessors never fail: they make of the value what they can, and where that is nothing, or there is no value, give the
- * fallback. `scan` is strict.
+ * The accessors never throw: they convert the value if possible, and otherwise return the fallback. `scan` is strict.
  */
 export interface ConfigValue {
-  /** Where it was looked for. */
+  /** Requested path. */
   readonly path: string
-  /** Why it could not be read; undefined: it was. */
+  /** Why the read failed; undefined: it succeeded. */
   readonly error: Error | undefined
-  /** Whether there is a value; `null` is one. */
+  /** True if there is a value; `null` is one. */
   exists(): boolean
-  /** What it is in JSON, as `JSON.parse` reads it: integers beyond 2^53 are exact in {@link bytes} only. Undefined where there is nothing. Not to be changed. */
+  /**
+   * The parsed JSON; integers beyond 2^53 are only exact in {@link bytes}. Undefined without a value. Must not be
+   * modified.
+   */
   json<T = unknown>(): T | undefined
-  /** Text; of a number and a boolean what JSON writes. @param fallback @default '' */
+  /** A string; numbers and booleans in their JSON form. @param fallback @default '' */
   string(fallback?: string): string
-  /** A whole number: of one with a fraction what stands before it, of text that is a number that number. Beyond 2^53: the fallback. @param fallback @default 0 */
+  /**
+   * An integer; fractions are truncated, numeric strings are parsed. Beyond 2^53: the fallback. @param fallback
+   * @default 0
+   */
   int(fallback?: number): number
-  /** A number, also of text that is one. @param fallback @default 0 */
+  /** A number; numeric strings are parsed. @param fallback @default 0 */
   float64(fallback?: number): number
-  /** A boolean, also of text: `true`, `t` and `1`, `false`, `f` and `0`, in any case, and of the numbers 1 and 0. @param fallback @default false */
+  /**
+   * A boolean; also the strings `true`, `t`, `1`, `false`, `f`, `0` in any case, and the numbers 1 and 0. @param
+   * fallback @default false
+   */
   bool(fallback?: boolean): boolean
-  /** Milliseconds, of text such as `300ms`, `1.5h` or `1h30m`; a number is milliseconds. @param fallback @default 0 */
+  /**
+   * Milliseconds of a duration such as `300ms`, `1.5h` or `1h30m`; numbers are milliseconds. @param fallback @default 0
+   */
   duration(fallback?: number): number
-  /** Texts, of a list of them, numbers and booleans, or of text with commas. @param fallback @default [] */
+  /** Strings of a list of strings, numbers and booleans, or of a comma-separated string. @param fallback @default [] */
   stringSlice(fallback?: readonly string[]): readonly string[]
-  /** Texts by name, of an object; what is no text is JSON. @param fallback @default {} */
+  /** Strings of an object by name; other values as JSON. @param fallback @default {} */
   stringMap(fallback?: Readonly<Record<string, string>>): Readonly<Record<string, string>>
-  /** Text as UTF-8; anything else as JSON. @param fallback @default none */
+  /** Strings as UTF-8, other values as JSON. @param fallback @default none */
   bytes(fallback?: Uint8Array): Uint8Array
   /**
-   * What a schema makes of the value.
+   * Validates and decodes the value with a schema.
    *
-   * @throws {SchemaError} naming the path of the first field that does not fit.
-   * @throws {ServiceError} why it could not be read; 404 when there is nothing.
+   * @throws {SchemaError} naming the path of the first invalid field.
+   * @throws {ServiceError} the error of the read; 404 when there is no value.
    */
   scan<S extends Schema>(schema: S): Promise<Decoded<S>>
 }
 
-/** What is made a value. */
 export interface ConfigSource {
   readonly path: string
-  /** JSON; undefined: there is nothing. */
+  /** JSON; undefined: no value. */
   readonly data?: string
   readonly error?: Error
 }
 
-/** JSON's numbers, and a plus sign. */
+/** JSON numbers, with an optional plus sign. */
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 const TRUE = /^(?:1|t|true)$/i
 const FALSE = /^(?:0|f|false)$/i
@@ -82,7 +91,7 @@ class ReadValue implements ConfigValue {
   }
 
   int(fallback = 0): number {
-    // -0 is 0.
+    // Turns -0 into 0.
     const whole = Math.trunc(toNumber(this.#json) ?? Number.NaN) + 0
     return Number.isSafeInteger(whole) ? whole : fallback
   }
@@ -128,7 +137,7 @@ class ReadValue implements ConfigValue {
   async scan<S extends Schema>(schema: S): Promise<Decoded<S>> {
     if (this.error !== undefined) throw this.error
     if (this.#data === undefined) throw notFound('config', `not found: ${this.path}`)
-    // A copy: decoding may change what it is given.
+    // A copy: decoding may change its input.
     const root = this.path || 'config'
     const compiled = compileSchema(schema, root)
     const value = createRestore(compiled, root)(JSON.parse(this.#data), this.#data)
@@ -136,7 +145,7 @@ class ReadValue implements ConfigValue {
   }
 }
 
-/** @throws {SyntaxError} when the data is no JSON. */
+/** @throws {SyntaxError} for invalid JSON. */
 export function toConfigValue(source: ConfigSource): ConfigValue {
   return new ReadValue(source)
 }

@@ -6,43 +6,44 @@ import { Service } from '../service/service.ts'
 import { type ConfigSource, type ConfigValue, toConfigValue } from './config-value.ts'
 import { formatConfigValue } from './format-config-value.ts'
 
-/** How the calls of a configuration are made: on whose behalf, how long, until when. The namespace is the configuration's. */
+/** Call options of configuration methods. The namespace is that of the configuration. */
 export type ConfigCallOptions = Pick<
   CallOptions,
   'context' | 'namespace' | 'signal' | 'timeoutMs' | 'retries' | 'address'
 >
 
-/** How to read and write. */
+/** Options of reads and writes. */
 export interface ConfigSecretOptions extends ConfigCallOptions {
-  /** Read: secrets are told, otherwise they are `[secret]`. Written: all of the value is secret. @default false */
+  /** Read: return secrets, otherwise they are `[secret]`. Write: the whole value is secret. @default false */
   readonly secret?: boolean
 }
 
 /**
- * The platform's configuration, kept by the service `config` (specification: Config entry, Library-level operations).
+ * Configuration of the platform, stored by the service `config` (specification: Config entry, Library-level
+ * operations).
  *
- * Paths are names joined by dots, `<service>.<key>.<subkey>`; the empty one is the whole tree of a namespace.
+ * Paths are names joined by dots, `<service>.<key>.<subkey>`; the empty path is the whole tree of a namespace.
  */
 export interface Config {
   /**
-   * Reads a value or a whole subtree. Always resolves: of what is not there, or could not be read, the accessors give their
-   * fallbacks, and `error` says why it could not be read.
+   * Reads a value or subtree. Always resolves: if it is missing or the read failed, accessors return their fallbacks,
+   * and `error` has the reason of a failure.
    */
   readonly get: (path: string, options?: ConfigSecretOptions) => Promise<ConfigValue>
   /**
-   * Sets a value. Objects, and texts that are a JSON object, are merged with the object that is there; anything else takes its
-   * place. What takes the place of a secret stays one.
+   * Sets a value. Objects, and strings with a JSON object, are merged into an existing object; other values replace it.
+   * The replacement of a secret is a secret.
    *
-   * @param value what JSON can say.
-   * @throws {TypeError} for a value JSON cannot say.
-   * @throws {ServiceError} 400 naming what is malformed, 413 when the whole would be too long, 503.
+   * @param value a JSON value.
+   * @throws {TypeError} for a value that JSON cannot represent.
+   * @throws {ServiceError} 400 for malformed input, 413 when the configuration would be too large, 503.
    */
   readonly set: (path: string, value: unknown, options?: ConfigSecretOptions) => Promise<void>
-  /** Deletes a value or a whole subtree; one that is not there does not matter. */
+  /** Deletes a value or subtree, if it exists. */
   readonly delete: (path: string, options?: ConfigCallOptions) => Promise<void>
   /**
-   * The value, at once and after every change of it, now and then once more; whoever is slow gets the last. Leaving the loop ends it. It throws 503 when
-   * the service is stopped, 502 when it is lost: then begin again.
+   * The current value and each change, possibly repeated; a slow reader gets the latest. Leaving the loop ends the
+   * watch. Throws 503 when the service stops, 502 when it is lost: watch again.
    */
   readonly watch: (
     path: string,
@@ -76,7 +77,7 @@ interface WireReading {
  * const greeting = (await config.get('helloworld.greeting')).string('Hi')
  * ```
  *
- * @throws {TypeError} for an unknown option, here and by each method.
+ * @throws {TypeError} for an unknown option, here and in each method.
  */
 export function createConfig(
   owner: Client | Service<object>,
@@ -85,7 +86,7 @@ export function createConfig(
   rejectUnknownOptions('createConfig', options, CALL)
   const client = owner instanceof Service ? owner.client : owner
 
-  /** How a method is called, and whether it is about secrets. */
+  /** Splits options into those of the call and `secret`. */
   function split(what: string, given: ConfigSecretOptions, known: object) {
     rejectUnknownOptions(`config.${what}`, given, known)
     const { secret = false, ...own } = given
@@ -117,7 +118,7 @@ export function createConfig(
 
     watch(path, given = {}) {
       const { call, secret } = split('watch', given, SECRET)
-      // A stream is never repeated.
+      // Streams are never retried.
       const { retries: _, ...streaming } = call
       const request = { path, options: { secret } }
       return toWatchStream<WireReading, ConfigValue>({
@@ -134,7 +135,7 @@ function toSource(path: string, { value, exists }: WireReading): ConfigSource {
   return exists ? { path, data: value.data } : { path }
 }
 
-/** A namespace nobody ever wrote to has nothing, which is no error. */
+/** An unknown namespace is empty, not an error. */
 function toFailure(path: string, thrown: unknown): ConfigSource {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown })
   const isNothing =

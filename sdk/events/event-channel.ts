@@ -16,10 +16,13 @@ import {
   type WireEvent,
 } from './platform-event.ts'
 
-/** Events as they come; iterate over it once. Leaving the loop, `return()`, or the stop of the service that consumes ends it. */
+/**
+ * Events as they arrive; iterate over it once. Ends when the loop is left, by `return()`, or when the consuming service
+ * stops.
+ */
 export type EventChannel = AsyncIterableIterator<ConsumedEvent>
 
-/** How to begin, as the service is told. */
+/** Start of a consumer, as sent to the service. */
 export interface ConsumeRequest {
   readonly topic: string
   readonly group?: string
@@ -33,14 +36,14 @@ export interface ConsumeRequest {
 
 export interface ChannelOptions {
   readonly client: Client
-  /** Makes spans of what is done with events. @default nobody does */
+  /** Creates spans of handled events. @default none */
   readonly traces?: Traces | undefined
   readonly call: CallOptions
-  /** Asked for once, when the first event is. */
+  /** Called once, for the first event. */
   readonly begin: () => Promise<ConsumeRequest>
-  /** Who acknowledges: `service`, what it has sent; `loop`, what it asks to be followed; `program`. */
+  /** Who acknowledges: `service` on sending; `loop` when the next event is requested; `program` explicitly. */
   readonly acks: 'service' | 'loop' | 'program'
-  /** Whether it goes on when the service was lost. */
+  /** Resume after the service was lost. */
   readonly resumes: boolean
 }
 
@@ -49,23 +52,23 @@ type Stream = CallStream<object, WireEvent>
 /** First wait before the service is called again; doubled with each that follows. */
 /** How long the service may take to keep what it was told. */
 const LEAVE_MS = 5000
-/** Codes of errors behind which the service may come back: it is not found, was lost, or is away. */
+/** Temporary errors: the service is not found, was lost, or is unavailable. */
 const AWAY = [404, 502, 503]
 
 export function openChannel(options: ChannelOptions): EventChannel {
   const { client, traces, call, begin, acks, resumes } = options
   let request: ConsumeRequest | undefined
-  /** Of the last event, where nobody but the channel knows how far it is; 0: there was none. */
+  /** Sequence of the last event, if the channel tracks the position; 0: none. */
   let sequence = 0
   let stream: Stream | undefined
-  /** The event that is waited for, or was. */
+  /** The pending read. */
   let reading: Promise<unknown> = Promise.resolve()
-  /** The last event, unless the program answers for it. */
+  /** Acknowledges the last event, unless the program does. */
   let unanswered: (() => Promise<void>) | undefined
-  /** Of the events that are being handled; those of `program` end with its answer. */
+  /** Spans of events in progress; with `program` they end at the acknowledgement. */
   const spans = new Map<string, Span>()
   const backOff = createBackOff()
-  /** The service has taken the stream. */
+  /** The service has accepted the stream. */
   let hasBegun = false
   let isOver = false
   const waiting = new AbortController()
@@ -86,7 +89,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
     return opened
   }
 
-  /** What the service is told of an event goes where it came from; what has no way there comes again. */
+  /** Acknowledgements go to the stream of the event; if it is lost, the event is redelivered. */
   function toAnswer(from: Stream): Answer {
     return async (id, success, delayMs) => {
       endSpan(id, success)
@@ -116,26 +119,26 @@ export function openChannel(options: ChannelOptions): EventChannel {
     endMessage(span, success ? undefined : new Error('not acknowledged'))
   }
 
-  /** Whoever asks for the next one is done with those before, unless the program says itself what became of each. */
+  /** Requesting the next event ends the previous ones, unless the program acknowledges. */
   function endSpans(): void {
     if (spans.size === 0) return
     for (const span of spans.values()) endMessage(span)
     spans.clear()
   }
 
-  /** @throws what is no reason to go on. */
+  /** @throws permanent errors. */
   async function wait(error: unknown): Promise<void> {
     stream = undefined
     unanswered = undefined
     endSpans()
-    // A stream ends with the token it began with; the next one begins with another, if there is one.
+    // A stream ends with its token; the next one uses a new token, if there is one.
     const isExpired = error instanceof GatewayError && isInvalidToken(error) && hasBegun
     const mayReturn = isExpired || (error instanceof GatewayError && AWAY.includes(error.code))
     if (!mayReturn || !resumes || request === undefined) throw error
     await delay(backOff.next(), undefined, { signal: waiting.signal }).catch(() => {})
   }
 
-  /** Ends a stream. What was acknowledged is then: the service ends the stream once it has kept that. */
+  /** Ends a stream. The service closes it after it has stored the acknowledgements. */
   async function leave(from: Stream): Promise<void> {
     if (acks === 'service') {
       await from.return()
@@ -145,10 +148,10 @@ export function openChannel(options: ChannelOptions): EventChannel {
     const timer = setTimeout(() => from.cancel(), LEAVE_MS)
     try {
       await reading
-      // What is on its way comes again, to others.
+      // Events in transit are redelivered to others.
       while ((await from.next()).done !== true);
     } catch {
-      // It is lost, and with it what was not kept.
+      // Lost, with acknowledgements that were not stored.
     } finally {
       clearTimeout(timer)
     }
@@ -172,7 +175,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
           backOff.reset()
           return { done: false, value: toEvent(from, value) }
         } catch (error) {
-          // Its service stops: the loop is done, nothing went wrong.
+          // The service of the client stops: a regular end.
           if (error instanceof ClientClosedError) isOver = true
           if (isOver) break
           await wait(error)
@@ -185,7 +188,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
       isOver = true
       endSpans()
       waiting.abort()
-      // The last event is not acknowledged: whoever leaves a loop may have failed at it.
+      // The last event is not acknowledged: the loop may have failed at it.
       if (stream !== undefined) await leave(stream)
       return { done: true, value: undefined }
     },

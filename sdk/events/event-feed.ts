@@ -1,6 +1,6 @@
 import { unavailable } from '../errors.ts'
 
-/** Changes on their way to one watcher, as its call iterates over them. */
+/** Changes for a watcher, as an async iterator. */
 export interface EventFeed<E> extends AsyncIterableIterator<E> {
   /** Adds the state of something; one of the same key that still waits is replaced. */
   readonly push: (key: string, event: E) => void
@@ -13,9 +13,9 @@ export interface EventFeed<E> extends AsyncIterableIterator<E> {
 export interface EventFeedOptions {
   /** Id of errors. */
   readonly id: string
-  /** Keys that may wait; with more the watcher gets an error 503: it has to begin again. */
+  /** Maximum buffered keys; with more the watcher gets an error 503 and has to restart. */
   readonly maxWaiting: number
-  /** Called once, when nobody takes events any more. */
+  /** Called once, when the watcher is gone. */
   readonly onClose: () => void
 }
 
@@ -24,7 +24,7 @@ interface Reader<E> {
   readonly reject: (error: unknown) => void
 }
 
-/** What waits for a slow watcher is one state a key, the last. */
+/** For a slow watcher only the latest state of each key is buffered. */
 export function createEventFeed<E>({ id, maxWaiting, onClose }: EventFeedOptions): EventFeed<E> {
   const waiting = new Map<string, E>()
   let reader: Reader<E> | undefined

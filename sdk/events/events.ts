@@ -12,93 +12,101 @@ import {
   type WireEvent,
 } from './platform-event.ts'
 
-/** How the calls of events are made: on whose behalf, how long, until when. The namespace is that of the topics. */
+/** Call options of event methods. The namespace is that of the topics. */
 export type EventsCallOptions = Pick<
   CallOptions,
   'context' | 'namespace' | 'signal' | 'timeoutMs' | 'retries' | 'address'
 >
 
-/** How to publish. */
+/** Options of {@link Events.publish}. */
 export interface EventsPublishOptions extends EventsCallOptions {
-  /** What is said about the event, besides the trace of the context. @default nothing */
+  /** Metadata of the event, in addition to the trace of the context. @default none */
   readonly metadata?: Readonly<Record<string, string>>
-  /** When it happened. @default now */
+  /** Time of the event. @default now */
   readonly timestamp?: Date
 }
 
-/** How to consume. */
+/** Options of {@link Events.consume}. */
 export interface EventsConsumeOptions extends Omit<EventsCallOptions, 'retries'> {
-  /** Shares the events with others of the same name, each goes to one of them; and goes on where they were. @default all events, from `offset` on */
+  /**
+   * Consumer group: each event goes to one of its consumers, and the group continues at its last position. @default all
+   * events from `offset` on
+   */
   readonly group?: string
-  /** Where to begin, of a group that is not there yet: a time, for events that happened then or later; or a sequence. @default what is published from now on */
+  /**
+   * Start of a new group: a time (events of that time or later) or a sequence. @default events published from now on
+   */
   readonly offset?: Date | number
-  /** Whether an event is acknowledged by asking for the next one; the one at which a loop is left is not. Otherwise the program does, by `ack()` and `nack()`. @default true */
+  /**
+   * Acknowledge an event when the next one is requested; the event at which a loop is left is not acknowledged.
+   * Otherwise call `ack()` and `nack()`. @default true
+   */
   readonly autoAck?: boolean
-  /** Milliseconds after which an event that was not acknowledged comes again; at most a day. @default 60000 */
+  /** Milliseconds until an event without acknowledgement is redelivered; at most a day. @default 60000 */
   readonly ackWaitMs?: number
-  /** How often an event comes again before it goes to the topic `<topic>.dead`; -1: as often as it must. @default -1 */
+  /** Redeliveries before an event goes to the topic `<topic>.dead`; -1: unlimited. @default -1 */
   readonly retryLimit?: number
-  /** Most events that are on their way, or not acknowledged: 1, where each takes long. @default 64 */
+  /** Maximum unacknowledged events in flight; 1 if each takes long. @default 64 */
   readonly maxInFlight?: number
 }
 
-/** What to read. */
+/** Options of {@link Events.read}. */
 export interface EventsReadOptions extends EventsCallOptions {
-  /** Where to begin: a time, for events that happened then or later; or a sequence. @default the oldest that is kept */
+  /** Start: a time (events of that time or later) or a sequence. @default the oldest stored event */
   readonly offset?: Date | number
-  /** Most events; 0: no limit. @default 250 */
+  /** Maximum events; 0: no limit. @default 250 */
   readonly limit?: number
 }
 
-/** What became of a message. */
+/** Result of {@link Events.publish}. */
 export interface PublishedEvent {
   readonly id: string
-  /** Its place in the topic. */
+  /** Position in the topic. */
   readonly sequence: number
 }
 
-/** Which topics, and what of them. */
+/** Options of {@link Events.topics}. */
 export interface EventsTopicsOptions extends EventsCallOptions {
-  /** Whether their groups are told, too. @default false */
+  /** Include the groups. @default false */
   readonly groups?: boolean
 }
 
-/** A group, and how far it is. */
+/** A consumer group and its position. */
 export interface EventsGroup {
   readonly group: string
-  /** Everything is done up to this sequence. */
+  /** Every event up to this sequence is acknowledged. */
   readonly acked: number
-  /** Events that were delivered, and not acknowledged yet. */
+  /** Delivered events without acknowledgement. */
   readonly pending: number
-  /** Events that are kept, and stand behind `acked`. */
+  /** Stored events after `acked`. */
   readonly lag: number
 }
 
-/** A topic that is there. */
+/** A topic. */
 export interface EventsTopic {
   readonly topic: string
-  /** Sequence of the oldest event that is kept; `last + 1`: none is. */
+  /** Sequence of the oldest stored event; `last + 1`: none. */
   readonly first: number
-  /** Sequence of the newest event there ever was. */
+  /** Sequence of the newest event ever published. */
   readonly last: number
-  /** About what they take. */
+  /** Approximate size. */
   readonly bytes: number
-  /** Where they were asked for. */
+  /** Only if requested. */
   readonly groups?: readonly EventsGroup[]
 }
 
 /**
- * Ordered, durable streams of events, kept by the service `events` (specification: Events, Library-level operations).
+ * Ordered, durable event streams, stored by the service `events` (specification: Events, Library-level operations).
  *
- * What fails is a `ServiceError`: 400 naming what is malformed or too long, 429 for too many topics,
- * groups or consumers, 503 when the events cannot be reached, 507 when there is no room.
+ * Methods reject with a `ServiceError`: 400 for malformed input or a message that is too long, 429 for too many topics,
+ * groups or consumers, 503 when the service is unavailable, 507 when there is no space.
  */
 export interface Events {
   /**
-   * Puts a message behind the events of a topic. Resolves once it is kept. It is not repeated by itself: one whose fate is
-   * unknown, since the service was lost, may be kept all the same.
+   * Appends a message to a topic. Resolves when it is stored. Not retried automatically: if the service was lost, the
+   * message may be stored nevertheless.
    *
-   * @param message bytes, or what JSON can say.
+   * @param message bytes, or a JSON value.
    */
   readonly publish: (
     topic: string,
@@ -106,27 +114,29 @@ export interface Events {
     options?: EventsPublishOptions,
   ) => Promise<PublishedEvent>
   /**
-   * The events of a topic, those there are and those to come, in order; those that come again stand before.
+   * Consumes the stored and future events of a topic, in order; redelivered events come first.
    *
-   * With a group every event is delivered at least once, whatever breaks: the channel goes on by itself when the service was lost,
-   * and so does whoever names the group again. Without one it goes on behind the last event, and nothing is
-   * delivered twice; but without a group and without `autoAck` nobody knows any more what was acknowledged: then
-   * the loop throws 502 or 503.
+   * With a group, delivery is at least once: the channel resumes after a failure, and so does another consumer of the
+   * group. Without a group it resumes after the last event, and nothing is delivered twice. Without a group and without
+   * `autoAck` the acknowledged events are unknown after a failure: the loop throws 502 or 503.
    *
    * ```ts
    * for await (const event of events.consume('orders', { group: 'billing' })) bill(event.unmarshal())
    * ```
    *
-   * @throws {ServiceError} (the loop) 410 when the group, or the topic, was deleted.
+   * @throws {ServiceError} (in the loop) 410 when the group or the topic was deleted.
    */
   readonly consume: (topic: string, options?: EventsConsumeOptions) => EventChannel
-  /** Events of a topic that are kept, by timestamp, then by sequence; a limit goes by sequence. Of a topic that is not there, none. */
+  /**
+   * Stored events of a topic, by timestamp, then by sequence; a limit applies to the sequence. Empty for an unknown
+   * topic.
+   */
   readonly read: (topic: string, options?: EventsReadOptions) => Promise<PlatformEvent[]>
-  /** The topics that are there: that have, or had, events, or a group. */
+  /** Existing topics: those with past or present events, or a group. */
   readonly topics: (options?: EventsTopicsOptions) => Promise<EventsTopic[]>
-  /** Forgets a group; one that is not there does not matter. Its consumers get 410. */
+  /** Deletes a group, if it exists. Its consumers get 410. */
   readonly deleteGroup: (topic: string, group: string, options?: EventsCallOptions) => Promise<void>
-  /** Removes a topic with its events and groups; one that is not there does not matter. Its consumers get 410; what is published afterwards begins it anew. */
+  /** Deletes a topic with its events and groups, if it exists. Its consumers get 410; publishing creates it again. */
   readonly deleteTopic: (topic: string, options?: EventsCallOptions) => Promise<void>
 }
 
@@ -168,9 +178,9 @@ interface WirePage {
  * for await (const event of events.consume('orders', { group: 'billing' })) bill(event.unmarshal())
  * ```
  *
- * Topics are those of the namespace of the call (`{ context: ctx }` passes it on), else of `mx`.
+ * Topics belong to the namespace of the call (`{ context: ctx }` passes it on), else to `mx`.
  *
- * @throws {TypeError} for an unknown option, here and by each method.
+ * @throws {TypeError} for an unknown option, here and in each method.
  */
 export function createEvents(
   owner: Client | Service<object>,
@@ -227,7 +237,7 @@ export function createEvents(
         acks,
         resumes: acks !== 'program' || group !== undefined,
         async begin() {
-          // Also tells whether there is a service at all: what is lost later may come back.
+          // Also checks that the service exists: later failures may be temporary.
           const [found] = await findTopics({ topic }, given)
           const isLive = group === undefined && offset === undefined
           return {
@@ -260,7 +270,7 @@ export function createEvents(
         for (const event of page.events) events.push(toPlatformEvent(event))
         next = events.length === limit ? undefined : page.next
       }
-      // Each page is; what was published late may stand in a later one.
+      // Each page is sorted; events published late may be on a later page.
       return events.sort(compareEvents)
     },
 
@@ -281,7 +291,7 @@ export function createEvents(
   }
 }
 
-/** Events of a page. */
+/** Events per page. */
 const PAGE = 1000
 
 function toCall(base: EventsCallOptions, given: object): CallOptions {
@@ -295,15 +305,13 @@ function compareEvents(a: PlatformEvent, b: PlatformEvent): number {
   return a.timestamp.getTime() - b.timestamp.getTime() || a.sequence - b.sequence
 }
 
-/** @throws {TypeError} */
 function toStart(offset: Date | number): { sequence?: number; offset_ms?: number } {
-  // 0 stands for no time.
+  // 0 means no time.
   if (typeof offset !== 'number') return { offset_ms: Math.max(1, toTime('offset', offset)) }
   if (Number.isSafeInteger(offset) && offset >= 1) return { sequence: offset }
   throw new TypeError(`offset must be a Date, or a sequence from 1 on, got ${offset}`)
 }
 
-/** @throws {TypeError} */
 function toTime(what: string, date: Date): number {
   const ms = date instanceof Date ? date.getTime() : Number.NaN
   if (ms >= 0) return ms

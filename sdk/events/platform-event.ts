@@ -5,40 +5,46 @@ import { toRawBytes } from '../codec/raw-bytes.ts'
 import { type Context, createContext } from '../context.ts'
 import { carryFields } from '../tracing/message-span.ts'
 
-/** What spans call the system events are of. */
+/** `messaging.system` of spans. */
 export const EVENTS = 'mx.events'
 
 /** An event of a topic (specification: Event). */
 export interface PlatformEvent {
-  /** A UUID. */
+  /** UUID. */
   readonly id: string
   readonly topic: string
-  /** Its place in the topic: the first has 1, and none is left out. */
+  /** Position in the topic, from 1 without gaps. */
   readonly sequence: number
-  /** When it happened, says who published it. */
+  /** Time of the event, set by the publisher. */
   readonly timestamp: Date
   readonly metadata: Readonly<Record<string, string>>
   readonly payload: Uint8Array
-  /** For calls that are made for it: `{ context: event.context }` goes on with the trace it was published in. */
+  /** Context for calls on behalf of the event: `{ context: event.context }` continues its trace. */
   readonly context: Context
-  /** What the payload says as JSON, as `JSON.parse` reads it: integers beyond 2^53 are exact in {@link payload} only. @throws {SyntaxError} when it is none. */
+  /**
+   * Parses the payload as JSON; integers beyond 2^53 are only exact in {@link payload}. @throws {SyntaxError} for
+   * invalid JSON.
+   */
   unmarshal<T = unknown>(): T
 }
 
-/** An event that is consumed. */
+/** A consumed event. */
 export interface ConsumedEvent extends PlatformEvent {
-  /** How often the group got it, this time included; 1: the first time. */
+  /** Delivery attempt of the group, from 1. */
   readonly attempt: number
   /**
-   * The group is done with it. Resolves when the service has been told so: if it goes away before it took that in, the event
-   * comes again. Does nothing with `autoAck`.
+   * Acknowledges the event. Resolves when this was sent: if the service fails before it has stored it, the event is
+   * redelivered. A no-op with `autoAck`.
    */
   ack(): Promise<void>
-  /** It has to come again, at once or after so many milliseconds, at most a day; the last time it becomes a dead letter. Does nothing with `autoAck`. */
+  /**
+   * Requests redelivery, at once or after a delay of at most a day; after the last attempt the event becomes a dead
+   * letter. A no-op with `autoAck`.
+   */
   nack(options?: { readonly delayMs?: number }): Promise<void>
 }
 
-/** An event as the service sends it. */
+/** An event in the JSON of the service. */
 export interface WireEvent {
   readonly id: string
   readonly topic: string
@@ -47,14 +53,14 @@ export interface WireEvent {
   readonly payload: string
   readonly timestamp_ms: number
   readonly sequence: number
-  /** Of one that is consumed. */
+  /** Only of a consumed event. */
   readonly attempt?: number
 }
 
-/** Tells the service what became of an event. */
+/** Sends an acknowledgement. */
 export type Answer = (event: string, success: boolean, delayMs: number) => Promise<void>
 
-/** A class, since there are many: their methods are not made anew for each. */
+/** A class, since there are many: methods are shared. */
 class ReadEvent implements ConsumedEvent {
   readonly id: string
   readonly topic: string
@@ -113,7 +119,7 @@ export function toPlatformEvent(event: WireEvent): PlatformEvent {
   return new ReadEvent(event, nobody)
 }
 
-/** @param span of what is done with it. */
+/** @param span of the handling. */
 export function toConsumedEvent(
   event: WireEvent,
   answer: Answer = nobody,
@@ -122,7 +128,7 @@ export function toConsumedEvent(
   return new ReadEvent(event, answer, span)
 }
 
-/** Only the trace: what else is said of an event is for whoever gets it. */
+/** Only the trace: other metadata is for the consumer. */
 function createEventContext(event: PlatformEvent, span: Span | undefined): Context {
   const fields = pickTraceHeaders((name) => event.metadata[name]) ?? {}
   const metadata = span === undefined ? { ...fields } : carryFields({ ...fields }, span)
@@ -130,14 +136,14 @@ function createEventContext(event: PlatformEvent, span: Span | undefined): Conte
 }
 
 /**
- * A payload as it is published: bytes, or JSON.
+ * Encodes a payload: bytes, or JSON.
  *
- * @throws {TypeError} for a message JSON cannot say.
+ * @throws {TypeError} for a message that JSON cannot represent.
  */
 export function toPayload(message: unknown): string {
   const bytes = toRawBytes(message)
   if (bytes !== undefined)
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
-  const json = toJsonText(message, 'message must be bytes or what JSON can say')
+  const json = toJsonText(message, 'message must be bytes or a JSON value')
   return Buffer.from(json).toString('base64')
 }

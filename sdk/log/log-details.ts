@@ -1,17 +1,17 @@
 import { format } from 'node:util'
 import type { PluginLog } from '../../core/plugin/define.ts'
 
-/** What a line of the log carries besides its message. */
+/** Fields of a log line besides its message. */
 export type LogDetails = Readonly<Record<string, unknown>>
 
-/** Names that every line of a service's log has. */
+/** Fields of every line of a service's log. */
 const LINE: readonly string[] = ['level', 'time', 'service', 'msg']
 
 /**
- * A log whose lines all carry `about`.
+ * A logger that adds `about` to each line.
  *
- * It takes what programs hand it: an error counts as `{ err }`, text in place of details is the message, a field that
- * cannot be read says so. A field of a name the line has already is kept under that name with an underscore in front.
+ * Tolerates all input: an error becomes `{ err }`, a string instead of details is the message, and unreadable fields
+ * are marked. Fields that conflict with those of the line get an underscore as prefix.
  */
 export function addDetails(log: PluginLog, about: LogDetails = {}): PluginLog {
   const taken = new Set([...LINE, ...Object.keys(about)])

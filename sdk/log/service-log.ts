@@ -6,29 +6,29 @@ import { guardLog } from '../../lib/log/safe-log.ts'
 import { inspectShort } from '../../lib/text/inspect.ts'
 import { addDetails } from './log-details.ts'
 
-/** How much is logged. */
+/** Log level. */
 export type ServiceLogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** How a service logs. */
+/** Options of a service's log. */
 export interface ServiceLogOptions {
   /** Name of the service, on every line. */
   readonly service: string
   /** @default `MX_SERVICE_LOG_LEVEL`, else info */
   readonly level?: ServiceLogLevel
-  /** Receives the JSON lines, line feeds included. @default standard error, where terminals show formatted lines */
+  /** Receives JSON lines with line feeds. @default standard error, formatted on terminals */
   readonly write?: (line: string) => void
 }
 
-/** A line of the log as `Debug.Log` tells it. */
+/** A log line as returned by `Debug.Log`. */
 export interface LogRecord {
   /** Seconds since 1970. */
   readonly timestamp: number
-  /** Level, time and whatever else was logged, as text. */
+  /** Level, time and other fields, as strings. */
   readonly metadata: Readonly<Record<string, string>>
   readonly message: string
 }
 
-/** The log of a service: JSON lines on standard error, formatted ones if that is a terminal, and the last ones in memory. */
+/** Log of a service: JSON lines on standard error, formatted on a terminal, with the last lines in memory. */
 export interface ServiceLog extends PluginLog {
   /** The last lines, oldest first, at most 256. */
   readonly records: () => LogRecord[]
@@ -38,7 +38,7 @@ const require = createRequire(import.meta.url)
 
 const STDERR = 2
 const MAX_RECORDS = 256
-/** Longer lines are kept in part. */
+/** Longer lines are truncated. */
 const MAX_CHARS = 8192
 const LEVELS: Readonly<Record<number, string>> = {
   20: 'debug',
@@ -49,13 +49,16 @@ const LEVELS: Readonly<Record<number, string>> = {
 
 const ALL_LEVELS: readonly ServiceLogLevel[] = ['debug', 'info', 'warn', 'error', 'silent']
 
-/** Opens a service's log. It never throws into the program that writes to it. A line is written before the call returns, so that none is lost when the process ends. */
+/**
+ * Opens the log of a service. It never throws. A line is written synchronously, so that none is lost when the process
+ * exits.
+ */
 export function createServiceLog(options: ServiceLogOptions): ServiceLog {
   const { service } = options
   const ofEnvironment = process.env['MX_SERVICE_LOG_LEVEL'] || 'info'
   const isLevel = (ALL_LEVELS as readonly string[]).includes(ofEnvironment)
   const level = options.level ?? (isLevel ? ofEnvironment : 'info')
-  // By the first log: programs that only call others, and plugins, have none.
+  // Loaded by the first log: clients and plugins have none.
   const { pino } = require('pino') as typeof Pino
   const write = options.write ?? openStderr(pino)
   const lines: string[] = []
@@ -77,7 +80,7 @@ export function createServiceLog(options: ServiceLogOptions): ServiceLog {
   )
   if (options.level === undefined && !isLevel)
     log.warn(
-      `MX_SERVICE_LOG_LEVEL must be one of ${ALL_LEVELS.join(', ')}, got ${inspectShort(ofEnvironment)}: it counts as info`,
+      `MX_SERVICE_LOG_LEVEL must be one of ${ALL_LEVELS.join(', ')}, got ${inspectShort(ofEnvironment)}: using info`,
     )
   return {
     ...addDetails(log),
@@ -111,7 +114,7 @@ function parseLine(line: string): Record<string, unknown> {
   try {
     return JSON.parse(line) as Record<string, unknown>
   } catch {
-    // A line that was cut: its first fields are level and time.
+    // A truncated line: its first fields are level and time.
     const [, level, time] = /^\{"level":(\d+),"time":"([^"]*)"/.exec(line) ?? []
     return { level, time, msg: line }
   }

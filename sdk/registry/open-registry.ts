@@ -6,20 +6,22 @@ import { parseAddress } from '../../core/upstream/parse-node.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { redactUrl } from '../../lib/text/redact.ts'
 
-/** A registry that was opened by its text. */
+/** A registry opened by its address. */
 export interface OpenedRegistry {
-  /** The same object for everybody in this process who has the same text open. */
+  /** Shared by all users of the same address in this process. */
   readonly registry: Registry
-  /** Settled once its adapter is loaded; rejects when that has no use: a file or library it takes is not there, or its text is wrong. */
+  /**
+   * Settles when its adapter is loaded; rejects for permanent errors: a missing file or library, or an invalid address.
+   */
   readonly loaded: Promise<void>
-  /** Closes the registry, when it was the last one that had it open. */
+  /** Closes the registry when its last user has closed it. */
   readonly close: () => Promise<void>
 }
 
 export interface OpenOptions {
-  /** Who registers; whoever shares the registry in this process is the same. @default nobody that is known */
+  /** Identity for registrations; shared within the process. @default anonymous */
   readonly tokens?: TokenSource | undefined
-  /** Whose services are read and registered, where a registry {@link sendsDomains}. @default 'mx' */
+  /** Domain that is read and registered, if the registry {@link sendsDomains}. @default 'mx' */
   readonly domain?: string | undefined
 }
 
@@ -27,34 +29,34 @@ type Lazy = Pick<OpenedRegistry, 'registry' | 'loaded'>
 
 interface Shared extends Lazy {
   users: number
-  /** Of those who have it open; the first one's are shown. */
+  /** Tokens of its users; the first ones are used. */
   readonly tokens: TokenSource[]
 }
 
-/** What a text stands for. */
+/** Parsed address of a registry. */
 interface Source {
   readonly name: string
-  /** Whether services can be registered. */
+  /** Services can be registered. */
   readonly takes: boolean
   readonly tellsDomains: boolean
-  /** @param tokens who registers. */
+  /** @param tokens identity for registrations. */
   readonly load: (tokens: TokenSource, domain: string) => Promise<Registry>
 }
 
-/** What names a registry, for errors. */
+/** Valid addresses, for errors. */
 export const REGISTRY_FORMS =
   'memory, mx://host:port, mxs://host:port (TLS), consul://host:port, consuls://host:port or kubernetes'
 const REMOTE = /^(mxs?|consuls?):\/\/(.*)$/s
-/** The host, behind what may be a token, and the port. */
+/** The host, after an optional token, and the port. */
 const PORT = /^(?:[^/?#@]*@)?(?:\[[^\]]*\]|[^/?#@:]+):(\d+)(?:[/?]|$)/
 
 const opened = new Map<string, Shared>()
 
 /**
- * What a program was told of its registry: an object, a text, or, where it was told nothing, the variable `MX_REGISTRY`. Of that,
- * `static` is for gateways: there is no registry then.
+ * Registry of a program: an object, an address, or the variable `MX_REGISTRY`, of which `static` is for gateways and
+ * means none here.
  *
- * @throws {TypeError} for a text that names no registry, or with a part that is wrong, saying what would be right.
+ * @throws {TypeError} for an invalid address, naming the valid forms.
  */
 export function toRegistrySource(
   given: Registry | string | undefined,
@@ -68,9 +70,10 @@ export function toRegistrySource(
 }
 
 /**
- * Opens a registry by its text: `memory`, `mx://host:port`, `mxs://host:port`, `consul://host:port`, `consuls://host:port` or `kubernetes`.
+ * Opens a registry by its address: `memory`, `mx://host:port`, `mxs://host:port`, `consul://host:port`,
+ * `consuls://host:port` or `kubernetes`.
  *
- * Its adapter is loaded meanwhile: programs without a registry, or with another, do not pay for it.
+ * The adapter is loaded on demand.
  *
  * @throws {TypeError} for any other text.
  */
@@ -83,7 +86,7 @@ export function openRegistry(text: string, options: OpenOptions = {}): OpenedReg
   shared.users++
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
-    // Who is closed logs in no more.
+    // The tokens of a closed user are not used any more.
     const at = tokens === undefined ? -1 : shared.tokens.indexOf(tokens)
     if (at >= 0) shared.tokens.splice(at, 1)
     if (--shared.users > 0) return
@@ -100,7 +103,7 @@ export function openRegistry(text: string, options: OpenOptions = {}): OpenedReg
   }
 }
 
-/** The registry, if somebody in this process has it open. */
+/** The registry, if it is open in this process. */
 export function findOpenRegistry(
   source: Registry | string | undefined,
   domain?: string,
@@ -109,23 +112,23 @@ export function findOpenRegistry(
 }
 
 /**
- * Whether a text names a registry.
+ * True for the address of a registry.
  *
- * @throws {RangeError} for one that names it, with a part that is wrong.
+ * @throws {RangeError} for an address with an invalid part.
  */
 export function isRegistryText(text: string): boolean {
   return findSource(text) !== undefined
 }
 
 /**
- * Whether the registry a text names keeps the services of a domain apart from those of others. That of Kubernetes sees one namespace
- * of it, and the text of one in Consul may say itself which domain is meant.
+ * True if a registry separates domains. Kubernetes sees one of its namespaces, and the address of Consul may select a
+ * domain itself.
  */
 export function sendsDomains(text: string): boolean {
   return findSource(text)?.tellsDomains === true
 }
 
-/** @param what is given, for errors. */
+/** @param what name of the option, for errors. */
 function parseRegistry(text: string, what = 'registry'): Source {
   let source: Source | undefined
   try {
@@ -159,12 +162,12 @@ function findSource(text: string): Source | undefined {
   return { name: 'mx', takes: true, tellsDomains: true, load }
 }
 
-/** No text of a registry has a blank within. */
+/** Unambiguous: addresses contain no spaces. */
 function toKey(text: string, domain = DEFAULT_DOMAIN): string {
   return domain === DEFAULT_DOMAIN ? text.trim() : `${text.trim()} ${domain}`
 }
 
-/** Without what may be a token. */
+/** The address without a token. */
 function toShown(text: string): string {
   return JSON.stringify(redactUrl(text).slice(0, 253))
 }
@@ -206,7 +209,7 @@ function createShared(source: Source, domain: string): Shared {
   return shared
 }
 
-/** A registry whose adapter is being loaded: what it is asked waits for that. */
+/** A registry whose adapter is loading: requests wait for it. */
 function createLazy({ name, takes, load }: Source, tokens: TokenSource, domain: string): Lazy {
   let adapter: Registry | undefined
   const loading = load(tokens, domain).then((registry) => {
@@ -214,7 +217,7 @@ function createLazy({ name, takes, load }: Source, tokens: TokenSource, domain: 
     return registry
   })
   const loaded = loading.then(() => {})
-  // Told to whoever asks.
+  // Reported to callers of the registry.
   loaded.catch(() => {})
   const ask = <T>(question: (registry: Registry) => Maybe<T>): Maybe<T> =>
     adapter === undefined ? loading.then(question) : question(adapter)

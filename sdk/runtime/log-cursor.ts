@@ -1,27 +1,27 @@
-/** Lines of a log as the service `runtime` is asked for them. */
+/** Range of log lines, as requested from the service `runtime`. */
 export interface LogRange {
-  /** The last so many; 0: all. */
+  /** Number of last lines; 0: all. */
   readonly count: number
-  /** Unix seconds; 0: from the oldest that is kept. */
+  /** Unix seconds; 0: from the oldest line. */
   readonly since: number
 }
 
-/** How far a log was read, so that a stream that was lost goes on where it ended. */
+/** Position in a log, to resume an interrupted stream. */
 export interface LogPosition {
-  /** What to ask the service for. */
+  /** Range to request. */
   readonly toRequest: () => LogRange
-  /** Whether a line was not there before. @param line its Unix time in milliseconds. */
+  /** True for a line not seen before. @param line its Unix time in milliseconds. */
   readonly isNew: (line: { readonly timestamp: number }) => boolean
 }
 
-/** @param first what to begin with. */
+/** @param first initial range. */
 export function createLogPosition(first: LogRange): LogPosition {
   let firstMs = Number.POSITIVE_INFINITY
-  /** Of the newest line: those of several copies are not quite in order. */
+  /** Time of the newest line: those of several instances are not in strict order. */
   let lastMs = 0
-  /** How many lines each millisecond has, from that on which is asked for again. */
+  /** Number of lines per millisecond, from the start of the next request on. */
   const seen = new Map<number, number>()
-  /** Of those, the ones the stream is still to tell again. */
+  /** Lines of the next stream to skip. */
   const toSkip = new Map<number, number>()
 
   return {
@@ -38,7 +38,7 @@ export function createLogPosition(first: LogRange): LogPosition {
         else toSkip.delete(timestamp)
         return false
       }
-      // What was before the lines it began with, of the same second.
+      // Earlier lines of the second in which the stream started.
       if (toSkip.size > 0 && timestamp < firstMs) return false
       firstMs = Math.min(firstMs, timestamp)
       if (toSecond(timestamp) > toSecond(lastMs)) seen.clear()

@@ -1,14 +1,15 @@
 import { isServiceName } from '../../core/registry/service-name.ts'
 
-/** The name that the runtime gave to a service of this process, and the name that has in the code. */
+/** Name in the code and name set by the runtime, of the renamed service of this process. */
 let renamed: { readonly from: string; readonly to: string } | undefined
 
 /**
- * The name of a service: that of its code, except for the first service of a program that a runtime runs, which has that of the
- * runtime object (specification: Command line, `run --name`). The account of the program may register no other.
+ * Name of a service: that in the code, except for the first service of a program started by a runtime, which gets the
+ * name of the runtime object (specification: Command line, `run --name`). The account of the program may not register
+ * another name.
  *
  * @param name in the code.
- * @throws {TypeError} when a later service has the name that the first one was given: callers would reach either of the two.
+ * @throws {TypeError} when a later service has the name given to the first one: calls would be ambiguous.
  */
 export function toRuntimeName(name: string): string {
   const { MX_INSTANCE, MX_SERVICE_NAME = '' } = process.env

@@ -10,11 +10,11 @@ import {
   typesOf,
 } from './json-schema.ts'
 
-/** Deepest level of fields told (reference 6). */
+/** Maximum depth of described fields (reference 6). */
 const MAX_DEPTH = 6
-/** Deepest list whose places are looked at one by one. */
+/** Maximum depth of lists whose items are described one by one. */
 const MAX_PLACES_DEPTH = 1
-/** Most fields told of one message: references may multiply them beyond what a schema's text is long. */
+/** Maximum number of fields per message: references may multiply them. */
 const MAX_VALUES = 1000
 
 const INTEGERS: ReadonlySet<string | undefined> = new Set(['int32', 'int64', 'uint32', 'uint64'])
@@ -23,11 +23,11 @@ const LEAF: readonly Value[] = []
 /**
  * Describes a message for the registry (specification: Value): name, type and, for messages, fields.
  *
- * Types are `string`, `bool`, `int64`, `double` (`int32`, `uint32`, `uint64`, `float` where the schema's `format` says
- * so), `bytes`, `[]T`, `map[string]T`, `any`, and the title of a message or `object`. A list or map of messages has the
- * fields of one. Below six levels fields are left out, so that a schema may contain itself.
+ * Types are `string`, `bool`, `int64`, `double` (`int32`, `uint32`, `uint64`, `float` by the schema's `format`),
+ * `bytes`, `[]T`, `map[string]T`, `any`, and the title of a message or `object`. A list or map of messages has the
+ * fields of its message. Below six levels fields are omitted, since a schema may be recursive.
  *
- * @param schema undefined: nothing is known of the message.
+ * @param schema undefined: no description.
  */
 export function toValue(name: string, schema: JsonSchema | undefined): Value {
   if (schema === undefined) return { name, type: 'any', values: [] }
@@ -63,7 +63,7 @@ interface Message {
   readonly definitions: Definitions
 }
 
-/** The message a schema describes, or a list or map of. */
+/** Finds the message of a schema, or of its items or values. */
 function findMessage(given: JsonSchema, outer: Definitions): Message | undefined {
   const { schema, definitions } = followRefs(given, outer)
   if (schema.properties !== undefined)
@@ -76,7 +76,7 @@ function findMessage(given: JsonSchema, outer: Definitions): Message | undefined
   return fields.length === 0 ? undefined : { fields, definitions }
 }
 
-/** The type of a field, as the registry tells it: see {@link toValue}. */
+/** Registry type of a field: see {@link toValue}. */
 export function toType(given: JsonSchema, outer: Definitions, depth = 0): string {
   const { schema, definitions } = followRefs(given, outer)
   if (depth > MAX_DEPTH) return 'any'
@@ -107,7 +107,7 @@ export function toType(given: JsonSchema, outer: Definitions, depth = 0): string
 }
 
 function toItemType(schema: JsonSchema, definitions: Definitions, depth: number): string {
-  // Lists whose places are lists again may multiply beyond what a schema's text is long.
+  // Nested lists may multiply.
   if (depth > MAX_PLACES_DEPTH && placesOf(schema).length > 1) return 'any'
   const items = itemsOf(schema)
   const kinds = new Set(
@@ -127,7 +127,7 @@ function toChoiceType(values: readonly unknown[]): string {
   return 'any'
 }
 
-/** The alternative that says it all: the only one besides null, or all of one kind. */
+/** The alternative that determines the type: the only one besides null, or all of one kind. */
 export function findOnly({ anyOf, oneOf }: JsonSchema): JsonSchema | undefined {
   const options = (anyOf ?? oneOf)?.filter((option) => option.type !== 'null')
   if (options === undefined || options.length === 0) return undefined

@@ -5,7 +5,8 @@ import { toValue } from './describe-message.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 /**
- * Describes an endpoint for the registry (specification: Endpoint): fields of request and response, its JSON Schemas, its route.
+ * Describes an endpoint for the registry (specification: Endpoint): fields of request and response, JSON Schemas,
+ * route.
  *
  * @param name `<Handler>.<Method>`
  */

@@ -5,7 +5,7 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
   string: { type: 'string' },
   bool: { type: 'boolean' },
   int32: { type: 'integer', format: 'int32' },
-  // JSON has them as texts where a number would be rounded (reference 15.11).
+  // Strings in JSON where a number would be rounded (reference 15.11).
   int64: { type: ['integer', 'string'], format: 'int64' },
   uint32: { type: 'integer', format: 'uint32' },
   uint64: { type: ['integer', 'string'], format: 'uint64' },
@@ -17,18 +17,18 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
 const LIST = '[]'
 const MAP = /^map\[\w+\]/
 
-/** The schema of an endpoint's messages: what it tells in its metadata, else what its fields say. */
+/** Schema of an endpoint's messages: from its metadata, else derived from its fields. */
 export function schemaOf(endpoint: Endpoint, side: 'request' | 'response'): JsonSchema {
   try {
     const schema: unknown = JSON.parse(endpoint.metadata[`${side}Schema`] ?? '')
     if (typeof schema === 'object' && schema !== null) return schema
   } catch {
-    // It tells none, or none that is JSON: its fields are known all the same.
+    // Missing or invalid: derived from the fields.
   }
   return toSchema(endpoint[side])
 }
 
-/** The schema of a field, as far as the registry tells it (specification: Value): for services that tell no schema. */
+/** Derives a schema from a registry field (specification: Value), for services without JSON Schemas. */
 export function toSchema({ type, values }: Pick<Value, 'type' | 'values'>): JsonSchema {
   if (type.startsWith(LIST))
     return { type: 'array', items: toSchema({ type: type.slice(LIST.length), values }) }

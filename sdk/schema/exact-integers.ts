@@ -8,15 +8,15 @@ import type { CompiledSchema } from './schema.ts'
 import { formatPath, SchemaError } from './schema-error.ts'
 
 /**
- * Puts what a schema wants in place of numbers that `JSON.parse` rounded, as a query string would have it: digits where it is
- * an integer of 64 bits or unknown, a double where it is a number.
+ * Replaces numbers rounded by `JSON.parse` with the value the schema expects: a string of digits for 64-bit integers
+ * and unknown types, a double for numbers.
  *
- * @param root that paths in errors begin with: `request`.
- * @returns throws a SchemaError with the path and the number where the schema is an integer that does not hold it, or no
- *   double does (RFC 8259 §6 allows limits of range).
+ * @param root first part of paths in errors: `request`.
+ * @returns throws a SchemaError with path and number for an integer out of range, or beyond a double (RFC 8259 §6
+ * allows range limits).
  */
 export function createRestore({ jsonSchema }: CompiledSchema, root: string): RestoreNumbers {
-  /** Undefined: not needed yet. */
+  /** Created on demand. */
   let shape: Shape | undefined
   return (value, text) => {
     const exact = quoteNumbers(text, isExact)
@@ -28,7 +28,7 @@ export function createRestore({ jsonSchema }: CompiledSchema, root: string): Res
 
 type Keys = readonly (string | number)[]
 
-/** @param exact the same value, with the numbers that are not exact as texts. */
+/** @param exact the same value, with inexact numbers as strings. */
 function restore(
   value: JsonValue,
   exact: JsonValue,
@@ -58,16 +58,16 @@ function choose(value: number, text: string, shape: Shape, root: string, keys: K
     if (integer !== undefined) return integer
   }
   const integer = options.find((option) => option.kind === 'integer')
-  // Other kinds are for the schema to judge.
+  // Other kinds are up to the schema.
   if (integer === undefined && Number.isFinite(value)) return value
-  const wanted =
+  const expected =
     integer === undefined
       ? 'a number a double can hold'
       : `an integer from ${integer.min} to ${integer.max}`
-  throw new SchemaError(`${formatPath(root, keys)} must be ${wanted}, got ${text.slice(0, 100)}`)
+  throw new SchemaError(`${formatPath(root, keys)} must be ${expected}, got ${text.slice(0, 100)}`)
 }
 
-/** The alternatives of a shape, or itself. A union may contain itself. */
+/** Alternatives of a shape, or the shape itself. A union may be recursive. */
 function flatten(shape: Shape, seen = new Set<Shape>()): readonly Shape[] {
   if (shape.kind !== 'union') return [shape]
   if (seen.has(shape)) return []
@@ -79,9 +79,9 @@ function shapeAt(shape: Shape, step: string | number): Shape {
   if (shape.kind === 'object') return shape.fields.get(String(step)) ?? shape.rest
   if (shape.kind === 'list') return shape.first[Number(step)] ?? shape.items
   if (shape.kind !== 'union') return ANY
-  const wanted = typeof step === 'number' ? 'list' : 'object'
+  const expected = typeof step === 'number' ? 'list' : 'object'
   const options = flatten(shape)
-    .filter(({ kind }) => kind === wanted)
+    .filter(({ kind }) => kind === expected)
     .map((option) => shapeAt(option, step))
   return options.length === 1 ? options[0]! : { kind: 'union', options }
 }

@@ -1,4 +1,4 @@
-/** A JSON Schema as this program reads it: the keywords it looks at, the others untouched. */
+/** The JSON Schema keywords used here; others are passed through. */
 export interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly title?: string
@@ -32,32 +32,32 @@ export interface JsonSchema {
   readonly $defs?: Readonly<Record<string, JsonSchema>>
 }
 
-/** What `$ref` may name: the definitions of the schemas around it. */
+/** Targets of `$ref`: the definitions of all enclosing schemas. */
 export type Definitions = Readonly<Record<string, JsonSchema>>
 
 export const NO_DEFINITIONS: Definitions = Object.freeze({})
 
-/** The definitions seen from inside `schema`. */
+/** Definitions in the scope of `schema`. */
 export function definitionsOf(schema: JsonSchema, outer: Definitions): Definitions {
   return schema.$defs === undefined ? outer : { ...outer, ...schema.$defs }
 }
 
-/** The schema `ref` names: `Name`, as TypeBox writes it, or `#/$defs/Name`; undefined: something else. */
+/** Schema of a reference: `Name`, as written by TypeBox, or `#/$defs/Name`; undefined for others. */
 export function findDefinition(ref: string, definitions: Definitions): JsonSchema | undefined {
   const name = decodeKey(ref.slice(ref.lastIndexOf('/') + 1))
   return Object.hasOwn(definitions, name) ? definitions[name] : undefined
 }
 
-/** A schema, and what references inside of it may name. */
+/** A schema and the definitions in its scope. */
 export interface ResolvedSchema {
   readonly schema: JsonSchema
   readonly definitions: Definitions
 }
 
-/** References that lead on to references, at most. */
+/** Maximum length of a reference chain. */
 const MAX_REFS = 6
 
-/** Follows references; one that leads nowhere, or in a circle, is a schema that says nothing. */
+/** Resolves references; missing and circular ones result in an empty schema. */
 export function followRefs(given: JsonSchema, outer: Definitions): ResolvedSchema {
   let schema = given
   let definitions = definitionsOf(schema, outer)
@@ -70,33 +70,33 @@ export function followRefs(given: JsonSchema, outer: Definitions): ResolvedSchem
   return { schema, definitions }
 }
 
-/** The schemas of an array's first places; empty where all items are alike. */
+/** Schemas of the leading items of a tuple; empty for a plain array. */
 export function placesOf(schema: JsonSchema): readonly JsonSchema[] {
   if (schema.prefixItems !== undefined) return schema.prefixItems
   return Array.isArray(schema.items) ? schema.items : []
 }
 
-/** The schema of an array's other items. */
+/** Schema of the other items of an array. */
 export function itemsOf(schema: JsonSchema): JsonSchema | undefined {
   return Array.isArray(schema.items) || typeof schema.items !== 'object'
     ? undefined
     : (schema.items as JsonSchema)
 }
 
-/** The schema of the values of a map: an object without names of its own. */
+/** Schema of the values of a map: an object without named properties. */
 export function mapValuesOf(schema: JsonSchema): JsonSchema | undefined {
   const patterns = Object.values(schema.patternProperties ?? {})
   if (patterns.length > 0) return patterns[0]
   return typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined
 }
 
-/** The types a schema names itself: none, one or several. */
+/** Types of a schema: none, one or several. */
 export function typesOf(schema: JsonSchema): readonly string[] {
   if (schema.type === undefined) return []
   return typeof schema.type === 'string' ? [schema.type] : schema.type
 }
 
-/** Steps of a JSON pointer, `/a/b` or `#/a/b` (RFC 6901). */
+/** Segments of a JSON pointer, `/a/b` or `#/a/b` (RFC 6901). */
 export function parsePointer(pointer: string): string[] {
   return pointer.split('/').slice(1).map(decodeKey)
 }

@@ -3,10 +3,10 @@ import { parseInteger as parseDecimal } from '../../core/request/json/int64.ts'
 const INTEGER = /^([+-]?)(0x[\da-f]+|0o[0-7]+|0b[01]+|\d+)$/i
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 
-/** Types of integers in the registry; `integer` is the type of JSON Schema, exact as a JSON number (RFC 8259 section 6). */
+/** Integer types of the registry; `integer` is that of JSON Schema, exact as a JSON number (RFC 8259 section 6). */
 export type IntegerType = 'integer' | 'int32' | 'int64' | 'uint32' | 'uint64'
 
-/** What an integer of a type may be; `end` is the first that is too large. */
+/** Ranges of the integer types; `end` is exclusive. */
 const RANGES: Readonly<Record<IntegerType, { readonly least: bigint; readonly end: bigint }>> = {
   integer: { least: -(2n ** 53n) + 1n, end: 2n ** 53n },
   int32: { least: -(2n ** 31n), end: 2n ** 31n },
@@ -20,10 +20,10 @@ export function isIntegerType(type: string | undefined): type is IntegerType {
 }
 
 /**
- * An integer as people write it: decimal, also `1e3` and `1.0`, `0x`, `0o`, `0b`.
+ * Parses an integer: decimal, `1e3`, `1.0`, `0x`, `0o`, `0b`.
  *
- * @returns a number while it is a safe integer, else digits (reference 15.11).
- * @throws {RangeError} saying what it must be: `must be an int64 such as 42 or 0x2a, got "x"`.
+ * @returns a number if it is a safe integer, else a string of digits (reference 15.11).
+ * @throws {RangeError} with the requirement: `must be an int64 such as 42 or 0x2a, got "x"`.
  */
 export function parseInteger(text: string, type: IntegerType): number | string {
   const { least, end } = RANGES[type]
@@ -40,7 +40,7 @@ export function parseInteger(text: string, type: IntegerType): number | string {
   return Number.isSafeInteger(number) ? number : value.toString()
 }
 
-/** A number as people write it, with an exponent or without. @throws {RangeError} saying what it must be. */
+/** Parses a number, with or without an exponent. @throws {RangeError} with the requirement. */
 export function parseNumber(text: string): number {
   const number = DECIMAL.test(text) ? Number(text) : Number.NaN
   if (Number.isFinite(number)) return number

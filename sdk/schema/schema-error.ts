@@ -3,7 +3,7 @@ import { inspectShort } from '../../lib/text/inspect.ts'
 import { hasSecretPart } from '../../lib/text/redact.ts'
 import { type JsonSchema, parsePointer, typesOf } from './json-schema.ts'
 
-/** A value that does not fit its schema. Expected, so it carries no stack. */
+/** A value that does not match its schema. Expected, so without a stack. */
 export class SchemaError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     const limit = Error.stackTraceLimit
@@ -17,10 +17,10 @@ export class SchemaError extends Error {
 const PLAIN_KEY = /^[A-Za-z_$][\w$]*$/
 const INDEX = /^(?:0|[1-9][0-9]*)$/
 const MAX_KEY_CHARS = 80
-/** Alternatives that are listed. */
+/** Maximum number of listed alternatives. */
 const MAX_LISTED = 10
 
-/** `request`, and a dot or brackets for each step into it. Long keys are cut: they are the caller's. */
+/** `request` with a dot or brackets for each segment. Long keys, which callers control, are truncated. */
 export function formatPath(root: string, keys: readonly PropertyKey[]): string {
   return keys.reduce<string>((path, key) => {
     const text = String(key)
@@ -32,10 +32,10 @@ export function formatPath(root: string, keys: readonly PropertyKey[]): string {
 }
 
 /**
- * Says what is wrong with a value: the path of the first wrong field, what it must be and what it is (reference 15.10).
+ * Describes a validation error: path of the first invalid field, requirement and actual value (reference 15.10).
  *
- * @param root what the path begins with: `request`.
- * @param errors what TypeBox found, in its order, at most eight.
+ * @param root first part of the path: `request`.
+ * @param errors of TypeBox, in order, at most eight.
  */
 export function describeErrors(
   root: string,
@@ -43,14 +43,14 @@ export function describeErrors(
   value: unknown,
   errors: readonly TLocalizedValidationError[],
 ): string {
-  // A field too many is told twice: by the field, whose schema is `false`, and better by its object.
-  const told = errors.filter(({ keyword }) => keyword !== 'boolean')
-  const first = told[0]
+  // An unknown field is reported twice: for itself, with schema `false`, and better for its object.
+  const relevant = errors.filter(({ keyword }) => keyword !== 'boolean')
+  const first = relevant[0]
   if (first === undefined) return `${root} does not fit its schema`
-  const union = findUnion(first, told)
+  const union = findUnion(first, relevant)
   return union === undefined
     ? describe(root, schema, value, first)
-    : describeUnion(root, schema, value, union, told)
+    : describeUnion(root, schema, value, union, relevant)
 }
 
 function describe(
@@ -64,7 +64,7 @@ function describe(
   if (error.keyword === 'required')
     return `${formatPath(root, [...keys, error.params.requiredProperties[0] ?? ''])} is missing`
   if (error.keyword === 'additionalProperties')
-    return `${formatPath(root, [...keys, error.params.additionalProperties[0] ?? ''])} is no known field`
+    return `${formatPath(root, [...keys, error.params.additionalProperties[0] ?? ''])} is an unknown field`
   return `${path} ${toDemand(error)}, got ${showAt(schema, value, error)}`
 }
 
@@ -81,7 +81,7 @@ function toDemand(error: TLocalizedValidationError): string {
   }
 }
 
-/** The outermost alternatives the error is one of, if it belongs to any. */
+/** The outermost union that the error belongs to. */
 function findUnion(
   error: TLocalizedValidationError,
   errors: readonly TLocalizedValidationError[],
@@ -93,7 +93,7 @@ function findUnion(
   )
 }
 
-/** A value that fits none of several alternatives is one problem, not one for each of its parts. */
+/** Describes a value that matches none of several alternatives, as a single error. */
 function describeUnion(
   root: string,
   schema: JsonSchema,
@@ -128,7 +128,7 @@ function toAlternative(option: JsonSchema): string {
   return types.length === 0 ? 'of another form' : joinOr(types.map(withArticle))
 }
 
-/** The value an error is about, as errors show it; only its type where the schema calls it, or a part of it, secret. */
+/** The invalid value; only its type if the schema marks it, or a part of it, as secret. */
 function showAt(schema: JsonSchema, value: unknown, error: TLocalizedValidationError): string {
   const given = findValue(value, error.instancePath)
   if (isSecret(schema, error.schemaPath)) return typeOf(given)
@@ -149,7 +149,7 @@ function isSecret(schema: JsonSchema, pointer: string): boolean {
     if (typeof at !== 'object' || at === null) break
     inner = at
   }
-  // What should have been an object may be the secret itself.
+  // The invalid object may itself be the secret.
   return hasSecretPart(inner)
 }
 

@@ -1,7 +1,7 @@
 import { type TCodec, type TSchemaOptions, type TUnsafe, Type } from '../../core/schema.ts'
 import { isBase64 } from '../../lib/text/base64.ts'
 
-/** 64 bits hold at most 20 digits; leading zeros and a plus sign are nobody's. */
+/** 64 bits have at most 20 digits; no leading zeros, no plus sign. */
 const DIGITS = /^-?(?:0|[1-9][0-9]{0,19})$/
 
 interface Bounds {
@@ -12,18 +12,18 @@ interface Bounds {
 const SIGNED: Bounds = { min: -(2n ** 63n), max: 2n ** 63n - 1n }
 const UNSIGNED: Bounds = { min: 0n, max: 2n ** 64n - 1n }
 
-/** An integer of 64 bits: a number or a string of digits in JSON, a bigint in programs. */
+/** A 64-bit integer: a number or a string of digits in JSON, a bigint in programs. */
 export type TInt64 = TCodec<TUnsafe<number | string>, bigint>
 
-/** Bytes: base64 in JSON, a Uint8Array in programs. */
+/** Bytes: Base64 in JSON, a Uint8Array in programs. */
 export type TBytes = TCodec<TUnsafe<string>, Uint8Array>
 
 /**
- * Type of integers that need all of their 64 bits: ids of other systems, nanoseconds.
+ * Type of full 64-bit integers, such as external ids and nanoseconds.
  *
- * Callers may send a number, a `bigint` or a string of digits; the handler gets a `bigint`, and may return one (or a safe
- * integer); callers are answered with a number while it is a safe integer, else with a string (reference 15.11). For
- * counts and sizes `Type.Integer()` is handier: a number on both sides, exact to 2^53.
+ * Callers may send a number, a `bigint` or a string of digits. The handler gets a `bigint`, and returns one or a safe
+ * integer. Callers get a number if it is a safe integer, else a string (reference 15.11). For counts and sizes use
+ * `Type.Integer()`: a number on both sides, exact up to 2^53.
  */
 export function Int64(options: TSchemaOptions = {}): TInt64 {
   return createInt('int64', SIGNED, options)
@@ -35,8 +35,8 @@ export function Uint64(options: TSchemaOptions = {}): TInt64 {
 }
 
 /**
- * Type of binary data: base64 in JSON, either alphabet, padded or not (proto3 JSON mapping); the handler gets a
- * `Uint8Array` and returns one.
+ * Type of binary data: Base64 in JSON, with either alphabet and optional padding (proto3 JSON mapping); the handler
+ * gets a `Uint8Array` and returns one.
  */
 export function Bytes(options: TSchemaOptions = {}): TBytes {
   const schema = Type.Unsafe<string>({ type: 'string', contentEncoding: 'base64', ...options })
@@ -59,14 +59,14 @@ function createInt(format: string, bounds: Bounds, options: TSchemaOptions): TIn
 }
 
 function isInt(value: unknown, { min, max }: Bounds): boolean {
-  // Of a number beyond nobody knows any more which it was.
+  // A larger number has been rounded.
   if (typeof value === 'number') return Number.isSafeInteger(value) && value >= min
   if (typeof value !== 'string' || !DIGITS.test(value)) return false
   const exact = BigInt(value)
   return exact >= min && exact <= max
 }
 
-/** What is no integer stays as it is: the check that follows names it. */
+/** Other values are unchanged: the following validation reports them. */
 function toWire(value: unknown): unknown {
   if (typeof value !== 'bigint') return value
   const number = Number(value)

@@ -5,32 +5,32 @@ import type { JsonSchema } from './json-schema.ts'
 import { describeErrors, formatPath, SchemaError } from './schema-error.ts'
 import { compileTransform, type Transform } from './transform.ts'
 
-/** What a Standard Schema answers to a value. */
+/** Result of a Standard Schema. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] }
 
-/** One thing wrong with a value. */
+/** A validation error. */
 export interface StandardIssue {
   readonly message: string
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** A schema of any library that follows Standard Schema, version 1 (standardschema.dev). */
+/** A schema of any library that implements Standard Schema, version 1 (standardschema.dev). */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
-    /** Checks a value and gives what it stands for. */
+    /** Validates and decodes a value. */
     readonly validate: (value: unknown) => Maybe<StandardResult<Output>>
     readonly types?: { readonly input: Input; readonly output: Output } | undefined
   }
 }
 
-/** Describes messages: a TypeBox type, or a schema of any library that follows Standard Schema. */
+/** Schema of messages: a TypeBox type, or a Standard Schema of any library. */
 export type Schema = TSchema | StandardSchema
 
-/** What programs work with: what a handler gets of a request, and returns of a TypeBox response. */
+/** Type of decoded values: a request in the handler, and its result for a TypeBox response. */
 export type Decoded<S> =
   S extends StandardSchema<infer _, infer Output>
     ? Output
@@ -38,7 +38,7 @@ export type Decoded<S> =
       ? StaticDecode<S>
       : never
 
-/** What a handler returns: a Standard Schema has still to make its output of it. */
+/** Result type of a handler: a Standard Schema still has to transform it. */
 export type Returned<S> =
   S extends StandardSchema<infer Input, infer _>
     ? Input
@@ -46,7 +46,7 @@ export type Returned<S> =
       ? StaticDecode<S>
       : never
 
-/** What a request is in JSON: what callers send. Where a number or text may stand, so may a bigint, which becomes one of the two. */
+/** JSON type of a request, as sent by callers. Numbers and strings may also be bigints, which are converted. */
 export type WireRequest<S> =
   S extends StandardSchema<infer Input, infer _>
     ? Input
@@ -60,7 +60,7 @@ type WithBigints<T> = [number | string] extends [T]
     ? { [Name in keyof T]: WithBigints<T[Name]> }
     : T
 
-/** What a response is in JSON: what callers get. */
+/** JSON type of a response, as received by callers. */
 export type WireResponse<S> =
   S extends StandardSchema<infer _, infer Output>
     ? Output
@@ -68,28 +68,28 @@ export type WireResponse<S> =
       ? StaticEncode<S>
       : never
 
-/** How messages look in protobuf: between bytes and what JSON would say. */
+/** Protobuf codec of messages: converts between bytes and JSON values. */
 export interface MessageCodec {
-  /** Throws when the bytes are no such message. */
+  /** Throws for invalid bytes. */
   readonly decode: (bytes: Uint8Array) => unknown
-  /** Throws when the value is no such message. */
+  /** Throws for an invalid value. */
   readonly encode: (value: unknown) => Uint8Array
 }
 
-/** A schema whose messages callers may also send and get as protobuf. */
+/** A schema whose messages may also be sent as protobuf. */
 export type ProtobufMessage<S extends Schema> = S & { readonly '~protobuf': MessageCodec }
 
-/** What a {@link ProtobufMessage} is made of. */
 interface WithProtobuf {
   readonly '~protobuf': MessageCodec
   readonly schema: Schema
 }
 
 /**
- * Gives the messages of a schema a form in protobuf, with the code some library generated for them.
+ * Adds a protobuf codec, such as generated code, to a schema.
  *
- * Validation, types and description stay those of the schema; the codec goes between bytes and the JSON of the message
- * (ProtoJSON mapping: 64-bit integers as numbers or strings, bytes as base64). For `.proto` files see `loadProto`.
+ * Validation, types and description are those of the schema; the codec converts between bytes and the JSON of the
+ * message (ProtoJSON mapping: 64-bit integers as numbers or strings, bytes as Base64). For `.proto` files see
+ * `loadProto`.
  */
 export function protobufMessage<S extends Schema>(
   schema: S,
@@ -99,28 +99,28 @@ export function protobufMessage<S extends Schema>(
   return message as unknown as ProtobufMessage<S>
 }
 
-/** A schema ready for use. */
+/** A compiled schema. */
 export interface CompiledSchema {
   /**
-   * Makes what a program works with of what came: defaults filled in, checked, codecs decoded. May change `value`.
-   * Unknown fields are kept unless the schema refuses them.
+   * Decodes a received value: fills in defaults, validates, runs codecs. May change `value`. Unknown fields are kept
+   * unless the schema forbids them.
    *
-   * @throws {SchemaError} naming the path of the first wrong field.
+   * @throws {SchemaError} naming the path of the first invalid field.
    */
   readonly decode: (value: unknown) => Maybe<unknown>
   /**
-   * Makes what JSON can say of what a program returned: codecs encoded, checked. Leaves `value` as it is.
+   * Encodes a value of a program as JSON: runs codecs, validates. Does not change `value`.
    *
-   * @throws {SchemaError} naming the path of the first wrong field.
+   * @throws {SchemaError} naming the path of the first invalid field.
    */
   readonly encode: (value: unknown) => Maybe<unknown>
-  /** What goes over the wire, as JSON Schema; undefined where the library cannot print it. */
+  /** JSON Schema of the wire format; undefined if the library does not provide it. */
   readonly jsonSchema: JsonSchema | undefined
-  /** The form in protobuf; undefined: there is none. */
+  /** Protobuf codec; undefined: none. */
   readonly protobuf: MessageCodec | undefined
 }
 
-/** Where there is no schema: everything goes. */
+/** Used without a schema. */
 const ANYTHING: CompiledSchema = {
   decode: (value) => value,
   encode: (value) => value,
@@ -131,9 +131,9 @@ const ANYTHING: CompiledSchema = {
 const JSON_SCHEMA = { target: 'draft-2020-12' } as const
 
 /**
- * Prepares a schema, once.
+ * Compiles a schema.
  *
- * @param kind which message of an endpoint it describes, `request` or `response`, or what else; paths in errors begin with it.
+ * @param kind name of the message, such as `request` or `response`; first part of paths in errors.
  * @throws {TypeError} when it is neither a TypeBox type nor a Standard Schema.
  */
 export function compileSchema(schema: Schema | undefined, kind: string): CompiledSchema {
@@ -152,7 +152,7 @@ function isStandard(schema: Schema): schema is StandardSchema {
   return typeof props?.validate === 'function'
 }
 
-/** The marks of the library: without them any object would be a schema, one that checks nothing. */
+/** Markers of the library: otherwise any object would be a schema that accepts everything. */
 function isTypeBox(schema: unknown): schema is TSchema {
   return typeof schema === 'object' && schema !== null && ('~kind' in schema || '~unsafe' in schema)
 }
@@ -160,7 +160,7 @@ function isTypeBox(schema: unknown): schema is TSchema {
 function compileTypeBox(schema: TSchema, kind: string): CompiledSchema {
   const json = schema as JsonSchema
   let compiled: ReturnType<typeof Compile> | undefined
-  // Not before it is needed: those of the built-in services would take a tenth of the server's start.
+  // Lazy: compiling those of the built-in services would take a tenth of the server's start.
   const toValidator = () => {
     compiled ??= Compile(schema)
     return compiled
@@ -175,7 +175,7 @@ function compileTypeBox(schema: TSchema, kind: string): CompiledSchema {
     decode(value) {
       let given = fill === undefined ? value : fill(value)
       if (!toValidator().Check(given)) {
-        // An integer is an int64 to callers, who may write it as a string.
+        // An integer is an int64 to callers, who may send it as a string.
         if (toNumbers !== undefined) given = toNumbers(given)
         if (toNumbers === undefined || !toValidator().Check(given)) throw refuse(given)
       }
@@ -191,16 +191,16 @@ function compileTypeBox(schema: TSchema, kind: string): CompiledSchema {
   }
 }
 
-/** What a codec refuses, although it passed the check, does not fit either: a day that no month has. */
+/** A codec may reject a value that passed validation, such as February 30. */
 function runCodecs(unpack: Transform, value: unknown, kind: string): unknown {
   try {
     return unpack(value)
   } catch (cause) {
-    throw new SchemaError(`${kind} does not fit its schema: a codec refused a value`, { cause })
+    throw new SchemaError(`${kind} does not fit its schema: a codec rejected a value`, { cause })
   }
 }
 
-/** As callers see it: they may leave out what has a default. */
+/** The callers' view: fields with a default are optional. */
 function printTypeBox(schema: TSchema, kind: string): JsonSchema {
   if (kind === 'response') return JSON.parse(JSON.stringify(schema)) as JsonSchema
   const text = JSON.stringify(schema, (_name, part: unknown) => {
@@ -237,7 +237,7 @@ function compileStandard(schema: StandardSchema, kind: string): CompiledSchema {
 
 type Print = (options: { readonly target: string }) => unknown
 
-/** Ways to print JSON Schema: the Standard JSON Schema extension, or a method of the library's own. */
+/** Ways to get a JSON Schema: the Standard JSON Schema extension, or a method of the library. */
 interface Printable {
   readonly '~standard': {
     readonly jsonSchema?: { readonly input?: Print; readonly output?: Print }
@@ -257,7 +257,7 @@ function printStandard(schema: StandardSchema, kind: string): JsonSchema | undef
       printable.toJsonSchema?.()
     return typeof printed === 'object' && printed !== null ? (printed as JsonSchema) : undefined
   } catch {
-    // Libraries throw for what JSON Schema cannot say, such as dates; then there is no description.
+    // Libraries throw for types without JSON Schema, such as dates: then there is no description.
     return undefined
   }
 }

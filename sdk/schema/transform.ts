@@ -1,4 +1,4 @@
-// Longer than other files: one recursion over the keywords of a schema, which would be worse split.
+// A single long file: one recursion over the keywords of a schema.
 import { Compile } from '../../core/schema.ts'
 import {
   type Definitions,
@@ -12,15 +12,15 @@ import {
 } from './json-schema.ts'
 
 /**
- * What a transform does to the values a schema describes.
- * - `default`: fills in defaults. Before the check.
- * - `integer`: makes numbers of digits where an integer belongs (reference 15.11). Before a second check.
- * - `decode`: runs the `decode` of TypeBox codecs. After the check.
- * - `encode`: fills in defaults and runs the `encode` of codecs. Before the check of a reply.
+ * What a transform does to the values of a schema.
+ * - `default`: fills in defaults. Before validation.
+ * - `integer`: converts digits to numbers where integers are expected (reference 15.11). Before a second validation.
+ * - `decode`: runs `decode` of TypeBox codecs. After validation.
+ * - `encode`: fills in defaults and runs `encode` of codecs. Before the validation of a response.
  */
 export type TransformMode = 'default' | 'integer' | 'decode' | 'encode'
 
-/** Gives back the value, changed where the schema says so. */
+/** Returns the transformed value. */
 export type Transform = (value: unknown) => unknown
 
 interface Codec {
@@ -30,14 +30,14 @@ interface Codec {
 
 type Fields = Record<string, unknown>
 
-/** 15 digits always are a safe integer. */
+/** 15 digits are always a safe integer. */
 const SAFE_DIGITS = /^-?(?:0|[1-9][0-9]{0,14})$/
 
 /**
- * Compiles one way through values of a schema: only to the places where it has something to do. The library's own
- * functions for the same walk the whole schema on every call, which costs many times as much (`bench/micro/endpoint-validation.ts`).
+ * Compiles a transform that only visits the relevant parts of a value. The library's own functions walk the whole
+ * schema on every call, which costs many times as much (`bench/micro/endpoint-validation.ts`).
  *
- * All but `encode` change the value in place, for it is fresh from a parser; `encode` copies what it changes.
+ * All modes but `encode` change the value in place, since it comes from a parser; `encode` copies what it changes.
  *
  * @returns undefined when there is nothing to do.
  */
@@ -62,7 +62,7 @@ function compile(
   return withOwn(schema, mode, inner)
 }
 
-/** What the schema itself asks for, around what its parts ask for. */
+/** Applies the schema's own transform around those of its parts. */
 function withOwn(
   schema: JsonSchema,
   mode: TransformMode,
@@ -80,7 +80,7 @@ function withOwn(
     case 'encode': {
       const pack = joinSteps([codec?.encode, inner])
       if (!hasDefault) return pack
-      // A default is written as it stands in JSON: there is nothing to encode.
+      // Defaults are in JSON form: no encoding.
       const fill = createDefault(schema.default)
       return (value) => (value === undefined || pack === undefined ? fill(value) : pack(value))
     }
@@ -96,7 +96,7 @@ function compileObject(
   const fields = known.flatMap(([key, property]) => {
     const transform = compile(property, mode, definitions)
     const fills = mode === 'default' || (mode === 'encode' && 'default' in property)
-    // Most defaults: there is no need to call anybody for them.
+    // Most defaults are constants, which need no function call.
     const constant = fills && isConstant(property.default) ? property.default : undefined
     return transform === undefined ? [] : [{ key, transform, fills, constant }]
   })
@@ -130,7 +130,7 @@ function compileObject(
   }
 }
 
-/** What is to be done to the fields of an object that `properties` does not name, by name. */
+/** Transforms of the fields not named in `properties`, by name. */
 function compileOthers(
   { patternProperties = {}, additionalProperties }: JsonSchema,
   mode: TransformMode,
@@ -179,8 +179,8 @@ function compileArray(
 }
 
 /**
- * Of several alternatives the first one that fits is taken, as it stands or after the transform. Those that the
- * constants among their fields rule out are not tried, or a value of nested alternatives would take exponential time.
+ * Uses the first alternative that matches, before or after the transform. Alternatives excluded by constant fields are
+ * not tried: nested alternatives would take exponential time.
  */
 function compileUnion(
   schema: JsonSchema,
@@ -204,7 +204,7 @@ function compileUnion(
         if (fits(value)) return transform === undefined ? value : transform(value)
         continue
       }
-      // In place on a copy: an alternative that does not fit after all must leave no trace.
+      // In place on a copy: an alternative that does not match must leave no trace.
       const changed = attempt(transform, isOwn ? value : structuredClone(value))
       if (fits(changed)) return changed
     }
@@ -212,7 +212,7 @@ function compileUnion(
   }
 }
 
-/** A codec written for one alternative may throw when it meets a value of another. */
+/** A codec of one alternative may throw for a value of another. */
 function attempt(transform: Transform, value: unknown): unknown {
   try {
     return transform(value)
@@ -226,7 +226,7 @@ function compileCheck(schema: JsonSchema, definitions: Definitions): (value: unk
   return (value) => validator.Check(value)
 }
 
-/** Whether the fields that are constants in this alternative allow it; one with a default may be absent. */
+/** Checks the constant fields of an alternative; those with a default are optional. */
 function compileGuard(part: JsonSchema, outer: Definitions): (value: unknown) => boolean {
   const definitions = definitionsOf(part, outer)
   const schema = (part.$ref === undefined ? part : findDefinition(part.$ref, definitions)) ?? {}
@@ -245,7 +245,7 @@ function compileGuard(part: JsonSchema, outer: Definitions): (value: unknown) =>
   }
 }
 
-/** Compiled when it is first met: a schema may contain itself. */
+/** Compiled lazily: a schema may be recursive. */
 function compileReference(
   schema: JsonSchema,
   mode: TransformMode,
@@ -263,7 +263,7 @@ function compileReference(
   }
 }
 
-/** One transform a definition and mode, however often it is named. */
+/** One transform per definition and mode. */
 const compiled = new WeakMap<JsonSchema, Map<TransformMode, Transform>>()
 
 function compileNamed(
@@ -280,7 +280,7 @@ function compileNamed(
   return transform
 }
 
-/** Whether the schema, or a part of it, asks for anything. */
+/** True if the schema, or a part of it, needs a transform. */
 function isNeeded(
   schema: JsonSchema,
   mode: TransformMode,
@@ -309,7 +309,7 @@ function isNeeded(
   return parts.some((part) => isNeeded(part, mode, definitions, seen))
 }
 
-/** The codec TypeBox keeps in a hidden property of the type. */
+/** The codec in a hidden property of the TypeBox type. */
 function findCodec(schema: JsonSchema): Codec | undefined {
   return (schema as { readonly '~codec'?: Codec })['~codec']
 }
@@ -327,12 +327,12 @@ function isConstant(given: unknown): boolean {
   return typeof given !== 'function' && (typeof given !== 'object' || given === null)
 }
 
-/** A fresh default each time: the handler may change what it is given. */
+/** A fresh default for each value: the handler may change it. */
 function createDefault(given: unknown): Transform {
   if (typeof given === 'function')
     return (value) => (value === undefined ? (given as () => unknown)() : value)
   if (isConstant(given)) return (value) => (value === undefined ? given : value)
-  // The one that most are, in a hundredth of the time.
+  // The most frequent default, at a hundredth of the cost.
   if (
     Object.keys(given as object).length === 0 &&
     Object.getPrototypeOf(given) === Object.prototype

@@ -7,53 +7,53 @@ import { Int64 } from '../schema/schema-types.ts'
 import type { Traces } from '../tracing/traces.ts'
 import { type Endpoints, endpoint } from './endpoint.ts'
 
-/** What a service has served since it started. */
+/** Counters of a service since its start. */
 export interface CallCounts {
   readonly requests: number
   readonly errors: number
 }
 
-/** What the endpoints of `Debug` look at. */
+/** Data of the `Debug` endpoints. */
 export interface DebugSources {
   readonly log: ServiceLog
   readonly traces: Traces
   readonly counts: () => CallCounts
-  /** Throws for callers that may learn no more than whether the service answers. */
+  /** Throws for callers that may only check the health. */
   readonly check: (ctx: Context) => void
 }
 
 const Texts = Type.Record(Type.String(), Type.String())
 const NS_PER_MS = 1e6
 
-/** Time this process spent collecting garbage since its first service was built, nanoseconds. */
+/** Garbage collection time since the first service of this process was created, nanoseconds. */
 let gcNs = 0
 let observer: PerformanceObserver | undefined
 
 /**
- * The endpoints every service has: `Debug.Health`, `Debug.Stats`, `Debug.Log`, `Debug.Trace` (reference 12).
+ * The endpoints of every service: `Debug.Health`, `Debug.Stats`, `Debug.Log`, `Debug.Trace` (reference 12).
  *
- * Not registered, and so in no list; the rules of access hold for all but the first, and a service
- * with a gate tells only administrators more than that.
+ * They are not registered, and so not listed. Rules apply to all but the first; with an authorizer the others are for
+ * administrators only.
  */
 export function createDebugEndpoints({ log, traces, counts, check }: DebugSources): Endpoints {
   const startedMs = Date.now()
   observeGarbage()
   return {
     health: endpoint({
-      description: 'Whether the service answers.',
+      description: 'Check if the service responds.',
       readOnly: true,
       response: Type.Object({ status: Type.String() }),
       handle: () => ({ status: 'ok' }),
     }),
     stats: endpoint({
-      description: 'What the service has done, and what it takes.',
+      description: 'Counters and resource usage.',
       readOnly: true,
       response: Type.Object({
         timestamp: Type.Integer({ description: 'Seconds since 1970.' }),
         started: Type.Integer({ description: 'Seconds since 1970.' }),
         uptime: Type.Integer({ description: 'Seconds.' }),
         memory: Type.Integer({ description: 'Resident bytes of the process.' }),
-        threads: Type.Integer({ description: 'Of the process; 0 where that is not known.' }),
+        threads: Type.Integer({ description: 'Threads of the process; 0: unknown.' }),
         gc: Type.Integer({ description: 'Nanoseconds spent collecting garbage.' }),
         requests: Type.Integer(),
         errors: Type.Integer(),
@@ -73,11 +73,15 @@ export function createDebugEndpoints({ log, traces, counts, check }: DebugSource
       },
     }),
     log: endpoint({
-      description: 'The last lines of the log, at most 256.',
+      description: 'Last log lines, at most 256.',
       readOnly: true,
       request: Type.Object({
-        count: Type.Integer({ minimum: 0, default: 0, description: 'Lines; 0: all.' }),
-        since: Type.Integer({ minimum: 0, default: 0, description: 'Seconds ago; 0: ever.' }),
+        count: Type.Integer({ minimum: 0, default: 0, description: 'Number of lines; 0: all.' }),
+        since: Type.Integer({
+          minimum: 0,
+          default: 0,
+          description: 'Maximum age in seconds; 0: unlimited.',
+        }),
       }),
       response: Type.Object({
         records: Type.Array(
@@ -92,10 +96,10 @@ export function createDebugEndpoints({ log, traces, counts, check }: DebugSource
       },
     }),
     trace: endpoint({
-      description: 'The last calls, at most 256.',
+      description: 'Last calls, at most 256.',
       readOnly: true,
       request: Type.Object({
-        id: Type.String({ default: '', description: 'Of one trace; empty: all.' }),
+        id: Type.String({ default: '', description: 'Trace id; empty: all.' }),
       }),
       response: Type.Object({
         spans: Type.Array(
@@ -127,7 +131,7 @@ function observeGarbage(): void {
   observer.observe({ entryTypes: ['gc'] })
 }
 
-/** As Linux counts them. */
+/** From /proc on Linux. */
 function countThreads(): number {
   try {
     return Number(/^Threads:\s*(\d+)$/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1] ?? 0)

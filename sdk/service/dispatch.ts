@@ -6,7 +6,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import { isServiceName } from '../../core/registry/service-name.ts'
 import type { IncomingCall } from '../../core/rpc/call.ts'
-import { isMetadata, WRONG_METADATA } from '../../core/rpc/metadata.ts'
+import { isMetadata, MALFORMED_METADATA } from '../../core/rpc/metadata.ts'
 import { mustBeAdmin } from '../auth/account-checks.ts'
 import { CLIENT_CLOSED_REQUEST } from '../client/client-closed-request.ts'
 import type { Context } from '../context.ts'
@@ -17,69 +17,68 @@ import { type Endpoints, toEndpointName } from './endpoint.ts'
 import { type CallTracker, type ServableCall, ServedCall } from './served-call.ts'
 import { ServedEndpoint } from './served-endpoint.ts'
 
-/** The handler every service has, and none declares. */
+/** The handler of every service, which none declares. */
 const DEBUG = 'Debug'
-/** Whether a service answers is no secret: probes know no tokens. */
+/** Public: health probes have no tokens. */
 const HEALTH = 'Debug.Health'
 
 /** Endpoints by handler and method. */
 export type Handlers = Readonly<Record<string, Endpoints>>
 
 export interface DispatcherOptions {
-  /** Full name of the service: the id of its errors. */
+  /** Full name of the service; the id of its errors. */
   readonly service: string
-  /** Its endpoints by handler and method: `{ Helloworld: { call } }`. More may follow by {@link Dispatcher.handle}. */
+  /** Endpoints by handler and method: `{ Helloworld: { call } }`. Add more with {@link Dispatcher.handle}. */
   readonly handlers?: Handlers
   /** @default JSON lines on standard error */
   readonly log?: ServiceLog
-  /** Decides who may call it from outside of this process. @default everybody may, and callers are whom the calls say */
+  /** Authorizes calls from outside this process. @default every call is allowed, with the identity in its metadata */
   readonly gate?: Authorizer | undefined
 }
 
 /**
- * Serves the calls of one service, whatever carries them: those of its name, and of longer ones that end in
- * `.<name>`, since what stands in front is the namespace of whoever calls.
+ * Serves the calls of a service, over any transport: those of its name, and of longer names that end in `.<name>`,
+ * whose prefix is the caller's namespace.
  */
 export interface Dispatcher {
-  /** Full name of the service. */
   readonly service: string
   /**
    * Adds the endpoints of a handler.
    *
-   * @throws {TypeError} for a name or schema that is none, an endpoint that is there already, or the handler `Debug`.
+   * @throws {TypeError} for an invalid name or schema, a duplicate endpoint, or the handler `Debug`.
    */
   readonly handle: (handler: string, endpoints: Endpoints) => void
   /**
-   * Serves a call from outside, if the gate lets it in: a transport's `Dispatch`. Never throws.
+   * Authorizes and serves a call from outside: the `Dispatch` of a transport. Never throws.
    *
-   * @param address IP address it comes from. @default not known
+   * @param address IP address of the caller. @default unknown
    */
   readonly dispatch: (call: IncomingCall, address?: string) => void
-  /** Serves a call of this process, which was let in where it came from. Never throws. */
+  /** Serves a call within this process, which is authorized already. Never throws. */
   readonly dispatchTrusted: (call: IncomingCall) => void
-  /** As {@link dispatchTrusted}, with bodies that are values. */
+  /** {@link dispatchTrusted} with values as bodies. */
   readonly dispatchLocal: (call: ServableCall & { readonly endpoint: string }) => void
-  /** What the registry is told of the endpoints; those of `Debug` are left out, so that no list shows them. */
+  /** Endpoints for the registry, without those of `Debug`. */
   readonly describe: () => Endpoint[]
-  /** Calls that are being served. */
+  /** Calls in flight. */
   readonly active: number
-  /** Resolves once no call is being served. */
+  /** Resolves when no call is in flight. */
   readonly idle: () => Promise<void>
   /**
-   * As {@link DispatcherOptions.gate}, before the first call comes.
+   * Sets {@link DispatcherOptions.gate} before the first call.
    *
-   * @param domain that the service is in.
+   * @param domain of the service.
    */
   readonly guard: (gate: Authorizer, domain: string) => void
-  /** Ends what the gate is watched for; calls are served as before. */
+  /** Stops watching the authorizer; calls are still served. */
   readonly close: () => void
   readonly log: ServiceLog
-  /** The last calls, for `Debug.Trace`. A client adds those it makes. */
+  /** The last calls, for `Debug.Trace`, including those of its client. */
   readonly traces: Traces
 }
 
 /**
- * Prepares the endpoints of a service.
+ * Creates the dispatcher of a service.
  *
  * @throws {TypeError} as {@link Dispatcher.handle}.
  */
@@ -107,7 +106,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
   const handle = (handler: string, endpoints: Endpoints): void => {
     if (handler.toLowerCase() === DEBUG.toLowerCase())
-      throw new TypeError(`the handler ${handler} is every service's own`)
+      throw new TypeError(`the handler ${handler} is reserved`)
     own.push(...add(handler, endpoints))
   }
   for (const [handler, endpoints] of Object.entries(handlers)) handle(handler, endpoints)
@@ -130,7 +129,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
   }
   const ending = `.${service}`
-  /** The last longer name that was right: gateways call by the same one over and over. */
+  /** Cache of the last valid longer name: gateways use the same one again. */
   let longer = service
   const isOurs = (name: string): boolean => {
     if (name === service || name === longer) return true
@@ -138,7 +137,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     longer = name
     return true
   }
-  /** Answers a call that cannot be served; undefined: its endpoint. */
+  /** Finds the endpoint of a call, or rejects it and returns undefined. */
   const find = (
     call: ServableCall & { readonly endpoint: string },
     isTrusted: boolean,
@@ -150,9 +149,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       refuse(call, toNotFound(ours ? call.service : service, call, ours))
       return undefined
     }
-    // Within the process it was written by `formatMetadata`.
+    // Within the process it was created by `formatMetadata`.
     if (!isTrusted && call.metadata !== '' && !isMetadata(call.metadata)) {
-      refuse(call, new GatewayError(call.service, 400, WRONG_METADATA))
+      refuse(call, new GatewayError(call.service, 400, MALFORMED_METADATA))
       return undefined
     }
     return endpoint
@@ -214,7 +213,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 }
 
-/** Reference 15.2. Names come from the caller, and may be long. */
+/** Reference 15.2. Truncates names, which come from the caller. */
 function toNotFound(
   id: string,
   { service, endpoint }: { readonly service: string; readonly endpoint: string },

@@ -7,56 +7,60 @@ import type { Decoded, Returned, Schema, WireRequest, WireResponse } from '../sc
 import { checkRoute, type HttpRoute } from './http-route.ts'
 
 /**
- * Who sends more than one message.
- * - `unary`: nobody, one request has one response.
- * - `server`: the service answers with a stream.
- * - `client`: the caller sends a stream.
- * - `both`: either does, independently.
+ * Streaming of an endpoint.
+ * - `unary`: none, one request and one response.
+ * - `server`: streams the response.
+ * - `client`: streams the request.
+ * - `both`: streams both, independently.
  */
 export type EndpointKind = 'unary' | 'server' | 'client' | 'both'
 
-/** What a handler is called with. */
+/** Request type of a handler. */
 export type HandlerRequest<K extends EndpointKind, Q> = K extends 'client' | 'both'
   ? AsyncIterable<Decoded<Q>>
   : Decoded<Q>
 
-/** Iterates, and may tell at once what there is. */
+/** An iterator that may return buffered messages synchronously. */
 export interface PromptIterator<T> {
   /** The next message. */
   next(): Maybe<IteratorResult<T>>
-  /** Nobody wants more. */
+  /** Called when no more messages are needed. */
   return?(): Maybe<unknown>
 }
 
-/** What is iterated asynchronously, where thousands of messages that are there already need no promises. */
+/** An async iterable that may be synchronous: thousands of buffered messages need no promises. */
 export interface PromptIterable<T> {
   /** Called once. */
   [Symbol.asyncIterator](): PromptIterator<T>
 }
 
-/** What a handler returns: a stream is anything that can be iterated, such as what `async *handle()` returns. */
+/** Result type of a handler: a stream is any iterable, such as the result of `async *handle()`. */
 export type HandlerResponse<K extends EndpointKind, R> = K extends 'server' | 'both'
   ? PromptIterable<Returned<R>> | AsyncIterable<Returned<R>> | Iterable<Returned<R>>
   : Maybe<Returned<R>>
 
-/** How an endpoint is declared. */
+/** Options of {@link endpoint}. */
 export interface EndpointSpec<Q extends Schema, R extends Schema, K extends EndpointKind> {
-  /** What requests look like. @default anything, and the handler gets `unknown` */
+  /** Schema of requests. @default any request, of type `unknown` in the handler */
   readonly request?: Q
-  /** What responses look like. @default anything */
+  /** Schema of responses. @default any response */
   readonly response?: R
-  /** Who sends a stream. @default nobody */
+  /** Streaming mode. @default unary */
   readonly stream?: K
-  /** Whether a call that failed with 500 or 408 may be repeated (specification: Errors 5). Callers are told, in the error and by the registry. @default true */
+  /**
+   * Allow retries of a call that failed with 500 or 408 (specification: Errors 5). Part of errors and of the registry
+   * entry. @default true
+   */
   readonly idempotent?: boolean
-  /** Whether it changes nothing (RFC 9110 §9.2.1, safe). Of the built-in services, browsers may navigate to no others. @default false */
+  /**
+   * The endpoint does not change state (RFC 9110 §9.2.1, safe). Browsers may only navigate to such endpoints of
+   * built-in services. @default false
+   */
   readonly readOnly?: boolean
-  /** What it does, for people. */
+  /** Human-readable description. */
   readonly description?: string
   readonly http?: HttpRoute
-  /**
-   * Serves a call. A typed error it throws is the answer; anything else becomes a 500 that tells callers nothing.
-   */
+  /** Handles a call. A typed error becomes the response; other errors become a 500 without details. */
   handle(request: HandlerRequest<K, Q>, ctx: Context): HandlerResponse<K, R>
 }
 
@@ -73,22 +77,22 @@ export interface EndpointDefinition<
   readonly readOnly: boolean
   readonly description: string
   readonly http: HttpRoute | undefined
-  /** Loosely typed: a table of endpoints holds all kinds. */
+  /** Loosely typed, for tables of different endpoints. */
   readonly handle: (request: never, ctx: Context) => unknown
 }
 
-/** The endpoints of a handler by method name: `call` of the handler `Helloworld` is `Helloworld.Call`. */
+/** Endpoints of a handler by method name: `call` of the handler `Helloworld` is `Helloworld.Call`. */
 export type Endpoints = Readonly<Record<string, EndpointDefinition>>
 
-/** What callers send to an endpoint, in JSON. */
+/** JSON type of an endpoint's request. */
 export type RequestOf<E> =
   E extends EndpointDefinition<infer Q, infer _R, infer _K> ? WireRequest<Q> : never
 
-/** What callers get of an endpoint, in JSON. */
+/** JSON type of an endpoint's response. */
 export type ResponseOf<E> =
   E extends EndpointDefinition<infer _Q, infer R, infer _K> ? WireResponse<R> : never
 
-/** Who sends a stream. */
+/** Streaming mode of an endpoint. */
 export type KindOf<E> = E extends EndpointDefinition<infer _Q, infer _R, infer K> ? K : never
 
 const KINDS: readonly EndpointKind[] = ['unary', 'server', 'client', 'both']
@@ -116,7 +120,7 @@ const NAME = /^[A-Za-z][A-Za-z0-9]*$/
  * })
  * ```
  *
- * @throws {TypeError} when the declaration contradicts itself.
+ * @throws {TypeError} for a contradictory declaration.
  */
 export function endpoint<
   Q extends Schema = TUnknown,
@@ -152,9 +156,9 @@ export function endpoint<
 }
 
 /**
- * Checks a table of endpoints: what the compiler would say, and the routes, by the names of their endpoints.
+ * Validates a table of endpoints, including their routes.
  *
- * @throws {TypeError} for a name that is none, whatever was not made by {@link endpoint}, and a route no gateway can serve.
+ * @throws {TypeError} for an invalid name, a value not created by {@link endpoint}, and an invalid route.
  */
 export function checkEndpoints(handler: string, endpoints: Endpoints): void {
   if (typeof endpoints !== 'object' || endpoints === null)
@@ -173,9 +177,9 @@ export function checkEndpoints(handler: string, endpoints: Endpoints): void {
 }
 
 /**
- * Name of an endpoint: the handler and the method, both with a capital first.
+ * Name of an endpoint: handler and method, both capitalized.
  *
- * @throws {TypeError} when one is no letter followed by letters and digits.
+ * @throws {TypeError} unless both are a letter followed by letters and digits.
  */
 export function toEndpointName(handler: string, method: string): string {
   for (const [what, name] of [

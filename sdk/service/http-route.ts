@@ -3,13 +3,13 @@ import { parsePath } from '../../core/path/pattern.ts'
 import { type KnownOptions, rejectUnknownOptions } from '../../lib/object/known-options.ts'
 import { inspectShort } from '../../lib/text/inspect.ts'
 
-/** The HTTP route of an endpoint, besides its path by name (specification: the default handler). */
+/** HTTP route of an endpoint, in addition to its default path (specification: the default handler). */
 export interface HttpRoute {
-  /** `GET`, or several. */
+  /** One or more methods: `GET`. */
   readonly method: string | readonly string[]
-  /** Template, `/greet/{name}`, or several. */
+  /** One or more path templates: `/greet/{name}`. */
   readonly path: string | readonly string[]
-  /** Host name, or several. @default any */
+  /** One or more host names. @default any */
   readonly host?: string | readonly string[]
   /** @default rpc */
   readonly handler?: 'rpc' | 'api' | 'event' | 'proxy' | 'web'
@@ -19,10 +19,10 @@ const OPTIONS: KnownOptions<HttpRoute> = { method: true, path: true, host: true,
 const HANDLERS: readonly unknown[] = [undefined, 'rpc', 'api', 'event', 'proxy', 'web']
 
 /**
- * Checks the route an endpoint declares, as gateways will read it.
+ * Validates the declared route of an endpoint.
  *
  * @param name of the endpoint, for errors.
- * @throws {TypeError} naming what is wrong and what would be right.
+ * @throws {TypeError} naming the invalid part and the valid form.
  */
 export function checkRoute(name: string, route: HttpRoute): void {
   const what = `${name}: http`
@@ -50,7 +50,7 @@ function checkPath(what: string, path: string): void {
   }
 }
 
-/** One text or several, each of which may list some with commas in between, as in a registry. */
+/** One or more strings, each of which may be a comma-separated list, as in a registry. */
 function toTexts(what: string, value: string | readonly string[]): string[] {
   const texts: unknown[] = [value].flat()
   if (texts.length === 0 || !texts.every((text) => typeof text === 'string'))

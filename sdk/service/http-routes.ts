@@ -1,18 +1,18 @@
 import type { Endpoint } from '../../core/contracts/registry.ts'
 import { toLower, toPascal } from '../../lib/text/case.ts'
 
-/** A method and path of a gateway that lead to an endpoint. */
+/** Method and path of a gateway route to an endpoint. */
 export interface HttpRoutePath {
   readonly method: string
-  /** Variables are `{name}`. */
+  /** With variables as `{name}`. */
   readonly path: string
-  /** A route of its own; false: where every call is served. */
+  /** Declared by the endpoint; false: the default path. */
   readonly isDeclared: boolean
 }
 
 const VARIABLE = /\{([^{}=]+)(?:=[^{}]*)?\}/g
 
-/** The routes an endpoint declares (reference 1.7), else where the gateway serves every call. Regular expressions have no such form. */
+/** Declared routes of an endpoint (reference 1.7), else its default path. Regular expressions are omitted. */
 export function listHttpRoutes(
   service: string,
   { name, metadata }: Pick<Endpoint, 'name' | 'metadata'>,

@@ -12,9 +12,9 @@ export interface ListenAddress {
 const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/
 
 /**
- * `host:port`, `[IPv6]:port`, or `:port` for all interfaces, IPv4 and IPv6.
+ * Parses `host:port`, `[IPv6]:port`, or `:port` for all interfaces, IPv4 and IPv6.
  *
- * @throws {TypeError} when it is none of them.
+ * @throws {TypeError} for another text.
  */
 export function parseListenAddress(text: string): ListenAddress {
   const [, ipv6, host = '', digits] = HOST_PORT.exec(text) ?? []
@@ -28,10 +28,10 @@ export function parseListenAddress(text: string): ListenAddress {
 }
 
 /**
- * Where a service listens: as it was told, else as `MX_SERVICE_ADDRESS` says, else on loopback, at a free port.
+ * Listen address of a service: its option, else `MX_SERVICE_ADDRESS`, else a free port on loopback.
  *
- * @throws {TypeError} when what it was told is no address.
- * @throws {Error} when what the variable says is none: not the program is wrong then.
+ * @throws {TypeError} for an invalid option.
+ * @throws {Error} for an invalid variable, which is not a programming error.
  */
 export function readListenAddress(given: string | undefined): ListenAddress {
   if (given !== undefined) return parseListenAddress(given)
@@ -43,8 +43,8 @@ export function readListenAddress(given: string | undefined): ListenAddress {
 }
 
 /**
- * The address that registries advertise for a listener. A listener on all interfaces is advertised at an address that other
- * machines reach, IPv4 first because every caller has it; without one, on loopback.
+ * Address to register for a listener. For a listener on all interfaces it is one that other machines reach, preferably
+ * IPv4; without one, loopback.
  *
  * @param interfaces @default those of the machine
  */
@@ -62,7 +62,7 @@ function findOwnAddress(
 ): string {
   const addresses = Object.values(interfaces)
     .flatMap((list) => list ?? [])
-    // A link-local address needs a zone (RFC 4007), which an address of a registry does not have.
+    // A link-local address requires a zone (RFC 4007), which registry addresses cannot have.
     .filter(({ family, address }) => family === 'IPv4' || (hasIPv6 && !address.startsWith('fe80:')))
     .sort((a, b) => a.family.localeCompare(b.family))
   const found = addresses.find(({ internal }) => !internal) ?? addresses[0]

@@ -14,9 +14,9 @@ import { MESSAGE_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from '../../core/rpc/ws/fram
 import { ServerConnection, type ServerLimits } from '../../core/rpc/ws/server-connection.ts'
 import { type ListenAddress, toReachable } from './listen-address.ts'
 
-/** What one caller, and all callers together, may take of a service. */
+/** Limits per caller, and for all callers together. */
 export interface ServiceLimits extends Omit<ServerLimits, 'onClosed'> {
-  /** Connections at a time; more are closed at once. @default unlimited */
+  /** Maximum connections; more are closed at once. @default unlimited */
   readonly maxConnections?: number
   /** See `ListenerOptions`. @default unlimited */
   readonly maxClientSockets?: number
@@ -24,40 +24,41 @@ export interface ServiceLimits extends Omit<ServerLimits, 'onClosed'> {
 
 export interface ServicePortOptions {
   readonly address: ListenAddress
-  /** Id of the errors of what is no call. */
+  /** Id of errors for requests that are not calls. */
   readonly id: string
-  /** Serves a call; `address`: IP address it comes from. What it throws is the answer. */
+  /** Serves a call; `address`: IP address of the caller. Errors become the response. */
   readonly dispatch: (call: IncomingCall, address: string) => void
   readonly log: PluginLog
   readonly limits: ServiceLimits
-  /** @default uws where it loads */
+  /** @default uws if it can be loaded */
   readonly listener: Listener['name'] | undefined
-  /** Web origins whose pages may call. */
+  /** Allowed web origins. */
   readonly origins: readonly string[]
 }
 
-/** An open port for calls, in both forms of the protocol (docs/protocol.md). */
+/** An open port for calls over both transports (docs/protocol.md). */
 export interface ServicePort {
   readonly port: number
-  /** Where others reach it, `host:port`. */
+  /** Registered address, `host:port`. */
   readonly address: string
-  /** Which listener it is. */
   readonly server: Listener['name']
-  /** Takes no more connections and no more calls; resolves once those under way are answered, and all callers have gone. */
+  /**
+   * Accepts no more connections and calls; resolves when those in flight have ended and all callers have disconnected.
+   */
   readonly drain: () => Promise<void>
-  /** Ends everything at once. */
+  /** Closes everything at once. */
   readonly close: () => Promise<void>
 }
 
-/** How long the last answers may take to leave this process. */
+/** Milliseconds for the last responses to be sent. */
 const LINGER_MS = 1000
 const LOOK_MS = 10
 
 /**
  * Opens a port for calls.
  *
- * @throws {Error} with one clear line when it is in use or may not be opened.
- * @throws {TypeError} when an origin is none.
+ * @throws {Error} with one line when the port is in use or permission is denied.
+ * @throws {TypeError} for an invalid origin.
  */
 export async function openServicePort(options: ServicePortOptions): Promise<ServicePort> {
   const { address, id, dispatch, log, limits, origins } = options
@@ -66,10 +67,10 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
   let leaving = false
 
   const accept = (x: Exchange): void => {
-    // A page is no part of the platform, though its browser may reach this port.
+    // Web pages are not part of the platform, though a browser may reach the port.
     if (!isAllowed(x)) throw rejectOrigin(id)
     if (chooseProtocol(x.headers, SUBPROTOCOL) === '')
-      throw new GatewayError(id, 426, `calls need the subprotocol ${SUBPROTOCOL}`)
+      throw new GatewayError(id, 426, `calls require the WebSocket subprotocol ${SUBPROTOCOL}`)
     const { remoteAddress } = x
     const serveCall = (call: IncomingCall): void => dispatch(call, remoteAddress)
     const connection: ServerConnection = new ServerConnection(serveCall, {
@@ -87,10 +88,10 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
   }
   const serve = (x: Exchange): void => {
     if (x.path === RPC_PATH) {
-      if (!x.upgrade) throw new GatewayError(id, 426, 'calls come by WebSocket here')
+      if (!x.upgrade) throw new GatewayError(id, 426, 'calls require a WebSocket on this port')
       accept(x)
     } else if (x.upgrade) {
-      throw new GatewayError(id, 404, `a WebSocket is served at ${RPC_PATH} only`)
+      throw new GatewayError(id, 404, `WebSockets are only served at ${RPC_PATH}`)
     } else if (!isAllowed(x)) sendFail(x, rejectOrigin(id, 'calls'))
     else {
       const { remoteAddress } = x
@@ -99,7 +100,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
   }
   const gateway = new Gateway({
     chain: compileChain([], () => {}, serve),
-    onFault: (error) => log.error({ err: error }, 'a request failed'),
+    onFault: (error) => log.error({ err: error }, 'request failed'),
   })
   let listener: Listener
   try {
@@ -122,7 +123,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
     server: listener.name,
     async drain() {
       leaving = true
-      // Those that were there before it are accepted by then.
+      // Pending connections are accepted by then.
       await turn()
       listener.drain()
       for (const connection of [...connections]) connection.goAway()
@@ -139,11 +140,11 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
   }
 }
 
-/** Loaded when it is known which one it is. */
-async function chooseListener(wanted: Listener['name'] | undefined): Promise<CreateListener> {
-  if (wanted !== 'node') {
+/** Loaded on demand. */
+async function chooseListener(requested: Listener['name'] | undefined): Promise<CreateListener> {
+  if (requested !== 'node') {
     const { createUwsListener, loadUws } = await import('../../core/listener/uws/listener.ts')
-    if (wanted === 'uws' || loadUws() !== undefined) return createUwsListener
+    if (requested === 'uws' || loadUws() !== undefined) return createUwsListener
   }
   return (await import('../../core/listener/node/listener.ts')).createNodeListener
 }

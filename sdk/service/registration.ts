@@ -12,40 +12,40 @@ export interface RegistrationOptions {
   readonly registry: Registry
   readonly entry: ServiceEntry
   readonly log: PluginLog
-  /** Seconds without a sign of life after which the registry drops the node. @default 90 */
+  /** Seconds without a heartbeat after which the registry drops the node. @default 90 */
   readonly ttlSeconds?: number
-  /** Milliseconds between two signs of life, at most. @default 30000 */
+  /** Maximum milliseconds between heartbeats. @default 30000 */
   readonly intervalMs?: number
-  /** Milliseconds until one that failed is repeated, at most; sooner at first. @default 5000 */
+  /** Maximum delay of a retry, milliseconds; shorter at first. @default 5000 */
   readonly retryMs?: number
-  /** Milliseconds the registry may take to answer, at the end all that it is told together. @default 5000 */
+  /** Timeout of a registry request, and of all requests at shutdown together, milliseconds. @default 5000 */
   readonly answerMs?: number
-  /** Milliseconds that only grow. @default performance.now */
+  /** Monotonic clock, milliseconds. @default performance.now */
   readonly nowMs?: () => number
 }
 
-/** The entry of a service in the registry, kept alive until it ends. */
+/** The registry entry of a service, kept alive by heartbeats. */
 export interface Registration {
-  /** Tells that the node is about to leave: whoever watches gives it nothing new. There are no more signs of life. */
+  /** Marks the node as draining, so that it gets no new calls, and stops the heartbeats. */
   readonly drain: () => Promise<void>
-  /** Takes the node out of the registry; a failure is logged, and the node expires. */
+  /** Deregisters the node; a failure is logged, and the node expires. */
   readonly end: () => Promise<void>
 }
 
 const NONE: Registration = { drain: async () => {}, end: async () => {} }
 /** Attempts of the first registration. */
 const ATTEMPTS = 3
-/** Milliseconds a start that failed waits for its node to be taken back. */
+/** Milliseconds to deregister after a failed start. */
 const UNDO_MS = 1000
-/** Milliseconds until an attempt that failed is repeated, doubled each time. */
+/** Delay of the first retry, milliseconds; doubled each time. */
 const PAUSE_MS = 200
 
 /**
- * Registers a service, and again before its TTL is over (specification: States and transitions). A registry that takes no
- * registrations knows its services by itself, and is left alone, also one that says so with status 501; one that does not answer is told as soon as it does, and
- * the log says so: when that begins, once a minute, and when it is over.
+ * Registers a service and renews the registration before its TTL (specification: States and transitions). A registry
+ * that does not accept registrations, also by status 501, is left alone. If the registry is unavailable, the service is
+ * registered later, and the outage is logged at its start, once a minute, and at its end.
  *
- * @throws {Error} when the registry refuses.
+ * @throws {Error} when the registry rejects the service.
  */
 export async function register(options: RegistrationOptions): Promise<Registration> {
   const { registry, entry, log, ttlSeconds = 90 } = options
@@ -53,15 +53,15 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   const { nowMs = () => performance.now() } = options
   if (registry.register === undefined) return NONE
   let ended = false
-  /** It has left the registry, or is about to: an answer that comes now must not bring it back. */
+  /** The node is deregistered, or about to be: a late response must not restore it. */
   let left = false
-  /** The registry knows its services by itself. */
+  /** The registry does not accept registrations. */
   let isUnneeded = false
   const backOff = createBackOff({ minMs: PAUSE_MS, maxMs: retryMs })
   let isKnown = false
   let timer: NodeJS.Timeout | undefined
   let pending: Promise<void> | undefined
-  /** When the registry was told what it is to answer; at the start, for the first time. */
+  /** Start of the pending request; initially of the registration. */
   let requestedMs = nowMs()
 
   const outages = new Outages({
@@ -70,9 +70,9 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       const details = { registry: registry.name, seconds: Math.round(forMs / 1000) }
       if (state === 'ended') log.info(details, isKnown ? 'registered again' : 'registered')
       else {
-        const message = state === 'began' ? 'could not register' : 'still cannot register'
+        const message = state === 'began' ? 'registration failed' : 'registration still failing'
         const level = state === 'began' && isStopping(reason) ? 'info' : 'warn'
-        log[level]({ ...details, reason: reason.message }, `${message}; trying again`)
+        log[level]({ ...details, reason: reason.message }, `${message}, retrying`)
       }
     },
   })
@@ -83,11 +83,11 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   }
   const sign = (): Promise<void> => {
     const answer = new Promise<void>((resolve) => resolve(tell(entry)))
-    // That there was no answer in time does not say that nothing was done, or will be.
+    // After a timeout the request may still succeed.
     answer.then(() => (left ? leave() : undefined)).catch(() => {})
     return withTimeout(answer, answerMs)
   }
-  /** Tells of an attempt, and of the next one. */
+  /** Reports an attempt, and schedules the next one. */
   const follow = (error?: Error): void => {
     if (error !== undefined && isNotImplemented(error)) {
       isUnneeded = true
@@ -100,7 +100,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
     if (error === undefined) backOff.reset()
     if (!ended) schedule(error === undefined ? toJittered(intervalMs, 0.2) : backOff.next())
   }
-  // Jittered: services that began together are not to come together.
+  // Jittered: services started together must not register together.
   const schedule = (ms: number): void => {
     timer = setTimeout(() => {
       requestedMs = nowMs()
@@ -132,34 +132,34 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   }
 
   let leftMs = answerMs
-  /** What there is no time to wait for is sent all the same. */
-  const tellLast = async (what: string, send: () => Maybe<void>): Promise<void> => {
+  /** Requests that time out are still sent. */
+  const sendLast = async (what: string, send: () => Maybe<void>): Promise<void> => {
     const startMs = performance.now()
     ended = true
     clearTimeout(timer)
     try {
-      // One that is under way would bring the node back.
+      // A pending heartbeat would restore the node.
       await pending
       const spentMs = performance.now() - startMs
       await withTimeout(Promise.resolve(send()), Math.max(1, Math.round(leftMs - spentMs)))
     } catch (error) {
       const details = { reason: toError(error).message, registry: registry.name }
-      // A registry that is being stopped forgets its nodes.
+      // A registry that is shutting down drops its nodes anyway.
       log[isStopping(error) ? 'info' : 'warn'](details, `could not ${what}`)
     }
     leftMs -= performance.now() - startMs
   }
   return {
     async drain() {
-      if (!ended && !isUnneeded) await tellLast('tell of draining', () => tell(toDraining(entry)))
+      if (!ended && !isUnneeded) await sendLast('tell of draining', () => tell(toDraining(entry)))
     },
     async end() {
-      if (!isUnneeded) await tellLast('deregister', leave)
+      if (!isUnneeded) await sendLast('deregister', leave)
     },
   }
 }
 
-/** Of registries behind a server: where Kubernetes or a static file says what runs, `Register` is 501. */
+/** The registry of a server with Kubernetes or a static file responds 501 to `Register`. */
 function isNotImplemented(error: Error): boolean {
   return error instanceof GatewayError && error.code === 501
 }

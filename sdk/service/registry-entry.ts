@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto'
 import type { Service as ServiceEntry } from '../../core/contracts/registry.ts'
 import type { ServicePort } from './port.ts'
 
-/** What a registry is told of a service that runs. */
+/** A running service, for its registry entry. */
 export interface RunningService extends Omit<ServiceEntry, 'nodes'> {
-  /** Where it is reached, `host:port`. */
+  /** Registered address, `host:port`. */
   readonly address: string
   readonly server: ServicePort['server']
   /** Name of the registry. */
   readonly registry: string
-  /** Name of its broker; empty: it has none. */
+  /** Name of its broker; empty: none. */
   readonly broker: string
-  /** What the runtime that started it calls it; empty: none did. */
+  /** Name of the runtime instance; empty: not started by a runtime. */
   readonly instance: string
 }
 
-/** Of its name in the id of a node. */
+/** Maximum length of the service name in a node id. */
 const NODE_NAME_MAX = 200
 
-/** The entry of a service: its one node has an id of its own each time (reference 6). */
+/** Creates the registry entry of a service, with one node whose id is unique for each start (reference 6). */
 export function toServiceEntry(service: RunningService): ServiceEntry {
   const { name, version, metadata, endpoints } = service
   const { address, server, registry, broker, instance } = service

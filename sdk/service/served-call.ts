@@ -1,4 +1,4 @@
-// One file, though long: one call, from its first body to its last.
+// A single long file: one call, from its first body to its last.
 
 import type { Span } from '../../core/contracts/tracer.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -16,7 +16,7 @@ import { beginCall, carrySpan, endCall } from '../tracing/call-span.ts'
 import type { Traces } from '../tracing/traces.ts'
 import type { ServedEndpoint } from './served-endpoint.ts'
 
-/** A call to serve, whatever carries it: an `IncomingCall`, or one of this process whose bodies may be values. */
+/** A call over any transport: an `IncomingCall`, or one of this process whose bodies may be values. */
 export interface ServableCall {
   readonly service: string
   readonly metadata: string
@@ -33,10 +33,10 @@ export interface ServableCall {
   consumed(bytes: number): void
 }
 
-/** Whom a call tells that it is over. */
+/** Callbacks of a served call. */
 export interface CallTracker {
   readonly log: PluginLog
-  /** Whose tracer makes spans of calls. @default nobody does */
+  /** Creates spans of calls. @default none */
   readonly traces?: Traces
   /** Called once. `code`: 200, or the status of the error. */
   readonly onSettled: (call: ServedCall, code: number) => void
@@ -46,9 +46,9 @@ const PROTOBUF_REPLY = 'content-type: application/protobuf\r\n'
 const TIMEOUT = 408
 
 /**
- * A call while it is served: decodes, runs the handler, answers.
+ * A call in progress: decodes the request, runs the handler, responds.
  *
- * Of a unary endpoint whose handler is synchronous all of it happens within `serve`, without a promise.
+ * For a unary endpoint with a synchronous handler all of it is synchronous.
  */
 export class ServedCall implements CallReceiver, CallScope {
   readonly startedMs: number
@@ -56,13 +56,13 @@ export class ServedCall implements CallReceiver, CallScope {
   readonly #call: ServableCall
   readonly #endpoint: ServedEndpoint
   readonly #keeper: CallTracker
-  /** Bodies are values, whoever gets one keeps it. */
+  /** Bodies are values, owned by the recipient. */
   readonly #isLocal: boolean
   #isProtobuf = false
   #over = false
-  /** The caller has something of the stream of answers. */
+  /** The response stream has started. */
   #started = false
-  /** The first body of a call that begins without one. */
+  /** The first body follows separately. */
   #awaitsBody = false
   #controller: AbortController | undefined = undefined
   #cancelled: CancelReason | undefined = undefined
@@ -72,8 +72,8 @@ export class ServedCall implements CallReceiver, CallScope {
   #span: Span | undefined = undefined
 
   /**
-   * @param isLocal whether bodies are values of this process: what JSON would say, in copies of their own.
-   * @param metadata in place of what came.
+   * @param isLocal bodies are values of this process: JSON values in copies.
+   * @param metadata replaces that of the call.
    */
   constructor(
     call: ServableCall,
@@ -91,7 +91,7 @@ export class ServedCall implements CallReceiver, CallScope {
     this.#isLocal = isLocal
   }
 
-  /** As the caller named it: a name of the service, which may be longer by a namespace. */
+  /** As named by the caller: may include a namespace. */
   get service(): string {
     return this.#call.service
   }
@@ -133,13 +133,13 @@ export class ServedCall implements CallReceiver, CallScope {
   start(): void {
     const { kind, name } = this.#endpoint
     if (kind !== 'server' && kind !== 'both')
-      throw new TypeError(`${name} does not answer with a stream: it cannot begin one`)
+      throw new TypeError(`${name} does not stream its response`)
     if (this.#over || this.#started) return
     this.#started = true
     this.#call.start(this.#isProtobuf ? PROTOBUF_REPLY : '')
   }
 
-  /** Begins. Never throws. */
+  /** Starts the call. Never throws. */
   serve(): void {
     const call = this.#call
     const { kind, name } = this.#endpoint
@@ -155,7 +155,7 @@ export class ServedCall implements CallReceiver, CallScope {
         throw new GatewayError(
           this.service,
           400,
-          `${name} answers with a stream: request its path over HTTP, or call stream() of a client`,
+          `${name} responds with a stream: request its path over HTTP, or use stream() of a client`,
         )
     } catch (error) {
       return this.#fail(error)
@@ -177,7 +177,7 @@ export class ServedCall implements CallReceiver, CallScope {
   onData(body: unknown): void {
     if (this.#requests !== undefined) return this.#requests.push(body)
     this.#call.consumed(body instanceof Uint8Array ? body.length : 0)
-    // Of a stream to an endpoint that takes one request, the first body is that.
+    // The request of a unary endpoint, sent as a stream.
     if (this.#awaitsBody) this.#take(body)
   }
 
@@ -202,7 +202,7 @@ export class ServedCall implements CallReceiver, CallScope {
     this.onCredit()
   }
 
-  /** Decodes the request of an endpoint that takes one, and runs the handler. */
+  /** Decodes the request of a unary endpoint, and runs the handler. */
   #take(body: unknown): void {
     this.#awaitsBody = false
     let request: unknown
@@ -229,7 +229,7 @@ export class ServedCall implements CallReceiver, CallScope {
     answer.call(this, result)
   }
 
-  /** What the handler has of the metadata: calls it makes go on with its span. */
+  /** Metadata for the handler, with the span of the call. */
   get #carried(): string {
     return this.#span === undefined ? this.metadata : carrySpan(this.metadata, this.#span)
   }
@@ -249,7 +249,7 @@ export class ServedCall implements CallReceiver, CallScope {
   #send(body: unknown): void {
     if (this.#over) return
     if (!this.#isLocal && isTooLong(body as string | Uint8Array)) {
-      const detail = `reply must be at most ${PAYLOAD_MAX_BYTES} bytes`
+      const detail = `response must be at most ${PAYLOAD_MAX_BYTES} bytes`
       this.#report(new RangeError(detail))
       return this.#fail(new GatewayError(this.service, 500, detail))
     }
@@ -264,7 +264,7 @@ export class ServedCall implements CallReceiver, CallScope {
     })
   }
 
-  /** Sends what the handler yields, no faster than the caller takes it. */
+  /** Sends the messages of the handler with backpressure. */
   async #pump(source: unknown): Promise<void> {
     const call = this.#call
     const responses = toIterator(source)
@@ -276,7 +276,7 @@ export class ServedCall implements CallReceiver, CallScope {
       const step = isPromise(pending) ? await pending : pending
       if (this.#over) return
       if (typeof step !== 'object' || step === null)
-        throw new TypeError(`an iterator must give { done, value }, got ${typeof step}`)
+        throw new TypeError(`an iterator must return { done, value }, got ${typeof step}`)
       if (step.done === true) break
       const encoded = this.#encode(step.value)
       const body = isPromise(encoded) ? await encoded : encoded
@@ -307,7 +307,7 @@ export class ServedCall implements CallReceiver, CallScope {
     return this.#endpoint.encode(value, this.#isProtobuf)
   }
 
-  /** Lets the handler's `finally` run. */
+  /** Runs the handler's `finally`. */
   #close(): void {
     const responses = this.#responses
     this.#responses = undefined
@@ -315,7 +315,7 @@ export class ServedCall implements CallReceiver, CallScope {
       const closed: unknown = responses?.return?.()
       if (isPromise(closed)) closed.then(undefined, () => {})
     } catch {
-      // The call is over: nobody waits for what becomes of the rest.
+      // The call has ended: errors are ignored.
     }
   }
 
@@ -326,7 +326,7 @@ export class ServedCall implements CallReceiver, CallScope {
     )
   }
 
-  /** Answers with an error. What is no typed one is for the log only. */
+  /** Responds with an error. Untyped errors are only logged. */
   #fail(thrown: unknown): void {
     if (this.#over) return
     const typed = toTyped(thrown)
@@ -349,7 +349,7 @@ export class ServedCall implements CallReceiver, CallScope {
         toMessage(thrown),
       )
     } catch {
-      // The log a program brought: the call is over already, and nobody would catch it.
+      // A custom log may throw: the call has ended, and the error would be uncaught.
     }
   }
 
@@ -360,7 +360,7 @@ export class ServedCall implements CallReceiver, CallScope {
   }
 }
 
-/** No character of a string takes more than three bytes. */
+/** UTF-8 needs at most three bytes per UTF-16 code unit. */
 function isTooLong(body: string | Uint8Array): boolean {
   return body.length * 3 > PAYLOAD_MAX_BYTES && Buffer.byteLength(body) > PAYLOAD_MAX_BYTES
 }
@@ -373,16 +373,16 @@ function toIterator(source: unknown): Iterator<unknown> | AsyncIterator<unknown>
   return iterator
 }
 
-/** What callers may be told; undefined: a fault. */
+/** A typed error for the caller; undefined: an internal error. */
 function toTyped(thrown: unknown): GatewayError | undefined {
   return isA(thrown, GatewayError) && findFault(thrown) === undefined ? thrown : undefined
 }
 
-/** What is wrong with an error, which may be anything in a program without types; undefined: nothing. */
+/** Why a typed error is invalid, which is possible in untyped programs; undefined: it is valid. */
 function findFault(error: GatewayError): string | undefined {
   try {
     const { code, message, headers } = error
-    // No error yields 200 (specification: Errors 3).
+    // An error must not have status 200 (specification: Errors 3).
     if (!isErrorCode(code)) return `the code of an error must be from 400 to 599, got ${code}`
     if (typeof message !== 'string')
       return `the detail of an error must be text, got ${typeof message}`
@@ -395,11 +395,11 @@ function findFault(error: GatewayError): string | undefined {
 
 function toMessage(thrown: unknown): string {
   if (isA(thrown, SchemaError)) return 'the response does not fit its schema'
-  if (isA(thrown, GatewayError)) return `the handler failed: ${findFault(thrown)}`
-  return 'the handler failed'
+  if (isA(thrown, GatewayError)) return `handler failed: ${findFault(thrown)}`
+  return 'handler failed'
 }
 
-/** `instanceof`, of what may be a proxy that refuses to tell. */
+/** `instanceof` for values that may be a throwing proxy. */
 function isA<T>(value: unknown, kind: abstract new (...args: never[]) => T): value is T {
   try {
     return value instanceof kind
@@ -410,8 +410,8 @@ function isA<T>(value: unknown, kind: abstract new (...args: never[]) => T): val
 
 function toReason(reason: CancelReason): DOMException {
   return reason === 'timeout'
-    ? new DOMException('the time for the call is over', 'TimeoutError')
-    : new DOMException('nobody waits for the answer any more', 'AbortError')
+    ? new DOMException('the deadline of the call has expired', 'TimeoutError')
+    : new DOMException('the call was cancelled', 'AbortError')
 }
 
 function isPromise<T>(value: T | Promise<T>): value is Promise<T> {

@@ -15,9 +15,8 @@ import type { EndpointDefinition, EndpointKind } from './endpoint.ts'
 const JSON_TYPES = 'application/json'
 const JSON_AND_PROTOBUF = 'application/json, application/protobuf'
 
-/** An endpoint ready to be called: schemas compiled, codecs chosen. */
+/** A compiled endpoint: schemas and codecs. */
 export class ServedEndpoint {
-  /** Name its service goes by. */
   readonly service: string
   /** `<Handler>.<Method>` */
   readonly name: string
@@ -32,7 +31,7 @@ export class ServedEndpoint {
   readonly #restore: RestoreNumbers
   readonly #protobuf: { readonly request: Codec; readonly response: Codec } | undefined = undefined
 
-  /** @throws {TypeError} when a schema is none, or only one of the two messages has a protobuf form. */
+  /** @throws {TypeError} for an invalid schema, or when only one of the two messages has a protobuf codec. */
   constructor(service: string, name: string, definition: EndpointDefinition) {
     this.service = service
     this.name = name
@@ -57,7 +56,7 @@ export class ServedEndpoint {
       }
   }
 
-  /** What the registry is told. */
+  /** Endpoint for the registry. */
   describe(): Endpoint {
     return describeEndpoint(
       this.name,
@@ -68,10 +67,10 @@ export class ServedEndpoint {
   }
 
   /**
-   * Whether bodies of this content type are protobuf messages; otherwise they are JSON.
+   * True if bodies of a content type are protobuf, false if JSON.
    *
-   * @param id of errors: the name that was called, as in the other methods.
-   * @throws {GatewayError} 415 when they are neither, or there is no protobuf form.
+   * @param id of errors: the called name, as in the other methods.
+   * @throws {GatewayError} 415 for other types, or without a protobuf codec.
    */
   isProtobuf(contentType: string | undefined, id: string = this.service): boolean {
     if (contentType === undefined || contentType === JSON_TYPES) return false
@@ -85,9 +84,9 @@ export class ServedEndpoint {
   }
 
   /**
-   * What the handler gets of a body.
+   * Decodes a request.
    *
-   * @throws {GatewayError} 400 when it cannot be read or does not fit.
+   * @throws {GatewayError} 400 when it is malformed or does not match the schema.
    */
   decode(body: string | Uint8Array, isProtobuf: boolean, id: string = this.service): unknown {
     if (isProtobuf) return this.admit(this.#protobuf!.request.decode(body, id), id)
@@ -101,9 +100,9 @@ export class ServedEndpoint {
   }
 
   /**
-   * What the handler gets of what JSON says; may change `value`.
+   * Decodes a JSON value; may change `value`.
    *
-   * @throws {GatewayError} 400 when it does not fit.
+   * @throws {GatewayError} 400 when it does not match the schema.
    */
   admit(value: unknown, id: string): unknown {
     try {
@@ -115,9 +114,9 @@ export class ServedEndpoint {
   }
 
   /**
-   * The body of what the handler returned.
+   * Encodes a response.
    *
-   * @throws {SchemaError} when it does not fit: the handler's fault.
+   * @throws {SchemaError} when it does not match the schema: a bug in the handler.
    */
   encode(value: unknown, isProtobuf: boolean): Maybe<string | Uint8Array> {
     const codec = isProtobuf ? this.#protobuf!.response : json
@@ -128,9 +127,9 @@ export class ServedEndpoint {
   }
 
   /**
-   * What JSON would say of what the handler returned, for a caller in this process: a copy.
+   * Encodes a response as a JSON value for a caller in this process: a copy.
    *
-   * @throws {SchemaError} when it does not fit.
+   * @throws {SchemaError} when it does not match the schema.
    */
   release(value: unknown): unknown {
     const response = this.#response.encode(value)
@@ -138,7 +137,7 @@ export class ServedEndpoint {
   }
 }
 
-/** How a body of this type is read; undefined for one that gateways do not know, whose words on it are about forms, too. */
+/** Kind of a content type; undefined if gateways do not know it either, whose error also lists form types. */
 function kindOf(contentType: string): BodyKind | undefined {
   try {
     return toRequestType(contentType).kind

@@ -27,13 +27,16 @@ import { checkPortOptions, type OpenPort, openPort, type PortOptions } from './o
 import { type Registration, register } from './registration.ts'
 import { toServiceEntry } from './registry-entry.ts'
 
-/** What a service is told. */
+/** Options of {@link Service}. */
 export interface ServiceOptions extends PortOptions {
-  /** Full name: letters, digits and inner dots, dashes or underscores. The runtime overrides that of the first service of a program with `MX_SERVICE_NAME` (`mx run --name`). */
+  /**
+   * Full name: letters, digits and inner dots, dashes or underscores. The runtime overrides the name of the first
+   * service of a program with `MX_SERVICE_NAME` (`mx run --name`).
+   */
   readonly name: string
   /** @default 'latest' */
   readonly version?: string
-  /** What the registry is told of the service besides. */
+  /** Metadata for the registry. */
   readonly metadata?: Readonly<Record<string, string>>
   /** Where it is found by others; a text opens it: `mx://host:port` and others (docs/registry.md). @default `MX_REGISTRY`, else that behind the proxy, else none, and callers need its address */
   readonly registry?: Registry | string
@@ -43,21 +46,24 @@ export interface ServiceOptions extends PortOptions {
   readonly broker?: Broker | string
   /** The account it runs as, and in whose namespace: it logs in, shows its token where it registers and calls others, and asks the platform for the rules of who may call it. @default where a registry or a proxy by its text, `MX_REGISTRY` or `MX_PROXY` says where the platform is: `MX_AUTH_ID` and `MX_AUTH_SECRET`, of `MX_NAMESPACE`; else, on this machine, `~/.mx/service_credentials`, which a server of the same user wrote, for all but the rules; else none */
   readonly auth?: Credentials
-  /** Decides who may call it from outside of this process. @default with an account of its own what the rules of the platform say, else everybody may */
+  /**
+   * Authorizes calls from outside this process. @default with an account the rules of the platform, else every call is
+   * allowed
+   */
   readonly gate?: Authorizer
   /** @default JSON lines on standard error */
   readonly log?: ServiceLog
 }
 
-/** How a service runs. */
+/** Options of {@link Service.run}. */
 export interface RunOptions {
-  /** Whether SIGTERM and SIGINT stop the service and end the process, and a failed start does. @default true */
+  /** Handle SIGTERM and SIGINT, and exit after a failed start. @default true */
   readonly signals?: boolean
 }
 
-/** How a service ends. */
+/** Options of {@link Service.stop}. */
 export interface StopOptions {
-  /** Milliseconds that calls under way may take. @default 10000 */
+  /** Milliseconds for calls in flight. @default 10000 */
   readonly timeoutMs?: number
 }
 
@@ -77,7 +83,7 @@ const OPTIONS: KnownOptions<ServiceOptions> = {
   origins: true,
   host: true,
 }
-/** Variables of services, without the `MX_` they begin with. */
+/** Variables of services, without the prefix `MX_`. */
 const VARIABLES = [
   'SERVICE_ADDRESS',
   'SERVICE_LOG_LEVEL',
@@ -90,7 +96,7 @@ const VARIABLES = [
   'INSTANCE',
   'SERVICE_NAME',
 ]
-/** Those of the programs `mx server` and `mx api` are theirs to judge. */
+/** Those of `mx server` and `mx api` are validated there. */
 const VARIABLE_PREFIX = /^MX_(?!SERVER_|API_)/
 const DRAIN_MS = 10_000
 const LATEST = 'latest'
@@ -109,20 +115,20 @@ const LATEST = 'latest'
  * await helloworld.run()
  * ```
  *
- * It serves both forms of the call protocol on one port (docs/protocol.md): calls for its own name, and for
- * `<namespace>.<name>`, whatever the namespace is.
+ * It serves both transports of the call protocol on one port (docs/protocol.md), for its own name and for
+ * `<namespace>.<name>` with any namespace.
  */
 export class Service<H extends object = Record<never, never>> {
-  /** What it declares, for the types of its callers only. */
+  /** Declared handlers; only for the types of callers. */
   declare readonly '~handlers': H
   readonly name: string
   readonly version: string
   readonly #options: ServiceOptions
   readonly #dispatcher: Dispatcher
   readonly #local: LocalService
-  /** For clients of this process. */
+  /** Caller for clients of this process. */
   readonly #caller: InProcessCaller
-  /** For whoever finds its node in a registry, in this process: takes calls as long as the port does. */
+  /** Caller for registry users in this process: accepts calls as long as the port. */
   readonly #nodeCaller: InProcessCaller
   readonly #broker: ServiceBroker
   readonly #registry: Registry | string | undefined
@@ -133,16 +139,16 @@ export class Service<H extends object = Record<never, never>> {
   #stopping: Promise<void> | undefined = undefined
   #port: OpenPort | undefined = undefined
   #registration: Registration | undefined = undefined
-  /** Clients of this process find it no more. */
+  /** Hides the service from clients of this process. */
   #unlist: () => void = () => {}
   #unlistNode: () => void = () => {}
   #closeGate: () => void = () => {}
   #traced: OpenedTracer | undefined = undefined
 
-  /** @throws {TypeError} when name, version, address, proxy or the text of registry or broker are malformed. */
+  /** @throws {TypeError} for an invalid name, version or address, also of proxy, registry and broker. */
   constructor(options: ServiceOptions) {
     rejectUnknownOptions('new Service', options, OPTIONS)
-    // Without a name it is refused like one with a wrong name.
+    // A missing name is reported like an invalid one.
     const { version = LATEST, broker, gate, log } = options
     checkService({ name: options.name ?? '', version, metadata: {}, endpoints: [], nodes: [] })
     const name = options.host === undefined ? toRuntimeName(options.name) : options.name
@@ -171,17 +177,20 @@ export class Service<H extends object = Record<never, never>> {
     })
   }
 
-  /** Where it is reached, `host:port`; empty before it has started. */
+  /** Registered address, `host:port`; empty before the start. */
   get address(): string {
     return this.#port?.address ?? ''
   }
 
-  /** Its log: JSON lines, with its name on each. */
+  /** JSON log with the name of the service on each line. */
   get log(): ServiceLog {
     return this.#dispatcher.log
   }
 
-  /** Calls other services, found in the same registry or through the proxy. Pass on the context of the call that is being served: `{ context: ctx }`. */
+  /**
+   * Client for other services, found in the same registry or through the proxy. Pass on the context of the current
+   * call: `{ context: ctx }`.
+   */
   get client(): Client {
     const registry = this.#registry
     const proxy = this.#proxy
@@ -198,7 +207,7 @@ export class Service<H extends object = Record<never, never>> {
   /**
    * Adds a handler: `{ call }` of the handler `Helloworld` is the endpoint `Helloworld.Call`.
    *
-   * @throws {TypeError} for a name or schema that is none, an endpoint that is there already, the handler `Debug`, or a service that has started.
+   * @throws {TypeError} for an invalid name or schema, a duplicate endpoint, the handler `Debug`, or a started service.
    */
   handle<N extends string, E extends Endpoints>(
     handler: N,
@@ -211,9 +220,10 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   /**
-   * Subscribes to a topic, once the service runs: every node gets every message, or, with a `queue`, one of those that name it.
+   * Subscribes to a topic when the service starts: every node gets every message, or, with a `queue`, one of its
+   * members.
    *
-   * @throws {TypeError} without a broker, and for a service that has started.
+   * @throws {TypeError} without a broker, and for a started service.
    */
   subscribe<S extends Schema>(
     topic: string,
@@ -226,10 +236,10 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   /**
-   * Starts the service as what its process is for: it ends in order at SIGTERM and SIGINT, with status 0; when it
-   * cannot start, the log says why in a line, and the process ends with status 1.
+   * Runs the service as the main task of the process: it shuts down gracefully on SIGTERM and SIGINT, with status 0.
+   * When it cannot start, the reason is logged and the process exits with status 1.
    *
-   * @returns where it is reached, `host:port`.
+   * @returns the registered address, `host:port`.
    */
   async run(options: RunOptions = {}): Promise<string> {
     rejectUnknownOptions('run', options, { signals: true } satisfies KnownOptions<RunOptions>)
@@ -239,11 +249,11 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   /**
-   * Listens, subscribes and registers. Once.
+   * Listens, subscribes and registers. Call it once.
    *
-   * @returns where it is reached, `host:port`.
-   * @throws {Error} with one clear line when the port is in use, or the registry or the broker refuses; nothing is left open then. A
-   * registry that does not answer is told later: the log says so.
+   * @returns the registered address, `host:port`.
+   * @throws {Error} with one line when the port is in use, or registry or broker deny access; everything is closed
+   * then. If the registry is unavailable, the service is registered later, and the outage is logged.
    */
   start(): Promise<string> {
     this.#mustNotRun('start')
@@ -252,8 +262,8 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   /**
-   * Tells the registry that it is draining, lets the calls under way end, leaves the registry, then closes every connection. No
-   * call that was taken is dropped, unless it takes longer than `timeoutMs`; a registry that does not answer is waited for 5 s.
+   * Marks the node as draining, completes the calls in flight, deregisters, and closes every connection. Accepted calls
+   * are completed unless they take longer than `timeoutMs`; an unavailable registry is waited for 5 s.
    */
   stop({ timeoutMs = DRAIN_MS }: StopOptions = {}): Promise<void> {
     this.#stopping ??= this.#end(timeoutMs)
@@ -292,7 +302,7 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   async #end(timeoutMs: number): Promise<void> {
-    // One that is starting is stopped once it has started, or failed to.
+    // A service that is starting is stopped afterwards.
     await this.#starting?.catch(() => {})
     this.#unlist()
     await this.#registration?.drain()
@@ -300,7 +310,10 @@ export class Service<H extends object = Record<never, never>> {
     const idle = Promise.all([this.#port?.drain(), this.#broker.end(), this.#dispatcher.idle()])
     if (!(await settlesWithin(idle, timeoutMs))) {
       const calls = this.#dispatcher.active
-      this.log.warn({ calls, timeoutMs }, 'calls take too long; cutting them off')
+      this.log.warn(
+        { calls, timeoutMs },
+        'calls exceeded the shutdown timeout, closing connections',
+      )
     }
     await this.#registration?.end()
     await this.#broker.close()
@@ -322,7 +335,7 @@ export class Service<H extends object = Record<never, never>> {
     await this.#traced?.close()
   }
 
-  /** Those of the platform go on with traces, and begin none: what is said of instances, logs and subscriptions has no end. */
+  /** Built-in services continue traces but start none: their watches never end. */
   async #openTracer(): Promise<void> {
     const { name } = this
     const version = this.version === LATEST ? undefined : this.version
@@ -333,12 +346,12 @@ export class Service<H extends object = Record<never, never>> {
     traces.begins = this.#options.host === undefined
   }
 
-  /** Of a service that has an account of its own: what others left here may be of another platform. */
+  /** Only with its own account: implicit credentials may belong to another platform. */
   async #openGate(): Promise<void> {
     if (this.#options.gate !== undefined) return
     const credentials = this.#findCredentials()
     if (credentials?.isGuess !== false)
-      return this.log.debug({}, 'no account of its own: who calls is not checked here')
+      return this.log.debug({}, 'no account configured, callers are not authorized here')
     const { openGate } = await import('../../core/auth/open-authorizer.ts')
     const { createAuthSource } = await import('../auth/auth-source.ts')
     const opened = openGate(this.log)
@@ -359,7 +372,7 @@ export class Service<H extends object = Record<never, never>> {
     return findCredentials(this.#options.auth, this.#proxy ?? toPlatform(this.#registry))
   }
 
-  /** For the log: without what may be a token. */
+  /** For logs: the address without a token. */
   #nameRegistry(): string {
     if (typeof this.#registry === 'string') return this.#registry.trim().replace(/[^/]*@/, '')
     return this.#registry?.name ?? 'none'
@@ -367,6 +380,6 @@ export class Service<H extends object = Record<never, never>> {
 
   #mustNotRun(what: string): void {
     if (this.#starting !== undefined || this.#stopping !== undefined)
-      throw new TypeError(`${what}: the service ${this.name} has started already`)
+      throw new TypeError(`${what}: the service ${this.name} has already started`)
   }
 }

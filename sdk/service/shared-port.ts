@@ -1,21 +1,21 @@
 import type { Dispatcher } from './dispatch.ts'
 import type { ServicePort } from './port.ts'
 
-/** A port that services of this process share. */
+/** A port shared by services of this process. */
 export interface ServiceHost {
-  /** Where others reach it, `host:port`. */
+  /** Registered address, `host:port`. */
   readonly address: string
-  /** Which HTTP server it is. */
+  /** HTTP server. */
   readonly server: ServicePort['server']
   /**
-   * Serves the calls of a service from now on. Returns what ends that; calls under way go on.
+   * Serves the calls of a service. Returns a function that ends this; calls in flight continue.
    *
-   * @throws {Error} when it serves one of that name already.
+   * @throws {Error} for a duplicate name.
    */
   readonly add: (dispatcher: Dispatcher) => () => void
 }
 
-/** Serves a service at the port of a host. Draining and closing end that, and leave the port as it is. */
+/** Serves a service on the port of a host. Draining and closing end this, and do not affect the port. */
 export function joinHost(host: ServiceHost, dispatcher: Dispatcher): Omit<ServicePort, 'port'> {
   const { address, server } = host
   const leave = host.add(dispatcher)

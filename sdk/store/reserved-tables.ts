@@ -1,4 +1,4 @@
-/** Tables of every namespace that only one part of the server reads and writes, with the name of that part. */
+/** Tables of every namespace reserved for one part of the server, with the name of that part. */
 const RESERVED_TABLES: ReadonlyMap<string, string> = new Map([
   ['acme', 'certificates'],
   ['auth', 'the service auth'],
@@ -10,7 +10,7 @@ const RESERVED_TABLES: ReadonlyMap<string, string> = new Map([
   ['runtime', 'the service runtime'],
 ])
 
-/** The part of the server a table is reserved for, whatever its letter case; undefined: any caller may use it. */
+/** The part of the server a table is reserved for, in any letter case; undefined: not reserved. */
 export function findTableOwner(table: string): string | undefined {
   return RESERVED_TABLES.get(table.toLowerCase())
 }

@@ -1,7 +1,7 @@
 import { toJsonText } from '../codec/json-text.ts'
 import { toRawBytes } from '../codec/raw-bytes.ts'
 
-/** A value of a record's metadata, and what it stands for, such as `int64`. */
+/** A metadata value and its type, such as `int64`. */
 export interface StoreField {
   readonly type: string
   readonly value: string
@@ -11,14 +11,17 @@ export interface StoreField {
 export interface StoreRecord {
   readonly key: string
   readonly value: Uint8Array
-  /** Seconds until it ends, as of when it was read; 0: never. */
+  /** Remaining seconds at the time of the read; 0: never expires. */
   readonly expirySeconds: number
   readonly metadata: Readonly<Record<string, StoreField>>
-  /** Rises with every write of the key. */
+  /** Increases with every write of the key. */
   readonly version: number
   /** The value as UTF-8. */
   text(): string
-  /** What the value says as JSON, as `JSON.parse` reads it: integers beyond 2^53 are exact in {@link text} only. @throws {SyntaxError} when it is none. */
+  /**
+   * Parses the value as JSON; integers beyond 2^53 are only exact in {@link text}. @throws {SyntaxError} for invalid
+   * JSON.
+   */
   json<T = unknown>(): T
 }
 
@@ -26,11 +29,11 @@ export interface StoreRecord {
 export interface StoreEvent {
   readonly action: 'write' | 'delete'
   readonly key: string
-  /** What is there now, of a write. */
+  /** The new record of a write. */
   readonly record?: StoreRecord
 }
 
-/** A record as the service sends it. */
+/** A record in the JSON of the service. */
 export interface WireRecord {
   readonly key: string
   /** Base64. */
@@ -40,7 +43,7 @@ export interface WireRecord {
   readonly version: number
 }
 
-/** A record as the service is sent it. */
+/** A record to write, in the JSON of the service. */
 export interface RecordInput {
   readonly key: string
   /** Base64. */
@@ -51,7 +54,7 @@ export interface RecordInput {
   readonly metadata?: WireRecord['metadata'] | undefined
 }
 
-/** A class, since pages have thousands: their methods are not made anew for each. */
+/** A class, since pages have thousands: methods are shared. */
 class ReadRecord implements StoreRecord {
   readonly key: string
   readonly value: Buffer
@@ -81,9 +84,9 @@ export function toStoreRecord(record: WireRecord): StoreRecord {
 }
 
 /**
- * A record as the service wants it.
+ * Converts a record to the JSON of the service.
  *
- * @throws {TypeError} for a value JSON cannot say.
+ * @throws {TypeError} for a value that JSON cannot represent.
  */
 export function toWire(
   key: string,
@@ -108,5 +111,5 @@ function toBytes(value: unknown): Buffer {
   const bytes = toRawBytes(value)
   if (bytes !== undefined) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (typeof value === 'string') return Buffer.from(value)
-  return Buffer.from(toJsonText(value, 'value must be bytes, text or what JSON can say'))
+  return Buffer.from(toJsonText(value, 'value must be bytes, text or a JSON value'))
 }

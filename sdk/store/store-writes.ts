@@ -2,17 +2,17 @@ import { GatewayError } from '../../core/errors.ts'
 import { isStoreKey } from '../../domain/store/limits.ts'
 import type { RecordInput } from './store-record.ts'
 
-/** Has records written, all of them or none; resolves with the version of each. */
+/** Writes records atomically; resolves with their versions. */
 export type SendRecords = (records: readonly RecordInput[]) => Promise<readonly number[]>
 
-/** Most records of a call: the service works on them without a pause. */
+/** Maximum records per call: the service processes them without a pause. */
 const MOST_RECORDS = 500
-/** Characters of all values of a call. */
+/** Maximum total length of the values of a call. */
 const MOST_LENGTH = 1024 * 1024
-/** Of one of them. With a longer one the call is the least of it. */
+/** Longer values are written alone: batching would gain little. */
 const MOST_VALUE_LENGTH = 64 * 1024
 
-/** Records of one call. */
+/** The records of a call. */
 class StoreCall {
   readonly records: RecordInput[] = []
   readonly #send: SendRecords
@@ -28,7 +28,7 @@ class StoreCall {
     })
   }
 
-  /** Whether a record may go with those that are there: a call names a key once. */
+  /** True if a record can be added: keys of a call are unique. */
   hasRoom({ key, value }: RecordInput): boolean {
     return (
       this.records.length < MOST_RECORDS &&
@@ -37,7 +37,7 @@ class StoreCall {
     )
   }
 
-  /** @returns the version it is written with. */
+  /** @returns the version of the record. */
   add(record: RecordInput): Promise<number> {
     const at = this.records.push(record) - 1
     this.#keys.add(record.key)
@@ -57,8 +57,8 @@ class StoreCall {
   }
 
   /**
-   * Whether an error may be that of another record, whose value is more than this store takes, or of all being more than a call
-   * may be: of such a call nothing is written.
+   * True for an error that may be caused by another record or by the size of the batch, after which nothing was
+   * written.
    */
   #mayBeOf(error: unknown): boolean {
     if (!(error instanceof GatewayError) || this.records.length === 1) return false
@@ -66,24 +66,23 @@ class StoreCall {
   }
 }
 
-/** What would be refused is a call of its own: others have nothing to do with it. */
+/** Invalid records are sent alone, so that they do not fail others. */
 function mayJoin({ key, value }: RecordInput): boolean {
   return value.length <= MOST_VALUE_LENGTH && isStoreKey(key)
 }
 
-/** Writes that are joined. */
+/** Batched writes. */
 export interface StoreWrites {
-  /** @returns the version a record is written with. */
+  /** @returns the version of the record. */
   readonly write: (record: RecordInput) => Promise<number>
-  /** Begins what waits for the end of the turn: ahead of a call that may be about the same keys. */
+  /** Sends the pending writes before a call that may use the same keys. */
   readonly flush: () => void
 }
 
 /**
- * Joins the records that are written in one turn of the event loop to calls, which begin in the order of the writes: most of what a small
- * write costs is its call.
+ * Batches the writes of a tick into calls, sent in order: most of the cost of a small write is its call.
  *
- * @param later calls back at the end of the turn.
+ * @param later runs a callback at the end of the tick.
  */
 export function createStoreWrites(
   send: SendRecords,

@@ -15,99 +15,99 @@ import {
 } from './store-record.ts'
 import { createStoreWrites } from './store-writes.ts'
 
-/** How the calls of a store are made: on whose behalf, how long, until when. */
+/** Call options of store methods. */
 export type StoreCallOptions = Pick<
   CallOptions,
   'context' | 'namespace' | 'signal' | 'timeoutMs' | 'retries' | 'address'
 >
 
-/** Where a store's records lie. */
+/** Database and table of a store. */
 export interface StoreOptions extends StoreCallOptions {
   /** @default the namespace of the call, else `mx` */
   readonly database?: string
-  /** @default the service's name; of a client `mx` */
+  /** @default the service's name; `mx` for a client */
   readonly table?: string
 }
 
-/** Which records, in what order. */
+/** Range and order of keys. */
 export interface StoreRange extends StoreCallOptions {
-  /** Leaves so many out, from the start. @default 0 */
+  /** Records to skip. @default 0 */
   readonly offset?: number
-  /** Most records of all; 0: no limit. @default 0 */
+  /** Maximum records; 0: no limit. @default 0 */
   readonly limit?: number
-  /** Of the bytes of their keys in UTF-8. @default 'asc' */
+  /** Order by the UTF-8 bytes of keys. @default 'asc' */
   readonly order?: 'asc' | 'desc'
-  /** First key. @default the first there is */
+  /** First key, inclusive. @default the first key */
   readonly from?: string
-  /** Where to stop, itself left out. @default behind the last */
+  /** Last key, exclusive. @default unlimited */
   readonly to?: string
 }
 
-/** What to read. */
+/** Options of {@link Store.read}. */
 export interface StoreReadOptions extends StoreRange {
-  /** What keys begin with; true: the key that is given. */
+  /** Prefix of keys; true: the given key. */
   readonly prefix?: string | boolean
-  /** What keys end with; true: the key that is given. All that begin as they should are looked through. */
+  /** Suffix of keys; true: the given key. Scans all keys with the prefix. */
   readonly suffix?: string | boolean
 }
 
-/** What to list. */
+/** Options of {@link Store.list}. */
 export interface StoreListOptions extends StoreRange {
-  /** What keys begin with. */
+  /** Prefix of keys. */
   readonly prefix?: string
-  /** What keys end with. */
+  /** Suffix of keys. */
   readonly suffix?: string
 }
 
-/** On what condition. */
+/** Options of {@link Store.delete}. */
 export interface StoreDeleteOptions extends StoreCallOptions {
-  /** The version the record must have; 0: there must be none. Otherwise the call rejects with 409. @default whatever is there */
+  /** Expected version; 0: the record must not exist. Otherwise the call rejects with 409. @default any */
   readonly version?: number
 }
 
-/** How to write. */
+/** Options of {@link Store.write}. */
 export interface StoreWriteOptions extends StoreDeleteOptions {
-  /** Seconds until the record ends, whole ones; 0: never. @default 0 */
+  /** Integer seconds until the record expires; 0: never. @default 0 */
   readonly expirySeconds?: number
-  /** What is said about the record: texts, or fields with a type. */
+  /** Metadata: strings, or typed fields. */
   readonly metadata?: Readonly<Record<string, string | StoreField>>
 }
 
-/** What to watch. */
+/** Options of {@link Store.watch}. */
 export interface StoreWatchOptions extends StoreCallOptions {
-  /** What keys begin with. @default '' */
+  /** Prefix of keys. @default '' */
   readonly prefix?: string
 }
 
 /**
- * Records of one table, kept by the service `store` (specification: Store record, Library-level operations).
+ * Records of one table, stored by the service `store` (specification: Store record, Library-level operations).
  *
- * What fails is a `ServiceError`: 400 naming what is malformed, or read from in a database without records that is not the caller's
- * own; 404, 409 for a condition that does not hold, 503 when the store cannot be reached, 507 when it is full.
+ * Methods reject with a `ServiceError`: 400 for malformed input, or a read of an empty database of another namespace;
+ * 404; 409 for a failed condition; 503 when the store is unavailable; 507 when it is full.
  */
 export interface Store {
   /**
-   * Reads the record of a key, or with options all whose keys are as they say, in the order of their keys.
+   * Reads the record of a key, or, with options, all records with matching keys, in key order.
    *
-   * @param key empty where the options say which.
-   * @throws {ServiceError} 404 when there is no record of the key; where there may be several, none is an empty list.
+   * @param key empty if the options select the keys.
+   * @throws {ServiceError} 404 without a record of the key; a query without matches is an empty list.
    */
   readonly read: (key: string, options?: StoreReadOptions) => Promise<StoreRecord[]>
   /**
-   * Writes a record, over one of its key.
+   * Writes a record, replacing one with the same key.
    *
-   * @param value bytes, text as UTF-8, or what JSON can say.
-   * @returns its version, higher than any the key has had.
+   * @param value bytes, a string as UTF-8, or a JSON value.
+   * @returns its version, higher than any earlier one of the key.
    */
   readonly write: (key: string, value: unknown, options?: StoreWriteOptions) => Promise<number>
-  /** Deletes a record; one that is not there does not matter. */
+  /** Deletes a record, if it exists. */
   readonly delete: (key: string, options?: StoreDeleteOptions) => Promise<void>
-  /** Keys, in order. */
+  /** Keys in order. */
   readonly list: (options?: StoreListOptions) => Promise<string[]>
   /**
-   * What changes from now on, expiry included: of each key what is there when it is its turn, now and then twice. Leaving the
-   * loop ends it. It throws 503 when changes may have been missed, or the store is stopped, and 502 when it is lost: then begin again, and read what
-   * is there.
+   * Watches future changes, including expiry: the latest state of each key, possibly repeated. Leaving the loop ends
+   * the watch. Throws 503 when changes may have been missed or the store stops, and 502 when it is lost: watch again,
+   * and read the current state.
    */
   readonly watch: (options?: StoreWatchOptions) => AsyncIterableIterator<StoreEvent>
 }
@@ -136,7 +136,7 @@ const WATCH: KnownOptions<StoreWatchOptions> = { ...CALL, prefix: true }
 const SERVICE = 'store'
 const DEFAULT = {}
 
-/** How the service is called, and what it is sent besides the request proper. */
+/** Call options, and parameters of the request. */
 interface Options {
   readonly call: CallOptions
   readonly sent: Readonly<Record<string, unknown>>
@@ -149,7 +149,7 @@ interface WirePage {
 
 interface WireVersion {
   readonly version: number
-  /** Of several records. */
+  /** For several records. */
   readonly versions?: readonly number[]
 }
 
@@ -169,15 +169,15 @@ interface WireEvent {
  * const users = await store.read('', { prefix: 'user/' })
  * ```
  *
- * @param owner the service whose table it is, or a client.
- * @throws {TypeError} for an unknown option, here and by each method.
+ * @param owner the service that owns the table, or a client.
+ * @throws {TypeError} for an unknown option, here and in each method.
  */
 export function createStore(owner: Client | Service<object>, options: StoreOptions = {}): Store {
   rejectUnknownOptions('createStore', options, TABLE)
   const { database, table = owner instanceof Service ? owner.name : undefined, ...base } = options
   const client = owner instanceof Service ? owner.client : owner
 
-  /** Options of one method: how it is called, and what is sent. */
+  /** Splits options into those of the call and of the request. */
   function split<T extends StoreCallOptions>(
     what: string,
     given: T,
@@ -201,9 +201,9 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
     }
   }
 
-  /** Of calls without options. */
+  /** Parameters of calls without options. */
   const own = toOptions(DEFAULT)
-  /** Writes without options. */
+  /** Batched writes without options. */
   const joined = createStoreWrites(
     async (records) => {
       const what = records.length === 1 ? { record: records[0] } : { records }
@@ -292,7 +292,7 @@ function toStoreRecords({ records }: WirePage): StoreRecord[] {
   return records.map(toStoreRecord)
 }
 
-/** A stream is never repeated. */
+/** Streams are never retried. */
 function toStreaming({ retries: _, ...call }: CallOptions): CallOptions {
   return call
 }

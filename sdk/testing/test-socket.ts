@@ -1,16 +1,16 @@
 import { AcceptedSocket } from '../../core/listener/websocket/accepted-socket.ts'
 
-/** The client's end of a WebSocket that a test exchange accepted: everything sent is kept. */
+/** The client's end of a WebSocket accepted by a test exchange; records everything sent. */
 export class TestSocket extends AcceptedSocket {
-  /** Subprotocol of the answer; empty: none. */
+  /** Selected subprotocol; empty: none. */
   readonly protocol: string
-  /** What the client was sent so far: text as strings, the rest as bytes. */
+  /** Messages sent to the client: text as strings, others as bytes. */
   readonly messages: (string | Buffer)[] = []
-  /** Bytes the client has not taken. More than 1 MiB plays a client that reads slowly. */
+  /** Bytes the client has not read. More than 1 MiB simulates a slow client. */
   override bufferedBytes = 0
-  /** Whether the client is held back. */
+  /** Reading from the client is paused. */
   held = false
-  /** The close frame the client was sent, or what its absence stands for: 1006. */
+  /** Close frame sent to the client; 1006: closed without one. */
   ended: { readonly code: number; readonly reason: string } | undefined = undefined
 
   constructor(protocol: string, ...base: ConstructorParameters<typeof AcceptedSocket>) {
@@ -18,18 +18,18 @@ export class TestSocket extends AcceptedSocket {
     this.protocol = protocol
   }
 
-  /** Plays the client: sends a message. */
+  /** Simulates the client: sends a message. */
   sendMessage(data: string | Uint8Array): void {
     this.receive(Buffer.from(data as Uint8Array), typeof data !== 'string')
   }
 
-  /** Plays the client: takes what waits. @param left bytes it does not take yet. */
+  /** Simulates the client: reads the buffered messages. @param left bytes it does not read yet. */
   drain(left = 0): void {
     this.bufferedBytes = left
     this.drained()
   }
 
-  /** Plays the client: leaves. @param code 1006: without a close frame. */
+  /** Simulates the client: disconnects. @param code 1006: without a close frame. */
   leave(code = 1006, reason = ''): void {
     this.closed(code, reason, code === 1006)
   }

@@ -4,28 +4,28 @@ import { findSpanContext } from '../../core/tracing/trace-headers.ts'
 import type { UpstreamNode } from '../../core/upstream/node-health.ts'
 import { CLIENT_CLOSED_REQUEST } from '../client/client-closed-request.ts'
 
-/** A call, as its spans tell of it. */
+/** A call with a span. */
 interface TracedCall {
   readonly service: string
   readonly endpoint: string
-  /** Metadata block: says where the call stands. */
+  /** Metadata block, with the trace context. */
   readonly metadata: string
 }
 
-/** What probes and operators ask: it is in no trace. */
+/** Calls of probes and operators are not traced. */
 const DEBUG = 'Debug.'
-/** Of a metadata block, whose values hold no line ends. */
+/** Lines of a metadata block. */
 const OF_THE_TRACE = /^trace(?:parent|state):.*\r\n/gm
 
-/** Where a call stands in a trace, by its metadata. Undefined: nowhere. */
+/** Trace context of a call, from its metadata; undefined: none. */
 export function findCallPlace(metadata: string): SpanContext | undefined {
   return metadata === '' ? undefined : findSpanContext((name) => findMetadata(metadata, name))
 }
 
 /**
- * Begins the span of a call; undefined: it has none.
+ * Starts the span of a call; undefined: not traced.
  *
- * @param begins whether a call that is in no trace begins one.
+ * @param begins start a new trace if the call has none.
  */
 export function beginCall(
   tracer: Tracer,
@@ -48,14 +48,14 @@ export function beginCall(
   return span
 }
 
-/** Tells where a call goes. */
+/** Records the node of a call. */
 export function setNode(span: Span, { id, host, port }: UpstreamNode, attempt: number): void {
   if (!span.isRecording) return
   const again = attempt > 1 ? { 'mx.attempt': attempt } : {}
   span.set({ 'server.address': host, 'server.port': port, 'mx.node': id, ...again })
 }
 
-/** The metadata a call goes on with: what happens there is part of the span. */
+/** Metadata with the trace context of a span, whose children are the following calls. */
 export function carrySpan(metadata: string, { traceparent, tracestate }: Span): string {
   const own =
     tracestate === ''
@@ -67,8 +67,8 @@ export function carrySpan(metadata: string, { traceparent, tracestate }: Span): 
 /**
  * Ends the span of a call.
  *
- * @param code 200, or the status of its error: for whoever serves, a wrong request is none.
- * @param detail of an error from 500; what others say may repeat the request, and is not told.
+ * @param code 200, or the status of the error; for a server, client errors are not span errors.
+ * @param detail of errors from 500 on; others may quote the request, and are not exported.
  */
 export function endCall(span: Span, kind: 'server' | 'client', code: number, detail = ''): void {
   if (span.isRecording) {

@@ -9,7 +9,7 @@ import type { Context } from '../context.ts'
 import { metadata } from '../context.ts'
 import type { Traces } from './traces.ts'
 
-/** A message or an event, as its spans tell of it. */
+/** A message or event with a span. */
 interface TracedMessage {
   /** `broker` or `events`. */
   readonly system: string
@@ -27,7 +27,7 @@ export function toTraceFields(context: Context | undefined): Partial<TraceHeader
   return pickTraceHeaders((name) => metadata.get(context, name)[0] || undefined) ?? {}
 }
 
-/** Begins the span of a message that is published for a call, or for nobody; undefined: it has none. */
+/** Starts the span of a published message; undefined: not traced. */
 export function beginSend(
   traces: Traces | undefined,
   message: TracedMessage,
@@ -41,7 +41,7 @@ export function beginSend(
     : undefined
 }
 
-/** Begins the span of a message that is handled, as part of the trace it was published in; undefined: it has none. */
+/** Starts the span of a handled message, in the trace of its publisher; undefined: not traced. */
 export function beginProcess(
   traces: Traces | undefined,
   message: TracedMessage,
@@ -55,13 +55,13 @@ export function beginProcess(
     : undefined
 }
 
-/** The fields of a message that goes on with a span. */
+/** Headers of a message with the trace context of a span. */
 export function carryFields(fields: Fields, { traceparent, tracestate }: Span): Fields {
   const { tracestate: _, ...others } = fields
   return { ...others, traceparent, ...(tracestate !== '' && { tracestate }) }
 }
 
-/** Ends a span, as what it is about has ended: with an error, or none. What errors below 500 say may repeat a request, and is not told. */
+/** Ends a span, with an error or without. Errors below 500 may quote a request, and are not exported. */
 export function endMessage(span: Span | undefined, error?: unknown): void {
   if (error !== undefined) {
     const { name, message } = error instanceof Error ? error : new Error(String(error))

@@ -3,20 +3,20 @@ import type { Tracer } from '../../core/contracts/tracer.ts'
 import type { PluginLog } from '../../core/plugin/define.ts'
 import { readOtlpVariables } from '../../core/tracing/otlp-variables.ts'
 
-/** A tracer, and its share in what sends the spans of this process. */
+/** A tracer that shares the span exporter of this process. */
 export interface OpenedTracer {
   readonly tracer: Tracer
-  /** The last one that is closed sends what waits, for 2 s at most. */
+  /** Closing the last one exports pending spans, within 2 s. */
   readonly close: () => Promise<void>
 }
 
-/** Variables are those of the process: what is wrong with them is told once. */
-const told = new Set<string>()
-/** Of all services and gateways of this process. */
+/** Invalid variables are reported once per process. */
+const reported = new Set<string>()
+/** Shared by all services and gateways of this process. */
 let sending: { readonly tracing: Promise<OtlpTracing>; users: number } | undefined
 
 /**
- * Opens the tracer of a service, or of a gateway. Undefined: the variables `OTEL_*` do not ask for one; then nothing is loaded.
+ * Opens the tracer of a service or gateway. Undefined: the variables `OTEL_*` do not enable it; then nothing is loaded.
  *
  * @throws {Error} with one line when the libraries are not installed.
  */
@@ -52,8 +52,8 @@ export async function openTracer(
 }
 
 function tell(log: PluginLog, problem: string): void {
-  if (told.has(problem)) return
-  told.add(problem)
+  if (reported.has(problem)) return
+  reported.add(problem)
   log.warn({}, problem)
 }
 
@@ -61,7 +61,7 @@ async function load(log: PluginLog): Promise<OtlpTracing> {
   const { createOtlpTracing } = await import('../../adapters/tracer/otlp.ts')
   return createOtlpTracing({
     onProblem: (problem) => tell(log, problem),
-    onError: (reason) => log.warn({ reason }, 'traces are lost: the collector takes no spans'),
-    onRecover: (spans) => log.warn({ spans }, 'spans were lost; the collector takes them again'),
+    onError: (reason) => log.warn({ reason }, 'exporting spans failed, spans are lost'),
+    onRecover: (spans) => log.warn({ spans }, 'exporting spans works again, some were lost'),
   })
 }

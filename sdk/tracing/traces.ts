@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import type { Tracer } from '../../core/contracts/tracer.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 
-/** Which way a call went: into the service, or out of it. */
+/** Direction of a call: into the service, or out of it. */
 export type SpanType = 'INBOUND' | 'OUTBOUND'
 
-/** One call as `Debug.Trace` tells it. */
+/** A call as returned by `Debug.Trace`. */
 export interface Span {
-  /** Trace it belongs to: of `traceparent` (W3C Trace Context), else the request id, else empty. */
+  /** Trace id: from `traceparent` (W3C Trace Context), else the request id, else empty. */
   readonly trace: string
   readonly id: string
-  /** The span that caused it, of `traceparent`; empty: unknown. */
+  /** Parent span id from `traceparent`; empty: unknown. */
   readonly parent: string
   /** `<service>.<Handler>.<Method>` */
   readonly name: string
@@ -25,7 +25,7 @@ export interface Span {
 /** Power of two. */
 const MAX_SPANS = 256
 const NS_PER_MS = 1e6
-/** Longer metadata is not kept: 256 calls of 64 KiB each would be. */
+/** Longer metadata is not stored: 256 calls could have 64 KiB each. */
 const MAX_CHARS = 4096
 /** W3C Trace Context §3.2. */
 const PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/
@@ -39,11 +39,11 @@ interface Entry {
   callMetadata: string
 }
 
-/** The last 256 calls. Keeping one costs a few stores; what is told of it is worked out when somebody asks. */
+/** The last 256 calls. Recording is cheap; spans are computed on request. */
 export class Traces {
-  /** Makes spans that are exported of the calls of the service, and those it makes; undefined: nobody does. */
+  /** Tracer for exported spans of incoming and outgoing calls; undefined: none. */
   tracer: Tracer | undefined = undefined
-  /** Whether what is in no trace begins one. */
+  /** Start a trace for calls without one. */
   begins = true
   readonly #prefix = randomBytes(4).toString('hex')
   readonly #entries: Entry[] = Array.from({ length: MAX_SPANS }, () => ({
@@ -57,10 +57,10 @@ export class Traces {
   #count = 0
 
   /**
-   * Keeps a call that is over.
+   * Records a completed call.
    *
    * @param startedMs and `endedMs`: `performance.now()`.
-   * @param code 200, or the status of its error.
+   * @param code 200, or the status of the error.
    * @param callMetadata the metadata block of the call.
    */
   add(
@@ -80,7 +80,7 @@ export class Traces {
     entry.callMetadata = callMetadata.length > MAX_CHARS ? '' : callMetadata
   }
 
-  /** The calls kept, oldest first. @param trace only those of this trace; empty: all. */
+  /** Recorded calls, oldest first. @param trace filters by trace id; empty: all. */
   list(trace = ''): Span[] {
     const spans: Span[] = []
     for (let i = Math.max(0, this.#count - MAX_SPANS); i < this.#count; i++) {

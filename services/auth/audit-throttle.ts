@@ -1,24 +1,24 @@
 const WINDOW_MS = 60_000
-/** Of a minute. */
+/** Names per minute. */
 const NAMES_MAX = 100
 
 /**
- * Whether a name comes for the first time within a minute; of all names of a minute only the first hundred do. So somebody is told of
- * what strangers may cause in any number.
+ * Returns true for the first occurrence of a name within a minute, at most a hundred names per minute. It limits audit
+ * records that unauthenticated callers can cause in any number.
  *
  * @param nowMs unix time.
  */
 export function createOnceAMinute(nowMs: () => number): (name: string) => boolean {
-  const known = new Set<string>()
+  const seen = new Set<string>()
   let endsMs = 0
   return (name) => {
     const now = nowMs()
     if (now >= endsMs) {
-      known.clear()
+      seen.clear()
       endsMs = now + WINDOW_MS
     }
-    if (known.has(name) || known.size === NAMES_MAX) return false
-    known.add(name)
+    if (seen.has(name) || seen.size === NAMES_MAX) return false
+    seen.add(name)
     return true
   }
 }

@@ -4,25 +4,25 @@ import type { Context } from '../../sdk/context.ts'
 import { metadata } from '../../sdk/context.ts'
 import type { ServiceLog } from '../../sdk/log/service-log.ts'
 
-/** What somebody did, or tried. It says no secret and no token. */
+/** Audit record. It contains no secrets or tokens. */
 export interface AuditRecord {
-  /** `<what>.<what was done>`, such as `account.create`; `login.failed`, `login.refused`, `refresh.failed`, `token.reused`. */
+  /** `<object>.<action>`, such as `account.create`; `login.failed`, `login.refused`, `refresh.failed`, `token.reused`. */
   readonly action: string
-  /** Where. */
+  /** Namespace of the target. */
   readonly namespace: string
-  /** Id of what it was done to. */
+  /** Id of the target. */
   readonly target: string
-  /** Who did it, `<namespace>/<id>`; `server`: the server itself; empty: nobody that is known. */
+  /** Account, `<namespace>/<id>`; `server`: the server itself; empty: anonymous. */
   readonly account: string
-  /** From where, an IP address; empty: it is not known. */
+  /** IP address of the caller; empty: unknown. */
   readonly address: string
-  /** Of the request, as in the gateway's log. */
+  /** Request id, as in the gateway's log. */
   readonly request: string
   /** Unix time in milliseconds. */
   readonly time: number
 }
 
-/** Tells what the caller did; without one, the server itself. */
+/** Records an action of the caller; without one, of the server itself. */
 export type Audit = (
   ctx: Context | undefined,
   action: string,
@@ -31,17 +31,17 @@ export type Audit = (
 
 export interface AuditOptions {
   readonly log: ServiceLog
-  /** Keeps records. */
-  readonly keep: (record: AuditRecord) => Maybe<void>
-  /** Unix time. */
+  /** Stores a record. */
+  readonly store: (record: AuditRecord) => Maybe<void>
+  /** Unix time in milliseconds. */
   readonly nowMs: () => number
 }
 
-/** No account has such a name: all have a namespace in front. */
+// No account can have this name: all have a namespace prefix.
 const OF_SERVER = { account: 'server', address: '', request: '' }
 
-/** A record that cannot be kept is in the log: what it tells of has happened. */
-export function createAudit({ log, keep, nowMs }: AuditOptions): Audit {
+/** Creates an audit log. A record that cannot be stored is logged. */
+export function createAudit({ log, store, nowMs }: AuditOptions): Audit {
   return (ctx, action, { namespace, target }) => {
     const record: AuditRecord = {
       ...{ action, namespace, target: target.slice(0, 200) },
@@ -49,9 +49,9 @@ export function createAudit({ log, keep, nowMs }: AuditOptions): Audit {
       time: nowMs(),
     }
     const onError = (err: unknown): void =>
-      log.warn({ ...record, err }, 'a record of the audit could not be kept')
+      log.warn({ ...record, err }, 'storing an audit record failed')
     try {
-      Promise.resolve(keep(record)).catch(onError)
+      Promise.resolve(store(record)).catch(onError)
     } catch (error) {
       onError(error)
     }
@@ -67,7 +67,7 @@ function toCaller(ctx: Context) {
   }
 }
 
-/** IP address of the caller, as gateway and RPC proxy write it; empty: it is not known. */
+/** IP address of the caller as set by the gateway or RPC proxy; empty: unknown. */
 export function addressOf(ctx: Context): string {
   return metadata.get(ctx, CALLER_ADDRESS)[0]
 }

@@ -45,7 +45,7 @@ const Jwks: TUnsafe<readonly PublicJwk[]> = Type.Unsafe(
       alg: Type.String(),
       use: Type.String(),
     }),
-    { description: 'Public keys of tokens (RFC 7517, RFC 8037).' },
+    { description: 'Public keys of access tokens (RFC 7517, RFC 8037).' },
   ),
 )
 
@@ -55,40 +55,40 @@ const News: TUnsafe<TokenState> = Type.Unsafe(
     revoked: Type.Array(
       Type.Object({
         id: Type.String({
-          description: 'Of a token, or what ids of tokens begin with, up to a dot.',
+          description: 'Token id, or its prefix up to a dot.',
         }),
         namespace: Type.String(),
-        account: Type.String({ description: 'Or all tokens of this account.' }),
-        before: Type.Integer({ description: 'That were issued before; milliseconds since 1970.' }),
-        ends: Type.Integer({ description: 'When to forget it; milliseconds since 1970.' }),
+        account: Type.String({ description: 'All tokens of this account.' }),
+        before: Type.Integer({ description: 'Tokens issued before; milliseconds since 1970.' }),
+        ends: Type.Integer({ description: 'Expiry of the revocation; milliseconds since 1970.' }),
       }),
     ),
   }),
 )
 
 const GivenScopes: TUnsafe<readonly string[]> = Type.Unsafe(
-  Type.Array(Type.String(), { default: [], description: 'What it may do.' }),
+  Type.Array(Type.String(), { default: [], description: 'Scopes of the account.' }),
 )
 const GivenMetadata: TUnsafe<Readonly<Record<string, string>>> = Type.Unsafe(
   Type.Record(Type.String(), Type.String(), { default: {} }),
 )
 
-/** What the handler `Auth` offers (reference 2.1). */
+/** Endpoints of the handler `Auth` (reference 2.1). */
 export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
   const { accounts, tokens, keys, revoked, attemptLogin, attemptRefresh, admitLogin } = options
   const { admitAccount, watchers, audit } = options
 
   return {
     generate: endpoint({
-      description: 'Makes an account. Its secret is told this once.',
+      description: 'Creates an account. Its secret is returned only here.',
       idempotent: false,
       request: Type.Object({
         id: text('Unique in its namespace.'),
-        name: text('To log in by, too; empty: the id.'),
+        name: text('Alternative login name; empty: the id.'),
         type: text('user or service; empty: user.'),
         scopes: GivenScopes,
         metadata: GivenMetadata,
-        secret: secret('What it logs in with; empty: a random one.'),
+        secret: secret('Secret; empty: generated.'),
         provider: text('Not used.'),
         options: Options,
       }),
@@ -113,14 +113,14 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
 
     inspect: endpoint({
       readOnly: true,
-      description: 'Whom an access token stands for.',
+      description: 'Returns the account of an access token.',
       request: Type.Object({ token: secret('An access token.'), options: Options }),
       response: Type.Object({ account: AccountView }),
       async handle({ token }, ctx) {
         try {
           const { account } = await tokens.inspect(token)
-          const kept = await accounts.find(account.issuer, account.id)
-          const created = kept?.id === account.id ? kept.created : 0
+          const stored = await accounts.find(account.issuer, account.id)
+          const created = stored?.id === account.id ? stored.created : 0
           return { account: { ...account, created } }
         } catch (error) {
           if (!(error instanceof TokenError)) throw error
@@ -130,15 +130,15 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
     }),
 
     token: endpoint({
-      description: 'Logs in, by a secret or a refresh token, which is used up by that.',
+      description: 'Issues tokens for a secret or a refresh token, which can be used once.',
       idempotent: false,
       request: Type.Object({
         id: text('Id or name of the account.'),
-        secret: secret('Of the account.'),
-        refresh_token: secret('In place of id and secret.'),
+        secret: secret('Secret of the account.'),
+        refresh_token: secret('Alternative to id and secret.'),
         token_expiry: Type.Integer({
           ...{ default: 0, minimum: 0, maximum: TOKEN_LIFE_MAX_S },
-          description: `Seconds the access token is good for; 0: ${LIFE_S}.`,
+          description: `Lifetime of the access token in seconds; 0: ${LIFE_S}.`,
         }),
         options: Options,
       }),
@@ -155,37 +155,37 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
         const lifeS = token_expiry || LIFE_S
         return admitLogin(ctx, async (mustBeAllowed) => {
           if (refresh_token !== '') {
-            const given = { namespace: namespaceOf(options, ctx), token: refresh_token, lifeS }
-            return toReply(await attemptRefresh(ctx, given, mustBeAllowed))
+            const input = { namespace: namespaceOf(options, ctx), token: refresh_token, lifeS }
+            return toTokenMessage(await attemptRefresh(ctx, input, mustBeAllowed))
           }
           if (id === '' || secret === '')
             throw badRequest(errorId, 'Credentials or a refresh token required')
           const namespace = namespaceOf(options, ctx)
-          const account = await attemptLogin(ctx, { namespace, id }, async (turn) => {
-            const found = await accounts.logIn(namespace, id, secret, errorId, turn)
+          const account = await attemptLogin(ctx, { namespace, id }, async (slot) => {
+            const found = await accounts.logIn(namespace, id, secret, errorId, slot)
             mustBeAllowed(found)
             return found
           })
-          return toReply(await tokens.begin(account, lifeS))
+          return toTokenMessage(await tokens.begin(account, lifeS))
         })
       },
     }),
 
     revoke: endpoint({
       description:
-        'Has a token count for nothing: an access token, a refresh token with all that came of its login, or all of an account. One that counts for nothing anyway does not matter.',
+        'Revokes an access token, a refresh token with all tokens of its login, or all tokens of an account. Invalid tokens are ignored.',
       request: Type.Object({
         token: secret('An access token or a refresh token.'),
-        refresh_token: secret('The same.'),
-        id: text('Or id of an account: one of its own, or as administrator.'),
+        refresh_token: secret('Same as token.'),
+        id: text('Account id: that of the caller, or any as administrator.'),
         options: Options,
       }),
       response: Type.Object({}),
       async handle({ token, refresh_token, id, options }, ctx) {
         const errorId = idOf(ctx)
-        const given = token || refresh_token
-        if (given !== '') {
-          const owner = await tokens.revoke(given, errorId)
+        const input = token || refresh_token
+        if (input !== '') {
+          const owner = await tokens.revoke(input, errorId)
           if (owner !== undefined)
             audit(ctx, 'token.revoke', { namespace: owner.namespace, target: owner.account })
           return {}
@@ -209,15 +209,15 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
 
     rotateKey: endpoint({
       description:
-        'Has access tokens signed with a new key. Those there are stay good, unless the old keys are dropped.',
+        'Rotates the signing key of access tokens. Existing tokens remain valid unless the old keys are dropped.',
       idempotent: false,
       request: Type.Object({
         drop: Type.Boolean({
           default: false,
-          description: 'Whether all access tokens there are count for nothing, at once.',
+          description: 'Invalidate all existing access tokens immediately.',
         }),
       }),
-      response: Type.Object({ kid: Type.String({ description: 'Of the new key.' }) }),
+      response: Type.Object({ kid: Type.String({ description: 'Id of the new key.' }) }),
       async handle({ drop }, ctx) {
         const errorId = idOf(ctx)
         mustBeOperator(ctx, errorId)
@@ -230,7 +230,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
     watch: endpoint({
       readOnly: true,
       description:
-        'What access tokens are judged by: all keys, at once and after each change, and, for services and administrators, what was revoked.',
+        'Streams the public keys, immediately and after each change, and for services and administrators also the revocations.',
       response: News,
       stream: 'server',
       handle: (_, ctx) =>
@@ -247,13 +247,16 @@ function toType(type: string, errorId: string): 'user' | 'service' {
   throw badRequest(errorId, `request.type must be user or service, got ${JSON.stringify(type)}`)
 }
 
-function toReply({ accessToken, refreshToken, created, expiry }: TokenPair) {
+function toTokenMessage({ accessToken, refreshToken, created, expiry }: TokenPair) {
   return {
     token: { access_token: accessToken, refresh_token: refreshToken, created, expiry },
   }
 }
 
-/** Which revocations somebody is told who watches: those of the platform all; those of a namespace what concerns it, accounts of `mx` included, which may belong to it. */
+/**
+ * Filter of revocations for a watcher: all for accounts of the platform; for others those of their namespace, including
+ * accounts of `mx`, which may belong to it.
+ */
 function toFilter(account: Account | undefined): (revocation: Revocation) => boolean {
   if (account === undefined || !isEnforcer(account)) return () => false
   const { issuer } = account

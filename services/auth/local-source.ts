@@ -14,7 +14,7 @@ export interface SourceOptions {
   readonly revoked: Revoked
 }
 
-/** What whoever enforces rules in this process gets them from. */
+/** Rules and keys for enforcement in this process. */
 export function createSource({ store, rules, keys, revoked }: SourceOptions): AuthSource {
   return {
     watchRules: (namespace, signal) =>
@@ -37,7 +37,7 @@ export function createSource({ store, rules, keys, revoked }: SourceOptions): Au
           known = new Set(await rules.namespaces(signal))
           return known
         },
-        // Each change of rules writes a head; only the first one of a namespace is news.
+        // Each change of rules writes a head; only the first one of a namespace changes the list.
         watch: (onUpdate) =>
           store.watch(TABLE, RULES_HEADS_PREFIX, {
             onEvent: ({ key }) => known.has(key.slice(RULES_HEADS_PREFIX.length)) || onUpdate(),

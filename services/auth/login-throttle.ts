@@ -5,24 +5,27 @@ import type { Context } from '../../sdk/context.ts'
 import { type Audit, addressOf } from './audit.ts'
 import { idOf } from './messages.ts'
 
-/** Does what needs a secret of an account, `id`: with too many that were wrong it is refused. Each that was wrong is told, and that others are refused. */
+/**
+ * Verifies credentials of the account `id`; rejects the attempt after too many failures. Failures and the start of
+ * rejections are audited.
+ */
 export type AttemptLogin = <T>(
   ctx: Context,
   what: { readonly namespace: string; readonly id: string },
-  logIn: (turn: HashSlot) => Promise<T>,
+  logIn: (slot: HashSlot) => Promise<T>,
 ) => Promise<T>
 
-/** Wrong credentials, and an account that the rules do not let log in. */
+/** Codes of failed logins: wrong credentials, and accounts that the rules deny. */
 const FAILED: readonly number[] = [400, 401]
 
 export function createAttemptLogin(limit: LoginLimit, audit: Audit): AttemptLogin {
   return async (ctx, { namespace, id }, logIn) => {
     const attempt = { namespace, account: id, address: addressOf(ctx) }
-    const tell = (action: string): void => audit(ctx, action, { namespace, target: id })
+    const record = (action: string): void => audit(ctx, action, { namespace, target: id })
     try {
-      return await limit.run(attempt, idOf(ctx), logIn, () => tell('login.refused'))
+      return await limit.run(attempt, idOf(ctx), logIn, () => record('login.refused'))
     } catch (error) {
-      if (error instanceof GatewayError && FAILED.includes(error.code)) tell('login.failed')
+      if (error instanceof GatewayError && FAILED.includes(error.code)) record('login.failed')
       throw error
     }
   }

@@ -4,27 +4,26 @@ import type { Context } from '../../sdk/context.ts'
 import { DEFAULT_NAMESPACE, NAMESPACE_RULE, toNamespace } from '../../sdk/namespace.ts'
 import type { AccountRecord } from './records.ts'
 
-/** Where all of it happens. */
 export interface NamespaceOptions {
-  /** Empty: that of the call. */
+  /** Empty: the namespace of the call. */
   readonly namespace: string
 }
 
-/** An account as callers are told (reference 2.1). */
+/** Account in responses (reference 2.1). */
 export interface AccountMessage {
   readonly id: string
   readonly type: string
   readonly metadata: Readonly<Record<string, string>>
   readonly scopes: readonly string[]
   readonly issuer: string
-  /** Told once, to whoever makes the account. */
+  /** Returned once, by the call that creates the account. */
   readonly secret?: string
   readonly name: string
-  /** Seconds since 1970; 0: it is kept nowhere. */
+  /** Seconds since 1970; 0: not stored. */
   readonly created: number
 }
 
-/** A rule as callers write it, and are told. */
+/** Rule in requests and responses. */
 export interface RuleMessage {
   readonly id: string
   readonly scope: string
@@ -41,12 +40,12 @@ export interface ResourceMessage {
 
 const PRIORITY_MAX = 2 ** 31 - 1
 
-/** A text that may be left out. */
+/** An optional string. */
 export function text(description: string): TUnsafe<string> {
   return Type.Unsafe(Type.String({ default: '', description }))
 }
 
-/** As {@link text}, of what is never shown. */
+/** An optional string that is never printed. */
 export function secret(description: string): TUnsafe<string> {
   return Type.Unsafe(Type.String({ default: '', writeOnly: true, description }))
 }
@@ -55,7 +54,7 @@ export const Options: TUnsafe<NamespaceOptions> = Type.Unsafe(
   Type.Object(
     {
       namespace: Type.Refine(
-        text(`Where; empty: in that of the call, else in ${DEFAULT_NAMESPACE}.`),
+        text(`Namespace; empty: that of the call, otherwise ${DEFAULT_NAMESPACE}.`),
         (name) => name === '' || isNamespaceName(name),
         () => NAMESPACE_RULE,
       ),
@@ -70,8 +69,10 @@ export const AccountView: TUnsafe<AccountMessage> = Type.Unsafe(
     type: Type.String({ description: 'user or service.' }),
     metadata: Type.Record(Type.String(), Type.String()),
     scopes: Type.Array(Type.String()),
-    issuer: Type.String({ description: 'The namespace it belongs to.' }),
-    secret: Type.Optional(Type.String({ description: 'Told once, to whoever makes the account.' })),
+    issuer: Type.String({ description: 'Namespace of the account.' }),
+    secret: Type.Optional(
+      Type.String({ description: 'Returned once, by the call that creates the account.' }),
+    ),
     name: Type.String(),
     created: Type.Integer({ description: 'Seconds since 1970.' }),
   }),
@@ -80,10 +81,10 @@ export const AccountView: TUnsafe<AccountMessage> = Type.Unsafe(
 const ResourceParts = Type.Object({
   type: text('service, topic or *.'),
   name: text('Full name of the service, or *.'),
-  endpoint: text('Handler.Method or a path, what they begin with (Handler.*, /path/*), or *.'),
+  endpoint: text('Handler.Method or a path, a prefix (Handler.*, /path/*), or *.'),
 })
 
-/** An object, or `type:name:endpoint` (specification: Rule); handlers get the object. */
+/** An object or `type:name:endpoint` (specification: Rule); handlers receive the object. */
 export const Resource: TUnsafe<ResourceMessage> = Type.Codec(
   Type.Refine(
     Type.Unsafe<string | ResourceMessage>({
@@ -107,7 +108,7 @@ export const RuleOfCaller: TUnsafe<RuleMessage> = Type.Unsafe(
     {
       id: text('Unique in its namespace.'),
       scope: text(
-        'Whom it is for; empty: everybody, *: all accounts of the namespace, +: all accounts.',
+        'Scope of the callers; empty: everyone, *: all accounts of the namespace, +: all accounts.',
       ),
       resource: Resource,
       access: text('GRANTED or DENIED.'),
@@ -115,7 +116,7 @@ export const RuleOfCaller: TUnsafe<RuleMessage> = Type.Unsafe(
         default: 0,
         minimum: -PRIORITY_MAX,
         maximum: PRIORITY_MAX,
-        description: 'Higher ones are asked first.',
+        description: 'Rules with a higher priority take precedence.',
       }),
     },
     { default: {} },
@@ -132,12 +133,12 @@ export const RuleView: TUnsafe<RuleMessage> = Type.Unsafe(
   }),
 )
 
-/** The namespace of a call: what the request names, else that it was made in. */
+/** Namespace of a call: from the request, otherwise the one the call was made in. */
 export function namespaceOf({ namespace }: NamespaceOptions, ctx: Context): string {
   return namespace || toNamespace(ctx, idOf(ctx))
 }
 
-/** Of errors (reference 2.2): `auth.Auth.Token`, whatever namespace the caller put in front. */
+/** Id of errors (reference 2.2): `auth.Auth.Token` without the caller's namespace prefix. */
 export function idOf(ctx: Context): string {
   return `auth.${ctx.endpoint}`
 }

@@ -1,20 +1,20 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { createEventFeed } from '../../sdk/events/event-feed.ts'
 
-/** Something that changes. */
-export interface Followed<T> {
+/** A value that changes. */
+export interface Observable<T> {
   readonly read: () => Maybe<T>
-  /** Begins to call `onUpdate` after each change, and returns what ends that. */
+  /** Calls `onUpdate` after each change, until the returned function is called. */
   readonly watch: (onUpdate: () => void) => Maybe<() => void>
 }
 
-/** What waits is one thing: that something is new. */
-const NEWS = 'news'
+// Updates coalesce: one pending entry means that the value changed.
+const UPDATE = 'update'
 
-/** What there is, at once and each time there is something new. */
+/** Yields the value immediately and after changes. */
 export async function* follow<T>(
   signal: AbortSignal,
-  { read, watch }: Followed<T>,
+  { read, watch }: Observable<T>,
 ): AsyncIterable<T> {
   let stop = (): void => {}
   const stopOnce = (): void => {
@@ -23,7 +23,7 @@ export async function* follow<T>(
     once()
   }
   const feed = createEventFeed<undefined>({ id: 'auth', maxWaiting: 1, onClose: stopOnce })
-  const onUpdate = (): void => feed.push(NEWS, undefined)
+  const onUpdate = (): void => feed.push(UPDATE, undefined)
   const end = (): void => void feed.return!()
   signal.addEventListener('abort', end)
   try {

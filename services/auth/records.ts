@@ -4,61 +4,57 @@ import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import { decodeRecord } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
-/** Where everything is, of all namespaces (reference 2.5). */
+/** Table of all namespaces (reference 2.5). */
 export const TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'auth' }
 
-/** An account as it is kept. */
+/** Stored account. */
 export interface AccountRecord extends Account {
   /** Seconds since 1970. */
   readonly created: number
-  /** Of its secret. */
+  /** Hash of its secret. */
   readonly hash: string
-  /** What was issued to it before counts for nothing, unix time in milliseconds. */
+  /** Tokens issued before are revoked, unix time in milliseconds. */
   readonly since: number
 }
 
-/** A pair of keys as it is kept. */
+/** Stored key pair. */
 export interface KeyRecord {
-  /** `kid`. */
+  /** Key id (`kid`). */
   readonly id: string
   /** SPKI, DER in base64. */
   readonly publicKey: string
-  /** PKCS #8, DER in base64, or what was made of it; empty: whoever signs with it keeps it. */
+  /** PKCS #8, DER in base64, possibly encrypted; empty: held only by the server that signs with it. */
   readonly privateKey: string
-  /** Id of the key the private one is encrypted with; empty: it is not. */
+  /** Id of the key that encrypts the private key; empty: not encrypted. */
   readonly sealedWith: string
-  /** When it begins to sign, unix time in milliseconds: by then all servers know it. */
+  /** Start of signing, unix time in milliseconds: by then all servers have the key. */
   readonly from: number
 }
 
-/** A refresh token that was used. */
 export interface UsedToken {
   /** Its SHA-256, in base64url. */
   readonly hash: string
-  /** Random key. Makes its successor from the token itself, so that repeating the token yields the same one. */
+  /** Random key. Derives the successor from the token itself, so that repeating the token yields the same one. */
   readonly seed: string
-  /** When it was used first, Unix time in milliseconds. */
+  /** First use, Unix time in milliseconds. */
   readonly usedMs: number
 }
 
-/** What a refresh token belongs to, as it is kept: all that came of one login. */
+/** Stored token family: all refresh tokens of one login. */
 export interface FamilyRecord {
   readonly namespace: string
   readonly account: string
-  /** When it began, unix time in milliseconds. */
+  /** Start of the login, unix time in milliseconds. */
   readonly began: number
-  /** SHA-256 of the token that is valid now, in base64url. */
+  /** SHA-256 of the valid token, in base64url. */
   readonly hash: string
-  /** Tokens that were used within the grace, the oldest first. Each makes the next one, the last one makes the valid token. @default none */
+  /** Tokens used within the grace period, oldest first. Each derives the next one, the last one the valid token. @default none */
   readonly used?: readonly UsedToken[]
 }
 
-/** What keys of pairs of keys begin with. */
 export const KEYS_PREFIX = 'key/'
-/** What keys of revocations begin with. */
 export const REVOKED_PREFIX = 'revoked/'
 
-/** What keys of accounts begin with. */
 export function toAccountsPrefix(namespace: string): string {
   return `account/${namespace}/`
 }
@@ -67,12 +63,11 @@ export function toAccountKey(namespace: string, id: string): string {
   return `${toAccountsPrefix(namespace)}${id}`
 }
 
-/** Record that holds the id of the account of a name. */
+/** Record with the account id of a name. */
 export function toNameKey(namespace: string, name: string): string {
   return `accountByName/${namespace}/${name}`
 }
 
-/** What keys of rules begin with. */
 export function toRulesPrefix(namespace: string): string {
   return `rules/${namespace}/`
 }
@@ -81,30 +76,28 @@ export function toRuleKey(namespace: string, id: string): string {
   return `${toRulesPrefix(namespace)}${id}`
 }
 
-/** What keys of {@link toRulesHeadKey} begin with. */
 export const RULES_HEADS_PREFIX = 'rulesHead/'
 
-/** Record that is there once a namespace has had rules, and is written again with each change of them. */
+/** Record that marks a namespace with changed rules; it is rewritten with each change of them. */
 export function toRulesHeadKey(namespace: string): string {
   return `${RULES_HEADS_PREFIX}${namespace}`
 }
 
-/** Record of a pair of keys. */
 export function toKeyKey(id: string): string {
   return `${KEYS_PREFIX}${id}`
 }
 
-/** Record of a token, or of what tokens begin with, that was revoked. */
+/** Record of a revoked token or token prefix. */
 export function toRevokedTokenKey(id: string): string {
   return `${REVOKED_PREFIX}token/${id}`
 }
 
-/** Record of an account of which tokens were revoked. */
+/** Record of an account whose tokens were revoked. */
 export function toRevokedAccountKey(namespace: string, account: string): string {
   return `${REVOKED_PREFIX}account/${namespace}/${account}`
 }
 
-/** Record of a login. */
+/** Record of a token family. */
 export function toFamilyKey(family: string): string {
   return `refresh/${family}`
 }

@@ -10,10 +10,10 @@ export const ADMIN_ID = 'admin'
 const ERROR_ID = 'auth'
 
 /**
- * Restores the access of operators, whatever accounts and rules of `mx` say: the account `admin` with the scope `admin` and a new
- * password, the rule `default`, and no rule that denies operators a call of `auth`.
+ * Restores the access of operators regardless of accounts and rules of `mx`: the account `admin` with the scope `admin` and
+ * a new password, the rule `default`, and no rule that denies operators a call of `auth`.
  *
- * @returns the ids of the rules that were deleted.
+ * @returns the ids of the deleted rules.
  */
 export async function resetAccess(
   { accounts, rules }: { readonly accounts: Accounts; readonly rules: Rules },
@@ -30,20 +30,19 @@ export async function resetAccess(
 }
 
 async function resetAdmin(accounts: Accounts, password: string): Promise<void> {
-  const known = await accounts.find(DEFAULT_NAMESPACE, ADMIN_ID)
-  if (known?.id !== ADMIN_ID) {
-    const name = known === undefined ? ADMIN_ID : `${ADMIN_ID}.reset`
+  const existing = await accounts.find(DEFAULT_NAMESPACE, ADMIN_ID)
+  if (existing?.id !== ADMIN_ID) {
+    const name = existing === undefined ? ADMIN_ID : `${ADMIN_ID}.reset`
     const account = { id: ADMIN_ID, name, scopes: [ADMIN], secret: password }
     await accounts.create(DEFAULT_NAMESPACE, account, ERROR_ID)
     return
   }
-  const scopes = [...new Set([...known.scopes, ADMIN])]
+  const scopes = [...new Set([...existing.scopes, ADMIN])]
   await accounts.setScopes(DEFAULT_NAMESPACE, ADMIN_ID, scopes, ERROR_ID)
   const secrets = { old: undefined, new: password }
   await accounts.changeSecret(DEFAULT_NAMESPACE, ADMIN_ID, secrets, ERROR_ID)
 }
 
-/** Whether a rule denies an account with the scope `admin` a call of `auth`. */
 function deniesOperators({ access, scope, resource }: Rule): boolean {
   if (access !== 'DENIED' || !['', '*', '+', ADMIN].includes(scope)) return false
   const { type, name } = resource

@@ -26,48 +26,50 @@ import { createWatchers } from './watchers.ts'
 
 const DESCRIPTION = 'Accounts, tokens and rules'
 
-/** What the auth service is told. */
 export interface AuthServiceOptions extends Omit<ServiceOptions, 'name'> {
-  /** Keeps everything, in the table `auth` of the database `mx`. Not closed with the service. */
+  /** Stores everything in the table `auth` of the database `mx`. Not closed with the service. */
   readonly store: Store
-  /** Encrypts the keys that tokens are signed with. @default they are kept as they are */
+  /** Encrypts the stored signing keys. @default stored unencrypted */
   readonly sealer?: KeySealer
-  /** Signs tokens: Ed25519. @default pairs of keys are made, and kept in the store */
+  /** Ed25519 key that signs tokens. @default key pairs are generated and stored */
   readonly privateKey?: KeyObject
-  /** Keeps the record of every change and every failed login; what cannot be kept is logged. @default nothing does */
+  /** Stores audit records of changes and failed logins; on failure the record is logged. @default no-op */
   readonly audit?: (record: AuditRecord) => Maybe<void>
-  /** Watchers at a time; one more is refused with 429, and from a tenth on whoever enforces no rules. @default 10000 */
+  /**
+   * Maximum number of watchers; one more is rejected with 429. Nine tenths are reserved for watchers that enforce rules.
+   * @default 10000
+   */
   readonly maxWatchers?: number
-  /** Looks up the services that rules name, for warnings. @default there are none */
+  /** Looks up the services in rules, for warnings. @default none */
   readonly findService?: FindService
-  /** @default scrypt, about a tenth of a second */
+  /** @default scrypt, about 100 ms */
   readonly hasher?: SecretHasher
   /** @default no limits */
   readonly quotas?: AuthQuotas
-  /** Unix time. @default Date.now */
+  /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
 }
 
-/** Accounts, rules and tokens of a platform, as a service of it. */
+/** The built-in service `auth`. */
 export interface AuthService {
   /** Not started yet. */
   readonly service: Service<object>
-  /** For other parts of the server: what they change is in the audit as its own doing. */
+  /** For other components of the server: changes are audited as made by the server. */
   readonly accounts: Accounts
-  /** What whoever enforces rules in this process gets them from. */
+  /** Rules and keys for enforcement in this process. */
   readonly source: AuthSource
-  /** An access token that stands for an account, whether or not it is kept. */
+  /** Issues an access token for an account, stored or not. */
   readonly issue: (account: Account) => Promise<string>
-  /** Ends the streams of those who watch, and takes no more of them; other calls go on. */
+  /** Ends watches and rejects new ones; other calls continue. */
   readonly endStreams: () => void
-  /** Ends the streams of those who watch, and stops the service. */
+  /** Ends watches and stops the service. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Opens the service `auth` (specification: Authentication; reference 2), over a store.
+ * Creates the service `auth` (specification: Authentication; reference 2).
  *
- * @throws {GatewayError} 503 when the store cannot be reached.
+ * @throws {GatewayError} 503 if the store is unavailable.
  */
 export async function openAuthService(options: AuthServiceOptions): Promise<AuthService> {
   const { store, sealer, privateKey, maxWatchers = 10_000, nowMs = Date.now, ...more } = options
@@ -75,7 +77,7 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
   const { quotas = NO_AUTH_QUOTAS, findService = () => [], ...rest } = others
   const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'auth' })
   const onWarning = (message: string): void => service.log.warn({}, message)
-  const audit = createAudit({ log: service.log, keep, nowMs })
+  const audit = createAudit({ log: service.log, store: keep, nowMs })
   const revoked = await openRevoked({ store, nowMs, onWarning })
   const keys = await openSigningKeys({
     ...{ store, nowMs, onWarning },

@@ -10,12 +10,12 @@ import { Entry, WhenSlowChoice } from './messages.ts'
 import { toBrokerNamespace, toEffective } from './namespaces.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
-/** Headers that belong to the platform. */
+/** Prefix of headers set by the platform. */
 const PLATFORM = 'mx-'
-/** Messages in one report. */
+/** Maximum number of messages in a report. */
 const MAX_REPORTED = 1e9
 
-/** What the broker offers to members of the namespace (reference 5.1). */
+/** Endpoints of the broker for members of the namespace (reference 5.1). */
 export function createBrokerEndpoints(
   broker: CheckedBroker,
   subscriptions: Subscriptions,
@@ -28,10 +28,10 @@ export function createBrokerEndpoints(
   }
   return {
     publish: endpoint({
-      description: 'Hands a message to whoever has subscribed to the topic.',
+      description: 'Publishes a message to the subscribers of a topic.',
       idempotent: false,
       request: Type.Object({
-        topic: Type.String({ default: '', description: 'Of the namespace.' }),
+        topic: Type.String({ default: '', description: 'Topic of the namespace.' }),
         message: Type.Optional(Entry),
       }),
       response: Type.Object({}),
@@ -51,12 +51,12 @@ export function createBrokerEndpoints(
 
     subscribe: endpoint({
       description:
-        'Messages published to a topic from now on. The stream begins once none is missed.',
+        'Streams messages published to a topic. The stream starts once the subscription is active.',
       request: Type.Object({
-        topic: Type.String({ default: '', description: 'Of the namespace.' }),
+        topic: Type.String({ default: '', description: 'Topic of the namespace.' }),
         queue: Type.String({
           default: '',
-          description: 'Of all subscribers that name the same, one gets a message.',
+          description: 'Queue group: each message goes to one subscriber of the same queue.',
         }),
         when_slow: WhenSlowChoice,
       }),
@@ -76,14 +76,14 @@ export function createBrokerEndpoints(
     }),
 
     reportDropped: endpoint({
-      description: 'Counts messages that the queue of a subscriber dropped.',
+      description: 'Reports messages dropped by the queue of a subscriber.',
       idempotent: false,
       request: Type.Object({
-        topic: Type.String({ default: '', description: 'Of the namespace.' }),
+        topic: Type.String({ default: '', description: 'Topic of the namespace.' }),
         count: Type.Integer({
           minimum: 1,
           maximum: MAX_REPORTED,
-          description: 'Since the last report.',
+          description: 'Messages dropped since the last report.',
         }),
       }),
       response: Type.Object({}),
@@ -97,18 +97,20 @@ export function createBrokerEndpoints(
 
     stats: endpoint({
       readOnly: true,
-      description: 'How subscribers of this server keep up, in all namespaces, since it started.',
+      description:
+        'Statistics of the subscribers of this server, in all namespaces, since it started.',
       request: Type.Object({}),
       response: Type.Object({
-        subscribers: Type.Integer({ description: 'Those who have subscribed by a call now.' }),
+        subscribers: Type.Integer({ description: 'Current subscriptions through calls.' }),
         dropped: Type.Integer({
           description: 'Messages this server dropped for slow subscribers.',
         }),
         dropped_remotely: Type.Integer({
-          description:
-            'Messages that slow subscribers dropped from their own queues, as they reported.',
+          description: 'Messages that slow subscribers reported as dropped from their own queues.',
         }),
-        ended: Type.Integer({ description: 'Subscriptions that ended for being slow.' }),
+        ended: Type.Integer({
+          description: 'Subscriptions ended because the subscriber was too slow.',
+        }),
       }),
       handle(_, ctx) {
         mustBeOperator(ctx, idOf(ctx))
@@ -123,12 +125,12 @@ export function createBrokerEndpoints(
   }
 }
 
-/** Reference 6: `broker.Broker.Publish`, whatever namespace the caller put in front. */
+/** Id of errors (reference 6): `broker.Broker.Publish` without the namespace prefix of the caller. */
 function idOf(ctx: Context): string {
   return `broker.${ctx.endpoint}`
 }
 
-/** A caller's headers, without those that only the platform writes: who reads them believes them. */
+/** Removes headers that only the platform may set: receivers trust them. */
 function toHeaders(header: Message['headers']): Record<string, string> {
   const headers: Record<string, string> = createNullProto()
   for (const [name, value] of Object.entries(header))

@@ -1,11 +1,11 @@
 import type { Message } from '../../core/contracts/broker.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 
-/** Messages on their way to one subscriber, as its call iterates over them. */
+/** Buffers messages for a subscriber, which iterates over them. */
 export interface MessageFeed extends AsyncIterableIterator<Message> {
-  /** Hands a message over. What is returned settles when there is room for the next: until then that waits where it is. */
+  /** Adds a message. The returned promise settles when there is space for the next one (backpressure). */
   readonly take: (message: Message) => Maybe<void>
-  /** Nothing more comes: the subscriber gets this error. */
+  /** Ends the feed with an error. */
   readonly fail: (error: Error) => void
 }
 
@@ -14,15 +14,15 @@ interface Reader {
   readonly reject: (error: Error) => void
 }
 
-/** Messages held between two turns of the event loop, so that each turn carries many. */
-const MAX_HELD = 256
-/** Bytes of their bodies; one message may be longer. */
-const MAX_HELD_BYTES = 1024 * 1024
+/** Maximum number of buffered messages per event loop tick, so that each tick carries many. */
+const MAX_BUFFERED = 256
+/** Maximum size of their bodies in bytes; one message may be longer. */
+const MAX_BUFFERED_BYTES = 1024 * 1024
 
-/** @param onClose called once, when nobody takes messages any more. */
+/** @param onClose called once, when the feed ends. */
 export function createMessageFeed(onClose: () => void): MessageFeed {
-  /** Those that were taken are undefined. */
-  let held: (Message | undefined)[] = []
+  // Delivered entries are undefined.
+  let buffered: (Message | undefined)[] = []
   let at = 0
   let bytes = 0
   let onRoom: (() => void) | undefined
@@ -30,13 +30,13 @@ export function createMessageFeed(onClose: () => void): MessageFeed {
   let closed = false
   let failure: Error | undefined
 
-  const hasRoom = (): boolean => held.length - at < MAX_HELD && bytes < MAX_HELD_BYTES
+  const hasRoom = (): boolean => buffered.length - at < MAX_BUFFERED && bytes < MAX_BUFFERED_BYTES
 
   const close = (error?: Error): void => {
     if (closed) return
     closed = true
     failure = error
-    held = []
+    buffered = []
     onRoom?.()
     if (error === undefined) reader?.resolve({ done: true, value: undefined })
     else reader?.reject(error)
@@ -44,15 +44,15 @@ export function createMessageFeed(onClose: () => void): MessageFeed {
     onClose()
   }
 
-  /** Undefined: none is held. */
+  /** Undefined: the buffer is empty. */
   function shift(): Message | undefined {
-    const message = held[at]
+    const message = buffered[at]
     if (message === undefined) return undefined
-    held[at++] = undefined
+    buffered[at++] = undefined
     bytes -= message.body.length
-    // A slow subscriber never has taken all of them.
-    if (at === held.length || at === MAX_HELD) {
-      held = held.slice(at)
+    // A slow subscriber never drains the buffer completely.
+    if (at === buffered.length || at === MAX_BUFFERED) {
+      buffered = buffered.slice(at)
       at = 0
     }
     if (onRoom !== undefined && hasRoom()) {
@@ -70,7 +70,7 @@ export function createMessageFeed(onClose: () => void): MessageFeed {
         reader = undefined
         return undefined
       }
-      held.push(message)
+      buffered.push(message)
       bytes += message.body.length
       if (hasRoom()) return undefined
       return new Promise((resolve) => {

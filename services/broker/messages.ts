@@ -3,9 +3,9 @@ import { type TUnsafe, Type } from '../../core/schema.ts'
 import { type OverflowPolicy, WHEN_SLOW } from '../../domain/broker/delivery.ts'
 import { Bytes } from '../../sdk/schema/schema-types.ts'
 
-/** A message as it is sent (specification: Broker message). */
+/** Broker message (specification: Broker message). */
 export interface MessageEntry {
-  /** One character a byte, as metadata. */
+  /** Header values with one character per byte. */
   readonly header: Message['headers']
   readonly body: Uint8Array
 }
@@ -13,12 +13,12 @@ export interface MessageEntry {
 const Fields = {
   header: Type.Record(Type.String(), Type.String(), {
     default: {},
-    description: 'Named values, content-type among them.',
+    description: 'Headers, including content-type.',
   }),
   body: Bytes({ default: '', description: 'Bytes; base64 in JSON.' }),
 }
 
-/** A message, of whoever publishes and of whoever subscribed. */
+/** Message of publishers and subscribers. */
 export const Entry: TUnsafe<MessageEntry> = Type.Unsafe(Type.Object(Fields))
 
 export const WhenSlowChoice: TUnsafe<OverflowPolicy | ''> = Type.Unsafe(
@@ -27,7 +27,7 @@ export const WhenSlowChoice: TUnsafe<OverflowPolicy | ''> = Type.Unsafe(
     {
       default: '',
       description:
-        'When messages come faster than they are taken: without those that come, without those that wait longest, or not at all any more. drop-new where empty.',
+        'Overflow policy of a slow subscriber: drop new messages, drop the oldest pending ones, or end the subscription. Empty: drop-new.',
     },
   ),
 )

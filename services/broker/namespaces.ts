@@ -4,14 +4,14 @@ import type { Context } from '../../sdk/context.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { toNamespace } from '../../sdk/namespace.ts'
 
-/** Behind the namespace. */
+/** Maximum length including the namespace. */
 const MAX_LENGTH = 253
-/** Of the longest namespace, so that topics need not be shorter in one than in another. */
+/** Maximum length of a namespace, so that the limit of topics is the same in all. */
 const MAX_NAMESPACE = 100
 const MAX_NAME = MAX_LENGTH - MAX_NAMESPACE - 1
 
 /**
- * The namespace whose topics a call is about.
+ * Namespace of the topics of a call.
  *
  * @throws {GatewayError} 400
  */
@@ -20,9 +20,9 @@ export function toBrokerNamespace(ctx: Context, id: string): string {
 }
 
 /**
- * The name of a topic or queue of a namespace among those of all (reference 5.1).
+ * Global name of a topic or queue of a namespace (reference 5.1).
  *
- * @param field what names it, for errors.
+ * @param field of the request, for errors.
  * @throws {GatewayError} 400
  */
 export function toEffective(namespace: string, name: string, field: string, id: string): string {

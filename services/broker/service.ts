@@ -6,32 +6,31 @@ import { Service, type ServiceOptions } from '../../sdk/service/service.ts'
 import { createBrokerEndpoints } from './endpoints.ts'
 import { createSubscriptions } from './subscriptions.ts'
 
-const DESCRIPTION = 'Messages to those who listen'
+const DESCRIPTION = 'Publishes messages to subscribers'
 
-/** What the broker service is told. */
 export interface BrokerServiceOptions extends Omit<ServiceOptions, 'name' | 'broker'> {
-  /** Carries the messages. Its owner closes it, after the service. */
+  /** Transports the messages. Closed by its owner, after the service. */
   readonly broker: CheckedBroker
-  /** Subscribers at a time; one more is refused with 429. @default 10000 */
+  /** Maximum number of subscribers; one more is rejected with 429. @default 10000 */
   readonly maxSubscribers?: number
 }
 
-/** The broker of a platform, as a service of it. */
+/** The built-in service `broker`. */
 export interface BrokerService {
   /** Not started yet. */
   readonly service: Service<object>
-  /** How many have subscribed by a call. */
+  /** Number of subscriptions through calls. */
   readonly subscribers: () => number
-  /** Ends the streams of those who subscribed, and takes no more of them; other calls go on. */
+  /** Ends subscriptions and rejects new ones; other calls continue. */
   readonly endStreams: () => void
-  /** Ends the streams of those who subscribed, then stops the service. */
+  /** Ends subscriptions, then stops the service. */
   readonly close: () => Promise<void>
 }
 
-/** What JSON writes around headers and body, and more. */
+/** Allowance for the JSON around headers and body. */
 const ENVELOPE_BYTES = 1024
 
-/** The service `broker` (reference 5.1): topics and queues of a namespace have its name in front, `<namespace>.<topic>`. */
+/** Creates the service `broker` (reference 5.1): topics and queues are prefixed with their namespace, `<namespace>.<topic>`. */
 export function createBrokerService(options: BrokerServiceOptions): BrokerService {
   const { broker, maxSubscribers = 10_000, ...rest } = options
   const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'broker' })

@@ -6,23 +6,23 @@ import { createMessageFeed, type MessageFeed } from './message-feed.ts'
 
 export interface SubscriptionsOptions {
   readonly broker: CheckedBroker
-  /** Subscribers at a time. */
+  /** Maximum number of subscribers. */
   readonly maxSubscribers: number
-  /** Whether a message fits into one of the stream; those that do not are left out. */
+  /** Whether a message fits into one of the stream; others are dropped. */
   readonly fits: (message: Message, topic: string) => boolean
 }
 
-/** Those who subscribed by a call. */
+/** Subscriptions through calls. */
 export interface Subscriptions {
   /**
-   * Subscribes, until the stream is left.
+   * Subscribes until the stream ends.
    *
    * @param namespace of the topic.
-   * @param topic effective name.
+   * @param topic global name.
    * @param id of errors.
-   * @param onStart called once messages come.
-   * @throws {GatewayError} 429 when there are too many subscribers, 503 when the service is being stopped; whatever the broker
-   * refuses with, the stream.
+   * @param onStart called once the subscription is active.
+   * @throws {GatewayError} 429 if there are too many subscribers, 503 while the service stops; errors of the broker end the
+   * stream.
    */
   readonly open: (
     namespace: string,
@@ -31,9 +31,9 @@ export interface Subscriptions {
     id: string,
     onStart: () => void,
   ) => AsyncIterableIterator<Message>
-  /** How many there are. */
+  /** Number of subscriptions. */
   readonly count: () => number
-  /** Ends all streams, with an error 503, and takes no more subscribers. */
+  /** Ends all streams with 503 and rejects new ones. */
   readonly close: () => void
 }
 
@@ -42,25 +42,25 @@ const STOPPING = 'the broker is being stopped'
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
   const { broker, maxSubscribers, fits } = options
   const feeds = new Set<MessageFeed>()
-  const places = new SharedPlaces(maxSubscribers, 'subscribers')
+  const slots = new SharedPlaces(maxSubscribers, 'subscribers')
   let closed = false
 
   async function leave(stop: Unsubscribe): Promise<void> {
     try {
       await stop()
     } catch {
-      // A broker that is away has forgotten it.
+      // An unavailable broker has dropped the subscription.
     }
   }
 
   return {
     open(namespace, topic, choice, id, onStart) {
       if (closed) throw unavailable(id, STOPPING)
-      const leavePlace = places.enter(namespace, id)
+      const releaseSlot = slots.enter(namespace, id)
       let stop: Unsubscribe | undefined
       const feed: MessageFeed = createMessageFeed(() => {
         feeds.delete(feed)
-        leavePlace()
+        releaseSlot()
         if (stop !== undefined) void leave(stop)
       })
       feeds.add(feed)

@@ -10,37 +10,35 @@ import type { SecretKey } from './secrets/secret-key.ts'
 import type { Snapshot, Snapshots } from './snapshots.ts'
 import type { ConfigMap } from './tree/tree.ts'
 
-/** A change of a namespace. */
 export interface Change {
   readonly namespace: string
   readonly action: ConfigAction
   readonly path: string
   readonly secret: boolean
-  /** Id of who wants it; empty: nobody knows. */
+  /** Account id of the author; empty: anonymous. */
   readonly account: string
-  /** Of errors. */
+  /** Id of errors. */
   readonly id: string
-  /** Nobody waits for it any more: then it does not happen. */
+  /** Cancels the change before it is applied. */
   readonly signal: AbortSignal
-  /** About what it takes while it waits. */
+  /** Approximate size while pending. */
   readonly bytes: number
-  /** Says what to make of what is there; again when somebody else was faster. */
+  /** Computes the new tree from the current one; called again after a version conflict. */
   readonly edit: (before: Snapshot, readVersion: ReadVersion) => Maybe<Edit>
 }
 
-/** The tree of a version; undefined: it is not kept. */
+/** Returns the tree of a version; undefined if it is not stored. */
 export type ReadVersion = (version: number) => Promise<ConfigMap | undefined>
 
-/** Changes namespaces. */
 export interface Changes {
   /**
-   * Makes a version of a change, unless it changes nothing; none is lost to others that happen at the same time.
+   * Applies a change as a new version, unless it changes nothing. Concurrent changes are all applied.
    *
-   * @returns the version that counts then.
-   * @throws {GatewayError} what the edit throws; 413 when the tree is too long, 503 when too many others change it.
+   * @returns the resulting version.
+   * @throws {GatewayError} errors of the edit; 413 if the tree is too long, 503 under contention.
    */
   readonly make: (change: Change) => Promise<number>
-  /** Takes nothing more; resolves when everything is done. */
+  /** Rejects new changes; resolves when all pending ones are done. */
   readonly close: () => Promise<void>
 }
 
@@ -49,22 +47,22 @@ export interface ChangesOptions {
   readonly snapshots: Snapshots
   readonly secretKey: SecretKey | undefined
   readonly nowMs: () => number
-  /** Versions that are kept of a namespace. */
+  /** Maximum number of stored versions per namespace. */
   readonly maxVersions: number
 }
 
 type Settle = () => void
 
-/** Of a change somebody else was faster than each time. */
+/** Maximum number of attempts under contention. */
 const MAX_ATTEMPTS = 100
 const MAX_DELAY_MS = 50
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
-/** Changes of a commit: its work is done in one go. */
+/** Maximum number of changes per commit, which is processed synchronously. */
 const MAX_BATCH = 100
 
 /**
- * Changes of a namespace happen one after the other, those that wait in one commit: each is a version, and those that are not
- * kept are not written. Other processes are noticed by compare-and-set.
+ * Applies changes of a namespace sequentially and commits pending ones together: each is a version, but versions beyond the
+ * limit are not written. Changes of other processes are detected by compare-and-set.
  */
 export function createChanges(options: ChangesOptions): Changes {
   const { store, snapshots } = options
@@ -82,11 +80,11 @@ export function createChanges(options: ChangesOptions): Changes {
       if (attempts > 0) await delay(Math.random() * Math.min(2 ** attempts, MAX_DELAY_MS))
       if (await attempt(namespace, batch)) return
     }
-    const detail = `the configuration of ${namespace} is changed all the time by others: try again`
+    const detail = `the configuration of ${namespace} is being changed concurrently: try again`
     for (const { work, reject } of batch) reject(unavailable(work.id, detail))
   }
 
-  /** @returns whether nobody else was faster. */
+  /** @returns false on a version conflict. */
   async function attempt(
     namespace: string,
     batch: readonly Waiting<Change, number>[],
@@ -111,9 +109,9 @@ export function createChanges(options: ChangesOptions): Changes {
     return true
   }
 
-  /** @returns the version that counts then. */
+  /** @returns the resulting version. */
   async function add(draft: Draft, change: Change): Promise<number> {
-    if (change.signal.aborted) throw timeout(change.id, 'nobody waits for the change any more')
+    if (change.signal.aborted) throw timeout(change.id, 'the change was cancelled')
     const before = draft.now()
     const edit = await change.edit(before, draft.readVersion)
     const isFirst = before.version === 0 && change.action === 'set'
@@ -121,7 +119,7 @@ export function createChanges(options: ChangesOptions): Changes {
     return draft.now().version
   }
 
-  /** @returns the version of the first record; undefined: somebody else was faster. */
+  /** @returns the version of the first record; undefined on a conflict. */
   async function tryCommit(writes: readonly StoreWrite[]): Promise<number | undefined> {
     return (await commitIf(store, writes))?.[0]
   }

@@ -23,39 +23,37 @@ import { applyPatch, type Patch, toPatch } from './tree/patch.ts'
 import { type ConfigMap, holdsSecret } from './tree/tree.ts'
 import { formatTree, sizeOfTree } from './tree/tree-text.ts'
 
-/** What is to become of a tree. */
 export interface Edit {
-  /** The same as before: nothing. */
+  /** The same tree if nothing changes. */
   readonly tree: ConfigMap
-  /** Where something is secret that was not before. */
+  /** Paths of values that become secret. */
   readonly newlySecret?: readonly (readonly string[])[]
 }
 
-/** A version to make. */
 export interface NewVersion extends Edit {
   readonly action: ConfigAction
   readonly path: string
   readonly secret: boolean
   readonly account: string
-  /** Of errors. */
+  /** Id of errors. */
   readonly id: string
 }
 
-/** Versions of a namespace on their way to the store. */
+/** Versions of a namespace to be stored. */
 export interface Draft {
-  /** As it would be with what was added. */
+  /** Snapshot including the added versions. */
   readonly now: () => Snapshot
-  /** The tree of a version; undefined: it is not kept. */
+  /** Returns the tree of a version; undefined if it is not stored. */
   readonly readVersion: (version: number) => Promise<ConfigMap | undefined>
   /**
    * Adds a version.
    *
-   * @throws {GatewayError} 413 when the tree is too long, 503 when secrets have another key by now; then nothing was added.
+   * @throws {GatewayError} 413 if the tree is too long, 503 if the key of secrets has changed; nothing is added then.
    */
   readonly add: (version: NewVersion) => Promise<void>
-  /** What makes all of it happen; none when nothing was added. The head is the first. */
+  /** Writes of all added versions; the first is the head. Empty if nothing was added. */
   readonly writes: () => StoreWrite[]
-  /** Bytes of the tree. */
+  /** Size of the tree in bytes. */
   readonly bytes: () => number
 }
 
@@ -67,10 +65,10 @@ export interface DraftOptions {
   readonly maxVersions: number
 }
 
-/** A version before the last. */
+/** A previous version. */
 interface Past {
   readonly entry: VersionEntry
-  /** What makes it of the next one, unless that is in the store already. */
+  /** Patch to restore it from the next version, unless it is stored already. */
   readonly patch?: Patch
 }
 
@@ -92,14 +90,14 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
   const read = async ({ entry, patch }: Past): Promise<Patch | undefined> =>
     patch ?? (await readPatch(store, namespace, entry))
 
-  /** A version that was, with its patch; undefined: that is too long to be kept. */
+  /** Returns a previous version with its patch; undefined if the patch is too long to be stored. */
   function toPast({ keyId: _, ...entry }: VersionEntry, patch: Patch): Past | undefined {
     return sizeOfTree(patch) > store.maxValueBytes
       ? undefined
       : { entry: { ...entry, ...toKeyId(patch) }, patch }
   }
 
-  /** What is secret from now on is so in the versions before, too. Without the patch of one nothing before it is kept. */
+  /** Encrypts newly secret values in previous versions, too. Versions before one without a patch are dropped. */
   async function toSealed(
     all: readonly Past[],
     places: readonly (readonly string[])[],
@@ -110,24 +108,25 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
     for (const each of all.toReversed()) {
       const patch = await read(each)
       const next = patch && sealPatch(patch, places, sealer)
-      const kept = next === undefined || next === patch ? each : toPast(each.entry, next)
-      if (kept === undefined) break
-      sealed.unshift(kept)
+      const retained = next === undefined || next === patch ? each : toPast(each.entry, next)
+      if (retained === undefined) break
+      sealed.unshift(retained)
     }
     return sealed
   }
 
-  /** With the first secret of a namespace: refused, as others' changes are, when the key is being changed meanwhile. */
-  async function noteKey(own: string, id: string): Promise<StoreWrite> {
+  /** Note of the key, written with the first secret of a namespace: it conflicts with a concurrent key rotation. */
+  async function noteKey(currentKeyId: string, id: string): Promise<StoreWrite> {
     const record = await store.read(KEY_NOTE.table, KEY_NOTE.key)
-    const found = record === undefined ? { keyId: own, untidy: false } : parseKeyNote(record)
-    if (found.keyId !== own) throw otherKey(id)
+    const found =
+      record === undefined ? { keyId: currentKeyId, untidy: false } : parseKeyNote(record)
+    if (found.keyId !== currentKeyId) throw otherKey(id)
     return { ...KEY_NOTE, value: formatKeyNote(found), ifVersion: record?.version ?? 0 }
   }
 
   function toKeyId(content: ConfigMap): { readonly keyId?: string } {
-    const own = keyId ?? secretKey?.id
-    return own !== undefined && holdsSecret(content) ? { keyId: own } : {}
+    const currentKeyId = keyId ?? secretKey?.id
+    return currentKeyId !== undefined && holdsSecret(content) ? { keyId: currentKeyId } : {}
   }
 
   return {
@@ -138,15 +137,18 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
       tree,
     }),
 
-    async readVersion(wanted) {
-      if (wanted === last?.version) return tree
-      const at = past.findIndex(({ entry }) => entry.version === wanted)
+    async readVersion(requested) {
+      if (requested === last?.version) return tree
+      const at = past.findIndex(({ entry }) => entry.version === requested)
       if (at < 0) return undefined
       let found = tree
       for (const each of past.slice(at).toReversed()) {
         const patch = await read(each)
         if (patch === undefined)
-          throw conflict('config', `version ${wanted} of ${namespace} is being changed: try again`)
+          throw conflict(
+            'config',
+            `version ${requested} of ${namespace} is being changed: try again`,
+          )
         found = applyPatch(found, patch)
       }
       return found
@@ -158,18 +160,19 @@ export function createDraft(before: Snapshot, options: DraftOptions): Draft {
         throw new GatewayError(
           id,
           413,
-          `the configuration of ${namespace} would take ${bytes} bytes, it may take ${store.maxValueBytes}`,
+          `the configuration of ${namespace} exceeds the limit of ${store.maxValueBytes} bytes, got ${bytes}`,
         )
       const undone = last && toPast(last, toPatch(next, tree))
-      // All of them, and this one, are as many as are kept.
-      const room = Math.max(0, past.length + 2 - maxVersions)
-      let all = undone === undefined ? [] : [...past, undone].slice(room)
+      // Previous versions and the new one together are at most `maxVersions`.
+      const excess = Math.max(0, past.length + 2 - maxVersions)
+      let all = undone === undefined ? [] : [...past, undone].slice(excess)
       if (newlySecret.length > 0) {
-        const own = secretKey?.id
-        const first = keyId === undefined && own !== undefined ? await noteKey(own, id) : note
+        const currentKeyId = secretKey?.id
+        const first =
+          keyId === undefined && currentKeyId !== undefined ? await noteKey(currentKeyId, id) : note
         all = await toSealed(all, newlySecret, id)
         note = first
-        keyId ??= own
+        keyId ??= currentKeyId
       }
       past = all
       const timestamp = Math.floor(nowMs() / 1000)

@@ -35,48 +35,50 @@ export interface EndpointsOptions {
   readonly changes: Changes
   readonly watches: Watches
   readonly secretKey: SecretKey | undefined
-  /** Longest value, bytes. */
+  /** Maximum length of a value in bytes. */
   readonly maxValueBytes: number
   readonly checks: AccountChecks
 }
 
-/** What somebody wants to know. */
 interface Asked {
   readonly namespace: string
   readonly path: string
   readonly secret: boolean
-  /** Of errors. */
+  /** Id of errors. */
   readonly id: string
 }
 
 const ReadingMessage: TUnsafe<Reading> = Type.Unsafe(
   Type.Object({
     value: ConfigValueView,
-    exists: Type.Boolean({ description: 'Whether there is something.' }),
+    exists: Type.Boolean({ description: 'Whether the value exists.' }),
     version: Version,
   }),
 )
-/** Longest name of an account that is noted. */
+/** Maximum length of a stored account id. */
 const MAX_ACCOUNT = 256
 
-/** What the handler `Config` offers (reference 3): services read, a workload the subtree of its name; administrators of the namespace may do everything. */
+/**
+ * Endpoints of the handler `Config` (reference 3): services may read, workloads only the subtree of their name;
+ * administrators of the namespace may do everything.
+ */
 export function createEndpoints(options: EndpointsOptions): Endpoints {
   const { snapshots, changes, watches, secretKey, maxValueBytes, checks } = options
 
-  const namespaceOf = (given: string, ctx: Context): string => {
-    const namespace = given || toNamespace(ctx, idOf(ctx))
+  const namespaceOf = (requested: string, ctx: Context): string => {
+    const namespace = requested || toNamespace(ctx, idOf(ctx))
     checks.mustBeAdmin(ctx, namespace, idOf(ctx))
     return namespace
   }
-  /** Of a call that reads a path. */
-  const readableOf = (given: string, path: string, ctx: Context): string => {
-    const namespace = given || toNamespace(ctx, idOf(ctx))
+  /** Namespace of a call that reads a path. */
+  const readableOf = (requested: string, path: string, ctx: Context): string => {
+    const namespace = requested || toNamespace(ctx, idOf(ctx))
     mustBeReader(checks, ctx, { namespace, path, id: idOf(ctx) })
     return namespace
   }
 
-  /** What a path leads to. */
-  function tell(
+  /** Converts the node of a path to a message. */
+  function toReading(
     { head, version, tree }: Snapshot,
     { namespace, path, secret, id }: Asked,
   ): Reading {
@@ -93,11 +95,11 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
   return {
     get: endpoint({
       readOnly: true,
-      description: 'A value or a whole subtree.',
+      description: 'Reads a value or a subtree.',
       request: Type.Object({ namespace: Namespace, path: Path, options: Getting }),
       response: ReadingMessage,
-      async handle({ namespace: given, path, options: { secret, version } }, ctx) {
-        const namespace = readableOf(given, path, ctx)
+      async handle({ namespace: requested, path, options: { secret, version } }, ctx) {
+        const namespace = readableOf(requested, path, ctx)
         const id = idOf(ctx)
         const snapshot =
           version === 0
@@ -105,12 +107,12 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
             : await snapshots.readVersion(namespace, version, id)
         if (snapshot.version === 0)
           throw notFound(id, `not found: ${namespace} has no configuration`)
-        return tell(snapshot, { namespace, path, secret, id })
+        return toReading(snapshot, { namespace, path, secret, id })
       },
     }),
 
     set: endpoint({
-      description: 'Sets a value; objects are merged with what is there.',
+      description: 'Sets a value; objects are merged with the existing ones.',
       request: Type.Object({
         namespace: Namespace,
         path: Path,
@@ -118,7 +120,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
         options: Setting,
       }),
       response: Type.Object({ version: Version }),
-      async handle({ namespace: given, path, value: { data }, options: { secret } }, ctx) {
+      async handle({ namespace: requested, path, value: { data }, options: { secret } }, ctx) {
         const id = idOf(ctx)
         const bytes = Buffer.byteLength(data)
         if (bytes > maxValueBytes)
@@ -126,7 +128,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
             id,
             `request.value.data must be at most ${maxValueBytes} bytes, got ${bytes}`,
           )
-        const namespace = namespaceOf(given, ctx)
+        const namespace = namespaceOf(requested, ctx)
         const names = parsePath(path)
         const value = parseValue(data, names, id)
         const version = await changes.make({
@@ -145,7 +147,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     delete: endpoint({
-      description: 'Deletes a value or a whole subtree; one that is not there does not matter.',
+      description: 'Deletes a value or a subtree, if it exists.',
       request: Type.Object({ namespace: Namespace, path: Path }),
       response: Type.Object({ version: Version }),
       async handle({ namespace, path }, ctx) {
@@ -163,11 +165,13 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
 
     list: endpoint({
       readOnly: true,
-      description: 'Paths of values, a page at a time; what they are is not told.',
+      description: 'Lists the paths of values, paginated, without the values.',
       request: Type.Object({ namespace: Namespace, path: Path, options: Listing }),
       response: Type.Object({
         entries: Type.Array(Type.Object({ path: Type.String(), secret: Type.Boolean() })),
-        next: Type.Optional(Type.String({ description: 'There are more: list after this path.' })),
+        next: Type.Optional(
+          Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
+        ),
       }),
       async handle({ namespace, path, options: { limit, after } }, ctx) {
         const { tree } = await snapshots.read(readableOf(namespace, path, ctx))
@@ -177,14 +181,14 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
 
     history: endpoint({
       readOnly: true,
-      description: 'Versions that are kept, the newest first.',
+      description: 'Lists the stored versions, newest first.',
       request: Type.Object({ namespace: Namespace }),
       response: Type.Object({
         versions: Type.Array(
           Type.Object({
             version: Version,
             timestamp: Type.Integer({ description: 'Seconds since 1970.' }),
-            account: Type.String({ description: 'Who made it; empty: nobody knows.' }),
+            account: Type.String({ description: 'Author; empty: anonymous.' }),
             action: Type.String({ description: 'set, delete or rollback.' }),
             path: Type.String(),
             secret: Type.Boolean(),
@@ -194,19 +198,19 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
       async handle({ namespace }, ctx) {
         const { head } = await snapshots.read(namespaceOf(namespace, ctx))
         const versions = head?.versions ?? []
-        return { versions: versions.map(({ keyId: _, ...told }) => told).reverse() }
+        return { versions: versions.map(({ keyId: _, ...entry }) => entry).reverse() }
       },
     }),
 
     rollback: endpoint({
-      description: 'Makes what a version was a version of its own.',
+      description: 'Rolls back to an earlier version by writing it as a new version.',
       request: Type.Object({
         namespace: Namespace,
-        version: Type.Integer({ minimum: 1, description: 'To go back to.' }),
+        version: Type.Integer({ minimum: 1, description: 'Version to restore.' }),
       }),
       response: Type.Object({ version: Version }),
-      async handle({ namespace: given, version: wanted }, ctx) {
-        const namespace = namespaceOf(given, ctx)
+      async handle({ namespace: requested, version: requestedVersion }, ctx) {
+        const namespace = namespaceOf(requested, ctx)
         const id = idOf(ctx)
         const version = await changes.make({
           ...toChange(ctx, 0),
@@ -215,9 +219,9 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
           path: '',
           secret: false,
           async edit({ tree, head, version: last }, readVersion) {
-            const old = wanted === last ? tree : await readVersion(wanted)
+            const old = requestedVersion === last ? tree : await readVersion(requestedVersion)
             if (old !== undefined) return { tree: old }
-            throw noSuchVersion(namespace, wanted, head?.versions ?? [], id)
+            throw noSuchVersion(namespace, requestedVersion, head?.versions ?? [], id)
           },
         })
         return { version }
@@ -226,21 +230,21 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
 
     watch: endpoint({
       readOnly: true,
-      description: 'What a path leads to, at once and after every change of it.',
+      description: 'Streams the value of a path, immediately and after each change.',
       request: Type.Object({ namespace: Namespace, path: Path, options: Watching }),
       response: ReadingMessage,
       stream: 'server',
-      async *handle({ namespace: given, path, options: { secret } }, ctx) {
-        const namespace = readableOf(given, path, ctx)
+      async *handle({ namespace: requested, path, options: { secret } }, ctx) {
+        const namespace = readableOf(requested, path, ctx)
         const id = idOf(ctx)
         for await (const snapshot of watches.open({ namespace, path }, id, () => ctx.start()))
-          yield tell(snapshot, { namespace, path, secret, id })
+          yield toReading(snapshot, { namespace, path, secret, id })
       },
     }),
   }
 }
 
-/** Reference 2.2: `config.Config.Get`, whatever namespace the caller put in front. */
+/** Id of errors (reference 2.2): `config.Config.Get` without the caller's namespace prefix. */
 function idOf(ctx: Context): string {
   return `config.${ctx.endpoint}`
 }

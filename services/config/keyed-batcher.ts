@@ -1,35 +1,35 @@
 import { unavailable } from '../../sdk/errors.ts'
 
-/** Something that is done together with what else waits, and who waits for it. */
+/** Pending work and its caller. */
 export interface Waiting<T, R> {
   readonly work: T
-  /** Once; what comes after it does not matter. */
+  /** Settles the work; later calls are ignored. */
   readonly resolve: (result: R) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Work that is done in batches for each name, one after the other. */
+/** Processes work in sequential batches per name. */
 export interface Batches<T, R> {
   /**
-   * Does work with what else waits for this name, once all that was taken before is done.
+   * Adds work to the next batch of the name.
    *
-   * @param bytes what it holds while it waits.
-   * @throws {GatewayError} 503 when too much waits, or nothing is taken any more.
+   * @param bytes size while pending.
+   * @throws {GatewayError} 503 if too much work is pending, or after close.
    */
   readonly push: (name: string, work: T, bytes: number) => Promise<R>
-  /** Takes nothing more; resolves when everything is done. */
+  /** Rejects new work; resolves when all pending work is done. */
   readonly close: () => Promise<void>
 }
 
 export interface BatchesOptions<T, R> {
-  /** Does a batch, and settles all of it; what it throws is for those that are not settled. */
+  /** Processes a batch and settles its work; an error applies to the unsettled rest. */
   readonly run: (name: string, batch: readonly Waiting<T, R>[]) => Promise<void>
-  /** Most of a batch. */
+  /** Maximum size of a batch. */
   readonly maxBatch: number
   readonly maxWaitingBytes: number
 }
 
-/** What waiting work takes besides. */
+/** Overhead of pending work. */
 const OVERHEAD_BYTES = 1000
 
 export function createBatches<T, R>(options: BatchesOptions<T, R>): Batches<T, R> {
@@ -53,23 +53,23 @@ export function createBatches<T, R>(options: BatchesOptions<T, R>): Batches<T, R
 
   return {
     async push(name, work, bytes) {
-      if (closed) throw unavailable('config', 'the configuration is being closed')
-      const held = bytes + OVERHEAD_BYTES
-      if (waitingBytes + held > maxWaitingBytes)
-        throw unavailable('config', 'too many changes of the configuration are waiting')
-      waitingBytes += held
+      if (closed) throw unavailable('config', 'the service config is stopping')
+      const size = bytes + OVERHEAD_BYTES
+      if (waitingBytes + size > maxWaitingBytes)
+        throw unavailable('config', 'too many changes of the configuration are pending')
+      waitingBytes += size
       try {
         return await new Promise<R>((resolve, reject) => {
-          const known = queues.get(name)
-          const queue = known ?? []
+          const existing = queues.get(name)
+          const queue = existing ?? []
           queue.push({ work, resolve, reject })
-          if (known !== undefined) return
+          if (existing !== undefined) return
           queues.set(name, queue)
           const done = runAll(name, queue).finally(() => running.delete(done))
           running.add(done)
         })
       } finally {
-        waitingBytes -= held
+        waitingBytes -= size
       }
     },
 

@@ -3,39 +3,36 @@ import { type TUnsafe, Type } from '../../core/schema.ts'
 import { DEFAULT_NAMESPACE, NAMESPACE_RULE } from '../../sdk/namespace.ts'
 import { isPath, PATH_RULE } from './tree/path.ts'
 
-/** Whether secrets are told. */
 export interface SecretOptions {
   readonly secret: boolean
 }
 
-/** How to read. */
 export interface GetOptions extends SecretOptions {
-  /** 0: the last. */
+  /** 0: the latest. */
   readonly version: number
 }
 
-/** Which leaves to list. */
 export interface ListOptions {
-  /** Most of a page; 0: as many as it holds. */
+  /** Page size; 0: the maximum. */
   readonly limit: number
-  /** Path behind which to go on; empty: from the start. */
+  /** Path after which the page begins; empty: from the start. */
   readonly after: string
 }
 
-/** What a path leads to, as callers are told. */
+/** Value in responses. */
 export interface Reading {
   readonly value: {
-    /** JSON; `null` where there is nothing. */
+    /** JSON; `null` if there is no value. */
     readonly data: string
     readonly format: string
   }
-  /** Whether there is something. */
+  /** Whether the value exists. */
   readonly exists: boolean
-  /** Of the namespace. */
+  /** Version of the namespace. */
   readonly version: number
 }
 
-/** Leaves of a page, at most; as many of their paths as long as they may be are 1 MiB. */
+/** Maximum page size: that many paths of maximum length are 1 MiB. */
 export const MAX_PAGE = 1000
 
 const text = (description: string) => Type.String({ default: '', description })
@@ -43,7 +40,7 @@ const secret = (description: string) => Type.Boolean({ default: false, descripti
 
 export const Namespace: TUnsafe<string> = Type.Unsafe(
   Type.Refine(
-    text(`The one of the call where empty, else ${DEFAULT_NAMESPACE}.`),
+    text(`Namespace; empty: that of the call, otherwise ${DEFAULT_NAMESPACE}.`),
     (name) => name === '' || isNamespaceName(name),
     () => NAMESPACE_RULE,
   ),
@@ -56,8 +53,12 @@ export const Path: TUnsafe<string> = Type.Unsafe(
 export const Getting: TUnsafe<GetOptions> = Type.Unsafe(
   Type.Object(
     {
-      secret: secret('Whether secrets are told; otherwise they are `[secret]`.'),
-      version: Type.Integer({ minimum: 0, default: 0, description: 'To read; 0: the last.' }),
+      secret: secret('Return secrets; otherwise they are `[secret]`.'),
+      version: Type.Integer({
+        minimum: 0,
+        default: 0,
+        description: 'Version to read; 0: the latest.',
+      }),
     },
     { default: {} },
   ),
@@ -65,30 +66,26 @@ export const Getting: TUnsafe<GetOptions> = Type.Unsafe(
 
 export const Watching: TUnsafe<SecretOptions> = Type.Unsafe(
   Type.Object(
-    { secret: secret('Whether secrets are told; otherwise they are `[secret]`.') },
+    { secret: secret('Return secrets; otherwise they are `[secret]`.') },
     { default: {} },
   ),
 )
 
 export const Setting: TUnsafe<SecretOptions> = Type.Unsafe(
-  Type.Object({ secret: secret('Whether all of it is secret.') }, { default: {} }),
+  Type.Object({ secret: secret('Mark the whole value as secret.') }, { default: {} }),
 )
 
 export const Listing: TUnsafe<ListOptions> = Type.Unsafe(
   Type.Object(
     {
-      limit: Type.Integer({ minimum: 0, default: 0, description: `Most; ${MAX_PAGE} where 0.` }),
-      after: Type.Refine(
-        text('Path behind which to go on: the next of a page.'),
-        isPath,
-        () => PATH_RULE,
-      ),
+      limit: Type.Integer({ minimum: 0, default: 0, description: `Page size; 0: ${MAX_PAGE}.` }),
+      after: Type.Refine(text('Cursor: next of the previous page.'), isPath, () => PATH_RULE),
     },
     { default: {} },
   ),
 )
 
-/** A value to set; never quoted in an error. */
+/** Value to set; never quoted in an error. */
 export const ConfigValueInput: TUnsafe<{ readonly data: string }> = Type.Unsafe(
   Type.Object({
     data: Type.String({ writeOnly: true, description: 'JSON.' }),
@@ -98,11 +95,11 @@ export const ConfigValueInput: TUnsafe<{ readonly data: string }> = Type.Unsafe(
 
 export const ConfigValueView: TUnsafe<Reading['value']> = Type.Unsafe(
   Type.Object({
-    data: Type.String({ description: 'JSON; null where there is nothing.' }),
+    data: Type.String({ description: 'JSON; null if there is no value.' }),
     format: Type.String({ description: 'json' }),
   }),
 )
 
 export const Version: TUnsafe<number> = Type.Unsafe(
-  Type.Integer({ description: 'Of the namespace.' }),
+  Type.Integer({ description: 'Version of the namespace.' }),
 )

@@ -1,23 +1,21 @@
 import { formatPath, parsePath } from './tree/path.ts'
 import { type ConfigMap, type ConfigNode, findNode, isMap } from './tree/tree.ts'
 
-/** A leaf as it is listed. */
 export interface ListedLeaf {
   readonly path: string
   readonly secret: boolean
 }
 
-/** Part of a list. */
 export interface Page {
   readonly entries: ListedLeaf[]
-  /** Path behind which the next page begins; absent: there is none. */
+  /** Cursor of the next page; absent on the last one. */
   readonly next?: string
 }
 
 /**
- * Leaves at or below a path, in the order of their paths.
+ * Leaves at or below a path, sorted by path.
  *
- * @param after path behind which to begin; empty: at the first.
+ * @param after path after which the page begins; empty: from the start.
  */
 export function toPage(tree: ConfigMap, path: string, after: string, limit: number): Page {
   const entries: ListedLeaf[] = []
@@ -42,12 +40,12 @@ function* walk(
     return
   }
   const start = path === '' ? '' : `${path}.`
-  // All of it was told.
+  // The whole subtree is before the cursor.
   if (after > start && !after.startsWith(start)) return
   const children = [...node].map(([name, child]) => ({
     name,
     child,
-    // With the dot that follows a map's name in the paths below: `a-b` is before `a.b`.
+    // Compares with the dot that follows a map's name in the paths below: `a-b` is before `a.b`.
     place: isMap(child) ? `${name}.` : name,
   }))
   children.sort((a, b) => (a.place < b.place ? -1 : 1))

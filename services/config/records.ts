@@ -2,53 +2,50 @@ import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import { decodeRecord, encodeRecord } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
-/** Table of a namespace, whose database it is. */
+/** Table in the database of a namespace. */
 export const TABLE = 'config'
-/** What keys begin with of what counts now. */
+/** Key prefix of the current head and tree. */
 export const NOW = 'now/'
-/** Record that says which versions there are. */
+/** Record with the list of versions. */
 export const HEAD: string = `${NOW}head`
-/** What keys of versions begin with that were before. */
+/** Key prefix of previous versions. */
 const BEFORE = 'before/'
 
-/** Digits of the highest version there can be. */
+/** Digits of the maximum version. */
 const DIGITS = 16
 
-/** What made a version. */
 export type ConfigAction = 'set' | 'delete' | 'rollback'
 
-/** One version of a namespace. */
 export interface VersionEntry {
   readonly version: number
-  /** Seconds since 1970. */
   readonly timestamp: number
-  /** Id of who made it; empty: nobody knows. */
+  /** Account id of the author; empty: anonymous. */
   readonly account: string
   readonly action: ConfigAction
-  /** What was set or deleted. */
+  /** Path that was set or deleted. */
   readonly path: string
-  /** Whether what was set was to be secret. */
+  /** Whether the value was marked as secret. */
   readonly secret: boolean
-  /** Id of the key the secrets in its record are encrypted with; absent: it has none. */
+  /** Id of the key that encrypts the secrets in its record; absent: no secrets. */
   readonly keyId?: string
 }
 
-/** What is known of a namespace. */
+/** Versions of a namespace. */
 export interface Head {
-  /** Id of the key for its secrets; absent: it never had any. */
+  /** Id of the key of its secrets; absent: it never had any. */
   readonly keyId?: string
-  /** Oldest first; the last is what counts. One at least. */
+  /** Oldest first, at least one; the last is current. */
   readonly versions: readonly VersionEntry[]
 }
 
-/** Which key the secrets of all namespaces are encrypted with. */
+/** Key that encrypts the secrets of all namespaces. */
 export interface KeyNote {
   readonly keyId: string
-  /** Whether there may be versions no head knows, left behind by a change of keys. */
+  /** Whether a key rotation may have left behind versions that no head lists. */
   readonly untidy: boolean
 }
 
-/** Where the {@link KeyNote} is. */
+/** Location of the {@link KeyNote}. */
 export const KEY_NOTE: { readonly table: StoreTable; readonly key: string } = {
   table: toTable(DEFAULT_NAMESPACE),
   key: 'key',
@@ -58,17 +55,17 @@ export function toTable(namespace: string): StoreTable {
   return { database: namespace, table: TABLE }
 }
 
-/** Record of the tree that counts. Encrypted anew, it is another record, as those of versions are. */
+/** Key of the current tree. Re-encryption writes it under another key, like versions. */
 export function toTreeKey({ keyId }: Pick<VersionEntry, 'keyId'>): string {
   return withKeyId(`${NOW}tree`, keyId)
 }
 
-/** Record of a version that was before: the patch that makes it of the next one. */
+/** Key of a previous version: the patch that restores it from the next one. */
 export function toPatchKey({ version, keyId }: Pick<VersionEntry, 'version' | 'keyId'>): string {
   return withKeyId(`${BEFORE}${String(version).padStart(DIGITS, '0')}`, keyId)
 }
 
-/** The records of all versions, in their order. */
+/** Keys of all versions, in their order. */
 export function toKeys({ versions }: Head): string[] {
   return versions.map((entry, i) =>
     i === versions.length - 1 ? toTreeKey(entry) : toPatchKey(entry),

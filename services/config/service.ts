@@ -7,33 +7,32 @@ import type { SecretKey } from './secrets/secret-key.ts'
 import { createSnapshots } from './snapshots.ts'
 import { createWatches } from './watches.ts'
 
-const DESCRIPTION = 'Values services read'
+const DESCRIPTION = 'Configuration values of services'
 
-/** What the config service is told. */
 export interface ConfigServiceOptions extends Omit<ServiceOptions, 'name'> {
-  /** Keeps everything, a namespace in the table `config` of its database. Not closed with the service. */
+  /** Stores each namespace in the table `config` of its database. Not closed with the service. */
   readonly store: Store
-  /** What secrets are encrypted with, from `openSecretKey`. @default none: there can be no secrets */
+  /** Key that encrypts secrets, from `openSecretKey`. @default none: secrets are rejected */
   readonly secretKey?: SecretKey
-  /** Versions that are kept of a namespace, the last one included. @default 20 */
+  /** Maximum number of stored versions per namespace, including the current one. @default 20 */
   readonly maxVersions?: number
-  /** Watchers at a time; one more is refused with 429. @default 10000 */
+  /** Maximum number of watchers; one more is rejected with 429. @default 10000 */
   readonly maxWatchers?: number
-  /** Milliseconds since 1970. @default Date.now */
+  /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
 }
 
-/** The configuration of a platform, as a service of it. */
+/** The built-in service `config`. */
 export interface ConfigService {
   /** Not started yet. */
   readonly service: Service<object>
-  /** Ends the streams of those who watch, and takes no more of them; other calls go on. */
+  /** Ends watches and rejects new ones; other calls continue. */
   readonly endStreams: () => void
-  /** Ends the streams of those who watch, stops the service, then waits for the changes under way. */
+  /** Ends watches, stops the service, then waits for changes in progress. */
   readonly close: () => Promise<void>
 }
 
-/** The service `config` (specification: Config entry; reference 3), over a store. */
+/** Creates the service `config` (specification: Config entry; reference 3). */
 export function createConfigService(options: ConfigServiceOptions): ConfigService {
   const { store, secretKey, maxVersions = 20, maxWatchers = 10_000, ...more } = options
   const { nowMs = Date.now, ...rest } = more

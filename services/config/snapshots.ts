@@ -15,41 +15,40 @@ import { applyPatch, type Patch } from './tree/patch.ts'
 import { type ConfigMap, EMPTY } from './tree/tree.ts'
 import { parseStored } from './tree/tree-text.ts'
 
-/** A namespace at some moment. */
+/** State of a namespace at a version. */
 export interface Snapshot {
-  /** Version of the head's record in the store; 0: there is none, the namespace was never written. */
+  /** Version of the head's record in the store; 0: the namespace was never written. */
   readonly headVersion: number
   readonly head: Head | undefined
-  /** Of the tree; 0: the namespace was never written. */
+  /** Version of the tree; 0: the namespace was never written. */
   readonly version: number
   readonly tree: ConfigMap
 }
 
-/** Reads namespaces. */
 export interface Snapshots {
-  /** What counts now. */
+  /** Reads the current state. */
   readonly read: (namespace: string) => Promise<Snapshot>
   /**
-   * What counted at a version.
+   * Reads the state of a version.
    *
-   * @throws {GatewayError} 404 when it is not kept.
+   * @throws {GatewayError} 404 if it is not stored.
    */
   readonly readVersion: (namespace: string, version: number, id: string) => Promise<Snapshot>
-  /** Keeps at hand what was written. */
+  /** Caches a written state. */
   readonly remember: (namespace: string, snapshot: Snapshot, bytes: number) => void
 }
 
-/** Bytes of records whose trees are kept at hand. */
+/** Maximum size of the records whose trees are cached. */
 const CACHE_BYTES = 16 * 1024 * 1024
-/** What a tree takes besides. */
+/** Overhead of a cached tree. */
 const OVERHEAD_BYTES = 1000
-/** Between a head and a version there may be changes. */
+/** Maximum number of attempts: the namespace may change between reading the head and a version. */
 const MAX_TRIES = 5
 const NOTHING: Snapshot = { headVersion: 0, head: undefined, version: 0, tree: EMPTY }
 
 /**
- * Reads the head each time, so that what others wrote counts at once; the tree is read and parsed again only when the
- * head is another one.
+ * Reads the head on each call, so that writes of other processes are visible immediately; the tree is read and parsed only
+ * if the head has changed.
  */
 export function createSnapshots(store: Store): Snapshots {
   const cache = new LRUCache<string, Snapshot>({ maxSize: CACHE_BYTES })
@@ -64,7 +63,7 @@ export function createSnapshots(store: Store): Snapshots {
     if (last === undefined) return NOTHING
     const cached = cache.get(namespace)
     if (cached?.headVersion === last.version) return cached
-    // Head and tree at the same moment.
+    // Head and tree in one consistent read.
     const { records } = await store.list(table, { prefix: NOW })
     const record = records.find(({ key }) => key === HEAD)
     if (record === undefined) return NOTHING
@@ -78,7 +77,7 @@ export function createSnapshots(store: Store): Snapshots {
     return snapshot
   }
 
-  /** Goes back from what counts now; undefined: a version on the way is kept no more, or encrypted anew. */
+  /** Restores a version from the current tree; undefined if a version on the way was deleted or re-encrypted. */
   async function goBack(
     namespace: string,
     { tree }: Snapshot,
@@ -112,18 +111,18 @@ export function createSnapshots(store: Store): Snapshots {
   }
 }
 
-/** 404: the version is not kept. */
+/** 404 for a version that is not stored. */
 export function noSuchVersion(
   namespace: string,
   version: number,
-  kept: readonly VersionEntry[],
+  stored: readonly VersionEntry[],
   id: string,
 ): Error {
-  const known = kept.length === 0 ? 'none' : `${kept[0]!.version} to ${kept.at(-1)!.version}`
-  return notFound(id, `not found: version ${version} of ${namespace}; kept: ${known}`)
+  const range = stored.length === 0 ? 'none' : `${stored[0]!.version} to ${stored.at(-1)!.version}`
+  return notFound(id, `not found: version ${version} of ${namespace}; stored versions: ${range}`)
 }
 
-/** What makes a version of the next one; undefined: it is kept no more, or encrypted anew. */
+/** Reads the patch that restores a version from the next one; undefined if it was deleted or re-encrypted. */
 export async function readPatch(
   store: Store,
   namespace: string,

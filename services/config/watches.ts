@@ -10,45 +10,43 @@ import { formatStored } from './tree/tree-text.ts'
 export interface WatchesOptions {
   readonly store: Store
   readonly snapshots: Snapshots
-  /** Watchers at a time. */
+  /** Maximum number of watchers. */
   readonly maxWatchers: number
 }
 
-/** What is watched. */
 export interface WatchTarget {
   readonly namespace: string
   readonly path: string
 }
 
-/** Those who watch. */
 export interface Watches {
   /**
-   * Begins to watch: what there is, then what there is after every change of it, secrets included; for a slow watcher only the last.
+   * Streams the current value, then each change, including secrets; a slow watcher gets only the latest.
    *
    * @param id of errors.
-   * @param onStart called once changes are noticed.
-   * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is being stopped.
+   * @param onStart called once changes are observed.
+   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service stops.
    */
   readonly open: (
     target: WatchTarget,
     id: string,
     onStart: () => void,
   ) => AsyncIterableIterator<Snapshot>
-  /** How many there are. */
+  /** Number of watchers. */
   readonly count: () => number
-  /** Ends all streams, with an error 503, and takes no more watchers. */
+  /** Ends all streams with 503 and rejects new ones. */
   readonly close: () => void
 }
 
 export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions): Watches {
-  const stopping = 'the configuration is being closed'
+  const stopping = 'the service config is stopping'
   const hub = createWatchHub<string>({ maxWatchers, maxWaiting: 1, stopping })
 
   return {
     open({ namespace, path }, id, onStart) {
       const names = parsePath(path)
       let last: { readonly node: ConfigNode | undefined; readonly digest: string } | undefined
-      // Missed or not, what there is now is read.
+      // Reads the current value, whether or not events were missed.
       const onChange = (): void => feed.push(HEAD, namespace)
       const listener = { onEvent: onChange, onMissedEvents: onChange }
       const onSubscribed = (): void => {
@@ -66,9 +64,9 @@ export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions)
         const node = findNode(snapshot.tree, names)
         if (last !== undefined && node === last.node) return undefined
         const digest = toDigest(node)
-        const isKnown = digest === last?.digest
+        const isUnchanged = digest === last?.digest
         last = { node, digest }
-        return isKnown ? undefined : snapshot
+        return isUnchanged ? undefined : snapshot
       })
     },
 
@@ -77,7 +75,7 @@ export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions)
   }
 }
 
-/** Of another process's change the nodes are all new. */
+// Nodes changed by another process are never shared, so compare digests.
 function toDigest(node: ConfigNode | undefined): string {
   return node === undefined ? '' : createHash('sha256').update(formatStored(node)).digest('base64')
 }

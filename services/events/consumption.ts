@@ -13,24 +13,26 @@ import {
   toWaitMs,
 } from './messages.ts'
 
-/** A caller that consumes. */
 export interface ConsumptionOptions {
   readonly events: Events
   readonly namespace: string
-  /** Throws for a topic that the caller may not read. @default every topic may be read */
+  /** Throws for a topic that the caller may not read. @default allows all topics */
   readonly mustBeReadable?: (topic: EventTopic) => void
-  /** The first message begins, the others say what became of events. Where some have to, the last one leaves. */
+  /**
+   * The first message starts the consumption, the others acknowledge events. If acknowledgements are required, the end of
+   * requests ends the consumption.
+   */
   readonly requests: AsyncIterable<ConsumeMessage>
-  /** Of errors. */
+  /** Id of errors. */
   readonly id: string
-  /** Called once no event is missed. */
+  /** Called once the consumption is active. */
   readonly onStart: () => void
 }
 
 const NONE: readonly ConsumedEvent[] = []
 const DONE = { done: true, value: undefined } as const
 
-/** Events as the caller takes them. */
+/** Streams events at the pace of the caller. */
 export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMessage> {
   const { events, namespace, requests, id, onStart, mustBeReadable } = options
   const messages = requests[Symbol.asyncIterator]()
@@ -38,8 +40,8 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
   let topic = ''
   let batch = NONE
   let at = 0
-  let isOver = false
-  /** Settled once what was in flight is back in the group; undefined: the caller has not left. */
+  let isEnded = false
+  /** Settles once events in flight are returned to the group; undefined before the end. */
   let leaving: Promise<void> | undefined
   let failure: unknown
 
@@ -49,7 +51,7 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
     topic = value.topic
     mustBeReadable?.({ namespace, topic })
     const begun = await events.consume({ namespace, topic }, toOptions(value, id))
-    if (isOver) {
+    if (isEnded) {
       await begun.leave()
       return undefined
     }
@@ -69,10 +71,10 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
         const settled = value.success
           ? begun.ack(value.id)
           : begun.nack(value.id, toWaitMs(value.delay))
-        // The next one does not wait for it: those of a turn are kept together.
+        // Not awaited: acknowledgements of the same tick are stored together.
         if (settled instanceof Promise) {
-          const kept = settled.catch(fail).finally(() => settling.delete(kept))
-          settling.add(kept)
+          const stored = settled.catch(fail).finally(() => settling.delete(stored))
+          settling.add(stored)
         }
       }
     } catch (error) {
@@ -80,13 +82,13 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
     }
   }
 
-  /** The caller is done: its stream ends once what it has said is kept. */
+  /** The caller has finished: its stream ends once its acknowledgements are stored. */
   async function leave(begun: EventConsumer, settling: Iterable<Promise<void>>): Promise<void> {
     leaving = Promise.all(settling).then(() => begun.leave())
     await leaving
   }
 
-  /** The caller is told, unless it has left. */
+  /** Reports an error to the caller, unless it has left. */
   function fail(error: unknown): void {
     failure ??= error
     void consumer?.leave()
@@ -100,32 +102,31 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
   }
 
   function take(): Maybe<IteratorResult<DeliveryMessage>> {
-    // The stream ends behind it: who consumes again at once finds the events in their order.
+    // The stream ends afterwards, so that a caller that consumes again at once gets the events in order.
     if (leaving !== undefined) return leaving.then(end)
     const event = batch[at++]
     return event === undefined ? end() : { done: false, value: toDelivery(topic, event) }
   }
 
   function end(): IteratorResult<DeliveryMessage> {
-    if (isOver || (leaving !== undefined && failure === undefined)) return DONE
+    if (isEnded || (leaving !== undefined && failure === undefined)) return DONE
     throw failure ?? unavailable(id, 'the events are being stopped')
   }
 
   const iterator = {
     next(): Maybe<IteratorResult<DeliveryMessage>> {
-      if (isOver) return DONE
+      if (isEnded) return DONE
       return at === batch.length ? pull() : take()
     },
 
     async return() {
-      isOver = true
+      isEnded = true
       await consumer?.leave()
     },
   }
   return { [Symbol.asyncIterator]: () => iterator }
 }
 
-/** @throws {GatewayError} 400 */
 function toOptions(message: ConsumeMessage, id: string): ConsumeOptions {
   const { topic, group, sequence, auto_ack, max_in_flight } = message
   if (topic === '') throw badRequest(id, 'Missing topic')

@@ -27,14 +27,14 @@ import {
 import { hasAuditEvents, rejectReserved } from './reserved.ts'
 import { GroupView, TopicView, toGroupMessage, toTopicMessage, withGroups } from './topics.ts'
 
-/** What the handler `Stream` offers (reference 5.2) to services of the namespace; deleting takes an administrator. */
+/** Endpoints of the handler `Stream` (reference 5.2) for services of the namespace; deleting requires an administrator. */
 export function createStreamEndpoints(events: Events, checks: AccountChecks): Endpoints {
-  const { namespaceOf, topicOf, ownTopicOf, mustBeReadable } = createPlaces(checks)
+  const { namespaceOf, topicOf, writableTopicOf, mustBeReadable } = createPlaces(checks)
   const mustAdminister = (ctx: Context): void =>
     checks.mustBeAdmin(ctx, toNamespace(ctx, idOf(ctx)), idOf(ctx))
   return {
     publish: endpoint({
-      description: 'Puts an event behind those of its topic. Answered once it is kept.',
+      description: 'Appends an event to a topic. Returns once it is stored.',
       idempotent: false,
       request: Type.Object({
         topic: Topic,
@@ -51,7 +51,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
             `request.payload must be at most ${events.maxPayloadBytes} bytes, got ${payload.length}`,
           )
         const timestampMs = toTimeMs(timestamp, timestamp_ms)
-        const published = await events.publish(ownTopicOf(topic, ctx), {
+        const published = await events.publish(writableTopicOf(topic, ctx), {
           payload,
           metadata,
           ...(timestampMs !== undefined && { timestampMs }),
@@ -62,7 +62,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
 
     consume: endpoint({
       description:
-        'Events of a topic, as they come. The first message says which; those that follow, what became of them.',
+        'Streams the events of a topic. The first message selects them; further messages acknowledge them.',
       request: Consuming,
       response: DeliveryView,
       stream: 'both',
@@ -80,27 +80,29 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
     topics: endpoint({
       readOnly: true,
       description:
-        'The topics of the namespace: those that have, or had, events, or groups; or one of them.',
+        'Lists the topics of the namespace that have or had events or groups; or one of them.',
       request: Type.Object({
         topic: Topic,
         groups: Type.Boolean({
           default: false,
-          description: 'Whether their groups are told, too, and how far they are behind.',
+          description: 'Include groups and their lag.',
         }),
       }),
       response: Type.Object({ topics: Type.Array(TopicView) }),
       async handle({ topic, groups }, ctx) {
         const topics = await events.listTopics(namespaceOf(ctx))
-        const asked = topic === '' ? topics : topics.filter((one) => one.topic === topic)
+        const selected = topic === '' ? topics : topics.filter((one) => one.topic === topic)
         return {
-          topics: groups ? await withGroups(events, asked, ctx.signal) : asked.map(toTopicMessage),
+          topics: groups
+            ? await withGroups(events, selected, ctx.signal)
+            : selected.map(toTopicMessage),
         }
       },
     }),
 
     groups: endpoint({
       readOnly: true,
-      description: 'The groups of a topic that are kept.',
+      description: 'Lists the stored groups of a topic.',
       request: Type.Object({ topic: Topic }),
       response: Type.Object({ groups: Type.Array(GroupView) }),
       async handle({ topic }, ctx) {
@@ -110,7 +112,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
     }),
 
     deleteGroup: endpoint({
-      description: 'Forgets a group; one that is not there does not matter. Its consumers get 410.',
+      description: 'Deletes a group, if it exists. Its consumers get 410.',
       request: Type.Object({ topic: Topic, group: Group }),
       response: Type.Object({}),
       async handle({ topic, group }, ctx) {
@@ -123,25 +125,25 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
 
     deleteTopic: endpoint({
       description:
-        'Removes a topic with its events and groups; one that is not there does not matter. Its consumers get 410.',
+        'Deletes a topic with its events and groups, if it exists. Its consumers get 410.',
       request: Type.Object({ topic: Topic }),
       response: Type.Object({}),
       async handle({ topic }, ctx) {
         mustAdminister(ctx)
-        await events.deleteTopic(ownTopicOf(topic, ctx))
+        await events.deleteTopic(writableTopicOf(topic, ctx))
         return {}
       },
     }),
   }
 }
 
-/** What the handler `Store` offers to services of the namespace. */
+/** Endpoints of the handler `Store` for services of the namespace. */
 export function createStoreEndpoints(events: Events, checks: AccountChecks): Endpoints {
   const { topicOf } = createPlaces(checks)
   return {
     read: endpoint({
       readOnly: true,
-      description: 'Events of a topic that are kept, in order, a page at a time.',
+      description: 'Reads the stored events of a topic in order, paginated.',
       request: Type.Object({
         topic: Topic,
         limit: Limit,
@@ -152,7 +154,7 @@ export function createStoreEndpoints(events: Events, checks: AccountChecks): End
       response: Type.Object({
         events: Type.Array(EventView),
         next: Type.Optional(
-          Type.Integer({ description: 'There are more: read again, with this offset.' }),
+          Type.Integer({ description: 'Offset of the next page; absent on the last one.' }),
         ),
       }),
       async handle({ topic, limit, offset, since, since_ms }, ctx) {
@@ -162,13 +164,13 @@ export function createStoreEndpoints(events: Events, checks: AccountChecks): End
           ...(limit > 0 && { limit }),
           ...(sinceMs !== undefined && { sinceMs }),
         })
-        const told = page.events.map((event) => toMessage(topic, event))
-        return page.next === undefined ? { events: told } : { events: told, next: page.next - 1 }
+        const views = page.events.map((event) => toMessage(topic, event))
+        return page.next === undefined ? { events: views } : { events: views, next: page.next - 1 }
       },
     }),
 
     write: endpoint({
-      description: 'Not offered: events are published.',
+      description: 'Not supported: publish events instead.',
       handle(_, ctx) {
         throw notImplemented(idOf(ctx), 'events are written by Stream.Publish')
       },
@@ -176,14 +178,14 @@ export function createStoreEndpoints(events: Events, checks: AccountChecks): End
   }
 }
 
-/** Reference 6: `events.Stream.Publish`, whatever namespace the caller put in front. */
+/** Id of errors (reference 6): `events.Stream.Publish` without the namespace prefix of the caller. */
 function idOf(ctx: Context): string {
   return `events.${ctx.endpoint}`
 }
 
-/** What calls are about, once their callers were found to be services of the namespace. */
+/** Authorizes callers and returns the namespace or topic of a call. */
 function createPlaces({ mustBeService, mustBeAdmin }: AccountChecks) {
-  /** The audit has addresses and failed logins of everybody. @throws {GatewayError} 401 */
+  /** The audit contains addresses and failed logins of all callers. @throws {GatewayError} 401 */
   const mustBeReadable = (topic: EventTopic, ctx: Context): void => {
     if (hasAuditEvents(topic)) mustBeAdmin(ctx, topic.namespace, idOf(ctx))
   }
@@ -194,18 +196,17 @@ function createPlaces({ mustBeService, mustBeAdmin }: AccountChecks) {
     mustBeService(ctx, namespace, id)
     return namespace
   }
-  /** @throws {GatewayError} as above. */
   const topicOf = (topic: string, ctx: Context): EventTopic => {
     const namespace = namespaceOf(ctx)
     if (topic === '') throw badRequest(idOf(ctx), 'Missing topic')
     mustBeReadable({ namespace, topic }, ctx)
     return { namespace, topic }
   }
-  /** One that may be changed. @throws {GatewayError} as above. */
-  const ownTopicOf = (topic: string, ctx: Context): EventTopic => {
-    const found = topicOf(topic, ctx)
-    rejectReserved(found, idOf(ctx))
-    return found
+  /** Topic that may be changed. @throws {GatewayError} as above. */
+  const writableTopicOf = (topic: string, ctx: Context): EventTopic => {
+    const eventTopic = topicOf(topic, ctx)
+    rejectReserved(eventTopic, idOf(ctx))
+    return eventTopic
   }
-  return { namespaceOf, topicOf, ownTopicOf, mustBeReadable }
+  return { namespaceOf, topicOf, writableTopicOf, mustBeReadable }
 }

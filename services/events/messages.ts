@@ -12,7 +12,7 @@ import type { ConsumedEvent } from '../../domain/events/consumer.ts'
 import { sizeOfMetadata } from '../../domain/store/limits.ts'
 import { Bytes } from '../../sdk/schema/schema-types.ts'
 
-/** An event as it is told (specification: Event; reference 5.2). */
+/** Event in responses (specification: Event; reference 5.2). */
 export interface EventMessage {
   readonly id: string
   readonly topic: string
@@ -21,17 +21,17 @@ export interface EventMessage {
   /** Seconds since 1970. */
   readonly timestamp: number
   readonly timestamp_ms: number
-  /** Its place in the topic: the first has 1. */
+  /** Position in the topic, from 1. */
   readonly sequence: number
 }
 
-/** One that is consumed. */
+/** Consumed event. */
 export interface DeliveryMessage extends EventMessage {
-  /** How often the group got it, this time included. */
+  /** Number of deliveries to the group, including this one. */
   readonly attempt: number
 }
 
-/** Begins to consume, or says what became of an event. */
+/** Starts the consumption, or acknowledges an event. */
 export interface ConsumeMessage {
   readonly topic: string
   readonly group: string
@@ -57,7 +57,7 @@ interface LongOptions {
   readonly description: string
 }
 
-/** A number that clients of 64 bits write as text (reference 15.11). */
+/** An integer that 64-bit clients write as a string (reference 15.11). */
 function Long({ min = 0, max, ...options }: LongOptions) {
   const schema = { type: ['integer', 'string'], format: 'int64', default: 0, ...options }
   const checked = Type.Refine(
@@ -84,8 +84,8 @@ const milliseconds = (description: string) => Long({ max: MAX_TIME_MS, descripti
 const sequence = (description: string) => Long({ max: Number.MAX_SAFE_INTEGER, description })
 const Metadata = Type.Record(Type.String(), Type.String(), { default: {} })
 
-export const Topic: TUnsafe<string> = Type.Unsafe(name('Of the namespace.'))
-export const Group: TUnsafe<string> = Type.Unsafe(name('Of the topic.'))
+export const Topic: TUnsafe<string> = Type.Unsafe(name('Topic of the namespace.'))
+export const Group: TUnsafe<string> = Type.Unsafe(name('Group of the topic.'))
 export const Payload: TUnsafe<Uint8Array> = Type.Unsafe(
   Bytes({ default: '', description: 'Bytes; base64 in JSON.' }),
 )
@@ -97,16 +97,14 @@ export const MetadataInput: TUnsafe<EventMessage['metadata']> = Type.Unsafe(
   ),
 )
 export const Seconds: TUnsafe<number> = seconds('Seconds since 1970; 0: now.')
-export const Since: TUnsafe<number> = seconds(
-  'Leaves out what happened before, seconds since 1970.',
-)
+export const Since: TUnsafe<number> = seconds('Omits events before this time, seconds since 1970.')
 export const Milliseconds: TUnsafe<number> = milliseconds(
-  'Milliseconds since 1970, in place of seconds; 0: as these say.',
+  'Milliseconds since 1970, takes precedence over seconds; 0: not set.',
 )
 export const Offset: TUnsafe<number> = sequence(
-  'So many are left out, from the start of the topic.',
+  'Number of events to skip from the start of the topic.',
 )
-export const Limit: TUnsafe<number> = sequence('Most events; 0: 250.')
+export const Limit: TUnsafe<number> = sequence('Page size; 0: 250.')
 
 const event = {
   id: Type.String({ description: 'A UUID.' }),
@@ -115,68 +113,72 @@ const event = {
   payload: Bytes({ description: 'Bytes; base64 in JSON.' }),
   timestamp: Type.Integer({ description: 'Seconds since 1970.' }),
   timestamp_ms: Type.Integer({ description: 'Milliseconds since 1970.' }),
-  sequence: Type.Integer({ description: 'Its place in the topic, from 1 on.' }),
+  sequence: Type.Integer({ description: 'Position in the topic, from 1.' }),
 }
 
 export const EventView: TUnsafe<EventMessage> = Type.Unsafe(Type.Object(event))
 export const DeliveryView: TUnsafe<DeliveryMessage> = Type.Unsafe(
   Type.Object({
     ...event,
-    attempt: Type.Integer({ description: 'How often the group got it, this time included.' }),
+    attempt: Type.Integer({
+      description: 'Number of deliveries to the group, including this one.',
+    }),
   }),
 )
 
-/** A message of a consumer. */
+/** Request message of a consumer. */
 export const Consuming: TUnsafe<ConsumeMessage> = Type.Unsafe(
   Type.Object({
-    topic: name('Of the namespace; of the first message, as what follows up to max_in_flight.'),
-    group: name('Shares the events with others of this name; empty: one of its own.'),
-    offset: seconds(
-      'A group that is new begins with events of this time, or later; 0: with new ones.',
+    topic: name(
+      'Topic of the namespace; set in the first message, like all fields up to max_in_flight.',
     ),
-    offset_ms: milliseconds('As offset, in milliseconds.'),
-    sequence: sequence('A group that is new begins with this one, or later; 0: as offset says.'),
-    auto_ack: Type.Boolean({ default: true, description: 'What was sent is acknowledged.' }),
+    group: name('Consumer group that shares the events; empty: a temporary group.'),
+    offset: seconds('Start time of a new group; 0: new events only.'),
+    offset_ms: milliseconds('Like offset, in milliseconds.'),
+    sequence: sequence('Start sequence of a new group; 0: use offset.'),
+    auto_ack: Type.Boolean({
+      default: true,
+      description: 'Acknowledge events when they are sent.',
+    }),
     ack_wait: Long({
       max: MAX_WAIT_NS,
-      description: 'Nanoseconds until what is not acknowledged comes again.',
+      description: 'Redelivery timeout of unacknowledged events in nanoseconds.',
     }),
     retry_limit: Long({
       min: -1,
       max: Number.MAX_SAFE_INTEGER,
       default: -1,
-      description: 'How often an event comes again before it is a dead letter; -1: as it must.',
+      description:
+        'Maximum number of redeliveries before an event becomes a dead letter; -1: unlimited.',
     }),
     max_in_flight: Long({
       max: MAX_IN_FLIGHT,
-      description: 'Most events that are not acknowledged yet; 0: 1000.',
+      description: 'Maximum number of unacknowledged events; 0: 1000.',
     }),
-    id: Type.String({ default: '', description: 'Of an event: what became of it.' }),
-    success: Type.Boolean({ default: false, description: 'False: it has to come again.' }),
-    delay: Long({ max: MAX_WAIT_NS, description: 'Nanoseconds after which it comes again.' }),
+    id: Type.String({ default: '', description: 'Id of the acknowledged or rejected event.' }),
+    success: Type.Boolean({ default: false, description: 'Acknowledge; false: redeliver.' }),
+    delay: Long({ max: MAX_WAIT_NS, description: 'Delay of the redelivery in nanoseconds.' }),
   }),
 )
 
-/** An event as callers are told it. */
 export function toMessage(topic: string, event: StoredEvent): EventMessage {
   const { id, metadata, payload, timestampMs, sequence } = event
   const timestamp = Math.floor(timestampMs / 1000)
   return { id, topic, metadata, payload, timestamp, timestamp_ms: timestampMs, sequence }
 }
 
-/** One that is consumed. */
 export function toDelivery(topic: string, { event, attempt }: ConsumedEvent): DeliveryMessage {
   const { id, metadata, payload, timestampMs, sequence } = event
   const timestamp = Math.floor(timestampMs / 1000)
   return { id, topic, metadata, payload, timestamp, timestamp_ms: timestampMs, sequence, attempt }
 }
 
-/** A time that was given in one of two units; undefined: in none. */
+/** Combines a time in two units; undefined if neither is set. */
 export function toTimeMs(seconds: number, milliseconds: number): number | undefined {
   return milliseconds || seconds * 1000 || undefined
 }
 
-/** Nanoseconds as whole milliseconds, none of them too few. */
+/** Rounds nanoseconds up to milliseconds. */
 export function toWaitMs(nanoseconds: number): number {
   return Math.ceil(nanoseconds / 1e6)
 }

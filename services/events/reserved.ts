@@ -3,30 +3,29 @@ import { toDeadTopic } from '../../domain/events/dead-letters.ts'
 import { forbidden } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
-/** What the service `auth` tells of changes and failed logins. */
+/** Audit log of the service `auth`. */
 export const AUDIT_TOPIC: EventTopic = { namespace: DEFAULT_NAMESPACE, topic: 'auth' }
 
-/** Whether a topic is the audit. */
 function isAudit({ namespace, topic }: EventTopic): boolean {
   return topic.toLowerCase() === AUDIT_TOPIC.topic && namespace === AUDIT_TOPIC.namespace
 }
 
-/** Whether a topic has events of the audit: the audit, and the events that its consumers gave up. */
+/** Whether a topic contains audit records: the audit log and its dead letters. */
 export function hasAuditEvents({ namespace, topic }: EventTopic): boolean {
   const isDead = topic.toLowerCase() === toDeadTopic(AUDIT_TOPIC.topic)
   return isAudit({ namespace, topic }) || (isDead && namespace === AUDIT_TOPIC.namespace)
 }
 
 /**
- * Refuses what would change the record of the audit: whoever it tells of must not write it, nor remove it.
+ * Rejects changes of the audit log: audited accounts must not write or delete it.
  *
  * @throws {GatewayError} 403
  */
-export function rejectReserved(given: EventTopic, id: string): void {
-  if (!isAudit(given)) return
-  const { namespace, topic } = given
+export function rejectReserved(eventTopic: EventTopic, id: string): void {
+  if (!isAudit(eventTopic)) return
+  const { namespace, topic } = eventTopic
   throw forbidden(
     id,
-    `the topic ${topic} of ${namespace} is the audit, which the service auth alone writes; name another`,
+    `the topic ${topic} of ${namespace} is the audit log of the service auth; choose another topic`,
   )
 }

@@ -2,19 +2,17 @@ import type { GroupState, TopicState } from '../../core/contracts/events.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import type { Events } from '../../domain/events/events.ts'
 
-/** A group as it is told. */
 export interface GroupMessage {
   readonly group: string
   readonly acked: number
   readonly pending: number
 }
 
-/** One of a topic that is told with its groups. */
+/** Group with its lag. */
 export interface LaggingGroupMessage extends GroupMessage {
   readonly lag: number
 }
 
-/** A topic as it is told. */
 export interface TopicMessage {
   readonly topic: string
   readonly first: number
@@ -25,31 +23,31 @@ export interface TopicMessage {
 
 const group = {
   group: Type.String(),
-  acked: Type.Integer({ description: 'Everything is done up to this sequence.' }),
-  pending: Type.Integer({ description: 'Events that wait to be acknowledged.' }),
+  acked: Type.Integer({ description: 'All events up to this sequence are acknowledged.' }),
+  pending: Type.Integer({ description: 'Unacknowledged events in flight.' }),
 }
 
 export const GroupView: TUnsafe<GroupMessage> = Type.Unsafe(Type.Object(group))
 export const TopicView: TUnsafe<TopicMessage> = Type.Unsafe(
   Type.Object({
     topic: Type.String(),
-    first: Type.Integer({ description: 'Sequence of the oldest event that is kept.' }),
-    last: Type.Integer({ description: 'Sequence of the newest event there ever was.' }),
-    bytes: Type.Integer({ description: 'About what they take.' }),
+    first: Type.Integer({ description: 'Sequence of the oldest stored event.' }),
+    last: Type.Integer({ description: 'Sequence of the newest event ever published.' }),
+    bytes: Type.Integer({ description: 'Approximate size.' }),
     groups: Type.Optional(
       Type.Array(
         Type.Object({
           ...group,
-          lag: Type.Integer({ description: 'Events that are kept, and stand behind acked.' }),
+          lag: Type.Integer({ description: 'Stored events after acked.' }),
         }),
-        { description: 'Where they were asked for.' },
+        { description: 'Only if requested.' },
       ),
     ),
   }),
 )
 
-/** Topics whose groups are asked for at a time: with NATS each is a question of its own. */
-const AT_A_TIME = 16
+/** Concurrent group queries: with NATS, each is a request. */
+const MAX_CONCURRENT = 16
 
 export function toTopicMessage({ topic, first, last, bytes }: TopicState): TopicMessage {
   return { topic, first, last, bytes }
@@ -59,19 +57,19 @@ export function toGroupMessage({ name, acked, pending }: GroupState): GroupMessa
   return { group: name, acked, pending }
 }
 
-/** Topics with their groups. @throws the reason of the signal, once nobody waits any more. */
+/** Adds the groups to topics. @throws the reason of the signal. */
 export async function withGroups(
   events: Events,
   topics: readonly TopicState[],
   signal: AbortSignal,
 ): Promise<TopicMessage[]> {
-  const told: TopicMessage[] = []
-  while (told.length < topics.length) {
+  const messages: TopicMessage[] = []
+  while (messages.length < topics.length) {
     signal.throwIfAborted()
-    const some = topics.slice(told.length, told.length + AT_A_TIME)
+    const some = topics.slice(messages.length, messages.length + MAX_CONCURRENT)
     const groups = await Promise.all(some.map((topic) => events.listGroups(topic)))
     for (const [i, topic] of some.entries())
-      told.push({
+      messages.push({
         ...toTopicMessage(topic),
         groups: groups[i]!.map((state) => ({
           ...toGroupMessage(state),
@@ -79,10 +77,10 @@ export async function withGroups(
         })),
       })
   }
-  return told
+  return messages
 }
 
-/** What retention removed counts as done; a group may begin ahead of its topic. */
+/** Events removed by retention count as acknowledged; a group may be ahead of its topic. */
 function lagOf({ first, last }: TopicState, { acked }: GroupState): number {
   return Math.max(0, last - Math.max(acked, first - 1))
 }

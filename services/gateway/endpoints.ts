@@ -20,24 +20,24 @@ import {
 import type { StatsFeeds } from './stats-feeds.ts'
 
 export interface EndpointsOptions {
-  /** Undefined: the gateway does not run yet. */
+  /** Undefined while the gateway is starting. */
   readonly gateway: () => GatewayView | undefined
   readonly feeds: StatsFeeds
   readonly rates: () => readonly ServiceRate[]
   readonly recent: () => RecentRequest[]
   readonly checks: AccountChecks
-  /** Points there are at most. */
+  /** Maximum number of points. */
   readonly maxPoints: number
 }
 
-/** Explanations at a time: each builds a chain of its own. */
+/** Maximum number of concurrent explanations: each builds a chain. */
 const MAX_EXPLAINING = 4
 const MAX_PATH = 8192
 const MAX_BODY = 65_536
 
 /**
- * What the gateway tells of itself: numbers and routes to members of the platform, as the registry and the runtime tell theirs; what
- * its plugins are told, and what rules and tokens come to, to administrators (reference 15.15).
+ * Endpoints of the gateway: statistics and routes for members of the platform, like those of registry and runtime; plugins,
+ * rules and tokens for administrators (reference 15.15).
  */
 export function createApiEndpoints(options: EndpointsOptions): Endpoints {
   const { gateway, feeds, rates, recent, checks, maxPoints } = options
@@ -56,13 +56,13 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
     stats: endpoint({
       readOnly: true,
       description:
-        'Requests of the gateway, second by second: the last ones at once, then one message a second.',
+        'Streams request statistics per second: recent seconds first, then one message per second.',
       request: Type.Object({
         seconds: Type.Integer({
           minimum: 0,
           maximum: maxPoints,
           default: maxPoints,
-          description: 'How many of the last seconds come at once.',
+          description: 'Number of recent seconds to return first.',
         }),
       }),
       response: Stats,
@@ -75,9 +75,11 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
 
     services: endpoint({
       readOnly: true,
-      description: 'Requests of the last minute by service: rate, errors and latency.',
+      description: 'Request rate, errors and latency of the last minute by service.',
       request: Type.Object({}),
-      response: Type.Object({ services: Type.Array(ServiceStats, { description: 'By name.' }) }),
+      response: Type.Object({
+        services: Type.Array(ServiceStats, { description: 'Sorted by name.' }),
+      }),
       handle(_, ctx) {
         mustBeViewer(ctx)
         return { services: rates().map(toServiceStats) }
@@ -86,14 +88,14 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
 
     routes: endpoint({
       readOnly: true,
-      description: 'The ways from requests to endpoints, by the names of their services.',
+      description: 'Lists the routes from requests to endpoints, sorted by service name.',
       request: Type.Object({
         service: Type.String({ default: '', description: 'Full name; empty: all.' }),
         limit: Type.Integer({
           ...{ minimum: 1, maximum: 1000, default: 1000 },
-          description: 'Most services.',
+          description: 'Maximum number of services.',
         }),
-        after: Type.String({ default: '', description: 'Name of a service: those behind it.' }),
+        after: Type.String({ default: '', description: 'Cursor: next of the previous page.' }),
       }),
       response: Routes,
       handle(request, ctx) {
@@ -104,7 +106,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
 
     plugins: endpoint({
       readOnly: true,
-      description: 'The chain that serves: plugins in their order, with their options.',
+      description: 'Lists the plugins of the chain in order, with their options.',
       request: Type.Object({}),
       response: Type.Object({ plugins: Type.Array(Plugin) }),
       handle(_, ctx) {
@@ -115,7 +117,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
 
     requests: endpoint({
       readOnly: true,
-      description: 'The last requests that failed, or took a second or more.',
+      description: 'Lists recent requests that failed or took a second or more.',
       request: Type.Object({}),
       response: Type.Object({ requests: Type.Array(Request, { description: 'Newest first.' }) }),
       handle(_, ctx) {
@@ -126,21 +128,21 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
 
     explain: endpoint({
       readOnly: true,
-      description: 'What a request would meet on its way; nothing is sent.',
+      description: 'Explains how a request would be processed, without sending it.',
       request: Type.Object({
         method: Type.String({ default: 'GET', pattern: '^[A-Za-z]{1,20}$' }),
         path: Type.String({
           ...{ pattern: '^/[!-~]*$', maxLength: MAX_PATH },
-          description: 'With a query behind ?, if there is one.',
+          description: 'Path with an optional query.',
         }),
         headers: Type.Record(Type.String(), Type.String(), {
           ...{ default: {}, maxProperties: 100 },
-          description: 'Host among them. Authorization is never kept.',
+          description: 'Headers including Host. Authorization is never stored.',
         }),
         body: Type.String({ default: '', maxLength: MAX_BODY }),
         as_caller: Type.Boolean({
           default: false,
-          description: 'With the token of this call, where the headers have no Authorization.',
+          description: 'Use the token of this call if the headers contain no Authorization.',
         }),
       }),
       response: Explanation,
@@ -150,7 +152,10 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
         const running = view(ctx)
         checkHeaders(headers, id)
         if (explaining >= MAX_EXPLAINING)
-          throw tooManyRequests(id, `${MAX_EXPLAINING} requests are being explained already`)
+          throw tooManyRequests(
+            id,
+            `the limit of ${MAX_EXPLAINING} concurrent explanations is reached`,
+          )
         explaining++
         try {
           return await running.explain({
@@ -165,7 +170,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
   }
 }
 
-/** @throws {GatewayError} 400 for a field that no client could send. */
+/** @throws {GatewayError} 400 for an invalid header. */
 function checkHeaders(headers: Readonly<Record<string, string>>, id: string): void {
   const list = new HeaderList()
   for (const [name, value] of Object.entries(headers)) {
@@ -182,11 +187,11 @@ function withToken(
   ctx: Context,
 ): Readonly<Record<string, string>> {
   const [authorization, found] = metadata.get(ctx, 'authorization')
-  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
-  return found && !isGiven ? { ...headers, authorization } : headers
+  const hasToken = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
+  return found && !hasToken ? { ...headers, authorization } : headers
 }
 
-/** Reference 6: `api.Api.Stats`, whatever namespace the caller put in front. */
+/** Id of errors (reference 6): `api.Api.Stats` without the namespace prefix of the caller. */
 function idOf(ctx: Context): string {
   return `api.${ctx.endpoint}`
 }

@@ -6,20 +6,20 @@ import type {
   RoutesRequest,
 } from './messages.ts'
 
-/** What the service is told of a gateway that runs. */
+/** Access of the service to the running gateway. */
 export interface GatewayView {
   /**
-   * A page of the routes, by the names of their services; what cannot be served is left out, which `left_out` says.
+   * Returns a page of routes, sorted by service name; invalid routes are listed in `left_out`.
    *
-   * @throws {GatewayError} 503 when the registry does not answer.
+   * @throws {GatewayError} 503 if the registry is unavailable.
    */
   readonly listRoutes: (request: RoutesRequest) => Promise<RoutesPage>
-  /** In the order of the chain. */
+  /** Plugins in the order of the chain. */
   readonly listPlugins: () => readonly PluginMessage[]
   /**
-   * Leads a request through the chain; nothing is sent.
+   * Runs a request through the chain without sending it.
    *
-   * @throws {GatewayError} 504 when nothing was decided in time.
+   * @throws {GatewayError} 504 on timeout.
    */
   readonly explain: (request: ExplainRequest) => Promise<Explained>
 }

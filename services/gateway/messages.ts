@@ -3,7 +3,7 @@ import type { RequestPoint } from '../../core/metrics/request-history.ts'
 import type { ServiceRate } from '../../core/metrics/service-rates.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
 
-/** A second of the gateway, as callers are told it. */
+/** Statistics of one second. */
 export interface PointMessage {
   readonly time: number
   readonly seconds: number
@@ -22,14 +22,13 @@ export interface PointMessage {
   readonly p99_ms?: number
 }
 
-/** Some seconds, the oldest first. */
+/** Consecutive seconds, oldest first. */
 export interface StatsMessage {
   readonly points: readonly PointMessage[]
 }
 
-/** Requests of a service in the last minute. */
+/** Request statistics of a service in the last minute. */
 export interface ServiceStatsMessage {
-  /** Full name. */
   readonly service: string
   readonly requests_per_second: number
   /** Share of 5xx responses, 0 to 1; absent: no requests. */
@@ -38,59 +37,56 @@ export interface ServiceStatsMessage {
   readonly p99_ms?: number
 }
 
-/** A way from requests to an endpoint. */
+/** Route from requests to an endpoint. */
 export interface RouteMessage {
   readonly service: string
-  /** `Handler.Method`; empty: requests go on as they are. */
+  /** `Handler.Method`; empty: passed through unchanged. */
   readonly endpoint: string
   readonly handler: string
-  /** None: any. */
+  /** Empty: any. */
   readonly methods: readonly string[]
-  /** None: any. */
+  /** Empty: any. */
   readonly hosts: readonly string[]
-  /** Template. */
+  /** Path template. */
   readonly path: string
-  /** By its endpoint; else it is by name. */
+  /** Declared by the endpoint; otherwise derived from the name. */
   readonly declared: boolean
 }
 
-/** Which routes. */
 export interface RoutesRequest {
   /** Full name of a service; empty: all. */
   readonly service: string
-  /** Most services. */
+  /** Maximum number of services. */
   readonly limit: number
-  /** Those behind this name; empty: from the first one. */
+  /** Service name after which the page begins; empty: from the start. */
   readonly after: string
 }
 
-/** The routes of a gateway to some services, and what they are made by. */
+/** Page of routes with the settings that determine them. */
 export interface RoutesPage {
-  /** Where the gateway listens: scheme, address and port. */
+  /** URL of the gateway: scheme, address and port. */
   readonly url: string
   readonly handler: string
   readonly resolver: string
   readonly namespace: string
   readonly routes: readonly RouteMessage[]
   readonly left_out: readonly string[]
-  /** There are more: ask again, after this name. */
+  /** Cursor of the next page; absent on the last one. */
   readonly next?: string
 }
 
-/** A plugin of the chain. */
 export interface PluginMessage {
   readonly name: string
   readonly description: string
-  /** Where it was asked for. */
+  /** Setting that enables it. */
   readonly source: string
-  /** What was asked for: a name, a package or a file. */
+  /** Configured name, package or file. */
   readonly specifier: string
   readonly hooks: readonly string[]
-  /** Defaults filled in, secrets masked. */
+  /** Options with defaults, secrets masked. */
   readonly options: Readonly<Record<string, unknown>>
 }
 
-/** What is asked about a request. */
 export interface ExplainRequest {
   readonly method: string
   readonly path: string
@@ -98,7 +94,7 @@ export interface ExplainRequest {
   readonly body: string
 }
 
-/** What a request would meet. */
+/** Result of an explanation. */
 export interface Explained {
   readonly stages: readonly { readonly plugin: string; readonly hook: string }[]
   readonly namespace: string
@@ -133,22 +129,22 @@ const count = (description: string) => Type.Integer({ description })
 
 const Point: TUnsafe<PointMessage> = Type.Unsafe(
   Type.Object({
-    time: count('Its end, milliseconds since 1970.'),
-    seconds: Type.Number({ description: 'How long it was: 1, or more while the server was busy.' }),
-    requests: count('That were over in it; streams and WebSockets once they have ended.'),
-    no_reply: count('Those whose client left before there was a reply.'),
+    time: count('End of the interval, milliseconds since 1970.'),
+    seconds: Type.Number({ description: 'Duration: 1, or more while the server was busy.' }),
+    requests: count('Completed requests; streams and WebSockets count when they end.'),
+    no_reply: count('Requests whose client left before a response.'),
     status_1xx: count('WebSockets.'),
     status_2xx: Type.Integer(),
     status_3xx: Type.Integer(),
     status_4xx: Type.Integer(),
     status_5xx: Type.Integer(),
-    aborted: count('Those whose reply was cut off.'),
-    in_flight: count('Not over at its end.'),
-    bytes_in: count('Of request bodies.'),
-    bytes_out: count('Of the bodies of replies.'),
+    aborted: count('Requests whose response was aborted.'),
+    in_flight: count('Requests in flight at the end.'),
+    bytes_in: count('Bytes of request bodies.'),
+    bytes_out: count('Bytes of response bodies.'),
     p50_ms: Type.Optional(
       Type.Number({
-        description: 'Of the last ten points; absent: there was no request to measure.',
+        description: 'Percentiles of the last ten points; absent: no requests.',
       }),
     ),
     p99_ms: Type.Optional(Type.Number()),
@@ -156,7 +152,7 @@ const Point: TUnsafe<PointMessage> = Type.Unsafe(
 )
 
 export const Stats: TUnsafe<StatsMessage> = Type.Unsafe(
-  Type.Object({ points: Type.Array(Point, { description: 'The oldest first.' }) }),
+  Type.Object({ points: Type.Array(Point, { description: 'Oldest first.' }) }),
 )
 
 export const ServiceStats: TUnsafe<ServiceStatsMessage> = Type.Unsafe(
@@ -173,43 +169,45 @@ export const ServiceStats: TUnsafe<ServiceStatsMessage> = Type.Unsafe(
 
 export const Request: TUnsafe<RecentRequest> = Type.Unsafe(
   Type.Object({
-    time: count('Its end, milliseconds since 1970.'),
+    time: count('End of the request, milliseconds since 1970.'),
     id: Type.String({ description: 'Request id.' }),
-    trace_id: Type.String({ description: 'Empty: it was not traced.' }),
+    trace_id: Type.String({ description: 'Empty: not traced.' }),
     method: Type.String(),
-    path: Type.String({ description: 'Without the query.' }),
+    path: Type.String({ description: 'Path without the query.' }),
     status: count('0: the client left before a response.'),
     rpc_status: count('Status of gRPC or Connect; -1: none.'),
     duration_ms: Type.Number(),
-    service: Type.String({ description: 'Full name; empty: none was found.' }),
-    error: Type.String({ description: 'Why the last node did not respond.' }),
+    service: Type.String({ description: 'Full name; empty: not found.' }),
+    error: Type.String({ description: 'Error of the last node.' }),
   }),
 )
 
 const Route: TUnsafe<RouteMessage> = Type.Unsafe(
   Type.Object({
     service: Type.String({ description: 'Full name.' }),
-    endpoint: Type.String({ description: 'Handler.Method; empty: requests go on as they are.' }),
+    endpoint: Type.String({ description: 'Handler.Method; empty: passed through unchanged.' }),
     handler: Type.String(),
-    methods: Type.Array(Type.String(), { description: 'None: any.' }),
-    hosts: Type.Array(Type.String(), { description: 'None: any.' }),
+    methods: Type.Array(Type.String(), { description: 'Empty: any.' }),
+    hosts: Type.Array(Type.String(), { description: 'Empty: any.' }),
     path: Type.String({ description: 'Template.' }),
-    declared: Type.Boolean({ description: 'By its endpoint; else it is by name.' }),
+    declared: Type.Boolean({
+      description: 'Declared by the endpoint; otherwise derived from the name.',
+    }),
   }),
 )
 
 export const Routes: TUnsafe<RoutesPage> = Type.Unsafe(
   Type.Object({
-    url: Type.String({ description: 'Where the gateway listens.' }),
-    handler: Type.String({ description: 'Of the gateway.' }),
-    resolver: Type.String({ description: 'Of the gateway.' }),
+    url: Type.String({ description: 'URL of the gateway.' }),
+    handler: Type.String({ description: 'Handler of the gateway.' }),
+    resolver: Type.String({ description: 'Resolver of the gateway.' }),
     namespace: Type.String({ description: 'Prefix of service names; empty: none.' }),
     routes: Type.Array(Route),
     left_out: Type.Array(Type.String(), {
-      description: 'Declared, and not served: what is wrong.',
+      description: 'Declared routes that are not served, with the reason.',
     }),
     next: Type.Optional(
-      Type.String({ description: 'There are more: ask again, after this name.' }),
+      Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
     ),
   }),
 )
@@ -217,12 +215,12 @@ export const Routes: TUnsafe<RoutesPage> = Type.Unsafe(
 export const Plugin: TUnsafe<PluginMessage> = Type.Unsafe(
   Type.Object({
     name: Type.String(),
-    description: Type.String({ description: 'Empty: it says nothing.' }),
-    source: Type.String({ description: 'Where it was asked for.' }),
-    specifier: Type.String({ description: 'What was asked for: a name, a package or a file.' }),
-    hooks: Type.Array(Type.String(), { description: 'In the order they run.' }),
+    description: Type.String({ description: 'Empty: none.' }),
+    source: Type.String({ description: 'Setting that enables it.' }),
+    specifier: Type.String({ description: 'Configured name, package or file.' }),
+    hooks: Type.Array(Type.String(), { description: 'In order of execution.' }),
     options: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'Defaults filled in, secrets masked.',
+      description: 'Options with defaults, secrets masked.',
     }),
   }),
 )
@@ -231,28 +229,30 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
   Type.Object({
     stages: Type.Array(
       Type.Object({
-        plugin: Type.String({ description: "Empty: the gateway's own." }),
+        plugin: Type.String({ description: 'Empty: built in.' }),
         hook: Type.String(),
       }),
-      { description: 'It came through, in order.' },
+      { description: 'Steps that the request passed, in order.' },
     ),
     namespace: Type.String({ description: 'Prefix of service names; empty: none.' }),
-    account: Type.String({ description: 'Who calls; empty: nobody that is known.' }),
+    account: Type.String({ description: 'Account of the caller; empty: anonymous.' }),
     route: Type.Optional(
       Type.Object({
         service: Type.String(),
         endpoint: Type.String(),
-        handler: Type.String({ description: 'Asked for by the route; empty: none is.' }),
+        handler: Type.String({ description: 'Handler required by the route; empty: none.' }),
         variables: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
       }),
     ),
-    handler: Type.String({ description: 'That serves the request; empty: no route was found.' }),
+    handler: Type.String({
+      description: 'Handler that serves the request; empty: no route was found.',
+    }),
     rulings: Type.Array(
       Type.Object({
         namespace: Type.String(),
         resource: Type.String({ description: 'type:name:endpoint' }),
         granted: Type.Boolean(),
-        rule: Type.String({ description: 'Id of the one that decided; empty: none applies.' }),
+        rule: Type.String({ description: 'Id of the deciding rule; empty: none applies.' }),
       }),
     ),
     nodes: Type.Array(
@@ -263,9 +263,9 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
         draining: Type.Boolean(),
       }),
     ),
-    endpoints: Type.Array(Type.String(), { description: 'That the service declares.' }),
+    endpoints: Type.Array(Type.String(), { description: 'Endpoints declared by the service.' }),
     sent_to: Type.String({
-      description: 'Id of the node it would go to, or topic; empty: the gateway answers itself.',
+      description: 'Id of the selected node, or topic; empty: the gateway responds itself.',
     }),
     answer: Type.Optional(
       Type.Object({
@@ -274,14 +274,13 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
         detail: Type.String(),
       }),
     ),
-    why: Type.String({ description: 'Why the gateway itself answers; empty: it does not.' }),
+    why: Type.String({ description: 'Why the gateway responds itself; empty: it does not.' }),
     known: Type.Array(Type.String(), {
-      description: 'Services there are, where its own was not found.',
+      description: 'Existing services, if the requested one was not found.',
     }),
   }),
 )
 
-/** A second as callers are told it. */
 export function toPointMessage(point: RequestPoint): PointMessage {
   const { timeMs, seconds, byClass, aborted, inFlight, bytesIn, bytesOut, p50Ms, p99Ms } = point
   const of = (first: number): number => byClass[first] ?? 0

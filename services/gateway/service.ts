@@ -7,34 +7,33 @@ import { createApiEndpoints } from './endpoints.ts'
 import type { GatewayView } from './gateway-view.ts'
 import { createStatsFeeds } from './stats-feeds.ts'
 
-const DESCRIPTION = 'The gateway, and what it counts'
+const DESCRIPTION = 'The gateway and its statistics'
 
-/** What the service of the gateway is told. */
 export interface ApiServiceOptions extends Omit<ServiceOptions, 'name'> {
-  /** What the gateway counts. */
+  /** Request metrics of the gateway. */
   readonly metrics: RequestMetrics
-  /** Its requests that are not over. */
+  /** Number of requests in flight. */
   readonly inFlight: () => number
-  /** Undefined: it does not run yet. */
+  /** Undefined while the gateway is starting. */
   readonly gateway: () => GatewayView | undefined
-  /** Those who watch at a time; one more is refused with 429. @default 1000 */
+  /** Maximum number of watchers; one more is rejected with 429. @default 1000 */
   readonly maxWatchers?: number
 }
 
-/** The gateway of a platform, as a service of it. */
+/** The service `api` of the gateway. */
 export interface ApiService {
   /** Not started yet. */
   readonly service: Service<object>
-  /** Ends the streams of those who watch, and takes no more of them; other calls go on. */
+  /** Ends watches and rejects new ones; other calls continue. */
   readonly endStreams: () => void
   /** {@link endStreams}, then stops the service. */
   readonly close: () => Promise<void>
 }
 
-/** Five minutes. */
+// Five minutes.
 const MAX_POINTS = 300
 
-/** The service `api`: what the gateway tells of itself. */
+/** Creates the service `api`: statistics, routes and plugins of the gateway. */
 export function createApiService(options: ApiServiceOptions): ApiService {
   const { metrics, inFlight, gateway, maxWatchers = 1000, ...rest } = options
   const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'api' })

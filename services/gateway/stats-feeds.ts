@@ -4,30 +4,28 @@ import { createWatchHub } from '../../sdk/events/watch-hub.ts'
 import { type StatsMessage, toPointMessage } from './messages.ts'
 
 export interface StatsFeedsOptions {
-  /** What there is already, the oldest first. */
+  /** Recent points, oldest first. */
   readonly points: () => readonly RequestPoint[]
-  /** Watchers at a time. */
+  /** Maximum number of watchers. */
   readonly maxWatchers: number
 }
 
-/** Those who watch the numbers of the gateway. */
 export interface StatsFeeds {
   /**
-   * Begins to watch: the last points, then each one as it comes.
+   * Streams recent points, then each new one.
    *
-   * @param seconds how many points at first.
+   * @param seconds number of recent points.
    * @param id of errors.
-   * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is being stopped.
+   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service stops.
    */
   readonly open: (seconds: number, id: string) => AsyncIterableIterator<StatsMessage>
   readonly tell: (point: RequestPoint) => void
-  /** How many there are. */
   readonly count: () => number
-  /** Ends all streams, with an error 503, and takes no more watchers. */
+  /** Ends all streams with 503 and rejects new ones. */
   readonly close: () => void
 }
 
-/** Points that may wait for a slow watcher: a minute. */
+/** Maximum number of pending points for a slow watcher: a minute. */
 const MAX_WAITING = 60
 
 export function createStatsFeeds({ points, maxWatchers }: StatsFeedsOptions): StatsFeeds {

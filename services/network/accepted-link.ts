@@ -7,36 +7,36 @@ import type { CheckedPeer } from './check-peer.ts'
 import { MAX_REASON } from './link-call.ts'
 import { createOutbox, type UpdateSource } from './update-queue.ts'
 
-/** Whom a link tells that another server opened. */
+/** Callbacks of an accepted link. */
 export interface AcceptOwner {
-  /** The peer has shown that it may: from now on it is told these news. @throws {GatewayError} when there must be no link. */
+  /** The peer has proved that it knows the token: from now on it receives updates. @throws {GatewayError} to reject the link. */
   readonly onOpen: (link: AcceptedLink, peer: CheckedPeer) => UpdateSource
   readonly onClose: (link: AcceptedLink) => void
 }
 
 export interface AcceptOptions {
-  /** What the peer says. */
+  /** Messages of the peer. */
   readonly messages: AsyncIterable<unknown>
   readonly admission: Admission
-  /** Checks the peer's address. @default it is believed */
+  /** Checks the peer's address. @default accepts it */
   readonly checkPeer?: ((peer: Introduction) => Promise<CheckedPeer>) | undefined
   /** Id of errors. */
   readonly id: string
   readonly owner: AcceptOwner
 }
 
-/** A link that another server opened: it learns by it what this one has. */
+/** A link opened by another server, which learns the services of this one through it. */
 export interface AcceptedLink {
-  /** What the peer is told. */
+  /** Messages to the peer. */
   readonly stream: AsyncIterableIterator<object>
-  /** There may be news. */
+  /** Updates may be available. */
   readonly wake: () => void
-  /** Nothing more is told: the peer gets this error, or the end of the stream. */
+  /** Ends the stream, with an error if given. */
   readonly end: (reason?: Error) => void
 }
 
 const OPEN_MS = 5000
-/** A peer says something every second; on a line that is busy with calls it comes late. */
+/** Timeout of messages: a peer sends one every second, later on a busy connection. */
 const LOOK_MS = 5000
 const LOOKS = 3
 
@@ -56,7 +56,7 @@ export function acceptLink(options: AcceptOptions): AcceptedLink {
     outbox.end(timeout(id, `no link within ${OPEN_MS} ms`))
   }, OPEN_MS).unref()
 
-  /** The next message, which has to be of this type. @throws {GatewayError} */
+  /** Next message, which must be of this type. @throws {GatewayError} */
   async function hear<T extends LinkMessage['type']>(
     type: T,
   ): Promise<Extract<LinkMessage, { readonly type: T }>> {
@@ -86,7 +86,7 @@ export function acceptLink(options: AcceptOptions): AcceptedLink {
     const pair = { caller, callee }
     outbox.say({ type: 'welcome', ...callee })
     const { proof } = await hear('proof')
-    // The caller proves first: a stranger receives nothing that its guesses of the token could be tested with.
+    // The caller proves first: a stranger receives nothing to verify guesses of the token with.
     admission.judge('caller', proof, pair)
     outbox.say({ type: 'proof', proof: admission.prove('callee', pair) })
     await answerPing()
@@ -107,5 +107,5 @@ export function acceptLink(options: AcceptOptions): AcceptedLink {
   return link
 }
 
-/** The peer says nothing more, or nobody listens. */
+/** The peer has ended its stream or disconnected. */
 class Left extends Error {}

@@ -13,35 +13,35 @@ import type { Links } from './links.ts'
 export interface AcceptedLinksOptions {
   readonly admission: Admission
   readonly table: RouteTable
-  /** Where the way back is opened. */
+  /** Opens the reverse link. */
   readonly links: Pick<Links, 'answer' | 'forget'>
   readonly log: PluginLog
-  /** Checks the addresses of servers that link. @default they are believed */
+  /** Checks the addresses of linking servers. @default accepts them */
   readonly checkPeer?: CheckPeer | undefined
 }
 
-/** The links that other servers have opened to this one: they learn by them what it has. */
+/** Links opened by other servers, which learn the services of this one through them. */
 export interface AcceptedLinks {
   /**
-   * Serves `Network.Link`: what the caller is told.
+   * Serves `Network.Link`.
    *
-   * @param messages what the caller says.
+   * @param messages of the caller.
    * @param from IP address of the caller.
    * @param id of errors.
-   * @throws {GatewayError} 429 when there are too many, 503 while none are taken.
+   * @throws {GatewayError} 429 if there are too many, 503 while links are not accepted.
    */
   readonly open: (
     messages: AsyncIterable<unknown>,
     from: string,
     id: string,
   ) => AsyncIterableIterator<object>
-  /** Takes links from now on. */
+  /** Accepts links from now on. */
   readonly begin: () => void
-  /** A destination may have to be told of. */
+  /** The routes to a destination changed. */
   readonly changed: (key: string) => void
-  /** Who has opened one, by id. */
+  /** Ids of the servers with an accepted link. */
   readonly peers: () => ReadonlySet<string>
-  /** Ends them all, and takes no more. */
+  /** Ends all links and rejects new ones. */
   readonly close: () => void
 }
 
@@ -50,7 +50,7 @@ interface Entry {
   readonly teller: RouteAdvertiser
 }
 
-/** Links whose caller has not proved yet that it knows the token: in all, and from one IP address. */
+/** Maximum number of links without proof of the token: in total, and per IP address. */
 const MAX_OPENING = 2 * MAX_PEERS
 const MAX_OPENING_PER_ADDRESS = 16
 
@@ -58,7 +58,7 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
   const { admission, table, links, log, checkPeer } = options
   const all = new Set<AcceptedLink>()
   const byPeer = new Map<string, Entry>()
-  /** Links without a proof yet, and the IP addresses they come from. */
+  /** Links without proof, by IP address. */
   const opening = new Map<AcceptedLink, string>()
   let state: 'starting' | 'open' | 'stopping' = 'starting'
 
@@ -79,7 +79,7 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
       log.warn({ server: id }, 'there are more services than a peer may be told of: some left out')
     const teller = createRouteAdvertiser({ table, peer: id, onTooMuch })
     byPeer.set(id, { link, teller })
-    // That of a server which was started anew is not known to be over yet.
+    // The link of a restarted server may not have ended yet.
     old?.link.end(conflict(NETWORK, `the server ${id} has opened another link`))
     return teller
   }

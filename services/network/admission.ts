@@ -11,32 +11,33 @@ import { conflict, forbidden } from '../../sdk/errors.ts'
 import { NETWORK } from './link-call.ts'
 
 export interface AdmissionOptions {
-  /** Of this server. */
+  /** Id of this server. */
   readonly id: string
-  /** Name of the network it is in. */
+  /** Name of its network. */
   readonly network: string
-  /** Where others reach its RPC proxy; empty: nowhere. */
+  /** Advertised address of its RPC proxy; empty: none. */
   readonly address: () => string
-  /** What all servers of the network know; empty: there is none. */
+  /** Shared token of the network; empty: none. */
   readonly token: string
-  /** Whether everybody may link where there is no token; else nobody. */
+  /** Whether all servers may link without a token; otherwise none. */
   readonly isOpen: boolean
 }
 
-/** Who this server is, and the one place where it is decided who may link with it. */
+/** Identity of this server, and the only component that decides which servers may link. */
 export interface Admission {
-  /** What is said at the beginning of a link. */
+  /** First message of a link. */
   readonly introduce: () => Introduction
-  /** Proves to the other server that this one knows the token. @throws {GatewayError} 403 when there is none. */
+  /** Proves that this server knows the token. @throws {GatewayError} 403 if there is none. */
   readonly prove: (role: keyof Pair, pair: Pair) => string
   /**
-   * Judges the other server.
+   * Authenticates the other server.
    *
-   * @param role of the other one.
-   * @throws {GatewayError} 403 when it does not know the token, or there is none; 409 when it is of another network, or has the id of this one.
+   * @param role of the other server.
+   * @throws {GatewayError} 403 if it does not know the token, or there is none; 409 if it is in another network, or has the
+   * id of this server.
    */
   readonly judge: (role: keyof Pair, proof: string, pair: Pair) => void
-  /** Whether an introduction is of this very server, which has called itself. */
+  /** Whether an introduction is of this server, which has called itself. */
   readonly isSelf: (other: Introduction) => boolean
 }
 
@@ -44,7 +45,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const { id, network, address, token, isOpen } = options
   const instance = createNonce()
   const isSelf = (other: Introduction): boolean => other.instance === instance
-  /** Derived for the first link: a server without links does not pay for it. */
+  // Derived for the first link, since it is expensive.
   let linkKey: Buffer | undefined
   const toKey = (): Buffer => {
     if (token === '' && !isOpen)

@@ -4,7 +4,10 @@ import { parseServerAddress } from '../../domain/mesh/address.ts'
 import type { Introduction } from '../../domain/mesh/handshake.ts'
 import { NETWORK } from './link-call.ts'
 
-/** A server that links, and the IP addresses that its address was checked for; undefined: they were not checked, or the address has one. */
+/**
+ * Introduction of a linking server, with the checked IP addresses of its address; undefined: not checked, or already an IP
+ * address.
+ */
 export interface CheckedPeer extends Introduction {
   readonly resolved?: readonly string[]
 }
@@ -13,8 +16,8 @@ export interface CheckedPeer extends Introduction {
  * Checks the address that a linking server advertises.
  *
  * @param from IP address that its link comes from.
- * @returns the introduction, without an address that is denied: no link is opened to that one. What a host name stands for may
- * change until the link is opened: it is opened to the addresses that were checked, and the certificate is still that of the name.
+ * @returns the introduction, without a denied address: no link is opened to it. The resolution of a host name may change
+ * until the link is opened: it is opened to the checked addresses, with the certificate of the name.
  */
 export type CheckPeer = (peer: Introduction, from: string) => Promise<CheckedPeer>
 

@@ -19,7 +19,8 @@ export interface EndpointsOptions {
 }
 
 /**
- * What the network offers (reference 9); to operators only what changes it or names services. Who may link is decided by `admission.ts`.
+ * Endpoints of the network (reference 9); changes and service names are restricted to operators. `admission.ts` decides
+ * which servers may link.
  */
 export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
   const { view, links, accepted, checks } = options
@@ -30,13 +31,15 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
         'Links this server with others, for as long as it runs. Answers once each was tried; those that failed are tried again.',
       request: Type.Object({
         nodes: Type.Array(
-          Type.Object({ address: Type.String({ description: 'Of an RPC proxy, host:port.' }) }),
+          Type.Object({
+            address: Type.String({ description: 'Address of an RPC proxy, host:port.' }),
+          }),
           { minItems: 1, maxItems: MAX_PEERS },
         ),
       }),
       response: Type.Object({ links: Type.Array(LinkStatus) }),
       async handle({ nodes }, ctx) {
-        // The server connects to any address that it is given here.
+        // Restricted, because the server connects to any given address.
         mustBeOperator(ctx)
         const addresses = nodes.map(({ address }, i) => {
           const parsed = parseServerAddress(address)
@@ -55,7 +58,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
 
     graph: endpoint({
       readOnly: true,
-      description: 'This server, those it is linked with, and so on.',
+      description: 'Graph of linked servers, starting at this one.',
       request: Type.Object({ depth: Depth }),
       response: Type.Object({ root: Peer }),
       handle: ({ depth }) => ({ root: view.toGraph(depth) }),
@@ -63,7 +66,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
 
     nodes: endpoint({
       readOnly: true,
-      description: 'The servers there is a way to, this one first.',
+      description: 'Lists the reachable servers, this one first.',
       request: Type.Object({ depth: Depth }),
       response: Type.Object({ nodes: Type.Array(Server) }),
       handle: ({ depth }) => ({ nodes: view.listServers(depth) }),
@@ -71,7 +74,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
 
     routes: endpoint({
       readOnly: true,
-      description: 'All ways to services, those of each service together, the cheapest first.',
+      description: 'Lists the routes to services, grouped by service, cheapest first.',
       request: Type.Object({ query: Query, limit: Limit, after: After }),
       response: Type.Object({ routes: Type.Array(Route), next: Type.Optional(Next) }),
       handle({ query, ...page }, ctx) {
@@ -82,7 +85,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
 
     services: endpoint({
       readOnly: true,
-      description: 'Names of the services that can be called from here.',
+      description: 'Lists the names of reachable services.',
       request: Type.Object({ limit: Limit, after: After }),
       response: Type.Object({ services: Type.Array(Type.String()), next: Type.Optional(Next) }),
       handle(page, ctx) {
@@ -93,12 +96,12 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
 
     status: endpoint({
       readOnly: true,
-      description: 'How the links stand, and what goes over them.',
+      description: 'Status and traffic of the links.',
       response: Type.Object({
         node: Server,
-        links: Type.Array(LinkStatus, { description: 'By them this server calls others.' }),
+        links: Type.Array(LinkStatus, { description: 'Links for outgoing calls.' }),
         listeners: Type.Array(Type.String(), {
-          description: 'Ids of the servers that call this one.',
+          description: 'Ids of the servers with a link to this one.',
         }),
       }),
       handle: () => ({
@@ -109,7 +112,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     link: endpoint({
-      description: 'For other servers: what this one has, and how to get there.',
+      description: 'For servers: exchanges routes to services.',
       stream: 'both',
       handle: (messages, ctx) =>
         accepted.open(messages, metadata.get(ctx, CALLER_ADDRESS)[0], idOf(ctx)),
@@ -117,7 +120,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
   }
 }
 
-/** Reference 6: `network.Network.Graph`, whatever namespace the caller put in front. */
+/** Id of errors (reference 6): `network.Network.Graph` without the namespace prefix of the caller. */
 function idOf(ctx: Context): string {
   return `network.${ctx.endpoint}`
 }

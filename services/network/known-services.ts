@@ -1,56 +1,64 @@
 import type { StoreTable } from '../../core/contracts/store.ts'
 import type { PluginLog } from '../../core/plugin/define.ts'
-import type { Network } from '../../domain/mesh/network.ts'
-import type { KnownService } from '../../domain/mesh/registry/route-registry.ts'
 import { decodeRecord, encodeRecord } from '../../domain/store/json-record.ts'
 import type { Store } from '../../domain/store/store.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
-export interface KnownServicesOptions {
+/** Services that outlive the process, each as JSON. */
+export interface KnownServicesSource<T> {
+  readonly listKnown: () => readonly T[]
+  /** @throws {TypeError} for what is malformed. */
+  readonly restore: (known: readonly T[]) => void
+  /** Calls `listener` after every change, until the function that is returned is called. */
+  readonly watch: (listener: () => void) => () => void
+}
+
+export interface KnownServicesOptions<T> {
   readonly store: Pick<Store, 'read' | 'commit' | 'maxValueBytes'>
-  readonly network: Pick<Network, 'id' | 'routes'>
+  /** Key of the record. */
+  readonly key: string
+  readonly source: KnownServicesSource<T>
   readonly log: PluginLog
-  /** Milliseconds from a change to the save. @default 5000 */
+  /** Delay from a change to the save in milliseconds. @default 5000 */
   readonly saveMs?: number
 }
 
-/** The names of services of other servers, in the store: after a restart they are lost, not unknown, while their servers cannot be reached. */
+/** Services with the paths they declare, in the store: after a restart they are unavailable, not unknown, until they register again. */
 export interface KnownServices {
-  /** Restores what an earlier process saved, and saves from now on. What fails is logged. */
+  /** Restores saved names, and saves changes from now on. Errors are logged. */
   readonly open: () => Promise<void>
-  /** Saves for the last time. */
+  /** Saves a last time. */
   readonly close: () => Promise<void>
 }
 
-interface Saved {
-  readonly services: readonly KnownService[]
+interface Saved<T> {
+  readonly services: readonly T[]
 }
 
 const TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'network' }
 const HOUR_MS = 60 * 60_000
 const UNUSED_MS = 24 * HOUR_MS
 
-export function createKnownServices(options: KnownServicesOptions): KnownServices {
-  const { store, log, saveMs = 5000 } = options
-  const { id, routes } = options.network
+export function createKnownServices<T>(options: KnownServicesOptions<T>): KnownServices {
+  const { store, key, source, log, saveMs = 5000 } = options
   let hasSaved = false
   let isFailing = false
   let timer: NodeJS.Timeout | undefined
   let saving: Promise<void> = Promise.resolve()
-  let stop = (): void => {}
+  let stop: (() => void) | undefined
 
   async function save(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    const services = fit(routes.listKnown(), store.maxValueBytes)
+    const services = fit(source.listKnown(), store.maxValueBytes)
     if (services.length === 0 && !hasSaved) return
-    const record = { table: TABLE, key: id, value: encodeRecord({ services }) }
+    const record = { table: TABLE, key, value: encodeRecord({ services }) }
     try {
       await store.commit([{ ...record, expiresMs: Date.now() + UNUSED_MS }])
       hasSaved = true
       isFailing = false
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'services of other servers were not saved')
+      if (!isFailing) log.warn({ err: error }, 'known services were not saved')
       isFailing = true
     }
   }
@@ -64,17 +72,17 @@ export function createKnownServices(options: KnownServicesOptions): KnownService
   return {
     async open() {
       try {
-        const record = await store.read(TABLE, id)
+        const record = await store.read(TABLE, key)
         hasSaved = record !== undefined
         if (record !== undefined)
-          routes.restore(
-            decodeRecord<Saved>(record, TABLE.table, ({ services }) => Array.isArray(services))
+          source.restore(
+            decodeRecord<Saved<T>>(record, TABLE.table, ({ services }) => Array.isArray(services))
               .services,
           )
       } catch (error) {
-        log.warn({ err: error }, 'services of other servers were not restored')
+        log.warn({ err: error }, 'known services were not restored')
       }
-      const unwatch = routes.watch(schedule)
+      const unwatch = source.watch(schedule)
       // How long services have been lost, and that this server is in use.
       const refresh = setInterval(schedule, HOUR_MS).unref()
       stop = () => {
@@ -85,6 +93,8 @@ export function createKnownServices(options: KnownServicesOptions): KnownService
     },
 
     async close() {
+      // What was not restored would be overwritten.
+      if (stop === undefined) return
       stop()
       await saving
       await save()
@@ -92,12 +102,15 @@ export function createKnownServices(options: KnownServicesOptions): KnownService
   }
 }
 
-/** As many as a value may hold, the first ones. */
-function fit(services: readonly KnownService[], maxBytes: number): readonly KnownService[] {
+/** As many as a value may hold, the shortest first: a long one takes no room from others. */
+function fit<T>(services: readonly T[], maxBytes: number): readonly T[] {
   let left = maxBytes - 100
-  const end = services.findIndex((service) => {
-    left -= Buffer.byteLength(JSON.stringify(service)) + 1
-    return left < 0
-  })
-  return end < 0 ? services : services.slice(0, end)
+  return services
+    .map((service) => ({ service, bytes: Buffer.byteLength(JSON.stringify(service)) + 1 }))
+    .sort((a, b) => a.bytes - b.bytes)
+    .filter(({ bytes }) => {
+      left -= bytes
+      return left >= 0
+    })
+    .map(({ service }) => service)
 }

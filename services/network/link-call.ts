@@ -4,27 +4,26 @@ import { StreamCall } from '../../core/rpc/ws/stream-call.ts'
 import { MAX_ADVERTISED_BYTES, MAX_MESSAGE_BYTES } from '../../domain/mesh/limits.ts'
 import { type LinkMessage, readMessage } from '../../domain/mesh/messages.ts'
 
-/** Full name of the network service. */
 export const NETWORK = 'network'
 
-/** Characters of what is said about a message. */
+/** Maximum length of a logged message. */
 export const MAX_REASON = 500
 
-/** Bytes of a peer that are read in a second, once it has sent all that it may tell: a MiB of routes takes some 120 ms to apply. */
+/** Bytes of a peer that are read per second after its initial routes: a MiB of routes takes about 120 ms to apply. */
 const BYTES_PER_SECOND = 1024 * 1024
 
-/** What is told of a link. After `onSettled` nothing more. */
+/** Callbacks of a link call. None is called after `onSettled`. */
 export interface LinkReceiver {
-  /** @throws {TypeError} for what should not have been said; the link is over then. */
+  /** @throws {TypeError} for an invalid message, which ends the link. */
   readonly onMessage: (message: LinkMessage) => void
   readonly onSettled: (error: GatewayError) => void
 }
 
-/** The stream of `Network.Link`, as whoever opens it has it. */
+/** Client side of the stream `Network.Link`. */
 export class LinkCall extends StreamCall {
   readonly #receiver: LinkReceiver
   #over = false
-  /** Bytes that are read without delay, as of {@link #allowanceMs}; negative: what was read too soon. */
+  /** Bytes that may be read without delay at {@link #allowanceMs}; negative: read ahead. */
   #allowance = MAX_ADVERTISED_BYTES
   #allowanceMs = performance.now()
 
@@ -35,12 +34,12 @@ export class LinkCall extends StreamCall {
     this.more = true
   }
 
-  /** False: the line is slow, and it was not sent. */
+  /** False: not sent, because the connection is slow. */
   say(message: object): boolean {
     return this.#over || this.sendData(JSON.stringify(message))
   }
 
-  /** Ends the link without a word to the receiver. */
+  /** Ends the link without notifying the receiver. */
   leave(): void {
     if (this.#over) return
     this.#over = true
@@ -59,7 +58,7 @@ export class LinkCall extends StreamCall {
     const { length } = body
     const delayMs = this.#findDelay(length)
     if (delayMs === 0) this.consumed(length)
-    // Its window stays closed meanwhile: it cannot send more.
+    // The flow-control window stays closed meanwhile, so the peer cannot send more.
     else setTimeout(() => this.consumed(length), delayMs).unref()
   }
 

@@ -10,35 +10,35 @@ import type { Admission } from './admission.ts'
 import { LinkCall, NETWORK } from './link-call.ts'
 
 /**
- * Where a link stands.
- * - `connecting`: it is being opened.
- * - `linked`: it stands.
- * - `waiting`: it will be tried again.
- * - `asleep`: it is not needed, until it is woken.
+ * State of a link.
+ * - `connecting`: being opened.
+ * - `linked`: established.
+ * - `waiting`: will be retried.
+ * - `asleep`: not needed until it is woken.
  */
 export type LinkState = 'connecting' | 'linked' | 'waiting' | 'asleep'
 
-/** Whom a link tells. */
+/** Callbacks of a link. */
 export interface LinkOwner {
-  /** Why a link with this server, which may be, is not needed; undefined: it is. */
+  /** Returns why a link with this server is not needed; undefined: it is needed. */
   readonly refuse: (link: Link, peer: Introduction) => string | undefined
-  /** The link stands, and its cost is known. */
+  /** The link is established, and its metric is known. */
   readonly onLinked: (link: Link, peer: Introduction) => void
   readonly onCost: (link: Link, peer: Introduction) => void
-  /** @throws {TypeError} for what no peer may tell. */
+  /** @throws {TypeError} for an invalid message. */
   readonly onUpdate: (link: Link, peer: Introduction, news: readonly RouteUpdate[]) => void
-  /** It is `waiting` or `asleep` now. */
+  /** The link is now `waiting` or `asleep`. */
   readonly onSettled: (link: Link, end: LinkEnd) => void
 }
 
-/** How an attempt has ended. */
+/** Result of an attempt. */
 export interface LinkEnd {
   readonly reason: GatewayError
-  /** Who was there; undefined: nobody said so. */
+  /** The peer; undefined: unknown. */
   readonly peer: Introduction | undefined
-  /** The link stood. */
+  /** The link was established. */
   readonly wasLinked: boolean
-  /** The attempt before ended as well before the link stood. */
+  /** The previous attempt failed as well. */
   readonly again: boolean
 }
 
@@ -48,47 +48,47 @@ export interface LinkOptions {
   readonly owner: LinkOwner
 }
 
-/** The link to the server at an address: by it this one learns what that one has, and calls it. Tried for ever. */
+/** Link to the server at an address, whose services this one learns and calls through it. Retried forever. */
 export interface Link {
   readonly address: ServerAddress
   readonly state: LinkState
-  /** Why it did not stand the last time; undefined: it does, or that is not known yet. */
+  /** Last error; undefined: established, or not known yet. */
   readonly reason: GatewayError | undefined
   readonly roundTrip: RoundTrip
-  /** Resolves once no attempt is under way. */
+  /** Resolves once no attempt is in flight. */
   readonly settled: () => Promise<void>
-  /** Tries at once, where it would wait or is asleep. */
+  /** Retries immediately if it is waiting or asleep. */
   readonly wake: () => void
-  /** Ends it where it stands, for this reason, as if it had ended by itself. */
+  /** Ends an established link with this reason, as if it had failed. */
   readonly lose: (detail: string) => void
-  /** Ends it. The owner is told nothing any more. */
+  /** Closes it. No callback is called afterwards. */
   readonly close: () => void
 }
 
-/** From the first packet until the link stands. */
+/** Timeout from the first packet until the link is established. */
 const OPEN_MS = 5000
 const PING_MS = 1000
-/** Sent one after the other: a single one may have met a busy moment. */
+// Sequential, since a single ping may hit a busy moment.
 const FIRST_PINGS = 3
-/** Silence after which a line is tested; after as much again it is given up, with the calls that are under way. */
+/** Idle time after which the connection is tested; after the same time again it is closed with its calls in flight. */
 export const SILENCE_MS = 1500
-/** A link that stood this long was a good one: the next back-off is short again. */
+/** Uptime after which the back-off is reset. */
 const GOOD_MS = 5000
 
-/** What there is of one attempt. */
+/** State of an attempt. */
 interface Attempt {
   readonly hello: Introduction
   readonly channel: Channel
   readonly call: LinkCall
   readonly roundTrip: RoundTrip
-  /** The introduction of the server that was reached, which has proved nothing yet. */
+  /** Introduction of the reached server, not authenticated. */
   callee: Introduction | undefined
-  /** The same, once it has proved that it knows the token. */
+  /** The introduction, once the server has proved that it knows the token. */
   peer: Introduction | undefined
-  /** Number of the last ping, and when it was sent; 0: it was answered. */
+  /** Number and time of the last ping; 0: answered. */
   pings: number
   pingMs: number
-  /** 0: the link does not stand yet. */
+  /** 0: not established yet. */
   linkedMs: number
 }
 
@@ -97,7 +97,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
   let state: LinkState = 'connecting'
   let reason: GatewayError | undefined
   let attempt: Attempt | undefined
-  /** Of the attempt's time limit, of the back-off, or of the next ping. */
+  /** Timer of the attempt's timeout, the back-off, or the next ping. */
   let timer: NodeJS.Timeout | undefined
   let waiting: (() => void)[] = []
   let closed = false
@@ -136,7 +136,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
     channel.call(call)
   }
 
-  /** @throws {TypeError} for what is not to be said now. */
+  /** @throws {TypeError} for a message that is not allowed in this state. */
   function hear(own: Attempt, message: LinkMessage): void {
     const { callee, peer } = own
     if (message.type === 'welcome' && callee === undefined) return prove(own, message.introduction)
@@ -174,7 +174,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
   function ping(own: Attempt): void {
     own.pings++
     const isSent = own.call.say({ type: 'ping', n: own.pings })
-    // On a line that is busy the next one will do.
+    // Skipped on a busy connection; the next one follows.
     own.pingMs = isSent ? performance.now() : 0
   }
 
@@ -262,7 +262,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
   return link
 }
 
-/** Where a channel to a server connects. */
+/** Address that a channel to a server connects to. */
 export function toChannelTarget({ host, port, secure, resolved }: ServerAddress): ChannelOptions {
   const target = { host, port, secure }
   return resolved === undefined ? target : { ...target, lookup: createPinnedLookup(resolved) }

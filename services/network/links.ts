@@ -22,23 +22,23 @@ export interface LinksOptions {
   readonly admission: Admission
   readonly network: Pick<Network, 'table' | 'nodes'>
   readonly log: PluginLog
-  /** Other servers are linked now. */
+  /** Called when the set of linked servers changes. */
   readonly onChange: (peers: readonly string[]) => void
 }
 
-/** A link, and what goes over it. */
+/** A link with its traffic. */
 export interface LinkInfo {
   readonly link: Link
-  /** Who is there, or was the last time; undefined: nobody has said so. */
+  /** The current or last peer; undefined: unknown. */
   readonly peer: Introduction | undefined
   readonly traffic: Readonly<Traffic>
 }
 
-/** The links this server has opened: what others have it learns by them, and it calls them. */
+/** Links opened by this server: it learns and calls the services of others through them. */
 export interface Links {
-  /** Links with the server at an address, for ever. @throws {GatewayError} 429 when there are too many. */
+  /** Links with the server at an address permanently. @throws {GatewayError} 429 if there are too many. */
   readonly connect: (address: ServerAddress) => Link
-  /** Links with a server that has opened a link to this one, until {@link forget}. @throws {GatewayError} 429 */
+  /** Links with a server that has a link to this one, until {@link forget}. @throws {GatewayError} 429 */
   readonly answer: (peer: CheckedPeer) => void
   readonly forget: (peer: string) => void
   readonly list: () => LinkInfo[]
@@ -48,15 +48,15 @@ export interface Links {
 interface Entry {
   readonly link: Link
   readonly traffic: Traffic
-  /** This server was told to. */
+  /** Configured on this server. */
   isWanted: boolean
-  /** The server for whose sake it was opened else: it has opened one to this server. */
+  /** Otherwise the server that the reverse link is opened for. */
   askedBy: string | undefined
   peer: Introduction | undefined
   way: Way | undefined
 }
 
-/** How a server is called while its link stands. */
+/** Caller of a linked server. */
 interface Way {
   readonly caller: Caller
   readonly hear: (news: readonly RouteUpdate[]) => void
@@ -65,11 +65,11 @@ interface Way {
 
 export function createLinks({ admission, network, log, onChange }: LinksOptions): Links {
   const { table, nodes } = network
-  /** By {@link toKey}. */
+  /** Keyed by {@link toKey}. */
   const entries = new Map<string, Entry>()
-  /** Those that stand, or will in a moment, by the id of the server. */
+  /** Links that are or will soon be established, by server id. */
   const taken = new Map<string, Link>()
-  /** Servers that have opened a link to this one. */
+  /** Servers that have a link to this one. */
   const callers = new Set<string>()
 
   const find = ({ address }: Link): Entry => entries.get(toKey(address))!
@@ -95,7 +95,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       const caller = createPeerCaller({
         caller: openChannel(link.address),
         traffic: entry.traffic,
-        // Its link may be there for a moment longer: calls go another way at once.
+        // Its link may persist for a moment: calls are rerouted at once.
         onRefused(detail) {
           if (entry.way?.caller === caller) link.lose(detail)
         },
@@ -132,7 +132,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
     return isWanted || (askedBy !== undefined && callers.has(askedBy))
   }
 
-  /** Another link to the same server is needed now, if there is one. */
+  /** Wakes another link to the same server, if there is one. */
   function release(id: string): void {
     taken.delete(id)
     for (const { link, peer } of entries.values())
@@ -190,7 +190,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
         known.push(entry)
       }
       callers.add(peer.id)
-      // It is up: nothing is gained by waiting.
+      // The server is up, so waiting is unnecessary.
       if (!taken.has(peer.id)) for (const { link } of known) link.wake()
     },
 
@@ -212,7 +212,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
   }
 }
 
-/** A link to checked addresses is not the one that an operator opens to the same name. */
+// A link to checked addresses differs from a configured link to the same name.
 function toKey({ text, resolved = [] }: ServerAddress): string {
   return [text, ...resolved].join(' ')
 }

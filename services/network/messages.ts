@@ -1,25 +1,23 @@
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import type { LinkState } from './link.ts'
 
-/** A server as callers are told it. */
 export interface ServerMessage {
   readonly id: string
-  /** Where its RPC proxy is reached; empty: unknown. */
+  /** Address of its RPC proxy; empty: unknown. */
   readonly address: string
   readonly network: string
 }
 
-/** A server, and those it is linked with. */
+/** A server with its linked servers. */
 export interface PeerMessage {
   readonly node: ServerMessage
   readonly peers: readonly PeerMessage[]
 }
 
-/** Which routes; what is empty does not matter. */
+/** Filter of routes; empty fields match all. */
 export interface RouteQuery {
-  /** Full name. */
   readonly service: string
-  /** Of the server that has it. */
+  /** Address of the server with the service. */
   readonly address: string
   /** Address of the next server. */
   readonly gateway: string
@@ -28,30 +26,30 @@ export interface RouteQuery {
   readonly network: string
 }
 
-/** A way to a service. */
+/** Route to a service. */
 export interface RouteMessage extends RouteQuery {
-  /** `local`: it is here, and `gateway` and `path` are empty. */
+  /** `local`: on this server; `gateway` and `path` are empty. */
   readonly link: 'local' | 'network'
   readonly metric: number
-  /** Ids of the servers on the way. */
+  /** Ids of the servers on the route. */
   readonly path: readonly string[]
 }
 
-/** Which part of a list that is sorted by the names of services. */
+/** Page of a list sorted by service name. */
 export interface PageRequest {
-  /** Most services. */
+  /** Maximum number of services. */
   readonly limit: number
-  /** Those behind this name; empty: from the first one. */
+  /** Service name after which the page begins; empty: from the start. */
   readonly after: string
 }
 
-/** A link this server has opened. */
+/** Link opened by this server. */
 export interface LinkMessage {
   readonly address: string
-  /** Of the peer; empty: unknown. */
+  /** Id of the peer; empty: unknown. */
   readonly id: string
   readonly state: LinkState
-  /** Why it does not stand; empty: it does. */
+  /** Error; empty: established. */
   readonly error: string
   readonly rtt_ms: number
   readonly metric: number
@@ -67,7 +65,7 @@ const given = (description: string) => Type.String({ default: '', description })
 export const Server: TUnsafe<ServerMessage> = Type.Unsafe(
   Type.Object({
     id: Type.String(),
-    address: Type.String({ description: 'Where its RPC proxy is reached; empty: unknown.' }),
+    address: Type.String({ description: 'Address of its RPC proxy; empty: unknown.' }),
     network: Type.String(),
   }),
 )
@@ -76,12 +74,11 @@ export const Peer: TUnsafe<PeerMessage> = Type.Unsafe(
   Type.Cyclic({ Peer: Type.Object({ node: Server, peers: Type.Array(Type.Ref('Peer')) }) }, 'Peer'),
 )
 
-/** How far is looked. */
 export const Depth: TUnsafe<number> = Type.Unsafe(
   Type.Integer({
     minimum: 0,
     default: 0,
-    description: 'Links from this server, at most; 0: all there are.',
+    description: 'Maximum distance in links; 0: unlimited.',
   }),
 )
 
@@ -101,40 +98,47 @@ export const Query: TUnsafe<RouteQuery> = Type.Unsafe(
 export const Route: TUnsafe<RouteMessage> = Type.Unsafe(
   Type.Object({
     service: Type.String(),
-    address: Type.String({ description: 'Of the server that has it; empty: unknown.' }),
-    gateway: Type.String({ description: 'Address of the next server; empty: it is here.' }),
+    address: Type.String({
+      description: 'Address of the server with the service; empty: unknown.',
+    }),
+    gateway: Type.String({ description: 'Address of the next server; empty: local.' }),
     network: Type.String(),
     router: Type.String({ description: 'Id of the next server, or of this one.' }),
     link: Type.Union([Type.Literal('local'), Type.Literal('network')]),
     metric: Type.Integer({
-      description: 'What the way costs: 1 a link, and 1 more for 5 ms each.',
+      description: 'Cost of the route: 1 per link, plus 1 per 5 ms.',
     }),
-    path: Type.Array(Type.String(), { description: 'Ids of the servers on the way.' }),
+    path: Type.Array(Type.String(), { description: 'Ids of the servers on the route.' }),
   }),
 )
 
 export const Limit: TUnsafe<number> = Type.Unsafe(
-  Type.Integer({ minimum: 1, maximum: 1000, default: 1000, description: 'Most services.' }),
+  Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 1000,
+    description: 'Maximum number of services.',
+  }),
 )
 export const After: TUnsafe<string> = Type.Unsafe(given('Name of a service: those behind it.'))
 export const Next: TUnsafe<string> = Type.Unsafe(
-  Type.String({ description: 'There are more: ask again, after this name.' }),
+  Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
 )
 
 export const LinkStatus: TUnsafe<LinkMessage> = Type.Unsafe(
   Type.Object({
-    address: Type.String({ description: 'Where the RPC proxy of the peer is.' }),
-    id: Type.String({ description: 'Of the peer; empty: unknown.' }),
+    address: Type.String({ description: 'Address of the RPC proxy of the peer.' }),
+    id: Type.String({ description: 'Id of the peer; empty: unknown.' }),
     state: Type.Union(
       STATES.map((state) => Type.Literal(state)),
-      { description: 'waiting: it is tried again; asleep: it is not needed.' },
+      { description: 'waiting: will be retried; asleep: not needed.' },
     ),
-    error: Type.String({ description: 'Why it does not stand; empty: it does.' }),
+    error: Type.String({ description: 'Error; empty: established.' }),
     rtt_ms: Type.Number(),
-    metric: Type.Integer({ description: 'What the link adds to a route.' }),
-    calls: Type.Integer({ description: 'That were sent to the peer.' }),
+    metric: Type.Integer({ description: 'Cost that the link adds to a route.' }),
+    calls: Type.Integer({ description: 'Calls sent to the peer.' }),
     failures: Type.Integer({
-      description: 'Calls without an answer, or with one of 500 and above.',
+      description: 'Calls without a result, or with a status of 500 or above.',
     }),
     sent_bytes: Type.Integer(),
     received_bytes: Type.Integer(),

@@ -3,14 +3,14 @@ import { type Carrier, OutgoingCall, type TransportFailure } from '../../core/rp
 import type { Caller } from '../../core/rpc/caller.ts'
 import { deadlines } from '../../core/rpc/deadlines.ts'
 
-/** What has gone to a peer since this server began to count. */
+/** Traffic to a peer since the start of counting. */
 export interface Traffic {
   calls: number
-  /** Calls that have no answer, or one of 500 and above. */
+  /** Calls without a result, or with a status of 500 or above. */
   failures: number
-  /** Bytes of requests. */
+  /** Request bytes. */
   sentBytes: number
-  /** Bytes of replies. */
+  /** Response bytes. */
   receivedBytes: number
 }
 
@@ -21,11 +21,11 @@ export function createTraffic(): Traffic {
 export interface PeerCallerOptions {
   readonly caller: Caller
   readonly traffic: Traffic
-  /** The peer took no connection for a call, whose sender is told afterwards. */
+  /** Called before the caller when the peer accepts no connection. */
   readonly onRefused: (detail: string) => void
 }
 
-/** Carries calls as `caller` does, and counts them. */
+/** Forwards calls to `caller` and counts them. */
 export function createPeerCaller(options: PeerCallerOptions): Caller {
   const { caller, traffic } = options
   return {
@@ -41,7 +41,7 @@ export function createPeerCaller(options: PeerCallerOptions): Caller {
   }
 }
 
-/** A call on its way to a peer, in place of the one it was made for. */
+/** A call in flight to a peer, in place of the original one. */
 class CountedCall extends OutgoingCall {
   readonly #call: OutgoingCall
   readonly #traffic: Traffic
@@ -55,7 +55,7 @@ class CountedCall extends OutgoingCall {
     this.service = call.service
     this.endpoint = call.endpoint
     this.metadata = call.metadata
-    // It may have been on its way before.
+    // It may have been sent before.
     const isTimed = call.timeoutMs > 0 && call.timedNext !== undefined
     this.timeoutMs = isTimed ? Math.ceil(deadlines.left(call)) : call.timeoutMs
     this.body = call.body
@@ -71,7 +71,7 @@ class CountedCall extends OutgoingCall {
     call.answering = false
   }
 
-  /** False: not now; the caller is told when. */
+  /** False: blocked; the caller is notified when it may continue. */
   send(call: OutgoingCall, body: string | Uint8Array): boolean {
     if (!this.sendData(body)) {
       call.held = true
@@ -123,7 +123,7 @@ class CountedCall extends OutgoingCall {
   }
 }
 
-/** The end of the call it was made for. */
+/** Ends the original call. */
 class CallerEnd implements Carrier {
   readonly #counted: CountedCall
 
@@ -153,7 +153,7 @@ class CallerEnd implements Carrier {
   expire(call: OutgoingCall): void {
     this.#counted.cancel()
     call.release()
-    call.onLost('timeout', `no answer within ${call.timeoutMs} ms`)
+    call.onLost('timeout', `no response within ${call.timeoutMs} ms`)
   }
 }
 

@@ -23,44 +23,43 @@ import { NETWORK } from './link-call.ts'
 import { createLinks } from './links.ts'
 import { createView } from './status.ts'
 
-const DESCRIPTION = 'Other servers'
+const DESCRIPTION = 'Links with other servers'
 
-/** What the network service is told. */
 export interface NetworkServiceOptions extends Omit<ServiceOptions, 'name' | 'proxy'> {
-  /** What it works on; it is started, and closed, with the service. */
+  /** Network of this server; started and closed with the service. */
   readonly network: Network
-  /** Name of the network; servers of another one are refused. @default 'mx' */
+  /** Name of the network; servers of other networks are rejected. @default 'mx' */
   readonly networkName?: string
-  /** Where others reach the RPC proxy of this server: `host:port`, `mx://host:port` or `mxs://host:port`. @default where the service is reached */
+  /** Advertised address of the RPC proxy: `host:port`, `mx://host:port` or `mxs://host:port`. @default address of the service */
   readonly advertise?: string
-  /** RPC proxies of the servers to link with, as `advertise`. */
+  /** RPC proxies of the servers to link with, in the format of `advertise`. */
   readonly nodes?: readonly string[]
-  /** What all servers of the network know; none may link that does not. @default '', none may */
+  /** Shared token of the network; only servers that know it may link. @default '', none may */
   readonly token?: string
-  /** Whether servers may link without a token, as tests want it: whoever links offers services. @default false */
+  /** Allow links without a token, for tests: any server that links can offer services. @default false */
   readonly isOpen?: boolean
-  /** Remembers services of other servers over a restart. @default they are forgotten */
+  /** Stores the services of other servers across restarts. @default not stored */
   readonly store?: Store
-  /** Decides which addresses linking servers may advertise. @default any */
+  /** Policy for the addresses that linking servers advertise. @default any address */
   readonly egress?: Pick<EgressPolicy, 'resolvePeer'>
 }
 
-/** The network of a platform, as a service of it. */
+/** The built-in service `network`. */
 export interface NetworkService {
   /** Not started yet. */
   readonly service: Service<object>
-  /** Links with others, and lets them link: to be called once the service has started, and the RPC proxy takes calls. */
+  /** Opens and accepts links; call it once the service has started and the RPC proxy accepts calls. */
   readonly begin: () => Promise<void>
-  /** Tells the peers to send no more calls here. This server goes on to call them. */
+  /** Asks the peers to send no more calls here. This server continues to call them. */
   readonly leave: () => void
   /** {@link leave}, ends all links, then stops the service. */
   readonly close: () => Promise<void>
 }
 
 /**
- * The service `network` (reference 9): servers that are linked call each other's services.
+ * The service `network` (reference 9): linked servers call each other's services.
  *
- * @throws {TypeError} for a name or an address that is none.
+ * @throws {TypeError} for an invalid name or address.
  */
 export function createNetworkService(options: NetworkServiceOptions): NetworkService {
   const { network, networkName = 'mx', advertise, nodes = [], ...more } = options
@@ -111,7 +110,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     checkPeer: egress && createPeerCheck(egress, log, token !== ''),
   })
   network.listen(accepted.changed)
-  const known = store && createKnownServices({ store, network, log })
+  const known = store && createKnownServices({ store, key: id, source: network.routes, log })
   const view = createView({ table, id, network: networkName })
   service.handle('Network', createNetworkEndpoints({ view, links, accepted, checks }))
 
@@ -139,7 +138,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
   }
 }
 
-/** Who knows the token of the network links, whatever the rules say: servers have no accounts of each other. */
+// Links require the token regardless of rules: servers have no accounts on each other.
 function exceptLinks(gate: Authorizer): Authorizer {
   return {
     ...gate,

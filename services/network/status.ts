@@ -17,10 +17,10 @@ export interface ViewOptions {
   readonly network: string
 }
 
-/** What this server knows of the network, as callers are told it. */
+/** State of the network as seen by this server. */
 export interface View {
   readonly self: () => ServerMessage
-  /** @param depth links from this server, at most; 0: all there are. */
+  /** @param depth maximum distance in links; 0: unlimited. */
   readonly toGraph: (depth: number) => PeerMessage
   readonly listServers: (depth: number) => ServerMessage[]
   readonly listServices: (page: PageRequest) => {
@@ -100,7 +100,6 @@ export function createView({ table, id, network }: ViewOptions): View {
   }
 }
 
-/** A link as callers are told it. */
 export function toLinkMessage({ link, peer, traffic }: LinkInfo): LinkMessage {
   const { state, reason, roundTrip } = link
   return {

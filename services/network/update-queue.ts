@@ -1,21 +1,21 @@
 import { formatUpdate, type RouteUpdate } from '../../domain/mesh/messages.ts'
 
-/** Where the news come from. */
+/** Source of updates. */
 export interface UpdateSource {
   readonly isPending: () => boolean
-  /** Some, of about so many bytes; empty: there are none. */
+  /** Returns updates of about this size in bytes; empty: none. */
   readonly take: (maxBytes: number) => readonly RouteUpdate[]
 }
 
-/** What is said to a peer, as its call iterates over it. */
+/** Messages to a peer, which its call iterates over. */
 export interface Outbox extends AsyncIterableIterator<object> {
-  /** Says something before any news; in place of what was to be said of its type. */
+  /** Sends a message before any updates; replaces a pending one of its type. */
   readonly say: <M extends { readonly type: string }>(message: M) => void
-  /** Tells the news of this source from now on. */
+  /** Sends the updates of this source from now on. */
   readonly begin: (source: UpdateSource) => void
-  /** There may be news. */
+  /** Updates may be available. */
   readonly wake: () => void
-  /** Nothing more is said: the peer gets this error, or the end of the stream. */
+  /** Ends the stream, with an error if given. */
   readonly end: (reason?: Error) => void
 }
 
@@ -24,16 +24,16 @@ interface Reader {
   readonly reject: (error: Error) => void
 }
 
-/** Bytes of a message of news, about. */
+/** Approximate size of an update message in bytes. */
 const NEWS_BYTES = 256 * 1024
-/** How long news are collected: those that follow from one change come close together. */
+/** Interval for which updates are collected: those of one change are close together. */
 const COLLECT_MS = 10
 
-/** @param onClose called once, when nobody takes anything any more. */
+/** @param onClose called once, when the iteration ends. */
 export function createOutbox(onClose: () => void): Outbox {
   const sayings = new Map<string, object>()
   let source: UpdateSource | undefined
-  /** News may be taken now. */
+  // Updates may be sent.
   let isDue = true
   let timer: NodeJS.Timeout | undefined
   let reader: Reader | undefined

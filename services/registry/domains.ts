@@ -6,31 +6,31 @@ import { createSortedList, type SortedList } from './sorted-list.ts'
 import { createRegistryUsage, type RegistryUsage } from './usage.ts'
 import { createWatchAll } from './watch-all.ts'
 
-/** Not a domain, but all of them. */
+/** Selects all domains. */
 export const ALL_DOMAINS = '*'
 
-/** A set of services that knows nothing of the others. */
+/** An isolated set of services. */
 export interface Domain extends Omit<SortedList, 'close'>, Omit<RegistryUsage, 'close'> {
   readonly name: string
   readonly registry: Registry
-  /** Watches all services; absent: the registry tells no changes. */
+  /** Watches all services; absent if the registry does not support watches. */
   readonly watchAll: ReturnType<typeof createWatchAll>
 }
 
-/** Told of what happens in a domain. */
+/** Listener of changes in a domain. */
 export type DomainListener = (event: RegistryEvent, domain: string) => void
 
-/** The domains there are: a registry each. */
+/** Domains with a registry each. */
 export interface Domains {
-  /** Those a reader means; none where nothing was ever registered, since reading opens no domain. */
+  /** Domains that a reader selects; none if nothing was ever registered, since reading opens no domain. */
   readonly select: (name: string) => readonly Domain[]
   /**
-   * The domain of this name, for a registration.
+   * Opens the domain of this name for a registration.
    *
-   * @throws {GatewayError} 429 when it would be one too many.
+   * @throws {GatewayError} 429 if there are too many domains.
    */
   readonly open: (name: string, id: string) => Domain
-  /** Listens to the domains a reader means, those included that are opened later; until the function that is returned is called. */
+  /** Listens to the selected domains, including those opened later, until the returned function is called. */
   readonly watch: (
     name: string,
     service: string | undefined,
@@ -47,15 +47,15 @@ interface Watcher {
   readonly name: string
   readonly service: string | undefined
   readonly listener: DomainListener
-  /** How to stop listening to a domain, by its name. */
+  /** Stops listening, by domain name. */
   readonly stops: Map<string, () => void>
 }
 
 /**
- * Begins with the default domain.
+ * Creates the domains, with the default domain open.
  *
- * @param listOthers domains in which others registered services, who share the registries.
- * @param max how many there may be. A domain without services gives way to another.
+ * @param listOthers domains with services registered by other servers that share the registries.
+ * @param max number of domains; a domain without services is closed for another one.
  */
 export function createDomains(
   createRegistry: (domain: string) => Registry,
@@ -85,12 +85,12 @@ export function createDomains(
         stops.get(domain.name)?.()
         stops.delete(domain.name)
       }
-      // Of one without services nobody waits for what becomes of it.
+      // A domain without services has no pending changes.
       new Promise((resolve) => resolve(domain.close())).catch(() => {})
     }
   }
 
-  /** Opens those a reader means that others made, as long as there is room. */
+  /** Opens the selected domains of other servers, up to the maximum. */
   function openOthers(name: string): void {
     for (const other of listOthers())
       if ((name === other || name === ALL_DOMAINS) && domains.size < max) open(other, '')

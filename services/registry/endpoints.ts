@@ -29,12 +29,13 @@ import { compareServices } from './sorted-list.ts'
 import type { Watches } from './watches.ts'
 
 /**
- * What the registry offers (specification: Registry endpoints): the services of the default domain to everybody, those of others
- * to members of their namespaces (reference 15.15). Services register themselves, operators the services of the platform.
+ * Endpoints of the registry (specification: Registry endpoints): services of the default domain are public, those of others
+ * visible to members of their namespaces (reference 15.15). Services register themselves, operators register the services of
+ * the platform.
  *
  * @param quota of nodes of a namespace.
- * @param ownAddress where built-in services of this process are reached; undefined: there are no others.
- * @param checkAddresses checks where the nodes of a registration are.
+ * @param ownAddress of built-in services of this process; undefined: there are no others.
+ * @param checkAddresses checks the addresses of registered nodes.
  */
 export function createEndpoints(
   domains: Domains,
@@ -46,28 +47,28 @@ export function createEndpoints(
   quota: Quota,
 ): Endpoints {
   const changeAsOwner = createOwnerChanges()
-  /** The domain that is read from. */
+  /** Domain to read. */
   const readable = (options: { readonly domain: string }, ctx: Context): string => {
     const domain = toDomain(options)
     if (domain === ALL_DOMAINS) mustBeOperator(ctx, idOf(ctx))
     else if (domain !== DEFAULT_DOMAIN) mustBeMember(ctx, domain, idOf(ctx))
     return domain
   }
-  /** The domain that is written to. */
+  /** Domain to write. */
   const writable = (
     { name, options }: { readonly name: string; readonly options: { readonly domain: string } },
     ctx: Context,
   ): string => {
     const domain = toOneDomain(options, idOf(ctx))
     mustBeService(ctx, domain, idOf(ctx), name)
-    // Who stands in the place of `auth` is shown the secrets of all who log in.
+    // A service named `auth` would receive the secrets of all accounts that log in.
     if (isReservedName(name)) mustBeOperator(ctx, idOf(ctx))
     return domain
   }
   return {
     getService: endpoint({
       readOnly: true,
-      description: 'All versions of a service, with their nodes.',
+      description: 'Returns all versions of a service with their nodes.',
       request: Type.Object({
         service: Type.Refine(Type.String(), ...SERVICE_NAME),
         options: Options,
@@ -87,16 +88,16 @@ export function createEndpoints(
 
     listServices: endpoint({
       readOnly: true,
-      description: 'All versions of all services, a page at a time.',
+      description: 'Lists all versions of all services, paginated.',
       request: Type.Object({
         options: Options,
         limit: Type.Integer({
           minimum: 0,
           maximum: MAX_PAGE,
           default: 0,
-          description: `Most entries of the page; 0: ${MAX_PAGE}.`,
+          description: `Page size; 0: ${MAX_PAGE}.`,
         }),
-        after: Type.String({ default: '', description: 'The next of the page before.' }),
+        after: Type.String({ default: '', description: 'Cursor: next of the previous page.' }),
       }),
       response: Type.Object({ services: Entries, next: Type.Optional(Type.String()) }),
       handle({ options, limit, after }, ctx) {
@@ -106,7 +107,7 @@ export function createEndpoints(
     }),
 
     register: endpoint({
-      description: 'Adds nodes to a version of a service; the same again restarts their TTL.',
+      description: 'Registers nodes of a version of a service; registering again renews their TTL.',
       request: RegisterInput,
       response: Type.Object({}),
       async handle(entry, ctx) {
@@ -122,7 +123,7 @@ export function createEndpoints(
         if (register === undefined) throw isFixed(domain, id)
         const ttlSeconds = entry.options.ttl || TTL_SECONDS
         await changeAsOwner(service, { registry, namespace: name }, ctx, id, () => {
-          // Without an await before the registration: other registrations would come between.
+          // No await before the registration: concurrent registrations could exceed the quota.
           checkLetterCase(domain, service, id)
           checkRoom(domain, service, id, quota)
           return queryRegistry(registry, id, () => register(service, { ttlSeconds }))
@@ -157,10 +158,10 @@ export function createEndpoints(
 
     watch: endpoint({
       readOnly: true,
-      description: 'Every change from now on. The stream begins at once.',
+      description: 'Streams all changes from now on. The stream starts immediately.',
       request: Type.Object({
         service: Type.Refine(
-          Type.String({ default: '', description: 'Full name of the only one of interest.' }),
+          Type.String({ default: '', description: 'Full name; empty: all services.' }),
           ...SERVICE_NAME_OR_EMPTY,
         ),
         options: Options,
@@ -185,7 +186,7 @@ export function createEndpoints(
   }
 }
 
-/** Reference 6: `registry.Registry.GetService`, whatever namespace the caller put in front. */
+/** Id of errors (reference 6): `registry.Registry.GetService` without the namespace prefix of the caller. */
 function idOf(ctx: Context): string {
   return `registry.${ctx.endpoint}`
 }
@@ -194,7 +195,7 @@ function toDomain({ domain }: { readonly domain: string }): string {
   return domain === '' ? DEFAULT_DOMAIN : domain
 }
 
-/** The domain that is written to. */
+/** Domain to write. */
 function toOneDomain(options: { readonly domain: string }, id: string): string {
   const domain = toDomain(options)
   if (domain === ALL_DOMAINS)

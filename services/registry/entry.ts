@@ -1,42 +1,42 @@
 import type { Endpoint, Node, Service, Value } from '../../core/contracts/registry.ts'
 
-/** A node as it is written (specification: Service entry, Node). */
+/** Node in requests and responses (specification: Service entry, Node). */
 export interface EntryNode extends Node {
-  /** That of the address. */
+  /** Port of the address. */
   readonly port: string
 }
 
-/** What is said about a registration, or asked for. */
+/** Options of a registration or query. */
 export interface EntryOptions {
-  /** Seconds a registration lives; 0: as usual. */
+  /** TTL of a registration in seconds; 0: default. */
   readonly ttl: number
-  /** Empty: the default one. */
+  /** Empty: the default domain. */
   readonly domain: string
 }
 
-/** One version of a service as it is written (specification: Service entry). */
+/** Version of a service in requests and responses (specification: Service entry). */
 export interface ServiceEntry extends Omit<Service, 'nodes'> {
   readonly nodes: readonly EntryNode[]
-  /** `ttl` is for registering; who reads gets 0. */
+  /** `ttl` applies to registrations; 0 in responses. */
   readonly options: EntryOptions
 }
 
-/** The version of whoever names none. */
+/** Default version. */
 export const DEFAULT_VERSION = 'latest'
 
-/** What is null, and an empty version, are as good as missing. */
+// `null` and an empty version count as missing.
 type OrNull<T, Keys extends keyof T> = Omit<T, Keys> & {
   readonly [Key in Keys]: T[Key] | null
 }
 
-/** A version of a service as it was sent. */
+/** Converts a received version. */
 export interface ServiceInput extends Pick<Service, 'name' | 'version'> {
   readonly metadata: Service['metadata'] | null
   readonly endpoints: readonly OrNull<Endpoint, 'metadata'>[] | null
   readonly nodes: readonly OrNull<Node, 'metadata'>[] | null
 }
 
-/** A version of a service as callers are told it; its metadata include the domain. */
+/** Converts a version for responses; its metadata include the domain. */
 export function toEntry(service: Service, domain: string): ServiceEntry {
   const { name, version, metadata, endpoints, nodes } = service
   return {
@@ -49,13 +49,13 @@ export function toEntry(service: Service, domain: string): ServiceEntry {
   }
 }
 
-/** How long the entry of a version is, as JSON; a byte more for each node. */
+/** Size of a version as JSON; add one byte per node. */
 export function toEntryBytes(service: Service, domain: string): number {
   const entry = toEntry({ ...service, nodes: [] }, domain)
   return service.nodes.reduce((sum, node) => sum + toNodeBytes(node), toBytes(entry))
 }
 
-/** What a node adds to {@link toEntryBytes}. */
+/** Size of a node, to add to {@link toEntryBytes}. */
 export function toNodeBytes(node: Node): number {
   return toBytes(toEntryNode(node)) + 1
 }
@@ -64,7 +64,7 @@ function toBytes(value: object): number {
   return Buffer.byteLength(JSON.stringify(value))
 }
 
-/** What a registry is told of an entry: the fields it knows, without the domain. */
+/** Converts an entry for the registry: known fields without the domain. */
 export function toService({ name, version, metadata, endpoints, nodes }: ServiceInput): Service {
   const { domain: _, ...own } = metadata ?? {}
   return {

@@ -2,19 +2,18 @@ import type { PluginLog } from '../../core/plugin/define.ts'
 import { PAYLOAD_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
 import type { ServiceEntry } from './entry.ts'
 
-/** Bytes the entries of a message may have together, as JSON; the rest is for what is around them. */
+/** Maximum size of the entries of a message as JSON; the rest is for the envelope. */
 export const MAX_MESSAGE_BYTES: number = PAYLOAD_MAX_BYTES - 1024 * 1024
-/** Versions remembered, so that none is told twice. */
+/** Maximum number of versions that are reported, each once. */
 const MAX_TOLD = 1000
 
-/** Tells of an entry that no message has room for. */
+/** Reports an entry that is too long for a message. */
 export type LeaveOut = (entry: ServiceEntry, bytes: number) => void
 
 /**
- * Warns of each version once, and of no more than a thousand.
+ * Creates a reporter that logs each version once, at most a thousand.
  *
- * What is registered here always fits; a registry that is filled in other ways may hold more, and the rest of its list is
- * told all the same.
+ * Entries registered here always fit; a registry filled by others may contain longer ones, which are omitted from lists.
  */
 export function createLeaveOut(log: PluginLog): LeaveOut {
   const told = new Set<string>()
@@ -26,7 +25,7 @@ export function createLeaveOut(log: PluginLog): LeaveOut {
   }
 }
 
-/** The entries a message has room for, in their order. */
+/** Entries that fit into a message, in their order. */
 export function truncateToMessage(
   entries: readonly ServiceEntry[],
   leaveOut: LeaveOut,

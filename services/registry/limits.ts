@@ -6,35 +6,35 @@ import { parseAddress, parseNode, RESOLVED } from '../../core/upstream/parse-nod
 import { badRequest } from '../../sdk/errors.ts'
 import { OWNER } from './nodes/node-owner.ts'
 
-/** Seconds a registration lives that names no TTL (specification: Limits). */
+/** Default TTL of a registration in seconds (specification: Limits). */
 export const TTL_SECONDS = 90
-/** Longest TTL: a registration nobody renews has to end some day. */
+/** Maximum TTL: an abandoned registration must expire eventually. */
 export const MAX_TTL_SECONDS = 86_400
-/** Endpoints of a version. */
+/** Maximum number of endpoints of a version. */
 export const MAX_ENDPOINTS = 1000
-/** Nodes of a registration. */
+/** Maximum number of nodes of a registration. */
 export const MAX_NODES = 100
-/** Nodes of a version, whoever registered them. */
+/** Maximum number of nodes of a version, from all registrations. */
 export const MAX_VERSION_NODES = 1000
-/** Bytes of a version as JSON, with all its nodes. */
+/** Maximum size of a version as JSON, including its nodes. */
 export const MAX_VERSION_BYTES: number = 1024 * 1024
-/** Bytes of all versions of a service in a domain as JSON: half of what a reply may have. */
+/** Maximum size of all versions of a service in a domain as JSON: half of a response. */
 export const MAX_SERVICE_BYTES: number = 8 * 1024 * 1024
-/** Bytes as JSON that a namespace may register for each node of its quota; it may register one service of {@link MAX_SERVICE_BYTES} in any case. */
+/** JSON bytes that a namespace may register per node of its quota; one service of {@link MAX_SERVICE_BYTES} is always allowed. */
 export const QUOTA_NODE_BYTES: number = 8 * 1024
-/** Versions of services in a domain. */
+/** Maximum number of versions in a domain. */
 export const MAX_VERSIONS = 100_000
-/** Entries of a page. */
+/** Maximum page size. */
 export const MAX_PAGE = 1000
-/** Characters of a value of the metadata of services and nodes. */
+/** Maximum length of a metadata value of services and nodes. */
 export const MAX_METADATA_VALUE = 512
-/** Bytes of a registration as JSON. */
+/** Maximum size of a registration as JSON. */
 const MAX_ENTRY_BYTES = 256 * 1024
 const MAX_METADATA_PAIRS = 64
 const MAX_METADATA_KEY = 128
 const MAX_VALUE_DEPTH = 16
 
-/** What a field must be: whether it is, and how an error says it. */
+/** Predicate of a field and its description for errors. */
 export type Demand<T> = readonly [holds: (value: T) => boolean, message: () => string]
 
 const NAME = 'letters, digits and inner dots, dashes or underscores, at most 253'
@@ -63,13 +63,13 @@ export const ADDRESS: Demand<string> = [
   () => 'must be host:port or [IPv6]:port',
 ]
 
-/** Keys of metadata that the registry writes. */
+/** Metadata keys reserved for the registry. */
 const WRITTEN_BY_REGISTRY: ReadonlySet<string> = new Set(['domain', RESOLVED, OWNER])
 
 export const METADATA: Demand<Readonly<Record<string, unknown>> | null> = [
   (metadata) => {
     if (metadata === null) return true
-    // Written by the registry: what is read has them besides what was registered.
+    // Set by the registry: entries that were read contain them.
     const keys = Object.keys(metadata).filter((key) => !WRITTEN_BY_REGISTRY.has(key))
     return (
       keys.length <= MAX_METADATA_PAIRS &&
@@ -86,10 +86,10 @@ export const VALUE: Demand<Value> = [
 ]
 
 /**
- * Checks that callers can use the nodes of a registration.
+ * Checks that the nodes of a registration are reachable by callers.
  *
  * @param id of the error.
- * @throws {GatewayError} 400 when there is none, or naming the first that no caller could use.
+ * @throws {GatewayError} 400 if there are none, or naming the first invalid one.
  */
 export function checkNodes({ nodes }: Service, id: string): void {
   if (nodes.length === 0) throw badRequest(id, 'request.nodes must have a node')
@@ -100,10 +100,10 @@ export function checkNodes({ nodes }: Service, id: string): void {
 }
 
 /**
- * Checks how long a registration is.
+ * Checks the size of a registration.
  *
  * @param id of the error.
- * @throws {GatewayError} 400 when it is too long.
+ * @throws {GatewayError} 400 if it is too long.
  */
 export function checkSize(service: Service, id: string): void {
   const bytes = Buffer.byteLength(JSON.stringify(service))

@@ -31,7 +31,7 @@ const Value = Type.Cyclic(
   },
   'Value',
 )
-/** What every request may carry. */
+/** Options of every request. */
 export const Options: TUnsafe<EntryOptions> = Type.Unsafe<EntryOptions>(
   Type.Object(
     {
@@ -39,12 +39,12 @@ export const Options: TUnsafe<EntryOptions> = Type.Unsafe<EntryOptions>(
         minimum: 0,
         maximum: MAX_TTL_SECONDS,
         default: 0,
-        description: `Seconds a registration lives; 0: ${TTL_SECONDS}.`,
+        description: `TTL of the registration in seconds; 0: ${TTL_SECONDS}.`,
       }),
       domain: Type.Refine(
         Type.String({
           default: '',
-          description: `${DEFAULT_DOMAIN} where empty; *: all, to read.`,
+          description: `Domain; empty: ${DEFAULT_DOMAIN}; *: all, for reads.`,
         }),
         ...DOMAIN,
       ),
@@ -53,7 +53,7 @@ export const Options: TUnsafe<EntryOptions> = Type.Unsafe<EntryOptions>(
   ),
 )
 
-/** The schema, and `null`, which some languages write for an empty list or map. */
+/** Accepts `null`, which some languages write for an empty list or map. */
 const orNull = <S extends { readonly type: string }>(schema: S): S => ({
   ...schema,
   type: [schema.type, 'null'],
@@ -65,13 +65,13 @@ const Metadata = Type.Refine(
   ...METADATA,
 )
 const GivenValue = Type.Refine({ ...Value, default: {} } as typeof Value, ...VALUE)
-/** A registration: bounded, and what may be missing has a default. */
+/** Registration: bounded, with defaults for optional fields. */
 export const RegisterInput: TUnsafe<ServiceInput & { readonly options: EntryOptions }> =
   Type.Unsafe(
     Type.Object({
       name: Type.Refine(Type.String(), ...SERVICE_NAME),
       version: Type.Refine(
-        Type.String({ default: '', description: `${DEFAULT_VERSION} where empty.` }),
+        Type.String({ default: '', description: `Version; empty: ${DEFAULT_VERSION}.` }),
         ...TEXT_OR_EMPTY,
       ),
       metadata: Metadata,
@@ -81,7 +81,7 @@ export const RegisterInput: TUnsafe<ServiceInput & { readonly options: EntryOpti
             name: Type.Refine(Type.String(), ...TEXT),
             request: GivenValue,
             response: GivenValue,
-            // Schemas and descriptions are long; the length of the whole entry bounds them.
+            // Schemas and descriptions are long; they are limited by the size of the entry.
             metadata: Type.Refine(
               orNull(Type.Record(Type.String(), Type.String(), { default: {} })),
               ...METADATA,
@@ -95,7 +95,9 @@ export const RegisterInput: TUnsafe<ServiceInput & { readonly options: EntryOpti
           Type.Object({
             id: Type.Refine(Type.String(), ...TEXT),
             address: Type.Refine(Type.String(), ...ADDRESS),
-            port: Type.Optional(Type.String({ description: 'That of the address counts.' })),
+            port: Type.Optional(
+              Type.String({ description: 'Ignored; the port of the address applies.' }),
+            ),
             metadata: Metadata,
           }),
           { maxItems: MAX_NODES, default: [] },
@@ -106,7 +108,6 @@ export const RegisterInput: TUnsafe<ServiceInput & { readonly options: EntryOpti
   )
 
 const Texts = Type.Record(Type.String(), Type.String())
-/** What is told of a version. */
 export const Entry: TUnsafe<ServiceEntry> = Type.Unsafe(
   Type.Object({
     name: Type.String(),
@@ -127,5 +128,4 @@ export const Entry: TUnsafe<ServiceEntry> = Type.Unsafe(
   }),
 )
 
-/** Versions of services. */
 export const Entries: TUnsafe<readonly ServiceEntry[]> = Type.Unsafe(Type.Array(Entry))

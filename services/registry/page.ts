@@ -7,18 +7,16 @@ import { type Listed, withNodes } from './nodes/load-nodes.ts'
 import { queryRegistry } from './query.ts'
 import { compareServices, compareText } from './sorted-list.ts'
 
-/** Which page of the list. */
 export interface PageRequest {
-  /** Most entries of it; those that are left out count. */
+  /** Page size, including omitted entries. */
   readonly limit: number
-  /** `next` of the page before; empty: the first one. */
+  /** Cursor of the previous page; empty: the first page. */
   readonly after: string
 }
 
-/** Part of the list of services. */
 export interface Page {
   readonly services: readonly ServiceEntry[]
-  /** Where the next one begins; absent: this is the last. */
+  /** Cursor of the next page; absent on the last one. */
   readonly next?: string
 }
 
@@ -26,22 +24,25 @@ interface Found extends Listed {
   readonly place: Place
 }
 
-/** Where a service stands in the list: by name, version and domain. */
+/** Position in the list: by name, version and domain. */
 interface Place {
   readonly name: string
   readonly version: string
   readonly domain: string
 }
 
-/** Bytes of JSON of a page, beyond which it ends: what is made in one turn of the event loop has to be short (bench/micro/routing/registry-list.ts). */
+/**
+ * Maximum size of a page as JSON: it is built in one event loop tick, which must be short
+ * (bench/micro/routing/registry-list.ts).
+ */
 const MAX_PAGE_BYTES = 512 * 1024
 
 /**
  * Reads a page of the services of some domains.
  *
- * @param leaveOut told of each entry that is too long for a reply.
+ * @param leaveOut called for each entry that is too long for a response.
  * @param id of the error.
- * @throws {GatewayError} 400 when `after` is none, 503 when a registry does not answer.
+ * @throws {GatewayError} 400 for an invalid cursor, 503 if a registry is unavailable.
  */
 export async function readPage(
   domains: readonly Domain[],
@@ -54,7 +55,7 @@ export async function readPage(
   for (const { name: domain, list, registry } of domains) {
     const services = await queryRegistry(registry, id, list)
     const first = place === undefined ? 0 : findFirstAfter(services, domain, place)
-    // One more than fits, to know whether there is another page.
+    // One more than the page size, to detect further pages.
     for (const service of services.slice(first, first + limit + 1))
       found.push({ place: toPlace(service, domain), service, registry })
   }
@@ -79,7 +80,7 @@ export async function readPage(
   return { services, next: formatPlace(found[seen - 1]!.place) }
 }
 
-/** Index of the first service behind a place. */
+/** Index of the first service after a position. */
 function findFirstAfter(services: readonly Service[], domain: string, place: Place): number {
   let low = 0
   let high = services.length
@@ -99,7 +100,7 @@ function comparePlaces(a: Place, b: Place): number {
   return compareServices(a, b) || compareText(a.domain, b.domain)
 }
 
-/** None of the three holds a blank. */
+// None of the three contains a space.
 function formatPlace({ name, version, domain }: Place): string {
   return `${name} ${version} ${domain}`
 }

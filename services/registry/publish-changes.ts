@@ -6,16 +6,16 @@ import { toTopicName } from '../../domain/broker/topic-name.ts'
 import { ALL_DOMAINS } from './domains.ts'
 import type { WatchEvent, Watches } from './watches.ts'
 
-/** Behind the domain. */
+/** Topic suffix after the domain. */
 const TOPIC = 'registry.events'
-/** Before it watches again, when that came to an end. */
+/** Delay before a watch that ended is restarted. */
 const PAUSE_MS = 1000
 
 /**
- * Publishes every change to `<domain>.registry.events` (reference 5.1), until the watches are closed: in JSON, what a watcher is told.
- * A broker that takes nothing loses what happens meanwhile, and the log says so.
+ * Publishes all changes to `<domain>.registry.events` (reference 5.1) as JSON watch messages, until the watches are closed.
+ * While the broker is unavailable, changes are lost and logged.
  *
- * @param pauseMs before it watches again, where it could not keep up.
+ * @param pauseMs delay before a watch that could not keep up is restarted.
  */
 export function publishChanges(
   watches: Watches,

@@ -5,11 +5,10 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 import { badRequest, forbidden, unavailable } from '../../sdk/errors.ts'
 
 /**
- * Asks a registry something, and tells its errors as callers of the service should have them. That it is away the log of the
- * gateway says.
+ * Queries a registry and maps its errors for callers. The service cache of the gateway logs outages.
  *
  * @param id of the error.
- * @throws {GatewayError} 400 for what it calls malformed, 403 when it refuses, 503 when it does not answer.
+ * @throws {GatewayError} 400 for malformed input, 403 if it denies access, 503 if it is unavailable.
  */
 export async function queryRegistry<T>(
   registry: Registry,

@@ -13,13 +13,13 @@ import {
 } from './limits.ts'
 
 /**
- * Checks that a domain has room for a registration, merged with what is there: everything it holds has to fit into replies.
+ * Checks that a domain has capacity for a registration merged with existing entries: everything must fit into responses.
  *
- * What is there already may be registered again, as long as it does not get longer.
+ * Existing entries may be registered again unless they grow.
  *
  * @param id of the error.
- * @param quota of nodes of a domain, by its name.
- * @throws {GatewayError} 429 naming the bound, and what would exceed it.
+ * @param quota of nodes of a domain, by name.
+ * @throws {GatewayError} 429 naming the limit and the value that exceeds it.
  */
 export function checkRoom(domain: Domain, service: Service, id: string, quota: Quota): void {
   const known = domain.find(service)

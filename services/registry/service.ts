@@ -12,43 +12,42 @@ import { createAddressCheck, type NodePolicy } from './nodes/check-addresses.ts'
 import { publishChanges } from './publish-changes.ts'
 import { createWatches } from './watches.ts'
 
-const DESCRIPTION = 'What runs where'
+const DESCRIPTION = 'Registered services and their nodes'
 
-/** What the registry service is told. */
 export interface RegistryServiceOptions
   extends Omit<ServiceOptions, 'name' | 'registry' | 'broker'> {
-  /** Makes the registry that holds a domain; closed with the service. */
+  /** Creates the registry of a domain; closed with the service. */
   readonly createRegistry: (domain: string) => Registry
-  /** Domains in which others registered services, who share the registries; asked for every question. @default none */
+  /** Domains with services registered by other servers that share the registries; called for every query. @default none */
   readonly listDomains?: () => ReadonlySet<string>
-  /** Gets every change, on the topic `<domain>.registry.events`. Its owner closes it. @default nobody */
+  /** Receives every change on the topic `<domain>.registry.events`. Closed by its owner. @default none */
   readonly broker?: Pick<Broker, 'publish'>
-  /** Watchers at a time; one more is refused with 429. @default 50000 */
+  /** Maximum number of watchers; one more is rejected with 429. @default 50000 */
   readonly maxWatchers?: number
-  /** Decides where nodes may be that others than operators register. @default anywhere */
+  /** Policy for addresses of nodes that non-operators register. @default any address */
   readonly policy?: NodePolicy
-  /** Nodes a namespace may register; one more is refused with 429. @default no limits */
+  /** Maximum number of nodes per namespace; one more is rejected with 429. @default no limits */
   readonly quota?: Quota
-  /** Milliseconds since 1970. @default Date.now */
+  /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
 }
 
-/** The registry of a platform, as a service of it. */
+/** The built-in service `registry`. */
 export interface RegistryService {
   /** Not started yet. */
   readonly service: Service<object>
-  /** That of the default domain, where the service itself is registered. */
+  /** Registry of the default domain, where the service itself is registered. */
   readonly registry: Registry
   /**
-   * Starts the service as what its process is for: it closes in order, those who watch included, at SIGTERM and SIGINT, with
-   * status 0; when it cannot start, the log says why in a line, and the process ends with status 1.
+   * Starts the service as the purpose of its process: SIGTERM and SIGINT close it gracefully, including watches, with status
+   * 0; if it cannot start, it logs the reason and exits with status 1.
    *
-   * @returns where it is reached, `host:port`.
+   * @returns its address, `host:port`.
    */
   readonly run: () => Promise<string>
-  /** Ends the streams of those who watch, and takes no more of them; other calls go on. */
+  /** Ends watches and rejects new ones; other calls continue. */
   readonly endStreams: () => void
-  /** Ends the streams of those who watch, stops the service, then closes the registries. */
+  /** Ends watches, stops the service, then closes the registries. */
   readonly close: () => Promise<void>
 }
 

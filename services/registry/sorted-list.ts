@@ -1,17 +1,17 @@
 import type { Registry, Service } from '../../core/contracts/registry.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 
-/** The services of a registry in order. */
+/** Sorted services of a registry. */
 export interface SortedList {
-  /** All versions of all services, by name and version. Sorted once per change, however often it is asked for. */
+  /** All versions of all services, sorted by name and version. Sorted once per change. */
   readonly list: () => Maybe<readonly Service[]>
-  /** Listens to the registry no more. */
+  /** Stops listening to the registry. */
   readonly close: () => void
 }
 
 /**
- * Orders the services of a registry. One that answers later may know more than it has told: what it lists is sorted unless it is the
- * very list of before. One that tells of no changes is sorted each time.
+ * Sorts the services of a registry and caches the order. An asynchronous registry may return more than it has published: its
+ * list is sorted unless it is the same object as before. A registry without watches is sorted on each call.
  */
 export function createSortedList(registry: Registry): SortedList {
   let changes = 0
@@ -33,7 +33,7 @@ export function createSortedList(registry: Registry): SortedList {
       const services = registry.listServices()
       if (services instanceof Promise)
         return services.then((later) => (later === listed ? sorted : sort(later)))
-      // What has expired is told while the registry is asked.
+      // Expired entries are published during the query.
       if (stop !== undefined && sortedAt === changes) return sorted
       sortedAt = changes
       return sort(services)
@@ -42,7 +42,7 @@ export function createSortedList(registry: Registry): SortedList {
   }
 }
 
-/** Order of services: by name, then by version, both by their characters' codes. */
+/** Orders services by name, then by version, both by code units. */
 export function compareServices(
   a: Pick<Service, 'name' | 'version'>,
   b: Pick<Service, 'name' | 'version'>,
@@ -50,7 +50,7 @@ export function compareServices(
   return compareText(a.name, b.name) || compareText(a.version, b.version)
 }
 
-/** By the codes of characters: whatever the language of the machine. */
+// By code units, independent of the locale.
 export function compareText(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1

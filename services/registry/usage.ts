@@ -1,37 +1,37 @@
 import type { Registry, Service } from '../../core/contracts/registry.ts'
 import { toEntryBytes } from './entry.ts'
 
-/** A version, and how long its entry is. */
+/** Version with the size of its entry. */
 export interface CountedVersion {
   readonly service: Service
   readonly bytes: number
 }
 
-/** What a registry holds, counted as it tells: what came and has not gone since. */
+/** Usage of a registry, counted from its events. */
 export interface RegistryUsage {
-  /** Versions of all services. */
+  /** Number of versions of all services. */
   readonly size: () => number
-  /** Nodes of all versions. */
+  /** Number of nodes of all versions. */
   readonly nodes: () => number
   readonly find: (service: Pick<Service, 'name' | 'version'>) => CountedVersion | undefined
-  /** Bytes of the entries of all services. */
+  /** Size of all entries. */
   readonly bytes: () => number
-  /** Bytes of the entries of all versions of a service. */
+  /** Size of the entries of all versions of a service. */
   readonly bytesOf: (name: string) => number
   /**
-   * A registered name that differs from `name` in letter case only; undefined: there is none, or `name` is registered, too, as a
-   * registry that others fill may have both.
+   * A registered name that differs from `name` only in letter case; undefined if there is none, or if `name` is registered
+   * as well, since a registry filled by others may contain both.
    */
   readonly findOtherCase: (name: string) => string | undefined
-  /** Listens to the registry no more. */
+  /** Stops listening to the registry. */
   readonly close: () => void
 }
 
-/** @param domain that of the registry: entries name it. */
+/** @param domain of the registry, included in entries. */
 export function createRegistryUsage(registry: Registry, domain: string): RegistryUsage {
   const versions = new Map<string, CountedVersion>()
   const bytesByName = new Map<string, number>()
-  /** Registered names by their form in lower case; each list has a name. */
+  /** Registered names by lower-case name; lists are never empty. */
   const names = new Map<string, readonly string[]>()
   let nodes = 0
   let totalBytes = 0
@@ -71,7 +71,7 @@ export function createRegistryUsage(registry: Registry, domain: string): Registr
   }
 }
 
-/** Neither of the two holds a blank. */
+// Neither contains a space.
 function toKey({ name, version }: Pick<Service, 'name' | 'version'>): string {
   return `${name} ${version}`
 }

@@ -4,24 +4,24 @@ import { isSameService } from '../../core/registry/service.ts'
 
 type Listener = (event: RegistryEvent) => void
 
-/** A service that is watched by itself. */
+/** An individually watched service. */
 interface Followed {
-  /** Those that have nodes, as told last. */
+  /** Its versions with nodes, as last published. */
   readonly versions: Map<string, Service>
   readonly stop: () => void
 }
 
-/** What listeners know of a service that is followed from now on: what they read themselves, nothing, or perhaps less than there is. */
+/** State that listeners have of a newly watched service: read by themselves, none, or possibly outdated. */
 type Start = 'read' | 'new' | 'missed'
 
-/** Milliseconds until a registry that was away, or took no more watches, is asked again. */
+/** Delay before an unavailable registry, or one without capacity for watches, is retried. */
 const RETRY_MS = 5000
 
 /**
- * Watches all services of a registry, with their nodes: where it tells of them without (`Registry.watch`), each is watched
- * by itself, too, as long as anybody listens.
+ * Watches all services of a registry with their nodes: if its events contain no nodes (`Registry.watch`), each service is
+ * also watched individually while there are listeners.
  *
- * @returns undefined where the registry cannot be watched.
+ * @returns undefined if the registry does not support watches.
  */
 export function createWatchAll(
   registry: Registry,
@@ -43,7 +43,7 @@ export function createWatchAll(
 function follow(registry: Registry, emit: Listener, retryMs: number): () => void {
   const watch = registry.watch!
   const followed = new Map<string, Followed>()
-  /** Services that could not be followed yet and that nobody was told of. */
+  /** Unpublished services that could not be watched yet. */
   const untold = new Set<string>()
   let retry: NodeJS.Timeout | undefined
   let stopped = false
@@ -64,7 +64,7 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
     if (stopped || followed.has(name)) return
     const versions = new Map<string, Service>()
     const hear = (event: RegistryEvent): void => tell(event, versions)
-    // Whoever uses a service goes before those who only want to hear of it.
+    // Watches for callers of a service take precedence over watches for listeners.
     const idleMs = (): number => Number.POSITIVE_INFINITY
     followed.set(name, { versions, stop: watch(hear, { service: name, idleMs }) })
     for (const service of await registry.getService(name)) {

@@ -4,7 +4,7 @@ import type { Domains } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
 import { type LeaveOut, truncateToMessage } from './fit-message.ts'
 
-/** A change as watchers are told it; `service` is the state after it. */
+/** Watch message; `service` is the state after the change. */
 export interface WatchEvent {
   readonly action: RegistryEvent['type']
   readonly service: ServiceEntry
@@ -14,26 +14,25 @@ export interface WatchEvent {
 
 export interface WatchesOptions {
   readonly domains: Domains
-  /** Watchers at a time. */
+  /** Maximum number of watchers. */
   readonly maxWatchers: number
-  /** Told of each change that is too long for a message. */
+  /** Called for each change that is too long for a message. */
   readonly leaveOut: LeaveOut
-  /** Changes that may wait for one watcher. @default 20000 */
+  /** Maximum number of pending changes per watcher. @default 20000 */
   readonly maxWaiting?: number
-  /** Milliseconds since 1970. */
+  /** Unix time in milliseconds. */
   readonly nowMs: () => number
 }
 
-/** Those who watch. */
 export interface Watches {
   /**
-   * Begins to watch: what happens from now on is told, in each version's order.
+   * Streams changes from now on, in order per version.
    *
-   * @param domain name of one, or `*`.
-   * @param service full name of the only one of interest; empty: all.
+   * @param domain name, or `*`.
+   * @param service full name; empty: all.
    * @param caller namespace of the caller; empty: anonymous.
    * @param id of errors.
-   * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is being stopped.
+   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service stops.
    */
   readonly open: (
     domain: string,
@@ -41,11 +40,11 @@ export interface Watches {
     caller: string,
     id: string,
   ) => AsyncIterable<WatchEvent>
-  /** How many there are. */
+  /** Number of watchers. */
   readonly count: () => number
-  /** Whether no more are taken. */
+  /** Whether new watchers are rejected. */
   readonly closed: () => boolean
-  /** Ends all streams, and takes no more watchers. */
+  /** Ends all streams and rejects new watchers. */
   readonly close: () => void
 }
 
@@ -53,7 +52,7 @@ export function createWatches(options: WatchesOptions): Watches {
   const { domains, maxWatchers, leaveOut, maxWaiting = 20_000, nowMs } = options
   const stopping = 'the registry is being stopped'
   const hub = createWatchHub<WatchEvent>({ maxWatchers, maxWaiting, stopping })
-  /** Made once for all who are told: there may be many, and a version may be long. Null: too long. */
+  // Created once for all watchers: there may be many, and a version may be long. Null: too long.
   const made = new WeakMap<RegistryEvent, WatchEvent | null>()
 
   function toWatchEvent(event: RegistryEvent, domain: string): WatchEvent | null {

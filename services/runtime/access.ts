@@ -4,13 +4,13 @@ import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
 export interface RunAccessOptions {
   readonly checks: Pick<AccountChecks, 'mustBeAdmin' | 'mustBeOperator'>
-  /** Namespaces whose administrators may run programs; undefined: those of all namespaces. */
+  /** Namespaces whose administrators may run programs; undefined: all. */
   readonly namespaces: readonly string[] | undefined
 }
 
 /**
- * Checks that a caller may run programs in a namespace: as an operator of the platform, or as an administrator of a namespace that
- * is listed. A program of this machine can do more than an administrator of a namespace may.
+ * Checks that a caller may run programs in a namespace: operators of the platform, and administrators of a listed namespace.
+ * A program on this server can do more than an administrator of a namespace.
  */
 export function createRunCheck({ checks, namespaces }: RunAccessOptions): AccountCheck {
   return (ctx, namespace, id) => {

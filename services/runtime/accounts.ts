@@ -3,7 +3,7 @@ import { toWorkloadScope } from '../../core/auth/policy/account-rights.ts'
 import type { WorkloadKey } from '../../core/contracts/runtime.ts'
 import { conflict } from '../../sdk/errors.ts'
 
-/** Keeps accounts, as the service `auth` does. */
+/** Manages accounts through the service `auth`. */
 export interface AccountManager {
   readonly find: (
     namespace: string,
@@ -37,50 +37,53 @@ export interface AccountManager {
   readonly delete: (namespace: string, id: string, errorId: string) => Promise<boolean>
 }
 
-/** What a service logs in with. */
+/** Credentials of a service. */
 export interface ServiceAccount {
   readonly id: string
   readonly secret: string
 }
 
-/** The accounts services run as. */
+/** The accounts that services run as. */
 export interface ServiceAccounts {
   /**
-   * Makes the account of an object, or gives the one that is there another secret.
+   * Creates the account of an object, or rotates the secret of an existing one.
    *
-   * @throws {GatewayError} 409 if an account of that id exists that the runtime did not create.
+   * @throws {GatewayError} 409 if the runtime did not create the account with that id.
    */
   readonly open: (key: WorkloadKey) => Promise<ServiceAccount>
   /**
-   * Gives the account of an object the scope of its workload, and revokes its tokens, where it has other scopes: accounts of earlier versions have
-   * `service`. Ignores an account that is missing or that the runtime did not create.
+   * Sets the scope of a workload's account and revokes its tokens, if the scope differs: earlier versions granted `service`.
+   * Ignores an account that is missing or that the runtime did not create.
    */
   readonly migrate: (key: WorkloadKey) => Promise<void>
-  /** What was issued to it counts for nothing any more. */
+  /** Deletes the account; its tokens become invalid. */
   readonly remove: (key: WorkloadKey) => Promise<void>
 }
 
 const ERROR_ID = 'runtime'
 const SECRET_BYTES = 32
-/** In the metadata of accounts that were made here: which object's they are. */
+/** Metadata key of accounts created by the runtime; the value identifies the object. */
 const OBJECT = 'runtime'
 
 export function createServiceAccounts(accounts: AccountManager): ServiceAccounts {
-  const isOwn = (account: { readonly metadata: Readonly<Record<string, string>> }, id: string) =>
-    account.metadata[OBJECT] === id
+  const isManaged = (
+    account: { readonly metadata: Readonly<Record<string, string>> },
+    id: string,
+  ) => account.metadata[OBJECT] === id
   return {
     async open({ namespace, ...key }) {
       const id = toAccountId(key)
       const secret = randomBytes(SECRET_BYTES).toString('base64url')
-      const known = await accounts.find(namespace, id)
-      if (known !== undefined && !isOwn(known, id))
+      const existing = await accounts.find(namespace, id)
+      if (existing !== undefined && !isManaged(existing, id))
         throw conflict(
           ERROR_ID,
           `The service would run as the account ${id}, which the runtime did not create. Delete the account or choose another service name.`,
         )
       const scopes = [toWorkloadScope(namespace, key.name)]
       const made = { type: 'service', scopes, metadata: { [OBJECT]: id } } as const
-      if (known === undefined) await accounts.create(namespace, { ...made, id, secret }, ERROR_ID)
+      if (existing === undefined)
+        await accounts.create(namespace, { ...made, id, secret }, ERROR_ID)
       else {
         await accounts.setScopes(namespace, id, scopes, ERROR_ID)
         await accounts.changeSecret(namespace, id, { old: undefined, new: secret }, ERROR_ID)
@@ -90,20 +93,21 @@ export function createServiceAccounts(accounts: AccountManager): ServiceAccounts
 
     async migrate({ namespace, ...key }) {
       const id = toAccountId(key)
-      const known = await accounts.find(namespace, id)
-      if (known === undefined || !isOwn(known, id)) return
+      const existing = await accounts.find(namespace, id)
+      if (existing === undefined || !isManaged(existing, id)) return
       await accounts.setScopes(namespace, id, [toWorkloadScope(namespace, key.name)], ERROR_ID)
     },
 
     async remove({ namespace, ...key }) {
       const id = toAccountId(key)
-      const known = await accounts.find(namespace, id)
-      if (known !== undefined && isOwn(known, id)) await accounts.delete(namespace, id, ERROR_ID)
+      const existing = await accounts.find(namespace, id)
+      if (existing !== undefined && isManaged(existing, id))
+        await accounts.delete(namespace, id, ERROR_ID)
     },
   }
 }
 
-/** Id of the account of an object: of no two the same, as accounts may have it. */
+/** Returns the account id of an object, unique per object, in the characters that account ids allow. */
 export function toAccountId({ name, version }: Omit<WorkloadKey, 'namespace'>): string {
   return `${name}@${version.replaceAll('/', ':')}`
 }

@@ -28,36 +28,39 @@ import type { Servers } from './state/servers.ts'
 import { toServiceMessage, toUnavailableMessage, toUnreadMessage } from './to-message.ts'
 import { STOPPING, type Watches } from './watches.ts'
 
-/** What happened to an object, by somebody's will. */
+/** Audited action on an object. */
 export type Action = 'service.created' | 'service.updated' | 'service.deleted'
 
 export interface RuntimeEndpointsOptions {
   readonly operations: Operations
   readonly objects: Objects
   readonly watches: Watches
-  /** Ends logs that are followed. */
+  /** Aborts followed logs. */
   readonly ending: AbortSignal
   readonly runtime: Runtime
   readonly servers: Servers
   readonly nowMs: () => number
-  /** Whether this server may act on an object. */
+  /** Whether this server manages an object. */
   readonly owns: (record: ServiceRecord) => boolean
   readonly checks: AccountChecks
   /** Checks that a caller may run programs. */
   readonly checkRun: AccountCheck
-  /** Told of every change that was accepted. */
-  readonly tell: (ctx: Context, action: Action, record: ServiceRecord) => void
+  /** Called after each accepted change. */
+  readonly onChange: (ctx: Context, action: Action, record: ServiceRecord) => void
 }
 
 const NONE = Type.Object({})
 
-/** What the handler `Runtime` offers (reference 7.1): to members what there is, to administrators of the namespace the rest (reference 2.2). */
+/**
+ * Endpoints of the handler `Runtime` (reference 7.1): members may read, administrators of the namespace may also write
+ * (reference 2.2).
+ */
 export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoints {
-  const { operations, objects, watches, runtime, servers, nowMs, owns, checks, tell } = options
+  const { operations, objects, watches, runtime, servers, nowMs, owns, checks, onChange } = options
   const { checkRun } = options
   const { ending } = options
 
-  /** Undefined: it is about something this runtime does nothing for. */
+  /** Returns undefined for a resource that this runtime does not manage. */
   const toOrder = (
     { resource, options }: { readonly resource: ResourceMessage; readonly options: RunOptions },
     ctx: Context,
@@ -81,7 +84,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
   return {
     create: endpoint({
       description:
-        'Runs a service. Answers once it is accepted: watch tells what comes of it. Other resources are left to runtimes that have them.',
+        'Runs a service. Returns once the request is accepted; watch the service for its state. Ignores other types of resources.',
       idempotent: false,
       request: Type.Object({ resource: Resource, options: Options }),
       response: NONE,
@@ -89,26 +92,26 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
         const order = toOrder(request, ctx, checkRun)
         if (order === undefined) return {}
         const { record, isNew } = await operations.create(order)
-        tell(ctx, isNew ? 'service.created' : 'service.updated', record)
+        onChange(ctx, isNew ? 'service.created' : 'service.updated', record)
         return {}
       },
     }),
 
     read: endpoint({
       readOnly: true,
-      description: 'The services that are run, in the order of their names.',
+      description: 'Lists the services of the runtime, sorted by name.',
       request: Type.Object({ options: Reading }),
       response: Type.Object({ services: Type.Array(RuntimeServiceView) }),
       async handle({ options }, ctx) {
         const namespace = readable(options, ctx)
         const { service, version, type } = options
         const found = await objects.list(namespace, service || undefined, ctx.signal)
-        const isMeant = (one: { readonly version: string; readonly type?: string }) =>
+        const isSelected = (one: { readonly version: string; readonly type?: string }) =>
           (version === '' || one.version === version) && (type === '' || one.type === type)
         const isElsewhere = !found.records.every(owns)
-        const away = isElsewhere ? await servers.findAway(ctx.signal) : undefined
+        const unavailable = isElsewhere ? await servers.findAway(ctx.signal) : undefined
         const toMessage = (record: ServiceRecord) => {
-          const seenMs = owns(record) ? undefined : away?.get(record.server)
+          const seenMs = owns(record) ? undefined : unavailable?.get(record.server)
           const message = toServiceMessage(record)
           return seenMs === undefined
             ? message
@@ -116,8 +119,8 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
         }
         return {
           services: [
-            ...found.records.filter(isMeant).map(toMessage),
-            ...found.unread.filter(isMeant).map(toUnreadMessage),
+            ...found.records.filter(isSelected).map(toMessage),
+            ...found.unread.filter(isSelected).map(toUnreadMessage),
           ],
         }
       },
@@ -125,14 +128,14 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
 
     update: endpoint({
       description:
-        'Runs a service anew, from its source as that is now, as it was wished for but for what is given; the old copies serve until the new ones do.',
+        'Rebuilds a service from the current source and applies the given options; omitted options keep their values. Old instances serve until the new ones are ready.',
       idempotent: false,
       request: Type.Object({
         resource: Resource,
         options: Options,
         rollback: Type.Boolean({
           default: false,
-          description: 'Runs what ran before the last update.',
+          description: 'Rolls back to the revision before the last update.',
         }),
       }),
       response: NONE,
@@ -140,20 +143,20 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
         const order = toOrder(request, ctx, checkRun)
         if (order === undefined) return {}
         const record = await operations.update(order, request.rollback)
-        tell(ctx, 'service.updated', record)
+        onChange(ctx, 'service.updated', record)
         return {}
       },
     }),
 
     delete: endpoint({
-      description: 'Ends a service. Answers once nothing of it runs.',
+      description: 'Stops and deletes a service. Returns once all its instances have ended.',
       idempotent: false,
       request: Type.Object({ resource: Resource, options: Options }),
       response: NONE,
       async handle(request, ctx) {
         const order = toOrder(request, ctx, checks.mustBeAdmin)
         if (order === undefined) return {}
-        tell(ctx, 'service.deleted', await operations.remove(order))
+        onChange(ctx, 'service.deleted', await operations.remove(order))
         return {}
       },
     }),
@@ -161,7 +164,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
     watch: endpoint({
       readOnly: true,
       description:
-        'The services that are run, then each change. A named one that is not there, or is gone, ends it.',
+        'Streams the services of the runtime, then each change. Ends if a service is named and does not exist or is deleted.',
       request: Type.Object({ options: Reading }),
       response: Type.Object({
         action: Type.Union([Type.Literal('write'), Type.Literal('delete')]),
@@ -175,11 +178,11 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
 
     logs: endpoint({
       readOnly: true,
-      description: 'What the copies of a service wrote, and go on to write.',
+      description: 'Streams the logs of the instances of a service.',
       request: Type.Object({
         service: ServiceName,
         version: ServiceVersion,
-        stream: Type.Boolean({ default: false, description: 'Goes on with what comes.' }),
+        stream: Type.Boolean({ default: false, description: 'Follow new lines.' }),
         count: Lines,
         since: Since,
         options: Place,
@@ -209,12 +212,11 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
   }
 }
 
-/** @throws {GatewayError} 503 for an object that another server runs. */
 export function mustBeHere(
   record: ServiceRecord,
   owns: (record: ServiceRecord) => boolean,
   errorId: string,
 ): void {
   if (owns(record)) return
-  throw unavailable(errorId, `server ${record.server} runs it: ask that one`)
+  throw unavailable(errorId, `the service runs on server ${record.server}: send the request there`)
 }

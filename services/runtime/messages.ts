@@ -6,31 +6,31 @@ import { DEFAULT_NAMESPACE, NAMESPACE_RULE, toNamespace } from '../../sdk/namesp
 import { Bytes } from '../../sdk/schema/schema-types.ts'
 import { isObjectName, isVersion, NAME_RULE, VERSION_RULE } from './names.ts'
 
-/** A runtime object as callers name it, and are told (specification: Runtime object; reference 7.1). */
+/** Runtime object in requests and responses (specification: Runtime object; reference 7.1). */
 export interface ServiceMessage {
   readonly name: string
-  /** Empty: `latest`, or where that is not there, the only one there is. */
+  /** Empty: `latest`, or the only version if that does not exist. */
   readonly version: string
-  /** An address of a repository, or `source://<name>:<version>` of what was uploaded. */
+  /** Repository address, or `source://<name>:<version>` of an upload. */
   readonly source: string
-  /** Number of its state (reference 7.2). */
+  /** Status number (reference 7.2). */
   readonly status: number
-  /** To callers with the keys of reference 7.2, and `update` as long as one is under way: how far it is. */
+  /** In responses also the keys of reference 7.2, and `update` with the phase of an update in progress. */
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** What a call is about: one of them. */
+/** Resource of a call: exactly one is set. */
 export interface ResourceMessage {
   readonly service?: ServiceMessage
-  /** Nothing is done for the other three: they are those of other runtimes. */
+  /** Types of other runtimes, ignored here. */
   readonly namespace?: unknown
   readonly networkpolicy?: unknown
   readonly resourcequota?: unknown
 }
 
-/** How to run it. Of an update, what is empty stays as it was. */
+/** Options to run a service. An update keeps the values of empty ones. */
 export interface RunOptions {
-  /** Empty: that of the call. */
+  /** Empty: the namespace of the call. */
   readonly namespace: string
   readonly command: readonly string[]
   readonly args: readonly string[]
@@ -40,20 +40,19 @@ export interface RunOptions {
   readonly image: string
   readonly entrypoint: string
   readonly volumes: Readonly<Record<string, string>>
-  /** 0: as many as the project says, else 1. */
+  /** 0: defined by the project, 1 by default. */
   readonly instances: number
   readonly force: boolean
   readonly protocol: '' | 'mx' | 'http'
   readonly port: number
-  /** Bytes; 0: as the project says. */
+  /** Bytes; 0: defined by the project. */
   readonly memory: number
-  /** Cores; 0: as the project says. */
+  /** Cores; 0: defined by the project. */
   readonly cpus: number
   readonly allow_scripts: boolean
   readonly credentials: string
 }
 
-/** Which runtime objects. */
 export interface ReadOptions {
   readonly service: string
   readonly version: string
@@ -61,7 +60,7 @@ export interface ReadOptions {
   readonly namespace: string
 }
 
-/** A line of a log (reference 7.1). */
+/** Log line (reference 7.1). */
 export interface LogMessage {
   /** Unix time in milliseconds. */
   readonly timestamp: number
@@ -70,7 +69,7 @@ export interface LogMessage {
   readonly message: string
 }
 
-/** `<name>=<value>` of the environment. */
+/** `<name>=<value>` of an environment variable. */
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}=/
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/
 const INSTANCES_MAX = 100
@@ -78,22 +77,22 @@ const INSTANCES_MAX = 100
 const text = (description: string) => Type.String({ default: '', description })
 const texts = (description: string) => Type.Array(Type.String(), { default: [], description })
 const Namespace = Type.Refine(
-  text(`Where; empty: in that of the call, else in ${DEFAULT_NAMESPACE}.`),
+  text(`Namespace; empty: that of the call, otherwise ${DEFAULT_NAMESPACE}.`),
   (name) => name === '' || isNamespaceName(name),
   () => NAMESPACE_RULE,
 )
 const Name = Type.Refine(
-  text('Of the runtime object.'),
+  text('Name of the runtime object.'),
   (name) => name === '' || isObjectName(name),
   () => NAME_RULE,
 )
 const Version = Type.Refine(
-  text('The reference it is run with; empty: latest, or the only one there is.'),
+  text('Version; empty: latest, or the only one.'),
   (version) => version === '' || isVersion(version),
   () => VERSION_RULE,
 )
 const Labels = Type.Record(Type.String(), Type.String(), { default: {} })
-/** A number that clients of 64 bits write as text (reference 15.11). */
+/** An integer that 64-bit clients write as a string (reference 15.11). */
 const count = (description: string): TUnsafe<number> =>
   Type.Codec(
     Type.Refine(
@@ -101,7 +100,7 @@ const count = (description: string): TUnsafe<number> =>
         ...{ type: ['integer', 'string'], format: 'int64', default: 0, description },
       }),
       (value) => /^[0-9]{1,15}$/.test(String(value)),
-      () => 'must be a whole number, not below 0',
+      () => 'must be a non-negative integer',
     ),
   )
     .Decode(Number)
@@ -110,8 +109,8 @@ const count = (description: string): TUnsafe<number> =>
 const service = {
   name: Name,
   version: Version,
-  source: text('Address of a repository, or source://<name>:<version> of what was uploaded.'),
-  status: Type.Integer({ default: 0, description: 'Told, not taken.' }),
+  source: text('Repository address, or source://<name>:<version> of an upload.'),
+  status: Type.Integer({ default: 0, description: 'Read-only.' }),
   metadata: Labels,
 }
 
@@ -119,11 +118,13 @@ export const Resource: TUnsafe<ResourceMessage> = Type.Unsafe(
   Type.Object(
     {
       service: Type.Optional(Type.Object(service)),
-      namespace: Type.Optional(
-        Type.Unknown({ description: 'Of other runtimes; nothing is done.' }),
+      namespace: Type.Optional(Type.Unknown({ description: 'Type of other runtimes; ignored.' })),
+      networkpolicy: Type.Optional(
+        Type.Unknown({ description: 'Type of other runtimes; ignored.' }),
       ),
-      networkpolicy: Type.Optional(Type.Unknown({ description: 'As namespace.' })),
-      resourcequota: Type.Optional(Type.Unknown({ description: 'As namespace.' })),
+      resourcequota: Type.Optional(
+        Type.Unknown({ description: 'Type of other runtimes; ignored.' }),
+      ),
     },
     { default: {} },
   ),
@@ -133,55 +134,55 @@ export const Options: TUnsafe<RunOptions> = Type.Unsafe(
   Type.Object(
     {
       namespace: Namespace,
-      command: texts('Program and arguments, in place of what the project says.'),
-      args: texts('Behind those of the command.'),
+      command: texts('Program and arguments; overrides the project.'),
+      args: texts('Appended to the command.'),
       env: Type.Refine(
-        texts('<name>=<value> each.'),
+        texts('Environment variables, <name>=<value>.'),
         (list) => list.every((one) => VARIABLE.test(one) && !one.includes('\0')),
-        () => 'must each be <name>=<value>, the name of letters, digits and underscores',
+        () => 'must each be <name>=<value>, with a name of letters, digits and underscores',
       ),
       secrets: Type.Refine(
         Type.Record(Type.String(), Type.String(), {
           ...{ default: {}, writeOnly: true },
-          description: 'More of the environment, encrypted where it is kept, and shown to nobody.',
+          description: 'Secret environment variables, encrypted at rest and never returned.',
         }),
         (secrets) => Object.keys(secrets).every((name) => VARIABLE_NAME.test(name)),
         () => 'must have names of letters, digits and underscores',
       ),
-      type: text('A kind of the caller’s choice, to read by.'),
-      image: text('Of a container, where the runtime runs those.'),
-      entrypoint: text('Folder of the source to run, relative to its root.'),
+      type: text('Free-form type, a filter for reads.'),
+      image: text('Container image, if the runtime runs containers.'),
+      entrypoint: text('Folder to run, relative to the root of the source.'),
       volumes: Type.Record(Type.String(), Type.String(), {
-        ...{ default: {}, description: 'Of other runtimes.' },
+        ...{ default: {}, description: 'Used by other runtimes.' },
       }),
       instances: Type.Integer({
         ...{ default: 0, minimum: 0, maximum: INSTANCES_MAX },
-        description: 'Copies; 0: as the project says, else 1.',
+        description: 'Instances; 0: defined by the project, 1 by default.',
       }),
       force: Type.Boolean({
         default: false,
-        description: 'What is there already is no error: it is updated.',
+        description: 'Update an existing service instead of failing.',
       }),
       protocol: Type.Union([Type.Literal(''), Type.Literal('mx'), Type.Literal('http')], {
         default: '',
-        description: 'mx: it registers itself. http: it listens on the port that PORT says.',
+        description: 'mx: registers itself. http: listens on the port in PORT.',
       }),
       port: Type.Integer({
         ...{ default: 0, minimum: 0, maximum: 65_535 },
-        description: 'Where a program with protocol http listens; 0: where PORT says.',
+        description: 'Port of a program with protocol http; 0: assigned through PORT.',
       }),
-      memory: count('Bytes a copy may take; 0: as the project says.'),
+      memory: count('Memory limit per instance in bytes; 0: defined by the project.'),
       cpus: Type.Number({
         ...{ default: 0, minimum: 0, maximum: 1024 },
-        description: 'Cores a copy may take; 0: as the project says.',
+        description: 'CPU limit per instance in cores; 0: defined by the project.',
       }),
       allow_scripts: Type.Boolean({
         default: false,
-        description: 'Whether packages may run programs of theirs while they are installed.',
+        description: 'Allow install scripts of packages.',
       }),
       credentials: Type.String({
         ...{ default: '', writeOnly: true },
-        description: 'Token of the repository.',
+        description: 'Access token of the repository.',
       }),
     },
     { default: {} },
@@ -212,7 +213,6 @@ export const Place: TUnsafe<{ readonly namespace: string }> = Type.Unsafe(
   Type.Object({ namespace: Namespace }, { default: {} }),
 )
 
-/** A runtime object by its name and version. */
 export const Named: TUnsafe<{ readonly name: string; readonly version: string }> = Type.Unsafe(
   Type.Object({ name: Name, version: Version }, { default: {} }),
 )
@@ -233,10 +233,8 @@ export const RuntimeServiceView: TUnsafe<ServiceMessage> = Type.Unsafe(
 
 export const ServiceName: TUnsafe<string> = Type.Unsafe(Name)
 export const ServiceVersion: TUnsafe<string> = Type.Unsafe(Version)
-export const Lines: TUnsafe<number> = count('The last so many lines that are there; 0: all.')
-export const Since: TUnsafe<number> = count(
-  'Leaves out what was written before, Unix time in seconds.',
-)
+export const Lines: TUnsafe<number> = count('Number of most recent lines; 0: all.')
+export const Since: TUnsafe<number> = count('Omits lines written before this Unix time in seconds.')
 export const LogLineView: TUnsafe<LogMessage> = Type.Unsafe(
   Type.Object({
     timestamp: Type.Integer({ description: 'Unix time in milliseconds.' }),
@@ -245,15 +243,15 @@ export const LogLineView: TUnsafe<LogMessage> = Type.Unsafe(
   }),
 )
 export const Data: TUnsafe<Uint8Array> = Type.Unsafe(
-  Bytes({ default: '', description: 'Next bytes; base64 in JSON.' }),
+  Bytes({ default: '', description: 'Next chunk; base64 in JSON.' }),
 )
 
-/** The namespace of a call: what the request names, else that it was made in. */
+/** Namespace of a call: from the request, otherwise the one the call was made in. */
 export function namespaceOf({ namespace }: { readonly namespace: string }, ctx: Context): string {
   return namespace || toNamespace(ctx, idOf(ctx))
 }
 
-/** Of errors (reference 2.2): `runtime.Runtime.Create`, whatever namespace the caller put in front. */
+/** Id of errors (reference 2.2): `runtime.Runtime.Create` without the caller's namespace prefix. */
 export function idOf(ctx: Context): string {
   return `runtime.${ctx.endpoint}`
 }

@@ -2,23 +2,23 @@ import { isServiceName } from '../../core/registry/service-name.ts'
 
 const NAME_MAX = 63
 const VERSION_MAX = 64
-/** A branch, a tag or a commit, none of which leads out of a folder or looks like an option. */
+/** Pattern of branches, tags and commits that cannot escape a folder or look like an option. */
 const VERSION = /^[A-Za-z0-9][A-Za-z0-9._-]*(?:\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/
 
-/** What names of runtime objects must be, as errors say it. */
+/** Rule for names of runtime objects, for errors. */
 export const NAME_RULE: string = `must be letters, digits and inner dots, dashes or underscores, at most ${NAME_MAX}`
-/** What versions must be, as errors say it. */
+/** Rule for versions, for errors. */
 export const VERSION_RULE: string = `must be a branch, a tag or a commit: letters, digits, dots, dashes, underscores and single slashes inside, at most ${VERSION_MAX}`
 
-/** Version of whoever names none (specification: Run reference rules). */
+/** Default version (specification: Run reference rules). */
 export const LATEST = 'latest'
 
-/** Whether a runtime object can have this name: services are named so, too, and folders. */
+/** Whether a runtime object can have this name, which is also used for services and folders. */
 export function isObjectName(name: string): boolean {
   return name.length <= NAME_MAX && isServiceName(name)
 }
 
-/** Whether it can be run with this reference. */
+/** Whether a version can be this reference. */
 export function isVersion(version: string): boolean {
   return version.length <= VERSION_MAX && VERSION.test(version) && !version.includes('..')
 }

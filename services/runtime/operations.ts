@@ -24,23 +24,26 @@ import {
   toObjectKey,
 } from './state/records.ts'
 
-/** What a caller asks for. */
+/** Request of a caller. */
 export interface Order {
   readonly namespace: string
   readonly service: ServiceMessage
   readonly options: RunOptions
-  /** Undefined: nobody that is known. */
+  /** Undefined: anonymous. */
   readonly account: Account | undefined
-  /** Of errors. */
+  /** Id of errors. */
   readonly errorId: string
 }
 
-/** What is done with runtime objects (specification: States and transitions). Each returns once it is accepted; the reconciler does it. */
+/**
+ * Operations on runtime objects (specification: States and transitions). Each records the desired state and returns; the
+ * reconciler applies it.
+ */
 export interface Operations {
-  /** @returns whether there is a new one: with `force` what is there already is updated. */
+  /** @returns whether the object is new: with `force` an existing one is updated. */
   readonly create: (order: Order) => Promise<{ readonly record: ServiceRecord; isNew: boolean }>
   readonly update: (order: Order, isRollback: boolean) => Promise<ServiceRecord>
-  /** Resolves once nothing of it runs, and it is gone. */
+  /** Resolves once all its instances have ended and the record is deleted. */
   readonly remove: (order: Order) => Promise<ServiceRecord>
 }
 
@@ -52,20 +55,19 @@ export interface OperationsOptions {
   readonly accounts: Pick<ServiceAccounts, 'remove'>
   readonly admission: Admission
   readonly runtime: Runtime
-  /** Id of this server. */
   readonly server: string
-  /** Whether this server may act on an object. */
+  /** Whether this server manages an object. */
   readonly owns: (record: ServiceRecord) => boolean
-  /** Whether repositories of a namespace may be files of this machine. */
+  /** Whether repositories of a namespace may be local paths of this server. */
   readonly allowsLocal: (namespace: string) => boolean
-  /** How long another server may take to remove something, milliseconds. */
+  /** Timeout of a removal by another server in milliseconds. */
   readonly otherServerMs: number
   readonly nowMs: () => number
 }
 
-/** What is removed here is waited for as long. */
-const OWN_MS = 60_000
-/** What a service is registered as where the runtime registers images. */
+/** Timeout of a removal by this server. */
+const LOCAL_REMOVAL_MS = 60_000
+/** Variable with the service name that the runtime registers for an image. */
 const SERVICE_NAME = 'MX_SERVICE_NAME'
 
 export function createOperations(options: OperationsOptions): Operations {
@@ -89,14 +91,14 @@ export function createOperations(options: OperationsOptions): Operations {
     if (image !== '' && !runsImages)
       throw badRequest(
         errorId,
-        'request.options.image: this server runs programs of its machine, give it a source',
+        'request.options.image: this server runs processes, not containers; set request.resource.service.source',
       )
     if (image === '' && runsImages)
-      throw badRequest(errorId, 'request.options.image is missing: this server runs images')
+      throw badRequest(errorId, 'request.options.image is missing: this server runs containers')
   }
 
-  /** Checks where it is from, and takes what was uploaded for it. */
-  function takeSource(key: WorkloadKey, source: string, errorId: string): string {
+  /** Checks the source and claims its upload. */
+  function claimSource(key: WorkloadKey, source: string, errorId: string): string {
     if (source === '') throw badRequest(errorId, 'request.resource.service.source is missing')
     if (!isUploaded(source)) {
       checkRef(key.version)
@@ -107,7 +109,7 @@ export function createOperations(options: OperationsOptions): Operations {
     if (source !== expected)
       throw badRequest(
         errorId,
-        `request.resource.service.source must be ${expected}, which the upload was answered, or the address of a repository`,
+        `request.resource.service.source must be ${expected}, as returned by the upload, or the address of a repository`,
       )
     const upload = uploads.claim(key)
     if (upload !== undefined) return upload
@@ -122,20 +124,20 @@ export function createOperations(options: OperationsOptions): Operations {
     )
   }
 
-  /** Who stands in the place of `auth` is shown the secrets of all who log in. */
+  /** A service named `auth` would receive the secrets of all accounts that log in. */
   function checkNames(name: string, { env, secrets }: RunOptions, errorId: string): void {
-    const told = env.flatMap((line) =>
+    const names = env.flatMap((line) =>
       line.startsWith(`${SERVICE_NAME}=`) ? [line.slice(SERVICE_NAME.length + 1)] : [],
     )
-    const taken = [name, ...told, secrets[SERVICE_NAME] ?? ''].find(isReservedName)
-    if (taken !== undefined)
+    const reserved = [name, ...names, secrets[SERVICE_NAME] ?? ''].find(isReservedName)
+    if (reserved !== undefined)
       throw badRequest(
         errorId,
-        `${taken} is a service of the platform, and nothing else can be called so: choose another name`,
+        `the name ${reserved} is reserved for a built-in service: choose another name`,
       )
   }
 
-  /** As the registry does: rules do not distinguish letter case. */
+  /** Like the registry: rules do not distinguish letter case. */
   async function checkLetterCase(namespace: string, name: string, errorId: string): Promise<void> {
     const { records } = await objects.list(namespace)
     const lowerName = name.toLowerCase()
@@ -145,7 +147,7 @@ export function createOperations(options: OperationsOptions): Operations {
     if (other !== undefined)
       throw conflict(
         errorId,
-        `the name ${name} differs from that of ${formatObject(other)} in letter case only: choose another name`,
+        `the name ${name} differs from that of ${formatObject(other)} only in letter case: choose another name`,
       )
   }
 
@@ -155,22 +157,22 @@ export function createOperations(options: OperationsOptions): Operations {
 
   async function create(order: Order): Promise<{ record: ServiceRecord; isNew: boolean }> {
     const { namespace, service, options, account, errorId } = order
-    const { name, version: given, source, metadata } = service
+    const { name, version: requested, source, metadata } = service
     if (name === '') throw badRequest(errorId, 'request.resource.service.name is missing')
     checkNames(name, options, errorId)
     await checkLetterCase(namespace, name, errorId)
-    const key = { namespace, name, version: given || LATEST }
+    const key = { namespace, name, version: requested || LATEST }
     const there = await objects.read(key)
     const hasFailed = there !== undefined && neverCameUp(there) && owns(there)
     if (there !== undefined && !hasFailed) {
       if (options.force && !there.deleting) return { record: await update(order), isNew: false }
-      throw there.deleting ? toLeaving(key, errorId) : toTaken(key, errorId)
+      throw there.deleting ? toBeingDeleted(key, errorId) : toExists(key, errorId)
     }
     const wish = toDesiredState(key, options, secrets)
     checkImage(wish.image, errorId)
     const settle = admission.admit(key, wish.image === '', errorId)
     try {
-      const upload = wish.image === '' ? takeSource(key, source, errorId) : ''
+      const upload = wish.image === '' ? claimSource(key, source, errorId) : ''
       const record: ServiceRecord = {
         ...key,
         ...{ source, metadata, wish, server, type: options.type },
@@ -187,9 +189,9 @@ export function createOperations(options: OperationsOptions): Operations {
         },
         changedMs: nowMs(),
       }
-      const isTaken =
+      const exists =
         there === undefined ? !(await objects.add(record)) : !(await replace(there, record))
-      if (isTaken) throw toTaken(key, errorId)
+      if (exists) throw toExists(key, errorId)
       await reconciler.refresh()
       return { record, isNew: true }
     } finally {
@@ -197,7 +199,7 @@ export function createOperations(options: OperationsOptions): Operations {
     }
   }
 
-  /** Puts a record into the place of one that never came up. False: something else was asked for meanwhile. */
+  /** Replaces a record that never came up. False: a newer request exists. */
   async function replace(there: ServiceRecord, record: ServiceRecord): Promise<boolean> {
     const now = await objects.change(there, (now) =>
       neverCameUp(now) && now.asked.id === there.asked.id ? { ...record, secret: now.secret } : now,
@@ -215,11 +217,14 @@ export function createOperations(options: OperationsOptions): Operations {
     const key = { namespace, name, version }
     const wish = toDesiredState(key, options, secrets, there.wish, service.source !== '')
     if (isRollback && there.previous === undefined)
-      throw badRequest(errorId, `there is nothing ${formatObject(key)} could be rolled back to`)
+      throw badRequest(errorId, `${formatObject(key)} has no previous revision to roll back to`)
     const isNewSource = service.source !== '' && service.source !== there.source
     const isUpload = isUploaded(service.source)
     if (isUpload && !owns(there))
-      throw unavailable(errorId, `server ${there.server} runs it: upload the source there`)
+      throw unavailable(
+        errorId,
+        `the service runs on server ${there.server}: upload the source there`,
+      )
     checkImage(wish.image, errorId)
     const source = service.source || there.source
     const isFixed = isCommit(version) || isUploaded(source)
@@ -233,24 +238,24 @@ export function createOperations(options: OperationsOptions): Operations {
     const settle = admission.admit(key, kind === 'build' && wish.image === '', errorId)
     try {
       const brings = wish.image === '' && (isNewSource || isUpload)
-      const kept = there.current === undefined && !isNewSource ? there.asked.upload : ''
-      const upload = brings ? takeSource(key, service.source, errorId) : kept
+      const retained = there.current === undefined && !isNewSource ? there.asked.upload : ''
+      const upload = brings ? claimSource(key, service.source, errorId) : retained
       const asked = toAsked(kind, isRollback ? '' : upload)
       const record = await objects.change(key, (now) => {
         if (now.deleting) return now
         const { failure: _, fault: __, update: ___, ...rest } = now
         const serves = now.current !== undefined && now.status === 'running'
-        // It may have come up just then, and its upload is gone.
-        const isOver = upload === kept && now.current !== undefined
+        // The previous request may just have come up and deleted its upload.
+        const isConsumed = upload === retained && now.current !== undefined
         return {
           ...{ ...rest, wish, source, type: options.type || now.type },
-          asked: isOver ? { ...asked, upload: '' } : asked,
+          asked: isConsumed ? { ...asked, upload: '' } : asked,
           metadata: { ...now.metadata, ...service.metadata },
           ...(serves ? { update: 'pending' } : { status: 'pending' }),
           changedMs: nowMs(),
         }
       })
-      if (record?.asked.id !== asked.id) throw toLeaving(key, errorId)
+      if (record?.asked.id !== asked.id) throw toBeingDeleted(key, errorId)
       if (there.asked.upload !== upload && !isUnderWay(there))
         await uploads.remove(there.asked.upload)
       await reconciler.refresh()
@@ -263,8 +268,8 @@ export function createOperations(options: OperationsOptions): Operations {
   async function remove(order: Order): Promise<ServiceRecord> {
     const { namespace, service, options, errorId } = order
     const there = await objects.find(namespace, service, errorId, 'all')
-    const isOwn = owns(there)
-    const gone = waitFor(toObjectKey(there))
+    const isLocal = owns(there)
+    const deleted = waitFor(toObjectKey(there))
     try {
       const leaving = await objects.change(there, (now) => ({
         ...now,
@@ -272,15 +277,16 @@ export function createOperations(options: OperationsOptions): Operations {
       }))
       if (leaving === undefined) return there
       await reconciler.refresh()
-      if (await settlesWithin(gone.done, isOwn ? OWN_MS : otherServerMs)) return there
+      if (await settlesWithin(deleted.done, isLocal ? LOCAL_REMOVAL_MS : otherServerMs))
+        return there
     } finally {
-      gone.stop()
+      deleted.stop()
     }
-    if (isOwn) throw unavailable(errorId, `${formatObject(there)} is still being removed`)
+    if (isLocal) throw unavailable(errorId, `${formatObject(there)} is still being deleted`)
     if (!options.force)
       throw unavailable(
         errorId,
-        `server ${there.server}, which runs it, does not answer; with force it is forgotten`,
+        `server ${there.server}, which runs the service, is unreachable; force deletes its record`,
       )
     await accounts.remove(there)
     await objects.change(there, () => undefined)
@@ -288,7 +294,7 @@ export function createOperations(options: OperationsOptions): Operations {
     return there
   }
 
-  /** Tells when a record is gone. */
+  /** Waits for the deletion of a record. */
   function waitFor(key: string) {
     let stop = (): void => {}
     const done = new Promise<void>((resolve) => {
@@ -302,10 +308,10 @@ export function createOperations(options: OperationsOptions): Operations {
   return { create, update, remove }
 }
 
-function toTaken(key: WorkloadKey, errorId: string) {
+function toExists(key: WorkloadKey, errorId: string) {
   return conflict(errorId, `already exists: ${formatObject(key)}`)
 }
 
-function toLeaving(key: WorkloadKey, errorId: string) {
-  return conflict(errorId, `${formatObject(key)} is being removed`)
+function toBeingDeleted(key: WorkloadKey, errorId: string) {
+  return conflict(errorId, `${formatObject(key)} is being deleted`)
 }

@@ -4,15 +4,15 @@ import type { Action } from './endpoints.ts'
 import { toMessage } from './state/deployment.ts'
 import { formatObject, type ServiceRecord } from './state/records.ts'
 
-/** What somebody did with a service (reference 7.3). */
+/** Audit event of a service change (reference 7.3). */
 export interface RuntimeEvent {
   readonly action: Action
   readonly namespace: string
   readonly name: string
   readonly version: string
-  /** Who did it, `<namespace>/<id>`; empty: nobody that is known. */
+  /** Account that made the change, `<namespace>/<id>`; empty: anonymous. */
   readonly account: string
-  /** Of the request, as in the gateway's log. */
+  /** Request id, as in the gateway's log. */
   readonly request: string
   /** Unix time in milliseconds. */
   readonly time: number
@@ -20,13 +20,13 @@ export interface RuntimeEvent {
 
 export interface PublishEventOptions {
   readonly log: ServiceLog
-  /** @default the log alone tells it */
-  readonly keep?: (event: RuntimeEvent) => Promise<void>
+  /** Stores an event. @default logged only */
+  readonly store?: (event: RuntimeEvent) => Promise<void>
   readonly nowMs: () => number
 }
 
-/** Tells what was done; what cannot be kept is in the log, for it has happened. */
-export function createPublishEvent({ log, keep = async () => {}, nowMs }: PublishEventOptions) {
+/** Publishes audit events. If an event cannot be stored, it is logged. */
+export function createPublishEvent({ log, store = async () => {}, nowMs }: PublishEventOptions) {
   return (ctx: Context, action: Action, record: ServiceRecord): void => {
     const { namespace, name, version } = record
     const { account, id: request } = ctx
@@ -35,8 +35,8 @@ export function createPublishEvent({ log, keep = async () => {}, nowMs }: Publis
       account: account === undefined ? '' : `${account.issuer}/${account.id}`,
     }
     log.info({ service: formatObject(record), namespace, account: event.account }, action)
-    keep(event).catch((error: unknown) =>
-      log.warn({ ...event, reason: toMessage(error) }, 'an event of the runtime could not be kept'),
+    store(event).catch((error: unknown) =>
+      log.warn({ ...event, reason: toMessage(error) }, 'storing a runtime event failed'),
     )
   }
 }

@@ -2,49 +2,52 @@ import type { WorkloadKey } from '../../core/contracts/runtime.ts'
 import { type Quota, quotaReached } from '../../core/limits/quota.ts'
 import { isUnderWay, needsBuild, type ServiceRecord, toObjectKey } from './state/records.ts'
 
-/** What a namespace may have of the runtime. */
+/** Runtime quotas of a namespace. */
 export interface RuntimeQuotas {
   readonly programs: Quota
-  /** In progress or waiting. */
+  /** Running or queued. */
   readonly builds: Quota
-  /** In progress, or waiting to be run. */
+  /** Running, or not deployed yet. */
   readonly uploads: Quota
 }
 
-/** Keeps namespaces within their quotas. */
+/** Enforces the quotas of namespaces. */
 export interface Admission {
   /**
-   * Admits what is asked for of an object, and the object where it is new.
+   * Admits a request for an object, and a new object.
    *
-   * @param isBuild whether it is built, as of `needsBuild`.
-   * @returns to be called once the record says so, or nothing came of it.
+   * @param isBuild whether it needs a build, see `needsBuild`.
+   * @returns releases the reservation; call it once the record is written or the request failed.
    * @throws {GatewayError} 429 naming the quota.
    */
   readonly admit: (key: WorkloadKey, isBuild: boolean, errorId: string) => () => void
 }
 
-/** @param records all objects, as they are known. */
+/** @param records all known objects. */
 export function createAdmission(
   { programs, builds }: Pick<RuntimeQuotas, 'programs' | 'builds'>,
   records: ReadonlyMap<string, ServiceRecord>,
 ): Admission {
-  /** Admitted, and not yet among the records: several come at once. */
+  /** Admitted requests without a record yet; several may be concurrent. */
   const admitted = new Map<symbol, { readonly key: WorkloadKey; readonly isBuild: boolean }>()
 
-  /** The other objects of a namespace that are there, or being built. */
-  function listOthers(namespace: string, own: string): { all: Set<string>; building: Set<string> } {
+  /** Other objects of a namespace, and those being built. */
+  function listOthers(
+    namespace: string,
+    ownKey: string,
+  ): { all: Set<string>; building: Set<string> } {
     const all = new Set<string>()
     const building = new Set<string>()
     for (const [key, record] of records) {
-      if (record.namespace !== namespace || key === own) continue
+      if (record.namespace !== namespace || key === ownKey) continue
       all.add(key)
       if (isUnderWay(record) && needsBuild(record) && !record.deleting) building.add(key)
     }
-    for (const one of admitted.values()) {
-      const key = toObjectKey(one.key)
-      if (one.key.namespace !== namespace || key === own) continue
+    for (const request of admitted.values()) {
+      const key = toObjectKey(request.key)
+      if (request.key.namespace !== namespace || key === ownKey) continue
       all.add(key)
-      if (one.isBuild) building.add(key)
+      if (request.isBuild) building.add(key)
     }
     return { all, building }
   }
@@ -52,19 +55,19 @@ export function createAdmission(
   return {
     admit(key, isBuild, errorId) {
       const { namespace } = key
-      const own = toObjectKey(key)
-      const [most, mostBuilds] = [programs.limitOf(namespace), builds.limitOf(namespace)]
-      if (most !== Number.POSITIVE_INFINITY || mostBuilds !== Number.POSITIVE_INFINITY) {
-        const { all, building } = listOthers(namespace, own)
-        if (!records.has(own) && all.size >= most)
+      const ownKey = toObjectKey(key)
+      const [maxPrograms, maxBuilds] = [programs.limitOf(namespace), builds.limitOf(namespace)]
+      if (maxPrograms !== Number.POSITIVE_INFINITY || maxBuilds !== Number.POSITIVE_INFINITY) {
+        const { all, building } = listOthers(namespace, ownKey)
+        if (!records.has(ownKey) && all.size >= maxPrograms)
           throw quotaReached(errorId, 429, programs, {
-            ...{ namespace, limit: `${most} programs`, used: `${all.size}` },
-            remedy: 'remove programs',
+            ...{ namespace, limit: `${maxPrograms} programs`, used: `${all.size}` },
+            remedy: 'delete programs',
           })
-        if (isBuild && building.size >= mostBuilds)
+        if (isBuild && building.size >= maxBuilds)
           throw quotaReached(errorId, 429, builds, {
-            ...{ namespace, limit: `${mostBuilds} builds`, used: `${building.size}` },
-            remedy: 'try again once a build has ended',
+            ...{ namespace, limit: `${maxBuilds} builds`, used: `${building.size}` },
+            remedy: 'retry after a build has ended',
           })
       }
       const id = Symbol()

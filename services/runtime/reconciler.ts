@@ -22,46 +22,46 @@ export interface ReconcilerOptions {
   readonly store: Store
   readonly objects: Objects
   readonly runtime: Runtime
-  /** Whether this server may act on an object. */
+  /** Whether this server manages an object. */
   readonly owns: (record: ServiceRecord) => boolean
-  /** Whether it acts now: false while another server does. */
+  /** Whether this server acts now: false while another server holds the lease. */
   readonly isActing: () => boolean
   readonly folders: Folders
   readonly prepare: Prepare
-  /** As of {@link createDeployments}. */
+  /** See {@link createDeployments}. */
   readonly removeBuild?: RemoveBuild
   readonly toWorkload: (record: ServiceRecord, revision: Revision) => Promise<Workload>
-  /** Removes what is left of an object that is gone: files, accounts. */
+  /** Deletes files and accounts of a deleted object. */
   readonly cleanUp: (record: ServiceRecord) => Promise<void>
   readonly log: ServiceLog
-  /** Builds at a time. */
+  /** Maximum number of concurrent builds. */
   readonly builds: number
-  /** Milliseconds between two looks at everything. */
+  /** Interval of full reconciliation in milliseconds. */
   readonly everyMs: number
   readonly nowMs: () => number
 }
 
-/** Has the objects of this server run as their records say, whoever changes those. */
+/** Makes the objects of this server match their records, whoever changes those. */
 export interface Reconciler {
-  /** Reads all there is; what it finds runs from then on. @throws {GatewayError} 503 when the store cannot be reached. */
+  /** Reads all records and starts reconciling. @throws {GatewayError} 503 if the store is unavailable. */
   readonly begin: () => Promise<void>
-  /** Acts on everything from now on: another server may have changed it since. */
+  /** Reconciles all objects: another server may have changed them. */
   readonly resume: () => void
-  /** Stops what is in progress, which the server that acts from now on begins again. */
+  /** Stops work in progress; the server that takes over starts it again. */
   readonly pause: () => Promise<void>
-  /** Resolves once everything that was changed before has been noticed. */
+  /** Resolves once all earlier changes are noticed. */
   readonly refresh: () => Promise<void>
-  /** Records of all servers, by their keys. */
+  /** Records of all servers, by key. */
   readonly records: ReadonlyMap<string, ServiceRecord>
-  /** What is on its way for an object of this server. */
+  /** Deployment in progress of an object of this server. */
   readonly deployment: (key: string) => Deployment | undefined
-  /** Calls `listener` with each record that changes, and what it was; until the function that is returned is called. */
+  /** Calls `listener` with the new and old state of each changed record, until the returned function is called. */
   readonly watch: (listener: RecordListener) => () => void
-  /** Ends everything that runs here, and whatever is on its way; it is taken up at the next start. */
+  /** Stops everything that runs here and all work in progress; the next start resumes it. */
   readonly close: () => Promise<void>
 }
 
-/** `now` undefined: it is gone. */
+/** `now` is undefined for a deleted record. */
 export type RecordListener = (
   now: ServiceRecord | undefined,
   before: ServiceRecord | undefined,
@@ -72,41 +72,41 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { owns, isActing, log, builds, everyMs, nowMs } = options
   const records = new Map<string, ServiceRecord>()
   const states = new Map<string, WorkloadState>()
-  /** The revisions the runtime was given last. */
+  /** The revision last applied per object. */
   const applied = new Map<string, Revision>()
-  /** Those of `applied` that are not in the runtime as they were given. */
+  /** Objects whose state in the runtime differs from `applied`. */
   const drifted = new Set<string>()
-  /** Why objects are not as they should be. */
-  const troubles = new Map<string, string>()
-  const looking = new Map<string, Promise<void>>()
-  const again = new Set<string>()
+  /** Errors of the last reconciliation, by key. */
+  const errors = new Map<string, string>()
+  const reconciling = new Map<string, Promise<void>>()
+  const queued = new Set<string>()
   const listeners = new Set<RecordListener>()
   const stateListeners = new Set<(key: string) => void>()
   let watched: WatchedRecords | undefined
   let timer: NodeJS.Timeout | undefined
   let closing: Promise<void> | undefined
 
-  /** Looks after an object, once what is done for it now is done. */
-  function look(key: string): void {
+  /** Reconciles an object after the current reconciliation of it. */
+  function reconcile(key: string): void {
     if (closing !== undefined || !isActing()) return
-    again.add(key)
-    if (!looking.has(key)) looking.set(key, lookOften(key))
+    queued.add(key)
+    if (!reconciling.has(key)) reconciling.set(key, reconcileLoop(key))
   }
 
-  async function lookOften(key: string): Promise<void> {
-    while (again.delete(key) && closing === undefined && isActing()) {
+  async function reconcileLoop(key: string): Promise<void> {
+    while (queued.delete(key) && closing === undefined && isActing()) {
       try {
         await settle(key)
-        troubles.delete(key)
+        errors.delete(key)
       } catch (error) {
         const reason = toMessage(error)
         const service = records.get(key)?.name ?? key
-        if (troubles.get(key) !== reason)
-          log.warn({ service, reason }, 'a service is not as it should be; it is tried again')
-        troubles.set(key, reason)
+        if (errors.get(key) !== reason)
+          log.warn({ service, reason }, 'reconciling a service failed; retrying')
+        errors.set(key, reason)
       }
     }
-    looking.delete(key)
+    reconciling.delete(key)
   }
 
   async function settle(key: string): Promise<void> {
@@ -116,27 +116,28 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const { asked, settled, current } = record
     const last = drifted.has(key) ? applied.get(key) : undefined
     if (last !== undefined) await restore(record, last)
-    const isUnderWay = asked.id !== settled
-    if (isUnderWay && deployments.get(key)?.asked !== asked.id) {
+    const isInProgress = asked.id !== settled
+    if (isInProgress && deployments.get(key)?.asked !== asked.id) {
       await deployments.giveUp(key)
-      // What was given up may have come up just then, and what is known of the store be behind: what is settled is not built again.
+      // The cancelled deployment may just have come up while the cached record is stale: settled requests are not built
+      // again.
       const now = await objects.read(record)
       if (now?.deleting === false && now.asked.id !== now.settled) await begin(now)
     } else if (current !== undefined) {
-      if (isUnderWay ? !applied.has(key) : applied.get(key)?.id !== current.id)
+      if (isInProgress ? !applied.has(key) : applied.get(key)?.id !== current.id)
         await applyCurrent(record, current)
     }
-    await keep(key)
+    await saveState(key)
   }
 
-  /** Begins what is asked for; what is to serve until then does. */
+  /** Starts the requested deployment; the current revision serves until then. */
   async function begin(record: ServiceRecord): Promise<void> {
     const { current } = record
-    const given = applied.get(toObjectKey(record))?.id
+    const appliedId = applied.get(toObjectKey(record))?.id
     if (current === undefined) {
-      if (given !== undefined) await end(record)
-    } else if (given !== current.id) {
-      // What is asked for may be what mends it.
+      if (appliedId !== undefined) await end(record)
+    } else if (appliedId !== current.id) {
+      // The request may fix the current revision.
       await applyCurrent(record, current).catch(() => {})
     }
     deployments.begin(record)
@@ -159,10 +160,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       if (applied.has(key)) drifted.add(key)
       throw error
     }
-    log.info({ service: record.name }, 'restored a service that was changed from outside')
+    log.info({ service: record.name }, 'restored a service that was modified externally')
   }
 
-  /** What serves, or has to again; why it cannot is told by its state. */
+  /** Applies the current revision; errors appear in its state. */
   async function applyCurrent(record: ServiceRecord, current: Revision): Promise<void> {
     try {
       await apply(record, current)
@@ -197,8 +198,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     return withLive(record, { deployment, state, nowMs: nowMs() })
   }
 
-  /** Writes down how an object is. */
-  async function keep(key: string): Promise<void> {
+  /** Stores the observed state of an object. */
+  async function saveState(key: string): Promise<void> {
     const record = records.get(key)
     if (record === undefined || withState(record) === record) return
     await objects.change(record, withState)
@@ -207,13 +208,13 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   async function* statesOf(key: string, signal: AbortSignal) {
     const feed = createEventFeed<WorkloadState | undefined>({
       ...{ id: 'runtime', maxWaiting: 1 },
-      onClose: () => stateListeners.delete(tell),
+      onClose: () => stateListeners.delete(onState),
     })
-    const tell = (changed: string): void => {
+    const onState = (changed: string): void => {
       if (changed === key) feed.push(key, states.get(key))
     }
     const end = (): void => void feed.return!()
-    stateListeners.add(tell)
+    stateListeners.add(onState)
     signal.addEventListener('abort', end)
     if (signal.aborted) end()
     try {
@@ -228,7 +229,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const deployments = createDeployments({
     ...{ objects, folders, prepare, builds, apply, log },
     ...(options.removeBuild && { removeBuild: options.removeBuild }),
-    ...{ states: statesOf, withLive: withState, onChange: look },
+    ...{ states: statesOf, withLive: withState, onChange: reconcile },
   })
 
   const stopWatching = runtime.watch((state) => {
@@ -236,14 +237,14 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (state.status === 'stopped') states.delete(key)
     else states.set(key, state)
     for (const listener of stateListeners) listener(key)
-    look(key)
+    reconcile(key)
   })
 
   const stopWatchingDrift = runtime.watchDrift?.((place) => {
     const key = toObjectKey(place)
     if (!applied.has(key)) return
     drifted.add(key)
-    look(key)
+    reconcile(key)
   })
 
   function notice(key: string, now: ServiceRecord | undefined): void {
@@ -252,11 +253,11 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     else records.set(key, now)
     for (const listener of listeners) listener(now, before)
     if (now === undefined && before !== undefined && isActing() && applied.has(key))
-      // Somebody removed the record alone.
+      // The record alone was deleted.
       remove({ ...before, deleting: true }).catch((error: unknown) =>
-        log.warn({ service: before.name, reason: toMessage(error) }, 'it could not be ended'),
+        log.warn({ service: before.name, reason: toMessage(error) }, 'stopping a service failed'),
       )
-    look(key)
+    reconcile(key)
   }
 
   return {
@@ -266,25 +267,25 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     async begin() {
       watched = await watchRecords({
         ...{ store, table: TABLE, prefix: OBJECTS_PREFIX },
-        onError: (error) => log.warn({ reason: toMessage(error) }, 'services cannot be read'),
+        onError: (error) => log.warn({ reason: toMessage(error) }, 'reading services failed'),
         onRecords(changed, isAll) {
-          const gone = isAll ? [...records.keys()].filter((key) => !changed.has(key)) : []
-          for (const key of gone) notice(key, undefined)
+          const deletedKeys = isAll ? [...records.keys()].filter((key) => !changed.has(key)) : []
+          for (const key of deletedKeys) notice(key, undefined)
           for (const [key, record] of changed)
             try {
               notice(key, record && parseServiceRecord(record))
             } catch (error) {
-              log.warn({ reason: toMessage(error) }, 'a service cannot be read')
+              log.warn({ reason: toMessage(error) }, 'reading a service failed')
             }
         },
       })
       timer = setInterval(() => {
-        for (const key of records.keys()) look(key)
+        for (const key of records.keys()) reconcile(key)
       }, everyMs).unref()
     },
 
     resume() {
-      for (const key of records.keys()) look(key)
+      for (const key of records.keys()) reconcile(key)
     },
 
     async pause() {
@@ -307,7 +308,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         clearInterval(timer)
         watched?.close()
         await deployments.close()
-        await Promise.allSettled(looking.values())
+        await Promise.allSettled(reconciling.values())
         stopWatching()
         stopWatchingDrift?.()
         await runtime.close()

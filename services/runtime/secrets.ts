@@ -1,33 +1,31 @@
 import { badRequest } from '../../sdk/errors.ts'
 
-/** Encrypts what nobody may read in the store, for its place. */
+/** Encrypts secrets, bound to the path they are stored at. */
 export interface Sealer {
   readonly seal: (namespace: string, path: string, text: string) => string
-  /** Undefined: it was sealed with another key, or for another place. */
+  /** Returns undefined if it was encrypted with another key or for another path. */
   readonly open: (namespace: string, path: string, sealed: string) => string | undefined
 }
 
-/** What is kept of the secrets of an object. */
+/** Secrets of objects. */
 export interface Secrets {
-  /** Whether anything can be kept. */
+  /** Whether a key is configured. */
   readonly canKeep: boolean
   /**
-   * A text as the store may have it; of an empty one, nothing.
+   * Encrypts a text for the store; an empty text stays empty.
    *
-   * @param what it is, for the error.
-   * @throws {GatewayError} 400 without a key.
+   * @throws {GatewayError} 400 without a key, naming the option.
    */
   readonly seal: (place: SecretPlace, text: string) => string
-  /** Whether it can be read still. */
   readonly canOpen: (place: SecretPlace, sealed: string) => boolean
-  /** @throws {Error} in one line when it cannot be read any more. */
+  /** @throws {Error} a one-line message if it cannot be decrypted. */
   readonly open: (place: SecretPlace, sealed: string) => string
 }
 
-/** Which secret of an object. */
+/** Location of a secret. */
 export interface SecretPlace {
   readonly namespace: string
-  /** As of `toObjectKey`. */
+  /** See `toObjectKey`. */
   readonly key: string
   readonly what: 'secrets' | 'credentials' | 'account'
 }
@@ -45,7 +43,7 @@ export function createSecrets(sealer: Sealer | undefined): Secrets {
       if (sealer !== undefined) return sealer.seal(place.namespace, toPath(place), text)
       throw badRequest(
         'runtime',
-        `request.options.${place.what} cannot be kept: the server has no config_secret_key to encrypt it with`,
+        `request.options.${place.what} cannot be stored: the server has no config_secret_key to encrypt it with`,
       )
     },
 
@@ -53,7 +51,7 @@ export function createSecrets(sealer: Sealer | undefined): Secrets {
       const text = find(place, sealed)
       if (text !== undefined) return text
       throw new Error(
-        `the ${place.what} cannot be decrypted: config_secret_key is not the one they were encrypted with; update the service with new ones`,
+        `the ${place.what} cannot be decrypted: config_secret_key has changed; update the service with new ones`,
       )
     },
   }

@@ -44,81 +44,83 @@ import { createServers } from './state/servers.ts'
 import { createWatches } from './watches.ts'
 import { toWorkload } from './workload.ts'
 
-const DESCRIPTION = 'Services this server runs'
+const DESCRIPTION = 'Runs services on this server'
 const NO_QUOTAS: RuntimeQuotas = {
   programs: noQuota('quota_programs'),
   builds: noQuota('quota_builds'),
   uploads: noQuota('quota_uploads'),
 }
 
-/** What the runtime service is told. */
 export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'proxy'> {
-  /** Keeps what is to run, in the table `runtime` of the database `mx`. Not closed with the service. */
+  /** Stores the objects in the table `runtime` of the database `mx`. Not closed with the service. */
   readonly store: Store
-  /** Runs it; closed with the service. */
+  /** Runs the workloads. Closed with the service. */
   readonly runtime: Runtime
-  /** Holds the accounts services run as. */
+  /** Manages the accounts of services. */
   readonly accounts: AccountManager
-  /** Encrypts secrets where they are kept. @default none are taken, and accounts get a new one at each start */
+  /** Encrypts stored secrets. @default none: secrets are rejected, and accounts get a new one at each start */
   readonly sealer?: Sealer
-  /** Id of this server, the same whenever it is started. */
+  /** Stable id of this server. */
   readonly server: string
-  /** Where sources and builds lie. */
+  /** Folder for sources and builds. */
   readonly folder: string
-  /** Milliseconds a server without a sign of life keeps other servers from acting on what runs in a cluster. @default 15000 */
+  /**
+   * Lease duration in milliseconds: after this time without renewal another server takes over the workloads of a cluster.
+   * @default 15000
+   */
   readonly leaseMs?: number
-  /** Whether no other server has this store: whatever is in it is to run here. */
+  /** Whether no other server uses this store: then all its objects run here. */
   readonly isAlone: boolean
-  /** Whether repositories of the default namespace may be files of this machine. */
+  /** Whether repositories of the default namespace may be local paths of this server. */
   readonly allowLocal: boolean
-  /** Decides where other repositories may be. */
+  /** Outgoing address policy for other repositories. */
   readonly egress: RepositoryPolicy
-  /** Where services reach the platform: its RPC proxy. */
+  /** Address of the RPC proxy for services. */
   readonly reachedAt: string
-  /** Called with every service that is to run, before it does, and again once it is to run no more. @default no-op */
+  /** Called with each service before it starts, and again when it is removed. @default no-op */
   readonly onExpected?: (service: ExpectedService, isExpected: boolean) => void
-  /** Keeps what was done. @default nothing does */
+  /** Stores audit events. @default none */
   readonly events?: (event: RuntimeEvent) => Promise<void>
-  /** Bytes of the disk that uploads and builds leave free. @default 0, they may fill it */
+  /** Free disk space in bytes to preserve during uploads and builds. @default 0, no limit */
   readonly minFreeDiskBytes?: number
-  /** Builds at a time; a namespace leaves one to others. @default 3 */
+  /** Maximum number of concurrent builds; a namespace leaves one to others. @default 3 */
   readonly builds?: number
-  /** Namespaces whose administrators may run programs of this machine, besides operators. @default all of them */
+  /** Namespaces whose administrators may run processes on this server, besides operators. @default all */
   readonly namespaces?: readonly string[]
-  /** Whether programs are isolated. @default they run as the user of the server */
+  /** Isolation of programs. @default none, they run as the user of the server */
   readonly isolation?: Promise<Isolation>
-  /** What namespaces may have. @default no limits */
+  /** Quotas of namespaces. @default no limits */
   readonly quotas?: RuntimeQuotas
-  /** Milliseconds between two looks at everything. @default 5000 */
+  /** Interval of full reconciliation in milliseconds. @default 5000 */
   readonly everyMs?: number
-  /** How long another server may take to remove something, milliseconds. @default 10000 */
+  /** Timeout of a removal by another server in milliseconds. @default 10000 */
   readonly otherServerMs?: number
-  /** Unix time. @default Date.now */
+  /** Unix time in milliseconds. @default Date.now */
   readonly nowMs?: () => number
 }
 
-/** A service that a record of the runtime asks for. */
+/** A service that a record of the runtime requests. */
 export interface ExpectedService extends WorkloadKey {
   readonly protocol: 'mx' | 'http'
 }
 
-/** The runtime of a platform, as a service of it. */
+/** The built-in service `runtime`. */
 export interface RuntimeService {
   /** Not started yet. */
   readonly service: Service<object>
-  /** Runs what is to run: to be called once services can register. */
+  /** Starts reconciling; call it once services can register. */
   readonly begin: () => Promise<void>
-  /** Ends the streams of those who watch or follow an output, and takes no more of them; other calls go on. */
+  /** Ends watches and followed outputs, and rejects new ones; other calls continue. */
   readonly endStreams: () => void
-  /** Ends what runs here, and what is on its way. */
+  /** Stops workloads and work in progress. */
   readonly end: () => Promise<void>
   /** {@link endStreams}, {@link end}, then stops the service. */
   readonly close: () => Promise<void>
 }
 
-/** The service `runtime` (specification: Runtime object, States and transitions; reference 7). */
+/** Creates the service `runtime` (specification: Runtime object, States and transitions; reference 7). */
 export function createRuntimeService(options: RuntimeServiceOptions): RuntimeService {
-  const { store, runtime, accounts: keeper, sealer, server, folder, ...more } = options
+  const { store, runtime, accounts: accountManager, sealer, server, folder, ...more } = options
   const {
     isAlone,
     allowLocal,
@@ -140,15 +142,15 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'runtime' })
   const { log } = service
   const checks = createAccountChecks(rest.gate)
-  // Images are isolated by what runs them.
+  // Container isolation is up to the container runtime.
   const allowed = runtime.runs === 'process' ? namespaces : undefined
   const checkRun = createRunCheck({ checks, namespaces: allowed })
   const folders = createFolders(folder)
-  /** Files of the machine are those of whoever runs the server: no tenant's. */
+  /** Local paths belong to the operator of the server, so tenants may not use them. */
   const allowsLocal = (namespace: string): boolean => allowLocal && namespace === DEFAULT_NAMESPACE
   const objects = createObjects(store)
   const secrets = createSecrets(sealer)
-  const accounts = createServiceAccounts(keeper)
+  const accounts = createServiceAccounts(accountManager)
   const room = createDiskRoom({
     ...{ folder, leastBytes: minFreeDiskBytes },
     makeRoom: async () => {
@@ -160,11 +162,11 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const uploads = createUploads({ folders, room, quota: quotas.uploads })
   const logIns = new Map<string, Promise<ServiceAccount>>()
 
-  /** What an object logs in with: the same as long as it can be kept. */
+  /** Credentials of an object, cached as long as they can be stored. */
   function findAccount(record: ServiceRecord): Promise<ServiceAccount> {
     const key = toObjectKey(record)
-    const known = logIns.get(key)
-    if (known !== undefined) return known
+    const existing = logIns.get(key)
+    if (existing !== undefined) return existing
     const opening = openAccount(record)
     logIns.set(key, opening)
     opening.catch(() => logIns.delete(key))
@@ -180,8 +182,8 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     const id = toAccountId(record)
     // Another server may have just written it.
     const { secret: sealed } = (await objects.read(record)) ?? record
-    const isKept = sealed !== '' && secrets.canOpen(place, sealed)
-    if (isKept && (await keeper.find(record.namespace, id)) !== undefined)
+    const isStored = sealed !== '' && secrets.canOpen(place, sealed)
+    if (isStored && (await accountManager.find(record.namespace, id)) !== undefined)
       return { id, secret: secrets.open(place, sealed) }
     const account = await accounts.open(record)
     if (secrets.canKeep) {
@@ -207,7 +209,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       : withFolders(workload, folders, revision.build)
   }
 
-  /** Takes over what a server had that was called otherwise. */
+  /** Adopts the objects of a server with another id. */
   async function adopt(): Promise<void> {
     for (const record of await readAll(store, TABLE, OBJECTS_PREFIX)) {
       const key = parseServiceRecord(record)
@@ -215,7 +217,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     }
   }
 
-  /** Earlier versions gave the accounts of workloads the scope `service`. */
+  /** Earlier versions granted workload accounts the scope `service`. */
   async function migrateAccounts(): Promise<void> {
     for (const record of await readAll(store, TABLE, OBJECTS_PREFIX)) {
       const [namespace = ''] = record.key.slice(OBJECTS_PREFIX.length).split(':')
@@ -223,14 +225,14 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     }
   }
 
-  /** What is in a cluster belongs to it, and to none of the servers that use it. */
+  /** Workloads of a cluster belong to the cluster, not to one of its servers. */
   const owns = (record: ServiceRecord): boolean =>
     record.server === server || (runtime.scope === 'cluster' && record.wish.image !== '')
   const lease = createLease({
     ...{ store, holder: server, durationMs: leaseMs },
-    onChange(isHeld) {
-      if (!isHeld) return void reconciler.pause()
-      // The server that acted before may have given accounts other secrets.
+    onChange(isLeader) {
+      if (!isLeader) return void reconciler.pause()
+      // The previous lease holder may have rotated secrets.
       logIns.clear()
       reconciler.resume()
     },
@@ -276,7 +278,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     otherServerMs,
     admission: createAdmission(quotas, reconciler.records),
   })
-  const tell = createPublishEvent({ log, nowMs, ...(events !== undefined && { keep: events }) })
+  const publish = createPublishEvent({ log, nowMs, ...(events !== undefined && { store: events }) })
   const ending = new AbortController()
   const ofSources = {
     ...{ objects, uploads, reconciler, folders, owns, checks, checkRun },
@@ -287,7 +289,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       'Runtime',
       createRuntimeEndpoints({
         ...{ operations, objects, watches, runtime, servers, nowMs, owns, checks, checkRun },
-        tell,
+        onChange: publish,
         ending: ending.signal,
       }),
     )
@@ -317,8 +319,8 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       await servers.begin()
       if (needsLease) await lease.begin()
       await reconciler.begin()
-      const asked = [...reconciler.records.values()].map(({ asked }) => asked.upload)
-      await uploads.clean(new Set(asked))
+      const uploadIds = [...reconciler.records.values()].map(({ asked }) => asked.upload)
+      await uploads.clean(new Set(uploadIds))
     },
 
     async close() {

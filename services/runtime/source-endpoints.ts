@@ -19,25 +19,24 @@ export interface SourceEndpointsOptions {
   readonly uploads: Uploads
   readonly reconciler: Reconciler
   readonly folders: Folders
-  /** Whether this server may act on an object. */
+  /** Whether this server manages an object. */
   readonly owns: (record: ServiceRecord) => boolean
   readonly checks: AccountChecks
-  /** Checks that a caller may run programs. */
   readonly checkRun: AccountCheck
-  /** Ends outputs of builds that are followed. */
+  /** Aborts followed build outputs. */
   readonly ending: AbortSignal
 }
 
-/** What the handler `Source` offers (reference 7.1) to administrators of the namespace. */
+/** Endpoints of the handler `Source` (reference 7.1), for administrators of the namespace. */
 export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoints {
   const { objects, uploads, owns, checkRun } = options
   return {
     upload: endpoint({
       description:
-        'Takes the source of a service: a tar archive, gzipped or not, in parts. service and options are those of the first message. Run it then, by the id that is answered.',
+        'Uploads the source of a service as a tar archive, optionally gzipped, in chunks. The first message sets service and options. Run the service with the returned id as its source.',
       idempotent: false,
       request: Type.Object({ service: Named, options: Place, data: Data }),
-      response: Type.Object({ id: Type.String({ description: 'What to name as its source.' }) }),
+      response: Type.Object({ id: Type.String({ description: 'Source of the service to run.' }) }),
       stream: 'client',
       async handle(requests, ctx) {
         const errorId = idOf(ctx)
@@ -63,13 +62,13 @@ export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoint
   }
 }
 
-/** What the handler `Build` offers (reference 7.1) to administrators of the namespace. */
+/** Endpoints of the handler `Build` (reference 7.1), for administrators of the namespace. */
 export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints {
   const { objects, reconciler, folders, owns, checks, ending } = options
   return {
     read: endpoint({
       readOnly: true,
-      description: 'What the last build of a service wrote, and what it goes on to write.',
+      description: 'Streams the output of the last build of a service.',
       request: Type.Object({ service: Named, options: Place }),
       response: Type.Object({ data: Data }),
       stream: 'server',
@@ -79,13 +78,13 @@ export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints
         const record = await objects.find(namespace, service, idOf(ctx))
         mustBeHere(record, owns, idOf(ctx))
         const deployment = reconciler.deployment(toObjectKey(record))
-        const isUnderWay = deployment?.asked === record.asked.id
-        const parts = isUnderWay
+        const isInProgress = deployment?.asked === record.asked.id
+        const parts = isInProgress
           ? (await deployment.output).read(AbortSignal.any([ctx.signal, ending]))
           : readBuildOutput(folders.output(record, record.asked.id))
         ctx.start()
         for await (const data of parts) yield { data }
-        if (isUnderWay && ending.aborted) throw unavailable(idOf(ctx), STOPPING)
+        if (isInProgress && ending.aborted) throw unavailable(idOf(ctx), STOPPING)
       },
     }),
   }

@@ -6,41 +6,40 @@ import { type ServiceRecord, toObjectKey } from './state/records.ts'
 import type { Servers } from './state/servers.ts'
 import { toServiceMessage, toUnavailableMessage } from './to-message.ts'
 
-/** A change as watchers are told it. */
+/** Watch message. */
 export interface WatchMessage {
   readonly action: 'write' | 'delete'
-  /** As it is now; of one that is gone, as it was, with the status `stopped`. */
+  /** Current object; of a deleted one, its last state with the status `stopped`. */
   readonly service: ServiceMessage
 }
 
-/** Those who watch. */
 export interface Watches {
   /**
-   * The objects there are, then what becomes of them; of each what is so when its watcher takes it. One that is named, and
-   * is not there or goes, ends it.
+   * Streams the matching objects, then each change; a slow watcher gets only the latest state of each. Ends if an object is
+   * named and does not exist or is deleted.
    *
-   * @param starter told once the watch has begun.
-   * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is being stopped.
+   * @param starter called once the watch has started.
+   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service stops.
    */
   readonly open: (
     namespace: string,
-    wanted: Pick<ReadOptions, 'service' | 'version' | 'type'>,
+    filter: Pick<ReadOptions, 'service' | 'version' | 'type'>,
     id: string,
     starter: { readonly start: () => void },
   ) => AsyncIterable<WatchMessage>
-  /** Ends all of them, and takes no more. */
+  /** Ends all watches and rejects new ones. */
   readonly close: () => void
 }
 
 const MOST_WATCHERS = 10_000
 const MOST_WAITING = 10_000
-/** What streams end with that the service does not go on with. */
+/** Error of streams when the service stops. */
 export const STOPPING = 'the runtime is being stopped'
 
 export interface WatchesOptions {
   readonly reconciler: Pick<Reconciler, 'records' | 'watch'>
   readonly servers: Pick<Servers, 'away' | 'watch'>
-  /** Whether this server may act on an object. */
+  /** Whether this server manages an object. */
   readonly owns: (record: ServiceRecord) => boolean
   readonly nowMs: () => number
 }
@@ -50,7 +49,7 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
     ...{ maxWatchers: MOST_WATCHERS, maxWaiting: MOST_WAITING, stopping: STOPPING },
   })
 
-  /** As it is now: of one whose server is away nobody knows. */
+  /** Current state; unknown if the server of the object is unavailable. */
   function toWritten(record: ServiceRecord): WatchMessage {
     const message = toServiceMessage(record)
     const seenMs = owns(record) ? undefined : servers.away().get(record.server)
@@ -63,16 +62,16 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
 
   return {
     open(namespace, { service, version, type }, id, starter) {
-      const isMeant = (record: ServiceRecord): boolean =>
+      const isSelected = (record: ServiceRecord): boolean =>
         record.namespace === namespace &&
         (service === '' || record.name === service) &&
         (version === '' || record.version === version) &&
         (type === '' || record.type === type)
-      const there = (): ServiceRecord[] => [...reconciler.records.values()].filter(isMeant)
+      const there = (): ServiceRecord[] => [...reconciler.records.values()].filter(isSelected)
       const feed = hub.open({ id, namespace }, ({ push }) => {
         const stop = reconciler.watch((now, before) => {
           const record = now ?? before
-          if (record !== undefined && isMeant(record))
+          if (record !== undefined && isSelected(record))
             push(toObjectKey(record), now ? toWritten(now) : toDeleted(record))
         })
         const stopServers = servers.watch((changed) => {
@@ -85,14 +84,14 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
         }
       })
       for (const record of there()) feed.push(toObjectKey(record), toWritten(record))
-      const isOver = (): boolean => service !== '' && there().length === 0
+      const isEnded = (): boolean => service !== '' && there().length === 0
       starter.start()
       return (async function* () {
         try {
-          if (isOver()) return
+          if (isEnded()) return
           for await (const message of feed) {
             yield message
-            if (message.action === 'delete' && isOver()) return
+            if (message.action === 'delete' && isEnded()) return
           }
         } finally {
           await feed.return!()

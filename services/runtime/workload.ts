@@ -5,14 +5,14 @@ import type { Revision, ServiceRecord } from './state/records.ts'
 export interface WorkloadInput {
   readonly record: ServiceRecord
   readonly revision: Revision
-  /** Opened. */
+  /** Decrypted. */
   readonly secrets: Readonly<Record<string, string>>
   readonly account: ServiceAccount
-  /** Where services reach the platform, `host:port` of the RPC proxy. */
+  /** Address of the RPC proxy for services, `host:port`. */
   readonly proxy: string
 }
 
-/** What the runtime is told of a revision: the environment is that of reference 7.5. */
+/** Converts a revision to a workload with the environment of reference 7.5. */
 export function toWorkload(input: WorkloadInput): Workload {
   const { record, revision, secrets, account, proxy } = input
   const { namespace, name, version } = record

@@ -12,9 +12,12 @@ import { mustBeThere } from './named-database.ts'
 
 const ID = 'store.BlobStore.Write'
 const IN_OPTIONS = 'request.options.namespace'
-const Part = Bytes({ default: '', description: 'Next bytes; base64 in JSON.' })
+const Part = Bytes({ default: '', description: 'Next chunk; base64 in JSON.' })
 
-/** What the handler `BlobStore` offers (reference 4) to administrators and `service` accounts of the namespace: values of any length, as streams. */
+/**
+ * Endpoints of the handler `BlobStore` (reference 4) for administrators and `service` accounts of the namespace: streamed
+ * values of any length.
+ */
 export function createBlobEndpoints(
   store: Store,
   blobs: Blobs,
@@ -23,7 +26,7 @@ export function createBlobEndpoints(
   const namespaceOf = (options: { readonly namespace: string }, ctx: Context): string => {
     const id = `store.${ctx.endpoint}`
     const namespace = options.namespace || toNamespace(ctx, id)
-    // Keys of all services share the namespace: none of them are a workload's own.
+    // All services share the keys of the namespace, so workloads have no access.
     mustBeViewer(ctx, namespace, id)
     mustBeService(ctx, namespace, id)
     return namespace
@@ -31,13 +34,13 @@ export function createBlobEndpoints(
   return {
     read: endpoint({
       readOnly: true,
-      description: 'A blob, in parts; the first says what it is.',
+      description: 'Streams a blob in chunks; the first message describes it.',
       request: Type.Object({ key: Key, options: BlobOptions }),
       response: Type.Object({
         blob: Part,
         content_type: Type.Optional(Type.String()),
         public: Type.Optional(Type.Boolean()),
-        size: Type.Optional(Type.Integer({ description: 'Bytes of the whole.' })),
+        size: Type.Optional(Type.Integer({ description: 'Total size in bytes.' })),
       }),
       stream: 'server',
       async *handle({ key, options }, ctx) {
@@ -54,10 +57,9 @@ export function createBlobEndpoints(
     }),
 
     write: endpoint({
-      description:
-        'Writes a blob of the parts that are sent; key and options are those of the first.',
+      description: 'Writes a blob from the sent chunks; the first message sets key and options.',
       request: Type.Object({ key: Type.Optional(KeyPart), options: BlobOptions, blob: Part }),
-      response: Type.Object({ size: Type.Integer({ description: 'Bytes that were written.' }) }),
+      response: Type.Object({ size: Type.Integer({ description: 'Bytes written.' }) }),
       stream: 'client',
       async handle(requests, ctx) {
         const messages = requests[Symbol.asyncIterator]()
@@ -75,7 +77,7 @@ export function createBlobEndpoints(
     }),
 
     delete: endpoint({
-      description: 'Deletes a blob; one that is not there does not matter.',
+      description: 'Deletes a blob, if it exists.',
       request: Type.Object({ key: Key, options: BlobOptions }),
       response: Type.Object({}),
       async handle({ key, options }, ctx) {
@@ -86,11 +88,13 @@ export function createBlobEndpoints(
 
     list: endpoint({
       readOnly: true,
-      description: 'Keys of blobs, a page at a time.',
+      description: 'Lists the keys of blobs, paginated.',
       request: Type.Object({ options: BlobListing }),
       response: Type.Object({
         keys: Type.Array(Type.String()),
-        next: Type.Optional(Type.String({ description: 'There are more: list after this key.' })),
+        next: Type.Optional(
+          Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
+        ),
       }),
       async handle({ options }, ctx) {
         const { prefix, limit, after } = options

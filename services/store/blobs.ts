@@ -3,26 +3,24 @@ import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import type { Store, StoreWrite } from '../../domain/store/store.ts'
 import { conflict, notFound, ServiceError } from '../../sdk/errors.ts'
 
-/** What is said about a blob. */
 export interface BlobDetails {
   readonly contentType: string
   readonly isPublic: boolean
 }
 
-/** A blob to read. */
 export interface Blob extends BlobDetails {
   readonly bytes: number
   readonly parts: AsyncIterable<Uint8Array>
 }
 
-/** Values of any length, as parts that are records: a blob is there as a whole, or not at all. */
+/** Values of any length, stored as several records: a blob appears completely or not at all. */
 export interface Blobs {
   /** @throws {GatewayError} 404 */
   readonly read: (namespace: string, key: string) => Promise<Blob>
   /**
-   * Writes a blob, over one of its key, once its last part is there.
+   * Writes a blob and replaces an existing one, once its last chunk has arrived.
    *
-   * @throws {GatewayError} 413 when it is too long.
+   * @throws {GatewayError} 413 if it is too long.
    */
   readonly write: (
     namespace: string,
@@ -35,26 +33,26 @@ export interface Blobs {
 
 export interface BlobsOptions {
   readonly store: Store
-  /** Longest blob, bytes. */
+  /** Maximum length of a blob in bytes. */
   readonly maxBytes: number
   readonly nowMs: () => number
 }
 
-/** Bytes of a part; records may have to be shorter. */
+/** Part size in bytes; the limit of records may be lower. */
 const PART_BYTES = 256 * 1024
-/** An upload that takes longer is given up. */
+/** Timeout of an upload. */
 const MAX_UPLOAD_MS = 86_400_000
-/** Uploads that were cut off, and are tidied up by one that begins. */
+/** Number of incomplete uploads that a new upload cleans up. */
 const TIDIED_AT_ONCE = 10
 const NO_VALUE = new Uint8Array(0)
 const ID = 'store'
 
-/** Where the blobs of a namespace lie. */
+/** Tables of the blobs of a namespace. */
 export interface BlobTables {
-  /** What there is. */
+  /** Existing blobs. */
   readonly heads: StoreTable
   readonly parts: StoreTable
-  /** Of which there are parts nobody needs, unless an upload ends well. */
+  /** Blobs with orphaned parts, unless their upload completes. */
   readonly loose: StoreTable
 }
 
@@ -66,7 +64,7 @@ export function toBlobTables(namespace: string): BlobTables {
 export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
   const partBytes = Math.min(PART_BYTES, store.maxValueBytes)
 
-  /** Deletes the parts of a blob that is there no more. */
+  /** Deletes the parts of a deleted blob. */
   async function drop(namespace: string, id: string, looseKey: string): Promise<void> {
     const { parts, loose } = toBlobTables(namespace)
     for (;;) {
@@ -77,7 +75,7 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
     await store.commit([{ table: loose, key: looseKey }])
   }
 
-  /** What a process that ended in the middle left behind. */
+  /** Deletes what interrupted processes left behind. */
   async function tidy(namespace: string): Promise<void> {
     const to = toLooseKey(nowMs() - MAX_UPLOAD_MS, '')
     const { records } = await store.list(toBlobTables(namespace).loose, {
@@ -87,7 +85,7 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
     for (const { key } of records) await drop(namespace, key.slice(key.indexOf('/') + 1), key)
   }
 
-  /** Puts a head, or none, in the place of what is there, whoever else does the same. */
+  /** Replaces or deletes the head of a blob under concurrency. */
   async function replace(
     namespace: string,
     key: string,
@@ -139,7 +137,7 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
       }
     },
 
-    async write(namespace, key, { contentType, isPublic }, given) {
+    async write(namespace, key, { contentType, isPublic }, chunks) {
       await tidy(namespace)
       const { parts, loose } = toBlobTables(namespace)
       const id = randomUUID()
@@ -148,7 +146,7 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
       let count = 0
       let bytes = 0
       try {
-        for await (const value of cut(given, partBytes)) {
+        for await (const value of split(chunks, partBytes)) {
           bytes += value.length
           if (bytes > maxBytes)
             throw new ServiceError(ID, 413, `a blob must be at most ${maxBytes} bytes`)
@@ -161,13 +159,13 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
           bytes: String(bytes),
           parts: String(count),
         }
-        // Were its parts tidied up meanwhile, there is no such version any more.
+        // Conflicts if the parts were cleaned up meanwhile.
         await replace(namespace, key, { value: NO_VALUE, metadata }, [
           { table: loose, key: looseKey, ifVersion: ifVersion! },
         ])
         return bytes
       } catch (error) {
-        // What cannot be deleted now is by a later upload.
+        // Parts that cannot be deleted now are deleted by a later upload.
         await drop(namespace, id, looseKey).catch(() => {})
         throw error
       }
@@ -191,28 +189,28 @@ function toPartKey(id: string, index: number): string {
   return `${id}/${String(index).padStart(8, '0')}`
 }
 
-/** By the time, so that the oldest are first. */
+/** Sorted by time, oldest first. */
 function toLooseKey(nowMs: number, id: string): string {
   return `${String(Math.max(0, Math.floor(nowMs))).padStart(16, '0')}/${id}`
 }
 
-/** The same bytes in parts of one length, but for the last. */
-async function* cut(
-  given: AsyncIterable<Uint8Array>,
+/** Splits a stream into parts of equal length, except the last. */
+async function* split(
+  chunks: AsyncIterable<Uint8Array>,
   partBytes: number,
 ): AsyncGenerator<Uint8Array> {
-  let waiting: Uint8Array[] = []
+  let pending: Uint8Array[] = []
   let bytes = 0
-  for await (let chunk of given) {
+  for await (let chunk of chunks) {
     while (bytes + chunk.length >= partBytes) {
       const end = partBytes - bytes
-      yield Buffer.concat([...waiting, chunk.subarray(0, end)])
+      yield Buffer.concat([...pending, chunk.subarray(0, end)])
       chunk = chunk.subarray(end)
-      waiting = []
+      pending = []
       bytes = 0
     }
-    waiting.push(chunk)
+    pending.push(chunk)
     bytes += chunk.length
   }
-  if (bytes > 0) yield Buffer.concat(waiting)
+  if (bytes > 0) yield Buffer.concat(pending)
 }

@@ -31,25 +31,27 @@ import { rejectReserved } from './reserved.ts'
 import type { Watches } from './watches.ts'
 
 const NextName = Type.Optional(
-  Type.String({ description: 'There are more: list again, after this name.' }),
+  Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
 )
 
 const IN_OPTIONS = 'request.options.database'
 
-/** A page of records. */
 interface RecordsMessage {
   readonly records: RecordMessage[]
   readonly next?: string
 }
 
-/** What the handler `Store` offers (reference 4) to services of the namespace that the database is named after; workloads have the table of their name. */
+/**
+ * Endpoints of the handler `Store` (reference 4) for services of the namespace that the database is named after; workloads
+ * may access the table of their name.
+ */
 export function createStoreEndpoints(
   store: Store,
   watches: Watches,
   nowMs: () => number,
   { mustBeAdmin, mustBeOperator, mustBeService }: AccountChecks,
 ): Endpoints {
-  /** @throws {GatewayError} 401 and 403 for callers that may not use the table, 403 for a table that is reserved. */
+  /** @throws {GatewayError} 401 and 403 if the caller may not use the table, 403 if it is reserved. */
   const tableOf = (options: TableOptions, ctx: Context): StoreTable => {
     const id = idOf(ctx)
     const table = toTable(options, ctx)
@@ -57,7 +59,7 @@ export function createStoreEndpoints(
     rejectReserved(table, id)
     return table
   }
-  /** @param field of the request that has the record. */
+  /** @param field of the request that contains the record. */
   const toWrite = (
     { key, value, expiry, metadata }: RecordMessage,
     field: string,
@@ -77,18 +79,18 @@ export function createStoreEndpoints(
       expiresMs: toExpiresMs(expiry, nowMs()),
     }
   }
-  /** The reply with one record, or the error for none. */
-  const tellOne = (
+  /** Response with one record, or the error if there is none. */
+  const toOneRecord = (
     record: StoreRecord | undefined,
     key: string,
     { database }: TableOptions,
     ctx: Context,
   ): Maybe<RecordsMessage> =>
     record === undefined
-      ? refuseMissing(key, database, ctx)
+      ? rejectMissing(key, database, ctx)
       : { records: [toMessage(record, nowMs())] }
 
-  async function refuseMissing(key: string, database: string, ctx: Context): Promise<never> {
+  async function rejectMissing(key: string, database: string, ctx: Context): Promise<never> {
     await mustBeThere(store, database, IN_OPTIONS, ctx)
     throw notFound(idOf(ctx), `not found: ${key}`)
   }
@@ -111,12 +113,13 @@ export function createStoreEndpoints(
   return {
     read: endpoint({
       readOnly: true,
-      description: 'The record of a key, or those whose keys begin or end alike, a page at a time.',
+      description:
+        'Reads the record of a key, or the records with a common prefix or suffix, paginated.',
       request: Type.Object({ key: Type.Optional(KeyPart), options: Reading }),
       response: Type.Object({
         records: Type.Array(RecordView),
         next: Type.Optional(
-          Type.String({ description: 'There are more: read again, after this key.' }),
+          Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
         ),
       }),
       handle({ key = '', options }, ctx) {
@@ -129,13 +132,13 @@ export function createStoreEndpoints(
           )
         const record = store.read(table, key)
         return record instanceof Promise
-          ? record.then((found) => tellOne(found, key, options, ctx))
-          : tellOne(record, key, options, ctx)
+          ? record.then((found) => toOneRecord(found, key, options, ctx))
+          : toOneRecord(record, key, options, ctx)
       },
     }),
 
     write: endpoint({
-      description: 'Writes a record, or several, over those of their keys.',
+      description: 'Writes one or several records and replaces existing ones.',
       request: Type.Object({
         record: Type.Optional(RecordInput),
         records: Type.Optional(RecordsInput),
@@ -143,10 +146,12 @@ export function createStoreEndpoints(
       }),
       response: Type.Object({
         version: Type.Integer({
-          description: 'Of what was written; of several, that of the last.',
+          description: 'Version of the record; of several, of the last one.',
         }),
         versions: Type.Optional(
-          Type.Array(Type.Integer(), { description: 'Of several, in their order.' }),
+          Type.Array(Type.Integer(), {
+            description: 'Versions of several records, in their order.',
+          }),
         ),
       }),
       handle({ record, records, options }, ctx) {
@@ -173,7 +178,7 @@ export function createStoreEndpoints(
     }),
 
     delete: endpoint({
-      description: 'Deletes a record; one that is not there does not matter.',
+      description: 'Deletes a record, if it exists.',
       request: Type.Object({ key: Key, options: Condition }),
       response: Type.Object({}),
       async handle({ key, options }, ctx) {
@@ -184,7 +189,7 @@ export function createStoreEndpoints(
 
     list: endpoint({
       readOnly: true,
-      description: 'Keys, in messages of at most 1000; one at least.',
+      description: 'Streams keys, at most 1000 per message; at least one message.',
       request: Type.Object({ options: Listing }),
       response: Type.Object({ keys: Type.Array(Type.String()) }),
       stream: 'server',
@@ -213,7 +218,7 @@ export function createStoreEndpoints(
 
     databases: endpoint({
       readOnly: true,
-      description: 'Databases that have records, a page at a time.',
+      description: 'Lists databases with records, paginated.',
       request: Type.Object({ ...Paging }),
       response: Type.Object({ databases: Type.Array(Type.String()), next: NextName }),
       async handle({ limit, after }, ctx) {
@@ -228,7 +233,7 @@ export function createStoreEndpoints(
 
     tables: endpoint({
       readOnly: true,
-      description: 'Tables of a database that have records, a page at a time.',
+      description: 'Lists tables of a database with records, paginated.',
       request: Type.Object({ database: DatabaseName, ...Paging }),
       response: Type.Object({ tables: Type.Array(Type.String()), next: NextName }),
       async handle({ database: given, limit, after }, ctx) {
@@ -245,7 +250,7 @@ export function createStoreEndpoints(
 
     watch: endpoint({
       readOnly: true,
-      description: 'Every change from now on. The stream begins at once.',
+      description: 'Streams all changes from now on. The stream starts immediately.',
       request: Type.Object({ options: Watching }),
       response: Type.Object({
         action: Type.Union([Type.Literal('write'), Type.Literal('delete')]),
@@ -261,12 +266,12 @@ export function createStoreEndpoints(
   }
 }
 
-/** Reference 6: `store.Store.Read`, whatever namespace the caller put in front. */
+/** Id of errors (reference 6): `store.Store.Read` without the namespace prefix of the caller. */
 function idOf(ctx: Context): string {
   return `store.${ctx.endpoint}`
 }
 
-/** Namespaces are apart: each has a database of its own. */
+/** Each namespace has its own database. */
 function toTable({ database, table }: TableOptions, ctx: Context): StoreTable {
   return { database: database || toNamespace(ctx, idOf(ctx)), table: table || DEFAULT_TABLE }
 }
@@ -275,7 +280,7 @@ function toPageLimit(limit: number): number {
   return Math.min(limit || MAX_PAGE, MAX_PAGE)
 }
 
-/** Where the next page begins, if more was found than the page has. */
+/** Cursor of the next page, if there are more results than the page holds. */
 function toNext(page: readonly string[], found: readonly unknown[]): { readonly next?: string } {
   return found.length === page.length ? {} : { next: page.at(-1)! }
 }
@@ -284,7 +289,7 @@ function toCondition({ version }: { readonly version?: number }): { readonly ifV
   return version === undefined ? {} : { ifVersion: version }
 }
 
-/** Whether more than the record of the key is asked for. */
+/** Whether the request reads several records. */
 function isList({ prefix, suffix, from, to, after }: ReadOptions): boolean {
   return prefix !== false || suffix !== false || from !== '' || to !== '' || after !== ''
 }
@@ -298,7 +303,7 @@ function toBounds({ from, to, after, order }: RangeOptions): StoreQuery {
   }
 }
 
-/** What keys begin and end with: the key, where a flag says so, or the option's own text. */
+/** Prefix and suffix of keys: the key if the flag is true, or the text of the option. */
 function toParts(key: string, { prefix, suffix }: ReadOptions, id: string): StoreQuery {
   if (key !== '' && prefix !== true && suffix !== true)
     throw badRequest(id, 'request.key must be empty, or request.options.prefix or suffix true')

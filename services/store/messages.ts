@@ -13,14 +13,13 @@ import { DEFAULT_NAMESPACE, NAMESPACE_RULE } from '../../sdk/namespace.ts'
 import { Bytes } from '../../sdk/schema/schema-types.ts'
 import { type RecordMessage, toMetadata } from './records.ts'
 
-/** Table of whoever names none (reference 4). */
+/** Default table (reference 4). */
 export const DEFAULT_TABLE = 'mx'
-/** Longest life of a record that ends: some 300 years. */
+/** Maximum lifetime of a record, about 300 years. */
 const MAX_EXPIRY_SECONDS = 1e10
-/** The type of a field is what stands before the first colon. */
+/** The type of a metadata field is the text before the first colon. */
 const FIELD_TYPE = '^[^:]{0,64}$'
 
-/** Where a request goes. */
 export interface TableOptions {
   /** Empty: the namespace of the call. */
   readonly database: string
@@ -28,55 +27,51 @@ export interface TableOptions {
   readonly table: string
 }
 
-/** Which version there must be. */
+/** Expected version. */
 export interface ConditionOptions extends TableOptions {
-  /** 0: there must be no record; absent: whatever is there. */
+  /** 0: the record must not exist; absent: any. */
   readonly version?: number
 }
 
-/** Which keys, and in what order. */
+/** Range of keys and order. */
 export interface RangeOptions extends TableOptions {
-  /** Leaves records out, from the start; 0: none. */
+  /** Number of records to skip. */
   readonly offset: number
-  /** Most records; 0: no limit. */
+  /** Maximum number of records; 0: unlimited. */
   readonly limit: number
   readonly order: '' | 'asc' | 'desc'
   /** First key; empty: from the start. */
   readonly from: string
-  /** Where to stop, itself left out; empty: at the end. */
+  /** End of the range, exclusive; empty: to the end. */
   readonly to: string
-  /** Key behind which to go on; empty: from the start. */
+  /** Key after which the page begins; empty: from the start. */
   readonly after: string
 }
 
-/** How to read. */
 export interface ReadOptions extends RangeOptions {
-  /** Whether the key is what keys begin with; or that itself. */
+  /** `true`: the key is a prefix; or the prefix itself. */
   readonly prefix: boolean | string
-  /** As `prefix`, of ends. */
+  /** Like `prefix`, for suffixes. */
   readonly suffix: boolean | string
 }
 
-/** How to list. */
 export interface ListOptions extends RangeOptions {
   readonly prefix: string
   readonly suffix: string
 }
 
-/** What to watch. */
 export interface WatchOptions extends TableOptions {
   readonly prefix: string
 }
 
-/** Where a blob lies, and what is said of one that is written. */
+/** Location and details of a blob. */
 export interface BlobOptions {
-  /** Empty: that of the call. */
+  /** Empty: the namespace of the call. */
   readonly namespace: string
   readonly public: boolean
   readonly content_type: string
 }
 
-/** Which blobs to list. */
 export interface BlobListing {
   readonly namespace: string
   readonly prefix: string
@@ -111,37 +106,38 @@ const Flag = (description: string) =>
 const Count = (description: string) => Type.Integer({ minimum: 0, default: 0, description })
 
 const where = {
-  database: Database(`The namespace of the call where empty, else ${DEFAULT_NAMESPACE}.`),
-  table: Name(`${DEFAULT_TABLE} where empty; services have their name.`),
+  database: Database(`Database; empty: the namespace of the call, otherwise ${DEFAULT_NAMESPACE}.`),
+  table: Name(`Table; empty: ${DEFAULT_TABLE}; services use their name.`),
 }
 const range = {
-  limit: Count('Most of all; 0: no limit.'),
-  offset: Count('So many are left out, from the start.'),
+  limit: Count('Maximum number of records; 0: unlimited.'),
+  offset: Count('Number of records to skip.'),
   order: Type.Union([Type.Literal(''), Type.Literal('asc'), Type.Literal('desc')], {
     default: '',
-    description: 'Of the bytes of their keys.',
+    description: 'Byte order of keys.',
   }),
   from: Part('First key.'),
-  to: Part('Where to stop, itself left out.'),
-  after: Part('Key behind which to go on: the next of a page.'),
+  to: Part('End of the range, exclusive.'),
+  after: Part('Cursor: next of the previous page.'),
 }
 const condition = {
   version: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'Must be that of the record; 0: there must be none.' }),
+    Type.Integer({
+      minimum: 0,
+      description: 'Expected version of the record; 0: it must not exist.',
+    }),
   ),
 }
 
 export const Key: TUnsafe<string> = Type.Unsafe(
   Type.Refine(
-    Type.String({ description: 'Of a record.' }),
+    Type.String({ description: 'Key of a record.' }),
     isStoreKey,
     () => `must be 1 to ${MAX_KEY_BYTES} bytes of UTF-8 without NUL`,
   ),
 )
-/** A key, or what keys begin or end with. */
-export const KeyPart: TUnsafe<string> = Type.Unsafe(
-  Part('Of a record, or of several their prefix.'),
-)
+/** A key, or a prefix or suffix of keys. */
+export const KeyPart: TUnsafe<string> = Type.Unsafe(Part('Key of a record, or prefix of several.'))
 export const DatabaseName: TUnsafe<string> = Type.Unsafe(where.database)
 export const Condition: TUnsafe<ConditionOptions> = Type.Unsafe(
   Type.Object({ ...where, ...condition }, { default: {} }),
@@ -150,8 +146,8 @@ export const Reading: TUnsafe<ReadOptions> = Type.Unsafe(
   Type.Object(
     {
       ...where,
-      prefix: Flag('Whether the key is a prefix; or the prefix.'),
-      suffix: Flag('Whether the key is a suffix; or the suffix.'),
+      prefix: Flag('true if the key is a prefix; or the prefix.'),
+      suffix: Flag('true if the key is a suffix; or the suffix.'),
       ...range,
     },
     { default: {} },
@@ -161,29 +157,29 @@ export const Listing: TUnsafe<ListOptions> = Type.Unsafe(
   Type.Object(
     {
       ...where,
-      prefix: Part('What keys begin with.'),
-      suffix: Part('What keys end with.'),
+      prefix: Part('Prefix of keys.'),
+      suffix: Part('Suffix of keys.'),
       ...range,
     },
     { default: {} },
   ),
 )
 export const Watching: TUnsafe<WatchOptions> = Type.Unsafe(
-  Type.Object({ ...where, prefix: Part('What keys begin with.') }, { default: {} }),
+  Type.Object({ ...where, prefix: Part('Prefix of keys.') }, { default: {} }),
 )
 
-/** Which page of names. */
+/** Pagination of names. */
 export const Paging: { readonly limit: TUnsafe<number>; readonly after: TUnsafe<string> } = {
-  limit: Type.Unsafe(Count('Most names; 0: as many as a page has.')),
-  after: Type.Unsafe(Name('Name behind which to go on: the next of a page.')),
+  limit: Type.Unsafe(Count('Page size; 0: the maximum.')),
+  after: Type.Unsafe(Name('Cursor: next of the previous page.')),
 }
 
-const namespace = Database(`That of the call where empty, else ${DEFAULT_NAMESPACE}.`)
+const namespace = Database(`Namespace; empty: that of the call, otherwise ${DEFAULT_NAMESPACE}.`)
 export const BlobOptions: TUnsafe<BlobOptions> = Type.Unsafe(
   Type.Object(
     {
       namespace,
-      public: Type.Boolean({ default: false, description: 'Said of the blob; kept with it.' }),
+      public: Type.Boolean({ default: false, description: 'Public flag, stored with the blob.' }),
       content_type: Type.String({ default: '', maxLength: 256, description: 'Such as image/png.' }),
     },
     { default: {} },
@@ -191,7 +187,7 @@ export const BlobOptions: TUnsafe<BlobOptions> = Type.Unsafe(
 )
 export const BlobListing: TUnsafe<BlobListing> = Type.Unsafe(
   Type.Object(
-    { namespace, prefix: Part('What keys begin with.'), limit: range.limit, after: range.after },
+    { namespace, prefix: Part('Prefix of keys.'), limit: range.limit, after: range.after },
     { default: {} },
   ),
 )
@@ -206,7 +202,6 @@ const Fields = Type.Record(
   { default: {} },
 )
 
-/** A record to write. */
 export const RecordInput: TUnsafe<RecordMessage> = Type.Unsafe(
   Type.Object({
     key: Key,
@@ -215,38 +210,39 @@ export const RecordInput: TUnsafe<RecordMessage> = Type.Unsafe(
       minimum: 0,
       maximum: MAX_EXPIRY_SECONDS,
       default: 0,
-      description: 'Seconds from now until it ends; 0: never.',
+      description: 'Seconds until expiry; 0: never.',
     }),
     metadata: Type.Refine(
       Fields,
       (fields) => sizeOfMetadata(toMetadata(fields)) <= MAX_METADATA_BYTES,
       () => `must be at most ${MAX_METADATA_BYTES} bytes`,
     ),
-    version: Type.Integer({ default: 0, description: 'Of one that was read; does not matter.' }),
+    version: Type.Integer({
+      default: 0,
+      description: 'Version of a record that was read; ignored.',
+    }),
   }),
 )
 
-/** Several records to write. */
 export const RecordsInput: TUnsafe<readonly RecordMessage[]> = Type.Unsafe(
   Type.Refine(
     Type.Array(RecordInput, {
       minItems: 1,
       maxItems: MAX_PAGE,
-      description:
-        'In place of the record: all of them are written, or none; each has a key of its own.',
+      description: 'Alternative to record: all are written atomically; keys must be unique.',
     }),
     (records) => new Set(records.map(({ key }) => key)).size === records.length,
     () => 'must name each key once',
   ),
 )
 
-/** A record that is told. */
+/** Record in responses. */
 export const RecordView: TUnsafe<RecordMessage> = Type.Unsafe(
   Type.Object({
     key: Type.String(),
     value: Value,
-    expiry: Type.Integer({ description: 'Seconds until it ends; 0: never.' }),
+    expiry: Type.Integer({ description: 'Seconds until expiry; 0: never.' }),
     metadata: Fields,
-    version: Type.Integer({ description: 'Rises with every write.' }),
+    version: Type.Integer({ description: 'Increases with each write.' }),
   }),
 )

@@ -4,10 +4,10 @@ import { badRequest } from '../../sdk/errors.ts'
 import { toNamespace } from '../../sdk/namespace.ts'
 
 /**
- * For whoever read and found nothing: a database that a request names, and that has no records at all, is likely misspelt. That of
- * the call's own namespace is merely empty.
+ * Rejects a read without results from a named database without any records, which is likely misspelled. The default database
+ * may be empty.
  *
- * @param database as the request has it; empty: that of the namespace.
+ * @param database of the request; empty: that of the namespace.
  * @param field of the request.
  * @throws {GatewayError} 400
  */

@@ -1,26 +1,25 @@
 import type { StoreRecord } from '../../core/contracts/store.ts'
 
-/** A value of a record's metadata, and what it stands for: `string`, `int64` (reference 4). */
+/** Metadata value with its type: `string`, `int64` (reference 4). */
 export interface Field {
   readonly type: string
   readonly value: string
 }
 
-/** A record as it is written (specification: Store record). */
+/** Record in requests and responses (specification: Store record). */
 export interface RecordMessage {
   readonly key: string
   readonly value: Uint8Array
-  /** Seconds until it ends, from when it is written or read; 0: never. */
+  /** Seconds until expiry, from the time of the write or read; 0: never. */
   readonly expiry: number
   readonly metadata: Readonly<Record<string, Field>>
-  /** Rises with every write; of one that is to be written it does not matter. */
+  /** Increases with each write; ignored in writes. */
   readonly version: number
 }
 
-/** Between the type of a field and its value. */
+/** Separates type and value of a field. */
 const SEPARATOR = ':'
 
-/** A record as callers are told it. */
 export function toMessage(record: StoreRecord, nowMs: number): RecordMessage {
   const { key, value, expiresMs, version } = record
   const metadata: Record<string, Field> = {}
@@ -29,12 +28,11 @@ export function toMessage(record: StoreRecord, nowMs: number): RecordMessage {
   return { key, value, expiry, metadata, version }
 }
 
-/** When a record ends that is written now. */
+/** Expiry of a record written now. */
 export function toExpiresMs(expiry: number, nowMs: number): number {
   return expiry === 0 ? 0 : nowMs + expiry * 1000
 }
 
-/** Metadata as stores have them. */
 export function toMetadata(fields: RecordMessage['metadata']): StoreRecord['metadata'] {
   const metadata: Record<string, string> = {}
   for (const name in fields) {
@@ -44,7 +42,7 @@ export function toMetadata(fields: RecordMessage['metadata']): StoreRecord['meta
   return metadata
 }
 
-/** What somebody else wrote, without a type, is a string. */
+/** A value without a type was written by another client and is a string. */
 function parseField(text: string): Field {
   const at = text.indexOf(SEPARATOR)
   return at < 0

@@ -9,31 +9,29 @@ import { createWatches } from './watches.ts'
 
 const DESCRIPTION = 'Records and blobs'
 
-/** What the store service is told. */
 export interface StoreServiceOptions extends Omit<ServiceOptions, 'name'> {
-  /** Keeps the records; closed with the service. */
+  /** Stores the records; closed with the service. */
   readonly adapter: StoreAdapter
-  /** Limits of what is stored. */
+  /** Limits of records. */
   readonly store?: StoreOptions
-  /** Watchers at a time; one more is refused with 429. @default 10000 */
+  /** Maximum number of watchers; one more is rejected with 429. @default 10000 */
   readonly maxWatchers?: number
-  /** Longest blob, bytes. @default 1073741824 */
+  /** Maximum length of a blob in bytes. @default 1073741824 */
   readonly maxBlobBytes?: number
 }
 
-/** The store of a platform, as a service of it. */
+/** The built-in service `store`. */
 export interface StoreService {
   /** Not started yet. */
   readonly service: Service<object>
-  /** What the service works on. */
   readonly store: Store
-  /** Ends the streams of those who watch, and takes no more of them; other calls go on. */
+  /** Ends watches and rejects new ones; other calls continue. */
   readonly endStreams: () => void
-  /** Ends the streams of those who watch, stops the service, then closes the store. */
+  /** Ends watches, stops the service, then closes the store. */
   readonly close: () => Promise<void>
 }
 
-/** The service `store` (reference 4), over an adapter. */
+/** Creates the service `store` (reference 4). */
 export function createStoreService(options: StoreServiceOptions): StoreService {
   const { adapter, store: storeOptions = {}, maxWatchers = 10_000, ...more } = options
   const { maxBlobBytes = 1024 ** 3, ...rest } = more

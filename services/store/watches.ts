@@ -4,46 +4,43 @@ import { unavailable } from '../../sdk/errors.ts'
 import { createWatchHub, mapFeed } from '../../sdk/events/watch-hub.ts'
 import { type RecordMessage, toMessage } from './records.ts'
 
-/** A change as watchers are told it. */
 export interface WatchEvent {
   readonly action: StoreEvent['type']
   readonly key: string
-  /** What is there now; absent: nothing. */
+  /** Current record; absent if deleted. */
   readonly record?: RecordMessage
 }
 
 export interface WatchesOptions {
   readonly store: Store
-  /** Watchers at a time. */
+  /** Maximum number of watchers. */
   readonly maxWatchers: number
-  /** Keys that may wait for one watcher. @default 10000 */
+  /** Maximum number of pending keys per watcher. @default 10000 */
   readonly maxWaiting?: number
   readonly nowMs: () => number
 }
 
-/** What is watched. */
 export interface WatchTarget {
   readonly table: StoreTable
   readonly prefix: string
 }
 
-/** Those who watch. */
 export interface Watches {
   /**
-   * Begins to watch: of each key what is there when its watcher takes it, not every write on the way.
+   * Streams the latest state of each changed key; a slow watcher skips intermediate writes.
    *
-   * @param onStart called once changes are noticed.
+   * @param onStart called once changes are observed.
    * @param id of errors.
-   * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is being stopped.
+   * @throws {GatewayError} 429 if there are too many watchers, 503 while the service stops.
    */
   readonly open: (
     target: WatchTarget,
     id: string,
     onStart: () => void,
   ) => AsyncIterableIterator<WatchEvent>
-  /** How many there are. */
+  /** Number of watchers. */
   readonly count: () => number
-  /** Ends all streams, with an error 503, and takes no more watchers. */
+  /** Ends all streams with 503 and rejects new ones. */
   readonly close: () => void
 }
 
@@ -52,11 +49,11 @@ export function createWatches(options: WatchesOptions): Watches {
   const stopping = 'the store is being stopped'
   const hub = createWatchHub<StoreEvent>({ maxWatchers, maxWaiting, stopping })
 
-  /** Only keys wait: whatever their values are, a slow watcher takes little memory. */
+  /** Only keys are pending, so that a slow watcher takes little memory whatever the values are. */
   async function toEvent({ type, table, key }: StoreEvent): Promise<WatchEvent | undefined> {
     if (type === 'delete') return { action: type, key }
     const record = await store.read(table, key)
-    // It went in the meantime: that is a change of its own.
+    // Deleted meanwhile, which is a separate change.
     return record && { action: type, key, record: toMessage(record, nowMs()) }
   }
 

@@ -226,7 +226,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
     t.test('contract: rejects client streams', async (t) => {
       const caller = await open(t, (call) => call.reply('', call.body))
       t.match(await settle(caller, { more: true, stream: true }), [
-        /^fail 400 .*streams from the caller need the fast form/,
+        /^fail 400 .*client streaming requires the WebSocket transport/,
       ])
     })
     return

@@ -227,7 +227,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       [makeService('greeter', ['a:1'], ''), /version must be .* got ""/],
       [makeService('greeter', [{ ...makeNode('a:1'), id: 'a\r\nb' }]), /node id must be/],
       [makeService('greeter', ['nowhere']), /address of node nowhere must be host:port/],
-      [makeService('greeter', []), /must be registered with a node/],
+      [makeService('greeter', []), /must be registered with at least one node/],
     ]
     for (const [service, message] of wrong) {
       const attempt = async (): Promise<void> => registry.register?.(service)

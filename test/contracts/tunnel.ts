@@ -166,7 +166,7 @@ export function testTunnel(subject: TunnelSubject): void {
       await client.until(({ text }) => text.includes('}'))
       t.match(
         client.text,
-        /^HTTP\/1.1 502 .*"Detail":"the backend closed the connection before it answered"/s,
+        /^HTTP\/1.1 502 .*"Detail":"the backend closed the connection before it responded"/s,
       )
       client.destroy()
     },
@@ -614,7 +614,7 @@ export function testTunnel(subject: TunnelSubject): void {
       const alone = await openWebGateway(t, create, [node], options)
       const { status, body } = await rejectedWebSocket(alone.port)
       t.equal(status, 504)
-      t.match(JSON.parse(body), { Detail: 'no connection to the backend in time' })
+      t.match(JSON.parse(body), { Detail: 'connecting to the backend timed out' })
       t.equal(alone.served[0]!.failureKind, 'connect-timeout')
     },
   )

@@ -3,9 +3,9 @@ import { GatewayError } from '../../core/errors.ts'
 import { isStopping } from '../../core/is-stopping.ts'
 
 t.test('a service that announces its stop, also behind other errors', (t) => {
-  const stopping = new GatewayError('auth', 503, 'the service auth is being closed')
+  const stopping = new GatewayError('auth', 503, 'the service auth is stopping')
   t.equal(isStopping(stopping), true)
-  t.equal(isStopping(new Error('the registry does not answer', { cause: stopping })), true)
+  t.equal(isStopping(new Error('the registry is unavailable', { cause: stopping })), true)
   t.equal(isStopping(new GatewayError('auth', 502, 'bad gateway', { cause: 'reset' })), false)
   for (const other of [undefined, 'text', new Error('gone')]) t.equal(isStopping(other), false)
   t.end()

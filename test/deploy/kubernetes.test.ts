@@ -74,7 +74,7 @@ t.test(
   'roles match the documentation and are bound to the service account of the pods',
   async (t) => {
     const rules = {
-      registry: readDocumentedRules('registry.md', 'mx-registry'),
+      registry: readDocumentedRules('kubernetes-registry.md', 'mx-registry'),
       runtime: readDocumentedRules('kubernetes.md', 'mx-runtime'),
     }
     const files = {

@@ -5,9 +5,9 @@ import { ROOT } from '../../scripts/root.ts'
 import { openPlatformAuth } from '../fixtures/platform-auth.ts'
 import { openRegistry } from '../fixtures/sdk-services.ts'
 
-const GUIDE = readFileSync(join(ROOT, 'docs/auth.md'), 'utf8')
+const GUIDE = readFileSync(join(ROOT, 'docs/auth-endpoints.md'), 'utf8')
 
-t.test('docs/auth.md lists every endpoint, and which are streams', async (t) => {
+t.test('docs/auth-endpoints.md lists every endpoint, and which are streams', async (t) => {
   const registry = openRegistry(t)
   await openPlatformAuth(t, { registry })
   const [service] = await registry.getService('auth')

@@ -3,12 +3,14 @@ import { typeGuides } from '../fixtures/guides.ts'
 
 await typeGuides(t, [
   'docs/api.md',
-  'docs/auth.md',
   'docs/broker.md',
   'docs/gateway.md',
   'docs/listeners.md',
   'docs/network.md',
   'docs/plugins.md',
   'docs/registry.md',
+  'docs/registry-service.md',
   'docs/server.md',
+  // It denies anonymous requests.
+  'docs/auth.md',
 ])

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { ROOT } from '../../scripts/root.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 
-const GUIDE = readFileSync(join(ROOT, 'docs/registry.md'), 'utf8')
+const GUIDE = readFileSync(join(ROOT, 'docs/registry-service.md'), 'utf8')
 const PROGRAMS = [...GUIDE.matchAll(/```ts\n(import [\s\S]*?)```/g)].map(([, text]) => text!)
 const [SERVER, READER] = ['createRegistryService', 'openRegistry'].map(
   (name) => PROGRAMS.find((text) => text.includes(name))!,

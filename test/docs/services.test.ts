@@ -15,7 +15,16 @@ import { skipUnless } from '../fixtures/servers.ts'
 /** What programs import as `mx`: with its types beside it once it is compiled, as packed. */
 const SDK = toModule(new URL('../../sdk/index.ts', import.meta.url))
 const TSX = import.meta.resolve('tsx')
-const GUIDE = await readFile(join(ROOT, 'docs/services.md'), 'utf8')
+const PAGES = [
+  'docs/services.md',
+  'docs/service-reference.md',
+  'docs/http-calls.md',
+  'docs/clients.md',
+  'docs/other-languages.md',
+]
+const GUIDE = (await Promise.all(PAGES.map((page) => readFile(join(ROOT, page), 'utf8')))).join(
+  '\n',
+)
 
 /** A code block of the guide. */
 interface Block {

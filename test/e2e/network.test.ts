@@ -79,7 +79,7 @@ async function startAll(t: Test, links: string): Promise<Record<string, Server>>
 /** A service of this process, registered at a server: says where. */
 async function serve(t: Test, { id, address }: Server, name: string): Promise<void> {
   const service = createService(t, { name, proxy: address, auth: ADMIN }).handle('A', {
-    where: endpoint({ handle: () => id }),
+    where: endpoint({ handle: () => id, http: { method: 'GET', path: '/v1/where' } }),
     count: endpoint({
       stream: 'both',
       async *handle(numbers) {
@@ -241,7 +241,10 @@ t.test('a star: its center and a leaf are killed and restarted', async (t) => {
   t.equal(await a.ended, 0)
   const restarted = await startServer(t, 'hub', { folder })
   t.equal(await where(restarted, 'greeter'), 503, 'after a restart, too')
-  t.equal((await fetch(`${restarted.gateway}/greeter/a/where`)).status, 503)
+  for (const path of ['/greeter/a/where', '/v1/where']) {
+    const { status, headers } = await fetch(`${restarted.gateway}${path}`)
+    t.strictSame([status, headers.has('retry-after')], [503, true], path)
+  }
 })
 
 t.test('a gateway opens no server link for its clients', async (t) => {

@@ -3,7 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import t from 'tap'
-import { runCall, runStream } from '../../cli/call.ts'
+import callCommand from '../../cli/commands/call.ts'
+import streamCommand from '../../cli/commands/stream.ts'
 import { runDynamic } from '../../cli/dynamic.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { Type } from '../../core/schema.ts'
@@ -52,9 +53,9 @@ async function send(path: string, body?: string, type = 'application/json'): Pro
 }
 
 /** A command in this process. One that a flag stops is told as the 400 that it stands for. */
-async function type(command: Parameters<typeof run>[0]): Promise<Outcome> {
+async function type(command: () => Promise<void>): Promise<Outcome> {
   try {
-    return JSON.parse(await run(command, 'nums')) as Outcome
+    return JSON.parse(await run({ run: command })) as Outcome
   } catch (error) {
     const { message, status, cause } = error as Error & { status: number }
     const isRejected = status === 2 || (cause instanceof GatewayError && cause.code === 400)
@@ -88,10 +89,7 @@ const BODIES: Readonly<Record<string, Send>> = {
     send(`/nums/nums/${name}`, `{"id":1,"params":[{"n":${n}}]}`, 'application/json-rpc'),
   '/rpc': (name, n) =>
     send('/rpc', `{"service":"nums","method":"${toMethod(name)}","request":{"n":${n}}}`),
-  'mx call': (name, n) =>
-    type(() =>
-      runCall({ rawArgs: ['node', 'mx', 'call', 'nums', toMethod(name), `{"n":${n}}`] } as never),
-    ),
+  'mx call': (name, n) => type(() => callCommand.run(['nums', toMethod(name), `{"n":${n}}`])),
   '--json': (name, n) => dynamic(name, '--json', `{"n":${n}}`),
   'standard input': (name, n) => pipe(`{"n":${n}}\n`, () => dynamic(name, '-')),
 }
@@ -173,23 +171,21 @@ t.test('preserves JSON numbers of requests and responses exactly', async (t) => 
   const readable = '{"1":[1E400,1.0,-0],"2":9007199254740993,"t":0.1000000000000000055}'
   const inOneLine = typed.replace(/ /g, '')
   const commands: readonly (readonly [() => Promise<string>, reply: string])[] = [
-    [() => run(runCall, 'call', 'typed', 'Typed.Call', typed), readable],
-    [() => run(runCall, 'call', 'typed', 'Typed.Call', typed, '-oraw'), inOneLine],
-    [() => run(runStream, 'stream', 'typed', 'Typed.Stream', typed), readable],
-    [() => run(runStream, 'stream', 'typed', 'Typed.Stream', typed, '-oraw'), inOneLine],
-    [() => run(() => runDynamic('typed', ['call', '--json', typed], []), ''), readable],
-    [() => run(() => runDynamic('typed', ['stream', '--json', typed], []), ''), readable],
+    [() => run(callCommand, 'typed', 'Typed.Call', typed), readable],
+    [() => run(callCommand, 'typed', 'Typed.Call', typed, '-oraw'), inOneLine],
+    [() => run(streamCommand, 'typed', 'Typed.Stream', typed), readable],
+    [() => run(streamCommand, 'typed', 'Typed.Stream', typed, '-oraw'), inOneLine],
+    [() => run({ run: () => runDynamic('typed', ['call', '--json', typed], []) }), readable],
+    [() => run({ run: () => runDynamic('typed', ['stream', '--json', typed], []) }), readable],
   ]
   for (const [command, reply] of commands) {
     const shown = await command()
     t.equal(reply === readable ? shown.replace(/\s/g, '') : shown.trim(), reply)
     t.equal(bodies.pop(), typed)
   }
-  const yaml = await run(runCall, 'call', 'typed', 'Typed.Call', '-oyaml')
+  const yaml = await run(callCommand, 'typed', 'Typed.Call', '-oyaml')
   t.match(yaml, /"2": 9007199254740993\n/)
-  await run(
-    () => runDynamic('typed', ['call', '--json={"x":1.0}', '--id=9007199254740993'], []),
-    '',
-  )
+  const call = ['call', '--json={"x":1.0}', '--id=9007199254740993']
+  await run({ run: () => runDynamic('typed', call, []) })
   t.equal(bodies.pop(), '{"x":1.0,"id":9007199254740993}')
 })

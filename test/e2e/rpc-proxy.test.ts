@@ -98,6 +98,6 @@ t.test('loses only the calls in flight when a service is killed', async (t) => {
   t.ok(failures.length <= CALLERS, `${failures.length} of ${CALLERS} callers`)
   for (const error of failures) {
     t.ok(error instanceof ServiceError)
-    t.match(error, { code: 502, id: NAME, message: 'bad gateway: the service went away' })
+    t.match(error, { code: 502, id: NAME, message: 'bad gateway: the service closed the connection' })
   }
 })

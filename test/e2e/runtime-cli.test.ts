@@ -3,13 +3,12 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { runKill } from '../../cli/kill.ts'
-import { logIn } from '../../cli/login.ts'
-import { runLogs } from '../../cli/logs.ts'
-import { runRun } from '../../cli/run.ts'
-import { runStatus } from '../../cli/status.ts'
-import { runUpdate } from '../../cli/update.ts'
-import { toCli } from '../fixtures/cli.ts'
+import killCommand from '../../cli/commands/kill.ts'
+import loginCommand from '../../cli/commands/login.ts'
+import logsCommand from '../../cli/commands/logs.ts'
+import runCommand from '../../cli/commands/run.ts'
+import statusCommand from '../../cli/commands/status.ts'
+import updateCommand from '../../cli/commands/update.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
@@ -22,11 +21,11 @@ process.env['MX_ENV_LOCAL_ADDRESS'] = server.proxy
 const work = makeTempFolder(t, 'work')
 process.chdir(work)
 const password = readFileSync(join(home, '.mx/admin_password'), 'utf8').trim()
-await read(t, () => logIn(toCli('login', 'admin', `--password=${password}`)))
+await read(t, () => loginCommand.run(['admin', `--password=${password}`]))
 
-const run = (...words: string[]) => runRun(toCli('run', ...words))
-const update = (...words: string[]) => runUpdate(toCli('update', ...words))
-const kill = (...words: string[]) => runKill(toCli('kill', ...words))
+const run = (...words: string[]) => runCommand.run(words)
+const update = (...words: string[]) => updateCommand.run(words)
+const kill = (...words: string[]) => killCommand.run(words)
 
 async function read(t: Test, show: () => Promise<void>): Promise<string> {
   const written = t.capture(process.stdout, 'write', () => true)
@@ -39,8 +38,8 @@ async function read(t: Test, show: () => Promise<void>): Promise<string> {
     .map(({ args }) => String(args[0]))
     .join('')
 }
-const status = (t: Test, ...words: string[]) => read(t, () => runStatus(toCli('status', ...words)))
-const logs = (t: Test, ...words: string[]) => read(t, () => runLogs(toCli('logs', ...words)))
+const status = (t: Test, ...words: string[]) => read(t, () => statusCommand.run(words))
+const logs = (t: Test, ...words: string[]) => read(t, () => logsCommand.run(words))
 
 /** A program that says something at `GET /`, and in its log. */
 function toProgram(text: string): string {

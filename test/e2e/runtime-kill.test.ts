@@ -36,8 +36,19 @@ t.test('a server that was killed finds its services again, each once', async (t)
   t.equal(services[0]!.nodes.length, 1)
 })
 
+/** Calls `begin` once a port is open. */
+const waitFor = (port: number): string => `
+const wait = () => {
+  const socket = require('node:net').connect(${port}, '127.0.0.1')
+  socket.on('error', () => setTimeout(wait, 20)).on('connect', () => {
+    socket.destroy()
+    begin()
+  })
+}
+wait()`
+
 t.test(
-  'responds with 503 instead of 404 for a service that has not started again after a server restart',
+  'responds with 503 to name and paths of a service that has not started again after a restart',
   async (t) => {
     // It starts to listen once this port is open.
     const gate = createServer()
@@ -47,28 +58,35 @@ t.test(
     t.teardown(() => gate.close())
     const { port } = gate.address() as AddressInfo
     const program = `
-const wait = () => {
-  const socket = require('node:net').connect(${port}, '127.0.0.1')
-  socket.on('error', () => setTimeout(wait, 20)).on('connect', () => {
-    socket.destroy()
-    require('node:http').createServer((q, r) => r.end('up')).listen(process.env.PORT, '127.0.0.1')
-  })
-}
-wait()`
+const begin = () => require('node:http').createServer((q, r) => r.end('up')).listen(process.env.PORT, '127.0.0.1')
+${waitFor(port)}`
     const files = { 'main.cjs': program, 'mx.yaml': 'command: node main.cjs\nprotocol: http\n' }
+    const declaring = `
+import { connect } from 'node:net'
+import { endpoint, Service } from 'mx-gateway'
+const begin = () =>
+  new Service({ name: 'orders' })
+    .handle('Orders', { list: endpoint({ http: { method: 'GET', path: '/v1/orders/{id}' }, handle: () => ({}) }) })
+    .run()
+const require = () => ({ connect })
+${waitFor(port)}`
     const server = await startServerProcess(t)
     const deployer = openDeployer(t, openClient(t, { proxy: server.proxy, token: server.token }))
     await deployer.create('slow', files)
+    await deployer.create('orders', { 'main.mjs': declaring })
     await deployer.create('broken', { 'mx.yaml': 'build: exit 1\ncommand: node a.js' })
     t.match(await deployer.settled('slow'), { status: 4 })
+    t.match(await deployer.settled('orders'), { status: 4 })
     t.match(await deployer.settled('broken'), { status: 7 })
+    t.equal((await fetch(`${server.gateway}/v1/orders/1`)).status, 200)
     await new Promise((done) => gate.close(done))
-    await server.kill()
+    server.child.kill('SIGTERM')
+    t.equal(await server.ended, 0)
     const next = await startServerProcess(t, [], { home: server.home })
     const get = (path: string) => fetch(`${next.gateway}${path}`)
-    for (const name of ['slow', 'broken']) {
-      const reply = await get(`/${name}/`)
-      t.equal(reply.status, 503, name)
+    for (const path of ['/slow/', '/orders/orders/list', '/v1/orders/1', '/broken/']) {
+      const reply = await get(path)
+      t.equal(reply.status, 503, path)
       t.equal(reply.headers.get('retry-after'), '1')
     }
     const client = openClient(t, { proxy: next.proxy, token: next.token })
@@ -76,6 +94,7 @@ wait()`
     t.equal((await get('/nothing/')).status, 404)
     await open(port)
     await becomes(t, async () => (await get('/slow/')).status, 200)
+    await becomes(t, async () => (await get('/v1/orders/1')).status, 200)
     await openDeployer(t, client).call('Delete', 'broken')
     await becomes(t, async () => (await get('/broken/')).status, 404)
   },

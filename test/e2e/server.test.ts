@@ -159,7 +159,7 @@ t.test('rejects a second server in a folder, and the first one continues', async
   const { code, stderr } = await fail(t, [], { home })
   t.equal(
     stderr,
-    `mx: ${home}/.mx/server is in use by another mx server (process ${first.child.pid}): stop it, or name another folder with --data_dir or MX_DATA_DIR\n`,
+    `mx: ${home}/.mx/server is in use by another mx server (process ${first.child.pid}): stop it, or set another folder with --data_dir or MX_DATA_DIR\n`,
   )
   t.equal(code, 1)
   const headers = { authorization: `Bearer ${first.token}` }
@@ -211,11 +211,11 @@ t.test(
     chmodSync(shared, 0o777)
     t.match(await fail(t, [`--data_dir=${shared}`]), {
       code: 1,
-      stderr: `mx: others can write to the data folder ${shared} (mode 777): chmod 700 it, or name another with --data_dir\n`,
+      stderr: `mx: the data folder ${shared} is writable by others (mode 777): run chmod 700, or set another with --data_dir\n`,
     })
     t.match(await fail(t, ['--profile=cluster', '--broker=memory', '--events=memory']), {
       code: 1,
-      stderr: /^mx: the registry consul:\/\/127\.0\.0\.1:8500 cannot be used: [^\n]*\n$/,
+      stderr: /^mx: the registry consul:\/\/127\.0\.0\.1:8500 is not available: [^\n]*\n$/,
     })
   },
 )

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { runConfig } from '../../cli/config.ts'
-import { runEvents } from '../../cli/events.ts'
-import { runRun } from '../../cli/run.ts'
-import { runStore } from '../../cli/store.ts'
+import configCommand from '../../cli/commands/config.ts'
+import eventsCommand from '../../cli/commands/events.ts'
+import runCommand from '../../cli/commands/run.ts'
+import storeCommand from '../../cli/commands/store.ts'
 import { Type } from '../../core/schema.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
@@ -55,10 +55,10 @@ writeFileSync(
   `process.stdout.write(${JSON.stringify(`\x1b[31m${HOSTILE}\n`)})
 require('node:http').createServer().listen(process.env.PORT, '127.0.0.1')`,
 )
-await run(runRun, 'run', './loud', '--protocol=http')
-await run(runConfig, 'config', 'set', 'hostile.text', HOSTILE)
-await run(runStore, 'store', 'write', 'hostile', HOSTILE)
-await run(runEvents, 'events', 'publish', 'hostile', HOSTILE, '--metadata', `from=${HOSTILE}`)
+await run(runCommand, './loud', '--protocol=http')
+await run(configCommand, 'set', 'hostile.text', HOSTILE)
+await run(storeCommand, 'write', 'hostile', HOSTILE)
+await run(eventsCommand, 'publish', 'hostile', HOSTILE, '--metadata', `from=${HOSTILE}`)
 
 /** Commands that show the text, whether as data, help or error. */
 const COMMANDS: readonly (readonly string[])[] = [

@@ -117,7 +117,7 @@ t.test('a service in Python with the standard library only responds to calls', a
     t.ok(slow.carrier, 'it is still under way')
     slow.cancel()
     t.strictSame(await settle(caller, { ...STREAM, stream: false }), [
-      'fail 400 helloworld: Helloworld.Stream answers with a stream: request its path over HTTP, or call stream() of a client',
+      'fail 400 helloworld: Helloworld.Stream responds with a stream: request its path over HTTP, or use stream() of a client',
     ])
   })
 
@@ -133,7 +133,7 @@ t.test('a service in Python with the standard library only responds to calls', a
     t.equal(lines[0], '{"message":"Hello John, 1 of 1000"}')
     t.equal(
       lines.at(-1),
-      '{"error":{"Id":"helloworld","Code":408,"Detail":"the time for the call is over","Status":"Request Timeout"}}',
+      '{"error":{"Id":"helloworld","Code":408,"Detail":"the deadline of the call has expired","Status":"Request Timeout"}}',
     )
   })
 

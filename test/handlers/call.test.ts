@@ -68,7 +68,7 @@ function toForm(fields: Record<string, string>): string {
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const protocol of ['mx', 'http'] as const) {
-    t.test(`${name}, ${protocol}: a call as JSON, as a form, and as a form in parts`, async (t) => {
+    t.test(`${name}, ${protocol}: calls with JSON, form and multipart bodies`, async (t) => {
       const { gateway } = await open(t, { listener }, { protocol })
       const fields = { service: NAME, method: 'Greeter.Hello', request: '{"name":"Jörg"}' }
       const parts = new FormData()
@@ -94,7 +94,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   }
 }
 
-t.test('an empty answer is {}, an error of the service its own', async (t) => {
+t.test('returns {} for an empty result, and the errors of the service', async (t) => {
   const { gateway } = await open(
     t,
     {},
@@ -115,7 +115,7 @@ t.test('an empty answer is {}, an error of the service its own', async (t) => {
   t.match(stream, { status: 400, json: { Detail: /stream: request its path over HTTP/ } })
 })
 
-t.test('the request passes through as it was written', async (t) => {
+t.test('passes the request through unchanged', async (t) => {
   const { gateway, service } = await open(t)
   const request = '{ "id": 12345678901234567890, "a" : [1.0] }'
   await post(gateway, `{"service":"${NAME}","method":"Greeter.Echo","request":${request}}`)
@@ -132,7 +132,7 @@ t.test('the request passes through as it was written', async (t) => {
   )
 })
 
-t.test('names are full ones: the namespace of the gateway is not put before them', async (t) => {
+t.test('requires full service names without the namespace of the gateway', async (t) => {
   const service = await openMxService(t, createGreeter(), { name: 'backend.greeter' })
   const gateway = await openRpcGateway(t, [service.entry])
   t.equal((await post(gateway, { ...HELLO, service: 'backend.greeter' })).status, 200)
@@ -140,12 +140,12 @@ t.test('names are full ones: the namespace of the gateway is not put before them
     status: 404,
     json: {
       Id: 'greeter',
-      Detail: 'service not found: greeter; /rpc takes the full name, such as go.mx.api.greeter',
+      Detail: 'service not found: greeter; /rpc requires the full name, such as go.mx.api.greeter',
     },
   })
 })
 
-t.test('what is no call is refused: 400, 404, 405, 413 or 415', async (t) => {
+t.test('rejects invalid calls with 400, 404, 405, 413 or 415', async (t) => {
   const { gateway, service } = await open(t)
   const rows: [unknown, number, string, RegExp][] = [
     [{ ...HELLO, service: undefined }, 400, 'go.mx.rpc', /^service must be/],
@@ -165,7 +165,7 @@ t.test('what is no call is refused: 400, 404, 405, 413 or 415', async (t) => {
     [{ ...HELLO, request: '[1]' }, 400, 'go.mx.rpc', /^request must be a JSON object/],
     [{ ...HELLO, request: '{"a":' }, 400, 'go.mx.rpc', /^request must be JSON/],
     [{ ...HELLO, request: '{"__proto__":{}}' }, 400, 'go.mx.rpc', /__proto__/],
-    [{ ...HELLO, SERVICE: 'other' }, 400, 'go.mx.rpc', /^service must be given once/],
+    [{ ...HELLO, SERVICE: 'other' }, 400, 'go.mx.rpc', /^service must be set once/],
     [{ ...HELLO, address: 5 }, 400, 'go.mx.rpc', /^address must be a string/],
     ['{"service":', 400, 'go.mx.rpc', /JSON/],
     ['[]', 400, 'go.mx.rpc', /must be a JSON object/],
@@ -199,13 +199,13 @@ t.test('what is no call is refused: 400, 404, 405, 413 or 415', async (t) => {
   t.equal((await post(gateway, { ...HELLO, method: 'Debug.Health' })).status, 200)
 })
 
-t.test('what is no form of a call is refused, too', async (t) => {
+t.test('rejects invalid forms', async (t) => {
   const { gateway, service } = await open(t)
   const fields = { service: NAME, method: 'Greeter.Hello', request: '{"name":"x"}' }
   const rows: [string, RegExp][] = [
     [toForm({ ...fields, request: '' }), /^request must be/],
     [toForm({ ...fields, request: 'name=x' }), /^request must be JSON/],
-    [`${toForm(fields)}&service=other`, /^service must be given once/],
+    [`${toForm(fields)}&service=other`, /^service must be set once/],
     [toForm({ ...fields, service: '' }), /^service must be/],
     [JSON.stringify(HELLO), /application\/json/],
     [`${toForm(fields)}&a=%ff`, /percent-encoded/],
@@ -227,7 +227,7 @@ t.test('what is no form of a call is refused, too', async (t) => {
   t.same(service.calls, [])
 })
 
-t.test('methods other than POST are 405; OPTIONS says which there is', async (t) => {
+t.test('returns 405 for other methods than POST, and Allow for OPTIONS', async (t) => {
   const { gateway } = await open(t)
   for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
     const reply = await fetch(`${gateway.origin}/rpc?service=${NAME}`, { method })
@@ -240,7 +240,7 @@ t.test('methods other than POST are 405; OPTIONS says which there is', async (t)
   t.strictSame([options.status, options.headers.get('allow')], [204, 'POST, OPTIONS'])
 })
 
-t.test('a body longer than a call may have is 413', async (t) => {
+t.test('returns 413 for a body above the limit', async (t) => {
   const { gateway } = await open(t)
   const { status, json } = await post(gateway, {
     ...HELLO,
@@ -250,7 +250,7 @@ t.test('a body longer than a call may have is 413', async (t) => {
   t.match(json, { Code: 413, Status: 'Payload Too Large' })
 })
 
-t.test('the context of the call, and its deadline, are those of the request', async (t) => {
+t.test('passes context and deadline of the request to the call', async (t) => {
   const seen = createGreeterLog()
   const service = await openMxService(t, createGreeter(seen))
   const gateway = await openRpcGateway(t, [service.entry])
@@ -266,7 +266,7 @@ t.test('the context of the call, and its deadline, are those of the request', as
   t.equal((await post(gateway, HELLO, { timeout: 'x' })).status, 400)
 })
 
-t.test('address names a node of the service by address or id, wherever it is', async (t) => {
+t.test('address selects a registered node by address or id', async (t) => {
   const nodes = await Promise.all([0, 1, 2].map(() => openMxService(t, createGreeter())))
   const entries = nodes.map(({ entry }, i) => ({
     ...entry,
@@ -287,7 +287,7 @@ t.test('address names a node of the service by address or id, wherever it is', a
   t.same([nodes[0]!.calls, nodes[2]!.calls], [[], []])
 })
 
-t.test('address may name a host inside the allowed ranges, registered or not', async (t) => {
+t.test('address may be inside the allowed ranges, registered or not', async (t) => {
   const { gateway, service } = await open(t)
   const other = await openMxService(t, createGreeter())
   const stranger = await openMxService(t, createGreeter(), { name: 'backend.stranger' })
@@ -307,7 +307,7 @@ t.test('address may name a host inside the allowed ranges, registered or not', a
   t.match(wrong, { status: 404, json: { Detail: 'service not found: other.name' } })
 })
 
-t.test('it may have mx:// or mxs:// in front, and no other scheme', async (t) => {
+t.test('accepts the schemes mx:// and mxs:// only', async (t) => {
   const { gateway, service } = await open(t)
   const other = await openMxService(t, createGreeter())
   for (const port of [service.port, other.port])
@@ -324,7 +324,7 @@ t.test('it may have mx:// or mxs:// in front, and no other scheme', async (t) =>
   t.equal(tls.status, 502, 'it speaks no TLS')
 })
 
-t.test('one of its own machine is called for clients of that machine alone', async (t) => {
+t.test('addresses of the gateway machine require a client on that machine', async (t) => {
   const stranger: Plugin = {
     name: 'test-stranger',
     onRequest: (x) => {
@@ -344,7 +344,7 @@ t.test('one of its own machine is called for clients of that machine alone', asy
   t.equal(await ask(service.port, '192.0.2.1'), 200, 'a node in the registry is nobody’s secret')
 })
 
-t.test('what a proxy on that machine passes on is of no client of it', async (t) => {
+t.test('requests through a local proxy are not local', async (t) => {
   const others = await openMxService(t, createGreeter())
   const address = `127.0.0.1:${others.port}`
   const ask = async (
@@ -384,7 +384,7 @@ t.test('what a proxy on that machine passes on is of no client of it', async (t)
     t.equal(await ask(known.gateway, 'localhost', fields), status, JSON.stringify(fields))
 })
 
-t.test('any other address is 403, and no connection is made', async (t) => {
+t.test('returns 403 for other addresses without connecting', async (t) => {
   const backend = await openRawBackend(t)
   const { gateway } = await open(t, { flags: ['--rpc_address_allow=10.0.0.0/8'] })
   const addresses = [
@@ -412,7 +412,7 @@ t.test('any other address is 403, and no connection is made', async (t) => {
       Id: 'go.mx.rpc',
       Code: 403,
       Status: 'Forbidden',
-      Detail: /is no node of go\.mx\.api\.greeter/,
+      Detail: /is not a node of go\.mx\.api\.greeter/,
     })
     t.ok(String(json['Detail']).length < 300)
   }
@@ -420,7 +420,7 @@ t.test('any other address is 403, and no connection is made', async (t) => {
 })
 
 t.test(
-  'only operators learn why no service answers at an address: nobody probes ports',
+  'only operators see connection errors of unregistered addresses (port probing)',
   async (t) => {
     const greets = createServer((socket) => void socket.end('SSH-2.0-OpenSSH_9.6\r\n'))
     const plain = createHttpServer((_request, reply) => void reply.writeHead(404).end())
@@ -457,7 +457,7 @@ t.test(
     for (const headers of [{}, { 'x-scope': 'user' }] as Record<string, string>[]) {
       const told = await ask(headers)
       t.equal(new Set(told).size, 1, told.join('\n'))
-      t.match(told[0], /502.*no connection to the service came about/)
+      t.match(told[0], /502.*cannot connect to the service/)
     }
     t.match(await ask({ 'x-scope': 'admin' }), [
       /does not speak the call protocol/,
@@ -467,7 +467,7 @@ t.test(
   },
 )
 
-t.test('outside the allowed ranges only nodes may be named', async (t) => {
+t.test('outside of the allowed ranges only registered nodes are allowed', async (t) => {
   const { gateway, service } = await open(t, { flags: ['--rpc_address_allow=192.0.2.0/24'] })
   const other = await openMxService(t, createGreeter())
   t.equal((await post(gateway, { ...HELLO, address: `127.0.0.1:${service.port}` })).status, 200)
@@ -475,7 +475,7 @@ t.test('outside the allowed ranges only nodes may be named', async (t) => {
   t.same(other.calls, [])
 })
 
-t.test('addresses of callers’ choice that are kept open are bounded', async (t) => {
+t.test('limits the number of open unregistered nodes', async (t) => {
   const { gateway } = await open(t)
   const services: MxService[] = []
   for (let i = 0; i < 70; i++) services.push(await openMxService(t, createGreeter()))
@@ -490,7 +490,7 @@ t.test('addresses of callers’ choice that are kept open are bounded', async (t
 })
 
 for (const handler of ['meta', 'rpc', 'api', 'proxy', 'event', 'web']) {
-  t.test(`/rpc is served beside the handler ${handler}`, async (t) => {
+  t.test(`/rpc is served with the handler ${handler}`, async (t) => {
     const { gateway } = await open(t, { flags: [`--handler=${handler}`] })
     t.strictSame((await post(gateway, HELLO)).json, { message: 'Hello John' })
   })

@@ -79,7 +79,7 @@ function eventOf({ body }: Message): ApiEvent {
 
 for (const [name, create] of Object.entries(LISTENERS)) {
   t.test(
-    `${name}: an HTTP request on /<topic>/<event> becomes a message on the message bus`,
+    `${name}: publishes an HTTP request on /<topic>/<event> to the message bus`,
     async (t) => {
       const { origin, next } = await open(t, { create })
       const message = next('go.mx.api.orders')
@@ -113,7 +113,7 @@ for (const [name, create] of Object.entries(LISTENERS)) {
     },
   )
 
-  t.test(`${name}: the answer is for no cache, whatever the method was`, async (t) => {
+  t.test(`${name}: the response is not cacheable for any method`, async (t) => {
     const { origin } = await open(t, { create })
     for (const method of ['GET', 'POST']) {
       const reply = await fetch(`${origin}/orders/x`, { method })
@@ -121,7 +121,7 @@ for (const [name, create] of Object.entries(LISTENERS)) {
     }
   })
 
-  t.test(`${name}: any HTTP request, any content type and body`, async (t) => {
+  t.test(`${name}: accepts any method, content type and body`, async (t) => {
     const { port, next } = await open(t, { create })
     const send = (method: string, body: Uint8Array, chunked: boolean): Promise<number> =>
       new Promise((resolve, reject) => {
@@ -152,7 +152,7 @@ for (const [name, create] of Object.entries(LISTENERS)) {
   })
 }
 
-t.test('for GET the data is the query, as JSON', async (t) => {
+t.test('the data of a GET is the query as JSON', async (t) => {
   const { origin, next } = await open(t)
   const rows: [string, unknown][] = [
     ['', {}],
@@ -170,7 +170,7 @@ t.test('for GET the data is the query, as JSON', async (t) => {
   }
 })
 
-t.test('path gives topic and event name', async (t) => {
+t.test('the path contains topic and event name', async (t) => {
   const { origin, next } = await open(t)
   for (const [path, topic, name] of [
     ['/foo', 'go.mx.api.foo', 'event'],
@@ -186,7 +186,7 @@ t.test('path gives topic and event name', async (t) => {
   }
 })
 
-t.test('a path that names no topic is 404 with the error body', async (t) => {
+t.test('returns 404 for a path without a topic', async (t) => {
   const { origin } = await open(t)
   for (const path of ['/', '/__proto__/x', '/a*/b', '/foo/%20']) {
     const reply = await fetch(origin + path, { method: 'POST', body: 'x' })
@@ -195,7 +195,7 @@ t.test('a path that names no topic is 404 with the error body', async (t) => {
   }
 })
 
-t.test('nobody has to listen: fire-and-forget', async (t) => {
+t.test('succeeds without subscribers: fire-and-forget', async (t) => {
   const { origin } = await open(t)
   const ids = new Set<string>()
   for (let i = 0; i < 20; i++) {
@@ -206,7 +206,7 @@ t.test('nobody has to listen: fire-and-forget', async (t) => {
   t.equal(ids.size, 20, 'every event has its own id')
 })
 
-t.test('credentials of the client are for no subscriber', async (t) => {
+t.test('removes credentials of the client', async (t) => {
   const { origin, next } = await open(t)
   const message = next('go.mx.api.orders')
   const credentials = ['authorization', 'cookie', 'x-api-key', 'x-auth-token']
@@ -220,7 +220,7 @@ t.test('credentials of the client are for no subscriber', async (t) => {
   t.notMatch(Buffer.from(received.body).toString(), 'hunter2')
 })
 
-t.test('internal mx-* fields of clients never become headers of a message', async (t) => {
+t.test('removes internal mx-* headers of clients', async (t) => {
   for (const create of Object.values(LISTENERS)) {
     const { port, next } = await open(t, { create })
     const message = next('go.mx.api.orders')
@@ -240,7 +240,7 @@ t.test('internal mx-* fields of clients never become headers of a message', asyn
   }
 })
 
-t.test('nor do those that only plugins know: the platform’s own stay inside', async (t) => {
+t.test('removes internal headers set by plugins', async (t) => {
   const account: Plugin = {
     name: 'test-account',
     onRequest: (x) => x.headers.set('mx-account', '{"id":"john"}'),
@@ -251,7 +251,7 @@ t.test('nor do those that only plugins know: the platform’s own stay inside', 
   t.notOk('mx-account' in (await message).headers)
 })
 
-t.test('values of a field sent several times are joined for the message', async (t) => {
+t.test('joins repeated headers', async (t) => {
   const { port, next } = await open(t)
   const message = next('go.mx.api.orders')
   const client = new RawClient(port).send(
@@ -264,7 +264,7 @@ t.test('values of a field sent several times are joined for the message', async 
   t.same(eventOf(received).header['X-A'], { key: 'X-A', values: ['1', '2'] })
 })
 
-t.test('a body longer than the broker takes is 413', async (t) => {
+t.test('returns 413 for a body above the limit of the broker', async (t) => {
   const { origin, next } = await open(t, { maxBodyBytes: 2000 })
   const post = (length: number): Promise<Response> =>
     fetch(`${origin}/orders/created`, { method: 'POST', body: 'x'.repeat(length) })
@@ -278,7 +278,7 @@ t.test('a body longer than the broker takes is 413', async (t) => {
   t.equal(eventOf(await message).data.length, 1000)
 })
 
-t.test('a malformed query is 400', async (t) => {
+t.test('returns 400 for a malformed query', async (t) => {
   const { origin } = await open(t)
   for (const query of ['a=%ff', '__proto__=1']) {
     const reply = await fetch(`${origin}/orders/created?${query}`)
@@ -287,7 +287,7 @@ t.test('a malformed query is 400', async (t) => {
   }
 })
 
-t.test('a broker that takes nothing is 503 with the error body', async (t) => {
+t.test('returns 503 if the broker rejects all messages', async (t) => {
   const { origin, broker } = await open(t)
   await broker.close?.()
   for (const init of [{}, { method: 'POST', body: 'x' }]) {
@@ -302,7 +302,7 @@ t.test('a broker that takes nothing is 503 with the error body', async (t) => {
   }
 })
 
-t.test('a broker that fails is 503: its reason is the log’s, not the client’s', async (t) => {
+t.test('returns 503 during a broker outage and logs the reason', async (t) => {
   const fault = new Error('connect ECONNREFUSED 10.0.0.7:4222')
   const ways: Broker['publish'][] = [
     () => Promise.reject(fault),
@@ -325,7 +325,7 @@ t.test('a broker that fails is 503: its reason is the log’s, not the client’
   }
 })
 
-t.test('the answer waits until the broker has the event', async (t) => {
+t.test('responds once the broker has accepted the event', async (t) => {
   let accept: () => void = () => {}
   const asked = new Promise<void>((resolve) => {
     accept = resolve
@@ -345,7 +345,7 @@ t.test('the answer waits until the broker has the event', async (t) => {
   t.equal((await reply).status, 200)
 })
 
-t.test('a client that leaves before the end of its body publishes nothing', async (t) => {
+t.test('publishes nothing if the client disconnects before the end of the body', async (t) => {
   const { port, broker, next, gateway } = await open(t)
   const message = next('go.mx.api.orders')
   const client = new RawClient(port).send(
@@ -358,7 +358,7 @@ t.test('a client that leaves before the end of its body publishes nothing', asyn
   t.equal(Buffer.from((await message).body).toString(), 'marker')
 })
 
-t.test('an event is kept as well as published, or instead, by one id', async (t) => {
+t.test('stores an event with the published id, besides or instead of publishing it', async (t) => {
   for (const streamOnly of [false, true]) {
     const { origin, events, next } = await open(t, { stream: {}, streamOnly })
     const message = next('go.mx.api.orders')
@@ -382,7 +382,7 @@ t.test('an event is kept as well as published, or instead, by one id', async (t)
   }
 })
 
-t.test('events are kept in the namespace of the request', async (t) => {
+t.test('stores events in the namespace of the request', async (t) => {
   const { origin, events } = await open(t, { stream: {}, streamOnly: true })
   const publish = (namespace: string) =>
     fetch(`${origin}/orders/created`, { headers: { 'mx-namespace': namespace } })
@@ -393,7 +393,7 @@ t.test('events are kept in the namespace of the request', async (t) => {
   t.match(await refused.json(), { Id: 'events', Detail: /^namespace must be letters/ })
 })
 
-t.test('an event that is not kept is not published, and the client is told why', async (t) => {
+t.test('does not publish an event that could not be stored, and returns the error', async (t) => {
   const { origin, broker, events } = await open(t, { stream: { maxPayloadBytes: 2000 } })
   let published = 0
   await broker.subscribe('go.mx.api.orders', () => {

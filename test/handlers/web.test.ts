@@ -10,7 +10,7 @@ import {
   rejectedWebSocket,
 } from '../fixtures/web-gateway.ts'
 
-t.test('without an upgrade it forwards like proxy: the whole path, body and reply', async (t) => {
+t.test('forwards requests without an upgrade like the proxy handler', async (t) => {
   const backend = await openBackendServer(t, {}, async (req, res) => {
     const chunks: Buffer[] = []
     for await (const chunk of req) chunks.push(chunk as Buffer)
@@ -24,7 +24,7 @@ t.test('without an upgrade it forwards like proxy: the whole path, body and repl
   t.equal(served[0]?.node, `n-${backend.port}`)
 })
 
-t.test('a host that a plugin set takes the place of the client’s in the handshake', async (t) => {
+t.test('a host set by a plugin replaces that of the client in the handshake', async (t) => {
   const backend = await openBackendServer(t)
   const hosts: string[][] = []
   backend.server.on('upgrade', ({ rawHeaders }) => {
@@ -44,7 +44,7 @@ t.test('a host that a plugin set takes the place of the client’s in the handsh
   ])
 })
 
-t.test('a node counts as busy as long as its WebSocket is open', async (t) => {
+t.test('counts an open WebSocket as an active request of its node', async (t) => {
   const backends = [await openBackendServer(t), await openBackendServer(t)]
   const ports = backends.map(({ port }) => port)
   const { port, upstream, gateway, served } = await openWebGateway(t, createUwsListener, ports)
@@ -69,7 +69,7 @@ t.test('a node counts as busy as long as its WebSocket is open', async (t) => {
 })
 
 t.test(
-  'backends that answer gateway errors to handshakes are ejected like any others',
+  'ejects backends with gateway errors in handshakes',
   async (t) => {
     const sick = await openBackendServer(t, {
       verifyClient: (_info, done) => done(false, 503, 'sick'),
@@ -86,7 +86,7 @@ t.test(
   },
 )
 
-t.test('the way the platform calls services by is not open to clients', async (t) => {
+t.test('rejects clients on the WebSocket transport of the call protocol', async (t) => {
   const backend = await openBackendServer(t)
   const { port } = await openWebGateway(t, createUwsListener, [backend.port])
   for (const path of ['/.mx/rpc', '/.mx/rpc?x=1']) {
@@ -99,7 +99,7 @@ t.test('the way the platform calls services by is not open to clients', async (t
 
 for (const [name, listener] of Object.entries(LISTENERS))
   t.test(
-    `${name}: a WebSocket goes to the addresses that its node was registered with`,
+    `${name}: connects a WebSocket to the registered addresses of its node`,
     async (t) => {
       const backend = await openBackendServer(t)
       const { port, upstream } = await openWebGateway(t, listener, [])

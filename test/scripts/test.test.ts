@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
 import { ROOT } from '../../scripts/root.ts'
+import { skipUnless } from '../fixtures/servers.ts'
 
 /** A repository with the runner and these tests, by their names; nothing was compiled of an undefined one. */
 async function makeRepository(
@@ -160,4 +161,17 @@ t.test('an unknown flag is an error that names the flags', async (t) => {
     status: 1,
     stderr: 'unknown flag --units: there are --unit and --changed[=commit]\n',
   })
+})
+
+t.test('a Node.js without µWebSockets skips the tests that need it, by name', async (t) => {
+  const node = skipUnless(t, 'node24')
+  if (node === undefined) return
+  const test = 'test/core/listener/uws/exchange.test.ts'
+  const { status, stdout } = spawnSync(node, ['dist/scripts/test.js', test], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'] },
+    encoding: 'utf8',
+  })
+  t.match(stdout, new RegExp(`^ok 1 - ${test} # SKIP no µWebSockets for Node.js v24`, 'm'))
+  t.equal(status, 0)
 })

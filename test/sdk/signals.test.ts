@@ -38,18 +38,18 @@ t.test('a second signal ends it at once, with status 1', async (t) => {
   const { child, ended, says } = start(t, 'never')
   await says('ready')
   child.kill('SIGINT')
-  await says('once more to end at once')
+  await says('send the signal again to exit at once')
   child.kill('SIGTERM')
   const { code, output } = await ended
   t.equal(code, 1)
-  t.match(output, /a second signal/)
+  t.match(output, /second signal, exiting at once/)
 })
 
 t.test('the Ctrl-C that npm passes on is no second one', async (t) => {
   const { child, ended, says } = start(t, 'slow')
   await says('ready')
   child.kill('SIGINT')
-  await says('once more to end at once')
+  await says('send the signal again to exit at once')
   child.kill('SIGINT')
   t.equal((await ended).code, 0)
 })
@@ -60,7 +60,7 @@ t.test('one that cannot end in order: status 1, and why', async (t) => {
   child.kill('SIGTERM')
   const { code, output } = await ended
   t.equal(code, 1)
-  t.match(output, /could not end in order/)
+  t.match(output, /graceful shutdown failed/)
   t.match(output, /"way":"fast"[^\n]*stopped/)
 })
 
@@ -74,7 +74,7 @@ for (const way of ['throw', 'reject']) {
       { msg: 'ready' },
       {
         level: 50,
-        msg: /an exception nobody caught/,
+        msg: /uncaught exception, exiting/,
         err: { stack: /boom[\s\S]*handles-signals/ },
       },
     ])

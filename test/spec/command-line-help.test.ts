@@ -1,5 +1,5 @@
 import t from 'tap'
-import { COMMANDS } from '../../cli/command-table.ts'
+import { COMMANDS } from '../../cli/commands.gen.ts'
 import { runMx } from '../fixtures/mx.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 

@@ -63,10 +63,10 @@ t.test('an empty NO_COLOR is none, for the log of a gateway as well', async (t) 
     ['', true],
     ['1', false],
   ] as const) {
-    const dialogue = [['no service is known', '\u0003']] as const
+    const dialogue = [['no service is configured', '\u0003']] as const
     const options = { cwd, env: { ...env, NO_COLOR }, dialogue }
     const output = await runAtTerminal(t, ['api', '--address=127.0.0.1:0'], options)
-    t.match(output, 'no service is known')
+    t.match(output, 'no service is configured')
     t.equal(COLOUR.test(output!), isColoured, `NO_COLOR=${NO_COLOR}`)
   }
 })

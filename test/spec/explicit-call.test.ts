@@ -153,7 +153,7 @@ t.test(
           Id: 'go.mx.rpc',
           Code: 403,
           Status: 'Forbidden',
-          Detail: /is no node of backend\.greeter/,
+          Detail: /is not a node of backend\.greeter/,
         })
       }
     }

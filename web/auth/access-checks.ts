@@ -1,46 +1,41 @@
-/** Whether somebody may call something. */
+/** Caller and endpoint to check. */
 export interface AccessCheck {
-  /** Id; empty: somebody without a token. */
+  /** Account id; empty for anonymous. */
   readonly account: string
   readonly endpoint: string
 }
 
-/** Asked at a time. */
-const AT_A_TIME = 8
-/** More are a load for the server, and nobody reads them. */
+const CONCURRENCY = 8
+/** Limits the load on the server. */
 export const MAX_CHECKS = 500
 
-/**
- * Each account with each endpoint.
- *
- * @returns at most {@link MAX_CHECKS} of them, and how many there would be.
- */
+/** Combines each account with each endpoint. Returns at most {@link MAX_CHECKS} checks, and the total without that limit. */
 export function toAccessChecks(
   accounts: readonly string[],
   endpoints: readonly string[],
-): { readonly questions: readonly AccessCheck[]; readonly total: number } {
-  const questions: AccessCheck[] = []
+): { readonly checks: readonly AccessCheck[]; readonly total: number } {
+  const checks: AccessCheck[] = []
   for (const account of accounts)
     for (const endpoint of endpoints) {
-      if (questions.length === MAX_CHECKS) break
-      questions.push({ account, endpoint })
+      if (checks.length === MAX_CHECKS) break
+      checks.push({ account, endpoint })
     }
-  return { questions, total: accounts.length * endpoints.length }
+  return { checks, total: accounts.length * endpoints.length }
 }
 
-/** Asks some at a time, and has the answers in the order of the questions. @throws what the first that failed did. */
-export async function checkAll<Q, A>(
-  questions: readonly Q[],
-  ask: (question: Q) => Promise<A>,
-): Promise<A[]> {
-  const answers: A[] = []
+/** Runs checks with limited concurrency; results are in input order. @throws the first error. */
+export async function checkAll<Check, Result>(
+  checks: readonly Check[],
+  run: (check: Check) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = []
   let next = 0
   const work = async (): Promise<void> => {
-    while (next < questions.length) {
+    while (next < checks.length) {
       const at = next++
-      answers[at] = await ask(questions[at]!)
+      results[at] = await run(checks[at]!)
     }
   }
-  await Promise.all(Array.from({ length: AT_A_TIME }, work))
-  return answers
+  await Promise.all(Array.from({ length: CONCURRENCY }, work))
+  return results
 }

@@ -8,67 +8,67 @@ import { call } from '../rpc/caller.ts'
 import { useDraft } from '../state/draft-storage.ts'
 import { namespace, session } from '../state/session.ts'
 import { type AccessCheck, checkAll, MAX_CHECKS, toAccessChecks } from './access-checks.ts'
-import type { Answered, Tested } from './rules.ts'
+import type { AccessResult, RuleTest } from './rules.ts'
 import { RulingTable } from './ruling-table.tsx'
 import { useAccounts } from './use-accounts.ts'
 import { useServices } from './use-services.ts'
 
-/** Whom it is asked about. */
-type Who = 'nobody' | 'account' | 'everybody'
+type Caller = 'anonymous' | 'account' | 'all'
 
-interface Typed {
-  readonly who: Who
+interface TestDraft {
+  readonly caller: Caller
   readonly id: string
   readonly type: string
   readonly name: string
   readonly endpoint: string
 }
 
-const NOTHING: Typed = { who: 'account', id: '', type: 'service', name: '', endpoint: '' }
+const EMPTY: TestDraft = { caller: 'account', id: '', type: 'service', name: '', endpoint: '' }
 
 interface Result {
-  readonly rows: readonly Answered[]
-  /** Questions there would have been. */
+  readonly rows: readonly AccessResult[]
+  /** Number of checks without the limit. */
   readonly total: number
 }
 
-/** Who may call what, and which rule says so. */
+/** Form that tests which callers the access rules grant or deny, and by which rule. */
 export function AccessTest(): JSX.Element {
-  const { account: caller } = session.value ?? {}
-  const own = caller?.issuer === namespace.value ? caller.id : ''
-  const nothing = useMemo((): Typed => ({ ...NOTHING, id: own }), [])
-  const [typed, setTyped] = useDraft(['auth', 'test'], nothing)
-  const change = (part: Partial<Typed>): void => setTyped({ ...typed, ...part })
-  const { who, id, type, name, endpoint } = typed
-  const [wrong, setWrong] = useState<string>()
+  const { account } = session.value ?? {}
+  const ownId = account?.issuer === namespace.value ? account.id : ''
+  const initial = useMemo((): TestDraft => ({ ...EMPTY, id: ownId }), [])
+  const [draft, setDraft] = useDraft(['auth', 'test'], initial)
+  const change = (part: Partial<TestDraft>): void => setDraft({ ...draft, ...part })
+  const { caller, id, type, name, endpoint } = draft
+  const [invalid, setInvalid] = useState<string>()
   const [failure, setFailure] = useState<CallError>()
   const [busy, setBusy] = useState(false)
   const [result, setResult] = useState<Result>()
   const accounts = useAccounts()
   const services = useServices()
   const service = services.value?.find(
-    (one) => one.name.toLowerCase() === name.trim().toLowerCase(),
+    (each) => each.name.toLowerCase() === name.trim().toLowerCase(),
   )
   const ids = (accounts.value ?? []).map((account) => account.id)
 
   async function test(event: SubmitEvent): Promise<void> {
     event.preventDefault()
     const endpoints = endpoint.trim() === '' ? (service?.endpoints ?? []) : [endpoint.trim()]
-    const isUnknown = endpoints.length === 0
-    setWrong(isUnknown ? `name one: nobody knows the endpoints of ${name.trim()}` : undefined)
-    if (isUnknown) return
+    const isMissing = endpoints.length === 0
+    setInvalid(isMissing ? `required: the endpoints of ${name.trim()} are unknown` : undefined)
+    if (isMissing) return
     setBusy(true)
     setFailure(undefined)
-    const whom = who === 'nobody' ? [''] : who === 'account' ? [id.trim()] : ['', ...ids]
-    const { questions, total } = toAccessChecks(whom, endpoints)
-    const ask = async ({ account, endpoint }: AccessCheck): Promise<Answered> => {
+    const callers =
+      caller === 'anonymous' ? [''] : caller === 'account' ? [id.trim()] : ['', ...ids]
+    const { checks, total } = toAccessChecks(callers, endpoints)
+    const check = async ({ account, endpoint }: AccessCheck): Promise<AccessResult> => {
       const resource = { type, name: name.trim(), endpoint }
       const request = { account, resource, ...(service && { domain: service.domain }) }
-      const { body } = await call<Tested>('auth', 'Rules.Test', request)
+      const { body } = await call<RuleTest>('auth', 'Rules.Test', request)
       return { account, endpoint, ...body }
     }
     try {
-      setResult({ rows: await checkAll(questions, ask), total })
+      setResult({ rows: await checkAll(checks, check), total })
     } catch (error) {
       setFailure(CallError.from(error))
     }
@@ -78,31 +78,35 @@ export function AccessTest(): JSX.Element {
   return (
     <div class="records">
       <p class="muted">
-        What the rules say of a call. The services of the platform ask for more besides: most of
-        their endpoints take an administrator.
+        Evaluates the access rules for a call. Most endpoints of built-in services additionally
+        require the admin scope.
       </p>
       <form
         class="form record-form"
-        aria-label="Test the rules"
+        aria-label="Test access rules"
         onSubmit={(event) => void test(event)}
       >
-        <Field label="Who calls">
+        <Field label="Caller">
           {(control) => (
             <select
               {...control}
-              value={who}
-              onChange={({ currentTarget }) => change({ who: currentTarget.value as Who })}
+              value={caller}
+              onChange={({ currentTarget }) => change({ caller: currentTarget.value as Caller })}
             >
-              <option value="account">an account</option>
-              <option value="nobody">somebody who is not logged in</option>
-              {ids.length > 0 && <option value="everybody">all accounts, one by one</option>}
+              <option value="account">Account</option>
+              <option value="anonymous">Anonymous</option>
+              {ids.length > 0 && <option value="all">All accounts</option>}
             </select>
           )}
         </Field>
-        {who === 'account' && (
+        {caller === 'account' && (
           <Field
             label="Account"
-            help={accounts.state === 'failed' ? 'You may ask for your own only.' : undefined}
+            help={
+              accounts.state === 'failed'
+                ? 'Without the admin scope you can test only your own account.'
+                : undefined
+            }
           >
             {(control) => (
               <input
@@ -144,8 +148,8 @@ export function AccessTest(): JSX.Element {
         </Field>
         <Field
           label="Endpoint"
-          help="Handler.Method or a path; empty: all the service has."
-          error={wrong}
+          help="Handler.Method or a path; leave empty for all endpoints of the service."
+          error={invalid}
         >
           {(control) => (
             <input
@@ -166,14 +170,14 @@ export function AccessTest(): JSX.Element {
         <Choices id="access-test-accounts" values={ids} />
         <Choices
           id="access-test-services"
-          values={(services.value ?? []).map((known) => known.name)}
+          values={(services.value ?? []).map((each) => each.name)}
         />
         <Choices id="access-test-endpoints" values={service?.endpoints ?? []} />
       </form>
       {failure !== undefined && (
-        <Problem error={failure} asked={`who may call ${name} (auth Rules.Test)`} />
+        <Problem error={failure} subject={`test access to ${name} (auth Rules.Test)`} />
       )}
-      {busy && <Loading label="Asking" />}
+      {busy && <Loading label="Testing" />}
       {result !== undefined && (
         <>
           <RulingTable rows={result.rows} />
@@ -184,7 +188,7 @@ export function AccessTest(): JSX.Element {
           )}
           {result.total > MAX_CHECKS && (
             <p class="muted">
-              These are {result.rows.length} of {result.total}: name an endpoint or an account.
+              Showing {result.rows.length} of {result.total}. Select an endpoint or an account.
             </p>
           )}
         </>
@@ -193,7 +197,7 @@ export function AccessTest(): JSX.Element {
   )
 }
 
-/** What a field suggests. */
+/** Suggestions of an input. */
 function Choices({
   id,
   values,

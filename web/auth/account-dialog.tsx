@@ -1,9 +1,8 @@
 import { Fragment, type JSX } from 'preact'
 import { Dialog } from '../components/dialog/dialog.tsx'
 import { Time } from '../components/time/time.tsx'
-import type { AccountMessage } from './account.ts'
+import { type AccountMessage, credentialOf } from './account.ts'
 
-/** What may be done with an account. */
 export type AccountAction = 'secret' | 'revoke' | 'delete'
 
 export interface AccountDialogProps {
@@ -12,7 +11,7 @@ export interface AccountDialogProps {
   readonly onAction: (action: AccountAction) => void
 }
 
-/** All that is said about an account, and what can be done with it. */
+/** Account details and actions. */
 export function AccountDialog({ account, onClose, onAction }: AccountDialogProps): JSX.Element {
   const { id, name, type, issuer, scopes, metadata, created } = account
   return (
@@ -22,7 +21,7 @@ export function AccountDialog({ account, onClose, onAction }: AccountDialogProps
       actions={
         <>
           <button type="button" onClick={() => onAction('secret')}>
-            Change secret…
+            Change {credentialOf(type)}…
           </button>
           <button type="button" onClick={() => onAction('revoke')}>
             Log out everywhere…
@@ -42,8 +41,8 @@ export function AccountDialog({ account, onClose, onAction }: AccountDialogProps
         <dd>{issuer}</dd>
         <dt>Scopes</dt>
         <dd>{scopes.join(', ') || 'none'}</dd>
-        <dt>Made</dt>
-        <dd>{created === 0 ? 'nobody knows when' : <Time ms={created * 1000} />}</dd>
+        <dt>Created</dt>
+        <dd>{created === 0 ? 'unknown' : <Time ms={created * 1000} />}</dd>
         {Object.entries(metadata ?? {}).map(([key, value]) => (
           <Fragment key={key}>
             <dt>{key}</dt>

@@ -5,48 +5,46 @@ import { Problem } from '../components/problem.tsx'
 import { parseMetadata } from '../form/metadata.ts'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
-import type { MadeAccount } from './created-account.tsx'
+import type { CreatedAccount } from './created-account.tsx'
 import { parseScopes } from './rules.ts'
 
-/** Nothing is typed. */
 export const NEW_ACCOUNT: Readonly<
   Record<'id' | 'name' | 'type' | 'scopes' | 'secret' | 'metadata', string>
 > = { id: '', name: '', type: 'user', scopes: '', secret: '', metadata: '' }
 
-/** What is typed. */
-export type TypedAccount = typeof NEW_ACCOUNT
+export type AccountDraft = typeof NEW_ACCOUNT
 
 export interface AccountFormProps {
-  readonly typed: TypedAccount
-  readonly onType: (typed: TypedAccount) => void
-  /** Called also when the form is not there any more. */
-  readonly onMade: (account: MadeAccount) => void
+  readonly draft: AccountDraft
+  readonly onChange: (draft: AccountDraft) => void
+  /** Also called after the form was unmounted. */
+  readonly onCreated: (account: CreatedAccount) => void
 }
 
-/** Makes an account. */
-export function AccountForm({ typed, onType, onMade }: AccountFormProps): JSX.Element {
-  const [wrong, setWrong] = useState<string>()
+/** Form that creates an account. */
+export function AccountForm({ draft, onChange, onCreated }: AccountFormProps): JSX.Element {
+  const [invalid, setInvalid] = useState<string>()
   const [failure, setFailure] = useState<CallError>()
   const [busy, setBusy] = useState(false)
-  const type = (change: Partial<TypedAccount>): void => onType({ ...typed, ...change })
+  const update = (change: Partial<AccountDraft>): void => onChange({ ...draft, ...change })
 
   async function create(event: SubmitEvent): Promise<void> {
     event.preventDefault()
     setFailure(undefined)
     let metadata: Record<string, string>
     try {
-      metadata = parseMetadata(typed.metadata)
-      setWrong(undefined)
+      metadata = parseMetadata(draft.metadata)
+      setInvalid(undefined)
     } catch (error) {
-      setWrong((error as Error).message)
+      setInvalid((error as Error).message)
       return
     }
     setBusy(true)
     try {
-      const request = { ...typed, id: typed.id.trim(), metadata, scopes: parseScopes(typed.scopes) }
-      const { body } = await call<{ account: MadeAccount }>('auth', 'Auth.Generate', request)
-      onType(NEW_ACCOUNT)
-      onMade(body.account)
+      const request = { ...draft, id: draft.id.trim(), metadata, scopes: parseScopes(draft.scopes) }
+      const { body } = await call<{ account: CreatedAccount }>('auth', 'Auth.Generate', request)
+      onChange(NEW_ACCOUNT)
+      onCreated(body.account)
     } catch (error) {
       setFailure(CallError.from(error))
     }
@@ -59,7 +57,7 @@ export function AccountForm({ typed, onType, onMade }: AccountFormProps): JSX.El
       aria-label="New account"
       onSubmit={(event) => void create(event)}
     >
-      <Field label="Id" help="Unique in the namespace; without blanks and slashes.">
+      <Field label="ID" help="Unique in the namespace, without spaces and slashes.">
         {(control) => (
           <input
             {...control}
@@ -67,20 +65,20 @@ export function AccountForm({ typed, onType, onMade }: AccountFormProps): JSX.El
             maxLength={128}
             autocomplete="off"
             spellcheck={false}
-            value={typed.id}
-            onInput={({ currentTarget }) => type({ id: currentTarget.value })}
+            value={draft.id}
+            onInput={({ currentTarget }) => update({ id: currentTarget.value })}
           />
         )}
       </Field>
-      <Field label="Name" help="To log in by, too; empty: the id.">
+      <Field label="Name" help="Alternative login name; defaults to the ID.">
         {(control) => (
           <input
             {...control}
             maxLength={128}
             autocomplete="off"
             spellcheck={false}
-            value={typed.name}
-            onInput={({ currentTarget }) => type({ name: currentTarget.value })}
+            value={draft.name}
+            onInput={({ currentTarget }) => update({ name: currentTarget.value })}
           />
         )}
       </Field>
@@ -88,58 +86,58 @@ export function AccountForm({ typed, onType, onMade }: AccountFormProps): JSX.El
         {(control) => (
           <select
             {...control}
-            value={typed.type}
-            onChange={({ currentTarget }) => type({ type: currentTarget.value })}
+            value={draft.type}
+            onChange={({ currentTarget }) => update({ type: currentTarget.value })}
           >
             <option value="user">user</option>
             <option value="service">service</option>
           </select>
         )}
       </Field>
-      <Field
-        label="Scopes"
-        help="Separated by commas; admin and service may administer the namespace."
-      >
+      <Field label="Scopes" help="Comma-separated; admin and service administer the namespace.">
         {(control) => (
           <input
             {...control}
             autocomplete="off"
             spellcheck={false}
-            value={typed.scopes}
-            onInput={({ currentTarget }) => type({ scopes: currentTarget.value })}
+            value={draft.scopes}
+            onInput={({ currentTarget }) => update({ scopes: currentTarget.value })}
           />
         )}
       </Field>
-      <Field label="Secret" help="What it logs in with; empty: a random one, shown once.">
+      <Field
+        label={draft.type === 'service' ? 'Secret' : 'Password'}
+        help="Leave empty to generate one, which is shown once."
+      >
         {(control) => (
           <input
             {...control}
             type="password"
             maxLength={1024}
             autocomplete="new-password"
-            value={typed.secret}
-            onInput={({ currentTarget }) => type({ secret: currentTarget.value })}
+            value={draft.secret}
+            onInput={({ currentTarget }) => update({ secret: currentTarget.value })}
           />
         )}
       </Field>
-      <Field label="Metadata" help="name=value, one a line; or an object in JSON." error={wrong}>
+      <Field label="Metadata" help="One name=value per line, or a JSON object." error={invalid}>
         {(control) => (
           <textarea
             {...control}
             class="mono"
             rows={3}
             spellcheck={false}
-            value={typed.metadata}
-            onInput={({ currentTarget }) => type({ metadata: currentTarget.value })}
+            value={draft.metadata}
+            onInput={({ currentTarget }) => update({ metadata: currentTarget.value })}
           />
         )}
       </Field>
       {failure !== undefined && (
-        <Problem error={failure} asked={`make the account ${typed.id} (auth Auth.Generate)`} />
+        <Problem error={failure} subject={`create account ${draft.id} (auth Auth.Generate)`} />
       )}
       <div class="form-actions">
         <button type="submit" class="primary" disabled={busy}>
-          Make account
+          Create account
         </button>
       </div>
     </form>

@@ -1,26 +1,31 @@
-/** As the service `auth` tells it, without its secret (docs/auth.md, Accounts). */
+/** Account without its secret (docs/auth.md, Accounts). */
 export interface AccountMessage {
   readonly id: string
   readonly name: string
   readonly type: string
-  /** The namespace it belongs to. */
+  /** Namespace of the account. */
   readonly issuer: string
   readonly scopes: readonly string[]
   readonly metadata: Readonly<Record<string, string>> | null
-  /** Seconds since 1970; 0: unknown. */
+  /** Unix time in seconds; 0 if unknown. */
   readonly created: number
 }
 
 export interface AccountPage {
   readonly accounts: readonly AccountMessage[]
-  /** There are more: list after this id. */
+  /** Cursor of the next page. */
   readonly next?: string
 }
 
-/** Accounts that are shown: more are found by the command line. */
-export const MOST_ACCOUNTS = 10_000
+/** Limit of listed accounts; the command line lists more. */
+export const MAX_ACCOUNTS = 10_000
 
-/** Page by page, until there are enough. @param readPage the accounts after an id. */
+/** Name of the login credential: password for people, secret for machines. */
+export function credentialOf(type: string): string {
+  return type === 'service' ? 'secret' : 'password'
+}
+
+/** Reads all pages, up to {@link MAX_ACCOUNTS}. */
 export async function readAccounts(
   readPage: (after: string) => Promise<AccountPage>,
 ): Promise<readonly AccountMessage[]> {
@@ -28,7 +33,7 @@ export async function readAccounts(
   for (let after: string | undefined = ''; after !== undefined; ) {
     const page: AccountPage = await readPage(after)
     accounts.push(...page.accounts)
-    after = accounts.length < MOST_ACCOUNTS ? page.next : undefined
+    after = accounts.length < MAX_ACCOUNTS ? page.next : undefined
   }
   return accounts
 }

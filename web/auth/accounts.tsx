@@ -11,30 +11,30 @@ import { showToast } from '../components/toast.tsx'
 import { call } from '../rpc/caller.ts'
 import type { AccountMessage } from './account.ts'
 import { type AccountAction, AccountDialog } from './account-dialog.tsx'
-import { AccountForm, NEW_ACCOUNT, type TypedAccount } from './account-form.tsx'
-import type { MadeAccount } from './created-account.tsx'
+import { type AccountDraft, AccountForm, NEW_ACCOUNT } from './account-form.tsx'
+import type { CreatedAccount } from './created-account.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
 import { useAccounts } from './use-accounts.ts'
 
 export interface AccountsProps {
-  /** What is typed of an account that is to be made. */
-  readonly typed: TypedAccount
-  readonly onType: (typed: TypedAccount) => void
-  readonly onMade: (account: MadeAccount) => void
+  /** Content of the form for a new account. */
+  readonly draft: AccountDraft
+  readonly onChange: (draft: AccountDraft) => void
+  readonly onCreated: (account: CreatedAccount) => void
 }
 
-/** Who may log in: the accounts of the namespace. */
-export function Accounts({ typed, onType, onMade }: AccountsProps): JSX.Element {
-  const [wanted, setWanted] = useState('')
+/** Accounts of the namespace. */
+export function Accounts({ draft, onChange, onCreated }: AccountsProps): JSX.Element {
+  const [search, setSearch] = useState('')
   const [opened, setOpened] = useState<AccountMessage>()
   const [action, setAction] = useState<AccountAction>()
-  // What is typed already is seen at once.
-  const [isTyped] = useState(typed !== NEW_ACCOUNT)
+  // A stored draft is shown immediately.
+  const [isFormOpen] = useState(draft !== NEW_ACCOUNT)
   const accounts = useAccounts()
   const columns = useMemo(() => toColumns(setOpened), [])
-  const found = useMemo(
-    () => (accounts.value ?? []).filter((account) => isFound(account, wanted.trim())),
-    [accounts.value, wanted],
+  const results = useMemo(
+    () => (accounts.value ?? []).filter((account) => matches(account, search.trim())),
+    [accounts.value, search],
   )
 
   function close(): void {
@@ -45,12 +45,12 @@ export function Accounts({ typed, onType, onMade }: AccountsProps): JSX.Element 
   return (
     <div class="records">
       <div class="toolbar">
-        <Search label="Search accounts" value={wanted} onInput={setWanted} count={found.length} />
+        <Search label="Search accounts" value={search} onInput={setSearch} count={results.length} />
       </div>
       {accounts.error !== undefined && (
         <Problem
           error={accounts.error}
-          asked="the list of accounts (auth Accounts.List)"
+          subject="list of accounts (auth Accounts.List)"
           onRetry={accounts.reload}
         />
       )}
@@ -59,23 +59,21 @@ export function Accounts({ typed, onType, onMade }: AccountsProps): JSX.Element 
         <Table
           label="Accounts"
           columns={columns}
-          rows={found}
+          rows={results}
           keyOf={({ id }) => id}
           sortedBy="id"
           empty={
-            <Empty
-              title={accounts.value.length === 0 ? 'No accounts' : 'No account is like that'}
-            />
+            <Empty title={accounts.value.length === 0 ? 'No accounts' : 'No matching accounts'} />
           }
         />
       )}
-      <details class="card" open={isTyped}>
+      <details class="card" open={isFormOpen}>
         <summary>New account</summary>
         <AccountForm
-          typed={typed}
-          onType={onType}
-          onMade={(account) => {
-            onMade(account)
+          draft={draft}
+          onChange={onChange}
+          onCreated={(account) => {
+            onCreated(account)
             accounts.reload()
           }}
         />
@@ -84,7 +82,7 @@ export function Accounts({ typed, onType, onMade }: AccountsProps): JSX.Element 
         <AccountDialog account={opened} onClose={close} onAction={setAction} />
       )}
       {opened !== undefined && action === 'secret' && (
-        <SecretDialog id={opened.id} onClose={close} />
+        <SecretDialog id={opened.id} type={opened.type} onClose={close} />
       )}
       {opened !== undefined && action === 'revoke' && (
         <Confirm
@@ -92,28 +90,27 @@ export function Accounts({ typed, onType, onMade }: AccountsProps): JSX.Element 
           action="Log out"
           onConfirm={async () => {
             await call('auth', 'Auth.Revoke', { id: opened.id })
-            showToast(`${opened.id} was logged out everywhere`)
+            showToast(`${opened.id} logged out everywhere`)
           }}
           onClose={close}
         >
-          <p>All tokens that were issued to it count for nothing. It can log in again.</p>
+          <p>Revokes all tokens of the account. It can log in again.</p>
         </Confirm>
       )}
       {opened !== undefined && action === 'delete' && (
         <Confirm
-          title={`Delete the account ${opened.id}?`}
+          title={`Delete account ${opened.id}?`}
           action="Delete account"
           dangerous
           onConfirm={async () => {
             await call('auth', 'Accounts.Delete', { id: opened.id })
-            showToast(`The account ${opened.id} was deleted`)
+            showToast(`Account ${opened.id} deleted`)
             accounts.reload()
           }}
           onClose={close}
         >
           <p>
-            It can log in no more, and what was issued to it counts for nothing: whoever uses it is
-            out at once. This cannot be undone.
+            Revokes all tokens of the account and logs it out immediately. This cannot be undone.
           </p>
         </Confirm>
       )}
@@ -121,15 +118,15 @@ export function Accounts({ typed, onType, onMade }: AccountsProps): JSX.Element 
   )
 }
 
-function isFound({ id, name, type, scopes }: AccountMessage, wanted: string): boolean {
+function matches({ id, name, type, scopes }: AccountMessage, search: string): boolean {
   const text = [id, name, type, ...scopes].join(' ').toLowerCase()
-  return text.includes(wanted.toLowerCase())
+  return text.includes(search.toLowerCase())
 }
 
 function toColumns(onOpen: (account: AccountMessage) => void): readonly Column<AccountMessage>[] {
   return [
     {
-      ...{ id: 'id', title: 'Id', heading: true, sort: ({ id }) => id },
+      ...{ id: 'id', title: 'ID', heading: true, sort: ({ id }) => id },
       render: (account) => (
         <button
           type="button"
@@ -154,7 +151,7 @@ function toColumns(onOpen: (account: AccountMessage) => void): readonly Column<A
       render: ({ scopes }) => scopes.join(', ') || <span class="muted">none</span>,
     },
     {
-      ...{ id: 'created', title: 'Made', minor: true, sort: ({ created }) => created },
+      ...{ id: 'created', title: 'Created', minor: true, sort: ({ created }) => created },
       render: ({ created }) => <Time ms={created === 0 ? Number.NaN : created * 1000} />,
     },
   ]

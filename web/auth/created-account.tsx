@@ -2,29 +2,28 @@ import type { JSX } from 'preact'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Dialog } from '../components/dialog/dialog.tsx'
 
-/** An account as it was made. */
-export interface MadeAccount {
+export interface CreatedAccount {
   readonly id: string
-  /** Told this once. */
+  /** Returned only on creation. */
   readonly secret: string
 }
 
-/** None was made, or its secret was read. */
-export const NOT_MADE: MadeAccount = { id: '', secret: '' }
+/** No account was created, or its dialog was closed. */
+export const NONE_CREATED: CreatedAccount = { id: '', secret: '' }
 
-/** Shows the secret of an account that was made, until it is closed. */
-export function MadeAccountDialog({
-  made: { id, secret },
+/** Shows the secret of a new account. */
+export function CreatedAccountDialog({
+  account: { id, secret },
   onClose,
 }: {
-  readonly made: MadeAccount
+  readonly account: CreatedAccount
   readonly onClose: () => void
 }): JSX.Element {
   return (
-    <Dialog title={`The account ${id} was made`} onClose={onClose}>
-      <p>It logs in with this secret, which nobody is told again:</p>
+    <Dialog title={`Account ${id} created`} onClose={onClose}>
+      <p>Save these credentials now. They will not be shown again:</p>
       <p>
-        <code>{secret}</code> <CopyButton text={secret} label="Copy secret" />
+        <code>{secret}</code> <CopyButton text={secret} label="Copy credentials" />
       </p>
     </Dialog>
   )

@@ -8,49 +8,51 @@ import { namespace } from '../state/session.ts'
 import { describeScope } from './rules.ts'
 import { useRuleChange } from './use-rule-change.tsx'
 
-/** What is typed. */
-export type TypedRule = Readonly<
-  Record<'id' | 'access' | 'scope' | 'ownScope' | 'priority' | 'type' | 'name' | 'endpoint', string>
+export type RuleDraft = Readonly<
+  Record<
+    'id' | 'access' | 'scope' | 'customScope' | 'priority' | 'type' | 'name' | 'endpoint',
+    string
+  >
 >
 
-export const NEW_RULE: TypedRule = {
-  ...{ id: '', access: 'GRANTED', scope: '', ownScope: '', priority: '0' },
+export const NEW_RULE: RuleDraft = {
+  ...{ id: '', access: 'GRANTED', scope: '', customScope: '', priority: '0' },
   ...{ type: 'service', name: '', endpoint: '*' },
 }
 
-/** Of the list: a scope that is typed. */
-const OWN = 'own'
+/** Option for a scope entered by the user. */
+const CUSTOM = 'custom'
 
 export interface RuleFormProps {
-  readonly typed: TypedRule
-  readonly onType: (typed: TypedRule) => void
-  readonly onMade: () => void
+  readonly draft: RuleDraft
+  readonly onChange: (draft: RuleDraft) => void
+  readonly onCreated: () => void
 }
 
-/** Makes a rule. */
-export function RuleForm({ typed, onType, onMade }: RuleFormProps): JSX.Element {
+/** Form that creates an access rule. */
+export function RuleForm({ draft, onChange, onCreated }: RuleFormProps): JSX.Element {
   const [failure, setFailure] = useState<CallError>()
   const [busy, setBusy] = useState(false)
-  const { change, question } = useRuleChange()
+  const { change, confirmation } = useRuleChange()
 
   async function create(event: SubmitEvent): Promise<void> {
     event.preventDefault()
     setBusy(true)
     setFailure(undefined)
-    const { id, access, scope, ownScope, priority, type, name, endpoint } = typed
+    const { id, access, scope, customScope, priority, type, name, endpoint } = draft
     const resource = { type: type.trim(), name: name.trim(), endpoint: endpoint.trim() }
     const rule = {
       ...{ id: id.trim(), access, resource, priority: Number(priority) },
-      scope: scope === OWN ? ownScope.trim() : scope,
+      scope: scope === CUSTOM ? customScope.trim() : scope,
     }
     try {
       await change({
         endpoint: 'Rules.Create',
         request: { rule },
         onDone() {
-          showToast(`The rule ${rule.id} was made`)
-          onType(NEW_RULE)
-          onMade()
+          showToast(`Access rule ${rule.id} created`)
+          onChange(NEW_RULE)
+          onCreated()
         },
       })
     } catch (error) {
@@ -59,7 +61,7 @@ export function RuleForm({ typed, onType, onMade }: RuleFormProps): JSX.Element 
     setBusy(false)
   }
 
-  const input = (field: keyof TypedRule, more: JSX.IntrinsicElements['input'] = {}) =>
+  const input = (field: keyof RuleDraft, more: JSX.IntrinsicElements['input'] = {}) =>
     function TextInput(control: FieldControl): JSX.Element {
       return (
         <input
@@ -67,19 +69,19 @@ export function RuleForm({ typed, onType, onMade }: RuleFormProps): JSX.Element 
           required
           autocomplete="off"
           spellcheck={false}
-          value={typed[field]}
-          onInput={({ currentTarget }) => onType({ ...typed, [field]: currentTarget.value })}
+          value={draft[field]}
+          onInput={({ currentTarget }) => onChange({ ...draft, [field]: currentTarget.value })}
           {...more}
         />
       )
     }
-  const select = (field: keyof TypedRule, choices: Readonly<Record<string, string>>) =>
+  const select = (field: keyof RuleDraft, choices: Readonly<Record<string, string>>) =>
     function Select(control: FieldControl): JSX.Element {
       return (
         <select
           {...control}
-          value={typed[field]}
-          onChange={({ currentTarget }) => onType({ ...typed, [field]: currentTarget.value })}
+          value={draft[field]}
+          onChange={({ currentTarget }) => onChange({ ...draft, [field]: currentTarget.value })}
         >
           {Object.entries(choices).map(([value, title]) => (
             <option key={value} value={value}>
@@ -94,36 +96,43 @@ export function RuleForm({ typed, onType, onMade }: RuleFormProps): JSX.Element 
   )
 
   return (
-    <form class="form record-form" aria-label="New rule" onSubmit={(event) => void create(event)}>
-      <Field label="Id" help="Unique in the namespace.">
+    <form
+      class="form record-form"
+      aria-label="New access rule"
+      onSubmit={(event) => void create(event)}
+    >
+      <Field label="ID" help="Unique in the namespace.">
         {input('id', { maxLength: 128 })}
       </Field>
       <Field label="Access">{select('access', { GRANTED: 'granted', DENIED: 'denied' })}</Field>
-      <Field label="To">
-        {select('scope', { ...scopes, [OWN]: 'accounts that have the scope' })}
-      </Field>
-      {typed.scope === OWN && <Field label="Scope">{input('ownScope', { maxLength: 128 })}</Field>}
+      <Field label="To">{select('scope', { ...scopes, [CUSTOM]: 'accounts with a scope' })}</Field>
+      {draft.scope === CUSTOM && (
+        <Field label="Scope">{input('customScope', { maxLength: 128 })}</Field>
+      )}
       <Field label="Resource type">
         {select('type', { service: 'service', topic: 'topic', '*': '* (all)' })}
       </Field>
-      <Field label="Resource name" help="Full name of the service; *: all.">
+      <Field label="Resource name" help="Full service name, or * for all.">
         {input('name')}
       </Field>
-      <Field label="Endpoint" help="Handler.Method or a path; Handler.*, /path/*; *: all.">
+      <Field label="Endpoint" help="Handler.Method, Handler.*, a path, /path/*, or * for all.">
         {input('endpoint')}
       </Field>
-      <Field label="Priority" help="Higher ones are asked first; of the same, those that deny.">
+      <Field
+        label="Priority"
+        help="Higher priorities are evaluated first; at equal priority, deny rules."
+      >
         {input('priority', { type: 'number', step: 1, min: -(2 ** 31 - 1), max: 2 ** 31 - 1 })}
       </Field>
       {failure !== undefined && (
-        <Problem error={failure} asked={`make the rule ${typed.id} (auth Rules.Create)`} />
+        <Problem error={failure} subject={`create access rule ${draft.id} (auth Rules.Create)`} />
       )}
       <div class="form-actions">
         <button type="submit" class="primary" disabled={busy}>
-          Make rule
+          Create rule
         </button>
       </div>
-      {question}
+      {confirmation}
     </form>
   )
 }

@@ -12,41 +12,46 @@ import { showToast } from '../components/toast.tsx'
 import { useCall } from '../hooks/use-call.ts'
 import { call } from '../rpc/caller.ts'
 import { namespace } from '../state/session.ts'
-import { NEW_RULE, RuleForm, type TypedRule } from './rule-form.tsx'
+import { NEW_RULE, type RuleDraft, RuleForm } from './rule-form.tsx'
 import { describeScope, formatResource } from './rules.ts'
 import { useRuleChange } from './use-rule-change.tsx'
 
 export interface RuleListProps {
-  /** What is typed of a rule that is to be made. */
-  readonly typed: TypedRule
-  readonly onType: (typed: TypedRule) => void
+  /** Content of the form for a new rule. */
+  readonly draft: RuleDraft
+  readonly onChange: (draft: RuleDraft) => void
 }
 
-/** Who may call what: the rules of the namespace, in the order in which they are asked. */
-export function RuleList({ typed, onType }: RuleListProps): JSX.Element {
-  const [wanted, setWanted] = useState('')
-  const [deleted, setDeleted] = useState<Rule>()
-  // What is typed already is seen at once.
-  const [isTyped] = useState(typed !== NEW_RULE)
-  const { change, question } = useRuleChange()
+/** Access rules of the namespace, in order of evaluation. */
+export function RuleList({ draft, onChange }: RuleListProps): JSX.Element {
+  const [search, setSearch] = useState('')
+  const [deleting, setDeleting] = useState<Rule>()
+  // A stored draft is shown immediately.
+  const [isFormOpen] = useState(draft !== NEW_RULE)
+  const { change, confirmation } = useRuleChange()
   const rules = useCall(async (signal) => {
     const { body } = await call<{ rules: Rule[] }>('auth', 'Rules.List', {}, { signal })
     return body.rules.sort(compareRules)
   }, [])
-  const columns = useMemo(() => toColumns(setDeleted), [])
-  const found = useMemo(
-    () => (rules.value ?? []).filter((rule) => isFound(rule, wanted.trim())),
-    [rules.value, wanted],
+  const columns = useMemo(() => toColumns(setDeleting), [])
+  const results = useMemo(
+    () => (rules.value ?? []).filter((rule) => matches(rule, search.trim())),
+    [rules.value, search],
   )
   return (
     <div class="records">
       <div class="toolbar">
-        <Search label="Search rules" value={wanted} onInput={setWanted} count={found.length} />
+        <Search
+          label="Search access rules"
+          value={search}
+          onInput={setSearch}
+          count={results.length}
+        />
       </div>
       {rules.error !== undefined && (
         <Problem
           error={rules.error}
-          asked="the list of rules (auth Rules.List)"
+          subject="list of access rules (auth Rules.List)"
           onRetry={rules.reload}
         />
       )}
@@ -54,58 +59,60 @@ export function RuleList({ typed, onType }: RuleListProps): JSX.Element {
       {rules.value !== undefined && (
         <>
           <p class="muted">
-            The first rule that fits caller and resource decides; where none does, the call is
-            denied. This is the order in which they are asked.
+            In order of evaluation. The first rule that matches the caller and the resource applies;
+            calls without a matching rule are denied.
           </p>
           <Table
-            label="Rules"
+            label="Access rules"
             columns={columns}
-            rows={found}
+            rows={results}
             keyOf={({ id }) => id}
             empty={
-              <Empty title={rules.value.length === 0 ? 'No rules' : 'No rule is like that'}>
-                {rules.value.length === 0 && 'Every call is denied.'}
+              <Empty
+                title={rules.value.length === 0 ? 'No access rules' : 'No matching access rules'}
+              >
+                {rules.value.length === 0 && 'All calls are denied.'}
               </Empty>
             }
           />
         </>
       )}
-      <details class="card" open={isTyped}>
-        <summary>New rule</summary>
-        <RuleForm typed={typed} onType={onType} onMade={rules.reload} />
+      <details class="card" open={isFormOpen}>
+        <summary>New access rule</summary>
+        <RuleForm draft={draft} onChange={onChange} onCreated={rules.reload} />
       </details>
-      {deleted !== undefined && (
+      {deleting !== undefined && (
         <Confirm
-          title={`Delete the rule ${deleted.id}?`}
+          title={`Delete access rule ${deleting.id}?`}
           action="Delete rule"
           dangerous
           onConfirm={() =>
             change({
               endpoint: 'Rules.Delete',
-              request: { id: deleted.id },
+              request: { id: deleting.id },
               onDone() {
-                showToast(`The rule ${deleted.id} was deleted`)
+                showToast(`Access rule ${deleting.id} deleted`)
                 rules.reload()
               },
             })
           }
-          onClose={() => setDeleted(undefined)}
+          onClose={() => setDeleting(undefined)}
         >
           <p>
-            {deleted.access === 'GRANTED' ? 'It grants' : 'It denies'}{' '}
-            <b>{formatResource(deleted.resource)}</b> to{' '}
-            {describeScope(deleted.scope, namespace.value)}.
+            {deleting.access === 'GRANTED' ? 'It grants' : 'It denies'}{' '}
+            <b>{formatResource(deleting.resource)}</b> to{' '}
+            {describeScope(deleting.scope, namespace.value)}.
           </p>
         </Confirm>
       )}
-      {question}
+      {confirmation}
     </div>
   )
 }
 
-function isFound({ id, scope, access, resource }: Rule, wanted: string): boolean {
+function matches({ id, scope, access, resource }: Rule, search: string): boolean {
   const text = `${id} ${scope} ${access} ${formatResource(resource)}`.toLowerCase()
-  return text.includes(wanted.toLowerCase())
+  return text.includes(search.toLowerCase())
 }
 
 function toColumns(onDelete: (rule: Rule) => void): readonly Column<Rule>[] {
@@ -139,7 +146,7 @@ function toColumns(onDelete: (rule: Rule) => void): readonly Column<Rule>[] {
         <button
           type="button"
           class="quiet"
-          aria-label={`Delete the rule ${rule.id}`}
+          aria-label={`Delete access rule ${rule.id}`}
           onClick={() => onDelete(rule)}
         >
           Delete

@@ -1,26 +1,25 @@
 import type { Resource, Rule } from '../../core/contracts/auth.ts'
 
-/** What the rules say of a call, as `Rules.Test` tells it (docs/auth.md, Rules). */
-export interface Tested {
+/** Response of `Rules.Test` (docs/auth.md, Rules). */
+export interface RuleTest {
   readonly granted: boolean
-  /** None applies: it is denied. */
+  /** Undefined if no rule matches; the call is denied. */
   readonly rule?: Rule
-  /** Whose rules decide. */
+  /** Namespace of the evaluated rules. */
   readonly namespace: string
-  /** Why no call is judged by this endpoint. */
+  /** Why access rules do not apply to this endpoint. */
   readonly warning?: string
 }
 
-/** What was asked, and what the rules say of it. */
-export interface Answered extends Tested {
-  /** Id; empty: somebody without a token. */
+export interface AccessResult extends RuleTest {
+  /** Account id; empty for anonymous. */
   readonly account: string
   readonly endpoint: string
 }
 
-/** Whom a rule is for. */
+/** Callers that a rule applies to. */
 export function describeScope(scope: string, namespace: string): string {
-  if (scope === '') return 'everybody'
+  if (scope === '') return 'everyone'
   if (scope === '*') return `all accounts of ${namespace}`
   if (scope === '+') return 'all accounts of any namespace'
   return scope
@@ -30,12 +29,12 @@ export function formatResource({ type, name, endpoint }: Resource): string {
   return `${type}:${name}:${endpoint}`
 }
 
-/** What a change of rules would cost, when the service asks for `force`; undefined: it does not. */
+/** Consequence of a rule change that the service rejects without `force`; undefined for other errors. */
 export function findConsequence(code: number, detail: string): string | undefined {
   return code === 409 ? (/^(.+); set request\.force/.exec(detail)?.[1] ?? detail) : undefined
 }
 
-/** Scopes as they were typed: separated by commas or blanks. */
-export function parseScopes(typed: string): string[] {
-  return [...new Set(typed.split(/[\s,]+/).filter((scope) => scope !== ''))]
+/** Parses scopes separated by commas or spaces. */
+export function parseScopes(text: string): string[] {
+  return [...new Set(text.split(/[\s,]+/).filter((scope) => scope !== ''))]
 }

@@ -7,34 +7,38 @@ import { showToast } from '../components/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { namespace, renewSession, session } from '../state/session.ts'
+import { credentialOf } from './account.ts'
 
-/** Changes what an account logs in with. */
+/** Changes the password or secret of an account. */
 export function SecretDialog({
   id,
+  type,
   onClose,
 }: {
   readonly id: string
+  readonly type: string
   readonly onClose: () => void
 }): JSX.Element {
-  const [old, setOld] = useState('')
+  const [current, setCurrent] = useState('')
   const [secret, setSecret] = useState('')
-  const [again, setAgain] = useState('')
-  const [wrong, setWrong] = useState<string>()
+  const [repeated, setRepeated] = useState('')
+  const [invalid, setInvalid] = useState<string>()
   const [failure, setFailure] = useState<CallError>()
   const [busy, setBusy] = useState(false)
   const caller = session.value?.account
   const isOwn = caller?.id === id && caller.issuer === namespace.value
-  const asksOld = isOwn || caller?.scopes.includes('admin') !== true
+  const requiresCurrent = isOwn || caller?.scopes.includes('admin') !== true
+  const credential = credentialOf(type)
 
   async function change(event: SubmitEvent): Promise<void> {
     event.preventDefault()
-    setWrong(secret === again ? undefined : 'the two are not the same')
-    if (secret !== again) return
+    setInvalid(secret === repeated ? undefined : 'does not match')
+    if (secret !== repeated) return
     setBusy(true)
     setFailure(undefined)
     try {
-      await call('auth', 'Accounts.ChangeSecret', { id, old_secret: old, new_secret: secret })
-      showToast(`The secret of ${id} was changed`)
+      await call('auth', 'Accounts.ChangeSecret', { id, old_secret: current, new_secret: secret })
+      showToast(`Changed the ${credential} of ${id}`)
       onClose()
       if (isOwn) await renewSession()
     } catch (error) {
@@ -44,26 +48,27 @@ export function SecretDialog({
   }
 
   return (
-    <Dialog title={`Change the secret of ${id}`} close="Cancel" onClose={onClose}>
-      <p>
-        Everything that was issued to {isOwn ? 'you' : 'it'} counts for nothing then:{' '}
-        {isOwn ? 'you log' : 'whoever uses it logs'} in again.
-      </p>
-      <form class="form" aria-label="Change secret" onSubmit={(event) => void change(event)}>
-        {asksOld && (
-          <Field label="Old secret">
+    <Dialog title={`Change ${credential} of ${id}`} close="Cancel" onClose={onClose}>
+      <p>Revokes all tokens of {isOwn ? 'your account. You must log in again.' : 'the account.'}</p>
+      <form
+        class="form"
+        aria-label={`Change ${credential}`}
+        onSubmit={(event) => void change(event)}
+      >
+        {requiresCurrent && (
+          <Field label={`Current ${credential}`}>
             {(control) => (
               <input
                 {...control}
                 type="password"
                 autocomplete="current-password"
-                value={old}
-                onInput={({ currentTarget }) => setOld(currentTarget.value)}
+                value={current}
+                onInput={({ currentTarget }) => setCurrent(currentTarget.value)}
               />
             )}
           </Field>
         )}
-        <Field label="New secret">
+        <Field label={`New ${credential}`}>
           {(control) => (
             <input
               {...control}
@@ -76,27 +81,27 @@ export function SecretDialog({
             />
           )}
         </Field>
-        <Field label="New secret again" error={wrong}>
+        <Field label={`Confirm ${credential}`} error={invalid}>
           {(control) => (
             <input
               {...control}
               type="password"
               autocomplete="new-password"
               required
-              value={again}
-              onInput={({ currentTarget }) => setAgain(currentTarget.value)}
+              value={repeated}
+              onInput={({ currentTarget }) => setRepeated(currentTarget.value)}
             />
           )}
         </Field>
         {failure !== undefined && (
           <Problem
             error={failure}
-            asked={`change the secret of ${id} (auth Accounts.ChangeSecret)`}
+            subject={`change ${credential} of ${id} (auth Accounts.ChangeSecret)`}
           />
         )}
         <div class="form-actions">
           <button type="submit" class="primary" disabled={busy}>
-            Change secret
+            Change {credential}
           </button>
         </div>
       </form>

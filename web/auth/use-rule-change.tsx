@@ -5,27 +5,24 @@ import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { findConsequence } from './rules.ts'
 
-/** A change of the rules. */
 export interface RuleChange {
   readonly endpoint: 'Rules.Create' | 'Rules.Delete'
   readonly request: object
-  /** Called once it is done. */
   readonly onDone: () => void
 }
 
-interface Forced extends RuleChange {
-  /** What could not be done any more. */
-  readonly lost: string
+interface DangerousChange extends RuleChange {
+  readonly consequence: string
 }
 
-/** Changes rules; a change that would lock everybody, or its maker, out is asked about first. */
+/** Changes access rules. A change that would lock out administrators requires confirmation. */
 export function useRuleChange(): {
-  /** @throws {CallError} why it was not done, unless it is asked about. */
+  /** @throws {CallError} unless the change requires confirmation. */
   readonly change: (change: RuleChange) => Promise<void>
-  /** The question, to be drawn. */
-  readonly question: JSX.Element | undefined
+  /** Confirmation dialog to render. */
+  readonly confirmation: JSX.Element | undefined
 } {
-  const [forced, setForced] = useState<Forced>()
+  const [dangerous, setDangerous] = useState<DangerousChange>()
 
   async function change({ endpoint, request, onDone }: RuleChange): Promise<void> {
     try {
@@ -33,26 +30,26 @@ export function useRuleChange(): {
       onDone()
     } catch (thrown) {
       const error = CallError.from(thrown)
-      const lost = findConsequence(error.code, error.detail)
-      if (lost === undefined) throw error
-      setForced({ endpoint, request, onDone, lost })
+      const consequence = findConsequence(error.code, error.detail)
+      if (consequence === undefined) throw error
+      setDangerous({ endpoint, request, onDone, consequence })
     }
   }
 
-  const question = forced && (
+  const confirmation = dangerous && (
     <Confirm
       title="This may lock you out"
-      action="Do it nonetheless"
+      action="Change anyway"
       dangerous
       onConfirm={async () => {
-        await call('auth', forced.endpoint, { ...forced.request, force: true })
-        forced.onDone()
+        await call('auth', dangerous.endpoint, { ...dangerous.request, force: true })
+        dangerous.onDone()
       }}
-      onClose={() => setForced(undefined)}
+      onClose={() => setDangerous(undefined)}
     >
-      <p>Careful: {forced.lost}.</p>
-      <p>Nothing has been changed so far.</p>
+      <p>Warning: {dangerous.consequence}.</p>
+      <p>Nothing has been changed yet.</p>
     </Confirm>
   )
-  return { change, question }
+  return { change, confirmation }
 }

@@ -2,10 +2,10 @@ import { type CallState, useCall } from '../hooks/use-call.ts'
 import { call } from '../rpc/caller.ts'
 import { namespace } from '../state/session.ts'
 
-/** A service that is registered, and what can be called of it. */
-export interface KnownService {
+/** Registered service with its endpoints. */
+export interface ServiceEndpoints {
   readonly name: string
-  /** Namespace it belongs to. */
+  /** Namespace of the service. */
   readonly domain: string
   readonly endpoints: readonly string[]
 }
@@ -15,22 +15,22 @@ interface ServicePage {
     readonly name: string
     readonly endpoints: readonly { readonly name: string }[] | null
   }[]
-  /** There are more: list after it. */
+  /** Cursor of the next page. */
   readonly next?: string
 }
 
 const DEFAULT_DOMAIN = 'mx'
 
-/** What can be called from the namespace: the services of the platform's, and its own. */
-export function useServices(): CallState<readonly KnownService[]> {
+/** Services callable from the namespace: built-in ones and those of the namespace. */
+export function useServices(): CallState<readonly ServiceEndpoints[]> {
   return useCall(async (signal) => {
     const domains = new Set([DEFAULT_DOMAIN, namespace.value])
-    const found = [...domains].map((domain) => readServices(domain, signal))
-    return (await Promise.all(found)).flat()
+    const lists = [...domains].map((domain) => readServices(domain, signal))
+    return (await Promise.all(lists)).flat()
   }, [])
 }
 
-async function readServices(domain: string, signal: AbortSignal): Promise<KnownService[]> {
+async function readServices(domain: string, signal: AbortSignal): Promise<ServiceEndpoints[]> {
   const byName = new Map<string, Set<string>>()
   for (let after: string | undefined = ''; after !== undefined; ) {
     const request: object = { after, options: { domain } }

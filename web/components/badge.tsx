@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 
 export type Tone = 'neutral' | 'good' | 'warning' | 'bad' | 'accent'
 
-/** A short state in a colour; the words say it, too. */
+/** Status label. The colour never carries information that the text does not. */
 export function Badge({
   tone = 'neutral',
   children,

@@ -4,28 +4,28 @@ import { Page } from './page.tsx'
 import { Empty } from './states.tsx'
 
 export interface BoundaryProps {
-  /** What it is, such as `The page`. */
+  /** Subject of the error message, such as `The page`. */
   readonly what: string
-  /** Title, where it is all of a page. */
+  /** Page title; set if the boundary wraps a whole page. */
   readonly title?: string
   readonly children: ComponentChildren
 }
 
-/** Draws what is in it; where that fails it says so, and nothing else is affected. */
+/** Error boundary: a render error in the children is shown in place and does not affect the rest of the page. */
 export function Boundary({ what, title, children }: BoundaryProps): JSX.Element {
   const [error, reset] = useErrorBoundary()
   if (error === undefined) return <>{children}</>
-  const told = (
+  const message = (
     <div role="alert" data-kind="failed">
-      <Empty title={`${what} cannot be shown`}>
-        <p>Something in it is not as it should be: {describe(error)}</p>
+      <Empty title={`${what} failed to render`}>
+        <p>Unexpected error: {describe(error)}</p>
         <button type="button" onClick={reset}>
           Try again
         </button>
       </Empty>
     </div>
   )
-  return title === undefined ? told : <Page title={title}>{told}</Page>
+  return title === undefined ? message : <Page title={title}>{message}</Page>
 }
 
 function describe(error: unknown): string {

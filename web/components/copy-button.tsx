@@ -1,12 +1,11 @@
 import type { JSX } from 'preact'
 import { showToast } from './toast.tsx'
 
-/** Copies a text. */
 export function CopyButton({
   text,
   label = 'Copy',
 }: {
-  /** What is copied; a function is asked when it is. */
+  /** A function is called on click. */
   readonly text: string | (() => string)
   readonly label?: string
 }): JSX.Element {
@@ -15,7 +14,7 @@ export function CopyButton({
       await navigator.clipboard.writeText(typeof text === 'string' ? text : text())
       showToast('Copied')
     } catch {
-      showToast('The browser does not let this page copy: it needs HTTPS or localhost.', 'bad')
+      showToast('Copying failed: the browser allows it only over HTTPS or on localhost.', 'bad')
     }
   }
   return (

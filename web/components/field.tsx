@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useId } from 'preact/hooks'
 
-/** What a control takes to belong to its field. */
+/** Attributes that link a form control to its label, help and error. */
 export interface FieldControl {
   readonly id: string
   readonly 'aria-describedby': string | undefined
@@ -11,22 +11,22 @@ export interface FieldControl {
 export interface FieldProps {
   readonly label: string
   readonly help?: ComponentChildren
-  /** What is wrong with what was typed. */
+  /** Validation error. */
   readonly error?: string | undefined
-  /** Draws the control: an input, a list, an area. */
+  /** Renders the form control. */
   readonly children: (control: FieldControl) => JSX.Element
 }
 
-/** A control of a form with its label, what is said about it, and what is wrong with it. */
+/** Form control with label, help and validation error. */
 export function Field({ label, help, error, children }: FieldProps): JSX.Element {
   const id = useId()
-  const told = [help !== undefined && `${id}-help`, error !== undefined && `${id}-error`]
+  const describedBy = [help !== undefined && `${id}-help`, error !== undefined && `${id}-error`]
   return (
     <div class="field">
       <label for={id}>{label}</label>
       {children({
         id,
-        'aria-describedby': told.filter(Boolean).join(' ') || undefined,
+        'aria-describedby': describedBy.filter(Boolean).join(' ') || undefined,
         'aria-invalid': error === undefined ? undefined : true,
       })}
       {help !== undefined && (

@@ -3,14 +3,14 @@ import { useEffect } from 'preact/hooks'
 
 export interface PageProps {
   readonly title: string
-  /** One sentence below it. */
+  /** Subtitle. */
   readonly about?: ComponentChildren
-  /** Buttons and fields beside the title. */
+  /** Controls beside the title. */
   readonly actions?: ComponentChildren
   readonly children: ComponentChildren
 }
 
-/** What every page stands in: its title, and what can be done with all of it. */
+/** Page layout: title, subtitle and actions. */
 export function Page({ title, about, actions, children }: PageProps): JSX.Element {
   useEffect(() => {
     document.title = `${title} · mx`

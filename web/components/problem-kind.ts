@@ -1,8 +1,8 @@
 import type { CallError } from '../rpc/call-error.ts'
 
-/** What a failure means to whoever looks at it. */
+/** Category of a failed call, from the user's point of view. */
 export type ProblemKind =
-  | 'gone'
+  | 'unreachable'
   | 'expired'
   | 'forbidden'
   | 'timeout'
@@ -11,10 +11,9 @@ export type ProblemKind =
   | 'invalid'
   | 'other'
 
-/** The state a failed call leaves a page in. */
 export function toProblemKind(error: CallError): ProblemKind {
   if (error.isExpiry) return 'expired'
-  if (error.isLoss) return 'gone'
+  if (error.isLoss) return 'unreachable'
   switch (error.code) {
     case 400:
     case 413:
@@ -36,35 +35,35 @@ export function toProblemKind(error: CallError): ProblemKind {
   }
 }
 
-/** What it is called, and what may be done about it. */
+/** Title and advice per category. */
 export const PROBLEMS: Readonly<
   Record<ProblemKind, { readonly title: string; readonly advice: string }>
 > = {
-  gone: {
-    title: 'The server is gone',
-    advice: 'The page connects again by itself, and shows what is new then.',
+  unreachable: {
+    title: 'Server unreachable',
+    advice: 'The page reconnects and refreshes automatically.',
   },
   expired: {
-    title: 'The login has ended',
-    advice: 'Log in again: what was typed is still there.',
+    title: 'Session expired',
+    advice: 'Log in again. Your input is preserved.',
   },
   forbidden: {
     title: 'Forbidden',
     advice:
-      'Ask whoever administers the namespace: it takes a rule that grants it, or, of what is for administrators, an account with the scope admin.',
+      'Ask an administrator of the namespace for an access rule that grants it. Administrative calls require the admin scope.',
   },
   timeout: {
-    title: 'No answer in time',
-    advice: 'It may still be at work. Try again, or look at its logs.',
+    title: 'Timed out',
+    advice: 'The service may still be processing the call. Try again, or check its logs.',
   },
   cancelled: {
     title: 'Cancelled',
-    advice: 'Whether the service has done something of it by then is not known here.',
+    advice: 'The service may already have processed part of the call.',
   },
   notFound: {
     title: 'Not found',
-    advice: 'It may have been removed, or belong to another namespace.',
+    advice: 'It may have been deleted, or belong to another namespace.',
   },
-  invalid: { title: 'Not accepted', advice: 'Correct what is named and try again.' },
-  other: { title: 'It failed', advice: 'Try again; the logs of the service may say more.' },
+  invalid: { title: 'Invalid request', advice: 'Correct the request and try again.' },
+  other: { title: 'Failed', advice: 'Try again. The logs of the service may contain details.' },
 }

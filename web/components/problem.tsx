@@ -5,20 +5,20 @@ import { PROBLEMS, toProblemKind } from './problem-kind.ts'
 
 export interface ProblemProps {
   readonly error: CallError
-  /** What was asked, such as `registry Registry.ListServices` or "the list of services". */
-  readonly asked: string
+  /** What failed, such as `registry Registry.ListServices` or "list of services". */
+  readonly subject: string
   readonly onRetry?: () => void
 }
 
-/** One clear state for a call that failed: what was asked, what was answered, and what can be done. */
-export function Problem({ error, asked, onRetry }: ProblemProps): JSX.Element {
+/** Error message of a failed call: what failed, why, and what to do. */
+export function Problem({ error, subject, onRetry }: ProblemProps): JSX.Element {
   const { value: current } = session
   const kind = toProblemKind(error)
   const { title, advice } = PROBLEMS[kind]
   return (
     <div class="problem" role="alert" data-kind={kind}>
       <p class="problem-title">
-        {title}: {asked}
+        {title}: {subject}
       </p>
       <p>
         {error.detail !== '' && <span class="problem-detail">{error.detail} </span>}
@@ -28,8 +28,8 @@ export function Problem({ error, asked, onRetry }: ProblemProps): JSX.Element {
       </p>
       {kind === 'forbidden' && current !== null && (
         <p>
-          Account <b>{current.account.id}</b> of namespace <b>{current.namespace}</b>, for namespace{' '}
-          <b>{namespace.value}</b>.
+          Account <b>{current.account.id}</b> of namespace <b>{current.namespace}</b>, calling in
+          namespace <b>{namespace.value}</b>.
         </p>
       )}
       <p class="problem-advice">{advice}</p>

@@ -6,11 +6,11 @@ export interface SearchProps {
   readonly onInput: (value: string) => void
   readonly label: string
   readonly placeholder?: string
-  /** How many there are of what was searched, told to screen readers. */
+  /** Number of results, announced to screen readers. */
   readonly count?: number
 }
 
-/** A field that narrows what a page shows. */
+/** Search input that filters a page. */
 export function Search({ value, onInput, label, placeholder, count }: SearchProps): JSX.Element {
   const id = useId()
   return (
@@ -29,7 +29,7 @@ export function Search({ value, onInput, label, placeholder, count }: SearchProp
       />
       {count !== undefined && (
         <span class="visually-hidden" role="status">
-          {value === '' ? '' : `${count} found`}
+          {value === '' ? '' : `${count} results`}
         </span>
       )}
     </search>

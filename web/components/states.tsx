@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 
-/** Nothing is there; says what would be, and how it comes to be. */
+/** Empty state: what would be here and how to create it. */
 export function Empty({
   title,
   children,
@@ -16,7 +16,6 @@ export function Empty({
   )
 }
 
-/** Something is on its way. */
 export function Loading({ label = 'Loading' }: { readonly label?: string }): JSX.Element {
   return (
     <div class="loading" role="status">

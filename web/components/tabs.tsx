@@ -11,13 +11,13 @@ export interface TabsProps {
   readonly tabs: readonly Tab[]
   readonly selected: string
   readonly onSelect: (id: string) => void
-  /** The panel of the selected tab. */
+  /** Content of the selected tab. */
   readonly children: ComponentChildren
 }
 
 const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 }
 
-/** Tabs as the ARIA authoring practices have them: arrow keys, Home and End go from tab to tab. */
+/** Tabs pattern of the ARIA Authoring Practices: arrow keys, Home and End move between tabs. */
 export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps): JSX.Element {
   const base = useId()
   const select = (event: TargetedKeyboardEvent<HTMLElement>): void => {

@@ -3,35 +3,35 @@ import type { JSX } from 'preact'
 import { endedSession, session } from '../state/session.ts'
 import type { Tone } from './badge.tsx'
 
-interface Shown {
+interface Toast {
   readonly id: number
   readonly text: string
   readonly tone: Tone
 }
 
-const SHOWN_MS = 5000
-const toasts = signal<readonly Shown[]>([])
+const DURATION_MS = 5000
+const toasts = signal<readonly Toast[]>([])
 const owner = computed(() => {
   const { id, issuer } = (session.value ?? endedSession.value)?.account ?? {}
   return JSON.stringify([id, issuer])
 })
 let lastId = 0
 
-// What one account was told is nothing for the next.
+// Messages of one account must not be visible to the next.
 owner.subscribe(() => {
   toasts.value = []
 })
 
-/** Says for a moment what has happened; what went wrong (`bad`), until it is closed. */
+/** Shows a notification for {@link DURATION_MS}; errors (`bad`) stay until closed. */
 export function showToast(text: string, tone: Tone = 'good'): void {
-  const stays = tone === 'bad'
-  const others = toasts.value.filter((toast) => toast.text !== text || !stays)
+  const isSticky = tone === 'bad'
+  const rest = toasts.value.filter((toast) => toast.text !== text || !isSticky)
   const id = ++lastId
-  toasts.value = [...others, { id, text, tone }]
-  if (!stays) setTimeout(() => dismiss(id), SHOWN_MS)
+  toasts.value = [...rest, { id, text, tone }]
+  if (!isSticky) setTimeout(() => dismiss(id), DURATION_MS)
 }
 
-/** Where toasts appear: once in the page. */
+/** Notification area; rendered once per page. */
 export function Toasts(): JSX.Element {
   return (
     <div class="toasts" role="status">

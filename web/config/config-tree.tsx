@@ -6,20 +6,18 @@ import { type ConfigNode, isSecret, joinPath } from './tree.ts'
 
 export interface ConfigTreeProps {
   readonly root: ConfigNode
-  /** Path. */
+  /** Selected path. */
   readonly selected: string
   readonly onSelect: (path: string) => void
 }
 
-/** Characters of a value that stand beside its name. */
-const SHOWN = 40
+/** Preview length of a value in characters. */
+const MAX_PREVIEW = 40
 
-/** The configuration of a namespace, secrets hidden. */
+/** Tree of the config of a namespace, with secrets hidden. */
 export function ConfigTree({ root, selected, onSelect }: ConfigTreeProps): JSX.Element {
   const nodes = useMemo(() => toTreeNodes(root, ''), [root])
-  return (
-    <Tree label="Configuration" nodes={nodes} selected={selected} onSelect={onSelect} open={2} />
-  )
+  return <Tree label="Config" nodes={nodes} selected={selected} onSelect={onSelect} open={2} />
 }
 
 function toTreeNodes(node: ConfigNode, path: string): readonly TreeNode[] {
@@ -32,5 +30,5 @@ function toTreeNodes(node: ConfigNode, path: string): readonly TreeNode[] {
 }
 
 function cut(text: string): string {
-  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text
+  return text.length > MAX_PREVIEW ? `${text.slice(0, MAX_PREVIEW)}…` : text
 }

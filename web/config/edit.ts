@@ -1,36 +1,35 @@
-/** What is typed in place of a value. */
+/** Edit of a config value. */
 export interface Edit {
-  /** What was there when typing began. */
-  readonly before: string
-  readonly typed: string
-  /** It is a secret that is shown. */
+  /** Value when editing began. */
+  readonly original: string
+  readonly text: string
+  /** Whether `original` is a revealed secret. */
   readonly isRevealed: boolean
 }
 
-/** @param shown what is there; empty for a secret. */
-export function beginEdit(shown: string): Edit {
-  return { before: shown, typed: shown, isRevealed: false }
+/** @param value empty for a hidden secret. */
+export function startEdit(value: string): Edit {
+  return { original: value, text: value, isRevealed: false }
 }
 
-export function isTyped({ before, typed }: Edit): boolean {
-  return typed !== before
+export function isDirty({ original, text }: Edit): boolean {
+  return text !== original
 }
 
-/** A secret is shown, or, as the empty text, hidden; what is typed stays. */
 export function revealEdit(edit: Edit, secret: string): Edit {
-  return { ...withBefore(edit, secret), isRevealed: true }
+  return { ...withOriginal(edit, secret), isRevealed: true }
 }
 
 export function hideEdit(edit: Edit): Edit {
-  return { ...withBefore(edit, ''), isRevealed: false }
+  return { ...withOriginal(edit, ''), isRevealed: false }
 }
 
-/** Another value is there: what is typed stays. */
-export function withBefore(edit: Edit, before: string): Edit {
-  return { ...edit, before, typed: isTyped(edit) ? edit.typed : before }
+/** Replaces the original value; unsaved input is preserved. */
+export function withOriginal(edit: Edit, original: string): Edit {
+  return { ...edit, original, text: isDirty(edit) ? edit.text : original }
 }
 
-/** What was typed was set, and is there as `now`; what was typed since stays. */
-export function settleEdit({ typed }: Edit, sent: string, now: string): Edit {
-  return { before: now, typed: typed === sent ? now : typed, isRevealed: false }
+/** After `sent` was saved as `saved`; later input is preserved. */
+export function settleEdit({ text }: Edit, sent: string, saved: string): Edit {
+  return { original: saved, text: text === sent ? saved : text, isRevealed: false }
 }

@@ -12,18 +12,18 @@ import { type ConfigVersion, readHistory, readVersion, rollBack } from './servic
 import { type ConfigDifference, type ConfigNode, diffTrees, parseTree } from './tree.ts'
 
 export interface HistoryProps {
-  /** What there is now. */
+  /** Current values. */
   readonly root: ConfigNode
   readonly version: number
 }
 
-/** The versions that are kept, what is different in them, and how to go back. */
+/** Retained versions, with comparison and rollback. */
 export function History({ root, version }: HistoryProps): JSX.Element {
-  const [chosen, setChosen] = useState<number>()
+  const [selected, setSelected] = useState<number>()
   const { state, value, error, reload } = useCall(readHistory, [namespace.value, version])
-  const columns = useMemo(() => toColumns(setChosen), [])
+  const columns = useMemo(() => toColumns(setSelected), [])
   if (error !== undefined)
-    return <Problem error={error} asked="the history of the configuration" onRetry={reload} />
+    return <Problem error={error} subject="config history" onRetry={reload} />
   if (value === undefined || state === 'loading') return <Loading />
   return (
     <div class="config-history">
@@ -32,87 +32,86 @@ export function History({ root, version }: HistoryProps): JSX.Element {
         columns={columns}
         rows={value}
         keyOf={({ version }) => String(version)}
-        empty={<Empty title="Nothing was changed yet" />}
+        empty={<Empty title="No changes yet" />}
       />
-      {chosen !== undefined && <Comparison key={chosen} version={chosen} root={root} />}
+      {selected !== undefined && <Comparison key={selected} version={selected} root={root} />}
     </div>
   )
 }
 
-function toColumns(onChoose: (version: number) => void): readonly Column<ConfigVersion>[] {
+function toColumns(onSelect: (version: number) => void): readonly Column<ConfigVersion>[] {
   return [
     {
       ...{ id: 'version', title: 'Version', heading: true, sort: ({ version }) => version },
       render: ({ version }) => (
-        <button type="button" class="quiet config-version" onClick={() => onChoose(version)}>
+        <button type="button" class="quiet config-version" onClick={() => onSelect(version)}>
           {version}
         </button>
       ),
     },
     {
-      ...{ id: 'time', title: 'When', sort: ({ timestamp }) => timestamp },
+      ...{ id: 'time', title: 'Time', sort: ({ timestamp }) => timestamp },
       render: ({ timestamp }) => <Time ms={timestamp * 1000} />,
     },
     {
       id: 'account',
       minor: true,
-      title: 'Who',
+      title: 'Account',
       sort: ({ account }) => account,
       render: ({ account }) => account || '–',
     },
-    { id: 'action', title: 'What', minor: true, render: ({ action }) => action },
+    { id: 'action', title: 'Action', minor: true, render: ({ action }) => action },
     {
       ...{ id: 'path', title: 'Path', sort: ({ path }) => path },
-      render: ({ path, secret }) => `${path || 'everything'}${secret ? ' (secret)' : ''}`,
+      render: ({ path, secret }) => `${path || 'all'}${secret ? ' (secret)' : ''}`,
     },
   ]
 }
 
 const DIFFERENCES: readonly Column<ConfigDifference>[] = [
-  { id: 'path', title: 'Path', heading: true, render: ({ path }) => path || 'everything' },
-  { id: 'before', title: 'Then', render: ({ before }) => before ?? '–' },
-  { id: 'after', title: 'Now', render: ({ after }) => after ?? '–' },
+  { id: 'path', title: 'Path', heading: true, render: ({ path }) => path || 'all' },
+  { id: 'before', title: 'Before', render: ({ before }) => before ?? '–' },
+  { id: 'after', title: 'Current', render: ({ after }) => after ?? '–' },
 ]
 
-/** What is different since a version. */
+/** Differences between a version and the current values. */
 function Comparison({ version, root }: HistoryProps): JSX.Element {
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const { value, error, reload } = useCall((signal) => readVersion(version, signal), [version])
   const differences = useMemo(
     () => (value === undefined ? [] : diffTrees(parseTree(value.value.data), root)),
     [value, root],
   )
   if (error !== undefined)
-    return <Problem error={error} asked={`version ${version}`} onRetry={reload} />
+    return <Problem error={error} subject={`version ${version}`} onRetry={reload} />
   if (value === undefined) return <Loading />
   return (
     <section aria-label={`Version ${version}`}>
-      <h2>Since version {version}</h2>
+      <h2>Changes since version {version}</h2>
       <Table
-        label={`What is different since version ${version}`}
+        label={`Changes since version ${version}`}
         columns={DIFFERENCES}
         rows={differences}
         keyOf={({ path }) => path}
-        empty={<Empty title="Nothing is different, but for secrets, which look alike" />}
+        empty={<Empty title="No differences. Secrets are not compared." />}
       />
       <div class="form-actions">
-        <button type="button" onClick={() => setAsking(true)}>
+        <button type="button" onClick={() => setConfirming(true)}>
           Roll back to version {version}
         </button>
       </div>
-      {isAsking && (
+      {isConfirming && (
         <Confirm
           title={`Roll back to version ${version}?`}
           action="Roll back"
           onConfirm={async () => {
-            const made = await rollBack(version)
-            showToast(`Back to version ${version}, as version ${made}`)
+            const created = await rollBack(version)
+            showToast(`Rolled back to version ${version} as version ${created}`)
           }}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
         >
           <p>
-            All of the configuration of the namespace {namespace.value} becomes what it was then,
-            secrets too, as a version of its own.
+            Restores all values and secrets of the namespace {namespace.value} as a new version.
           </p>
         </Confirm>
       )}

@@ -7,48 +7,48 @@ import { CallError } from '../rpc/call-error.ts'
 import { readDraft, saveDraft, useStoredDraft } from '../state/draft-storage.ts'
 import { setValue } from './service.ts'
 import { type ConfigNode, findNode } from './tree.ts'
-import { readTyped } from './typed-value.ts'
+import { parseInput } from './typed-value.ts'
 
 export interface NewValueProps {
   readonly root: ConfigNode
-  /** Path it may stand below; empty: the root. */
+  /** Path prefix; empty for the root. */
   readonly below: string
-  /** Told of the path that was set. */
   readonly onSet: (path: string) => void
 }
 
-interface Typed {
+interface ValueDraft {
   readonly path: string
   readonly value: string
   readonly secret: boolean
 }
 
-const PLACE = ['config', '']
+const DRAFT_KEY = ['config', '']
 
-/** Sets a value at a path that is typed. What is typed stays until it is set, also when the form is closed. */
+/** Form for a value at a new path. Unsaved input survives closing the form. */
 export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
-  const [typed, setTyped] = useState<Typed>(
+  const [draft, setDraft] = useState<ValueDraft>(
     () =>
-      readDraft<Typed>(PLACE) ?? {
+      readDraft<ValueDraft>(DRAFT_KEY) ?? {
         path: below === '' ? '' : `${below}.`,
         value: '',
         secret: false,
       },
   )
-  const { path, value, secret } = typed
-  const type = (change: Partial<Typed>): void => setTyped((typed) => ({ ...typed, ...change }))
-  useStoredDraft(PLACE, value === '' ? undefined : typed)
+  const { path, value, secret } = draft
+  const update = (change: Partial<ValueDraft>): void =>
+    setDraft((draft) => ({ ...draft, ...change }))
+  useStoredDraft(DRAFT_KEY, value === '' ? undefined : draft)
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<CallError>()
-  const isThere = path !== '' && findNode(root, path) !== undefined
+  const exists = path !== '' && findNode(root, path) !== undefined
 
   async function save(): Promise<void> {
     setBusy(true)
     setError(undefined)
     try {
-      const version = await setValue(path, readTyped(value).data, secret)
-      showToast(`${path} was set: version ${version}`)
-      if (readDraft(PLACE) === typed) saveDraft(PLACE, undefined)
+      const version = await setValue(path, parseInput(value).data, secret)
+      showToast(`${path} saved as version ${version}`)
+      if (readDraft(DRAFT_KEY) === draft) saveDraft(DRAFT_KEY, undefined)
       onSet(path)
     } catch (thrown) {
       setError(CallError.from(thrown))
@@ -67,9 +67,9 @@ export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
       <Field
         label="Path"
         help={
-          isThere
-            ? 'Something is there: an object is merged with it, anything else takes its place.'
-            : 'Names joined by dots: service.key.subkey'
+          exists
+            ? 'This path exists. An object is merged; any other value replaces it.'
+            : 'Dot-separated keys, such as service.key.subkey'
         }
       >
         {(control) => (
@@ -81,11 +81,11 @@ export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
             autocomplete="off"
             spellcheck={false}
             value={path}
-            onInput={({ currentTarget }) => type({ path: currentTarget.value })}
+            onInput={({ currentTarget }) => update({ path: currentTarget.value })}
           />
         )}
       </Field>
-      <Field label="Value" help="JSON is what it says; anything else is a text.">
+      <Field label="Value" help="JSON, or plain text.">
         {(control) => (
           <textarea
             {...control}
@@ -94,7 +94,7 @@ export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
             autocomplete="off"
             spellcheck={false}
             value={value}
-            onInput={({ currentTarget }) => type({ value: currentTarget.value })}
+            onInput={({ currentTarget }) => update({ value: currentTarget.value })}
           />
         )}
       </Field>
@@ -102,11 +102,11 @@ export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
         <input
           type="checkbox"
           checked={secret}
-          onChange={({ currentTarget }) => type({ secret: currentTarget.checked })}
+          onChange={({ currentTarget }) => update({ secret: currentTarget.checked })}
         />
-        Secret: encrypted, and hidden from now on
+        Secret (encrypted and hidden)
       </label>
-      {error !== undefined && <Problem error={error} asked={`setting ${path}`} />}
+      {error !== undefined && <Problem error={error} subject={`set ${path}`} />}
       <div class="form-actions">
         <button type="submit" class="primary" disabled={isBusy}>
           Set

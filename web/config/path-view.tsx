@@ -9,43 +9,43 @@ import { deleteValue } from './service.ts'
 import { type ConfigNode, formatNode } from './tree.ts'
 import { ValueEditor } from './value-editor.tsx'
 
-export interface PlaceProps {
+export interface PathViewProps {
   readonly path: string
-  /** Undefined: nothing is there. */
+  /** Undefined if the path does not exist. */
   readonly node: ConfigNode | undefined
   readonly onDeleted: () => void
 }
 
-/** A value, or all that is below a path. */
-export function Place({ path, node, onDeleted }: PlaceProps): JSX.Element {
-  const [isAsking, setAsking] = useState(false)
+/** The value or subtree at a path. */
+export function PathView({ path, node, onDeleted }: PathViewProps): JSX.Element {
+  const [isConfirming, setConfirming] = useState(false)
   if (node === undefined)
-    return <Empty title={`${path} is not there`}>It was deleted, or never set.</Empty>
+    return <Empty title={`${path} not found`}>It was deleted or never set.</Empty>
   return (
     <>
       <div class="config-head">
         <h2 class="code">{path}</h2>
         <CopyButton text={path} label="Copy path" />
-        <button type="button" class="danger" onClick={() => setAsking(true)}>
+        <button type="button" class="danger" onClick={() => setConfirming(true)}>
           Delete
         </button>
       </div>
       {node.kind === 'value' ? <ValueEditor path={path} node={node} /> : <Subtree node={node} />}
-      {isAsking && (
+      {isConfirming && (
         <Confirm
           title={`Delete ${path}?`}
           action="Delete"
           dangerous
           onConfirm={async () => {
             const version = await deleteValue(path)
-            showToast(`${path} was deleted: version ${version}`)
+            showToast(`${path} deleted in version ${version}`)
             onDeleted()
           }}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
         >
           <p>
-            {node.kind === 'map' ? 'All that is below it goes, too. ' : ''}The history keeps it:
-            rolling back brings it back.
+            {node.kind === 'map' ? 'Deletes the whole subtree. ' : ''}A rollback in the history
+            restores it.
           </p>
         </Confirm>
       )}
@@ -57,7 +57,7 @@ function Subtree({ node }: { readonly node: ConfigNode }): JSX.Element {
   const text = reindentJson(formatNode(node), '  ')
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
-    <section class="config-subtree" tabIndex={0} aria-label="All that is below it">
+    <section class="config-subtree" tabIndex={0} aria-label="Subtree">
       <pre>{text}</pre>
     </section>
   )

@@ -1,61 +1,61 @@
 import { call } from '../rpc/caller.ts'
 
-/** What a path leads to, as the service `config` tells it (reference 3). */
+/** Response of `Config.Get` (reference 3). */
 export interface Reading {
   readonly value: {
     /** JSON. */
     readonly data: string
   }
   readonly exists: boolean
-  /** Of the namespace. */
+  /** Version of the namespace's config. */
   readonly version: number
 }
 
-/** A version that is kept. */
+/** Entry of the history. */
 export interface ConfigVersion {
   readonly version: number
-  /** Seconds since 1970. */
+  /** Unix time in seconds. */
   readonly timestamp: number
-  /** Empty: nobody knows who made it. */
+  /** Empty if unknown. */
   readonly account: string
   readonly action: string
   readonly path: string
   readonly secret: boolean
 }
 
-interface Changed {
+interface ChangeResponse {
   readonly version: number
 }
 
-/** @param data JSON. @returns the version that it made. */
+/** @param data JSON. @returns the new version. */
 export async function setValue(path: string, data: string, secret: boolean): Promise<number> {
   const request = { path, value: { data }, options: { secret } }
-  return (await call<Changed>('config', 'Config.Set', request)).body.version
+  return (await call<ChangeResponse>('config', 'Config.Set', request)).body.version
 }
 
-/** @returns the version that it made. */
+/** @returns the new version. */
 export async function deleteValue(path: string): Promise<number> {
-  return (await call<Changed>('config', 'Config.Delete', { path })).body.version
+  return (await call<ChangeResponse>('config', 'Config.Delete', { path })).body.version
 }
 
-/** @returns the version that it made. */
+/** @returns the new version. */
 export async function rollBack(version: number): Promise<number> {
-  return (await call<Changed>('config', 'Config.Rollback', { version })).body.version
+  return (await call<ChangeResponse>('config', 'Config.Rollback', { version })).body.version
 }
 
-/** JSON of a value, also of a secret. */
+/** Reads the JSON of a value, including secrets. */
 export async function revealValue(path: string): Promise<string> {
   const request = { path, options: { secret: true } }
   return (await call<Reading>('config', 'Config.Get', request)).body.value.data
 }
 
-/** All that there was with a version; secrets are hidden. */
+/** Reads all values of a version, with secrets hidden. */
 export async function readVersion(version: number, signal: AbortSignal): Promise<Reading> {
   const request = { path: '', options: { version } }
   return (await call<Reading>('config', 'Config.Get', request, { signal })).body
 }
 
 export async function readHistory(signal: AbortSignal): Promise<readonly ConfigVersion[]> {
-  type Reply = { readonly versions: readonly ConfigVersion[] }
-  return (await call<Reply>('config', 'Config.History', {}, { signal })).body.versions
+  type Response = { readonly versions: readonly ConfigVersion[] }
+  return (await call<Response>('config', 'Config.History', {}, { signal })).body.versions
 }

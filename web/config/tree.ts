@@ -1,23 +1,23 @@
 import { skipBlanks, splitObject } from '../../core/request/json/json-text.ts'
 
-/** A place of the configuration: others below it, or a value as it is written, so that long numbers stay whole. */
+/** Node of the config tree. Values are JSON source text, so that large numbers stay exact. */
 export type ConfigNode =
   | { readonly kind: 'map'; readonly children: ReadonlyMap<string, ConfigNode> }
   | { readonly kind: 'value'; readonly text: string }
 
-/** What was changed between two versions. */
+/** Difference between two versions at a path. */
 export interface ConfigDifference {
   readonly path: string
-  /** JSON; undefined: it was not there. */
+  /** JSON; undefined if added. */
   readonly before: string | undefined
-  /** JSON; undefined: it is not there. */
+  /** JSON; undefined if deleted. */
   readonly after: string | undefined
 }
 
-/** What the service `config` tells in place of a secret. */
+/** Placeholder of the service `config` for secrets. */
 const HIDDEN = '"[secret]"'
 
-/** The tree of a JSON text that the service told, in the order of names. */
+/** Parses JSON into a tree sorted by name. */
 export function parseTree(text: string): ConfigNode {
   const members = splitObject(text)
   if (members === undefined)
@@ -26,7 +26,6 @@ export function parseTree(text: string): ConfigNode {
   return { kind: 'map', children: new Map(sorted.map(([name, value]) => [name, parseTree(value)])) }
 }
 
-/** Whether a secret stands there. */
 export function isSecret(node: ConfigNode): boolean {
   return node.kind === 'value' && node.text === HIDDEN
 }
@@ -38,7 +37,7 @@ export function findNode(root: ConfigNode, path: string): ConfigNode | undefined
   return node
 }
 
-/** JSON of a place and all that is below it, on one line. */
+/** Compact JSON of a node. */
 export function formatNode(node: ConfigNode): string {
   if (node.kind === 'value') return node.text
   const members = [...node.children].map(
@@ -47,14 +46,14 @@ export function formatNode(node: ConfigNode): string {
   return `{${members.join()}}`
 }
 
-/** Path and value of each place that has one, in the order of the tree. An empty object is one, too. */
+/** Path and JSON of each leaf, in tree order. Empty objects are leaves. */
 export function* walkValues(node: ConfigNode, path = ''): Generator<readonly [string, string]> {
   if (node.kind === 'value') return yield [path, node.text]
   if (node.children.size === 0 && path !== '') return yield [path, '{}']
   for (const [name, child] of node.children) yield* walkValues(child, joinPath(path, name))
 }
 
-/** What is no longer, not yet, or otherwise there. Secrets look alike in all versions. */
+/** Differences between two trees. Secrets are hidden in both and therefore equal. */
 export function diffTrees(before: ConfigNode, after: ConfigNode): readonly ConfigDifference[] {
   const old = new Map(walkValues(before))
   const now = new Map(walkValues(after))

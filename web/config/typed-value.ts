@@ -1,31 +1,31 @@
-/** What was typed as a value: JSON, or else a text, as on the command line (docs/config.md). */
-export interface TypedValue {
+/** User input as a value: JSON, or else a string, as on the command line (docs/config.md). */
+export interface ParsedInput {
   /** JSON. */
   readonly data: string
-  readonly kind: 'text' | 'number' | 'boolean' | 'null' | 'list' | 'object'
+  readonly kind: 'string' | 'number' | 'boolean' | 'null' | 'array' | 'object'
 }
 
-export function readTyped(text: string): TypedValue {
+export function parseInput(text: string): ParsedInput {
   try {
     return { data: text, kind: toKind(JSON.parse(text)) }
   } catch {
-    return { data: JSON.stringify(text), kind: 'text' }
+    return { data: JSON.stringify(text), kind: 'string' }
   }
 }
 
-/** What a field for typing holds of a value: a text without its quotes, unless it would be read as something else. */
-export function toTyped(data: string): string {
+/** Formats a value for an input: strings without quotes, unless they would be parsed as another value. */
+export function formatInput(data: string): string {
   if (!data.startsWith('"')) return data
   const text: string = JSON.parse(data)
-  return readTyped(text).data === data ? text : data
+  return parseInput(text).data === data ? text : data
 }
 
-function toKind(value: unknown): TypedValue['kind'] {
+function toKind(value: unknown): ParsedInput['kind'] {
   if (value === null) return 'null'
-  if (Array.isArray(value)) return 'list'
+  if (Array.isArray(value)) return 'array'
   switch (typeof value) {
     case 'string':
-      return 'text'
+      return 'string'
     case 'number':
       return 'number'
     case 'boolean':

@@ -5,61 +5,61 @@ import { Problem } from '../components/problem.tsx'
 import { showToast } from '../components/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { readDraft, saveDraft, useStoredDraft } from '../state/draft-storage.ts'
-import { beginEdit, type Edit, hideEdit, isTyped, revealEdit, settleEdit } from './edit.ts'
+import { type Edit, hideEdit, isDirty, revealEdit, settleEdit, startEdit } from './edit.ts'
 import { revealValue, setValue } from './service.ts'
 import { type ConfigNode, isSecret } from './tree.ts'
-import { readTyped, toTyped } from './typed-value.ts'
+import { formatInput, parseInput } from './typed-value.ts'
 
 export interface ValueEditorProps {
   readonly path: string
   readonly node: ConfigNode & { readonly kind: 'value' }
 }
 
-/** Changes one value. What is typed stays until it is set, or undone: over other values, other places and other pages, too. */
+/** Editor of one value. Unsaved input survives navigation and concurrent changes. */
 export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
   const hidden = isSecret(node)
-  const shown = hidden ? '' : toTyped(node.text)
-  const place = ['config', path]
-  const [edit, setEdit] = useState(() => readDraft<Edit>(place) ?? beginEdit(shown))
+  const value = hidden ? '' : formatInput(node.text)
+  const draftKey = ['config', path]
+  const [edit, setEdit] = useState(() => readDraft<Edit>(draftKey) ?? startEdit(value))
   const [becomesSecret, setBecomesSecret] = useState(false)
   const [isBusy, setBusy] = useState(false)
-  const [error, setError] = useState<{ readonly what: string; readonly why: CallError }>()
-  const latest = useRef(shown)
-  latest.current = shown
-  const { before, typed, isRevealed } = edit
-  const changed = !isRevealed && shown !== before
+  const [failure, setFailure] = useState<{ readonly action: string; readonly error: CallError }>()
+  const latest = useRef(value)
+  latest.current = value
+  const { original, text, isRevealed } = edit
+  const hasConflict = !isRevealed && value !== original
 
   useEffect(() => {
-    if (changed && !isTyped(edit)) setEdit(beginEdit(shown))
-  }, [shown])
-  // The secret itself is not kept.
-  const kept = isRevealed ? hideEdit(edit) : edit
-  useStoredDraft(place, isTyped(kept) ? kept : undefined)
+    if (hasConflict && !isDirty(edit)) setEdit(startEdit(value))
+  }, [value])
+  // The revealed secret must not be stored.
+  const stored = isRevealed ? hideEdit(edit) : edit
+  useStoredDraft(draftKey, isDirty(stored) ? stored : undefined)
 
-  async function attempt(what: string, doIt: () => Promise<void>): Promise<void> {
+  async function attempt(action: string, run: () => Promise<void>): Promise<void> {
     setBusy(true)
-    setError(undefined)
+    setFailure(undefined)
     try {
-      await doIt()
+      await run()
     } catch (thrown) {
-      setError({ what, why: CallError.from(thrown) })
+      setFailure({ action, error: CallError.from(thrown) })
     }
     setBusy(false)
   }
 
   const save = (): Promise<void> =>
-    attempt(`setting ${path}`, async () => {
-      const version = await setValue(path, readTyped(typed).data, hidden || becomesSecret)
-      // What was set may have come back already, or does soon.
-      const now = latest.current === shown ? typed : latest.current
-      setEdit((edit) => settleEdit(edit, typed, hidden || becomesSecret ? '' : now))
-      if (readDraft<Edit>(place)?.typed === typed) saveDraft(place, undefined)
-      showToast(`${path} was set: version ${version}`)
+    attempt(`set ${path}`, async () => {
+      const version = await setValue(path, parseInput(text).data, hidden || becomesSecret)
+      // The watch may already have delivered the new value.
+      const saved = latest.current === value ? text : latest.current
+      setEdit((edit) => settleEdit(edit, text, hidden || becomesSecret ? '' : saved))
+      if (readDraft<Edit>(draftKey)?.text === text) saveDraft(draftKey, undefined)
+      showToast(`${path} saved as version ${version}`)
     })
 
   const reveal = (): Promise<void> =>
-    attempt(`the secret ${path}`, async () => {
-      const secret = toTyped(await revealValue(path))
+    attempt(`reveal ${path}`, async () => {
+      const secret = formatInput(await revealValue(path))
       setEdit((edit) => revealEdit(edit, secret))
     })
 
@@ -73,66 +73,66 @@ export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
     >
       {hidden && !isRevealed && (
         <p class="form-actions">
-          <span>It is a secret, and hidden.</span>
+          <span>Secret value (hidden)</span>
           <button type="button" disabled={isBusy} onClick={() => void reveal()}>
-            Show it
+            Reveal
           </button>
         </p>
       )}
       {isRevealed && (
         <p class="form-actions">
-          {isTyped(edit) && (
+          {isDirty(edit) && (
             <span>
-              It is <code>{before}</code>
+              Current value: <code>{original}</code>
             </span>
           )}
           <button type="button" onClick={() => setEdit(hideEdit)}>
-            Hide it
+            Hide
           </button>
         </p>
       )}
       <Field
         label={hidden && !isRevealed ? 'New value' : 'Value'}
-        help={`It is set as ${describe(typed)}. JSON is what it says; anything else is a text.`}
+        help={`Will be saved as ${describe(text)}. JSON, or plain text.`}
       >
         {(control) => (
           <textarea
             {...control}
             class="code"
-            rows={Math.min(20, Math.max(3, typed.split('\n').length + 1))}
+            rows={Math.min(20, Math.max(3, text.split('\n').length + 1))}
             spellcheck={false}
             autocomplete="off"
-            value={typed}
-            onInput={({ currentTarget: { value } }) =>
-              setEdit((edit) => ({ ...edit, typed: value }))
+            value={text}
+            onInput={({ currentTarget }) =>
+              setEdit((edit) => ({ ...edit, text: currentTarget.value }))
             }
           />
         )}
       </Field>
-      {changed && isTyped(edit) && !isBusy && (
+      {hasConflict && isDirty(edit) && !isBusy && (
         <p class="notice" role="status">
-          It was changed meanwhile, by somebody else.{' '}
-          <button type="button" onClick={() => setEdit(beginEdit(shown))}>
-            Take theirs
+          This value was changed by another user.{' '}
+          <button type="button" onClick={() => setEdit(startEdit(value))}>
+            Use theirs
           </button>
         </p>
       )}
       <SecretBox isSecret={hidden} checked={becomesSecret} onChange={setBecomesSecret} />
-      {error !== undefined && <Problem error={error.why} asked={error.what} />}
+      {failure !== undefined && <Problem error={failure.error} subject={failure.action} />}
       <div class="form-actions">
         <button
           type="submit"
           class="primary"
-          disabled={isBusy || !(isTyped(edit) || (becomesSecret && !hidden))}
+          disabled={isBusy || !(isDirty(edit) || (becomesSecret && !hidden))}
         >
           Set
         </button>
         <button
           type="button"
-          disabled={!isTyped(edit)}
-          onClick={() => setEdit(isRevealed ? { ...edit, typed: before } : beginEdit(shown))}
+          disabled={!isDirty(edit)}
+          onClick={() => setEdit(isRevealed ? { ...edit, text: original } : startEdit(value))}
         >
-          Undo typing
+          Discard changes
         </button>
       </div>
     </form>
@@ -148,7 +148,8 @@ function SecretBox({
   readonly checked: boolean
   readonly onChange: (checked: boolean) => void
 }): JSX.Element {
-  if (isSecret) return <p class="muted">It stays secret. To make it plain, delete it first.</p>
+  if (isSecret)
+    return <p class="muted">Stays a secret. To store it in plain text, delete it first.</p>
   return (
     <label class="check">
       <input
@@ -156,12 +157,12 @@ function SecretBox({
         checked={checked}
         onChange={({ currentTarget }) => onChange(currentTarget.checked)}
       />
-      Secret: encrypted, and hidden from now on
+      Secret (encrypted and hidden)
     </label>
   )
 }
 
-function describe(typed: string): string {
-  const { kind } = readTyped(typed)
+function describe(text: string): string {
+  const { kind } = parseInput(text)
   return kind === 'null' ? 'null' : `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
 }

@@ -1,12 +1,11 @@
 import { Recent } from '../state/ring-buffer.ts'
 import type { EventMessage } from './event.ts'
 
-/** Events that stay: the newest. */
 export const MAX_EVENTS = 5000
-/** Size of the payloads and metadata that stay, about. */
+/** Approximate limit of payloads and metadata. */
 export const MAX_EVENT_BYTES: number = 32 * 1024 * 1024
 
-/** Events that were consumed. */
+/** Consumed events, of which the newest are retained. */
 export class ConsumedEvents {
   readonly #events = new Recent<EventMessage>({ count: MAX_EVENTS, bytes: MAX_EVENT_BYTES, sizeOf })
   #count = 0
@@ -18,17 +17,17 @@ export class ConsumedEvents {
     this.#count++
   }
 
-  /** Those that stay; the same list until there is another event. */
+  /** Retained events; the same array until the next push. */
   get all(): readonly EventMessage[] {
     return this.#events.all
   }
 
-  /** All there were. */
+  /** Number of events, including dropped ones. */
   get count(): number {
     return this.#count
   }
 
-  /** Highest sequence; undefined: there was none. */
+  /** Highest sequence; undefined without events. */
   get last(): number | undefined {
     return this.#last
   }

@@ -1,30 +1,30 @@
 import type { PickedFile } from '../components/files/file-limit.ts'
 import { parseMetadata, writeMetadata } from '../form/metadata.ts'
 import { decodeBase64, encodeBase64 } from '../store/base64.ts'
-import { formatValue, parseTypedValue, toFormat, type ValueFormat } from '../store/value-format.ts'
+import { formatValue, parseValue, toFormat, type ValueFormat } from '../store/value-format.ts'
 import type { EventMessage } from './event.ts'
 import { parseTime } from './start.ts'
 
-/** An event as it is typed. */
+/** Content of the publish form. */
 export interface Draft {
   readonly topic: string
   readonly format: ValueFormat
   readonly payload: string
-  /** What is the payload in place of what is typed. */
+  /** Replaces `payload`. */
   readonly file?: PickedFile | undefined
   readonly metadata: string
-  /** Of a field for local times; empty: now. */
+  /** Value of a `datetime-local` input; empty for now. */
   readonly time: string
 }
 
 export type DraftField = keyof Draft
 
-/** Where it is kept: of whichever topic. */
-export const PLACE: readonly string[] = ['events', 'publish']
+/** Shared by all topics. */
+export const DRAFT_KEY: readonly string[] = ['events', 'publish']
 
 export const EMPTY: Draft = { topic: '', format: 'json', payload: '', metadata: '', time: '' }
 
-/** An event to publish once more. */
+/** Fills the publish form with an event. */
 export function toDraft({ topic, payload, metadata }: EventMessage): Draft {
   const bytes = decodeBase64(payload)
   const format = toFormat(bytes)
@@ -35,11 +35,11 @@ export function toDraft({ topic, payload, metadata }: EventMessage): Draft {
   }
 }
 
-/** What is wrong with a draft, by field. */
+/** Validation errors by field. */
 export type DraftErrors = Partial<Record<DraftField, string>>
 
-/** The request of `Stream.Publish`, or what is wrong. */
-export function toRequest(typed: Draft): { readonly request: object } | { errors: DraftErrors } {
+/** Request of `Stream.Publish`, or validation errors. */
+export function toRequest(draft: Draft): { readonly request: object } | { errors: DraftErrors } {
   const errors: DraftErrors = {}
   const read = <T>(field: DraftField, parse: () => T): T | undefined => {
     try {
@@ -49,13 +49,13 @@ export function toRequest(typed: Draft): { readonly request: object } | { errors
       return undefined
     }
   }
-  const topic = typed.topic.trim()
-  if (topic === '') errors.topic = 'name a topic'
+  const topic = draft.topic.trim()
+  if (topic === '') errors.topic = 'required'
   const payload = read('payload', () =>
-    encodeBase64(typed.file?.bytes ?? parseTypedValue(typed.payload, typed.format)),
+    encodeBase64(draft.file?.bytes ?? parseValue(draft.payload, draft.format)),
   )
-  const metadata = read('metadata', () => parseMetadata(typed.metadata))
-  const timestamp_ms = read('time', () => (typed.time === '' ? 0 : parseTime(typed.time)))
+  const metadata = read('metadata', () => parseMetadata(draft.metadata))
+  const timestamp_ms = read('time', () => (draft.time === '' ? 0 : parseTime(draft.time)))
   if (Object.keys(errors).length > 0) return { errors }
   return { request: { topic, payload, metadata, timestamp_ms } }
 }

@@ -6,12 +6,12 @@ import { PayloadView } from './payload-view.tsx'
 export interface EventDialogProps {
   readonly event: EventMessage
   readonly onClose: () => void
-  /** Has it published once more, perhaps changed. */
-  readonly onAgain: (event: EventMessage) => void
+  /** Opens the publish form with the event. */
+  readonly onRepublish: (event: EventMessage) => void
 }
 
-/** All that is said about an event. */
-export function EventDialog({ event, onClose, onAgain }: EventDialogProps): JSX.Element {
+/** Event details. */
+export function EventDialog({ event, onClose, onRepublish }: EventDialogProps): JSX.Element {
   const { topic, sequence, id, timestamp_ms, metadata, payload } = event
   const names = Object.keys(metadata)
   return (
@@ -19,15 +19,15 @@ export function EventDialog({ event, onClose, onAgain }: EventDialogProps): JSX.
       title={`Event ${sequence} of ${topic}`}
       onClose={onClose}
       actions={
-        <button type="button" onClick={() => onAgain(event)}>
+        <button type="button" onClick={() => onRepublish(event)}>
           Publish again…
         </button>
       }
     >
       <dl class="facts">
-        <dt>Id</dt>
+        <dt>ID</dt>
         <dd class="mono">{id}</dd>
-        <dt>Happened</dt>
+        <dt>Time</dt>
         <dd>{new Date(timestamp_ms).toISOString()}</dd>
         {names.map((name) => (
           <Fragment key={name}>

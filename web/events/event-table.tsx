@@ -15,10 +15,10 @@ export interface EventTableProps {
 }
 
 const PREVIEW = 120
-/** Of base64: enough for the preview, whatever its characters are. */
+/** Base64 characters that suffice for a preview in any encoding. */
 const PREVIEW_BASE64 = 8 * PREVIEW
 
-/** Events, the newest first. */
+/** Events, newest first. */
 export function EventTable({ label, events, onOpen, empty }: EventTableProps): JSX.Element {
   const columns = useMemo(() => toColumns(onOpen), [onOpen])
   return (
@@ -50,7 +50,7 @@ function toColumns(onOpen: (event: EventMessage) => void): readonly Column<Event
       ),
     },
     {
-      ...{ id: 'time', title: 'Happened', sort: ({ timestamp_ms }) => timestamp_ms },
+      ...{ id: 'time', title: 'Time', sort: ({ timestamp_ms }) => timestamp_ms },
       render: ({ timestamp_ms }) => <Time ms={timestamp_ms} />,
     },
     {

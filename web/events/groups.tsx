@@ -11,14 +11,14 @@ import type { GroupMessage, TopicMessage } from './event.ts'
 
 export interface GroupsProps {
   readonly topic: TopicMessage
-  /** A group was deleted. */
+  /** Called after a group was deleted. */
   readonly onChange: () => void
 }
 
-/** The groups of a topic, and how far each is behind. */
+/** Consumer groups of a topic with their lag. */
 export function Groups({ topic: { topic, groups }, onChange }: GroupsProps): JSX.Element {
-  const [deleted, setDeleted] = useState<string>()
-  const columns = useMemo(() => toColumns(setDeleted), [])
+  const [deleting, setDeleting] = useState<string>()
+  const columns = useMemo(() => toColumns(setDeleting), [])
   return (
     <>
       <Table
@@ -30,25 +30,25 @@ export function Groups({ topic: { topic, groups }, onChange }: GroupsProps): JSX
         descending
         empty={
           <Empty title="No groups">
-            A group is there once somebody consumes the topic in its name.
+            A group is created when its first consumer subscribes to the topic.
           </Empty>
         }
       />
-      {deleted !== undefined && (
+      {deleting !== undefined && (
         <Confirm
-          title={`Delete the group ${deleted}?`}
+          title={`Delete group ${deleting}?`}
           action="Delete group"
           dangerous
           onConfirm={async () => {
-            await call('events', 'Stream.DeleteGroup', { topic, group: deleted })
-            showToast(`The group ${deleted} was deleted`)
+            await call('events', 'Stream.DeleteGroup', { topic, group: deleting })
+            showToast(`Group ${deleting} deleted`)
             onChange()
           }}
-          onClose={() => setDeleted(undefined)}
+          onClose={() => setDeleting(undefined)}
         >
           <p>
-            How far it is with <b>{topic}</b> is forgotten, and its consumers are told that it is
-            gone. Who names it again begins anew. Events stay.
+            Deletes its progress in <b>{topic}</b> and ends its consumers with an error. A consumer
+            that uses the name again starts over. Events are not deleted.
           </p>
         </Confirm>
       )}
@@ -73,7 +73,7 @@ function toColumns(onDelete: (group: string) => void): readonly Column<GroupMess
       render: ({ pending }) => formatCount(pending),
     },
     {
-      ...{ id: 'acked', title: 'Done up to', align: 'end', sort: ({ acked }) => acked },
+      ...{ id: 'acked', title: 'Acknowledged', align: 'end', sort: ({ acked }) => acked },
       render: ({ acked }) => acked,
     },
     {
@@ -82,7 +82,7 @@ function toColumns(onDelete: (group: string) => void): readonly Column<GroupMess
         <button
           type="button"
           class="quiet"
-          aria-label={`Delete the group ${group}`}
+          aria-label={`Delete group ${group}`}
           onClick={() => onDelete(group)}
         >
           Delete

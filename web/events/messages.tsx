@@ -6,22 +6,21 @@ import { useCall } from '../hooks/use-call.ts'
 import { call } from '../rpc/caller.ts'
 import { countEvents, type EventMessage, type TopicMessage } from './event.ts'
 import { EventTable } from './event-table.tsx'
-import { NEW, parseStart, type TypedStart } from './start.ts'
+import { NEW, parseStart, type StartDraft } from './start.ts'
 import { StartFields } from './start-fields.tsx'
 
-/** Events of a page. */
-const PAGE = 100
+const PAGE_SIZE = 100
 
-/** Which page, as `Store.Read` takes it. */
-interface Place {
-  /** So many are left out, from the start of the topic. */
+/** Start of a page, as in `Store.Read`. */
+interface Position {
+  /** Number of events to skip from the start of the topic. */
   readonly offset: number
   readonly since_ms?: number
 }
 
 interface EventPage {
   readonly events: readonly EventMessage[]
-  /** There are more: the offset to read on from. */
+  /** Offset of the next page. */
   readonly next?: number
 }
 
@@ -30,60 +29,70 @@ export interface MessagesProps {
   readonly onOpen: (event: EventMessage) => void
 }
 
-/** Events of a topic that are kept, a page at a time; the newest page follows what is published. */
+/** Retained events of a topic, paginated. The newest page updates as events are published. */
 export function Messages({ topic, onOpen }: MessagesProps): JSX.Element {
   const { topic: name, first, last } = topic
-  const [typed, setTyped] = useState<TypedStart>(NEW)
-  const [wrong, setWrong] = useState<string>()
-  const [chosen, setChosen] = useState<Place>()
-  const place = chosen ?? { offset: Math.max(first, last - PAGE + 1) - 1 }
+  const [draft, setDraft] = useState<StartDraft>(NEW)
+  const [invalid, setInvalid] = useState<string>()
+  const [selected, setSelected] = useState<Position>()
+  const position = selected ?? { offset: Math.max(first, last - PAGE_SIZE + 1) - 1 }
   const page = useCall(
     (signal) =>
-      call<EventPage>('events', 'Store.Read', { topic: name, limit: PAGE, ...place }, { signal }),
-    [name, place.offset, place.since_ms, chosen === undefined && last],
+      call<EventPage>(
+        'events',
+        'Store.Read',
+        { topic: name, limit: PAGE_SIZE, ...position },
+        { signal },
+      ),
+    [name, position.offset, position.since_ms, selected === undefined && last],
   )
 
   function show(event: SubmitEvent): void {
     event.preventDefault()
     try {
-      const { sequence, offset_ms } = parseStart(typed)
-      setWrong(undefined)
-      if (offset_ms !== undefined) setChosen({ offset: 0, since_ms: offset_ms })
-      else setChosen(sequence === undefined ? undefined : { offset: sequence - 1 })
+      const { sequence, offset_ms } = parseStart(draft)
+      setInvalid(undefined)
+      if (offset_ms !== undefined) setSelected({ offset: 0, since_ms: offset_ms })
+      else setSelected(sequence === undefined ? undefined : { offset: sequence - 1 })
     } catch (error) {
-      setWrong((error as Error).message)
+      setInvalid((error as Error).message)
     }
   }
 
   const { events = [], next } = page.value?.body ?? {}
-  const oldest = events.reduce((least, { sequence }) => Math.min(least, sequence), place.offset + 1)
+  const oldest = events.reduce(
+    (least, { sequence }) => Math.min(least, sequence),
+    position.offset + 1,
+  )
   return (
     <div class="records">
-      <form class="toolbar" aria-label="Which events" onSubmit={show}>
-        <StartFields value={typed} onInput={setTyped} newest="the newest" />
+      <form class="toolbar" aria-label="Event range" onSubmit={show}>
+        <StartFields value={draft} onInput={setDraft} newest="Newest" />
         <button type="submit">Show</button>
         <button
           type="button"
           disabled={oldest <= first}
-          onClick={() => setChosen({ offset: Math.max(first, oldest - PAGE) - 1 })}
+          onClick={() => setSelected({ offset: Math.max(first, oldest - PAGE_SIZE) - 1 })}
         >
           Older
         </button>
         <button
           type="button"
-          disabled={chosen === undefined}
-          onClick={() => setChosen(next === undefined ? undefined : { ...chosen, offset: next })}
+          disabled={selected === undefined}
+          onClick={() =>
+            setSelected(next === undefined ? undefined : { ...selected, offset: next })
+          }
         >
           Newer
         </button>
       </form>
-      {wrong !== undefined && (
+      {invalid !== undefined && (
         <p class="field-error" role="alert">
-          {wrong}
+          {invalid}
         </p>
       )}
       {page.error !== undefined && (
-        <Problem error={page.error} asked={`events of ${name}`} onRetry={page.reload} />
+        <Problem error={page.error} subject={`events of ${name}`} onRetry={page.reload} />
       )}
       {page.value === undefined ? (
         page.state === 'loading' && <Loading />
@@ -94,16 +103,16 @@ export function Messages({ topic, onOpen }: MessagesProps): JSX.Element {
             events={events}
             onOpen={onOpen}
             empty={
-              <Empty title="No events here">
+              <Empty title="No events">
                 {countEvents(topic) > 0
-                  ? 'None is kept that is this new.'
-                  : 'What is published appears here.'}
+                  ? 'There are no events from this position on.'
+                  : 'Published events appear here.'}
               </Empty>
             }
           />
           {countEvents(topic) > 0 && (
             <p class="muted">
-              {events.length} of {countEvents(topic)} that are kept
+              {events.length} of {countEvents(topic)} retained events
             </p>
           )}
         </>

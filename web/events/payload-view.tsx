@@ -8,25 +8,25 @@ import { isTooDeep } from '../json/json-levels.ts'
 import { decodeBase64 } from '../store/base64.ts'
 import { formatValue, toFormat } from '../store/value-format.ts'
 
-/** Beyond what numbers of JavaScript hold: parsed, it would be another one. */
+/** May exceed 2^53, where parsing would change the number. */
 const LONG_NUMBER = /\d{16}/
-/** Characters that are drawn before somebody asks for all. */
-const CHARACTERS = 20_000
+/** Texts longer than this are truncated until expanded. */
+const MAX_CHARACTERS = 20_000
 
-/** What an event says: JSON, a text, or bytes. */
+/** Payload of an event as JSON, text or hex. */
 export function PayloadView({
   payload,
   name,
 }: {
   /** Base64. */
   readonly payload: string
-  /** What it is called as a file. */
+  /** Name of the downloaded file. */
   readonly name: string
 }): JSX.Element {
   const bytes = decodeBase64(payload)
   const format = toFormat(bytes)
   const text = formatValue(bytes, format)
-  if (bytes.length === 0) return <p class="muted">It is empty.</p>
+  if (bytes.length === 0) return <p class="muted">Empty payload</p>
   if (format === 'json' && !LONG_NUMBER.test(text) && !isTooDeep(text))
     return <JsonView value={JSON.parse(text)} fileName={`${name}.json`} />
   const save = (): void => saveFile(name, [new Uint8Array(bytes)])
@@ -35,7 +35,7 @@ export function PayloadView({
       <div class="json-actions">
         <span class="muted">
           {formatBytes(bytes.length)}
-          {format === 'hex' && ', bytes in hexadecimal'}
+          {format === 'hex' && ', hex'}
         </span>
         <CopyButton text={text} />
         <button type="button" class="quiet" onClick={save}>
@@ -49,12 +49,12 @@ export function PayloadView({
 
 function LongText({ text }: { readonly text: string }): JSX.Element {
   const [all, setAll] = useState(false)
-  const isLong = text.length > CHARACTERS && !all
+  const isLong = text.length > MAX_CHARACTERS && !all
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1) */}
       <section class="json-scroll" aria-label="Payload" tabIndex={0}>
-        <pre>{isLong ? `${text.slice(0, CHARACTERS)}…` : text}</pre>
+        <pre>{isLong ? `${text.slice(0, MAX_CHARACTERS)}…` : text}</pre>
       </section>
       {isLong && (
         <button type="button" class="quiet" onClick={() => setAll(true)}>

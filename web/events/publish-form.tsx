@@ -9,12 +9,11 @@ import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { useDraft } from '../state/draft-storage.ts'
 import { VALUE_FORMATS, type ValueFormat } from '../store/value-format.ts'
-import { type Draft, type DraftErrors, EMPTY, PLACE, toRequest } from './draft.ts'
+import { DRAFT_KEY, type Draft, type DraftErrors, EMPTY, toRequest } from './draft.ts'
 
 export interface PublishFormProps {
-  /** The topic; undefined: it is typed. */
+  /** Fixed topic; undefined shows an input for it. */
   readonly topic?: string
-  /** An event is there. */
   readonly onPublished: (topic: string) => void
 }
 
@@ -23,29 +22,29 @@ interface Published {
   readonly sequence: number
 }
 
-/** Publishes an event. What was typed stays, so that the next one is quickly made of it. */
+/** Form that publishes an event. It is not reset, so that similar events can follow. */
 export function PublishForm({ topic, onPublished }: PublishFormProps): JSX.Element {
   const [errors, setErrors] = useState<DraftErrors>({})
   const [failure, setFailure] = useState<CallError>()
   const [busy, setBusy] = useState(false)
-  const [draft, setDraft] = useDraft(PLACE, EMPTY)
-  const typed = topic === undefined ? draft : { ...draft, topic }
-  const latest = useRef(draft)
-  latest.current = draft
-  // A file is there later.
-  const type = (change: Partial<Draft>): void => setDraft({ ...latest.current, ...change })
+  const [stored, setDraft] = useDraft(DRAFT_KEY, EMPTY)
+  const draft = topic === undefined ? stored : { ...stored, topic }
+  const latest = useRef(stored)
+  latest.current = stored
+  // Files are read asynchronously.
+  const update = (change: Partial<Draft>): void => setDraft({ ...latest.current, ...change })
 
   async function publish(event: SubmitEvent): Promise<void> {
     event.preventDefault()
-    const made = toRequest(typed)
-    setErrors('errors' in made ? made.errors : {})
+    const result = toRequest(draft)
+    setErrors('errors' in result ? result.errors : {})
     setFailure(undefined)
-    if ('errors' in made) return
+    if ('errors' in result) return
     setBusy(true)
     try {
-      const { body } = await call<Published>('events', 'Stream.Publish', made.request)
-      showToast(`Published to ${typed.topic} as ${body.sequence}`)
-      onPublished(typed.topic.trim())
+      const { body } = await call<Published>('events', 'Stream.Publish', result.request)
+      showToast(`Published to ${draft.topic} with sequence ${body.sequence}`)
+      onPublished(draft.topic.trim())
     } catch (error) {
       setFailure(CallError.from(error))
     }
@@ -55,30 +54,30 @@ export function PublishForm({ topic, onPublished }: PublishFormProps): JSX.Eleme
   return (
     <form
       class="form record-form"
-      aria-label="Publish an event"
+      aria-label="Publish event"
       onSubmit={(event) => void publish(event)}
     >
       {topic === undefined && (
-        <Field label="Topic" help="It is made if it is not there." error={errors.topic}>
+        <Field label="Topic" help="Created if it does not exist." error={errors.topic}>
           {(control) => (
             <input
               {...control}
-              value={typed.topic}
+              value={draft.topic}
               autocomplete="off"
               spellcheck={false}
-              onInput={({ currentTarget }) => type({ topic: currentTarget.value })}
+              onInput={({ currentTarget }) => update({ topic: currentTarget.value })}
             />
           )}
         </Field>
       )}
-      {typed.file === undefined ? (
-        <TypedPayload typed={typed} error={errors.payload} onType={type} />
+      {draft.file === undefined ? (
+        <PayloadFields draft={draft} error={errors.payload} onChange={update} />
       ) : (
-        <Picked file={typed.file} onRemove={() => type({ file: undefined })} />
+        <Picked file={draft.file} onRemove={() => update({ file: undefined })} />
       )}
       <Field
         label="Metadata"
-        help="name=value, one a line; or an object in JSON."
+        help="One name=value per line, or a JSON object."
         error={errors.metadata}
       >
         {(control) => (
@@ -87,24 +86,24 @@ export function PublishForm({ topic, onPublished }: PublishFormProps): JSX.Eleme
             class="mono"
             rows={3}
             spellcheck={false}
-            value={typed.metadata}
-            onInput={({ currentTarget }) => type({ metadata: currentTarget.value })}
+            value={draft.metadata}
+            onInput={({ currentTarget }) => update({ metadata: currentTarget.value })}
           />
         )}
       </Field>
-      <Field label="Happened" help="Empty: now." error={errors.time}>
+      <Field label="Time" help="Defaults to now." error={errors.time}>
         {(control) => (
           <input
             {...control}
             type="datetime-local"
             step={1}
-            value={typed.time}
-            onInput={({ currentTarget }) => type({ time: currentTarget.value })}
+            value={draft.time}
+            onInput={({ currentTarget }) => update({ time: currentTarget.value })}
           />
         )}
       </Field>
       {failure !== undefined && (
-        <Problem error={failure} asked={`publish to ${typed.topic} (events Stream.Publish)`} />
+        <Problem error={failure} subject={`publish to ${draft.topic} (events Stream.Publish)`} />
       )}
       <div class="form-actions">
         <button type="submit" class="primary" disabled={busy}>
@@ -115,21 +114,23 @@ export function PublishForm({ topic, onPublished }: PublishFormProps): JSX.Eleme
   )
 }
 
-interface TypedPayloadProps {
-  readonly typed: Draft
+interface PayloadFieldsProps {
+  readonly draft: Draft
   readonly error: string | undefined
-  readonly onType: (change: Partial<Draft>) => void
+  readonly onChange: (change: Partial<Draft>) => void
 }
 
-function TypedPayload({ typed, error, onType }: TypedPayloadProps): JSX.Element {
+function PayloadFields({ draft, error, onChange }: PayloadFieldsProps): JSX.Element {
   return (
     <>
-      <Field label="Payload is">
+      <Field label="Format">
         {(control) => (
           <select
             {...control}
-            value={typed.format}
-            onChange={({ currentTarget }) => onType({ format: currentTarget.value as ValueFormat })}
+            value={draft.format}
+            onChange={({ currentTarget }) =>
+              onChange({ format: currentTarget.value as ValueFormat })
+            }
           >
             {VALUE_FORMATS.map((format) => (
               <option key={format} value={format}>
@@ -146,19 +147,19 @@ function TypedPayload({ typed, error, onType }: TypedPayloadProps): JSX.Element 
             class="mono"
             rows={8}
             spellcheck={false}
-            value={typed.payload}
-            onInput={({ currentTarget }) => onType({ payload: currentTarget.value })}
+            value={draft.payload}
+            onInput={({ currentTarget }) => onChange({ payload: currentTarget.value })}
           />
         )}
       </Field>
-      <Field label="Payload from a file" help="In place of what is typed: its bytes as they are.">
+      <Field label="Payload file" help="Sent unchanged in place of the text.">
         {(control) => (
           <input
             {...control}
             type="file"
             onChange={async ({ currentTarget }) => {
               const file = await readPicked(currentTarget.files?.[0], VALUE_BYTES)
-              if (file !== undefined) onType({ file })
+              if (file !== undefined) onChange({ file })
             }}
           />
         )}
@@ -169,6 +170,6 @@ function TypedPayload({ typed, error, onType }: TypedPayloadProps): JSX.Element 
 
 const FORMATS: Readonly<Record<ValueFormat, string>> = {
   json: 'JSON',
-  text: 'text',
-  hex: 'bytes in hexadecimal',
+  text: 'Text',
+  hex: 'Hex',
 }

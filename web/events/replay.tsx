@@ -9,7 +9,7 @@ import { openStream } from '../rpc/caller.ts'
 import { ConsumedEvents } from './consumed-buffer.ts'
 import type { EventMessage } from './event.ts'
 import { EventTable } from './event-table.tsx'
-import { NEW, parseStart, type Start, type TypedStart } from './start.ts'
+import { NEW, parseStart, type Start, type StartDraft } from './start.ts'
 import { StartFields } from './start-fields.tsx'
 import { readTopic } from './use-topics.ts'
 
@@ -18,51 +18,51 @@ export interface ReplayProps {
   readonly onOpen: (event: EventMessage) => void
 }
 
-/** Consumes a topic from some point on, then what is new, as a group of its own: others miss nothing by it. */
+/** Consumes a topic from a position on, then live, without a group, so that no consumer loses events. */
 export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
-  const [typed, setTyped] = useState<TypedStart>(NEW)
-  const [wrong, setWrong] = useState<string>()
+  const [draft, setDraft] = useState<StartDraft>(NEW)
+  const [invalid, setInvalid] = useState<string>()
   const [failure, setFailure] = useState<CallError>()
   const [running, setRunning] = useState<Start>()
-  const taken = useRef(new ConsumedEvents())
-  const redraw = useAnimationFrame()
+  const consumed = useRef(new ConsumedEvents())
+  const refresh = useAnimationFrame()
   const watch = useWatch<EventMessage>(
     () => {
       if (running === undefined) return undefined
-      const { last } = taken.current
-      // Where it broke it goes on behind the last event it had.
+      const { last } = consumed.current
+      // Resumes after the last received event.
       const start = last === undefined ? running : { sequence: last + 1 }
       return openStream('events', 'Stream.Consume', { topic, auto_ack: true, ...start })
     },
     (event) => {
-      taken.current.push(event)
-      redraw()
+      consumed.current.push(event)
+      refresh()
     },
     [topic, running],
   )
 
   async function begin(event: SubmitEvent): Promise<void> {
     event.preventDefault()
-    setWrong(undefined)
+    setInvalid(undefined)
     setFailure(undefined)
     try {
-      const start = typed.from === 'new' ? await readEnd(topic) : parseStart(typed)
-      taken.current = new ConsumedEvents()
+      const start = draft.from === 'new' ? await readEnd(topic) : parseStart(draft)
+      consumed.current = new ConsumedEvents()
       setRunning(start)
     } catch (error) {
-      if (error instanceof RangeError) setWrong(error.message)
+      if (error instanceof RangeError) setInvalid(error.message)
       else setFailure(CallError.from(error))
     }
   }
 
-  const { all, count } = taken.current
+  const { all, count } = consumed.current
   const isRunning = running !== undefined
   return (
     <div class="records">
       <form class="toolbar" aria-label="Replay" onSubmit={(event) => void begin(event)}>
-        <StartFields value={typed} onInput={setTyped} newest="what is new" />
+        <StartFields value={draft} onInput={setDraft} newest="New events" />
         <button type="submit" class="primary">
-          {isRunning ? 'Begin anew' : 'Begin'}
+          {isRunning ? 'Restart' : 'Start'}
         </button>
         <button type="button" disabled={!isRunning} onClick={() => setRunning(undefined)}>
           Stop
@@ -71,37 +71,37 @@ export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
           {describe(isRunning ? watch.state : 'stopped', count)}
         </span>
       </form>
-      {wrong !== undefined && (
+      {invalid !== undefined && (
         <p class="field-error" role="alert">
-          {wrong}
+          {invalid}
         </p>
       )}
-      {failure !== undefined && <Problem error={failure} asked={`where ${topic} ends`} />}
+      {failure !== undefined && <Problem error={failure} subject={`end of topic ${topic}`} />}
       {isRunning && watch.state === 'failed' && watch.error !== undefined && (
-        <Problem error={watch.error} asked={`a replay of ${topic}`} onRetry={watch.restart} />
+        <Problem error={watch.error} subject={`replay of ${topic}`} onRetry={watch.restart} />
       )}
       <EventTable
         label={`Replay of ${topic}`}
         events={all}
         onOpen={onOpen}
         empty={
-          <Empty title={isRunning ? 'No events so far' : 'Nothing is replayed'}>
+          <Empty title={isRunning ? 'No events yet' : 'Replay not started'}>
             {isRunning
-              ? 'What is published appears here.'
-              : 'Choose where to begin. Groups of the topic do not notice.'}
+              ? 'Published events appear here.'
+              : 'Select a start position. A replay does not affect consumer groups.'}
           </Empty>
         }
       />
       {count > all.length && (
         <p class="muted">
-          The newest {all.length} of {count} are shown.
+          Showing the newest {all.length} of {count} events.
         </p>
       )}
     </div>
   )
 }
 
-/** Behind what there is: with the sequence, a stream that breaks before its first event begins there again. */
+/** Position after the last event. As a sequence, so that a stream interrupted before its first event resumes there. */
 async function readEnd(topic: string): Promise<Start> {
   const state = await readTopic(topic)
   return { sequence: (state?.last ?? 0) + 1 }
@@ -115,7 +115,7 @@ function describe(state: WatchState['state'] | 'stopped', count: number): string
     case 'live':
       return count === 0 ? 'Waiting for events, live' : `${events}, live`
     case 'stale':
-      return `${events}, not connected: it goes on as soon as the server is back`
+      return `${events}, reconnecting`
     case 'ended':
     case 'failed':
     case 'stopped':

@@ -1,15 +1,15 @@
 import type { JSX } from 'preact'
 import { Field } from '../components/field.tsx'
-import type { TypedStart } from './start.ts'
+import type { StartDraft } from './start.ts'
 
 export interface StartFieldsProps {
-  readonly value: TypedStart
-  readonly onInput: (value: TypedStart) => void
-  /** What `new` is called. */
+  readonly value: StartDraft
+  readonly onInput: (value: StartDraft) => void
+  /** Label of the option `new`. */
   readonly newest: string
 }
 
-/** Where in a topic to begin. */
+/** Inputs for a start position in a topic. */
 export function StartFields({ value, onInput, newest }: StartFieldsProps): JSX.Element {
   const { from, sequence, time } = value
   return (
@@ -20,13 +20,13 @@ export function StartFields({ value, onInput, newest }: StartFieldsProps): JSX.E
             {...control}
             value={from}
             onChange={({ currentTarget }) =>
-              onInput({ ...value, from: currentTarget.value as TypedStart['from'] })
+              onInput({ ...value, from: currentTarget.value as StartDraft['from'] })
             }
           >
             <option value="new">{newest}</option>
-            <option value="oldest">the oldest that is kept</option>
-            <option value="sequence">a sequence</option>
-            <option value="time">a time</option>
+            <option value="oldest">Oldest</option>
+            <option value="sequence">Sequence</option>
+            <option value="time">Time</option>
           </select>
         )}
       </Field>

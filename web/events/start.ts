@@ -1,22 +1,21 @@
-/** Where to begin, as it was chosen and typed. */
-export interface TypedStart {
+/** Start position as entered in the form. */
+export interface StartDraft {
   readonly from: 'new' | 'oldest' | 'sequence' | 'time'
-  /** Of a field for numbers. */
   readonly sequence: string
-  /** Of a field for local times, `2026-11-22T21:30:00`. */
+  /** Value of a `datetime-local` input, `2026-11-22T21:30:00`. */
   readonly time: string
 }
 
-/** The part of a request of `Stream.Consume` that says it; nothing: with what is new. */
+/** Start position in a request of `Stream.Consume`; empty for new events. */
 export interface Start {
   readonly sequence?: number
   readonly offset_ms?: number
 }
 
-export const NEW: TypedStart = { from: 'new', sequence: '', time: '' }
+export const NEW: StartDraft = { from: 'new', sequence: '', time: '' }
 
-/** @throws {RangeError} what is wrong with it. */
-export function parseStart({ from, sequence, time }: TypedStart): Start {
+/** @throws {RangeError} for invalid input. */
+export function parseStart({ from, sequence, time }: StartDraft): Start {
   switch (from) {
     case 'new':
       return {}
@@ -30,16 +29,16 @@ export function parseStart({ from, sequence, time }: TypedStart): Start {
 }
 
 /** @throws {RangeError} */
-function parseSequence(typed: string): number {
-  const sequence = Number(typed)
-  if (/^\d+$/.test(typed.trim()) && sequence >= 1 && Number.isSafeInteger(sequence)) return sequence
-  throw new RangeError(`a sequence is a whole number from 1 on, got ${JSON.stringify(typed)}`)
+function parseSequence(text: string): number {
+  const sequence = Number(text)
+  if (/^\d+$/.test(text.trim()) && sequence >= 1 && Number.isSafeInteger(sequence)) return sequence
+  throw new RangeError(`sequence must be a positive integer, got ${JSON.stringify(text)}`)
 }
 
-/** Milliseconds since 1970. @throws {RangeError} */
-export function parseTime(typed: string): number {
-  const ms = new Date(typed).getTime()
-  // 0 stands for no time.
+/** Returns Unix time in milliseconds. @throws {RangeError} */
+export function parseTime(text: string): number {
+  const ms = new Date(text).getTime()
+  // The service reads 0 as unset.
   if (ms > 0) return ms
-  throw new RangeError('a time is a date from 1970 on, and a time of day')
+  throw new RangeError('time must be a date and time after 1970')
 }

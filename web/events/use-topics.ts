@@ -4,14 +4,14 @@ import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
 import type { TopicMessage } from './event.ts'
 
-const EVERY_MS = 5000
-/** Of the time, at most a part in so many is spent on it: with NATS many topics are many questions. */
-const REST = 20
+const INTERVAL_MS = 5000
+/** Minimum ratio of idle time to request time: with NATS, each topic costs a request. */
+const IDLE_RATIO = 20
 
-/** Topics with their groups, now and every few seconds. @param topic empty: all of the namespace. */
+/** Topics with their groups, polled. @param topic empty for all topics of the namespace. */
 export function useTopics(topic: string): CallState<readonly TopicMessage[]> {
-  const restMs = useRef(0)
-  const found = useCall(
+  const idleMs = useRef(0)
+  const topics = useCall(
     async (signal) => {
       const request = { topic, groups: true }
       const { body, tookMs } = await call<{ topics: readonly TopicMessage[] }>(
@@ -20,17 +20,17 @@ export function useTopics(topic: string): CallState<readonly TopicMessage[]> {
         request,
         { signal },
       )
-      restMs.current = tookMs * REST
+      idleMs.current = tookMs * IDLE_RATIO
       return body.topics
     },
     [topic],
   )
-  usePolling(found, Math.max(EVERY_MS, restMs.current))
-  return found
+  usePolling(topics, Math.max(INTERVAL_MS, idleMs.current))
+  return topics
 }
 
-/** A topic as it is now, without its groups; undefined: it is not there. */
+/** Reads a topic without its groups; undefined if it does not exist. */
 export async function readTopic(topic: string): Promise<TopicMessage | undefined> {
-  type Reply = { readonly topics: readonly TopicMessage[] }
-  return (await call<Reply>('events', 'Stream.Topics', { topic })).body.topics[0]
+  type Response = { readonly topics: readonly TopicMessage[] }
+  return (await call<Response>('events', 'Stream.Topics', { topic })).body.topics[0]
 }

@@ -1,15 +1,15 @@
 import type { Field } from './field.ts'
 
-/** What a schema demands of a value besides its type, in words: `1 to 5`, `at most 80 characters`. Patterns are told, never run: they are the service's. */
+/** Describes the constraints of a schema, such as `1 to 5`, `at most 80 characters`. Patterns are shown but never run: an untrusted regex can block the page. */
 export function boundsOf({ schema, kind }: Pick<Field, 'schema' | 'kind'>): readonly string[] {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema
   const { minLength, maxLength, minItems, maxItems, pattern, format } = schema
   const range = [
-    exclusiveMinimum !== undefined && `more than ${exclusiveMinimum}`,
+    exclusiveMinimum !== undefined && `greater than ${exclusiveMinimum}`,
     exclusiveMaximum !== undefined && `less than ${exclusiveMaximum}`,
-    multipleOf !== undefined && `a multiple of ${multipleOf}`,
-    pattern !== undefined && `like ${pattern}`,
-    format !== undefined && kind === 'text' && `a ${format}`,
+    multipleOf !== undefined && `multiple of ${multipleOf}`,
+    pattern !== undefined && `pattern ${pattern}`,
+    format !== undefined && kind === 'text' && `format ${format}`,
   ]
   return [
     toRange(minimum, maximum, ''),
@@ -19,9 +19,9 @@ export function boundsOf({ schema, kind }: Pick<Field, 'schema' | 'kind'>): read
   ].filter((text): text is string => typeof text === 'string' && text !== '')
 }
 
-function toRange(least: number | undefined, most: number | undefined, unit: string): string {
-  if (least !== undefined && most !== undefined)
-    return least === most ? `${least}${unit}` : `${least} to ${most}${unit}`
-  if (least !== undefined) return `at least ${least}${unit}`
-  return most === undefined ? '' : `at most ${most}${unit}`
+function toRange(min: number | undefined, max: number | undefined, unit: string): string {
+  if (min !== undefined && max !== undefined)
+    return min === max ? `${min}${unit}` : `${min} to ${max}${unit}`
+  if (min !== undefined) return `at least ${min}${unit}`
+  return max === undefined ? '' : `at most ${max}${unit}`
 }

@@ -4,29 +4,28 @@ import { listHttpRoutes, variablesOf } from '../../sdk/service/http-routes.ts'
 import type { Field } from './field.ts'
 import { maskSecrets } from './secrets.ts'
 
-/** A call as it is made from a shell. */
+/** Call to format as a shell command. */
 export interface ShellCall {
-  /** Empty: the default one. */
+  /** Empty for the default namespace. */
   readonly namespace: string
   readonly service: string
   readonly endpoint: Pick<Endpoint, 'name' | 'metadata'>
-  /** One, but for streams of the caller. */
+  /** Exactly one, except for client streams. */
   readonly requests: readonly unknown[]
-  /** Metadata of the call. */
   readonly metadata: readonly (readonly [name: string, value: string])[]
-  /** Milliseconds; undefined: as usual. */
+  /** Undefined for the default timeout. */
   readonly timeoutMs?: number | undefined
 }
 
-/** A file that stands for a request too long for a command line. */
+/** File for a request that is too long for a command line. */
 export const REQUEST_FILE = 'request.json'
-/** Longest request that is written out, characters. */
+/** Maximum length of an inline request in characters. */
 const MAX_REQUEST = 4000
 const PLAIN = /^[\w@%+=:,./-]+$/
 const SECRET_METADATA = /^(?:proxy-)?authorization$|cookie/i
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE'])
 
-/** The same call with {@link REDACTED} in the place of secrets: shells keep what they were told. @param field of the requests. */
+/** Replaces secrets with {@link REDACTED}, since shells store commands in their history. @param field of the requests. */
 export function maskCall(field: Field, call: ShellCall): ShellCall {
   const isSecret = (name: string): boolean => SECRET_NAME.test(name) || SECRET_METADATA.test(name)
   return {
@@ -36,55 +35,55 @@ export function maskCall(field: Field, call: ShellCall): ShellCall {
   }
 }
 
-/** Whether the commands name {@link REQUEST_FILE} instead of the request. */
+/** Whether the commands read the request from {@link REQUEST_FILE}. */
 export function needsFile(requests: readonly unknown[]): boolean {
   return requests.length === 1 && JSON.stringify(requests[0]).length > MAX_REQUEST
 }
 
-/** The same call by `mx call`, or `mx stream`. */
+/** Formats a call as an `mx call` or `mx stream` command. */
 export function toMxCommand(call: ShellCall): string {
   const { namespace, service, endpoint, requests, metadata, timeoutMs } = call
   const isStream = endpoint.metadata['stream'] === 'true'
-  const isMany = requests.length !== 1
+  const isClientStream = requests.length !== 1
   const words = [
     ...['mx', isStream ? 'stream' : 'call'],
     ...(namespace === '' ? [] : [`--namespace=${namespace}`]),
     ...metadata.map(([name, value]) => `--metadata=${name}=${value}`),
     ...(timeoutMs === undefined ? [] : [`--request_timeout=${timeoutMs}ms`]),
     ...[service, endpoint.name],
-    isMany ? '-' : needsFile(requests) ? `@${REQUEST_FILE}` : JSON.stringify(requests[0]),
+    isClientStream ? '-' : needsFile(requests) ? `@${REQUEST_FILE}` : JSON.stringify(requests[0]),
   ]
   const command = words.map(quote).join(' ')
-  if (!isMany) return command
+  if (!isClientStream) return command
   const lines = requests.map((request) => quote(JSON.stringify(request)))
   return `printf '%s\\n' ${lines.join(' ')} | ${command}`
 }
 
 /**
- * The same call by `curl`, to a gateway: by the route the endpoint declares, else where every call is served.
+ * Formats a call as a `curl` command to the gateway, by the declared route or else the generic one.
  *
- * @param gateway `http://localhost:8080`
- * @returns undefined for several requests: HTTP has no such call.
+ * @param gateway such as `http://localhost:8080`
+ * @returns undefined for several requests, which HTTP does not support.
  */
 export function toCurlCommand(gateway: string, call: ShellCall): string | undefined {
   const { namespace, service, endpoint, requests, metadata } = call
   if (requests.length !== 1) return undefined
-  const place = listHttpRoutes(service, endpoint)[0]!
-  const { path, rest } = fillIn(place.path, requests[0])
-  const hasBody = !WITHOUT_BODY.has(place.method)
+  const route = listHttpRoutes(service, endpoint)[0]!
+  const { path, rest } = expandPath(route.path, requests[0])
+  const hasBody = !WITHOUT_BODY.has(route.method)
   const query = hasBody ? '' : toQuery(rest)
-  const fields = [
+  const headers = [
     ...(hasBody ? [['Content-Type', 'application/json'] as const] : []),
     ...(namespace === '' ? [] : [['Mx-Namespace', namespace] as const]),
     ...metadata,
   ]
   const words = [
     ...['curl', ...(endpoint.metadata['stream'] === 'true' ? ['-N'] : [])],
-    ...(place.method === (hasBody ? 'POST' : 'GET') ? [] : ['-X', place.method]),
+    ...(route.method === (hasBody ? 'POST' : 'GET') ? [] : ['-X', route.method]),
     `${gateway.replace(/\/+$/, '')}${path}${query}`,
-    ...fields.flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
+    ...headers.flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
   ].map(quote)
-  // The shell puts in the token of whoever is logged in there.
+  // The shell substitutes the token of its own login.
   words.push('-H', '"Authorization: Bearer $(mx user token)"')
   if (hasBody)
     words.push(
@@ -94,20 +93,20 @@ export function toCurlCommand(gateway: string, call: ShellCall): string | undefi
   return words.join(' ')
 }
 
-/** For a shell: as it is where nothing in it means anything to one. */
+/** Quotes a word for POSIX shells if necessary. */
 function quote(word: string): string {
   return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
-/** Puts fields of the request in the place of the variables of a path. */
-function fillIn(template: string, request: unknown): { path: string; rest: unknown } {
+/** Replaces the variables of a path with fields of the request. */
+function expandPath(template: string, request: unknown): { path: string; rest: unknown } {
   const variables = variablesOf(template)
   if (variables.length === 0 || !isObject(request)) return { path: template, rest: request }
   const rest = { ...request }
   let path = template
   for (const name of variables) {
     const value = rest[name]
-    // Left as it is where the request has none: what is wrong stays to be seen.
+    // A variable without a value stays visible as an error.
     if (typeof value === 'object' || value === undefined) continue
     path = path.replace(`{${name}}`, () => encodeURIComponent(String(value)))
     delete rest[name]
@@ -115,7 +114,7 @@ function fillIn(template: string, request: unknown): { path: string; rest: unkno
   return { path, rest }
 }
 
-/** `?a=1&b.c=2&d=x&d=y`, as gateways read it. */
+/** Query string in the format of the gateway: `?a=1&b.c=2&d=x&d=y`. */
 function toQuery(value: unknown): string {
   const pairs: string[] = []
   const add = (name: string, inner: unknown): void => {

@@ -1,86 +1,88 @@
 import type { Field } from './field.ts'
 
 /**
- * What is typed into a field, as it was typed: JSON, so that it can be kept.
+ * Form input of a field, serializable as JSON.
  *
  * | kind | `text` | `parts` |
  * |---|---|---|
- * | text, integer, number, json | as typed | |
+ * | text, integer, number, json | input | |
  * | boolean | `true`, `false` | |
- * | choice | position of the choice | |
+ * | choice | index of the choice | |
  * | bytes | base64 | |
- * | union | position of the alternative | a draft for each |
- * | object, tuple | | a draft for each |
- * | list, map | | one for each that was added |
+ * | union | index of the alternative | one per alternative |
+ * | object, tuple | | one per field |
+ * | list, map | | one per item |
  */
 export interface Draft {
-  readonly presence: 'out' | 'null' | 'set'
+  readonly presence: 'absent' | 'null' | 'set'
   readonly text: string
   readonly parts: readonly Part[]
-  /** Of the file whose bytes these are. */
+  /** Name of the uploaded file. */
   readonly file?: string
 }
 
-/** One item of a list, entry of a map, field of an object. */
+/** List item, map entry or object field. */
 export interface Part {
-  /** Stays with it when others are added, moved or removed. */
+  /** Stable when other parts are added, moved or removed. */
   readonly id: number
-  /** Of an entry of a map. */
+  /** Key of a map entry. */
   readonly key: string
   readonly draft: Draft
 }
 
-/** What somebody does to a draft, as it is by then. */
+/** Update function, applied to the latest draft. */
 export type Change = (draft: Draft) => Draft
 
-/** Deepest message that is opened by itself: one that must contain itself has no end. */
+/** Depth limit of initial fields, since required messages may be recursive. */
 const MAX_DEPTH = 8
 
-/** A draft of nothing: the field is left out. */
-export const OUT: Draft = Object.freeze({ presence: 'out', text: '', parts: [] })
+/** Draft of an absent field. */
+export const ABSENT: Draft = Object.freeze({ presence: 'absent', text: '', parts: [] })
 
-/** Most fields that are opened by themselves: a message may have to contain itself many times. */
-const MAX_OPENED = 200
+/** Limit of initial fields, since recursive messages may branch. */
+const MAX_FIELDS = 200
 
-/** What may still be opened. */
-interface Room {
+/** Fields that may still be added. */
+interface Budget {
   fields: number
 }
 
-/** What a field begins with: open as far as it must be, the rest left out. */
+/** Initial draft of a field, with its required fields. */
 export function emptyDraft(field: Field): Draft {
-  return begin(field, 0, { fields: MAX_OPENED })
+  return begin(field, 0, { fields: MAX_FIELDS })
 }
 
-/** What a field has when it is put in: messages with their fields, texts that are still to be typed. */
+/** Draft of an added field: messages with their required fields, inputs empty. */
 export function openDraft(field: Field): Draft {
-  return open(field, 0, { fields: MAX_OPENED })
+  return open(field, 0, { fields: MAX_FIELDS })
 }
 
-function begin(field: Field, depth: number, room: Room): Draft {
+function begin(field: Field, depth: number, budget: Budget): Draft {
   const isOpen = field.isRequired && field.default === undefined && depth < MAX_DEPTH
-  return isOpen && room.fields-- > 0 ? open(field, depth, room) : OUT
+  return isOpen && budget.fields-- > 0 ? open(field, depth, budget) : ABSENT
 }
 
-function open(field: Field, depth: number, room: Room): Draft {
+function open(field: Field, depth: number, budget: Budget): Draft {
   const { kind, parts, choices, schema } = field
   switch (kind) {
     case 'object':
     case 'tuple':
       return setDraft(
         '',
-        parts.map((part) => begin(part, depth + 1, room)),
+        parts.map((part) => begin(part, depth + 1, budget)),
       )
     case 'union':
       return setDraft(
         '0',
-        parts.map((part, i) => (i === 0 && depth < MAX_DEPTH ? open(part, depth + 1, room) : OUT)),
+        parts.map((part, i) =>
+          i === 0 && depth < MAX_DEPTH ? open(part, depth + 1, budget) : ABSENT,
+        ),
       )
     case 'list':
       return setDraft(
         '',
         Array.from({ length: Math.min(schema.minItems ?? 0, 16) }, () =>
-          begin(field.item!, depth + 1, room),
+          begin(field.item!, depth + 1, budget),
         ),
       )
     case 'map':
@@ -89,10 +91,10 @@ function open(field: Field, depth: number, room: Room): Draft {
     case 'boolean':
       return setDraft('false', [])
     case 'choice':
-      return choices.length === 1 ? setDraft('0', []) : OUT
+      return choices.length === 1 ? setDraft('0', []) : ABSENT
     default:
-      // Typed by whoever fills it in: an empty text is something else than none.
-      return OUT
+      // An empty string differs from an absent one.
+      return ABSENT
   }
 }
 
@@ -104,7 +106,6 @@ export function setDraft(text: string, drafts: readonly Draft[]): Draft {
   }
 }
 
-/** A leaf with another text. */
 export function withText(draft: Draft, text: string): Draft {
   return { presence: 'set', text, parts: draft.parts }
 }
@@ -116,7 +117,7 @@ export function withPart(draft: Draft, id: number, change: Partial<Omit<Part, 'i
   }
 }
 
-/** A change of the whole, made of one of the draft of a part; a part that is gone meanwhile stays gone. */
+/** Lifts a change of a part to the whole draft; a no-op if the part was removed meanwhile. */
 export function changePart(id: number, change: Change): Change {
   return (draft) => ({
     ...draft,
@@ -126,7 +127,7 @@ export function changePart(id: number, change: Change): Change {
   })
 }
 
-/** One more item or entry, at the end. */
+/** Appends an item or entry. */
 export function addPart(draft: Draft, field: Field): Draft {
   const id = draft.parts.reduce((last, part) => Math.max(last, part.id), -1) + 1
   const part: Part = { id, key: '', draft: emptyDraft(field.item!) }
@@ -137,7 +138,7 @@ export function removePart(draft: Draft, id: number): Draft {
   return { ...draft, parts: draft.parts.filter((part) => part.id !== id) }
 }
 
-/** One place up (-1) or down (1); where there is none it stays. */
+/** Moves a part up (-1) or down (1), within bounds. */
 export function movePart(draft: Draft, id: number, by: -1 | 1): Draft {
   const at = draft.parts.findIndex((part) => part.id === id)
   const to = at + by
@@ -147,15 +148,15 @@ export function movePart(draft: Draft, id: number, by: -1 | 1): Draft {
   return { ...draft, parts }
 }
 
-/** Another alternative of a union; what was typed into the others stays. */
-export function withAlternative(draft: Draft, field: Field, chosen: number): Draft {
+/** Selects an alternative of a union; input of the other alternatives is preserved. */
+export function withAlternative(draft: Draft, field: Field, index: number): Draft {
   const { parts } = draft.parts.length === field.parts.length ? draft : openDraft(field)
   return {
     presence: 'set',
-    text: String(chosen),
+    text: String(index),
     parts: parts.map((part) =>
-      part.id === chosen && part.draft.presence === 'out'
-        ? { ...part, draft: openDraft(field.parts[chosen]!) }
+      part.id === index && part.draft.presence === 'absent'
+        ? { ...part, draft: openDraft(field.parts[index]!) }
         : part,
     ),
   }

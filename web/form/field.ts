@@ -11,10 +11,10 @@ import {
 } from '../../sdk/schema/json-schema.ts'
 
 /**
- * What a field is filled in by.
+ * Kind of a form field.
  *
- * `object` and `tuple` have parts of their own, `list` and `map` as many as are added, `union` is one of its parts; `json` is
- * what no schema says more about.
+ * `object` and `tuple` have fixed parts, `list` and `map` items, `union` is one of its parts; `json` is a value without a usable
+ * schema.
  */
 export type FieldKind =
   | 'boolean'
@@ -31,58 +31,56 @@ export type FieldKind =
   | 'tuple'
   | 'union'
 
-/** One place of a form. */
+/** Form field of a schema. */
 export interface Field {
   readonly kind: FieldKind
-  /** Of the property; empty: it has none. */
+  /** Property name; empty for items and alternatives. */
   readonly name: string
-  /** As the registry tells it: `string`, `[]int64`, a message. */
+  /** Type in the notation of the registry: `string`, `[]int64`, a message. */
   readonly type: string
   readonly description: string
   readonly isRequired: boolean
-  /** Whether it may be `null`. */
   readonly isNullable: boolean
-  /** Not shown while it is typed, and kept nowhere. */
+  /** Masked while entered, and never stored. */
   readonly isSecret: boolean
-  /** What stands for it where it is left out; undefined: nothing. */
   readonly default: unknown
-  /** Of a `choice`. */
+  /** Values of a `choice`. */
   readonly choices: readonly unknown[]
-  /** Bounds and format. */
+  /** Contains constraints and format. */
   readonly schema: JsonSchema
-  /** Fields of an `object`, places of a `tuple`, alternatives of a `union`. Made when asked for: a schema may contain itself. */
+  /** Fields of an `object` or `tuple`, alternatives of a `union`. Lazy, since a schema may be recursive. */
   readonly parts: readonly Field[]
-  /** What a `list` or the values of a `map` are; undefined: it is neither. */
+  /** Item of a `list`, value of a `map`. */
   readonly item: Field | undefined
 }
 
-interface Place {
+interface Context {
   readonly name: string
   readonly isRequired: boolean
-  /** Known already: an alternative beside it is `null`. */
+  /** Whether the enclosing schema has `null` as an alternative. */
   readonly isNullable: boolean
 }
 
-const UNNAMED: Place = { name: '', isRequired: true, isNullable: false }
+const UNNAMED: Context = { name: '', isRequired: true, isNullable: false }
 
-/** Alternatives that are the only one of another, at most: a schema may lead back to itself. */
-const MAX_ONLY = 32
+/** Limit of nested single alternatives, since a schema may be recursive. */
+const MAX_HOPS = 32
 
-/** The form of a message. */
+/** Creates the form of a message. */
 export function toField(schema: JsonSchema): Field {
   return create(schema, NO_DEFINITIONS, UNNAMED)
 }
 
-function create(given: JsonSchema, outer: Definitions, place: Place, hops = 0): Field {
-  const { schema: found, definitions } = followRefs(given, outer)
-  // What stands beside a reference is about this place.
-  const schema = given.$ref === undefined ? found : { ...found, ...textsOf(given) }
+function create(input: JsonSchema, outer: Definitions, context: Context, hops = 0): Field {
+  const { schema: target, definitions } = followRefs(input, outer)
+  // Annotations beside a reference override those of its target.
+  const schema = input.$ref === undefined ? target : { ...target, ...annotationsOf(input) }
   const only = findOnly(schema)
   const alternatives = schema.anyOf ?? schema.oneOf ?? []
-  const isNullable = place.isNullable || alternatives.some(isNull)
+  const isNullable = context.isNullable || alternatives.some(isNull)
   if (only !== undefined) {
-    const inner = hops < MAX_ONLY ? { ...only, ...textsOf(schema) } : {}
-    return create(inner, definitions, { ...place, isNullable }, hops + 1)
+    const inner = hops < MAX_HOPS ? { ...only, ...annotationsOf(schema) } : {}
+    return create(inner, definitions, { ...context, isNullable }, hops + 1)
   }
   const plain = schema.allOf === undefined ? schema : merge(schema, definitions)
   const types = typesOf(plain).filter((type) => type !== 'null')
@@ -92,8 +90,8 @@ function create(given: JsonSchema, outer: Definitions, place: Place, hops = 0): 
   let item: Field | undefined
   return {
     kind,
-    name: place.name,
-    isRequired: place.isRequired,
+    name: context.name,
+    isRequired: context.isRequired,
     type: toType(plain, definitions),
     description,
     isNullable: kind !== 'null' && (isNullable || typesOf(plain).includes('null')),
@@ -117,7 +115,7 @@ function toKind(schema: JsonSchema, types: readonly string[]): FieldKind {
   if (choicesOf(schema).length > 0) return 'choice'
   const options = schema.anyOf ?? schema.oneOf
   if (options !== undefined) return options.every(isNull) ? 'null' : 'union'
-  // How JSON has 64 bits: a number or digits.
+  // 64-bit integers in JSON: a number or a string of digits.
   if (types.includes('integer') && types.every((type) => type === 'integer' || type === 'string'))
     return types.length === 1 || schema.format !== undefined ? 'integer' : 'union'
   if (types.length > 1) return 'union'
@@ -142,7 +140,7 @@ function toArrayKind(schema: JsonSchema): FieldKind {
   return itemsOf(schema) === undefined ? 'tuple' : 'json'
 }
 
-/** An object of any names, with any values, is typed as JSON. */
+/** Objects with arbitrary names and values are entered as JSON. */
 function toObjectKind(schema: JsonSchema): FieldKind {
   if (Object.keys(schema.properties ?? {}).length > 0) return 'object'
   if (mapValuesOf(schema) !== undefined) return 'map'
@@ -178,8 +176,7 @@ function toParts(
       return placesOf(schema).map((inner) => create(inner, definitions, UNNAMED))
     case 'union': {
       const { anyOf, oneOf, ...rest } = schema
-      const given = anyOf ?? oneOf
-      const options = given ?? types.map((type): JsonSchema => ({ ...rest, type }))
+      const options = anyOf ?? oneOf ?? types.map((type): JsonSchema => ({ ...rest, type }))
       return options
         .filter((option) => !isNull(option))
         .map((inner) => create(inner, definitions, UNNAMED))
@@ -189,11 +186,11 @@ function toParts(
   }
 }
 
-/** All parts of an `allOf` hold: their fields are those of one object. */
+/** Merges the parts of an `allOf` into one object. */
 function merge(schema: JsonSchema, outer: Definitions): JsonSchema {
-  const { allOf = [], ...own } = schema
+  const { allOf = [], ...base } = schema
   const parts = allOf.map((part) => followRefs(part, outer))
-  const all = [own, ...parts.map(({ schema }) => schema)]
+  const all = [base, ...parts.map(({ schema }) => schema)]
   const $defs = Object.assign({}, outer, ...parts.map(({ definitions }) => definitions))
   return {
     ...Object.assign({}, ...all.toReversed()),
@@ -204,8 +201,8 @@ function merge(schema: JsonSchema, outer: Definitions): JsonSchema {
   }
 }
 
-/** What a schema says of the place it is in. */
-function textsOf({ description, default: fallback, writeOnly }: JsonSchema): JsonSchema {
+/** Annotations that apply to the place of a schema rather than to its type. */
+function annotationsOf({ description, default: fallback, writeOnly }: JsonSchema): JsonSchema {
   return {
     ...(description !== undefined && { description }),
     ...(fallback !== undefined && { default: fallback }),

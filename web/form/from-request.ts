@@ -1,27 +1,26 @@
 import { formatPath } from '../../sdk/schema/schema-error.ts'
-import { type Draft, emptyDraft, OUT, openDraft, setDraft } from './draft.ts'
+import { ABSENT, type Draft, emptyDraft, openDraft, setDraft } from './draft.ts'
 import type { Field } from './field.ts'
 import { ROOT } from './to-request.ts'
 
 type Keys = readonly PropertyKey[]
 
-/** A request the form has no place for, with the path of what it is. */
-class NoPlaceError extends Error {}
+/** The form cannot represent a request; the message starts with the path. */
+class UnsupportedError extends Error {}
 
-/** Deepest message that the form shows: each level stands inside the one before. */
+/** Depth limit of the form, whose levels are nested visually. */
 const MAX_DEPTH = 50
-/** Alternatives that are tried: of those that contain each other there may be more than any computer takes. */
+/** Limit of tried alternatives, whose number can be exponential for recursive unions. */
 const MAX_TRIES = 10_000
 
-/** Alternatives that were tried. */
 interface Attempt {
   tries: number
 }
 
 /**
- * What would have been typed for a request: of the history, or typed as JSON.
+ * Fills the form from a request.
  *
- * @throws {NoPlaceError} for what the form cannot say, such as a field the schema does not name.
+ * @throws {UnsupportedError} for values that the form cannot represent, such as a field missing in the schema.
  */
 export function fromRequest(field: Field, value: unknown): Draft {
   return write(field, value, [], { tries: 0 })
@@ -29,9 +28,11 @@ export function fromRequest(field: Field, value: unknown): Draft {
 
 function write(field: Field, value: unknown, keys: Keys, attempt: Attempt): Draft {
   if (keys.length > MAX_DEPTH)
-    throw new NoPlaceError(`${formatPath(ROOT, keys.slice(0, 1))} is deeper than the form goes`)
-  if (value === undefined) return keys.length === 0 ? emptyDraft(field) : OUT
-  if (value === null && field.isNullable) return { ...OUT, presence: 'null' }
+    throw new UnsupportedError(
+      `${formatPath(ROOT, keys.slice(0, 1))} is nested too deep for the form`,
+    )
+  if (value === undefined) return keys.length === 0 ? emptyDraft(field) : ABSENT
+  if (value === null && field.isNullable) return { ...ABSENT, presence: 'null' }
   const leaf = writeLeaf(field, value)
   if (leaf !== undefined) return setDraft(leaf, [])
   switch (field.kind) {
@@ -58,10 +59,10 @@ function write(field: Field, value: unknown, keys: Keys, attempt: Attempt): Draf
     case 'union':
       return writeUnion(field, value, keys, attempt)
   }
-  throw new NoPlaceError(`${formatPath(ROOT, keys)} is no ${field.type} the form could show`)
+  throw new UnsupportedError(`${formatPath(ROOT, keys)} is not a valid ${field.type}`)
 }
 
-/** The text of a value that is one; undefined: it is none of its kind. */
+/** Text of a scalar; undefined if the value is not of the kind. */
 function writeLeaf({ kind, choices }: Field, value: unknown): string | undefined {
   switch (kind) {
     case 'null':
@@ -94,9 +95,9 @@ function writeObject(
   attempt: Attempt,
 ): Draft {
   const names = new Set(field.parts.map(({ name }) => name))
-  const other = Object.keys(value).find((name) => !names.has(name))
-  if (other !== undefined)
-    throw new NoPlaceError(`${formatPath(ROOT, [...keys, other])} is no field of the form`)
+  const unknown = Object.keys(value).find((name) => !names.has(name))
+  if (unknown !== undefined)
+    throw new UnsupportedError(`${formatPath(ROOT, [...keys, unknown])} is not in the schema`)
   return setDraft(
     '',
     field.parts.map((part) =>
@@ -125,22 +126,22 @@ function writeMap(
   }
 }
 
-/** The first alternative that has a place for it. */
+/** Uses the first alternative that can represent the value. */
 function writeUnion(field: Field, value: unknown, keys: Keys, attempt: Attempt): Draft {
-  for (const [chosen, part] of field.parts.entries()) {
+  for (const [index, part] of field.parts.entries()) {
     if (++attempt.tries > MAX_TRIES) break
     try {
       const draft = write(part, value, keys, attempt)
       const { parts } = openDraft(field)
       return {
-        ...{ presence: 'set', text: String(chosen) },
-        parts: parts.map((each) => ({ ...each, draft: each.id === chosen ? draft : OUT })),
+        ...{ presence: 'set', text: String(index) },
+        parts: parts.map((each) => ({ ...each, draft: each.id === index ? draft : ABSENT })),
       }
     } catch (error) {
-      if (!(error instanceof NoPlaceError)) throw error
+      if (!(error instanceof UnsupportedError)) throw error
     }
   }
-  throw new NoPlaceError(`${formatPath(ROOT, keys)} is none of its alternatives`)
+  throw new UnsupportedError(`${formatPath(ROOT, keys)} does not match any alternative`)
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

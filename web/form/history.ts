@@ -1,65 +1,65 @@
-/** A call that was made, as the browser keeps it: what was asked, not what was answered. */
+/** Call in the history of the browser, without its response. */
 export interface PastCall {
-  /** Milliseconds since 1970. */
+  /** Unix time in milliseconds. */
   readonly at: number
   readonly namespace: string
   readonly service: string
   readonly endpoint: string
-  /** JSON of the request, without secrets; undefined: too long to keep. */
+  /** JSON of the request without secrets; undefined if it is too long. */
   readonly request?: string
-  /** 200, or the code of the error. */
+  /** 200 or an error code. */
   readonly code: number
   readonly tookMs: number
 }
 
-/** Whose it is: ids are those of a namespace. */
+/** Account that made the calls; ids are unique per namespace. */
 export interface Owner {
   /** Namespace of the account. */
   readonly issuer: string
   readonly id: string
 }
 
-/** Where it is kept: `localStorage`. */
+/** Subset of `localStorage`. */
 export interface HistoryStorage {
   getItem(key: string): string | null
   setItem(key: string, value: string): void
   removeItem(key: string): void
 }
 
-/** Calls kept of an account. */
+/** Stored calls per account. */
 const MAX_CALLS = 100
-/** Longest request that is kept, characters. */
+/** Maximum length of a stored request in characters. */
 const MAX_REQUEST = 20_000
 
-/** Calls of an account, the last one first. What is there and is no history counts as none. */
-export function readHistory(kept: HistoryStorage, account: Owner): readonly PastCall[] {
+/** Calls of an account, newest first. Invalid stored data is ignored. */
+export function readHistory(storage: HistoryStorage, account: Owner): readonly PastCall[] {
   try {
-    const calls: unknown = JSON.parse(kept.getItem(toKey(account)) ?? '[]')
+    const calls: unknown = JSON.parse(storage.getItem(toKey(account)) ?? '[]')
     return Array.isArray(calls) ? calls.filter(isPastCall) : []
   } catch {
     return []
   }
 }
 
-/** Puts a call in front; the oldest ones go. A browser that keeps nothing, or has no room, loses the history only. */
-export function addToHistory(kept: HistoryStorage, account: Owner, call: PastCall): void {
+/** Prepends a call and drops the oldest. Storage errors affect the history only. */
+export function addToHistory(storage: HistoryStorage, account: Owner, call: PastCall): void {
   const { request, ...rest } = call
   const isShort = request !== undefined && request.length <= MAX_REQUEST
-  const calls = [isShort ? call : rest, ...readHistory(kept, account)].slice(0, MAX_CALLS)
+  const calls = [isShort ? call : rest, ...readHistory(storage, account)].slice(0, MAX_CALLS)
   for (let count = calls.length; count > 0; count = Math.floor(count / 2)) {
     try {
-      return kept.setItem(toKey(account), JSON.stringify(calls.slice(0, count)))
+      return storage.setItem(toKey(account), JSON.stringify(calls.slice(0, count)))
     } catch {
-      // No room: with fewer there may be.
+      // Quota exceeded: retry with fewer calls.
     }
   }
 }
 
-export function clearHistory(kept: HistoryStorage, account: Owner): void {
+export function clearHistory(storage: HistoryStorage, account: Owner): void {
   try {
-    kept.removeItem(toKey(account))
+    storage.removeItem(toKey(account))
   } catch {
-    // A browser that keeps nothing.
+    // Storage is unavailable.
   }
 }
 

@@ -1,14 +1,14 @@
 /**
- * Metadata as it is typed: `name=value`, one a line, or an object in JSON, whose values are texts.
+ * Parses metadata: one `name=value` per line, or a JSON object of strings.
  *
- * @throws {RangeError} naming the line, or the member, that is wrong.
+ * @throws {RangeError} naming the invalid line or member.
  */
-export function parseMetadata(typed: string): Record<string, string> {
-  const pairs = typed.trim().startsWith('{') ? parseObject(typed) : parseLines(typed)
+export function parseMetadata(text: string): Record<string, string> {
+  const pairs = text.trim().startsWith('{') ? parseObject(text) : parseLines(text)
   return Object.fromEntries(pairs)
 }
 
-/** As {@link parseMetadata} reads it. */
+/** Formats metadata for {@link parseMetadata}. */
 export function writeMetadata(metadata: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(metadata)
   const canBeLines = pairs.every(
@@ -27,30 +27,30 @@ export function writeMetadata(metadata: Readonly<Record<string, string>>): strin
 
 type Pairs = (readonly [name: string, value: string])[]
 
-function parseLines(typed: string): Pairs {
+function parseLines(text: string): Pairs {
   const pairs: Pairs = []
-  for (const [i, line] of typed.split(/\r?\n/).entries()) {
+  for (const [i, line] of text.split(/\r?\n/).entries()) {
     if (line.trim() === '') continue
     const at = line.indexOf('=')
     const name = line.slice(0, at).trim()
     if (at < 0 || name === '')
       throw new RangeError(`line ${i + 1} must be name=value, got ${JSON.stringify(line)}`)
     if (pairs.some(([before]) => before === name))
-      throw new RangeError(`line ${i + 1}: ${name} is there already`)
+      throw new RangeError(`line ${i + 1}: duplicate name ${name}`)
     pairs.push([name, line.slice(at + 1).trim()])
   }
   return pairs
 }
 
-function parseObject(typed: string): Pairs {
+function parseObject(text: string): Pairs {
   let value: object
   try {
-    value = JSON.parse(typed)
+    value = JSON.parse(text)
   } catch (cause) {
-    throw new RangeError(`this is no JSON: ${(cause as Error).message}`, { cause })
+    throw new RangeError(`invalid JSON: ${(cause as Error).message}`, { cause })
   }
-  return Object.entries(value).map(([name, text]) => {
-    if (typeof text === 'string') return [name, text]
-    throw new RangeError(`${name} must be a text, got ${JSON.stringify(text)}`)
+  return Object.entries(value).map(([name, member]) => {
+    if (typeof member === 'string') return [name, member]
+    throw new RangeError(`${name} must be a string, got ${JSON.stringify(member)}`)
   })
 }

@@ -4,75 +4,74 @@ import type { JsonSchema } from '../../sdk/schema/json-schema.ts'
 import { isTooDeep } from '../json/json-levels.ts'
 
 type Side = 'request' | 'response'
-type Keep = (value: unknown, depth: number) => unknown
+/** Returns a valid value of a keyword, or undefined. */
+type Sanitizer = (value: unknown, depth: number) => unknown
 
-/** Levels of a schema that are read; what is below says nothing. */
+/** Depth limit; deeper schemas accept any value. */
 const MAX_DEPTH = 100
 
 /**
- * The schema of an endpoint's messages as far as it is one: services may tell anything. A keyword whose value is none of it, such as
- * an empty list of alternatives, is left out; what is no schema says nothing.
+ * Schema of an endpoint's messages, sanitized, since services may publish anything. Drops keywords with invalid values, such as an
+ * empty list of alternatives.
  */
 export function readSchema(endpoint: Endpoint, side: Side): JsonSchema {
-  return tidySchema(findSchema(endpoint, side))
+  return sanitizeSchema(findSchema(endpoint, side))
 }
 
-/** The same as the service tells it, where that can be shown. */
+/** Schema as published, if it can be displayed, else sanitized. */
 export function describeSchema(endpoint: Endpoint, side: Side): JsonSchema {
   const isLong = isTooDeep(endpoint.metadata[`${side}Schema`] ?? '')
   return isLong ? readSchema(endpoint, side) : findSchema(endpoint, side)
 }
 
-/** Any JSON as a schema that is safe to walk over. */
-export function tidySchema(given: unknown): JsonSchema {
-  return toSchema(given, 0)
+/** Turns any JSON into a schema that is safe to traverse. */
+export function sanitizeSchema(input: unknown): JsonSchema {
+  return toSchema(input, 0)
 }
 
 function findSchema(endpoint: Endpoint, side: Side): JsonSchema {
   try {
     return schemaOf(endpoint, side)
   } catch {
-    // Fields that are none, or without end.
+    // Invalid or recursive field descriptions.
     return {}
   }
 }
 
-function toSchema(given: unknown, depth: number): JsonSchema {
-  if (!isObject(given) || depth > MAX_DEPTH) return {}
-  const kept = Object.entries(given).flatMap(([keyword, value]) => {
-    const keep = Object.hasOwn(KEYWORDS, keyword)
+function toSchema(input: unknown, depth: number): JsonSchema {
+  if (!isObject(input) || depth > MAX_DEPTH) return {}
+  const keywords = Object.entries(input).flatMap(([keyword, value]) => {
+    const sanitize = Object.hasOwn(KEYWORDS, keyword)
       ? KEYWORDS[keyword as keyof JsonSchema]
       : undefined
-    const left = keep?.(value, depth + 1)
-    return left === undefined ? [] : [[keyword, left] as const]
+    const sanitized = sanitize?.(value, depth + 1)
+    return sanitized === undefined ? [] : [[keyword, sanitized] as const]
   })
-  return Object.fromEntries(kept)
+  return Object.fromEntries(keywords)
 }
 
-const text: Keep = (value) => (typeof value === 'string' ? value : undefined)
-const number: Keep = (value) => (Number.isFinite(value) ? value : undefined)
-const flag: Keep = (value) => (typeof value === 'boolean' ? value : undefined)
-const texts: Keep = (value) => {
-  const kept = Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
-  return kept.length === 0 ? undefined : kept
+const text: Sanitizer = (value) => (typeof value === 'string' ? value : undefined)
+const number: Sanitizer = (value) => (Number.isFinite(value) ? value : undefined)
+const flag: Sanitizer = (value) => (typeof value === 'boolean' ? value : undefined)
+const texts: Sanitizer = (value) => {
+  const strings = Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
+  return strings.length === 0 ? undefined : strings
 }
-/** A value of JSON, as it is. */
-const value: Keep = (value) => {
+const value: Sanitizer = (value) => {
   try {
     return isTooDeep(JSON.stringify(value)) ? undefined : value
   } catch {
     return undefined
   }
 }
-const schemas: Keep = (value, depth) =>
+const schemas: Sanitizer = (value, depth) =>
   Array.isArray(value) && value.length > 0 ? value.map((each) => toSchema(each, depth)) : undefined
-const named: Keep = (value, depth) =>
+const named: Sanitizer = (value, depth) =>
   isObject(value)
     ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toSchema(each, depth)]))
     : undefined
 
-/** What is kept of each keyword. */
-const KEYWORDS: Readonly<Record<keyof JsonSchema, Keep>> = {
+const KEYWORDS: Readonly<Record<keyof JsonSchema, Sanitizer>> = {
   type: (value) => text(value, 0) ?? texts(value, 0),
   ...{ title: text, description: text, format: text, contentEncoding: text, pattern: text },
   ...{ minimum: number, maximum: number, exclusiveMinimum: number, exclusiveMaximum: number },
@@ -84,7 +83,7 @@ const KEYWORDS: Readonly<Record<keyof JsonSchema, Keep>> = {
     maxItems: number,
   },
   ...{ const: value, default: value, writeOnly: flag, required: texts, $ref: text },
-  enum: (given) => (Array.isArray(given) && given.length > 0 ? value(given, 0) : undefined),
+  enum: (choices) => (Array.isArray(choices) && choices.length > 0 ? value(choices, 0) : undefined),
   ...{ properties: named, patternProperties: named, $defs: named },
   ...{ prefixItems: schemas, anyOf: schemas, oneOf: schemas, allOf: schemas },
   additionalProperties: (value, depth) => flag(value, depth) ?? toSchema(value, depth),

@@ -6,60 +6,57 @@ import { parseJson } from '../json/json-source.ts'
 import type { Draft } from './draft.ts'
 import type { Field } from './field.ts'
 
-/** One thing wrong with what was typed. */
+/** Validation error. */
 export interface Problem {
-  /** As services name it in their errors: `request.items[0].name`. */
+  /** Path in the notation of service errors: `request.items[0].name`. */
   readonly path: string
-  /** What it must be: `must be an int64 such as 42 or 0x2a, got "x"`. */
+  /** Such as `must be an int64 such as 42 or 0x2a, got "x"`. */
   readonly message: string
 }
 
-/** The request, or all that is wrong with it. */
+/** Request, or its validation errors. */
 export type Request =
   | { readonly value: unknown; readonly problems: readonly [] }
   | { readonly value: undefined; readonly problems: readonly Problem[] }
 
 type Keys = readonly PropertyKey[]
-/** @returns what stands for what is wrong. */
-type Tell = (keys: Keys, message: string, typed?: unknown) => unknown
+/** Reports a validation error. Returns the value to use for the invalid `input`. */
+type Report = (keys: Keys, message: string, input?: unknown) => unknown
 
-/** Where every path begins. */
+/** Root of all paths. */
 export const ROOT = 'request'
 
-/**
- * Makes the request of what was typed. What is left out is not in it. Only what is certainly wrong is told: lengths and
- * patterns are for the service to judge, by its own rules.
- */
+/** Builds the request of a form. Reports type errors and ranges only: the service validates lengths and patterns. */
 export function toRequest(field: Field, draft: Draft): Request {
   const problems: Problem[] = []
-  const tell: Tell = (keys, message) => {
+  const report: Report = (keys, message) => {
     problems.push({ path: formatPath(ROOT, keys), message })
     return undefined
   }
-  const value = read(field, draft, [], tell)
+  const value = read(field, draft, [], report)
   return problems.length > 0 ? { value: undefined, problems } : { value: value ?? {}, problems: [] }
 }
 
-/** All that was typed, right or wrong: what is no value of its kind is a text, and what is missing is left out (an item: `null`). */
-export function toTyped(field: Field, draft: Draft): unknown {
-  return read(field, draft, [], (_keys, _message, typed) => typed) ?? {}
+/** Builds a request that preserves all input: invalid values as strings; missing ones are omitted (items: `null`). */
+export function toLenientRequest(field: Field, draft: Draft): unknown {
+  return read(field, draft, [], (_keys, _message, input) => input) ?? {}
 }
 
-/** A request typed as JSON; nothing is an empty one. */
+/** Parses a request in JSON; empty input is an empty request. */
 export function parseRequest(text: string): Request {
   if (text.trim() === '') return { value: {}, problems: [] }
   try {
-    return { value: parseTyped(text), problems: [] }
+    return { value: parseInput(text), problems: [] }
   } catch (error) {
     return { value: undefined, problems: [{ path: ROOT, message: (error as Error).message }] }
   }
 }
 
-function read(field: Field, draft: Draft, keys: Keys, tell: Tell): unknown {
+function read(field: Field, draft: Draft, keys: Keys, report: Report): unknown {
   if (draft.presence === 'null') return null
-  if (draft.presence === 'out') {
+  if (draft.presence === 'absent') {
     const isMissing = field.isRequired && field.default === undefined && keys.length > 0
-    return isMissing ? tell(keys, 'is missing') : undefined
+    return isMissing ? report(keys, 'is required') : undefined
   }
   const { text, parts } = draft
   switch (field.kind) {
@@ -72,31 +69,31 @@ function read(field: Field, draft: Draft, keys: Keys, tell: Tell): unknown {
     case 'choice':
       return field.choices[Number(text)]
     case 'integer':
-      return readNumber(field, text, keys, tell)
+      return readNumber(field, text, keys, report)
     case 'number':
-      return readNumber(field, text, keys, tell)
+      return readNumber(field, text, keys, report)
     case 'bytes':
-      return isBase64(text) ? text : tell(keys, 'must be base64, or a file', text)
+      return isBase64(text) ? text : report(keys, 'must be base64 or a file', text)
     case 'json':
-      return readJson(text, keys, tell)
+      return readJson(text, keys, report)
     case 'object':
-      return readObject(field, draft, keys, tell)
+      return readObject(field, draft, keys, report)
     case 'map':
-      return readMap(field, draft, keys, tell)
+      return readMap(field, draft, keys, report)
     case 'tuple':
-      return parts.map((part, i) => read(field.parts[i]!, part.draft, [...keys, i], tell))
+      return parts.map((part, i) => read(field.parts[i]!, part.draft, [...keys, i], report))
     case 'list': {
-      tellCount(field, parts.length, keys, tell)
-      return parts.map((part, i) => read(field.item!, part.draft, [...keys, i], tell))
+      checkCount(field, parts.length, keys, report)
+      return parts.map((part, i) => read(field.item!, part.draft, [...keys, i], report))
     }
     case 'union': {
-      const chosen = Number(text)
-      return read(field.parts[chosen]!, parts[chosen]!.draft, keys, tell)
+      const index = Number(text)
+      return read(field.parts[index]!, parts[index]!.draft, keys, report)
     }
   }
 }
 
-function readNumber(field: Field, text: string, keys: Keys, tell: Tell): unknown {
+function readNumber(field: Field, text: string, keys: Keys, report: Report): unknown {
   const { schema, kind } = field
   const { format, minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema
   try {
@@ -106,29 +103,29 @@ function readNumber(field: Field, text: string, keys: Keys, tell: Tell): unknown
         : parseInteger(text.trim(), isIntegerType(format) ? format : 'integer')
     const number = Number(value)
     if (minimum !== undefined && number < minimum)
-      return tell(keys, `must be at least ${minimum}, got ${text}`, value)
+      return report(keys, `must be at least ${minimum}, got ${text}`, value)
     if (maximum !== undefined && number > maximum)
-      return tell(keys, `must be at most ${maximum}, got ${text}`, value)
+      return report(keys, `must be at most ${maximum}, got ${text}`, value)
     if (exclusiveMinimum !== undefined && number <= exclusiveMinimum)
-      return tell(keys, `must be more than ${exclusiveMinimum}, got ${text}`, value)
+      return report(keys, `must be greater than ${exclusiveMinimum}, got ${text}`, value)
     if (exclusiveMaximum !== undefined && number >= exclusiveMaximum)
-      return tell(keys, `must be less than ${exclusiveMaximum}, got ${text}`, value)
+      return report(keys, `must be less than ${exclusiveMaximum}, got ${text}`, value)
     return value
   } catch (error) {
-    return tell(keys, (error as RangeError).message, text)
+    return report(keys, (error as RangeError).message, text)
   }
 }
 
-function readJson(text: string, keys: Keys, tell: Tell): unknown {
+function readJson(text: string, keys: Keys, report: Report): unknown {
   try {
-    return parseTyped(text)
+    return parseInput(text)
   } catch (error) {
-    return tell(keys, (error as Error).message, text)
+    return report(keys, (error as Error).message, text)
   }
 }
 
-/** @throws {Error} saying what it must be. */
-function parseTyped(text: string): unknown {
+/** @throws {Error} for invalid JSON. */
+function parseInput(text: string): unknown {
   if (isTooDeep(text)) throw new RangeError(`must not be ${TOO_DEEP}`)
   try {
     return parseJson(text)
@@ -137,34 +134,34 @@ function parseTyped(text: string): unknown {
   }
 }
 
-function readObject(field: Field, draft: Draft, keys: Keys, tell: Tell): unknown {
+function readObject(field: Field, draft: Draft, keys: Keys, report: Report): unknown {
   const entries = field.parts.flatMap((inner, i) => {
     const part = draft.parts[i]
-    const value = part && read(inner, part.draft, [...keys, inner.name], tell)
+    const value = part && read(inner, part.draft, [...keys, inner.name], report)
     return value === undefined ? [] : [[inner.name, value] as const]
   })
-  // Own properties, whatever their names.
+  // Unlike assignment, fromEntries is safe for names such as __proto__.
   return Object.fromEntries(entries)
 }
 
-function readMap(field: Field, draft: Draft, keys: Keys, tell: Tell): unknown {
+function readMap(field: Field, draft: Draft, keys: Keys, report: Report): unknown {
   const seen = new Set<string>()
   const values = new Map<string, unknown>()
   for (const { key, draft: inner } of draft.parts) {
-    if (seen.has(key)) tell([...keys, key], 'is there twice')
+    if (seen.has(key)) report([...keys, key], 'is a duplicate key')
     seen.add(key)
     let name = key
-    // Of what was typed nothing takes the place of another.
+    // Preserves the values of duplicate keys.
     while (values.has(name)) name += '_'
-    values.set(name, read(field.item!, inner, [...keys, key], tell))
+    values.set(name, read(field.item!, inner, [...keys, key], report))
   }
   return Object.fromEntries(values)
 }
 
-function tellCount({ schema }: Field, count: number, keys: Keys, tell: Tell): void {
+function checkCount({ schema }: Field, count: number, keys: Keys, report: Report): void {
   const { minItems, maxItems } = schema
   if (minItems !== undefined && count < minItems)
-    tell(keys, `must have at least ${minItems} items, got ${count}`)
+    report(keys, `must have at least ${minItems} items, got ${count}`)
   if (maxItems !== undefined && count > maxItems)
-    tell(keys, `must have at most ${maxItems} items, got ${count}`)
+    report(keys, `must have at most ${maxItems} items, got ${count}`)
 }

@@ -2,19 +2,26 @@ import { type Signal, signal } from '@preact/signals'
 import { type Draft, emptyDraft } from './draft.ts'
 import type { Field } from './field.ts'
 import { fromRequest } from './from-request.ts'
-import { type Problem, parseRequest, type Request, ROOT, toRequest, toTyped } from './to-request.ts'
+import {
+  type Problem,
+  parseRequest,
+  type Request,
+  ROOT,
+  toLenientRequest,
+  toRequest,
+} from './to-request.ts'
 
-/** A request while it is typed: in a form, or as JSON. */
-export interface TypedRequest {
+/** Request being edited, as a form or as JSON. */
+export interface RequestEditor {
   readonly field: Field
   readonly draft: Signal<Draft>
-  /** Whether it is typed as JSON. */
+  /** Whether it is edited as JSON. */
   readonly isRaw: Signal<boolean>
   readonly raw: Signal<string>
   readonly problems: Signal<readonly Problem[]>
 }
 
-export function openRequest(field: Field): TypedRequest {
+export function openRequest(field: Field): RequestEditor {
   return {
     field,
     draft: signal(emptyDraft(field)),
@@ -24,14 +31,14 @@ export function openRequest(field: Field): TypedRequest {
   }
 }
 
-/** The request as it is typed, or what is wrong with it. */
-export function readRequest({ isRaw, raw, field, draft }: TypedRequest): Request {
+/** Current request, or its validation errors. */
+export function readRequest({ isRaw, raw, field, draft }: RequestEditor): Request {
   return isRaw.value ? parseRequest(raw.value) : toRequest(field, draft.value)
 }
 
-/** Puts a request in: into the form where it has a place there, else as JSON. */
-export function fillIn(typed: TypedRequest, request: unknown): void {
-  const { field, draft, isRaw, raw, problems } = typed
+/** Loads a request into the form if the form can represent it, else as JSON. */
+export function loadRequest(editor: RequestEditor, request: unknown): void {
+  const { field, draft, isRaw, raw, problems } = editor
   problems.value = []
   try {
     draft.value = fromRequest(field, request)
@@ -42,25 +49,25 @@ export function fillIn(typed: TypedRequest, request: unknown): void {
   raw.value = format(request)
 }
 
-/** Types on in JSON, which says all that is in the form, right or wrong. */
-export function toRaw({ field, draft, isRaw, raw, problems }: TypedRequest): void {
-  raw.value = format(toTyped(field, draft.value))
+/** Switches to JSON, preserving invalid input. */
+export function toRaw({ field, draft, isRaw, raw, problems }: RequestEditor): void {
+  raw.value = format(toLenientRequest(field, draft.value))
   isRaw.value = true
   problems.value = []
 }
 
-/** Goes on in the form, or says what has no place there: then JSON stays. */
-export function toForm({ field, draft, isRaw, raw, problems }: TypedRequest): void {
-  // JSON that the form itself told does not say all that is in it: which field was wrong, what other alternatives have.
-  if (raw.value !== format(toTyped(field, draft.value))) {
-    const read = parseRequest(raw.value)
-    problems.value = read.problems
-    if (read.problems.length > 0) return
+/** Switches to the form; stays in JSON and reports why if the form cannot represent the request. */
+export function toForm({ field, draft, isRaw, raw, problems }: RequestEditor): void {
+  // For unchanged JSON the previous form is restored, which contains more: invalid fields and other alternatives.
+  if (raw.value !== format(toLenientRequest(field, draft.value))) {
+    const parsed = parseRequest(raw.value)
+    problems.value = parsed.problems
+    if (parsed.problems.length > 0) return
     try {
-      draft.value = fromRequest(field, read.value)
+      draft.value = fromRequest(field, parsed.value)
     } catch (error) {
       const { message } = error as Error
-      problems.value = [{ path: ROOT, message: `cannot go on in the form: ${message}` }]
+      problems.value = [{ path: ROOT, message: `cannot be shown in the form: ${message}` }]
       return
     }
   }
@@ -68,18 +75,18 @@ export function toForm({ field, draft, isRaw, raw, problems }: TypedRequest): vo
   problems.value = []
 }
 
-/** What was typed with another schema: goes into the form of this one, or stays as JSON. */
-export function adoptRequest(typed: TypedRequest, before: TypedRequest): void {
-  const { field, draft, isRaw, raw } = before
+/** Takes over the input of an editor with another schema. */
+export function adoptRequest(editor: RequestEditor, previous: RequestEditor): void {
+  const { field, draft, isRaw, raw } = previous
   if (isRaw.value) {
     const { value, problems } = parseRequest(raw.value)
-    if (problems.length === 0) return fillIn(typed, value)
-    typed.raw.value = raw.value
-    typed.isRaw.value = true
+    if (problems.length === 0) return loadRequest(editor, value)
+    editor.raw.value = raw.value
+    editor.isRaw.value = true
     return
   }
   const isUntouched = JSON.stringify(draft.value) === JSON.stringify(emptyDraft(field))
-  if (!isUntouched) fillIn(typed, toTyped(field, draft.value))
+  if (!isUntouched) loadRequest(editor, toLenientRequest(field, draft.value))
 }
 
 function format(request: unknown): string {

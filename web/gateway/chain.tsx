@@ -10,7 +10,7 @@ import type { ChainPlugin } from './messages.ts'
 
 const REFRESH_MS = 15_000
 
-/** The plugins a request goes through, in their order. */
+/** Plugin chain of the gateway, in order of execution. */
 export function Chain(): JSX.Element {
   const read = useCall(
     (signal) =>
@@ -23,12 +23,10 @@ export function Chain(): JSX.Element {
   usePolling(read, REFRESH_MS)
   return (
     <div class="gateway-tab">
-      {error !== undefined && (
-        <Problem error={error} asked="the plugins of the gateway" onRetry={reload} />
-      )}
+      {error !== undefined && <Problem error={error} subject="gateway plugins" onRetry={reload} />}
       {value === undefined && state === 'loading' && <Loading />}
-      {value?.length === 0 && <Empty title="The chain has no plugins" />}
-      <ol class="chain" aria-label="Plugins, in the order of the chain">
+      {value?.length === 0 && <Empty title="No plugins" />}
+      <ol class="chain" aria-label="Plugins in order of execution">
         {value?.map((plugin) => (
           <Plugin key={plugin.specifier} plugin={plugin} />
         ))}

@@ -11,35 +11,35 @@ import { readHeaders } from './read-headers.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
-const NOTHING = { method: 'GET', path: '', headers: '', body: '', asCaller: true }
+const EMPTY = { method: 'GET', path: '', headers: '', body: '', asCaller: true }
 
-interface Asked {
+interface Result {
   readonly method: string
   readonly path: string
   readonly explained: Explained
 }
 
-/** Asks what a request would meet; nothing is sent. */
+/** Form that traces a request through the gateway without sending it. */
 export function Explain(): JSX.Element {
-  const [typed, setTyped] = useDraft(['gateway', 'explain'], NOTHING)
-  const { method, path, headers, body, asCaller } = typed
-  const [asked, setAsked] = useState<Asked>()
+  const [draft, setDraft] = useDraft(['gateway', 'explain'], EMPTY)
+  const { method, path, headers, body, asCaller } = draft
+  const [result, setResult] = useState<Result>()
   const [failure, setFailure] = useState<CallError>()
-  const [wrong, setWrong] = useState<{ readonly path?: string; readonly headers?: string }>({})
+  const [errors, setErrors] = useState<{ readonly path?: string; readonly headers?: string }>({})
   const [busy, setBusy] = useState(false)
-  const change = (part: Partial<typeof typed>): void => setTyped({ ...typed, ...part })
+  const change = (part: Partial<typeof draft>): void => setDraft({ ...draft, ...part })
 
-  async function ask(event: SubmitEvent): Promise<void> {
+  async function submit(event: SubmitEvent): Promise<void> {
     event.preventDefault()
     setFailure(undefined)
-    const read = readTyped(path, headers)
-    setWrong(read.wrong)
-    if (read.headers === undefined) return
+    const parsed = parse(path, headers)
+    setErrors(parsed.errors)
+    if (parsed.headers === undefined) return
     setBusy(true)
     try {
-      const request = { method, path, body, headers: read.headers, as_caller: asCaller }
-      const answer = await call<Explained>('api', 'Api.Explain', request)
-      setAsked({ method, path, explained: answer.body })
+      const request = { method, path, body, headers: parsed.headers, as_caller: asCaller }
+      const response = await call<Explained>('api', 'Api.Explain', request)
+      setResult({ method, path, explained: response.body })
     } catch (error) {
       setFailure(CallError.from(error))
     }
@@ -48,7 +48,7 @@ export function Explain(): JSX.Element {
 
   return (
     <div class="gateway-tab">
-      <form class="form card" onSubmit={ask} noValidate>
+      <form class="form card" onSubmit={submit} noValidate>
         <div class="explain-line">
           <Field label="Method">
             {(control) => (
@@ -63,7 +63,7 @@ export function Explain(): JSX.Element {
               </select>
             )}
           </Field>
-          <Field label="Path" error={wrong.path}>
+          <Field label="Path" error={errors.path}>
             {(control) => (
               <input
                 {...control}
@@ -79,8 +79,8 @@ export function Explain(): JSX.Element {
         </div>
         <Field
           label="Headers"
-          help="A line each, such as Host: api.example.com. None is kept."
-          error={wrong.headers}
+          help="One per line, such as Host: api.example.com. Headers are not stored."
+          error={errors.headers}
         >
           {(control) => (
             <textarea
@@ -92,7 +92,7 @@ export function Explain(): JSX.Element {
             />
           )}
         </Field>
-        <Field label="Body" help="Limits of its length are judged, too.">
+        <Field label="Body" help="Size limits are checked, too.">
           {(control) => (
             <textarea
               {...control}
@@ -109,7 +109,7 @@ export function Explain(): JSX.Element {
             checked={asCaller}
             onChange={({ currentTarget }) => change({ asCaller: currentTarget.checked })}
           />
-          As the account that is logged in, unless the headers have an Authorization
+          Call as the logged-in account, unless the headers contain Authorization
         </label>
         <div class="form-actions">
           <button type="submit" class="primary" disabled={busy}>
@@ -117,24 +117,24 @@ export function Explain(): JSX.Element {
           </button>
         </div>
       </form>
-      {failure !== undefined && <Problem error={failure} asked={`what ${method} ${path} meets`} />}
+      {failure !== undefined && <Problem error={failure} subject={`explain ${method} ${path}`} />}
       <div aria-live="polite" aria-busy={busy}>
-        {asked !== undefined && <Explanation {...asked} />}
+        {result !== undefined && <Explanation {...result} />}
       </div>
     </div>
   )
 }
 
-/** `headers` is undefined when something is wrong. */
-function readTyped(path: string, text: string) {
-  const wrong: { path?: string; headers?: string } = {}
+/** `headers` is undefined if the input is invalid. */
+function parse(path: string, text: string) {
+  const errors: { path?: string; headers?: string } = {}
   let headers: Readonly<Record<string, string>> | undefined
   if (!/^\/[!-~]*$/.test(path))
-    wrong.path = `A path begins with /, and has no blanks: they are written %20. Got ${JSON.stringify(path)}`
+    errors.path = `A path must start with / and encode spaces as %20, got ${JSON.stringify(path)}`
   try {
     headers = readHeaders(text)
   } catch (error) {
-    wrong.headers = (error as RangeError).message
+    errors.headers = (error as RangeError).message
   }
-  return { wrong, headers: wrong.path === undefined ? headers : undefined }
+  return { errors, headers: errors.path === undefined ? headers : undefined }
 }

@@ -9,7 +9,7 @@ export interface ExplanationProps {
   readonly explained: Explained
 }
 
-/** What a request would meet on its way, from the first stage to who answers it. */
+/** Path of a request through the gateway: plugins, route, access rules and nodes. */
 export function Explanation({ method, path, explained }: ExplanationProps): JSX.Element {
   const { stages, namespace, account, route, rulings, nodes, sent_to } = explained
   return (
@@ -19,7 +19,7 @@ export function Explanation({ method, path, explained }: ExplanationProps): JSX.
       </h2>
       <Outcome explained={explained} />
       <dl class="facts">
-        <dt>Came through</dt>
+        <dt>Stages</dt>
         <dd>
           <ol class="stages">
             {stages.map(({ plugin, hook }, i) => (
@@ -31,11 +31,11 @@ export function Explanation({ method, path, explained }: ExplanationProps): JSX.
             ))}
           </ol>
         </dd>
-        <Fact title="Caller">{account || 'nobody that is known'}</Fact>
-        <Fact title="Namespace of names">{namespace || 'none'}</Fact>
+        <Fact title="Caller">{account || 'anonymous'}</Fact>
+        <Fact title="Namespace">{namespace || 'none'}</Fact>
         <Fact title="Route">
           {route === undefined ? (
-            'none was found'
+            'no match'
           ) : (
             <>
               <Link to={`/services/${encodeURIComponent(route.service)}`}>{route.service}</Link>{' '}
@@ -50,9 +50,9 @@ export function Explanation({ method, path, explained }: ExplanationProps): JSX.
           )}
         </Fact>
         {rulings.map(({ resource, granted, rule, namespace }) => (
-          <Fact key={`${namespace} ${resource}`} title="Rule">
+          <Fact key={`${namespace} ${resource}`} title="Access rule">
             <Badge tone={granted ? 'good' : 'bad'}>{granted ? 'granted' : 'denied'}</Badge>{' '}
-            {rule === '' ? 'no rule applies' : `by rule ${rule}`} of {namespace}, for{' '}
+            {rule === '' ? 'no matching rule' : `by rule ${rule}`} in {namespace} for{' '}
             <code>{resource}</code>
           </Fact>
         ))}
@@ -63,7 +63,8 @@ export function Explanation({ method, path, explained }: ExplanationProps): JSX.
               {nodes.map(({ id, address, protocol, draining }) => (
                 <li key={id}>
                   <code>{address}</code> ({protocol}
-                  {draining && ', draining'}) {id === sent_to && <Badge tone="good">next</Badge>}
+                  {draining && ', draining'}){' '}
+                  {id === sent_to && <Badge tone="good">selected</Badge>}
                 </li>
               ))}
             </ul>
@@ -94,8 +95,8 @@ function Outcome({ explained }: { readonly explained: Explained }): JSX.Element 
   if (answer === undefined)
     return (
       <p>
-        <Badge tone="good">{sent_to === 'topic' ? 'published' : 'sent on'}</Badge>{' '}
-        {sent_to === 'topic' ? 'as an event of ' : 'to '}
+        <Badge tone="good">{sent_to === 'topic' ? 'published' : 'forwarded'}</Badge> to{' '}
+        {sent_to === 'topic' && 'topic '}
         {route?.service}
       </p>
     )
@@ -103,7 +104,7 @@ function Outcome({ explained }: { readonly explained: Explained }): JSX.Element 
     <>
       <p>
         <Badge tone={answer.status >= 400 ? 'bad' : 'accent'}>{answer.status}</Badge>{' '}
-        {answer.detail || 'answered by the gateway itself'}
+        {answer.detail || 'sent by the gateway'}
       </p>
       {why !== '' && <p class="explain-why">{why}</p>}
     </>

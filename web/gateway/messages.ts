@@ -1,4 +1,4 @@
-/** What the service `api` tells of a gateway (docs/api.md). */
+/** Messages of the service `api` (docs/api.md). */
 export interface GatewayRoute {
   readonly service: string
   readonly endpoint: string

@@ -1,10 +1,9 @@
-/** What a header line must look like. */
 const LINE = /^([^\s:]+):[ \t]*(.*)$/
 
 /**
- * The headers somebody typed, `Name: value` a line; a name that stands several times has all its values, as one list (RFC 9110 §5.3).
+ * Parses headers, one `Name: value` per line. Repeated headers are combined into a list (RFC 9110 §5.3).
  *
- * @throws {RangeError} naming the line that is none.
+ * @throws {RangeError} with the number of the first invalid line.
  */
 export function readHeaders(text: string): Readonly<Record<string, string>> {
   const headers = new Map<string, string>()

@@ -35,23 +35,21 @@ const COLUMNS: readonly Column<GatewayRequest & { readonly key: string }>[] = [
     render: ({ error }) => error || '–',
   },
   {
-    ...{ id: 'id', title: 'Trace or request id', minor: true },
+    ...{ id: 'id', title: 'Trace or request ID', minor: true },
     render: ({ id, trace_id }) => <code>{trace_id || id}</code>,
   },
 ]
 
-/** The last requests that failed or were slow. */
+/** Recent failed and slow requests. */
 export function Requests(): JSX.Element {
   const read = useCall(readRequests, [])
   const { value, error, state, reload } = read
   usePolling(read, REFRESH_MS)
   return (
     <div class="gateway-tab">
-      {error !== undefined && (
-        <Problem error={error} asked="the requests of the gateway" onRetry={reload} />
-      )}
+      {error !== undefined && <Problem error={error} subject="gateway requests" onRetry={reload} />}
       {value === undefined && state === 'loading' && <Loading />}
-      <p class="muted">Requests that failed, or took a second or more</p>
+      <p class="muted">Requests that failed or took one second or longer</p>
       {value !== undefined && (
         <Table
           label="Requests"
@@ -60,7 +58,7 @@ export function Requests(): JSX.Element {
           keyOf={({ key }) => key}
           sortedBy="time"
           descending
-          empty={<Empty title="No request failed" />}
+          empty={<Empty title="No failed or slow requests" />}
         />
       )}
     </div>
@@ -70,11 +68,11 @@ export function Requests(): JSX.Element {
 function Status({ status, rpc_status }: GatewayRequest): JSX.Element {
   const tone = status === 0 || status >= 500 ? 'bad' : status >= 400 ? 'warning' : 'neutral'
   const text = rpc_status < 0 ? `${status}` : `${status}, gRPC ${rpc_status}`
-  return <Badge tone={tone}>{status === 0 ? 'client left' : text}</Badge>
+  return <Badge tone={tone}>{status === 0 ? 'client disconnected' : text}</Badge>
 }
 
 async function readRequests(signal: AbortSignal) {
   const { body } = await call<{ requests: GatewayRequest[] }>('api', 'Api.Requests', {}, { signal })
-  // Ids of requests are up to clients: the same one may come twice.
+  // Clients choose request ids, so they may repeat.
   return body.requests.map((request, i) => ({ ...request, key: String(i) }))
 }

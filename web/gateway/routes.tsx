@@ -39,31 +39,29 @@ const COLUMNS: readonly Column<GatewayRoute>[] = [
     render: ({ handler }) => handler,
   },
   {
-    ...{ id: 'declared', title: 'By', minor: true, sort: ({ declared }) => Number(declared) },
+    ...{ id: 'declared', title: 'Source', minor: true, sort: ({ declared }) => Number(declared) },
     render: ({ declared }) => (
-      <Badge tone={declared ? 'accent' : 'neutral'}>{declared ? 'declared' : 'name'}</Badge>
+      <Badge tone={declared ? 'accent' : 'neutral'}>{declared ? 'declared' : 'by name'}</Badge>
     ),
   },
 ]
 
-/** The ways from requests to endpoints. */
+/** Routing table of the gateway. */
 export function Routes(): JSX.Element {
-  const [wanted, setWanted] = useState('')
+  const [search, setSearch] = useState('')
   const read = useCall(readRoutes, [])
   const { value, error, state, reload } = read
   usePolling(read, REFRESH_MS)
-  const found = useMemo(() => {
-    const words = wanted.toLowerCase().split(/\s+/)
+  const matches = useMemo(() => {
+    const words = search.toLowerCase().split(/\s+/)
     return (value?.routes ?? []).filter(({ path, service, endpoint, methods, hosts, handler }) => {
       const text = [path, service, endpoint, handler, ...methods, ...hosts].join(' ').toLowerCase()
       return words.every((word) => text.includes(word))
     })
-  }, [value, wanted])
+  }, [value, search])
   return (
     <div class="gateway-tab">
-      {error !== undefined && (
-        <Problem error={error} asked="the routes of the gateway" onRetry={reload} />
-      )}
+      {error !== undefined && <Problem error={error} subject="gateway routes" onRetry={reload} />}
       {value === undefined && state === 'loading' && <Loading />}
       {value !== undefined && (
         <>
@@ -72,23 +70,28 @@ export function Routes(): JSX.Element {
               Handler <b>{value.handler}</b>, resolver <b>{value.resolver}</b>, namespace{' '}
               <b>{value.namespace || 'none'}</b>
             </p>
-            <Search label="Search routes" value={wanted} onInput={setWanted} count={found.length} />
+            <Search
+              label="Search routes"
+              value={search}
+              onInput={setSearch}
+              count={matches.length}
+            />
           </div>
           <LeftOut problems={value.left_out} />
           <Table
             label="Routes"
             columns={COLUMNS}
-            rows={found}
+            rows={matches}
             keyOf={toKey}
             sortedBy="path"
             empty={
               value.routes.length === 0 ? (
-                <Empty title="There are no routes to list">
-                  The resolver {value.resolver} finds services by something else than paths, or
-                  nothing is registered.
+                <Empty title="No routes">
+                  No services are registered, or the resolver {value.resolver} does not route by
+                  path.
                 </Empty>
               ) : (
-                <Empty title={`Nothing matches ${wanted}`} />
+                <Empty title={`No routes match “${search}”`} />
               )
             }
           />
@@ -103,7 +106,7 @@ function LeftOut({ problems }: { readonly problems: readonly string[] }): JSX.El
   return (
     <details class="gateway-left-out">
       <summary>
-        {problems.length} declared {problems.length === 1 ? 'route is' : 'routes are'} not served
+        {problems.length} declared {problems.length === 1 ? 'route' : 'routes'} skipped
       </summary>
       <ul>
         {problems.map((problem) => (
@@ -114,7 +117,6 @@ function LeftOut({ problems }: { readonly problems: readonly string[] }): JSX.El
   )
 }
 
-/** All pages of the list. */
 async function readRoutes(signal: AbortSignal): Promise<RoutesPage> {
   const routes: GatewayRoute[] = []
   const left_out: string[] = []

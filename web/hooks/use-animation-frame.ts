@@ -1,15 +1,15 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 
-/** Has the component drawn anew, once a frame however often it is asked to. */
+/** Returns a function that re-renders the component, at most once per frame. */
 export function useAnimationFrame(): () => void {
-  const [, setTurn] = useState(0)
-  const waiting = useRef(0)
-  useEffect(() => () => cancelAnimationFrame(waiting.current), [])
+  const [, setRevision] = useState(0)
+  const pending = useRef(0)
+  useEffect(() => () => cancelAnimationFrame(pending.current), [])
   return useCallback(() => {
-    if (waiting.current !== 0) return
-    waiting.current = requestAnimationFrame(() => {
-      waiting.current = 0
-      setTurn((turn) => turn + 1)
+    if (pending.current !== 0) return
+    pending.current = requestAnimationFrame(() => {
+      pending.current = 0
+      setRevision((n) => n + 1)
     })
   }, [])
 }

@@ -4,9 +4,8 @@ import { connection, connectionId, type Stream } from '../rpc/caller.ts'
 import { createRetryDelay } from '../state/retry-delay.ts'
 import { session } from '../state/session.ts'
 
-/** What came of a call. */
 export interface CallState<T> {
-  /** `loading` while it runs, also again: the value before stays. */
+  /** `loading` also during a reload, which preserves the previous value. */
   readonly state: 'loading' | 'ready' | 'failed'
   readonly value: T | undefined
   readonly error: CallError | undefined
@@ -14,25 +13,25 @@ export interface CallState<T> {
 }
 
 /**
- * Calls as soon as the component is there, and again when a dependency changes, `reload` is called, or, after a failure that
- * passes, when the connection and the login are there. What is overtaken is cancelled.
+ * Makes a call on mount, when a dependency changes, on `reload`, and after a transient error as soon as the page is connected and
+ * logged in. Superseded calls are cancelled.
  *
- * @param start begins the call; undefined: there is nothing to call yet.
+ * @param start returns undefined if there is nothing to call yet.
  */
 export function useCall<T>(
   start: (signal: AbortSignal) => Promise<T> | undefined,
   deps: readonly unknown[],
 ): CallState<T> {
-  const [turn, setTurn] = useState(0)
+  const [revision, setRevision] = useState(0)
   const [result, setResult] = useState<Omit<CallState<T>, 'reload'>>({
     state: 'loading',
     value: undefined,
     error: undefined,
   })
-  const reload = useCallback(() => setTurn((n) => n + 1), [])
-  const begunOn = useRef(0)
+  const reload = useCallback(() => setRevision((n) => n + 1), [])
+  const startedOn = useRef(0)
   useEffect(() => {
-    begunOn.current = connectionId.peek()
+    startedOn.current = connectionId.peek()
     const controller = new AbortController()
     const { signal } = controller
     const settle = (change: Partial<CallState<T>>): void => {
@@ -45,39 +44,38 @@ export function useCall<T>(
       (error) => settle({ state: 'failed', error: CallError.from(error) }),
     )
     return () => controller.abort()
-  }, [...deps, turn])
+  }, [...deps, revision])
   const { error } = result
-  useReturn(error?.isPassing === true ? error : undefined, begunOn, reload)
+  useRetry(error?.isPassing === true ? error : undefined, startedOn, reload)
   return { ...result, reload }
 }
 
 export interface WatchState {
-  /** `stale`: what is shown may be old, and will be new again by itself. */
+  /** `stale`: interrupted; resumes automatically. */
   readonly state: 'connecting' | 'live' | 'stale' | 'ended' | 'failed'
   readonly error: CallError | undefined
   readonly restart: () => void
 }
 
 export interface WatchOptions {
-  /** Called before each start of the stream: forget what `apply` kept, where the stream tells all again. */
+  /** Called before each start of the stream: resets state that the stream sends again. */
   readonly onStart?: () => void
-  /** Called whenever the service has begun to tell, at first, too: what happened before was not told. */
+  /** Called whenever the stream is established; changes before that were not received. */
   readonly onLive?: () => void
 }
 
-/** How a stream goes. */
-interface Watched {
-  /** Which one. */
+interface StreamStatus {
+  /** Identifies the stream. */
   readonly run: object | undefined
   readonly state: WatchState['state']
   readonly error: CallError | undefined
 }
 
 /**
- * Follows a stream, and opens it again whenever the connection is there anew; a dependency that changes does so, too.
+ * Subscribes to a stream and reopens it after a reconnect or when a dependency changes.
  *
- * @param open undefined: there is nothing to follow yet.
- * @param apply takes each message.
+ * @param open returns undefined if there is nothing to subscribe to yet.
+ * @param apply called with each message.
  */
 export function useWatch<T>(
   open: () => Stream<T> | undefined,
@@ -85,34 +83,34 @@ export function useWatch<T>(
   deps: readonly unknown[],
   options: WatchOptions = {},
 ): WatchState {
-  const [turn, setTurn] = useState(0)
-  const restart = useCallback(() => setTurn((n) => n + 1), [])
-  // Of the stream before nothing counts, but that it was lost.
-  const run = useMemo(() => ({}), [...deps, turn])
-  const [last, setLast] = useState<Watched>({ run, state: 'connecting', error: undefined })
-  const { state, error } = last.run === run ? last : toBeginning(last)
+  const [revision, setRevision] = useState(0)
+  const restart = useCallback(() => setRevision((n) => n + 1), [])
+  // The state of the previous stream is discarded, except that it was lost.
+  const run = useMemo(() => ({}), [...deps, revision])
+  const [last, setLast] = useState<StreamStatus>({ run, state: 'connecting', error: undefined })
+  const { state, error } = last.run === run ? last : toInitial(last)
   const latest = useRef({ apply, options })
   latest.current = { apply, options }
-  const begunOn = useRef(0)
+  const startedOn = useRef(0)
   useEffect(() => {
-    begunOn.current = connectionId.peek()
-    let over = false
+    startedOn.current = connectionId.peek()
+    let hasEnded = false
     const stream = open()
     if (stream === undefined) return undefined
     latest.current.options.onStart?.()
     const finish = (state: WatchState['state'], error?: CallError): void => {
-      if (!over) setLast({ run, state, error })
-      over = true
+      if (!hasEnded) setLast({ run, state, error })
+      hasEnded = true
     }
     stream.begun.then(() => {
-      if (over) return
+      if (hasEnded) return
       setLast({ run, state: 'live', error: undefined })
       latest.current.options.onLive?.()
     }, ignore)
     const follow = async (): Promise<void> => {
       try {
         for await (const message of stream) {
-          if (over) return
+          if (hasEnded) return
           latest.current.apply(message)
         }
         finish('ended')
@@ -123,32 +121,32 @@ export function useWatch<T>(
     }
     void follow()
     return () => {
-      over = true
+      hasEnded = true
       stream.cancel()
     }
   }, [run])
-  useReturn(state === 'stale' ? error : undefined, begunOn, restart)
+  useRetry(state === 'stale' ? error : undefined, startedOn, restart)
   return { state, error, restart }
 }
 
-function toBeginning({ state }: Watched): Pick<WatchState, 'state' | 'error'> {
+function toInitial({ state }: StreamStatus): Pick<WatchState, 'state' | 'error'> {
   return { state: state === 'stale' ? 'stale' : 'connecting', error: undefined }
 }
 
 function ignore(): void {}
 
-/** Does it again after an error that passes, as soon as the page is connected and logged in: at once on another connection than `begunOn`. */
-function useReturn(
+/** Retries after a transient error as soon as the page is connected and logged in: immediately on a new connection, else with back-off. */
+function useRetry(
   error: CallError | undefined,
-  begunOn: { readonly current: number },
-  again: () => void,
+  startedOn: { readonly current: number },
+  retry: () => void,
 ): void {
   const opened = connectionId.value
-  const isBack = connection.value === 'open' && session.value !== null
+  const isReady = connection.value === 'open' && session.value !== null
   const delay = useRef(createRetryDelay()).current
   useEffect(() => {
-    if (error === undefined || !isBack) return undefined
-    const timer = setTimeout(again, delay(opened === begunOn.current))
+    if (error === undefined || !isReady) return undefined
+    const timer = setTimeout(retry, delay(opened === startedOn.current))
     return () => clearTimeout(timer)
-  }, [error, isBack, opened])
+  }, [error, isReady, opened])
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 
-/** Has something done after a while: once, however often it is asked for meanwhile. */
+/** Returns a function that calls `act` after a delay, once for all calls in that time. */
 export function useDebounce(act: () => void, afterMs: number): () => void {
   const latest = useRef(act)
   latest.current = act

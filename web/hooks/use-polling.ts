@@ -2,13 +2,13 @@ import { useEffect } from 'preact/hooks'
 import { connection } from '../rpc/caller.ts'
 import type { CallState } from './use-call.ts'
 
-/** Calls again now and then, also after a failure, as long as the page is looked at and connected. @param everyMs between an answer and the next call. */
-export function usePolling({ state, reload }: CallState<unknown>, everyMs = 5000): void {
+/** Repeats a call while the page is visible and connected, also after errors. @param intervalMs from a response to the next call. */
+export function usePolling({ state, reload }: CallState<unknown>, intervalMs = 5000): void {
   useEffect(() => {
     if (state === 'loading') return undefined
     const timer = setInterval(() => {
       if (!document.hidden && connection.peek() === 'open') reload()
-    }, everyMs)
+    }, intervalMs)
     return () => clearInterval(timer)
-  }, [state, reload, everyMs])
+  }, [state, reload, intervalMs])
 }

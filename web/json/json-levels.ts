@@ -1,12 +1,12 @@
 import { skipString } from '../../core/request/json/json-text.ts'
 
-/** Deepest JSON that pages take: what draws, formats or searches it goes as deep as it does. */
+/** Nesting limit of JSON: rendering, formatting and searching recurse per level. */
 export const MAX_LEVELS = 1000
 
-/** What is said of JSON that is deeper. */
+/** Error text for deeper JSON. */
 export const TOO_DEEP: string = `nested more than ${MAX_LEVELS} levels deep`
 
-/** Whether the lists and objects of a JSON text are nested deeper than pages take. */
+/** Whether a JSON text exceeds {@link MAX_LEVELS}. */
 export function isTooDeep(text: string): boolean {
   let depth = 0
   for (let at = 0; at < text.length; at++) {

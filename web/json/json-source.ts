@@ -2,17 +2,18 @@ import { parseExactJson } from '../../core/request/json/exact-json.ts'
 import { reindentJson } from '../../core/request/json/reindent-json.ts'
 import { isTooDeep, TOO_DEEP } from './json-levels.ts'
 
-/** What may not be written as it came: numbers of 16 digits and more, and those with an exponent. */
+/** Numbers that may not round-trip: 16 digits or more, or an exponent. */
 const INEXACT = /[\d.]{16}|\d[eE]/
 
-/** Texts of objects and lists that are not the same when they are written again. */
+/** Source texts of objects and lists that may not round-trip. */
 const sources = new WeakMap<object, string>()
 
 /**
- * Parses JSON: integers beyond 2^53 are texts. {@link formatJson} and {@link writeJson} write them as they came, if the value is not changed.
+ * Parses JSON; integers beyond 2^53 become strings. {@link formatJson} and {@link writeJson} restore the original numbers of an
+ * unchanged value.
  *
- * @throws {SyntaxError} with the place of the first fault.
- * @throws {RangeError} where it is too deep.
+ * @throws {SyntaxError} with the position of the first error.
+ * @throws {RangeError} if it is nested too deep.
  */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) throw new RangeError(TOO_DEEP)
@@ -21,13 +22,13 @@ export function parseJson(text: string): unknown {
   return value
 }
 
-/** JSON with a line for each member; of what {@link parseJson} made, with the numbers it came with. Empty for `undefined`. */
+/** Pretty-prints JSON, with the original numbers of a value from {@link parseJson}. Empty for `undefined`. */
 export function formatJson(value: unknown): string {
   const source = typeof value === 'object' && value !== null ? sources.get(value) : undefined
   return source === undefined ? (JSON.stringify(value, null, 2) ?? '') : reindentJson(source, '  ')
 }
 
-/** JSON of a message to send; of what {@link parseJson} made, the text it was made of. */
+/** Serializes a message; a value from {@link parseJson} as its source text. */
 export function writeJson(value: unknown): string {
   const source = typeof value === 'object' && value !== null ? sources.get(value) : undefined
   return source ?? JSON.stringify(value)

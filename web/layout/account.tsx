@@ -5,34 +5,34 @@ import { CallError } from '../rpc/call-error.ts'
 import { chooseNamespace, logOut, namespace, session } from '../state/session.ts'
 import { Icon } from './icon.tsx'
 
-/** Who is logged in, and for which namespace calls are made. */
+/** Logged-in account, and namespace of calls. */
 export function Account(): JSX.Element {
-  const [typed, setTyped] = useState<string>()
-  const leave = (): void => {
-    logOut().catch((error) => showToast(`Still logged in: ${CallError.from(error).detail}`, 'bad'))
+  const [draft, setDraft] = useState<string>()
+  const handleLogout = (): void => {
+    logOut().catch((error) => showToast(`Logout failed: ${CallError.from(error).detail}`, 'bad'))
   }
   return (
     <section class="account" aria-label="Account">
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          chooseNamespace(typed)
-          setTyped(undefined)
+          chooseNamespace(draft)
+          setDraft(undefined)
         }}
       >
         <label class="namespace">
           Namespace
           <input
             name="namespace"
-            value={typed ?? namespace.value}
+            value={draft ?? namespace.value}
             autocapitalize="none"
             autocomplete="off"
             spellcheck={false}
-            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-            title="Enter takes it"
-            // Half a name is none. Who goes to another window comes back to it.
+            onInput={({ currentTarget }) => setDraft(currentTarget.value)}
+            title="Press Enter to switch"
+            // Discards an unsubmitted name, but not when the window loses focus.
             onBlur={({ currentTarget }) => {
-              if (document.activeElement !== currentTarget) setTyped(undefined)
+              if (document.activeElement !== currentTarget) setDraft(undefined)
             }}
           />
         </label>
@@ -40,7 +40,7 @@ export function Account(): JSX.Element {
       <p class="account-name" title={session.value?.account.id}>
         {session.value?.account.name || session.value?.account.id}
       </p>
-      <button type="button" class="quiet" onClick={leave}>
+      <button type="button" class="quiet" onClick={handleLogout}>
         <Icon name="logout" /> Log out
       </button>
     </section>

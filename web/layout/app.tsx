@@ -5,26 +5,26 @@ import { Problem } from '../components/problem.tsx'
 import { Loading } from '../components/states.tsx'
 import { Toasts } from '../components/toast.tsx'
 import { useCall } from '../hooks/use-call.ts'
-import { endedSession, isKnown, readSession, session } from '../state/session.ts'
+import { endedSession, isSessionLoaded, readSession, session } from '../state/session.ts'
 import { LoginDialog, LoginPage } from './login.tsx'
 import { Shell } from './shell.tsx'
 
-/** The dashboard: a login, or the page that the address names. */
+/** Root component: the login page or the current page. */
 export function App(): JSX.Element {
   const { state, error, reload } = useCall(readSession, [])
   const backOff = useRef(createBackOff()).current
   useEffect(() => {
-    if (state !== 'failed' || isKnown.value) return undefined
+    if (state !== 'failed' || isSessionLoaded.value) return undefined
     const timer = setTimeout(reload, backOff.next())
     return () => clearTimeout(timer)
   }, [state, error])
-  if (!isKnown.value)
+  if (!isSessionLoaded.value)
     return (
       <main class="alone">
         {error === undefined ? (
           <Loading />
         ) : (
-          <Problem error={error} asked="who is logged in" onRetry={reload} />
+          <Problem error={error} subject="session" onRetry={reload} />
         )}
       </main>
     )

@@ -5,24 +5,24 @@ import { formatTime } from '../components/time/format-time.ts'
 import { connection, reconnect } from '../rpc/caller.ts'
 import type { ConnectionState } from '../rpc/link.ts'
 
-const WORDS: Readonly<Record<ConnectionState, string>> = {
+const LABELS: Readonly<Record<ConnectionState, string>> = {
   connecting: 'Connecting',
   open: 'Live',
   lost: 'Stale',
 }
-/** When the page was last connected, Unix time in milliseconds. */
+/** Last connected, Unix time in milliseconds. */
 const lastLive = signal<number | undefined>(undefined)
 
-/** Whether what is shown is new, in one word. */
+/** Connection state. */
 export function ConnectionMark(): JSX.Element {
   return (
     <span class="connection" role="status" data-state={connection.value}>
-      {WORDS[connection.value]}
+      {LABELS[connection.value]}
     </span>
   )
 }
 
-/** Says that what is shown may be old. */
+/** Banner shown while the data may be stale. */
 export function ConnectionBanner(): JSX.Element {
   const { value: state } = connection
   useEffect(() => {
@@ -34,11 +34,11 @@ export function ConnectionBanner(): JSX.Element {
       {state === 'lost' && (
         <p class="banner">
           <span>
-            The server does not answer. What is shown is of{' '}
-            {formatTime(lastLive.value ?? Date.now())}; it is tried again all the time.
+            Server unreachable, reconnecting. Showing data from{' '}
+            {formatTime(lastLive.value ?? Date.now())}.
           </span>
           <button type="button" onClick={reconnect}>
-            Try now
+            Reconnect
           </button>
         </p>
       )}

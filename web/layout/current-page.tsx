@@ -9,18 +9,18 @@ import { match, type Parameters, type RouteProps } from '../state/match-path.ts'
 import { Link, path } from '../state/router.ts'
 import { endedSession, namespace, session } from '../state/session.ts'
 
-/** The page that the address names, loaded when it is first needed. Another namespace or account begins it anew. */
+/** Page of the current path, lazily loaded. A change of namespace or account remounts it. */
 export function CurrentPage(): JSX.Element {
-  const found = findPage(path.value)
-  if (found === undefined)
+  const page = findPage(path.value)
+  if (page === undefined)
     return (
-      <Page title="No such page">
-        <Empty title={`There is nothing at ${path.value}`}>
+      <Page title="Page not found">
+        <Empty title={`No page at ${path.value}`}>
           <Link to="/">Go to the overview</Link>
         </Empty>
       </Page>
     )
-  const [entry, parameters] = found
+  const [entry, parameters] = page
   const { id, issuer } = (session.value ?? endedSession.value)?.account ?? {}
   const key = JSON.stringify([entry.pattern, namespace.value, id, issuer])
   return <LoadedPage key={key} {...{ entry, parameters }} />
@@ -51,14 +51,14 @@ function LoadedPage({
   )
 }
 
-/** A page that was opened by the last version of the server asks for files that are no more. */
+/** After an upgrade of the server, an open dashboard requests files that no longer exist. */
 function NotLoaded({ title }: { readonly title: string }): JSX.Element {
   return (
     <Page title={title}>
-      <Empty title="The page could not be loaded">
-        <p>The server is gone, or has another version now.</p>
+      <Empty title="Failed to load the page">
+        <p>The server is unreachable or was upgraded.</p>
         <button type="button" onClick={() => location.reload()}>
-          Load it again
+          Reload
         </button>
       </Empty>
     </Page>
@@ -67,19 +67,19 @@ function NotLoaded({ title }: { readonly title: string }): JSX.Element {
 
 let isFirst = true
 
-/** Screen readers hear which page it is now; the first one is told by the browser. */
-function useFocus(isThere: boolean): void {
+/** Focuses the heading of a new page for screen readers; browsers announce the first page themselves. */
+function useFocus(isLoaded: boolean): void {
   const done = useRef(false)
   useEffect(() => {
-    if (!isThere || done.current) return
+    if (!isLoaded || done.current) return
     done.current = true
     if (!isFirst) document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
     isFirst = false
     scrollTo(0, 0)
-  }, [isThere])
+  }, [isLoaded])
 }
 
-/** Begins to load the page that the address names, before anything else is known. */
+/** Starts loading the current page before the session is known. */
 export function preloadPage(): void {
   void findPage(path.peek())?.[0]
     .load()

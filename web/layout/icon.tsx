@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 
-/** Strokes on a grid of 24 by 24. */
+/** Stroke paths on a 24 by 24 grid. */
 const PATHS = {
   overview: 'M4 13h6V4H4zM14 20h6v-9h-6zM14 8h6V4h-6zM4 20h6v-4H4z',
   services: 'M4 5h16v6H4zM4 14h16v6H4zM8 8h.01M8 17h.01',
@@ -18,7 +18,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS
 
-/** A drawing beside words: it says nothing to screen readers. */
+/** Decorative icon, hidden from screen readers. */
 export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">

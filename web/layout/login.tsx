@@ -4,7 +4,6 @@ import { useModal } from '../components/dialog/modal.ts'
 import { CallError } from '../rpc/call-error.ts'
 import { DEFAULT_NAMESPACE, endedSession, logIn } from '../state/session.ts'
 
-/** The page of whoever is not logged in. */
 export function LoginPage(): JSX.Element {
   useEffect(() => {
     document.title = 'Log in · mx'
@@ -20,11 +19,11 @@ export function LoginPage(): JSX.Element {
   )
 }
 
-/** The login in place: the page below it keeps what was typed. */
+/** Login dialog for an expired session. The page below preserves its input. */
 export function LoginDialog(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  // There is no way on but a login.
+  // The dialog cannot be dismissed.
   useModal(dialog, () => dialog.current?.showModal())
   return (
     <dialog
@@ -33,9 +32,9 @@ export function LoginDialog(): JSX.Element {
       aria-labelledby={id}
       onCancel={(event) => event.preventDefault()}
     >
-      <h2 id={id}>The login has ended</h2>
-      <p>Log in again to go on: what was typed is still there.</p>
-      <LoginForm action="Go on" />
+      <h2 id={id}>Session expired</h2>
+      <p>Log in again to continue. Your input is preserved.</p>
+      <LoginForm action="Continue" />
     </dialog>
   )
 }
@@ -47,9 +46,9 @@ function LoginForm({ action }: { readonly action: string }): JSX.Element {
   const [namespace, setNamespace] = useState(ended?.namespace ?? '')
   const [error, setError] = useState<CallError>()
   const [busy, setBusy] = useState(false)
-  const first = useRef<HTMLInputElement>(null)
-  const second = useRef<HTMLInputElement>(null)
-  useEffect(() => (id === '' ? first : second).current?.focus(), [])
+  const idInput = useRef<HTMLInputElement>(null)
+  const secretInput = useRef<HTMLInputElement>(null)
+  useEffect(() => (id === '' ? idInput : secretInput).current?.focus(), [])
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
     setBusy(true)
@@ -59,7 +58,7 @@ function LoginForm({ action }: { readonly action: string }): JSX.Element {
     } catch (thrown) {
       setError(CallError.from(thrown))
       setSecret('')
-      second.current?.focus()
+      secretInput.current?.focus()
     }
     setBusy(false)
   }
@@ -68,7 +67,7 @@ function LoginForm({ action }: { readonly action: string }): JSX.Element {
       <label>
         Account
         <input
-          ref={first}
+          ref={idInput}
           name="id"
           value={id}
           required
@@ -79,9 +78,9 @@ function LoginForm({ action }: { readonly action: string }): JSX.Element {
         />
       </label>
       <label>
-        Secret
+        Password
         <input
-          ref={second}
+          ref={secretInput}
           name="secret"
           type="password"
           value={secret}
@@ -110,7 +109,7 @@ function LoginForm({ action }: { readonly action: string }): JSX.Element {
 }
 
 function toReason({ code, detail, fields }: CallError): string {
-  if (code === 401) return 'Account, secret or namespace is wrong.'
+  if (code === 401) return 'Wrong account, password or namespace.'
   if (code !== 429) return detail
   const seconds = fields.find(([name]) => name === 'retry-after')?.[1]
   return `Too many attempts. Try again ${seconds === undefined ? 'later' : `in ${seconds} s`}.`

@@ -3,7 +3,6 @@ import { PAGES } from '../pages.ts'
 import { Link, path } from '../state/router.ts'
 import { Icon } from './icon.tsx'
 
-/** The pages. */
 export function Navigation(): JSX.Element {
   return (
     <nav aria-label="Pages">

@@ -9,10 +9,10 @@ import { Icon } from './icon.tsx'
 import { Navigation } from './navigation.tsx'
 import { ThemeButton } from './theme-button.tsx'
 
-/** What surrounds every page: where else to go, who is logged in, and whether what is shown is new. */
+/** Layout of every page: navigation, account and connection state. */
 export function Shell(): JSX.Element {
   const [openedAt, setOpenedAt] = useState<string>()
-  // Going to a page closes the menu.
+  // Navigation closes the menu.
   const isOpen = openedAt === path.value
   return (
     <div class="shell" data-connection={connection.value}>

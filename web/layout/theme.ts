@@ -4,31 +4,31 @@ export type Theme = 'system' | 'light' | 'dark'
 
 const KEY = 'mx-theme'
 const THEMES: readonly Theme[] = ['system', 'light', 'dark']
-const chosen = signal<Theme>(readTheme())
+const selected = signal<Theme>(readTheme())
 
-/** The chosen colours; `system`: those the browser prefers. */
-export const theme: ReadonlySignal<Theme> = chosen
+/** Selected theme; `system` follows the browser. */
+export const theme: ReadonlySignal<Theme> = selected
 
 export function chooseTheme(next: Theme): void {
-  chosen.value = next
+  selected.value = next
   try {
     localStorage.setItem(KEY, next)
   } catch {
-    // Storage is off: it is kept as long as the page is.
+    // Without storage the theme lasts until the page is closed.
   }
   applyTheme()
 }
 
-/** The one behind it in the list. */
+/** Next theme in the cycle. */
 export function nextTheme(): Theme {
-  return THEMES[(THEMES.indexOf(chosen.value) + 1) % THEMES.length]!
+  return THEMES[(THEMES.indexOf(selected.value) + 1) % THEMES.length]!
 }
 
-/** Tells the style sheets. */
+/** Applies the theme to the document. */
 export function applyTheme(): void {
   const { dataset } = document.documentElement
-  if (chosen.value === 'system') delete dataset['theme']
-  else dataset['theme'] = chosen.value
+  if (selected.value === 'system') delete dataset['theme']
+  else dataset['theme'] = selected.value
 }
 
 function readTheme(): Theme {

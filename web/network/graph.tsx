@@ -5,20 +5,20 @@ import type { NetworkLink, Peer } from './messages.ts'
 
 export interface GraphProps {
   readonly root: Peer
-  /** Of the server that tells. */
+  /** Links of the root server. */
   readonly links: readonly NetworkLink[]
 }
 
-/** Room for the names beside the outermost servers, pixels. */
+/** Margin for the names of the outermost servers, pixels. */
 const SIDE_PX = 190
 const TOP_PX = 40
 const DOT_PX = 9
 const MAX_NAME = 26
 
-/** The servers and their links as a drawing; the tables of the page say the same in words. */
+/** Network graph; the tables of the page contain the same data as text. */
 export function Graph({ root, links }: GraphProps): JSX.Element {
   const { servers, links: lines } = useMemo(() => layOut(root), [root])
-  const standing = new Set(links.filter(({ state }) => state === 'linked').map(({ id }) => id))
+  const connected = new Set(links.filter(({ state }) => state === 'linked').map(({ id }) => id))
   const [left, width] = toRange(
     servers.map(({ x }) => x),
     SIDE_PX,
@@ -30,21 +30,21 @@ export function Graph({ root, links }: GraphProps): JSX.Element {
   return (
     <section
       class="network-graph"
-      aria-label="Drawing of the network"
+      aria-label="Network graph"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
       tabIndex={0}
     >
       <svg
         role="img"
-        aria-label={`${count(servers, 'server')} and ${count(lines, 'link')}, ${root.node.id} in the middle`}
+        aria-label={`${count(servers, 'server')} and ${count(lines, 'link')}, ${root.node.id} in the center`}
         width={width}
         height={height}
         viewBox={`${left} ${top} ${width} ${height}`}
       >
         {lines.map(({ from, to }) => {
           const [a, b] = [servers[from]!, servers[to]!]
-          // Of the links of others only those that stand are told.
-          const isDown = a.hops === 0 && !standing.has(b.server.id)
+          // Other servers report established links only.
+          const isDown = a.hops === 0 && !connected.has(b.server.id)
           return (
             <line
               key={`${from} ${to}`}
@@ -64,10 +64,13 @@ export function Graph({ root, links }: GraphProps): JSX.Element {
   )
 }
 
-/** Where an axis of the drawing begins, and how long it is. */
-function toRange(values: readonly number[], room: number): readonly [from: number, length: number] {
-  const from = Math.min(...values) - room
-  return [from, Math.max(...values) + room - from]
+/** Start and length of an axis. */
+function toRange(
+  values: readonly number[],
+  margin: number,
+): readonly [from: number, length: number] {
+  const from = Math.min(...values) - margin
+  return [from, Math.max(...values) + margin - from]
 }
 
 function count({ length }: readonly unknown[], noun: string): string {

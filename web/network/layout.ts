@@ -1,101 +1,100 @@
 import type { Peer, Server } from './messages.ts'
 
-/** A server with its place in the drawing. */
+/** Server with its position in the graph. */
 export interface PlacedServer {
   readonly server: Server
-  /** Links from the server that tells; 0: it is that one. */
+  /** Distance from the root server in links. */
   readonly hops: number
   readonly x: number
   readonly y: number
 }
 
-/** A link between two servers, by their places in the list. */
+/** Link between two servers, as indexes into the server list. */
 export interface PlacedLink {
   readonly from: number
   readonly to: number
 }
 
-/** Where servers and links are drawn, in pixels; 0, 0 is the server that tells. */
+/** Graph layout in pixels, with the root server at the origin. */
 export interface Layout {
   readonly servers: readonly PlacedServer[]
   readonly links: readonly PlacedLink[]
 }
 
-interface Twig {
+interface Branch {
   readonly server: Server
   readonly hops: number
-  readonly children: Twig[]
+  readonly children: Branch[]
 }
 
-/** Between two circles at least. */
+/** Minimum distance between two circles. */
 const RING_PX = 110
-/** Between two servers of a circle. */
-const APART_PX = 28
+/** Minimum distance between two servers of a circle. */
+const SPACING_PX = 28
 
 /**
- * Puts the server that tells in the middle, and the others on circles by their distance, each in the sector of the one it is
- * reached by. Of a server that stands several times in the tree only the first one is drawn, and a link to it for each of the others.
+ * Radial layout: the root server in the center, the others on circles by distance, each in the sector of its parent. A server that
+ * occurs several times in the tree is placed once, with a link for each occurrence.
  */
 export function layOut(root: Peer): Layout {
-  const { trunk, ids, pairs } = readTree(root)
-  const rings = countRings(trunk)
+  const { tree, ids, pairs } = readTree(root)
+  const rings = countRings(tree)
   const ringPx = Math.max(
     RING_PX,
-    ...rings.map((count, hops) => (count * APART_PX) / (2 * Math.PI * Math.max(hops, 1))),
+    ...rings.map((count, hops) => (count * SPACING_PX) / (2 * Math.PI * Math.max(hops, 1))),
   )
   const servers: PlacedServer[] = Array.from({ length: ids.size })
-  const place = ({ server, hops, children }: Twig, from: number, to: number): void => {
+  const place = ({ server, hops, children }: Branch, from: number, to: number): void => {
     const angle = (from + to) / 2
     const distance = hops * ringPx
     const [x, y] = [round(distance * Math.cos(angle)), round(distance * Math.sin(angle))]
     servers[ids.get(server.id)!] = { server, hops, x, y }
-    const all = children.reduce((sum, child) => sum + countLeaves(child), 0)
+    const leaves = children.reduce((sum, child) => sum + countLeaves(child), 0)
     let at = from
     for (const child of children) {
-      const share = ((to - from) * countLeaves(child)) / all
+      const share = ((to - from) * countLeaves(child)) / leaves
       place(child, at, at + share)
       at += share
     }
   }
-  // The first one stands on the right.
-  place(trunk, -Math.PI, Math.PI)
+  place(tree, -Math.PI, Math.PI)
   const links = pairs.map(([from, to]) => ({ from: ids.get(from)!, to: ids.get(to)! }))
   return { servers, links }
 }
 
-/** The tree with each server once, where it comes nearest; ids in the order they are met; links, each once. */
+/** Spanning tree (breadth-first), server ids in order of discovery, and unique links. */
 function readTree(root: Peer) {
   const ids = new Map<string, number>([[root.node.id, 0]])
   const pairs = new Map<string, readonly [string, string]>()
-  const trunk: Twig = { server: root.node, hops: 0, children: [] }
-  for (let level = [{ peer: root, twig: trunk }]; level.length > 0; ) {
+  const tree: Branch = { server: root.node, hops: 0, children: [] }
+  for (let level = [{ peer: root, branch: tree }]; level.length > 0; ) {
     const next: typeof level = []
-    for (const { peer, twig } of level) {
-      for (const other of peer.peers) {
-        const { id } = other.node
+    for (const { peer, branch } of level) {
+      for (const neighbour of peer.peers) {
+        const { id } = neighbour.node
         const pair = [peer.node.id, id].sort() as [string, string]
         if (id !== peer.node.id) pairs.set(JSON.stringify(pair), pair)
         if (ids.has(id)) continue
         ids.set(id, ids.size)
-        const child: Twig = { server: other.node, hops: twig.hops + 1, children: [] }
-        twig.children.push(child)
-        next.push({ peer: other, twig: child })
+        const child: Branch = { server: neighbour.node, hops: branch.hops + 1, children: [] }
+        branch.children.push(child)
+        next.push({ peer: neighbour, branch: child })
       }
     }
     level = next
   }
-  return { trunk, ids, pairs: [...pairs.values()] }
+  return { tree, ids, pairs: [...pairs.values()] }
 }
 
-/** Servers by distance. */
-function countRings(trunk: Twig): number[] {
+/** Number of servers by distance. */
+function countRings(tree: Branch): number[] {
   const rings: number[] = []
-  for (let level = [trunk]; level.length > 0; level = level.flatMap(({ children }) => children))
+  for (let level = [tree]; level.length > 0; level = level.flatMap(({ children }) => children))
     rings.push(level.length)
   return rings
 }
 
-function countLeaves({ children }: Twig): number {
+function countLeaves({ children }: Branch): number {
   return children.length === 0 ? 1 : children.reduce((sum, child) => sum + countLeaves(child), 0)
 }
 

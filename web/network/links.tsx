@@ -50,12 +50,12 @@ const COLUMNS: readonly Column<NetworkLink>[] = [
     render: ({ received_bytes }) => formatBytes(received_bytes),
   },
   {
-    ...{ id: 'error', title: 'Why it does not stand' },
+    ...{ id: 'error', title: 'Error' },
     render: ({ error }) => error && <span class="network-why">{error}</span>,
   },
 ]
 
-/** The links the server has opened: by them it calls others. */
+/** Outbound links of this server. */
 export function Links({ links }: { readonly links: readonly NetworkLink[] }): JSX.Element {
   return (
     <Table
@@ -65,9 +65,9 @@ export function Links({ links }: { readonly links: readonly NetworkLink[] }): JS
       keyOf={({ address }) => address}
       sortedBy="server"
       empty={
-        <Empty title="This server is linked with no other">
-          Link it: <code>mx network connect host:8081</code>, or{' '}
-          <code>--network_nodes=host:8081</code> for good
+        <Empty title="No links">
+          Connect to a server with <code>mx network connect host:8081</code>, or permanently with{' '}
+          <code>--network_nodes=host:8081</code>.
         </Empty>
       }
     />

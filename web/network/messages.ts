@@ -1,7 +1,7 @@
-/** What the service `network` tells (docs/network.md). */
+/** Messages of the service `network` (docs/network.md). */
 export interface Server {
   readonly id: string
-  /** Empty: unknown. */
+  /** Empty if unknown. */
   readonly address: string
   readonly network: string
 }
@@ -13,7 +13,7 @@ export interface Peer {
 
 export interface NetworkLink {
   readonly address: string
-  /** Empty: unknown. */
+  /** Empty if unknown. */
   readonly id: string
   readonly state: 'connecting' | 'linked' | 'waiting' | 'asleep'
   readonly error: string
@@ -32,10 +32,10 @@ export interface NetworkStatus {
 
 export interface NetworkRoute {
   readonly service: string
-  /** `local`: it is here. */
+  /** `local` for services of this server. */
   readonly link: string
   readonly metric: number
-  /** Ids of the servers on the way. */
+  /** Ids of the servers along the route. */
   readonly path: readonly string[]
 }
 

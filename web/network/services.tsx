@@ -18,10 +18,10 @@ const COLUMNS: readonly Column<NetworkRoute>[] = [
   },
   {
     ...{ id: 'server', title: 'Server', sort: toServer },
-    render: (route) => (isHere(route) ? <Badge tone="good">here</Badge> : toServer(route)),
+    render: (route) => (isLocal(route) ? <Badge tone="good">local</Badge> : toServer(route)),
   },
   {
-    ...{ id: 'way', title: 'Way', minor: true, sort: ({ path }) => path.length },
+    ...{ id: 'way', title: 'Path', minor: true, sort: ({ path }) => path.length },
     render: ({ path }) => path.join(' → ') || '–',
   },
   {
@@ -30,21 +30,21 @@ const COLUMNS: readonly Column<NetworkRoute>[] = [
   },
 ]
 
-/** The services that can be called from the server, and the ways to them. */
+/** Services reachable from this server, and the routes to them. */
 export function NetworkServices(): JSX.Element {
-  const [wanted, setWanted] = useState('')
-  const [withOwn, setWithOwn] = useState(false)
+  const [search, setSearch] = useState('')
+  const [showLocal, setShowLocal] = useState(false)
   const read = useCall(readRoutes, [])
   const { value, error, state, reload } = read
   usePolling(read)
-  const found = useMemo(() => {
-    const words = wanted.toLowerCase().split(/\s+/)
+  const matches = useMemo(() => {
+    const words = search.toLowerCase().split(/\s+/)
     return (value ?? []).filter((route) => {
-      if (!withOwn && isHere(route)) return false
+      if (!showLocal && isLocal(route)) return false
       const text = [route.service, ...route.path].join(' ').toLowerCase()
       return words.every((word) => text.includes(word))
     })
-  }, [value, wanted, withOwn])
+  }, [value, search, showLocal])
   return (
     <>
       <div class="network-bar">
@@ -52,33 +52,29 @@ export function NetworkServices(): JSX.Element {
         <label class="network-own">
           <input
             type="checkbox"
-            checked={withOwn}
-            onChange={({ currentTarget }) => setWithOwn(currentTarget.checked)}
+            checked={showLocal}
+            onChange={({ currentTarget }) => setShowLocal(currentTarget.checked)}
           />
-          Also those that are here
+          Show local services
         </label>
         <Search
           label="Search services of the network"
-          value={wanted}
-          onInput={setWanted}
-          count={found.length}
+          value={search}
+          onInput={setSearch}
+          count={matches.length}
         />
       </div>
-      {error !== undefined && (
-        <Problem error={error} asked="the ways to services" onRetry={reload} />
-      )}
+      {error !== undefined && <Problem error={error} subject="network routes" onRetry={reload} />}
       {value === undefined && state === 'loading' && <Loading />}
       {value !== undefined && (
         <Table
           label="Services of the network"
           columns={COLUMNS}
-          rows={found}
+          rows={matches}
           keyOf={({ service, path }) => [service, ...path].join(' ')}
           sortedBy="service"
           empty={
-            <Empty
-              title={wanted === '' ? 'No other server has a service' : `Nothing matches ${wanted}`}
-            />
+            <Empty title={search === '' ? 'No remote services' : `No services match “${search}”`} />
           }
         />
       )}
@@ -86,7 +82,6 @@ export function NetworkServices(): JSX.Element {
   )
 }
 
-/** All pages of the list. */
 async function readRoutes(signal: AbortSignal): Promise<readonly NetworkRoute[]> {
   const routes: NetworkRoute[] = []
   for (let after = ''; ; ) {
@@ -97,10 +92,10 @@ async function readRoutes(signal: AbortSignal): Promise<readonly NetworkRoute[]>
   }
 }
 
-function isHere({ link }: NetworkRoute): boolean {
+function isLocal({ link }: NetworkRoute): boolean {
   return link === 'local'
 }
 
 function toServer(route: NetworkRoute): string {
-  return isHere(route) ? '' : (route.path.at(-1) ?? '')
+  return isLocal(route) ? '' : (route.path.at(-1) ?? '')
 }

@@ -9,20 +9,20 @@ import { Link } from '../state/router.ts'
 import { DEFAULT_NAMESPACE } from '../state/session.ts'
 
 const BUILT_IN: readonly (readonly [name: string, about: string])[] = [
-  ['api', 'The gateway, and what it counts'],
-  ['registry', 'What runs where'],
-  ['auth', 'Accounts, tokens and rules'],
-  ['config', 'Values services read'],
-  ['store', 'Records and blobs'],
-  ['broker', 'Messages to those who listen'],
-  ['events', 'Streams of events that are kept'],
-  ['runtime', 'Services this server runs'],
-  ['network', 'Other servers'],
+  ['api', 'Gateway status and metrics'],
+  ['registry', 'Service discovery'],
+  ['auth', 'Accounts, tokens and access rules'],
+  ['config', 'Dynamic configuration'],
+  ['store', 'Key-value records and blobs'],
+  ['broker', 'Publish/subscribe messages'],
+  ['events', 'Persistent event streams'],
+  ['runtime', 'Deployment of services'],
+  ['network', 'Links between servers'],
 ]
 const TIMEOUT_MS = 5000
-const EVERY_MS = 10_000
+const INTERVAL_MS = 10_000
 
-/** Whether the services of the platform answer: folded to a summary. */
+/** Health of the built-in services, collapsed to a summary. */
 export function Health(): JSX.Element {
   const [tones, setTones] = useState<Readonly<Record<string, Tone>>>({})
   const failing = Object.values(tones).filter((tone) => tone === 'bad').length
@@ -58,8 +58,8 @@ interface ServiceProps {
 function Service({ name, about, onTone }: ServiceProps): JSX.Element {
   const options = { namespace: DEFAULT_NAMESPACE, timeoutMs: TIMEOUT_MS }
   const state = useCall((signal) => call(name, 'Debug.Health', {}, { ...options, signal }), [name])
-  usePolling(state, EVERY_MS)
-  const [tone, words, why] = toState(state)
+  usePolling(state, INTERVAL_MS)
+  const [tone, text, reason] = toState(state)
   useEffect(() => onTone(tone), [tone])
   return (
     <li data-service={name}>
@@ -67,8 +67,8 @@ function Service({ name, about, onTone }: ServiceProps): JSX.Element {
         <Link to={`/services/${name}`}>{name}</Link>
         <span class="muted small">{about}</span>
       </span>
-      <span title={why}>
-        <Badge tone={tone}>{words}</Badge>
+      <span title={reason}>
+        <Badge tone={tone}>{text}</Badge>
       </span>
     </li>
   )
@@ -79,12 +79,12 @@ function toState({
   error,
 }: CallState<{ readonly tookMs: number }>): readonly [Tone, string, string | undefined] {
   if (error !== undefined) {
-    const why = `${error.detail} (${error.code})`
-    if (error.code === 404) return ['neutral', 'Not running', why]
-    if (error.isLoss || error.isExpiry) return ['warning', 'Unknown', why]
-    if (error.code === 401 || error.code === 403) return ['neutral', 'Forbidden', why]
-    return ['bad', error.code === 408 ? 'No answer' : 'Failing', why]
+    const reason = `${error.detail} (${error.code})`
+    if (error.code === 404) return ['neutral', 'Not running', reason]
+    if (error.isLoss || error.isExpiry) return ['warning', 'Unknown', reason]
+    if (error.code === 401 || error.code === 403) return ['neutral', 'Forbidden', reason]
+    return ['bad', error.code === 408 ? 'Timed out' : 'Failing', reason]
   }
-  if (value === undefined) return ['neutral', 'Asking', undefined]
+  if (value === undefined) return ['neutral', 'Checking', undefined]
   return ['good', `Healthy · ${formatDuration(value.tookMs)}`, undefined]
 }

@@ -13,7 +13,7 @@ import { useEntries } from '../services/use-entries.ts'
 import { Link } from '../state/router.ts'
 import { DEFAULT_NAMESPACE, namespace } from '../state/session.ts'
 
-/** Requests of a service in the last minute (`Api.Services`). */
+/** Request statistics of a service over the last minute (`Api.Services`). */
 interface ServiceStats {
   readonly service: string
   readonly requests_per_second: number
@@ -27,11 +27,11 @@ interface Row extends ServiceRow {
   readonly stats: ServiceStats | undefined
 }
 
-/** The services of the namespace without the built-in ones, with their rate, errors and latency. */
+/** Services of the namespace, without built-in ones, with request rate, error rate and latency. */
 export function Services(): JSX.Element {
   const space = namespace.value
   const { entries, error, reload } = useEntries(space)
-  const asked = useCall(
+  const stats = useCall(
     (signal) =>
       call<{ readonly services?: readonly ServiceStats[] }>(
         'api',
@@ -41,8 +41,8 @@ export function Services(): JSX.Element {
       ),
     [],
   )
-  usePolling(asked)
-  const services = asked.value?.body.services
+  usePolling(stats)
+  const services = stats.value?.body.services
   const rows = useMemo(
     () => (entries === undefined ? undefined : join(toRows(entries), services ?? [], space)),
     [entries, services, space],
@@ -51,7 +51,7 @@ export function Services(): JSX.Element {
     <section class="card" aria-labelledby="services">
       <h2 id="services">Services</h2>
       {error !== undefined && (
-        <Problem error={error} asked={`the services of ${space}`} onRetry={reload} />
+        <Problem error={error} subject={`services of ${space}`} onRetry={reload} />
       )}
       {rows === undefined ? (
         error === undefined && <Loading />
@@ -63,7 +63,7 @@ export function Services(): JSX.Element {
           keyOf={({ key }) => key}
           empty={
             <Empty title="No services yet">
-              Deploy one with <code>mx run</code>, or start one with the SDK.
+              Deploy one with <code>mx run</code> or start one with the SDK.
             </Empty>
           }
         />

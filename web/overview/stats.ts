@@ -1,8 +1,8 @@
-/** A second of the gateway (`Api.Stats`). */
+/** Gateway metrics of one interval (`Api.Stats`). */
 export interface Point {
-  /** Its end, Unix time in milliseconds. */
+  /** End of the interval, Unix time in milliseconds. */
   readonly time: number
-  /** How long it was. */
+  /** Length of the interval. */
   readonly seconds: number
   readonly requests: number
   readonly no_reply: number
@@ -11,36 +11,35 @@ export interface Point {
   readonly in_flight: number
   readonly bytes_in: number
   readonly bytes_out: number
-  /** Of the last ten points; undefined: there was nothing to measure. */
+  /** Latency over the last ten points; undefined without requests. */
   readonly p50_ms?: number
   readonly p99_ms?: number
 }
 
-/** How the gateway does, over the last seconds. */
+/** Gateway metrics over the last seconds. */
 export interface Summary {
-  /** Requests a second. */
+  /** Requests per second. */
   readonly rate: number
-  /** Part of the requests that failed with 5xx, from 0 to 1; undefined: there were none. */
+  /** Share of 5xx responses, 0 to 1; undefined without requests. */
   readonly errors: number | undefined
   readonly p50Ms: number | undefined
   readonly p99Ms: number | undefined
   readonly inFlight: number
-  /** Bytes of replies a second. */
+  /** Response bytes per second. */
   readonly bytesOut: number
 }
 
-/** Points that are kept: five minutes. */
-const KEPT = 300
-/** Points that a summary is of. */
+/** Retained points: five minutes. */
+const MAX_POINTS = 300
+/** Points in a summary. */
 const RECENT = 10
 
-/** The points with those that came behind them; the oldest go. */
+/** Appends new points and drops the oldest. */
 export function addPoints(points: readonly Point[], more: readonly Point[]): readonly Point[] {
   const last = points.at(-1)?.time ?? Number.NEGATIVE_INFINITY
-  return [...points, ...more.filter(({ time }) => time > last)].slice(-KEPT)
+  return [...points, ...more.filter(({ time }) => time > last)].slice(-MAX_POINTS)
 }
 
-/** Undefined: there are no points yet. */
 export function summarize(points: readonly Point[]): Summary | undefined {
   const recent = points.slice(-RECENT)
   const last = recent.at(-1)

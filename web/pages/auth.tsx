@@ -1,9 +1,10 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { AccessTest } from '../auth/access-test.tsx'
+import { credentialOf } from '../auth/account.ts'
 import { NEW_ACCOUNT } from '../auth/account-form.tsx'
 import { Accounts } from '../auth/accounts.tsx'
-import { MadeAccountDialog, NOT_MADE } from '../auth/created-account.tsx'
+import { CreatedAccountDialog, NONE_CREATED } from '../auth/created-account.tsx'
 import { NEW_RULE } from '../auth/rule-form.tsx'
 import { RuleList } from '../auth/rule-list.tsx'
 import { SecretDialog } from '../auth/secret-dialog.tsx'
@@ -16,28 +17,28 @@ import '../style/records.css'
 
 const TABS = [
   { id: 'accounts', title: 'Accounts' },
-  { id: 'rules', title: 'Rules' },
+  { id: 'rules', title: 'Access rules' },
   { id: 'test', title: 'Test' },
 ]
 
-/** Who may log in, and who may call what. */
+/** Accounts, access rules, and a test of them. */
 export default function Auth(): JSX.Element {
-  const [changes, setChanges] = useState(false)
+  const [isChangingSecret, setChangingSecret] = useState(false)
   const [newAccount, setNewAccount] = useDraft(['auth', 'account'], NEW_ACCOUNT)
-  // What is told this once waits until it was read, wherever one goes meanwhile.
-  const [made, setMade] = useDraft(['auth', 'made'], NOT_MADE)
+  // Survives navigation, since the secret is returned only once.
+  const [created, setCreated] = useDraft(['auth', 'created'], NONE_CREATED)
   const [newRule, setNewRule] = useDraft(['auth', 'rule'], NEW_RULE)
-  const wanted = query.value.get('tab')
-  const tab = TABS.find(({ id }) => id === wanted)?.id ?? 'accounts'
+  const requestedTab = query.value.get('tab')
+  const tab = TABS.find(({ id }) => id === requestedTab)?.id ?? 'accounts'
   const account = session.value?.account
   return (
     <Page
       title="Access"
-      about={`Accounts and rules of the namespace ${namespace.value}`}
+      about={`Accounts and access rules of the namespace ${namespace.value}`}
       actions={
         account?.issuer === namespace.value && (
-          <button type="button" onClick={() => setChanges(true)}>
-            Change my secret…
+          <button type="button" onClick={() => setChangingSecret(true)}>
+            Change my {credentialOf(account.type)}…
           </button>
         )
       }
@@ -49,15 +50,21 @@ export default function Auth(): JSX.Element {
         onSelect={(id) => setQuery('tab', id === 'accounts' ? '' : id)}
       >
         {tab === 'accounts' && (
-          <Accounts typed={newAccount} onType={setNewAccount} onMade={setMade} />
+          <Accounts draft={newAccount} onChange={setNewAccount} onCreated={setCreated} />
         )}
-        {tab === 'rules' && <RuleList typed={newRule} onType={setNewRule} />}
+        {tab === 'rules' && <RuleList draft={newRule} onChange={setNewRule} />}
         {tab === 'test' && <AccessTest />}
       </Tabs>
-      {changes && account !== undefined && (
-        <SecretDialog id={account.id} onClose={() => setChanges(false)} />
+      {isChangingSecret && account !== undefined && (
+        <SecretDialog
+          id={account.id}
+          type={account.type}
+          onClose={() => setChangingSecret(false)}
+        />
       )}
-      {made !== NOT_MADE && <MadeAccountDialog made={made} onClose={() => setMade(NOT_MADE)} />}
+      {created !== NONE_CREATED && (
+        <CreatedAccountDialog account={created} onClose={() => setCreated(NONE_CREATED)} />
+      )}
     </Page>
   )
 }

@@ -7,7 +7,7 @@ import { type Tab, Tabs } from '../components/tabs.tsx'
 import { ConfigTree } from '../config/config-tree.tsx'
 import { History } from '../config/history.tsx'
 import { NewValue } from '../config/new-value.tsx'
-import { Place } from '../config/path-view.tsx'
+import { PathView } from '../config/path-view.tsx'
 import type { Reading } from '../config/service.ts'
 import { type ConfigNode, findNode, parseTree } from '../config/tree.ts'
 import { useWatch } from '../hooks/use-call.ts'
@@ -21,7 +21,7 @@ const TABS: readonly Tab[] = [
   { id: 'history', title: 'History' },
 ]
 
-/** The configuration of the namespace: values, secrets, versions. */
+/** Config of the namespace: values, secrets and history. */
 export default function Config(): JSX.Element {
   const [reading, setReading] = useState<Reading>()
   const root = useMemo(
@@ -36,20 +36,20 @@ export default function Config(): JSX.Element {
   const tab = query.value.get('tab') ?? 'values'
   return (
     <Page
-      title="Configuration"
-      about={`Of the namespace ${namespace.value}${reading === undefined ? '' : `, version ${reading.version}`}`}
+      title="Config"
+      about={`Namespace ${namespace.value}${reading === undefined ? '' : `, version ${reading.version}`}`}
     >
       {watch.state === 'failed' && watch.error !== undefined && (
         <Problem
           error={watch.error}
-          asked={`the configuration of ${namespace.value}`}
+          subject={`config of ${namespace.value}`}
           onRetry={watch.restart}
         />
       )}
       {root === undefined && watch.state !== 'failed' && <Loading />}
       {root !== undefined && (
         <Tabs
-          label="Configuration"
+          label="Config"
           tabs={TABS}
           selected={tab}
           onSelect={(id) => setQuery('tab', id === 'values' ? '' : id)}
@@ -81,7 +81,7 @@ function Values({ root }: { readonly root: ConfigNode }): JSX.Element {
           New value
         </button>
         {isEmpty ? (
-          <Empty title="Nothing is configured here yet" />
+          <Empty title="No values yet" />
         ) : (
           <ConfigTree root={root} selected={path} onSelect={select} />
         )}
@@ -93,9 +93,9 @@ function Values({ root }: { readonly root: ConfigNode }): JSX.Element {
             <NewValue root={root} below={node?.kind === 'map' ? path : ''} onSet={select} />
           </>
         ) : path === '' ? (
-          <Empty title="Choose a value to see and change it" />
+          <Empty title="Select a value to view and edit it" />
         ) : (
-          <Place key={path} path={path} node={node} onDeleted={() => select('')} />
+          <PathView key={path} path={path} node={node} onDeleted={() => select('')} />
         )}
       </div>
     </div>

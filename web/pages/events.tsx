@@ -7,7 +7,7 @@ import { Search } from '../components/search.tsx'
 import { Empty, Loading } from '../components/states.tsx'
 import { type Column, Table } from '../components/table/table.tsx'
 import { formatBytes, formatCount } from '../components/time/format.ts'
-import { PLACE } from '../events/draft.ts'
+import { DRAFT_KEY } from '../events/draft.ts'
 import { countEvents, findLag, type TopicMessage } from '../events/event.ts'
 import { PublishForm } from '../events/publish-form.tsx'
 import { toTopicPath } from '../events/topic-path.ts'
@@ -44,28 +44,28 @@ const COLUMNS: readonly Column<TopicMessage>[] = [
   },
 ]
 
-/** The topics of the namespace, and how far their groups are behind. */
+/** Topics of the namespace with the lag of their consumer groups. */
 export default function Events(): JSX.Element {
-  const [wanted, setWanted] = useState('')
-  // What is typed already is seen at once.
-  const [isTyped] = useState(() => readDraft(PLACE) !== undefined)
+  const [search, setSearch] = useState('')
+  // A stored draft is shown immediately.
+  const [isFormOpen] = useState(() => readDraft(DRAFT_KEY) !== undefined)
   const topics = useTopics('')
-  const found = useMemo(
-    () => (topics.value ?? []).filter(({ topic }) => topic.includes(wanted.trim())),
-    [topics.value, wanted],
+  const results = useMemo(
+    () => (topics.value ?? []).filter(({ topic }) => topic.includes(search.trim())),
+    [topics.value, search],
   )
   return (
     <Page
       title="Events"
       about={`Topics of the namespace ${namespace.value}`}
       actions={
-        <Search label="Search topics" value={wanted} onInput={setWanted} count={found.length} />
+        <Search label="Search topics" value={search} onInput={setSearch} count={results.length} />
       }
     >
       {topics.error !== undefined && (
         <Problem
           error={topics.error}
-          asked="the list of topics (events Stream.Topics)"
+          subject="list of topics (events Stream.Topics)"
           onRetry={topics.reload}
         />
       )}
@@ -75,19 +75,19 @@ export default function Events(): JSX.Element {
           <Table
             label="Topics"
             columns={COLUMNS}
-            rows={found}
+            rows={results}
             keyOf={({ topic }) => topic}
             sortedBy="topic"
             empty={
               topics.value.length === 0 ? (
-                <Empty title="No topics">One is there from its first event on.</Empty>
+                <Empty title="No topics">Publishing an event creates its topic.</Empty>
               ) : (
-                <Empty title="No topic has this name">Search for another one.</Empty>
+                <Empty title="No matching topics" />
               )
             }
           />
-          <details class="card" open={isTyped}>
-            <summary>Publish an event</summary>
+          <details class="card" open={isFormOpen}>
+            <summary>Publish event</summary>
             <PublishForm onPublished={(topic) => navigate(toTopicPath(topic))} />
           </details>
         </div>

@@ -15,15 +15,12 @@ const TABS = [
   { id: 'explain', title: 'Explain' },
 ]
 
-/** How requests find their way. */
+/** Routes, plugins and requests of the gateway. */
 export default function Gateway(): JSX.Element {
-  const wanted = query.value.get('tab')
-  const tab = TABS.find(({ id }) => id === wanted)?.id ?? 'routes'
+  const requestedTab = query.value.get('tab')
+  const tab = TABS.find(({ id }) => id === requestedTab)?.id ?? 'routes'
   return (
-    <Page
-      title="Gateway"
-      about="How requests find their way: routes, plugins, and why one is refused"
-    >
+    <Page title="Gateway" about="Routes, plugins, failed requests, and how a request is routed">
       <Tabs
         label="Gateway"
         tabs={TABS}

@@ -24,19 +24,19 @@ const COLUMNS: readonly Column<PlacedServer>[] = [
     render: ({ server }) => <code>{server.address || 'unknown'}</code>,
   },
   {
-    ...{ id: 'hops', title: 'Links from here', align: 'end', sort: ({ hops }) => hops },
-    render: ({ hops }) => (hops === 0 ? 'this one' : hops),
+    ...{ id: 'hops', title: 'Distance', align: 'end', sort: ({ hops }) => hops },
+    render: ({ hops }) => (hops === 0 ? 'this server' : hops),
   },
 ]
 
-/** The servers that are linked with this one. */
+/** Servers linked with this one, and their services. */
 export default function Network(): JSX.Element {
   const read = useCall(readNetwork, [])
   const { value, error, state, reload } = read
   usePolling(read)
   return (
     <Page title="Network" about="Servers that call each other's services">
-      {error !== undefined && <Problem error={error} asked="the network" onRetry={reload} />}
+      {error !== undefined && <Problem error={error} subject="network" onRetry={reload} />}
       {value === undefined && state === 'loading' && <Loading />}
       {value !== undefined && <Servers {...value} />}
       <NetworkServices />
@@ -44,12 +44,12 @@ export default function Network(): JSX.Element {
   )
 }
 
-interface Read {
+interface NetworkState {
   readonly status: NetworkStatus
   readonly root: Peer
 }
 
-async function readNetwork(signal: AbortSignal): Promise<Read> {
+async function readNetwork(signal: AbortSignal): Promise<NetworkState> {
   const [status, graph] = await Promise.all([
     call<NetworkStatus>('network', 'Network.Status', {}, { signal }),
     call<{ root: Peer }>('network', 'Network.Graph', {}, { signal }),
@@ -57,7 +57,7 @@ async function readNetwork(signal: AbortSignal): Promise<Read> {
   return { status: status.body, root: graph.body.root }
 }
 
-function Servers({ status, root }: Read): JSX.Element {
+function Servers({ status, root }: NetworkState): JSX.Element {
   const servers = useMemo(() => layOut(root).servers, [root])
   const { node, links, listeners } = status
   return (
@@ -65,14 +65,14 @@ function Servers({ status, root }: Read): JSX.Element {
       <dl class="facts card">
         <dt>This server</dt>
         <dd>{node.id}</dd>
-        <dt>Reached at</dt>
+        <dt>Address</dt>
         <dd>
-          <code>{node.address || 'nowhere'}</code>
+          <code>{node.address || 'none'}</code>
         </dd>
         <dt>Network</dt>
         <dd>{node.network}</dd>
-        <dt>Called by</dt>
-        <dd>{listeners.join(', ') || 'no other server'}</dd>
+        <dt>Inbound links</dt>
+        <dd>{listeners.join(', ') || 'none'}</dd>
       </dl>
       <Graph root={root} links={links} />
       <h2>Links</h2>

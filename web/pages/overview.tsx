@@ -14,7 +14,7 @@ import { openStream } from '../rpc/caller.ts'
 import { DEFAULT_NAMESPACE } from '../state/session.ts'
 import '../style/overview.css'
 
-/** Requests of the gateway in the last five minutes, the services of users with their rates, and the health of the built-in ones. */
+/** Gateway metrics of the last five minutes, services, and health of the built-in services. */
 export default function Overview(): JSX.Element {
   const [points, setPoints] = useState<readonly Point[]>([])
   const { state, error, restart } = useWatch(
@@ -32,13 +32,13 @@ export default function Overview(): JSX.Element {
   return (
     <Page
       title="Overview"
-      about="The gateway in the last five minutes."
+      about="Gateway traffic in the last five minutes"
       actions={state === 'stale' && <Badge tone="warning">Stale</Badge>}
     >
       {state === 'failed' && error !== undefined ? (
-        <Problem error={error} asked="numbers of the gateway (api Api.Stats)" onRetry={restart} />
+        <Problem error={error} subject="gateway metrics (api Api.Stats)" onRetry={restart} />
       ) : summary === undefined ? (
-        <Loading label="Waiting for the first second" />
+        <Loading label="Waiting for data" />
       ) : (
         <>
           <Facts summary={summary} />
@@ -60,10 +60,10 @@ function Facts({ summary }: { readonly summary: Summary }): JSX.Element {
       errors === undefined ? '–' : `${(errors * 100).toFixed(1)} %`,
       (errors ?? 0) > 0,
     ],
-    ['Median (p50)', p50Ms === undefined ? '–' : formatDuration(p50Ms)],
-    ['Slowest 1 % (p99)', p99Ms === undefined ? '–' : formatDuration(p99Ms)],
+    ['Latency (p50)', p50Ms === undefined ? '–' : formatDuration(p50Ms)],
+    ['Latency (p99)', p99Ms === undefined ? '–' : formatDuration(p99Ms)],
     ['In flight', formatCount(inFlight)],
-    ['Sent per second', formatBytes(bytesOut)],
+    ['Bytes sent per second', formatBytes(bytesOut)],
   ]
   return (
     <dl class="numbers">

@@ -22,7 +22,7 @@ const TABS: readonly Tab[] = [
   { id: 'facts', title: 'Details' },
 ]
 
-/** One runtime object: how it is, what it writes, and what can be done with it. */
+/** Status, log, build output and actions of a runtime object. */
 export default function RuntimeObjectPage({ parameters }: RouteProps): JSX.Element {
   const { name = '' } = parameters
   return <ObjectPage key={name} name={name} />
@@ -38,10 +38,10 @@ function ObjectPage({ name }: { readonly name: string }): JSX.Element {
     return (
       <Page title={title}>
         {error !== undefined && (
-          <Problem error={error} asked={`how ${title} is`} onRetry={reload} />
+          <Problem error={error} subject={`status of ${title}`} onRetry={reload} />
         )}
         {value === undefined && state === 'loading' && <Loading />}
-        {value !== undefined && <NotFound title={title} others={value} />}
+        {value !== undefined && <NotFound title={title} versions={value} />}
       </Page>
     )
   return (
@@ -51,12 +51,14 @@ function ObjectPage({ name }: { readonly name: string }): JSX.Element {
         <>
           <PhaseBadge object={object} />
           {!isAdmin() &&
-            ' Its log, updates and killing are for administrators of the namespace: this account has not the scope admin.'}
+            ' Viewing the log and managing the object require the admin scope in this namespace.'}
         </>
       }
       actions={<ObjectActions object={object} />}
     >
-      {error !== undefined && <Problem error={error} asked={`how ${title} is`} onRetry={reload} />}
+      {error !== undefined && (
+        <Problem error={error} subject={`status of ${title}`} onRetry={reload} />
+      )}
       {object.metadata['error'] && <pre class="runtime-error">{object.metadata['error']}</pre>}
       <ObjectTabs key={toObjectPath(object)} object={object} />
     </Page>
@@ -71,7 +73,7 @@ function ObjectTabs({ object }: { readonly object: RuntimeObject }): JSX.Element
     setQuery('tab', id === 'log' ? '' : id)
   }
   return (
-    <Tabs label={`About ${name}`} tabs={TABS} selected={selected} onSelect={select}>
+    <Tabs label={name} tabs={TABS} selected={selected} onSelect={select}>
       {selected === 'log' && <LogView name={name} version={version} />}
       {selected === 'build' && <BuildOutput object={object} />}
       {selected === 'facts' && <Facts object={object} />}
@@ -79,25 +81,25 @@ function ObjectTabs({ object }: { readonly object: RuntimeObject }): JSX.Element
   )
 }
 
-/** @param others of the same name. */
+/** @param versions objects of the same name. */
 function NotFound({
   title,
-  others,
+  versions,
 }: {
   readonly title: string
-  readonly others: readonly RuntimeObject[]
+  readonly versions: readonly RuntimeObject[]
 }): JSX.Element {
   return (
-    <Empty title={`${title} is not there`}>
-      {others.length === 0 ? (
+    <Empty title={`${title} not found`}>
+      {versions.length === 0 ? (
         <p>
-          It was killed, or never run in this namespace. <Link to="/runtime">What runs</Link>
+          It was killed or never deployed in this namespace. <Link to="/runtime">Runtime</Link>
         </p>
       ) : (
         <ul>
-          {others.map((other) => (
-            <li key={other.version}>
-              <Link to={toObjectPath(other)}>{`${other.name}@${other.version}`}</Link>
+          {versions.map((object) => (
+            <li key={object.version}>
+              <Link to={toObjectPath(object)}>{`${object.name}@${object.version}`}</Link>
             </li>
           ))}
         </ul>

@@ -45,44 +45,44 @@ const COLUMNS: readonly Column<RuntimeObject>[] = [
   },
 ]
 
-/** What the runtime runs in the namespace. */
+/** Runtime objects of the namespace. */
 export default function Runtime(): JSX.Element {
-  const [wanted, setWanted] = useState('')
+  const [search, setSearch] = useState('')
   const { state, value, error, reload } = useObjects()
-  const found = useMemo(() => {
-    const words = wanted.toLowerCase().split(/\s+/)
+  const results = useMemo(() => {
+    const words = search.toLowerCase().split(/\s+/)
     return (value ?? []).filter(({ name, version, source }) => {
       const text = `${name}@${version} ${source}`.toLowerCase()
       return words.every((word) => text.includes(word))
     })
-  }, [value, wanted])
+  }, [value, search])
 
   return (
     <Page
       title="Runtime"
-      about={`What runs in the namespace ${namespace.value}`}
+      about={`Deployed services of the namespace ${namespace.value}`}
       actions={
-        <Search label="Search services" value={wanted} onInput={setWanted} count={found.length} />
+        <Search label="Search services" value={search} onInput={setSearch} count={results.length} />
       }
     >
       {error !== undefined && (
-        <Problem error={error} asked="the services that are run" onRetry={reload} />
+        <Problem error={error} subject="deployed services" onRetry={reload} />
       )}
       {value === undefined && state === 'loading' && <Loading />}
       {value !== undefined && (
         <Table
-          label="Services that are run"
+          label="Deployed services"
           columns={COLUMNS}
-          rows={found}
+          rows={results}
           keyOf={toObjectPath}
           sortedBy="name"
           empty={
             value.length === 0 ? (
-              <Empty title="Nothing runs here yet">
-                Run something from a folder: <code>mx run ./folder</code>
+              <Empty title="No deployed services">
+                Deploy a folder with <code>mx run ./folder</code>.
               </Empty>
             ) : (
-              <Empty title={`Nothing matches ${wanted}`} />
+              <Empty title={`No services match “${search}”`} />
             )
           }
         />

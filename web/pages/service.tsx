@@ -28,10 +28,10 @@ const TABS = [
   { id: 'metadata', title: 'Metadata' },
 ]
 
-/** What was missed while nobody watched is read once, not beside what is read anyway. */
-const SOON_MS = 200
+/** Merges the reload after a reconnect with the initial read. */
+const DEBOUNCE_MS = 200
 
-/** One service: its endpoints, each with a form that calls it, its versions and its nodes. */
+/** Endpoints of a service with call forms, its nodes and metadata. */
 export default function ServicePage({ parameters }: RouteProps): JSX.Element {
   const { name = '' } = parameters
   const space = namespace.value
@@ -41,20 +41,20 @@ export default function ServicePage({ parameters }: RouteProps): JSX.Element {
   )
   const versions = value?.versions
   const domain = value?.domain
-  const watched = useWatch(
+  const watch = useWatch(
     () =>
       domain === undefined
         ? undefined
         : openStream('registry', 'Registry.Watch', { service: name, options: { domain } }),
     reload,
     [name, domain],
-    { onLive: useDebounce(reload, SOON_MS) },
+    { onLive: useDebounce(reload, DEBOUNCE_MS) },
   )
   const tab = query.value.get('tab') ?? 'call'
   return (
     <Page
       title={name}
-      about={versions === undefined ? undefined : describe(versions, watched.state === 'stale')}
+      about={versions === undefined ? undefined : describe(versions, watch.state === 'stale')}
       actions={
         <button type="button" onClick={reload}>
           Reload
@@ -62,12 +62,12 @@ export default function ServicePage({ parameters }: RouteProps): JSX.Element {
       }
     >
       {error !== undefined && (
-        <Problem error={error} asked={`the service ${name}`} onRetry={reload} />
+        <Problem error={error} subject={`service ${name}`} onRetry={reload} />
       )}
       {versions === undefined && error === undefined && <Loading />}
       {versions !== undefined && (
         <Tabs
-          label="About the service"
+          label="Service"
           tabs={TABS}
           selected={tab}
           onSelect={(id) => setQuery('tab', id === 'call' ? '' : id)}
@@ -107,29 +107,36 @@ function Endpoints({
   const [search, setSearch] = useState('')
   const declared = useMemo(() => listEndpoints(versions), [versions])
   const all = [...declared, ...DEBUG_ENDPOINTS]
-  const wanted = query.value.get('endpoint')
-  const selected = all.find(({ name }) => name === wanted) ?? all[0]!
+  const requested = query.value.get('endpoint')
+  const selected = all.find(({ name }) => name === requested) ?? all[0]!
   const text = search.trim().toLowerCase()
-  const shown = all.filter(({ name, metadata }) =>
+  const results = all.filter(({ name, metadata }) =>
     `${name} ${metadata['description'] ?? ''}`.toLowerCase().includes(text),
   )
   return (
     <div class="service">
       <nav class="service-endpoints" aria-label="Endpoints">
-        <Search label="Search endpoints" value={search} onInput={setSearch} count={shown.length} />
+        <Search
+          label="Search endpoints"
+          value={search}
+          onInput={setSearch}
+          count={results.length}
+        />
         {declared.length === 0 && (
-          <Empty title="No endpoints">The service tells none: what it serves is not known.</Empty>
+          <Empty title="No endpoints">The service does not publish its endpoints.</Empty>
         )}
         <ul>
-          {shown.map((endpoint) => (
+          {results.map((endpoint) => (
             <li key={endpoint.name}>
               <EndpointLink endpoint={endpoint} isCurrent={endpoint === selected} />
             </li>
           ))}
         </ul>
       </nav>
-      {wanted !== null && selected.name !== wanted ? (
-        <Empty title={`${service} has no endpoint ${wanted}`}>Choose one of the list.</Empty>
+      {requested !== null && selected.name !== requested ? (
+        <Empty title={`${service} has no endpoint ${requested}`}>
+          Select an endpoint from the list.
+        </Empty>
       ) : (
         <Boundary key={selected.name} what={`The endpoint ${selected.name}`}>
           <CallPanel service={service} endpoint={selected} />
@@ -195,7 +202,7 @@ function Nodes({ versions }: { readonly versions: readonly Service[] }): JSX.Ele
       rows={rows}
       keyOf={({ id, version }) => `${version} ${id}`}
       sortedBy="id"
-      empty={<Empty title="No nodes">The service is known, and does not run.</Empty>}
+      empty={<Empty title="No nodes">The service is registered without running nodes.</Empty>}
     />
   )
 }

@@ -11,21 +11,21 @@ import { useEntries } from '../services/use-entries.ts'
 import { Link, query, setQuery } from '../state/router.ts'
 import { DEFAULT_NAMESPACE, namespace } from '../state/session.ts'
 
-/** Everything that is registered in the namespace, and the services of the platform. */
+/** Registered services of the namespace, and built-in services. */
 export default function Services(): JSX.Element {
   const space = namespace.value
-  const own = useEntries(space)
-  const shared = useEntries(space === DEFAULT_NAMESPACE ? undefined : DEFAULT_NAMESPACE)
+  const local = useEntries(space)
+  const builtIn = useEntries(space === DEFAULT_NAMESPACE ? undefined : DEFAULT_NAMESPACE)
   const rows = useMemo(
     () =>
-      own.entries === undefined && shared.entries === undefined
+      local.entries === undefined && builtIn.entries === undefined
         ? undefined
-        : toRows(new Map([...(shared.entries ?? []), ...(own.entries ?? [])])),
-    [own.entries, shared.entries],
+        : toRows(new Map([...(builtIn.entries ?? []), ...(local.entries ?? [])])),
+    [local.entries, builtIn.entries],
   )
   const text = query.value.get('search') ?? ''
-  const found = useMemo(() => searchRows(rows ?? [], text), [rows, text])
-  const isStale = own.state === 'stale' || shared.state === 'stale'
+  const results = useMemo(() => searchRows(rows ?? [], text), [rows, text])
+  const isStale = local.state === 'stale' || builtIn.state === 'stale'
   return (
     <Page
       title="Services"
@@ -38,24 +38,24 @@ export default function Services(): JSX.Element {
             placeholder="Name, endpoint, node, key=value"
             value={text}
             onInput={(value) => setQuery('search', value)}
-            count={found.length}
+            count={results.length}
           />
         </>
       }
     >
-      {own.error !== undefined && (
-        <Problem error={own.error} asked={`the services of ${space}`} onRetry={own.reload} />
+      {local.error !== undefined && (
+        <Problem error={local.error} subject={`services of ${space}`} onRetry={local.reload} />
       )}
       {rows === undefined ? (
-        own.error === undefined && <Loading />
+        local.error === undefined && <Loading />
       ) : (
         <Table
           label="Services"
           columns={COLUMNS}
-          rows={found}
+          rows={results}
           keyOf={({ key }) => key}
           sortedBy="name"
-          empty={<Nothing text={text} />}
+          empty={<NoServices text={text} />}
         />
       )}
     </Page>
@@ -86,7 +86,7 @@ const COLUMNS: readonly Column<ServiceRow>[] = [
         nodes.length
       ) : (
         <>
-          <Badge tone="warning">{draining} leaving</Badge> {nodes.length}
+          <Badge tone="warning">{draining} draining</Badge> {nodes.length}
         </>
       ),
   },
@@ -106,22 +106,22 @@ const COLUMNS: readonly Column<ServiceRow>[] = [
   },
   {
     id: 'about',
-    title: 'About',
+    title: 'Description',
     minor: true,
     sort: ({ description }) => description,
     render: ({ description }) => <span title={description}>{description}</span>,
   },
 ]
 
-function Nothing({ text }: { readonly text: string }): JSX.Element {
+function NoServices({ text }: { readonly text: string }): JSX.Element {
   if (text === '')
     return (
       <Empty title="No services">
-        A service that starts registers itself: <code>mx run</code>, or the SDK.
+        Deploy one with <code>mx run</code> or start one with the SDK.
       </Empty>
     )
   return (
-    <Empty title={`No service holds “${text}”`}>
+    <Empty title={`No services match “${text}”`}>
       <button type="button" onClick={() => setQuery('search', '')}>
         Show all
       </button>

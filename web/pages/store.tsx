@@ -11,7 +11,7 @@ import { Records } from '../store/records.tsx'
 import { listDatabases, listTables } from '../store/service.ts'
 import '../style/store.css'
 
-/** Records of the store: databases, tables, keys and values. */
+/** Records of the store by database and table. */
 export default function Store(): JSX.Element {
   const database = query.value.get('database') || namespace.value
   const databases = useCall(listDatabases, [])
@@ -19,23 +19,23 @@ export default function Store(): JSX.Element {
     async (signal) => ({ database, names: await listTables(database, signal) }),
     [database],
   )
-  // Those of the database before count for nothing.
+  // Ignores the tables of the previously selected database.
   const names = tables.value?.database === database ? tables.value.names : undefined
   const table = query.value.get('table') || findReadable(names ?? []) || ''
-  // Nobody is told of databases but administrators of the platform: others have that of their namespace.
-  const known = databases.value ?? []
+  // Only administrators of the platform can list databases.
+  const databaseNames = databases.value ?? []
 
   return (
     <Page
       title="Store"
-      about={`Tables of the database ${database}. Those of built-in services are theirs alone.`}
+      about={`Tables of the database ${database}. Tables of built-in services cannot be read.`}
       actions={
         <>
           <Choice
             label="Database"
             value={database}
-            choices={withName(known, database)}
-            onChoose={(name) => {
+            choices={withName(databaseNames, database)}
+            onSelect={(name) => {
               setQuery('table', '')
               setQuery('prefix', '')
               setQuery('database', name)
@@ -45,7 +45,7 @@ export default function Store(): JSX.Element {
             label="Table"
             value={table}
             choices={withName(names ?? [], table)}
-            onChoose={(name) => {
+            onSelect={(name) => {
               setQuery('prefix', '')
               setQuery('table', name)
             }}
@@ -55,29 +55,29 @@ export default function Store(): JSX.Element {
     >
       {databases.error !== undefined && (
         <p class="muted">
-          Other databases are for administrators of the platform ({databases.error.code}{' '}
-          {databases.error.detail}).
+          Other databases are available to administrators of the platform only (
+          {databases.error.code} {databases.error.detail}).
         </p>
       )}
       {tables.error !== undefined && (
         <Problem
           error={tables.error}
-          asked={`the tables of the database ${database}`}
+          subject={`tables of database ${database}`}
           onRetry={tables.reload}
         />
       )}
       {names === undefined && tables.state === 'loading' && <Loading />}
       {table !== '' && <Records key={`${database} ${table}`} database={database} table={table} />}
       {table === '' && names !== undefined && (
-        <Empty title={`The database ${database} has no records of yours yet`}>
-          Write one: <code>mx store write -t helloworld user/1 Ann</code>
+        <Empty title={`No records in database ${database}`}>
+          Write one with <code>mx store write -t helloworld user/1 Ann</code>.
         </Empty>
       )}
     </Page>
   )
 }
 
-/** None of a built-in service is shown before it is chosen. */
+/** Default table: the first that does not belong to a built-in service. */
 function findReadable(names: readonly string[]): string | undefined {
   return names.find((name) => findTableOwner(name) === undefined)
 }
@@ -86,17 +86,17 @@ interface ChoiceProps {
   readonly label: string
   readonly value: string
   readonly choices: readonly string[]
-  readonly onChoose: (choice: string) => void
+  readonly onSelect: (choice: string) => void
 }
 
-function Choice({ label, value, choices, onChoose }: ChoiceProps): JSX.Element {
+function Choice({ label, value, choices, onSelect }: ChoiceProps): JSX.Element {
   return (
     <Field label={label}>
       {(control) => (
         <select
           {...control}
           value={value}
-          onChange={({ currentTarget }) => onChoose(currentTarget.value)}
+          onChange={({ currentTarget }) => onSelect(currentTarget.value)}
         >
           {choices.map((choice) => (
             <option key={choice} value={choice}>

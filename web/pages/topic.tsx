@@ -7,7 +7,7 @@ import { Loading } from '../components/states.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { formatBytes } from '../components/time/format.ts'
 import { showToast } from '../components/toast.tsx'
-import { PLACE, toDraft } from '../events/draft.ts'
+import { DRAFT_KEY, toDraft } from '../events/draft.ts'
 import { countEvents, type EventMessage, type TopicMessage } from '../events/event.ts'
 import { EventDialog } from '../events/event-dialog.tsx'
 import { Groups } from '../events/groups.tsx'
@@ -22,25 +22,25 @@ import { navigate, query, setQuery } from '../state/router.ts'
 import '../style/records.css'
 
 const TABS = [
-  { id: 'messages', title: 'Messages' },
+  { id: 'messages', title: 'Events' },
   { id: 'groups', title: 'Groups' },
   { id: 'replay', title: 'Replay' },
   { id: 'publish', title: 'Publish' },
 ]
 
-/** A topic: its events, its groups, a replay of it, and how to publish to it. */
+/** Events and consumer groups of a topic, replay, and publish form. */
 export default function Topic({ parameters }: RouteProps): JSX.Element {
   const { topic: name = '' } = parameters
   const [opened, setOpened] = useState<EventMessage>()
   const [isDeleting, setDeleting] = useState(false)
   const topics = useTopics(name)
-  const wanted = query.value.get('tab')
-  const tab = TABS.find(({ id }) => id === wanted)?.id ?? 'messages'
+  const requestedTab = query.value.get('tab')
+  const tab = TABS.find(({ id }) => id === requestedTab)?.id ?? 'messages'
   const isMissing = topics.value?.length === 0
-  const state = topics.value?.[0] ?? toNothing(name)
+  const state = topics.value?.[0] ?? emptyTopic(name)
 
-  function publishAgain(event: EventMessage): void {
-    saveDraft(PLACE, toDraft(event))
+  function republish(event: EventMessage): void {
+    saveDraft(DRAFT_KEY, toDraft(event))
     setOpened(undefined)
     setQuery('tab', 'publish')
   }
@@ -61,7 +61,7 @@ export default function Topic({ parameters }: RouteProps): JSX.Element {
       {topics.error !== undefined && (
         <Problem
           error={topics.error}
-          asked={`the topic ${name} (events Stream.Topics)`}
+          subject={`topic ${name} (events Stream.Topics)`}
           onRetry={topics.reload}
         />
       )}
@@ -81,23 +81,24 @@ export default function Topic({ parameters }: RouteProps): JSX.Element {
         </Tabs>
       )}
       {opened !== undefined && (
-        <EventDialog event={opened} onClose={() => setOpened(undefined)} onAgain={publishAgain} />
+        <EventDialog event={opened} onClose={() => setOpened(undefined)} onRepublish={republish} />
       )}
       {isDeleting && (
         <Confirm
-          title={`Delete the topic ${name}?`}
+          title={`Delete topic ${name}?`}
           action="Delete topic"
           dangerous
           onConfirm={async () => {
             await call('events', 'Stream.DeleteTopic', { topic: name })
-            showToast(`The topic ${name} was deleted`)
+            showToast(`Topic ${name} deleted`)
             navigate('/events')
           }}
           onClose={() => setDeleting(false)}
         >
           <p>
-            Its {count(countEvents(state), 'event')} and {count(state.groups.length, 'group')} are
-            gone for good; consumers are told so. What is published afterwards begins it anew.
+            Permanently deletes {count(countEvents(state), 'event')} and{' '}
+            {count(state.groups.length, 'group')}, and ends the consumers with an error. Publishing
+            creates the topic again.
           </p>
         </Confirm>
       )}
@@ -105,18 +106,18 @@ export default function Topic({ parameters }: RouteProps): JSX.Element {
   )
 }
 
-function toNothing(topic: string): TopicMessage {
+function emptyTopic(topic: string): TopicMessage {
   return { topic, first: 1, last: 0, bytes: 0, groups: [] }
 }
 
 function describe(topic: TopicMessage, isMissing: boolean): string {
-  if (isMissing) return 'There is no such topic yet: publishing to it makes it'
+  if (isMissing) return 'This topic does not exist yet. Publishing creates it.'
   const { first, last, bytes, groups } = topic
   const span = countEvents(topic) === 0 ? '' : ` (${first} to ${last})`
   const events = count(countEvents(topic), 'event')
   return `${events}${span}, ${formatBytes(bytes)}, ${count(groups.length, 'group')}`
 }
 
-function count(number: number, what: string): string {
-  return number === 1 ? `1 ${what}` : `${number} ${what}s`
+function count(number: number, noun: string): string {
+  return number === 1 ? `1 ${noun}` : `${number} ${noun}s`
 }

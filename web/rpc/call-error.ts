@@ -121,7 +121,7 @@ export function readCallError(json: string, service: string): CallError {
 
 /** What a caller sees of an answer that breaks the rules but not the connection. */
 export function toBadAnswer(service: string, cause?: unknown): CallError {
-  const detail = `bad gateway: the answer of ${service} is malformed`
+  const detail = `bad gateway: malformed response from ${service}`
   return new CallError(service, 502, detail, { callee: service, cause })
 }
 

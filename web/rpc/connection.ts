@@ -18,8 +18,8 @@ import {
   STREAM_ID_MAX,
   TEXT_MESSAGE,
   UNKNOWN_STREAM,
-  WRONG_ANSWER,
   WRONG_END,
+  WRONG_RESPONSE,
 } from '../../core/rpc/ws/frames.ts'
 import { CallError, CONNECTION_ID, parseFields, readCallError, toBadAnswer } from './call-error.ts'
 import { type Bytes, type CallHead, formatCall, fromLatin1, join } from './frames.ts'
@@ -120,11 +120,11 @@ export class Connection implements FrameReceiver<Bytes> {
         return undefined
       case DATA:
         if (call === undefined) return undefined
-        if (!call.streams) return WRONG_ANSWER
+        if (!call.streams) return WRONG_RESPONSE
         call.start()
         return call.receiveData(bytes.slice(start, end))
       case END:
-        if (call?.streams === false) return WRONG_ANSWER
+        if (call?.streams === false) return WRONG_RESPONSE
         call?.finish()
         return undefined
       case CREDIT:
@@ -140,7 +140,7 @@ export class Connection implements FrameReceiver<Bytes> {
     if (call === undefined) return undefined
     const begins = (flags & MORE) !== 0
     if (call.started || (begins && (!call.streams || payload.length > 4 + length)))
-      return WRONG_ANSWER
+      return WRONG_RESPONSE
     const fields = parseFields(fromLatin1(payload.subarray(4, 4 + length)))
     if (fields === undefined) {
       if (begins) call.cancel(toBadAnswer(call.service))

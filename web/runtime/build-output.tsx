@@ -10,13 +10,13 @@ import { toDisplayLine } from './log-text.ts'
 import { isBuilding, type RuntimeObject } from './objects.ts'
 import { createTailText } from './tail-text.ts'
 
-/** Characters that are kept in the page. */
-const KEPT = 200_000
+/** Retained characters. */
+const MAX_CHARACTERS = 200_000
 
-/** What the last build of a runtime object wrote, and goes on to write. */
+/** Live output of the last build of a runtime object. */
 export function BuildOutput({ object }: { readonly object: RuntimeObject }): JSX.Element {
   const { name, version } = object
-  const output = useRef(createTailText(KEPT)).current
+  const output = useRef(createTailText(MAX_CHARACTERS)).current
   const box = useRef<HTMLElement>(null)
   const refresh = useAnimationFrame()
   const watch = useWatch<{ readonly data: string }>(
@@ -25,7 +25,7 @@ export function BuildOutput({ object }: { readonly object: RuntimeObject }): JSX
       output.push(decodeBase64(data))
       refresh()
     },
-    // Another one begins.
+    // A new build restarts the stream.
     [name, version, isBuilding(object)],
     { onStart: output.clear },
   )
@@ -36,19 +36,14 @@ export function BuildOutput({ object }: { readonly object: RuntimeObject }): JSX
 
   if (watch.state === 'failed' && watch.error !== undefined)
     return (
-      <Problem
-        error={watch.error}
-        asked={`the output of the build of ${name}`}
-        onRetry={watch.restart}
-      />
+      <Problem error={watch.error} subject={`build output of ${name}`} onRetry={watch.restart} />
     )
-  if (text === '' && watch.state === 'ended')
-    return <Empty title="The last build wrote nothing, or it is not kept any more" />
+  if (text === '' && watch.state === 'ended') return <Empty title="No build output" />
   return (
     <>
-      {output.isCut() && <p class="muted">The beginning is left out.</p>}
+      {output.isCut() && <p class="muted">Older output is not shown.</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1) */}
-      <section class="build-output" ref={box} tabIndex={0} aria-label="Output of the build">
+      <section class="build-output" ref={box} tabIndex={0} aria-label="Build output">
         <pre>{text.split('\n').map(toDisplayLine).join('\n')}</pre>
       </section>
     </>

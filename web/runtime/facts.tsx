@@ -1,13 +1,13 @@
 import { Fragment, type JSX } from 'preact'
 import type { RuntimeObject } from './objects.ts'
 
-/** All that is told of a runtime object. */
+/** Details of a runtime object. */
 export function Facts({ object }: { readonly object: RuntimeObject }): JSX.Element {
   const { name, version, source, metadata } = object
-  const { source: _, ...others } = metadata
+  const { source: _, ...rest } = metadata
   const facts = [
     ...Object.entries({ name, version, source: metadata['source'] || source }),
-    ...Object.entries(others).sort(([a], [b]) => (a < b ? -1 : 1)),
+    ...Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)),
   ]
   return (
     <dl class="facts">

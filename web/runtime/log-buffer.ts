@@ -1,75 +1,72 @@
 import type { TextPattern } from './text-pattern.ts'
 import { countColumns } from './wrapped-lines.ts'
 
-/** A line of a log as the service `runtime` tells it (reference 7.1). */
+/** Message of `Runtime.Logs` (reference 7.1). */
 export interface LogMessage {
   /** Unix time in milliseconds. */
   readonly timestamp: number
-  /** `instance` and `stream`. */
+  /** Contains `instance` and `stream`. */
   readonly metadata: Readonly<Record<string, string>>
   readonly message: string
 }
 
-/** A line that is kept. */
 export interface LogLine extends LogMessage {
-  /** Its place among all that came, from 0. */
+  /** Position among all received lines, from 0. */
   readonly number: number
-  /** Columns of the message in a monospaced font. */
+  /** Width of the message in columns of a monospaced font. */
   readonly columns: number
 }
 
 export interface LogBufferOptions {
-  /** Most lines that are kept. */
   readonly maxLines: number
-  /** Most characters of those lines; one line is kept whatever its length. */
+  /** Limit for all lines together; the newest line is retained whatever its length. */
   readonly maxCharacters: number
 }
 
-/** The newest lines of a log, and which of them have what is searched for. Older ones make room. */
+/** Bounded buffer of the newest log lines, with search. Indexes count from the oldest retained line. */
 export interface LogBuffer {
   readonly push: (message: LogMessage) => void
   readonly clear: () => void
-  /** Lines that are kept. */
+  /** Number of retained lines. */
   readonly length: () => number
-  /** Lines that made room for newer ones. */
+  /** Number of dropped lines. */
   readonly dropped: () => number
-  /** @param index from the oldest that is kept. */
   readonly at: (index: number) => LogLine | undefined
-  /** Searches all that is kept, and then each line that comes; undefined: nothing is searched for. */
+  /** Searches the retained lines and then each new line; undefined stops the search. */
   readonly search: (pattern: TextPattern | undefined) => void
-  /** How many of the lines that are kept match. */
+  /** Number of retained lines that match. */
   readonly matches: () => number
-  /** Index of a line that matches. @param n from the oldest match. */
+  /** Index of the nth match, counted from the oldest. */
   readonly matchAt: (n: number) => number | undefined
-  /** The first match at or behind an index, as `n` of {@link matchAt}; {@link matches} where there is none. */
+  /** Number `n` (see {@link matchAt}) of the first match at or after an index; {@link matches} if there is none. */
   readonly findMatch: (index: number) => number
 }
 
 export function createLogBuffer({ maxLines, maxCharacters }: LogBufferOptions): LogBuffer {
-  /** A ring: the line with number n is at n % maxLines. */
+  /** The line with number n is at n % maxLines. */
   const ring: (LogLine | undefined)[] = new Array(maxLines)
   let first = 0
   let next = 0
   let characters = 0
-  let wanted: TextPattern | undefined
-  /** Numbers of the lines that match, in order; those before `firstMatch` are gone. */
-  let found: number[] = []
+  let pattern: TextPattern | undefined
+  /** Numbers of the matching lines, ascending; those before `firstMatch` are dropped. */
+  let matches: number[] = []
   let firstMatch = 0
 
   function dropOldest(): void {
     characters -= ring[first % maxLines]!.message.length
     ring[first % maxLines] = undefined
-    if (found[firstMatch] === first) firstMatch++
+    if (matches[firstMatch] === first) firstMatch++
     first++
-    // Shortened now and then: each time would copy all of it for every line.
+    // Compacting on every line would copy the whole list each time.
     if (firstMatch > maxLines) {
-      found = found.slice(firstMatch)
+      matches = matches.slice(firstMatch)
       firstMatch = 0
     }
   }
 
-  function note(line: LogLine): void {
-    if (wanted?.isIn(line.message)) found.push(line.number)
+  function match(line: LogLine): void {
+    if (pattern?.isIn(line.message)) matches.push(line.number)
   }
 
   return {
@@ -80,7 +77,7 @@ export function createLogBuffer({ maxLines, maxCharacters }: LogBufferOptions): 
       ring[line.number % maxLines] = line
       characters += line.message.length
       while (characters > maxCharacters && next - first > 1) dropOldest()
-      note(line)
+      match(line)
     },
 
     clear() {
@@ -88,7 +85,7 @@ export function createLogBuffer({ maxLines, maxCharacters }: LogBufferOptions): 
       first = 0
       next = 0
       characters = 0
-      found = []
+      matches = []
       firstMatch = 0
     },
 
@@ -97,27 +94,27 @@ export function createLogBuffer({ maxLines, maxCharacters }: LogBufferOptions): 
     at: (index) =>
       index < 0 || index >= next - first ? undefined : ring[(first + index) % maxLines],
 
-    search(pattern) {
-      wanted = pattern
-      found = []
+    search(newPattern) {
+      pattern = newPattern
+      matches = []
       firstMatch = 0
       if (pattern === undefined) return
-      for (let number = first; number < next; number++) note(ring[number % maxLines]!)
+      for (let number = first; number < next; number++) match(ring[number % maxLines]!)
     },
 
-    matches: () => found.length - firstMatch,
+    matches: () => matches.length - firstMatch,
 
     matchAt(n) {
-      const number = n < 0 ? undefined : found[firstMatch + n]
+      const number = n < 0 ? undefined : matches[firstMatch + n]
       return number === undefined ? undefined : number - first
     },
 
     findMatch(index) {
       let low = firstMatch
-      let high = found.length
+      let high = matches.length
       while (low < high) {
         const middle = (low + high) >> 1
-        if (found[middle]! < first + index) low = middle + 1
+        if (matches[middle]! < first + index) low = middle + 1
         else high = middle
       }
       return low - firstMatch

@@ -7,41 +7,41 @@ import { countRows, findLine, layOut } from './wrapped-lines.ts'
 
 export interface LogLinesProps {
   readonly buffer: LogBuffer
-  /** How many lines came so far: what is drawn anew when it changes. */
+  /** Number of received lines; a change re-renders. */
   readonly total: number
   readonly pattern: TextPattern | undefined
-  /** Leaves out lines that do not match. */
+  /** Hide lines that do not match. */
   readonly isFiltered: boolean
-  /** Number of the line that is brought into view. */
+  /** Number of the line to scroll to. */
   readonly current: number | undefined
-  /** Whether the newest line stays in view. */
+  /** Whether the view follows the newest line. */
   readonly follows: boolean
   readonly onFollows: (follows: boolean) => void
-  /** Told of a line somebody wants to see all of. */
+  /** Called when a truncated line is opened. */
   readonly onOpen: (line: LogLine) => void
 }
 
-/** Height of a row; `.log-line` has the same. Lines break into rows. */
+/** Row height in pixels, as in `.log-line`. Lines wrap into rows. */
 const ROW_PX = 20
-/** Lines above and below those in view, so that scrolling finds them there. */
-const AROUND = 12
-/** Longer lines are cut: a browser lays out all of a line, in view or not. */
-const SHOWN_CHARACTERS = 1000
-/** Columns of the button beside a line that is cut. */
+/** Lines rendered above and below the viewport. */
+const OVERSCAN = 12
+/** Longer lines are truncated: a browser lays out the whole line, visible or not. */
+const MAX_CHARACTERS = 1000
+/** Columns of the button of a truncated line. */
 const MORE_COLUMNS = 12
-/** Characters in the time and the stream, and pixels between them: `.log-line`. */
+/** Columns of time and stream, and pixels between them, as in `.log-line`. */
 const MARGIN_COLUMNS = '14:03:09.120'.length + 'stdout'.length
 const MARGIN_PX = 48
-/** Text by which the width of a character is measured. */
+/** Measures the width of a character. */
 const RULER = 'x'.repeat(100)
 
-/** The lines of a buffer, of which those in view are in the page. */
+/** Virtualized view of a log buffer. */
 export function LogLines(props: LogLinesProps): JSX.Element {
   const { buffer, total, pattern, isFiltered, current, follows, onFollows, onOpen } = props
   const box = useRef<HTMLElement>(null)
   const lastTop = useRef(0)
-  /** What stands at the upper edge of the view. */
-  const place = useRef({ number: 0, offset: 0 })
+  /** Line at the top edge, to preserve the scroll position. */
+  const anchor = useRef({ number: 0, offset: 0 })
   const [top, setTop] = useState(0)
   const [height, setHeight] = useState(0)
   const ruler = useRef<HTMLSpanElement>(null)
@@ -59,27 +59,31 @@ export function LogLines(props: LogLinesProps): JSX.Element {
     [buffer, total, count, isFiltered, pattern, columns],
   )
   const toPx = (line: number): number => firstRows[Math.min(line, count)]! * ROW_PX
-  const first = Math.max(0, findLine(firstRows, Math.floor(top / ROW_PX)) - AROUND)
-  const end = Math.min(count, findLine(firstRows, Math.ceil((top + height) / ROW_PX)) + 1 + AROUND)
+  const first = Math.max(0, findLine(firstRows, Math.floor(top / ROW_PX)) - OVERSCAN)
+  const end = Math.min(
+    count,
+    findLine(firstRows, Math.ceil((top + height) / ROW_PX)) + 1 + OVERSCAN,
+  )
   const lines: LogLine[] = []
   for (let i = first; i < end; i++) {
     const line = buffer.at(toIndex(i))
     if (line !== undefined) lines.push(line)
   }
 
-  function note(scrollTop: number): void {
+  function trackScroll(scrollTop: number): void {
     lastTop.current = scrollTop
     const index = findLine(firstRows, Math.floor(scrollTop / ROW_PX))
     const line = lines[index - first] ?? buffer.at(toIndex(index))
-    if (line !== undefined) place.current = { number: line.number, offset: scrollTop - toPx(index) }
+    if (line !== undefined)
+      anchor.current = { number: line.number, offset: scrollTop - toPx(index) }
     setTop(scrollTop)
   }
 
-  function scrollTo(wanted: number): void {
+  function scrollTo(target: number): void {
     const element = box.current!
-    element.scrollTop = wanted
-    // As far as it went.
-    note(element.scrollTop)
+    element.scrollTop = target
+    // The browser may have clamped it.
+    trackScroll(element.scrollTop)
   }
 
   useLayoutEffect(() => {
@@ -90,14 +94,14 @@ export function LogLines(props: LogLinesProps): JSX.Element {
       setColumns(Math.floor((clientWidth - MARGIN_PX) / characterPx) - MARGIN_COLUMNS)
     })
     observer.observe(box.current!)
-    // Text is as large as readers wish.
+    // Users can change the text size.
     observer.observe(ruler.current!)
     return () => observer.disconnect()
   }, [])
 
-  // Lines that come, and those that make room for them, move nothing of what somebody reads.
+  // New and dropped lines must not move the visible text.
   useLayoutEffect(() => {
-    const { number, offset } = place.current
+    const { number, offset } = anchor.current
     scrollTo(follows ? toPx(count) : toPx(toLine(number)) + offset)
   }, [follows, count, dropped, isFiltered, height, columns])
 
@@ -106,12 +110,12 @@ export function LogLines(props: LogLinesProps): JSX.Element {
   }, [current])
 
   function onScroll(): void {
-    // Browsers tell of it in the next frame: the page may be left by then.
+    // Scroll events fire in the next frame, possibly after unmount.
     if (box.current === null) return
     const { scrollTop, scrollHeight, clientHeight } = box.current
     const before = lastTop.current
-    note(scrollTop)
-    // However little: browsers scroll in small steps.
+    trackScroll(scrollTop)
+    // Without a threshold, since smooth scrolling moves in small steps.
     if (scrollTop < before) onFollows(false)
     else if (scrollTop + clientHeight >= scrollHeight - ROW_PX) onFollows(true)
   }
@@ -121,9 +125,9 @@ export function LogLines(props: LogLinesProps): JSX.Element {
       class="log-lines"
       ref={box}
       onScroll={onScroll}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
       tabIndex={0}
-      aria-label="Lines of the log"
+      aria-label="Log lines"
     >
       <span class="log-ruler" ref={ruler} aria-hidden="true">
         {RULER}
@@ -148,14 +152,13 @@ export function LogLines(props: LogLinesProps): JSX.Element {
 
 function toRows(line: LogLine | undefined, columns: number): number {
   if (line === undefined) return 1
-  return line.message.length <= SHOWN_CHARACTERS
+  return line.message.length <= MAX_CHARACTERS
     ? countRows(line.columns, columns)
-    : countRows((line.columns * SHOWN_CHARACTERS) / line.message.length, columns - MORE_COLUMNS)
+    : countRows((line.columns * MAX_CHARACTERS) / line.message.length, columns - MORE_COLUMNS)
 }
 
 interface LineProps {
   readonly line: LogLine
-  /** Its height. */
   readonly rows: number
   readonly pattern: TextPattern | undefined
   readonly isCurrent: boolean
@@ -164,8 +167,8 @@ interface LineProps {
 
 function Line({ line, rows, pattern, isCurrent, onOpen }: LineProps): JSX.Element {
   const { message, timestamp, metadata } = line
-  const shown = message.slice(0, SHOWN_CHARACTERS)
-  const left = message.length - shown.length
+  const text = message.slice(0, MAX_CHARACTERS)
+  const hidden = message.length - text.length
   return (
     <div
       class={isCurrent ? 'log-line is-current' : 'log-line'}
@@ -175,21 +178,21 @@ function Line({ line, rows, pattern, isCurrent, onOpen }: LineProps): JSX.Elemen
       <span class="log-stream" title={`instance ${metadata['instance'] ?? ''}`}>
         {metadata['stream']}
       </span>
-      {left > 0 && (
+      {hidden > 0 && (
         <button
           type="button"
           class="log-more"
-          aria-label={`All of the line, ${left} characters more`}
+          aria-label={`Show full line (${hidden} more characters)`}
           onClick={() => onOpen(line)}
         >
-          +{left}
+          +{hidden}
         </button>
       )}
       <span class="log-text">
         {pattern === undefined
-          ? shown
+          ? text
           : pattern
-              .split(shown)
+              .split(text)
               .map((piece, i) => (i % 2 === 1 ? <mark key={i}>{piece}</mark> : piece))}
       </span>
     </div>

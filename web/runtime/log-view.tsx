@@ -11,15 +11,15 @@ import { toDisplayLine } from './log-text.ts'
 import { saveLog } from './save-log.ts'
 import { createTextPattern } from './text-pattern.ts'
 
-/** Lines that are kept in the page, and what they may take. */
+/** Retained lines. */
 const LIMITS = { maxLines: 10_000, maxCharacters: 8_000_000 }
 
-/** What a runtime object has written, and goes on to write, with a search. */
+/** Live log of a runtime object, with search. */
 export function LogView({ name, version }: { name: string; version: string }): JSX.Element {
   const buffer = useRef(createLogBuffer(LIMITS)).current
   const position = useRef(createLogPosition({ count: LIMITS.maxLines, since: 0 })).current
   const [follows, setFollows] = useState(true)
-  const [wanted, setWanted] = useState('')
+  const [search, setSearch] = useState('')
   const [isFiltered, setFiltered] = useState(false)
   const [current, setCurrent] = useState<number>()
   const [opened, setOpened] = useState<LogLine>()
@@ -39,27 +39,27 @@ export function LogView({ name, version }: { name: string; version: string }): J
     [name, version],
   )
 
-  const pattern = createTextPattern(wanted)
-  const place = current === undefined ? -1 : buffer.findMatch(current - buffer.dropped())
+  const pattern = createTextPattern(search)
+  const currentMatch = current === undefined ? -1 : buffer.findMatch(current - buffer.dropped())
 
-  function search(text: string): void {
-    setWanted(text)
+  function changeSearch(text: string): void {
+    setSearch(text)
     setCurrent(undefined)
     buffer.search(createTextPattern(text))
   }
 
-  /** To the next match, or the one before; round and round. */
+  /** Moves to the next or previous match, wrapping around. */
   function step(by: 1 | -1): void {
     const count = buffer.matches()
     if (count === 0) return
-    const from = current === undefined ? (by === 1 ? -1 : count) : place
+    const from = current === undefined ? (by === 1 ? -1 : count) : currentMatch
     const index = buffer.matchAt((from + by + count) % count)!
     setFollows(false)
     setCurrent(buffer.at(index)!.number)
   }
 
   const problem = watch.error !== undefined && watch.state === 'failed' && (
-    <Problem error={watch.error} asked={`the log of ${name}`} onRetry={watch.restart} />
+    <Problem error={watch.error} subject={`log of ${name}`} onRetry={watch.restart} />
   )
   if (problem && buffer.length() === 0) return problem
   return (
@@ -67,10 +67,10 @@ export function LogView({ name, version }: { name: string; version: string }): J
       <search class="log-tools">
         <input
           type="search"
-          aria-label="Search the log"
-          placeholder="Search the log"
-          value={wanted}
-          onInput={(event) => search(event.currentTarget.value)}
+          aria-label="Search log"
+          placeholder="Search log"
+          value={search}
+          onInput={(event) => changeSearch(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key === 'Enter') step(event.shiftKey ? -1 : 1)
           }}
@@ -82,7 +82,7 @@ export function LogView({ name, version }: { name: string; version: string }): J
           Next
         </button>
         <span role="status">
-          {pattern !== undefined && describeMatches(place, buffer.matches())}
+          {pattern !== undefined && describeMatches(currentMatch, buffer.matches())}
         </span>
         <label class="check">
           <input
@@ -90,7 +90,7 @@ export function LogView({ name, version }: { name: string; version: string }): J
             checked={isFiltered}
             onChange={(event) => setFiltered(event.currentTarget.checked)}
           />
-          Only lines that match
+          Matching lines only
         </label>
         <button type="button" aria-pressed={follows} onClick={() => setFollows(!follows)}>
           Follow
@@ -113,8 +113,8 @@ export function LogView({ name, version }: { name: string; version: string }): J
       />
       <p class="log-count" data-state={watch.state}>
         {describeCount(buffer.length(), buffer.dropped())}
-        {watch.state === 'stale' && `, and it goes on as soon as it can: ${watch.error?.detail}`}
-        {watch.state === 'ended' && ', the log has ended'}
+        {watch.state === 'stale' && `, reconnecting: ${watch.error?.detail}`}
+        {watch.state === 'ended' && ', end of log'}
       </p>
       {opened !== undefined && (
         <div class="log-opened">
@@ -128,13 +128,13 @@ export function LogView({ name, version }: { name: string; version: string }): J
   )
 }
 
-function describeMatches(place: number, count: number): string {
-  if (count === 0) return 'no line matches'
-  const lines = count === 1 ? '1 line' : `${count} lines`
-  return place === -1 ? lines : `${place + 1} of ${lines}`
+function describeMatches(current: number, count: number): string {
+  if (count === 0) return 'no matches'
+  const matches = count === 1 ? '1 match' : `${count} matches`
+  return current === -1 ? matches : `${current + 1} of ${matches}`
 }
 
 function describeCount(count: number, dropped: number): string {
   const lines = count === 1 ? '1 line' : `${count} lines`
-  return dropped === 0 ? lines : `${lines}, ${dropped} older ones are left out`
+  return dropped === 0 ? lines : `${lines}, ${dropped} older not shown`
 }

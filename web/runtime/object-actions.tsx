@@ -4,14 +4,14 @@ import { Confirm } from '../components/dialog/confirm.tsx'
 import { showToast } from '../components/toast.tsx'
 import { call } from '../rpc/caller.ts'
 import { isAdmin } from '../state/session-scopes.ts'
-import { isLeaving, type RuntimeObject, toStatus, toUpdateKind } from './objects.ts'
+import { isStopping, type RuntimeObject, toStatus, toUpdateKind } from './objects.ts'
 
 interface Action {
   readonly title: string
   readonly about: string
   readonly done: string
   readonly endpoint: 'Runtime.Update' | 'Runtime.Delete'
-  /** Besides the object. */
+  /** Request fields besides the object. */
   readonly request?: object
   readonly isDangerous?: boolean
 }
@@ -19,56 +19,56 @@ interface Action {
 const FETCH: Action = {
   title: 'Update',
   about:
-    'Fetches the newest code of its version and builds it. The old copies serve until the new ones do.',
-  done: 'is updated',
+    'Fetches the latest code of this version and builds it. Current instances serve until the new ones are ready.',
+  done: 'update started',
   endpoint: 'Runtime.Update',
 }
 const RESTART: Action = {
   title: 'Restart',
-  about: 'Starts the same build anew. The old copies serve until the new ones do.',
-  done: 'is restarted',
+  about: 'Restarts the existing build. Current instances serve until the new ones are ready.',
+  done: 'restart started',
   endpoint: 'Runtime.Update',
 }
 const REBUILD: Action = {
   title: 'Rebuild',
-  about: 'Builds the same source again. The old copies serve until the new ones do.',
-  done: 'is built again',
+  about: 'Builds the same source again. Current instances serve until the new ones are ready.',
+  done: 'rebuild started',
   endpoint: 'Runtime.Update',
   request: { options: { force: true } },
 }
 const ROLL_BACK: Action = {
   title: 'Roll back',
-  about: 'Runs what ran before the last update.',
-  done: 'is rolled back',
+  about: 'Reverts the last update.',
+  done: 'rollback started',
   endpoint: 'Runtime.Update',
   request: { rollback: true },
 }
 const KILL: Action = {
   title: 'Kill',
   about:
-    'Ends all its copies and forgets it, with its builds and its account. This cannot be undone.',
-  done: 'was killed',
+    'Stops all instances and deletes the object with its builds and account. This cannot be undone.',
+  done: 'killed',
   endpoint: 'Runtime.Delete',
   isDangerous: true,
 }
 
-/** What can be done with a runtime object. */
+/** Action buttons of a runtime object. */
 export function ObjectActions({ object }: { readonly object: RuntimeObject }): JSX.Element {
   const [action, setAction] = useState<Action>()
   const [isForced, setForced] = useState(false)
   const { name, version } = object
-  const mayAct = isAdmin()
-  // Nobody would answer for a server that is away.
+  const canAct = isAdmin()
+  // An unreachable server cannot confirm the deletion.
   const canForce = action === KILL && toStatus(object) === 'unknown'
-  const offered = [
+  const actions = [
     ...(toUpdateKind(object) === 'fetch' ? [FETCH] : [RESTART, REBUILD]),
     ...[ROLL_BACK, KILL],
   ]
 
-  async function act({ endpoint, request, title, done }: Action): Promise<void> {
+  async function act({ endpoint, request, done }: Action): Promise<void> {
     const service = { name, version }
     const force = canForce && isForced && { options: { force: true } }
-    // Calls under way may take as long as they are given.
+    // Calls in flight may take as long as their own timeout.
     const timeoutMs = endpoint === 'Runtime.Delete' ? 0 : undefined
     await call(
       'runtime',
@@ -76,23 +76,23 @@ export function ObjectActions({ object }: { readonly object: RuntimeObject }): J
       { resource: { service }, ...request, ...force },
       timeoutMs === undefined ? {} : { timeoutMs },
     )
-    showToast(`${name} ${done}${title === KILL.title ? '' : ': see how far it is'}`)
+    showToast(`${name} ${done}`)
   }
 
   return (
     <>
-      {offered.map((one) => (
+      {actions.map((each) => (
         <button
-          key={one.title}
+          key={each.title}
           type="button"
-          class={one.isDangerous ? 'danger' : undefined}
-          disabled={!mayAct || isLeaving(object)}
+          class={each.isDangerous ? 'danger' : undefined}
+          disabled={!canAct || isStopping(object)}
           onClick={() => {
             setForced(false)
-            setAction(one)
+            setAction(each)
           }}
         >
-          {one.title}
+          {each.title}
         </button>
       ))}
       {action !== undefined && (
@@ -111,7 +111,7 @@ export function ObjectActions({ object }: { readonly object: RuntimeObject }): J
                 checked={isForced}
                 onChange={(event) => setForced(event.currentTarget.checked)}
               />
-              Forget it, even though its server does not answer
+              Delete even if its server is unreachable
             </label>
           )}
         </Confirm>

@@ -1,11 +1,11 @@
 import { RUNTIME_STATUS, type RuntimeStatus } from '../../core/contracts/runtime.ts'
 
-/** A runtime object as the service `runtime` tells it (reference 7.1, 7.2). */
+/** Object of the service `runtime` (reference 7.1, 7.2). */
 export interface RuntimeObject {
   readonly name: string
   readonly version: string
   readonly source: string
-  /** Number of its state. */
+  /** Value of {@link RUNTIME_STATUS}. */
   readonly status: number
   readonly metadata: Readonly<Record<string, string>>
 }
@@ -14,16 +14,15 @@ const COMMIT = /^[0-9a-f]{7,40}$/
 const LATEST = 'latest'
 const UPLOADED = 'source://'
 const BUILDING: ReadonlySet<string> = new Set(['pending', 'building'])
-/** States in which nothing more of it is to be done. */
-const LEAVING: ReadonlySet<RuntimeStatus> = new Set(['stopping', 'stopped'])
+const STOPPING: ReadonlySet<RuntimeStatus> = new Set(['stopping', 'stopped'])
 
-/** The name of a state, `running` for one. */
+/** Name of the status, such as `running`. */
 export function toStatus({ status }: Pick<RuntimeObject, 'status'>): RuntimeStatus {
   const names = Object.keys(RUNTIME_STATUS) as RuntimeStatus[]
   return names.find((name) => RUNTIME_STATUS[name] === status) ?? 'unknown'
 }
 
-/** What a page says of it: an update under way, and whether the last one failed. */
+/** Status text, including an update in progress or a failed one. */
 export function toPhase(object: RuntimeObject): { readonly text: string; readonly isBad: boolean } {
   const status = toStatus(object)
   const { update, error } = object.metadata
@@ -33,30 +32,30 @@ export function toPhase(object: RuntimeObject): { readonly text: string; readonl
   return { text: status, isBad: status === 'error' || status === 'unknown' }
 }
 
-/** What `Runtime.Update` does with it when nothing else is said: of a branch the newest commit, of anything else what is there. */
+/** Default action of `Runtime.Update`: fetches the latest commit of a branch; restarts uploaded code and pinned commits. */
 export function toUpdateKind({ source, version }: RuntimeObject): 'fetch' | 'restart' {
   return source.startsWith(UPLOADED) || COMMIT.test(version) ? 'restart' : 'fetch'
 }
 
-/** Whether a build of it is under way, or waits for its turn. */
+/** Whether a build is queued or in progress. */
 export function isBuilding(object: RuntimeObject): boolean {
   return BUILDING.has(object.metadata['update'] || toStatus(object))
 }
 
-export function isLeaving(object: RuntimeObject): boolean {
-  return LEAVING.has(toStatus(object))
+export function isStopping(object: RuntimeObject): boolean {
+  return STOPPING.has(toStatus(object))
 }
 
-/** The one of a name that is meant: without a version `latest`, or the only one there is. */
+/** Selects the object of a version; without a version `latest`, or else the only object. */
 export function findTarget(
   objects: readonly RuntimeObject[],
   version: string,
 ): RuntimeObject | undefined {
-  const wanted = objects.find((object) => object.version === (version || LATEST))
-  return wanted ?? (version === '' && objects.length === 1 ? objects[0] : undefined)
+  const target = objects.find((object) => object.version === (version || LATEST))
+  return target ?? (version === '' && objects.length === 1 ? objects[0] : undefined)
 }
 
-/** Where its page is. */
+/** Path of the object's page. */
 export function toObjectPath({ name, version }: RuntimeObject): string {
   return `/runtime/${encodeURIComponent(name)}?version=${encodeURIComponent(version)}`
 }

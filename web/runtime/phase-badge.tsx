@@ -4,10 +4,10 @@ import { type RuntimeObject, toPhase, toStatus } from './objects.ts'
 
 const TONES: Readonly<Record<string, Tone>> = { running: 'good', stopped: 'neutral' }
 
-/** The state of a runtime object. */
+/** Status of a runtime object. */
 export function PhaseBadge({ object }: { readonly object: RuntimeObject }): JSX.Element {
   const { text, isBad } = toPhase(object)
-  const isCalm = text === toStatus(object)
-  const tone = isBad ? 'bad' : isCalm ? (TONES[text] ?? 'accent') : 'accent'
+  const isSettled = text === toStatus(object)
+  const tone = isBad ? 'bad' : isSettled ? (TONES[text] ?? 'accent') : 'accent'
   return <Badge tone={tone}>{text}</Badge>
 }

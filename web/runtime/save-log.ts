@@ -1,7 +1,7 @@
 import { saveFile } from '../components/files/save-file.ts'
 import type { LogBuffer } from './log-buffer.ts'
 
-/** Has the browser save the lines of a log that are kept. */
+/** Downloads the retained log lines. */
 export function saveLog(name: string, buffer: LogBuffer): void {
   const lines: string[] = []
   for (let i = 0; i < buffer.length(); i++) {

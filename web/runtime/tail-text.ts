@@ -1,33 +1,33 @@
-/** The end of a text that comes in parts. */
+/** Bounded buffer of the end of a text. */
 export interface TailText {
   readonly push: (bytes: Uint8Array) => void
   readonly clear: () => void
-  /** What is kept of it, whole lines. */
+  /** Retained text, starting at a line break. */
   readonly text: () => string
-  /** Whether the beginning was left out. */
+  /** Whether the beginning was dropped. */
   readonly isCut: () => boolean
 }
 
-/** @param maxCharacters that are kept; twice as many for a moment. */
+/** @param maxCharacters retained; twice as many temporarily. */
 export function createTailText(maxCharacters: number): TailText {
   let decoder = new TextDecoder()
-  let kept = ''
-  let cut = false
+  let tail = ''
+  let isCut = false
   return {
     push(bytes) {
-      kept += decoder.decode(bytes, { stream: true })
-      if (kept.length <= 2 * maxCharacters) return
-      const from = kept.length - maxCharacters
-      const line = kept.indexOf('\n', from)
-      kept = kept.slice(line === -1 ? from : line + 1)
-      cut = true
+      tail += decoder.decode(bytes, { stream: true })
+      if (tail.length <= 2 * maxCharacters) return
+      const from = tail.length - maxCharacters
+      const line = tail.indexOf('\n', from)
+      tail = tail.slice(line === -1 ? from : line + 1)
+      isCut = true
     },
     clear() {
       decoder = new TextDecoder()
-      kept = ''
-      cut = false
+      tail = ''
+      isCut = false
     },
-    text: () => kept,
-    isCut: () => cut,
+    text: () => tail,
+    isCut: () => isCut,
   }
 }

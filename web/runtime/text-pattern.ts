@@ -1,15 +1,15 @@
-/** A text that is looked for, in any letter case. */
+/** Case-insensitive search text. */
 export interface TextPattern {
   readonly isIn: (text: string) => boolean
-  /** The text in pieces: those at odd places are what was looked for. */
+  /** Splits a text at the matches; elements at odd indexes are the matches. */
   readonly split: (text: string) => readonly string[]
 }
 
-/** Undefined: nothing is looked for. */
-export function createTextPattern(wanted: string): TextPattern | undefined {
-  if (wanted === '') return undefined
-  const literal = wanted.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
-  const one = new RegExp(literal, 'iu')
-  const all = new RegExp(`(${literal})`, 'iu')
-  return { isIn: (text) => one.test(text), split: (text) => text.split(all) }
+/** Returns undefined for an empty text. */
+export function createTextPattern(search: string): TextPattern | undefined {
+  if (search === '') return undefined
+  const literal = search.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+  const pattern = new RegExp(literal, 'iu')
+  const separator = new RegExp(`(${literal})`, 'iu')
+  return { isIn: (text) => pattern.test(text), split: (text) => text.split(separator) }
 }

@@ -5,36 +5,36 @@ import { call, openStream } from '../rpc/caller.ts'
 import { namespace } from '../state/session.ts'
 import { compareObjects, type RuntimeObject } from './objects.ts'
 
-/** Which runtime objects; empty: all. */
+/** Filter of runtime objects; empty selects all. */
 export interface ObjectFilter {
   readonly service?: string
   readonly version?: string
 }
 
-/** Changes come in numbers: they are read once for all of that time. */
-const SOON_MS = 200
-/** That a server gives no sign of life any more is no change. */
+/** Changes arrive in bursts; each burst causes one read. */
+const DEBOUNCE_MS = 200
+/** Lost servers are not reported as a change. */
 const REFRESH_MS = 15_000
 
 /**
- * The runtime objects of the namespace, by name and version, read again after every change.
+ * Runtime objects of the namespace, by name and version, read again after every change.
  *
- * What is shown is what `Runtime.Read` tells, for it knows what changes do not tell: servers that are away.
+ * Uses `Runtime.Read`, since changes do not report unreachable servers.
  */
-export function useObjects(wanted: ObjectFilter = {}): CallState<readonly RuntimeObject[]> & {
+export function useObjects(filter: ObjectFilter = {}): CallState<readonly RuntimeObject[]> & {
   readonly watch: WatchState
 } {
-  const { service = '', version = '' } = wanted
+  const { service = '', version = '' } = filter
   const deps = [namespace.value, service, version]
   const options = { service, version }
   const read = useCall(async (signal) => {
-    type Reply = { readonly services: readonly RuntimeObject[] }
-    const { body } = await call<Reply>('runtime', 'Runtime.Read', { options }, { signal })
+    type Response = { readonly services: readonly RuntimeObject[] }
+    const { body } = await call<Response>('runtime', 'Runtime.Read', { options }, { signal })
     return body.services.toSorted(compareObjects)
   }, deps)
   usePolling(read, REFRESH_MS)
-  const reloadSoon = useDebounce(read.reload, SOON_MS)
-  // Of all names: the watch of one that is gone would end, and not tell when it comes back.
+  const reloadSoon = useDebounce(read.reload, DEBOUNCE_MS)
+  // All names: a watch of one object ends when it is deleted and would miss its return.
   const watch = useWatch<{ readonly service: RuntimeObject }>(
     () => openStream('runtime', 'Runtime.Watch', {}),
     (change) => {

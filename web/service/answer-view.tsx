@@ -6,43 +6,44 @@ import { Loading } from '../components/states.tsx'
 import { formatBytes, formatDuration } from '../components/time/format.ts'
 import { JsonView } from '../components/tree/json-view.tsx'
 import type { Fields } from '../rpc/call-error.ts'
+import { encodeBase64 } from '../store/base64.ts'
 import type { CallState } from './call-state.ts'
 import type { Target } from './send.ts'
 
-export interface AnswerViewProps {
-  readonly sheet: CallState
+export interface ResponseViewProps {
+  readonly callState: CallState
   readonly target: Target
   readonly onRetry: () => void
 }
 
-/** What came of the last call: its status, time and size, which are read out, its fields and its body. */
-export function AnswerView({ sheet, target, onRetry }: AnswerViewProps): JSX.Element {
-  const { value: outcome } = sheet.outcome
+/** Result of the last call: status, duration and size (announced to screen readers), headers and body. */
+export function ResponseView({ callState, target, onRetry }: ResponseViewProps): JSX.Element {
+  const { value: outcome } = callState.outcome
   const section = useRef<HTMLElement>(null)
-  const before = useRef(outcome)
+  const previous = useRef(outcome)
   useEffect(() => {
-    // What came while the page was shown; not what was there already.
-    if (before.current !== outcome && outcome?.state !== 'calling')
+    // Only for a result that arrives while the page is open.
+    if (previous.current !== outcome && outcome?.state !== 'calling')
       section.current?.scrollIntoView({ block: 'nearest' })
-    before.current = outcome
+    previous.current = outcome
   }, [outcome])
   return (
     <section
       ref={section}
-      class="answer"
-      aria-label={outcome === undefined ? undefined : 'Answer'}
+      class="response"
+      aria-label={outcome === undefined ? undefined : 'Response'}
       data-state={outcome?.state}
     >
-      {outcome?.state === 'calling' && <Loading label="Waiting for the answer" />}
+      {outcome?.state === 'calling' && <Loading label="Waiting for the response" />}
       <div role="status">
-        {outcome?.state === 'answered' && (
-          <p class="answer-facts">
-            <Badge tone="good">200 OK</Badge> <span>{formatDuration(outcome.answer.tookMs)}</span>{' '}
-            <span>{formatBytes(outcome.answer.bytes)}</span>
+        {outcome?.state === 'succeeded' && (
+          <p class="response-facts">
+            <Badge tone="good">200 OK</Badge> <span>{formatDuration(outcome.response.tookMs)}</span>{' '}
+            <span>{formatBytes(outcome.response.bytes)}</span>
           </p>
         )}
         {outcome?.state === 'failed' && (
-          <p class="answer-facts">
+          <p class="response-facts">
             <Badge tone="bad">
               {outcome.error.code} {outcome.error.status}
             </Badge>{' '}
@@ -50,34 +51,33 @@ export function AnswerView({ sheet, target, onRetry }: AnswerViewProps): JSX.Ele
           </p>
         )}
       </div>
-      {outcome?.state === 'answered' && (
+      {outcome?.state === 'succeeded' && (
         <>
-          <FieldList fields={outcome.answer.fields} />
-          <Body body={outcome.answer.body} name={target.endpoint.name} />
+          <HeaderList headers={outcome.response.fields} />
+          <Body body={outcome.response.body} name={target.endpoint.name} />
         </>
       )}
       {outcome?.state === 'failed' && (
         <>
           <Problem
             error={outcome.error}
-            asked={`${target.service} ${target.endpoint.name}`}
+            subject={`${target.service} ${target.endpoint.name}`}
             onRetry={onRetry}
           />
-          <FieldList fields={outcome.error.fields} />
+          <HeaderList headers={outcome.error.fields} />
         </>
       )}
     </section>
   )
 }
 
-/** Header fields of an answer. */
-function FieldList({ fields }: { readonly fields: Fields }): JSX.Element | null {
-  if (fields.length === 0) return null
+function HeaderList({ headers }: { readonly headers: Fields }): JSX.Element | null {
+  if (headers.length === 0) return null
   return (
-    <details class="answer-fields">
-      <summary>Headers ({fields.length})</summary>
+    <details class="response-fields">
+      <summary>Headers ({headers.length})</summary>
       <dl class="facts">
-        {fields.map(([name, value], i) => (
+        {headers.map(([name, value], i) => (
           <Fragment key={i}>
             <dt>{name}</dt>
             <dd>{value}</dd>
@@ -88,15 +88,8 @@ function FieldList({ fields }: { readonly fields: Fields }): JSX.Element | null 
   )
 }
 
-/** JSON; or what a service answers in another type: text, or bytes as base64. */
+/** JSON; other content types as text, or as base64 of the bytes. */
 function Body({ body, name }: { readonly body: unknown; readonly name: string }): JSX.Element {
-  const shown = body instanceof Uint8Array ? toBase64(body) : body
-  return <JsonView value={shown} label="Body of the answer" fileName={`${name}.json`} />
-}
-
-function toBase64(bytes: Uint8Array): string {
-  let text = ''
-  for (let at = 0; at < bytes.length; at += 0x8000)
-    text += String.fromCharCode(...bytes.subarray(at, at + 0x8000))
-  return btoa(text)
+  const value = body instanceof Uint8Array ? encodeBase64(body) : body
+  return <JsonView value={value} label="Response body" fileName={`${name}.json`} />
 }

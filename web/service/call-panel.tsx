@@ -6,10 +6,10 @@ import { Field } from '../components/field.tsx'
 import { JsonView } from '../components/tree/json-view.tsx'
 import { describeSchema } from '../form/read-schema.ts'
 import { ROOT } from '../form/to-request.ts'
-import { fillIn, toForm, toRaw } from '../form/typed-request.ts'
+import { loadRequest, toForm, toRaw } from '../form/typed-request.ts'
 import { endedSession, namespace, session } from '../state/session.ts'
-import { AnswerView } from './answer-view.tsx'
-import { type CallState, openSheet } from './call-state.ts'
+import { ResponseView } from './answer-view.tsx'
+import { type CallState, openCallState } from './call-state.ts'
 import { Commands } from './commands.tsx'
 import { type EndpointKind, toKind } from './endpoint-kind.ts'
 import { FormFields } from './form-field.tsx'
@@ -18,14 +18,14 @@ import { METADATA, openEmpty, send, type Target, TIMEOUT } from './send.ts'
 import { StreamView } from './stream-view.tsx'
 
 const KINDS: Readonly<Record<EndpointKind, string>> = {
-  unary: 'call',
-  server: 'the service streams',
-  client: 'the caller streams',
-  both: 'both stream',
-  unknown: 'stream',
+  unary: 'unary',
+  server: 'server streaming',
+  client: 'client streaming',
+  both: 'bidirectional streaming',
+  unknown: 'streaming',
 }
 
-/** One endpoint: what it takes, the form to call it, and what it answers. */
+/** Request form of an endpoint, with response, commands, schemas and history. */
 export function CallPanel({
   service,
   endpoint,
@@ -33,25 +33,25 @@ export function CallPanel({
   readonly service: string
   readonly endpoint: Endpoint
 }): JSX.Element {
-  // Of a login that has ended, too: what is typed stays until the next one.
+  // Input survives an expired session until the next login.
   const { issuer = '', id = '' } = (session.value ?? endedSession.value)?.account ?? {}
   const target: Target = {
     ...{ service, namespace: namespace.value, endpoint },
     account: { issuer, id },
   }
-  const sheet = openSheet([issuer, id, namespace.value, service], endpoint)
+  const callState = openCallState([issuer, id, namespace.value, service], endpoint)
   const kind = toKind(endpoint)
   const form = useRef<HTMLFormElement>(null)
   const submit = (): void => {
-    send(sheet, target)
-    if (sheet.problems.value.length > 0) wanted.current = true
+    send(callState, target)
+    if (callState.problems.value.length > 0) shouldFocusError.current = true
   }
-  // Once it is drawn: to the first field that is wrong.
-  const wanted = useRef(false)
-  const { value: problems } = sheet.problems
+  // Focuses the first invalid field after the next render.
+  const shouldFocusError = useRef(false)
+  const { value: problems } = callState.problems
   useEffect(() => {
-    if (!wanted.current) return
-    wanted.current = false
+    if (!shouldFocusError.current) return
+    shouldFocusError.current = false
     form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
   }, [problems])
   return (
@@ -60,14 +60,14 @@ export function CallPanel({
         <h2>{endpoint.name}</h2>
         <Badge tone={kind === 'unary' ? 'neutral' : 'accent'}>{KINDS[kind]}</Badge>
         {endpoint.metadata['idempotent'] === 'false' && (
-          <Badge tone="warning">not to be repeated</Badge>
+          <Badge tone="warning">not idempotent</Badge>
         )}
       </header>
       {endpoint.metadata['description'] !== undefined && <p>{endpoint.metadata['description']}</p>}
       <form
         ref={form}
         class="call-form"
-        aria-label={`Request of ${endpoint.name}`}
+        aria-label={`Request to ${endpoint.name}`}
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
@@ -79,41 +79,41 @@ export function CallPanel({
           submit()
         }}
       >
-        <RequestFields sheet={sheet} />
-        <Options sheet={sheet} />
-        <Problems sheet={sheet} />
-        <Buttons sheet={sheet} target={target} kind={kind} />
+        <RequestFields callState={callState} />
+        <Options callState={callState} />
+        <Problems callState={callState} />
+        <Buttons callState={callState} target={target} kind={kind} />
       </form>
       {kind === 'unary' ? (
-        <AnswerView sheet={sheet} target={target} onRetry={submit} />
+        <ResponseView callState={callState} target={target} onRetry={submit} />
       ) : (
-        <StreamView sheet={sheet} target={target} />
+        <StreamView callState={callState} target={target} />
       )}
-      <Commands sheet={sheet} target={target} />
+      <Commands callState={callState} target={target} />
       <Schemas endpoint={endpoint} />
-      <HistoryView target={target} onPick={(request) => fillIn(sheet, request)} />
+      <HistoryView target={target} onSelect={(request) => loadRequest(callState, request)} />
     </div>
   )
 }
 
-function RequestFields({ sheet }: { readonly sheet: CallState }): JSX.Element {
-  const { field, draft, isRaw, raw, problems } = sheet
+function RequestFields({ callState }: { readonly callState: CallState }): JSX.Element {
+  const { field, draft, isRaw, raw, problems } = callState
   return (
     <>
       {field.kind !== 'json' && (
-        // biome-ignore lint/a11y/useSemanticElements: a fieldset is of fields
-        <div class="call-mode" role="group" aria-label="How the request is typed">
-          <button type="button" aria-pressed={!isRaw.value} onClick={() => toForm(sheet)}>
+        // biome-ignore lint/a11y/useSemanticElements: a fieldset is for form fields
+        <div class="call-mode" role="group" aria-label="Input mode">
+          <button type="button" aria-pressed={!isRaw.value} onClick={() => toForm(callState)}>
             Form
           </button>
-          <button type="button" aria-pressed={isRaw.value} onClick={() => toRaw(sheet)}>
+          <button type="button" aria-pressed={isRaw.value} onClick={() => toRaw(callState)}>
             JSON
           </button>
         </div>
       )}
       {isRaw.value ? (
         <Field
-          label="Request as JSON"
+          label="JSON request"
           error={problems.value.find(({ path }) => path === ROOT)?.message}
         >
           {(control) => (
@@ -144,17 +144,17 @@ function RequestFields({ sheet }: { readonly sheet: CallState }): JSX.Element {
 }
 
 function Options({
-  sheet: { metadata, timeout, problems },
+  callState: { metadata, timeout, problems },
 }: {
-  readonly sheet: CallState
+  readonly callState: CallState
 }): JSX.Element {
   const find = (name: string): string | undefined =>
     problems.value.find(({ path }) => path === name)?.message
-  const isWrong = find(METADATA) !== undefined || find(TIMEOUT) !== undefined
+  const isInvalid = find(METADATA) !== undefined || find(TIMEOUT) !== undefined
   return (
-    <details class="call-options" open={isWrong || undefined}>
+    <details class="call-options" open={isInvalid || undefined}>
       <summary>Options</summary>
-      <Field label="Time limit, milliseconds" error={find(TIMEOUT)}>
+      <Field label="Timeout (ms)" error={find(TIMEOUT)}>
         {(control) => (
           <input
             {...control}
@@ -168,7 +168,7 @@ function Options({
           />
         )}
       </Field>
-      <Field label="Metadata" help="A line name: value each." error={find(METADATA)}>
+      <Field label="Metadata" help="One name: value per line." error={find(METADATA)}>
         {(control) => (
           <textarea
             {...control}
@@ -186,14 +186,14 @@ function Options({
   )
 }
 
-/** How many things are wrong, for those who do not see the fields. */
-function Problems({ sheet: { problems } }: { readonly sheet: CallState }): JSX.Element {
+/** Summary of validation errors, announced to screen readers. */
+function Problems({ callState: { problems } }: { readonly callState: CallState }): JSX.Element {
   const { value } = problems
   return (
     <div role="status" class="call-problems">
       {value.length > 0 && (
         <>
-          <p>{value.length === 1 ? 'One thing is wrong:' : `${value.length} things are wrong:`}</p>
+          <p>{value.length === 1 ? '1 error:' : `${value.length} errors:`}</p>
           <ul>
             {value.slice(0, 10).map(({ path, message }) => (
               <li key={path + message}>
@@ -208,15 +208,15 @@ function Problems({ sheet: { problems } }: { readonly sheet: CallState }): JSX.E
 }
 
 function Buttons({
-  sheet,
+  callState,
   target,
   kind,
 }: {
-  readonly sheet: CallState
+  readonly callState: CallState
   readonly target: Target
   readonly kind: EndpointKind
 }): JSX.Element {
-  const { stream, outcome } = sheet
+  const { stream, outcome } = callState
   const { state } = stream.state.value
   if (kind === 'unary')
     return (
@@ -232,20 +232,20 @@ function Buttons({
       </div>
     )
   const isOpen = state === 'opening' || state === 'open' || state === 'half'
-  const sends = kind !== 'server'
+  const canSend = kind !== 'server'
   return (
     <div class="form-actions">
-      {(!isOpen || (sends && state === 'open')) && (
+      {(!isOpen || (canSend && state === 'open')) && (
         <button type="submit" class="primary" title="Ctrl+Enter">
-          {isOpen ? 'Send message' : sends ? 'Open and send' : 'Open stream'}
+          {isOpen ? 'Send message' : canSend ? 'Open and send' : 'Open stream'}
         </button>
       )}
-      {!isOpen && sends && (
-        <button type="button" onClick={() => openEmpty(sheet, target)}>
+      {!isOpen && canSend && (
+        <button type="button" onClick={() => openEmpty(callState, target)}>
           Open without a message
         </button>
       )}
-      {state === 'open' && sends && (
+      {state === 'open' && canSend && (
         <button type="button" onClick={() => stream.end()}>
           End sending
         </button>
@@ -275,7 +275,7 @@ function Schemas({ endpoint }: { readonly endpoint: Endpoint }): JSX.Element {
           <h3>{title}</h3>
           <JsonView
             value={schema}
-            label={`Schema of the ${title.toLowerCase()}`}
+            label={`${title} schema`}
             fileName={`${endpoint.name}.${title.toLowerCase()}.json`}
           />
         </div>

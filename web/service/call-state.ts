@@ -2,51 +2,51 @@ import { effect, type Signal, signal } from '@preact/signals'
 import type { Endpoint } from '../../core/contracts/registry.ts'
 import { toField } from '../form/field.ts'
 import { readSchema } from '../form/read-schema.ts'
-import { adoptRequest, openRequest, type TypedRequest } from '../form/typed-request.ts'
+import { adoptRequest, openRequest, type RequestEditor } from '../form/typed-request.ts'
 import type { CallError } from '../rpc/call-error.ts'
 import type { Answer } from '../rpc/caller.ts'
 import { endedSession, session } from '../state/session.ts'
 import { StreamLog } from './stream-log.ts'
 
-/** What came of a call. */
+/** Progress or result of a call. */
 export type Outcome =
   | { readonly state: 'calling'; readonly cancel: () => void }
-  | { readonly state: 'answered'; readonly answer: Answer<unknown> }
+  | { readonly state: 'succeeded'; readonly response: Answer<unknown> }
   | { readonly state: 'failed'; readonly error: CallError; readonly tookMs: number }
 
-/** What is typed and answered for one endpoint. It outlives its page: nothing typed is lost by looking elsewhere. */
-export interface CallState extends TypedRequest {
-  /** Lines `name: value`. */
+/** Request input and result of an endpoint. Outlives its page, so that input survives navigation. */
+export interface CallState extends RequestEditor {
+  /** One `name: value` per line. */
   readonly metadata: Signal<string>
-  /** Milliseconds; empty: as usual. */
+  /** Milliseconds; empty for the default timeout. */
   readonly timeout: Signal<string>
   readonly outcome: Signal<Outcome | undefined>
   readonly stream: StreamLog
 }
 
-const sheets = new Map<string, { readonly schema: string; readonly sheet: CallState }>()
+const callStates = new Map<string, { readonly schema: string; readonly callState: CallState }>()
 
-// Whoever logs out leaves nothing behind.
+// Input must not survive a logout.
 effect(() => {
-  if (session.value === null && endedSession.value === null) sheets.clear()
+  if (session.value === null && endedSession.value === null) callStates.clear()
 })
 
-/** @param owner whose it is: the namespace and id of the account, the namespace that is called, the service. */
-export function openSheet(owner: readonly string[], endpoint: Endpoint): CallState {
+/** @param owner namespace and id of the account, namespace of the call, and service. */
+export function openCallState(owner: readonly string[], endpoint: Endpoint): CallState {
   const key = JSON.stringify([...owner, endpoint.name])
-  const given = readSchema(endpoint, 'request')
-  const schema = JSON.stringify(given)
-  const known = sheets.get(key)
-  if (known?.schema === schema) return known.sheet
-  const sheet: CallState = {
-    ...openRequest(toField(given)),
-    metadata: known?.sheet.metadata ?? signal(''),
-    timeout: known?.sheet.timeout ?? signal(''),
-    outcome: known?.sheet.outcome ?? signal(undefined),
-    stream: known?.sheet.stream ?? new StreamLog(),
+  const requestSchema = readSchema(endpoint, 'request')
+  const schema = JSON.stringify(requestSchema)
+  const previous = callStates.get(key)
+  if (previous?.schema === schema) return previous.callState
+  const callState: CallState = {
+    ...openRequest(toField(requestSchema)),
+    metadata: previous?.callState.metadata ?? signal(''),
+    timeout: previous?.callState.timeout ?? signal(''),
+    outcome: previous?.callState.outcome ?? signal(undefined),
+    stream: previous?.callState.stream ?? new StreamLog(),
   }
-  // Another version of the service.
-  if (known !== undefined) adoptRequest(sheet, known.sheet)
-  sheets.set(key, { schema, sheet })
-  return sheet
+  // The service was updated with another schema.
+  if (previous !== undefined) adoptRequest(callState, previous.callState)
+  callStates.set(key, { schema, callState })
+  return callState
 }

@@ -18,52 +18,54 @@ import { DEFAULT_NAMESPACE } from '../state/session.ts'
 import type { CallState } from './call-state.ts'
 import type { Target } from './send.ts'
 
-const KEPT = 'mx.gateway'
-/** Where the gateway of this server is: a browser cannot know more than the host of the page. */
-const gateway = signal(localStorage.getItem(KEPT) ?? `http://${location.hostname}:8080`)
+const STORAGE_KEY = 'mx.gateway'
+/** URL of the gateway. A browser can only guess it from the host of the page. */
+const gateway = signal(localStorage.getItem(STORAGE_KEY) ?? `http://${location.hostname}:8080`)
 
-/** The same call as commands to copy; with its secrets only where somebody asks for them. */
+/** Commands equivalent to the call, with secrets masked unless revealed. */
 export function Commands({
-  sheet,
+  callState,
   target,
 }: {
-  readonly sheet: CallState
+  readonly callState: CallState
   readonly target: Target
 }): JSX.Element {
-  // They are made anew with each key that is typed.
+  // Rendered only while open, since the commands change with each keystroke.
   const [isOpen, setOpen] = useState(false)
   return (
     <details class="call-commands" onToggle={({ currentTarget: { open } }) => setOpen(open)}>
       <summary>Commands</summary>
-      {isOpen && <Inside sheet={sheet} target={target} />}
+      {isOpen && <CommandList callState={callState} target={target} />}
     </details>
   )
 }
 
-function Inside({
-  sheet,
+function CommandList({
+  callState,
   target,
 }: {
-  readonly sheet: CallState
+  readonly callState: CallState
   readonly target: Target
 }): JSX.Element {
-  const [told, setTold] = useState<CallState>()
-  const typed = toShellCall(sheet, target)
-  if (typed === undefined) return <p class="muted">The request is not filled in rightly yet.</p>
-  const isTold = told === sheet
-  const masked = maskCall(sheet.field, typed)
-  const call = isTold ? typed : masked
+  const [revealed, setRevealed] = useState<CallState>()
+  const unmasked = toShellCall(callState, target)
+  if (unmasked === undefined) return <p class="muted">The request is invalid or incomplete.</p>
+  const isRevealed = revealed === callState
+  const masked = maskCall(callState.field, unmasked)
+  const call = isRevealed ? unmasked : masked
   const curl = toCurlCommand(gateway.value, call)
   return (
     <>
-      {JSON.stringify(masked) !== JSON.stringify(typed) && (
+      {JSON.stringify(masked) !== JSON.stringify(unmasked) && (
         <p class="muted">
-          {isTold ? 'A shell keeps secrets in its history.' : `${REDACTED} stands for secrets.`}{' '}
+          {isRevealed
+            ? 'The shell may store secrets in its history.'
+            : `Secrets are masked as ${REDACTED}.`}{' '}
           <button
             type="button"
             class="quiet"
-            aria-pressed={isTold}
-            onClick={() => setTold(isTold ? undefined : sheet)}
+            aria-pressed={isRevealed}
+            onClick={() => setRevealed(isRevealed ? undefined : callState)}
           >
             Show secrets
           </button>
@@ -71,19 +73,17 @@ function Inside({
       )}
       <Command title="mx" text={toMxCommand(call)} />
       {curl === undefined ? (
-        <p class="muted">
-          HTTP has no call that sends several messages: there is no command for curl.
-        </p>
+        <p class="muted">No curl command: HTTP does not support several messages per call.</p>
       ) : (
         <Command title="curl" text={curl} />
       )}
       {needsFile(call.requests) && (
         <p class="muted">
-          The request is long: save it as <code>{REQUEST_FILE}</code>, beside.{' '}
-          <CopyButton label="Copy the request" text={() => JSON.stringify(call.requests[0])} />
+          The request is too long for the command line: save it as <code>{REQUEST_FILE}</code>.{' '}
+          <CopyButton label="Copy request" text={() => JSON.stringify(call.requests[0])} />
         </p>
       )}
-      <Field label="Gateway" help="What curl calls.">
+      <Field label="Gateway URL" help="Used by the curl command.">
         {(control) => (
           <input
             {...control}
@@ -91,7 +91,7 @@ function Inside({
             value={gateway.value}
             onInput={({ currentTarget: { value } }) => {
               gateway.value = value
-              localStorage.setItem(KEPT, value)
+              localStorage.setItem(STORAGE_KEY, value)
             }}
           />
         )}
@@ -105,23 +105,23 @@ function Command({ title, text }: { readonly title: string; readonly text: strin
     <div class="call-command">
       <h3>{title}</h3>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1) */}
-      <section class="call-line" tabIndex={0} aria-label={`Command for ${title}`}>
+      <section class="call-line" tabIndex={0} aria-label={`${title} command`}>
         <pre>
           <code>{text}</code>
         </pre>
       </section>
-      <CopyButton text={text} label={`Copy for ${title}`} />
+      <CopyButton text={text} label={`Copy ${title} command`} />
     </div>
   )
 }
 
-/** What is typed, or of a stream what was sent; undefined: it is no request yet. */
+/** The call, or the sent messages of a stream; undefined while the input is invalid. */
 function toShellCall(
-  sheet: CallState,
+  callState: CallState,
   { service, endpoint, namespace }: Target,
 ): ShellCall | undefined {
-  const sent = sheet.stream.messages.value.filter(({ direction }) => direction === 'sent')
-  const { value, problems } = readRequest(sheet)
+  const sent = callState.stream.messages.value.filter(({ direction }) => direction === 'sent')
+  const { value, problems } = readRequest(callState)
   const requests =
     sent.length > 1 ? sent.map(({ body }) => body) : problems.length > 0 ? [] : [value]
   if (requests.length === 0) return undefined
@@ -133,8 +133,8 @@ function toShellCall(
         requests,
         namespace: namespace === DEFAULT_NAMESPACE ? '' : namespace,
       },
-      metadata: parseMetadataLines(sheet.metadata.value),
-      timeoutMs: parseTimeout(sheet.timeout.value),
+      metadata: parseMetadataLines(callState.metadata.value),
+      timeoutMs: parseTimeout(callState.timeout.value),
     }
   } catch {
     return undefined

@@ -3,16 +3,21 @@ import type { JsonSchema } from '../../sdk/schema/json-schema.ts'
 
 const ANY = { name: '', type: 'any', values: [] }
 
-/** What every service that speaks the call protocol has besides, and registers not (reference 12). */
+/** Unregistered endpoints of every service that implements the call protocol (reference 12). */
 export const DEBUG_ENDPOINTS: readonly Endpoint[] = [
-  describe('Debug.Health', 'Whether the service answers.', {}),
-  describe('Debug.Log', 'The last lines of the log, at most 256.', {
-    count: { type: 'integer', minimum: 0, default: 0, description: 'Lines; 0: all.' },
-    since: { type: 'integer', minimum: 0, default: 0, description: 'Seconds ago; 0: ever.' },
+  describe('Debug.Health', 'Health of the service.', {}),
+  describe('Debug.Log', 'Recent log lines, at most 256.', {
+    count: { type: 'integer', minimum: 0, default: 0, description: 'Number of lines; 0 for all.' },
+    since: {
+      type: 'integer',
+      minimum: 0,
+      default: 0,
+      description: 'Maximum age in seconds; 0 for any.',
+    },
   }),
-  describe('Debug.Stats', 'What the service has done, and what it takes.', {}),
-  describe('Debug.Trace', 'The last calls, at most 256.', {
-    id: { type: 'string', default: '', description: 'Of one trace; empty: all.' },
+  describe('Debug.Stats', 'Call counts and resource usage of the service.', {}),
+  describe('Debug.Trace', 'Recent calls, at most 256.', {
+    id: { type: 'string', default: '', description: 'Trace id; empty for all.' },
   }),
 ]
 

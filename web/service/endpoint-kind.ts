@@ -1,11 +1,11 @@
 import type { Endpoint } from '../../core/contracts/registry.ts'
 
-/** Who sends more than one message; `unknown`: somebody does. */
+/** Streaming side; `unknown` for a stream of unspecified direction. */
 export type EndpointKind = 'unary' | 'server' | 'client' | 'both' | 'unknown'
 
 const KINDS: ReadonlySet<string> = new Set(['server', 'client', 'both'])
 
-/** Services say `stream`, those that can tell who streams say `streams`, too. */
+/** Metadata `stream` marks a stream; the optional `streams` names the side. */
 export function toKind({ metadata }: Pick<Endpoint, 'metadata'>): EndpointKind {
   const { stream, streams = '' } = metadata
   if (stream !== 'true') return 'unary'

@@ -3,24 +3,23 @@ import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { DEFAULT_NAMESPACE } from '../state/session.ts'
 
-/** What the registry knows of a service. */
-export interface FoundService {
+export interface ServiceVersions {
   readonly versions: readonly Service[]
-  /** The domain it is in. */
   readonly domain: string
 }
 
 /**
- * All versions of a service: of the namespace, else of the default one, where built-in services are (reference 8.2).
+ * Finds all versions of a service in the namespace, else in the default namespace, which contains the built-in services
+ * (reference 8.2).
  *
- * @throws {CallError} 404 where nobody knows it.
+ * @throws {CallError} 404 if it is not registered.
  */
 export async function findService(
   name: string,
   namespace: string,
   signal?: AbortSignal,
-): Promise<FoundService> {
-  let failed: CallError | undefined
+): Promise<ServiceVersions> {
+  let firstError: CallError | undefined
   for (const domain of new Set([namespace, DEFAULT_NAMESPACE])) {
     try {
       const request = { service: name, options: { domain } }
@@ -32,10 +31,10 @@ export async function findService(
       )
       return { versions: body.services, domain }
     } catch (error) {
-      failed ??= CallError.from(error)
-      // Not there, or nothing of a namespace whose member the caller is not: then of the default one.
+      firstError ??= CallError.from(error)
+      // Not found, or no access to the namespace: continue with the default namespace.
       if (![401, 403, 404].includes(CallError.from(error).code)) throw error
     }
   }
-  throw failed!
+  throw firstError!
 }

@@ -3,12 +3,12 @@ import { formatPath } from '../../sdk/schema/schema-error.ts'
 import { Field as Labelled } from '../components/field.tsx'
 import { boundsOf } from '../form/bounds.ts'
 import {
+  ABSENT,
   addPart,
   type Change,
   changePart,
   type Draft,
   movePart,
-  OUT,
   openDraft,
   removePart,
   setDraft,
@@ -23,7 +23,7 @@ export interface FormFieldProps {
   readonly field: Field
   readonly draft: Draft
   readonly onChange: (change: Change) => void
-  /** Names from the request on. */
+  /** Path from the request. */
   readonly keys: readonly PropertyKey[]
   readonly label: string
   readonly problems: readonly Problem[]
@@ -33,20 +33,20 @@ const LEAVES: ReadonlySet<string> = new Set([
   ...['boolean', 'bytes', 'choice', 'integer', 'json', 'number', 'text'],
 ])
 
-/** The fields of a request. */
+/** Form of a request. */
 export function FormFields(props: Omit<FormFieldProps, 'keys' | 'label'>): JSX.Element {
-  const place = { keys: [], label: ROOT }
-  if (props.field.kind !== 'object') return <FormField {...props} {...place} />
+  const root = { keys: [], label: ROOT }
+  if (props.field.kind !== 'object') return <FormField {...props} {...root} />
   if (props.field.parts.length === 0) return <p class="muted">The request has no fields.</p>
-  return <Parts {...props} {...place} />
+  return <Parts {...props} {...root} />
 }
 
-/** A field of whatever kind, with all that is in it. */
+/** Field of any kind, including nested fields. */
 function FormField(props: FormFieldProps): JSX.Element {
   const { field, draft, label, keys, problems } = props
   const path = formatPath(ROOT, keys)
   const isOpenUnion = field.kind === 'union' && draft.presence === 'set'
-  // What is wrong with an alternative stands at the alternative: its path is the same.
+  // Errors are shown at the selected alternative, which has the same path.
   const error = isOpenUnion ? undefined : problems.find((each) => each.path === path)?.message
   const help = describe(field)
   if (draft.presence !== 'null' && LEAVES.has(field.kind))
@@ -67,24 +67,24 @@ function FormField(props: FormFieldProps): JSX.Element {
           {error}
         </p>
       )}
-      {draft.presence === 'set' && <Inside {...props} />}
+      {draft.presence === 'set' && <NestedFields {...props} />}
       <Presence {...props} />
     </fieldset>
   )
 }
 
-/** Whether the field is sent at all: buttons to put it in, to leave it out, to send null or an empty text. */
+/** Buttons to add or omit the field, or to send null or an empty string. */
 function Presence({ field, draft, label, onChange }: FormFieldProps): JSX.Element | null {
   const { kind, isRequired, isNullable } = field
   const isLeaf = LEAVES.has(kind)
   const buttons: ComponentChildren[] = []
-  const add = (text: string, what: string, next: Draft): void => {
+  const add = (text: string, label: string, next: Draft): void => {
     buttons.push(
       <button
         key={text}
         type="button"
         class={text === 'Add' ? undefined : 'quiet'}
-        aria-label={what}
+        aria-label={label}
         onClick={() => onChange(() => next)}
       >
         {text}
@@ -92,32 +92,32 @@ function Presence({ field, draft, label, onChange }: FormFieldProps): JSX.Elemen
     )
   }
   if (draft.presence === 'null')
-    add('Not null', `${label}: not null`, isLeaf ? OUT : openDraft(field))
+    add('Not null', `Unset null for ${label}`, isLeaf ? ABSENT : openDraft(field))
   else {
-    if (draft.presence === 'out' && !isLeaf) add('Add', `Add ${label}`, openDraft(field))
-    if (draft.presence === 'out' && kind === 'text' && (field.schema.minLength ?? 0) === 0)
+    if (draft.presence === 'absent' && !isLeaf) add('Add', `Add ${label}`, openDraft(field))
+    if (draft.presence === 'absent' && kind === 'text' && (field.schema.minLength ?? 0) === 0)
       add('Send empty', `Send empty ${label}`, setDraft('', []))
     if (draft.presence === 'set' && kind !== 'bytes' && kind !== 'choice' && kind !== 'boolean')
       if (!isRequired || field.default !== undefined || (kind === 'text' && draft.text === ''))
-        add('Leave out', `Leave out ${label}`, OUT)
-    if (isNullable) add('null', `Send ${label} as null`, { ...OUT, presence: 'null' })
+        add('Omit', `Omit ${label}`, ABSENT)
+    if (isNullable) add('null', `Send ${label} as null`, { ...ABSENT, presence: 'null' })
   }
-  const told =
+  const note =
     draft.presence === 'null'
-      ? 'null is sent.'
+      ? 'Sends null.'
       : draft.presence === 'set' && kind === 'text' && draft.text === ''
-        ? 'An empty text is sent.'
+        ? 'Sends an empty string.'
         : ''
-  if (buttons.length === 0 && told === '') return null
+  if (buttons.length === 0 && note === '') return null
   return (
     <p class="form-presence">
-      {told !== '' && <span class="muted">{told}</span>}
+      {note !== '' && <span class="muted">{note}</span>}
       {buttons}
     </p>
   )
 }
 
-function Inside(props: FormFieldProps): JSX.Element | null {
+function NestedFields(props: FormFieldProps): JSX.Element | null {
   switch (props.field.kind) {
     case 'object':
     case 'tuple':
@@ -141,7 +141,7 @@ function Parts({ field, draft, onChange, keys, problems }: FormFieldProps): JSX.
           <FormField
             key={name}
             field={part}
-            draft={draft.parts[i]?.draft ?? OUT}
+            draft={draft.parts[i]?.draft ?? ABSENT}
             label={String(name)}
             keys={[...keys, name]}
             problems={problems}
@@ -153,7 +153,7 @@ function Parts({ field, draft, onChange, keys, problems }: FormFieldProps): JSX.
   )
 }
 
-/** Items of a list, in their order, or entries of a map, with their keys. */
+/** Items of a list or entries of a map. */
 function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps): JSX.Element {
   const isMap = field.kind === 'map'
   return (
@@ -161,7 +161,7 @@ function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps
       <ol class="form-items">
         {draft.parts.map(({ id, key, draft: inner }, i) => {
           const name = isMap ? key : i
-          const shown = `${label} ${isMap && key !== '' ? key : i + 1}`
+          const itemLabel = `${label} ${isMap && key !== '' ? key : i + 1}`
           return (
             <li key={id} class="form-item">
               {isMap && (
@@ -174,7 +174,7 @@ function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps
                       spellcheck={false}
                       value={key}
                       onInput={({ currentTarget: { value } }) =>
-                        onChange((now) => withPart(now, id, { key: value }))
+                        onChange((draft) => withPart(draft, id, { key: value }))
                       }
                     />
                   )}
@@ -183,7 +183,7 @@ function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps
               <FormField
                 field={field.item!}
                 draft={inner}
-                label={shown}
+                label={itemLabel}
                 keys={[...keys, name]}
                 problems={problems}
                 onChange={(change) => onChange(changePart(id, change))}
@@ -193,8 +193,8 @@ function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps
                   <button
                     type="button"
                     class="quiet"
-                    aria-label={`Move ${shown} up`}
-                    onClick={() => onChange((now) => movePart(now, id, -1))}
+                    aria-label={`Move ${itemLabel} up`}
+                    onClick={() => onChange((draft) => movePart(draft, id, -1))}
                   >
                     ↑
                   </button>
@@ -202,8 +202,8 @@ function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps
                 <button
                   type="button"
                   class="quiet"
-                  aria-label={`Remove ${shown}`}
-                  onClick={() => onChange((now) => removePart(now, id))}
+                  aria-label={`Remove ${itemLabel}`}
+                  onClick={() => onChange((draft) => removePart(draft, id))}
                 >
                   Remove
                 </button>
@@ -212,8 +212,12 @@ function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps
           )
         })}
       </ol>
-      <button type="button" class="form-add" onClick={() => onChange((now) => addPart(now, field))}>
-        Add {isMap ? 'an entry' : 'an item'} to {label}
+      <button
+        type="button"
+        class="form-add"
+        onClick={() => onChange((draft) => addPart(draft, field))}
+      >
+        Add {isMap ? 'entry' : 'item'} to {label}
       </button>
     </>
   )
@@ -221,17 +225,17 @@ function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps
 
 function Alternatives(props: FormFieldProps): JSX.Element {
   const { field, draft, label, onChange } = props
-  const chosen = Number(draft.text)
-  const part = field.parts[chosen]!
+  const index = Number(draft.text)
+  const part = field.parts[index]!
   return (
     <>
-      <Labelled label={`Form of ${label}`}>
+      <Labelled label={`Type of ${label}`}>
         {(control) => (
           <select
             {...control}
             value={draft.text}
             onChange={({ currentTarget: { value } }) =>
-              onChange((now) => withAlternative(now, field, Number(value)))
+              onChange((draft) => withAlternative(draft, field, Number(value)))
             }
           >
             {field.parts.map((each, i) => (
@@ -245,9 +249,9 @@ function Alternatives(props: FormFieldProps): JSX.Element {
       <FormField
         {...props}
         field={part}
-        draft={draft.parts[chosen]?.draft ?? OUT}
+        draft={draft.parts[index]?.draft ?? ABSENT}
         label={part.schema.title ?? part.type}
-        onChange={(change) => onChange(changePart(chosen, change))}
+        onChange={(change) => onChange(changePart(index, change))}
       />
     </>
   )

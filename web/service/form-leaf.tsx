@@ -4,7 +4,7 @@ import { MESSAGE_FILE_BYTES, rejectFile } from '../components/files/file-limit.t
 import { formatBytes } from '../components/time/format.ts'
 import { showToast } from '../components/toast.tsx'
 import type { Change, Draft } from '../form/draft.ts'
-import { OUT, withText } from '../form/draft.ts'
+import { ABSENT, withText } from '../form/draft.ts'
 import type { Field } from '../form/field.ts'
 
 export interface LeafProps {
@@ -15,15 +15,15 @@ export interface LeafProps {
   readonly onChange: (change: Change) => void
 }
 
-/** What a field of one value is typed into. */
+/** Input of a scalar field. */
 export function Leaf(props: LeafProps): JSX.Element {
   const { field, draft, control, onChange } = props
   const { kind, isSecret, isRequired } = field
   const common = { ...control, 'aria-required': isRequired && field.default === undefined }
   const placeholder = field.default === undefined ? '' : `default: ${show(field.default)}`
-  const type = (text: string): void =>
-    // No number and no JSON is empty: then there is none.
-    onChange((now) => (text === '' && kind !== 'text' ? OUT : withText(now, text)))
+  const update = (text: string): void =>
+    // Only a string can be empty; other fields become absent.
+    onChange((draft) => (text === '' && kind !== 'text' ? ABSENT : withText(draft, text)))
   if (kind === 'bytes') return <BytesField {...props} />
   if (kind === 'choice' || kind === 'boolean') return <ChoiceField {...props} />
   if (kind === 'text' && isSecret)
@@ -33,7 +33,7 @@ export function Leaf(props: LeafProps): JSX.Element {
         type="password"
         autocomplete="new-password"
         value={draft.text}
-        onInput={({ currentTarget }) => type(currentTarget.value)}
+        onInput={({ currentTarget }) => update(currentTarget.value)}
       />
     )
   if (kind === 'text' || kind === 'json')
@@ -45,7 +45,7 @@ export function Leaf(props: LeafProps): JSX.Element {
         spellcheck={false}
         placeholder={placeholder === '' && kind === 'json' ? 'JSON' : placeholder}
         value={draft.text}
-        onInput={({ currentTarget }) => type(currentTarget.value)}
+        onInput={({ currentTarget }) => update(currentTarget.value)}
       />
     )
   return (
@@ -56,45 +56,45 @@ export function Leaf(props: LeafProps): JSX.Element {
       autocomplete="off"
       placeholder={placeholder}
       value={draft.text}
-      onInput={({ currentTarget }) => type(currentTarget.value)}
+      onInput={({ currentTarget }) => update(currentTarget.value)}
     />
   )
 }
 
 function ChoiceField({ field, draft, control, onChange }: LeafProps): JSX.Element {
   const { kind, choices, isRequired } = field
-  const options: readonly (readonly [text: string, shown: string])[] =
+  const options: readonly (readonly [value: string, label: string])[] =
     kind === 'boolean'
       ? [
           ['true', 'true'],
           ['false', 'false'],
         ]
       : choices.map((choice, i) => [String(i), typeof choice === 'string' ? choice : show(choice)])
-  const none =
+  const placeholder =
     field.default !== undefined
       ? `default: ${show(field.default)}`
       : isRequired
-        ? 'choose'
-        : 'left out'
+        ? 'select'
+        : 'omitted'
   return (
     <select
       {...control}
       value={draft.presence === 'set' ? draft.text : ''}
       onChange={({ currentTarget: { value } }) =>
-        onChange((now) => (value === '' ? OUT : withText(now, value)))
+        onChange((draft) => (value === '' ? ABSENT : withText(draft, value)))
       }
     >
-      <option value="">– {none} –</option>
-      {options.map(([text, shown]) => (
-        <option key={text} value={text}>
-          {shown}
+      <option value="">– {placeholder} –</option>
+      {options.map(([value, label]) => (
+        <option key={value} value={value}>
+          {label}
         </option>
       ))}
     </select>
   )
 }
 
-/** A file, or base64. */
+/** Input for bytes: a file or base64. */
 function BytesField({ draft, label, control, onChange }: LeafProps): JSX.Element {
   const { file, text } = draft
   if (file !== undefined)
@@ -103,8 +103,8 @@ function BytesField({ draft, label, control, onChange }: LeafProps): JSX.Element
         <span>
           {file}, {formatBytes(Math.floor((text.length * 3) / 4))}
         </span>
-        <button type="button" class="quiet" onClick={() => onChange(() => OUT)}>
-          Remove the file
+        <button type="button" class="quiet" onClick={() => onChange(() => ABSENT)}>
+          Remove file
         </button>
       </p>
     )
@@ -126,7 +126,7 @@ function BytesField({ draft, label, control, onChange }: LeafProps): JSX.Element
         placeholder="or base64"
         value={text}
         onInput={({ currentTarget: { value } }) =>
-          onChange((now) => (value === '' ? OUT : withText(now, value)))
+          onChange((draft) => (value === '' ? ABSENT : withText(draft, value)))
         }
       />
     </div>
@@ -134,13 +134,13 @@ function BytesField({ draft, label, control, onChange }: LeafProps): JSX.Element
 }
 
 function readFile(file: File, onChange: LeafProps['onChange']): void {
-  const refusal = rejectFile(file, MESSAGE_FILE_BYTES)
-  if (refusal !== undefined) return showToast(refusal, 'bad')
+  const rejection = rejectFile(file, MESSAGE_FILE_BYTES)
+  if (rejection !== undefined) return showToast(rejection, 'bad')
   const reader = new FileReader()
   reader.onload = () => {
     // `data:<type>;base64,<text>`
     const url = String(reader.result)
-    onChange(() => ({ ...withText(OUT, url.slice(url.indexOf(',') + 1)), file: file.name }))
+    onChange(() => ({ ...withText(ABSENT, url.slice(url.indexOf(',') + 1)), file: file.name }))
   }
   reader.onerror = () => showToast(`${file.name} cannot be read`, 'bad')
   reader.readAsDataURL(file)

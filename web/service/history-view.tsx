@@ -2,19 +2,18 @@ import type { JSX } from 'preact'
 import { Badge } from '../components/badge.tsx'
 import { formatDuration } from '../components/time/format.ts'
 import { Time } from '../components/time/time.tsx'
-import { forgetCalls, pastCalls } from './past-calls.ts'
+import { clearCalls, pastCalls } from './past-calls.ts'
 import type { Target } from './send.ts'
 
-/** Calls that are listed. */
 const MAX_LISTED = 20
 
-/** Calls this account made of the endpoint in this browser: what was asked can be put into the form again. */
+/** Calls of the endpoint by this account in this browser, to reuse their requests. */
 export function HistoryView({
   target: { account, service, endpoint, namespace },
-  onPick,
+  onSelect,
 }: {
   readonly target: Target
-  readonly onPick: (request: unknown) => void
+  readonly onSelect: (request: unknown) => void
 }): JSX.Element {
   const calls = pastCalls(account).filter(
     (call) =>
@@ -25,30 +24,34 @@ export function HistoryView({
       <summary>History ({calls.length})</summary>
       {calls.length === 0 ? (
         <p class="muted">
-          Calls made here are listed, in this browser only, without secrets and answers.
+          Calls from this browser appear here. Secrets and responses are not stored.
         </p>
       ) : (
         <>
-          <ol class="history-calls" aria-label="Calls made">
+          <ol class="history-calls" aria-label="Past calls">
             {calls.slice(0, MAX_LISTED).map(({ at, code, tookMs, request }) => (
               <li key={`${at} ${tookMs}`}>
                 <Time ms={at} /> <Badge tone={code < 400 ? 'good' : 'bad'}>{code}</Badge>{' '}
                 <span class="muted">{formatDuration(tookMs)}</span>{' '}
                 {request === undefined ? (
-                  <span class="muted">too long to keep</span>
+                  <span class="muted">request too long to store</span>
                 ) : (
                   <>
                     <code class="history-request">{request.slice(0, 120)}</code>{' '}
-                    <button type="button" class="quiet" onClick={() => onPick(JSON.parse(request))}>
-                      Fill in
+                    <button
+                      type="button"
+                      class="quiet"
+                      onClick={() => onSelect(JSON.parse(request))}
+                    >
+                      Use request
                     </button>
                   </>
                 )}
               </li>
             ))}
           </ol>
-          <button type="button" class="quiet" onClick={() => forgetCalls(account)}>
-            Forget all calls of this account
+          <button type="button" class="quiet" onClick={() => clearCalls(account)}>
+            Clear history of this account
           </button>
         </>
       )}

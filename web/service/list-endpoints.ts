@@ -3,7 +3,7 @@ import type { Endpoint, Service } from '../../core/contracts/registry.ts'
 /** `Handler.Method`. */
 const ENDPOINT = /^[A-Za-z][A-Za-z0-9]*\.[A-Za-z][A-Za-z0-9]*$/
 
-/** Endpoints of several versions, each once, by name; what is subscribed to is none. */
+/** Unique endpoints of all versions, by name, without subscriptions. */
 export function listEndpoints(versions: readonly Service[]): readonly Endpoint[] {
   const all = new Map<string, Endpoint>()
   for (const { endpoints } of versions)

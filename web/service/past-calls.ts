@@ -9,18 +9,18 @@ import {
 
 const changes = signal(0)
 
-/** Calls the account made in this browser, the last one first. */
+/** Calls of the account in this browser, newest first. */
 export function pastCalls(account: Owner): readonly PastCall[] {
   changes.value
   return readHistory(localStorage, account)
 }
 
-export function keepCall(account: Owner, call: PastCall): void {
+export function saveCall(account: Owner, call: PastCall): void {
   addToHistory(localStorage, account, call)
   changes.value++
 }
 
-export function forgetCalls(account: Owner): void {
+export function clearCalls(account: Owner): void {
   clearHistory(localStorage, account)
   changes.value++
 }

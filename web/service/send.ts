@@ -10,9 +10,9 @@ import { type CallOptions, call, openStream } from '../rpc/caller.ts'
 import { toBody } from '../rpc/frames.ts'
 import type { CallState, Outcome } from './call-state.ts'
 import { toKind } from './endpoint-kind.ts'
-import { keepCall } from './past-calls.ts'
+import { saveCall } from './past-calls.ts'
 
-/** Where calls go, and whose they are. */
+/** Endpoint to call, and the calling account. */
 export interface Target {
   readonly service: string
   readonly namespace: string
@@ -20,67 +20,67 @@ export interface Target {
   readonly endpoint: Endpoint
 }
 
-/** Paths of what is no part of the request. */
+/** Error paths of inputs outside the request. */
 export const METADATA = 'metadata'
 export const TIMEOUT = 'timeout'
 
-/** Calls, or opens a stream, with what is typed; or says what is wrong with it. */
-export function send(sheet: CallState, target: Target): void {
-  const request = readRequest(sheet)
-  const { options, problems } = readOptions(sheet, target)
-  sheet.problems.value = [...request.problems, ...problems]
-  if (sheet.problems.value.length > 0) return
-  if (toKind(target.endpoint) === 'unary') void callOnce(sheet, target, request.value, options)
-  else if (sheet.stream.isOpen) sendOn(sheet, request.value as object)
-  else open(sheet, target, request.value as object, options)
+/** Validates the input, then calls the endpoint, opens a stream, or sends on the open stream. */
+export function send(callState: CallState, target: Target): void {
+  const request = readRequest(callState)
+  const { options, problems } = readOptions(callState, target)
+  callState.problems.value = [...request.problems, ...problems]
+  if (callState.problems.value.length > 0) return
+  if (toKind(target.endpoint) === 'unary') void callOnce(callState, target, request.value, options)
+  else if (callState.stream.isOpen) sendMessage(callState, request.value as object)
+  else open(callState, target, request.value as object, options)
 }
 
-/** Opens a stream without a message: they are sent later, or the service begins. */
-export function openEmpty(sheet: CallState, target: Target): void {
-  const { options, problems } = readOptions(sheet, target)
-  sheet.problems.value = problems
-  if (problems.length === 0) open(sheet, target, undefined, options)
+/** Opens a stream without a first message. */
+export function openEmpty(callState: CallState, target: Target): void {
+  const { options, problems } = readOptions(callState, target)
+  callState.problems.value = problems
+  if (problems.length === 0) open(callState, target, undefined, options)
 }
 
-/** One more message of a stream; of one that is too long it says so, and the stream goes on. */
-function sendOn({ stream, problems }: CallState, message: object): void {
+/** Sends a message on an open stream. A message over the size limit is rejected without ending the stream. */
+function sendMessage({ stream, problems }: CallState, message: object): void {
   const { length } = toBody(message)
   if (length <= PAYLOAD_MAX_BYTES) return stream.send(message)
-  const told = `must be at most ${PAYLOAD_MAX_BYTES} bytes, got ${length}`
-  problems.value = [{ path: ROOT, message: told }]
+  const error = `must be at most ${PAYLOAD_MAX_BYTES} bytes, got ${length}`
+  problems.value = [{ path: ROOT, message: error }]
 }
 
 async function callOnce(
-  sheet: CallState,
+  callState: CallState,
   target: Target,
   request: unknown,
   options: CallOptions,
 ): Promise<void> {
-  const { outcome } = sheet
+  const { outcome } = callState
   const controller = new AbortController()
   const startedMs = performance.now()
   const calling: Outcome = { state: 'calling', cancel: () => controller.abort() }
   if (outcome.value?.state === 'calling') outcome.value.cancel()
   outcome.value = calling
   const settle = (code: number, next: Outcome): void => {
-    keep(sheet, target, request, code, performance.now() - startedMs)
-    // Another call may have begun meanwhile: its answer is the one that counts.
+    addHistory(callState, target, request, code, performance.now() - startedMs)
+    // A newer call takes precedence.
     if (outcome.value === calling) outcome.value = next
   }
   try {
     const { service, endpoint } = target
     const { signal } = controller
-    const answer = await call(service, endpoint.name, request as object, { ...options, signal })
-    settle(200, { state: 'answered', answer })
+    const response = await call(service, endpoint.name, request as object, { ...options, signal })
+    settle(200, { state: 'succeeded', response })
   } catch (thrown) {
     const error = CallError.from(thrown)
     settle(error.code, { state: 'failed', error, tookMs: performance.now() - startedMs })
-    tellProblem(sheet, error)
+    showFieldError(callState, error)
   }
 }
 
 function open(
-  sheet: CallState,
+  callState: CallState,
   target: Target,
   request: object | undefined,
   options: CallOptions,
@@ -89,14 +89,14 @@ function open(
   const startedMs = performance.now()
   const sends = toKind(endpoint) !== 'server'
   const stream = openStream<unknown>(service, endpoint.name, request, { ...options, sends })
-  void sheet.stream.follow(stream, request).then((error) => {
-    keep(sheet, target, request ?? {}, error?.code ?? 200, performance.now() - startedMs)
-    if (error !== undefined) tellProblem(sheet, error)
+  void callState.stream.follow(stream, request).then((error) => {
+    addHistory(callState, target, request ?? {}, error?.code ?? 200, performance.now() - startedMs)
+    if (error !== undefined) showFieldError(callState, error)
   })
 }
 
-/** What a service says of a field stands at the field: `request.name must be a string, got 5`. */
-function tellProblem({ problems }: CallState, { code, detail }: CallError): void {
+/** Shows a service error such as `request.name must be a string, got 5` at the field. */
+function showFieldError({ problems }: CallState, { code, detail }: CallError): void {
   const [, path, message] = /^(request(?:\.[\w$]+|\[[^\]]*\])*):? (.+)$/s.exec(detail) ?? []
   if (code === 400 && path !== undefined && message !== undefined)
     problems.value = [{ path, message }]
@@ -121,14 +121,14 @@ function readOptions(
   return { options: timeoutMs === undefined ? options : { ...options, timeoutMs }, problems }
 }
 
-function keep(
+function addHistory(
   { field }: CallState,
   { account, namespace, service, endpoint }: Target,
   request: unknown,
   code: number,
   tookMs: number,
 ): void {
-  keepCall(account, {
+  saveCall(account, {
     ...{ at: Date.now(), namespace, service, endpoint: endpoint.name, code, tookMs },
     request: JSON.stringify(withoutSecrets(field, request)),
   })

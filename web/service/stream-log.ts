@@ -3,28 +3,27 @@ import { CallError } from '../rpc/call-error.ts'
 import type { Stream } from '../rpc/caller.ts'
 import { Recent } from '../state/ring-buffer.ts'
 
-/** A message of a stream, as it is shown. */
+/** Stream message with its metadata. */
 export interface Message {
-  /** Counts from 1. */
+  /** Sequence number from 1. */
   readonly number: number
   readonly direction: 'sent' | 'received'
-  /** Milliseconds since 1970. */
+  /** Unix time in milliseconds. */
   readonly at: number
   readonly body: unknown
-  /** Its size. */
+  /** Size of the message. */
   readonly bytes: number
 }
 
-/** How a stream goes; `opening`: it waits for a connection; `half`: no more is sent. */
+/** `opening` waits for a connection; `half` is closed for sending. */
 export type StreamState =
   | { readonly state: 'idle' | 'opening' | 'open' | 'half' | 'ended' | 'stopped' }
   | { readonly state: 'failed'; readonly error: CallError }
 
-/** Messages that are kept: older ones are forgotten. */
 const MAX_MESSAGES = 1000
 const MAX_BYTES = 32 * 1024 * 1024
 
-/** A stream and its last messages, told no more than once a frame however many come. */
+/** Stream with its most recent messages. Updates at most once per frame. */
 export class StreamLog {
   readonly #messages: Signal<readonly Message[]> = signal([])
   readonly #state: Signal<StreamState> = signal({ state: 'idle' })
@@ -34,7 +33,7 @@ export class StreamLog {
     bytes: MAX_BYTES,
     sizeOf: ({ bytes }) => bytes,
   })
-  #isDue = false
+  #isScheduled = false
   #count = 0
 
   get messages(): ReadonlySignal<readonly Message[]> {
@@ -49,7 +48,7 @@ export class StreamLog {
     return this.#stream !== undefined
   }
 
-  /** Reads a stream to its end. What was there before is forgotten. @returns why it failed. */
+  /** Replaces the current stream and reads to the end. @returns the error if it failed. */
   async follow(stream: Stream<unknown>, first: object | undefined): Promise<CallError | undefined> {
     this.stop()
     this.clear()
@@ -73,7 +72,7 @@ export class StreamLog {
     return end.state === 'failed' ? end.error : undefined
   }
 
-  /** One more message. One that cannot be sent ends the stream, which says why. */
+  /** Sends a message. A send error also ends the stream with that error. */
   send(message: object): void {
     this.#stream?.send(message).then(
       () => this.#add('sent', message, measure(message)),
@@ -81,13 +80,13 @@ export class StreamLog {
     )
   }
 
-  /** No more messages are sent; those of the service go on. */
+  /** Closes the stream for sending. */
   end(): void {
     this.#stream?.end()
     if (this.isOpen) this.#state.value = { state: 'half' }
   }
 
-  /** Gives the stream up. */
+  /** Cancels the stream. */
   stop(): void {
     if (this.#stream === undefined) return
     this.#stream.cancel()
@@ -111,13 +110,13 @@ export class StreamLog {
   #add(direction: Message['direction'], body: unknown, bytes: number): void {
     this.#count++
     this.#recent.push({ number: this.#count, direction, at: Date.now(), body, bytes })
-    if (this.#isDue) return
-    this.#isDue = true
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     requestAnimationFrame(() => this.#flush())
   }
 
   #flush(): void {
-    this.#isDue = false
+    this.#isScheduled = false
     this.#messages.value = this.#recent.all
   }
 }
@@ -126,5 +125,5 @@ function measure(message: object): number {
   return JSON.stringify(message).length
 }
 
-/** Whoever reads the stream is told. */
+/** The reader of the stream handles the error. */
 function ignore(): void {}

@@ -9,44 +9,44 @@ import type { Target } from './send.ts'
 import type { Message, StreamState } from './stream-log.ts'
 
 const STATES: Readonly<Record<StreamState['state'], readonly [text: string, tone: Tone]>> = {
-  idle: ['not open', 'neutral'],
-  opening: ['waiting for a connection', 'neutral'],
+  idle: ['closed', 'neutral'],
+  opening: ['connecting', 'neutral'],
   open: ['open', 'good'],
-  half: ['open, nothing more is sent', 'good'],
+  half: ['half-closed', 'good'],
   ended: ['ended', 'neutral'],
   stopped: ['stopped', 'neutral'],
   failed: ['failed', 'bad'],
 }
-/** Messages that are drawn: the last ones. */
-const MAX_SHOWN = 200
-/** Characters of a message on its line. */
+/** Rendered messages. */
+const MAX_RENDERED = 200
+/** Longer messages are collapsed. */
 const MAX_LINE = 300
 
-/** The messages of a stream as they come and go; who leaves it ends it. */
+/** Messages of a stream. Unmounting cancels the stream. */
 export function StreamView({
-  sheet: { stream },
+  callState: { stream },
   target,
 }: {
-  readonly sheet: CallState
+  readonly callState: CallState
   readonly target: Target
 }): JSX.Element {
   const { value: state } = stream.state
   const { value: messages } = stream.messages
-  const shown = messages.slice(-MAX_SHOWN)
+  const recent = messages.slice(-MAX_RENDERED)
   const list = useRef<HTMLOListElement>(null)
   const [text, tone] = STATES[state.state]
   useEffect(() => {
     const element = list.current
     if (element === null) return
-    // Who has scrolled up reads: the end comes to those who are near it.
+    // Follows new messages only near the end, not if the user scrolled up.
     const below = element.scrollHeight - element.scrollTop - element.clientHeight
     if (below < 200) element.scrollTop = element.scrollHeight
   }, [messages])
-  // Nobody sees what comes once it is left.
+
   useEffect(() => () => stream.stop(), [stream])
   return (
     <section class="stream" aria-label="Stream">
-      <p class="answer-facts">
+      <p class="response-facts">
         <span role="status">
           Stream: <Badge tone={tone}>{text}</Badge>
         </span>{' '}
@@ -58,15 +58,15 @@ export function StreamView({
         )}
       </p>
       {state.state === 'failed' && (
-        <Problem error={state.error} asked={`${target.service} ${target.endpoint.name}`} />
+        <Problem error={state.error} subject={`${target.service} ${target.endpoint.name}`} />
       )}
-      {shown.length > 0 && shown[0]!.number > 1 && (
-        <p class="muted">The last {shown.length} messages; older ones are not shown.</p>
+      {recent.length > 0 && recent[0]!.number > 1 && (
+        <p class="muted">Showing the last {recent.length} messages.</p>
       )}
       {messages.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
         <ol ref={list} class="stream-messages" aria-label="Messages" tabIndex={0}>
-          {shown.map((message) => (
+          {recent.map((message) => (
             <MessageLine key={message.number} message={message} />
           ))}
         </ol>

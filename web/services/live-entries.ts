@@ -1,44 +1,44 @@
 import { type Change, type Entries, type Entry, keyOf } from './service-rows.ts'
 
-/** What is registered: a list of it, and whatever has changed since it began to be made. */
+/** Registry entries: a list merged with the changes since its request was sent. */
 export class LiveEntries {
-  readonly #now = new Map<string, Entry>()
-  #shown: Entries | undefined
+  readonly #entries = new Map<string, Entry>()
+  #snapshot: Entries | undefined
   #isListed = false
-  /** The last change of each version since a list began to be made; undefined: none is. */
-  #meanwhile: Map<string, Change> | undefined
+  /** Last change of each version since the pending list request; undefined without one. */
+  #changes: Map<string, Change> | undefined
 
-  /** Undefined: not listed yet. The same map until something changes. */
+  /** Undefined before the first list. The same map until an entry changes. */
   get entries(): Entries | undefined {
-    if (this.#isListed) this.#shown ??= new Map(this.#now)
-    return this.#shown
+    if (this.#isListed) this.#snapshot ??= new Map(this.#entries)
+    return this.#snapshot
   }
 
-  /** A list begins to be made, in place of one that is not done yet. @returns takes it. */
-  beginList(): (list: Entries) => void {
-    const meanwhile = new Map<string, Change>()
-    this.#meanwhile = meanwhile
+  /** Starts a list request and supersedes a pending one. @returns a function that applies the response. */
+  startList(): (list: Entries) => void {
+    const changes = new Map<string, Change>()
+    this.#changes = changes
     return (list) => {
-      if (this.#meanwhile !== meanwhile) return
-      this.#meanwhile = undefined
+      if (this.#changes !== changes) return
+      this.#changes = undefined
       this.#isListed = true
-      this.#now.clear()
-      for (const [key, entry] of list) this.#now.set(key, entry)
-      for (const [key, change] of meanwhile) this.#fold(key, change)
-      this.#shown = undefined
+      this.#entries.clear()
+      for (const [key, entry] of list) this.#entries.set(key, entry)
+      for (const [key, change] of changes) this.#merge(key, change)
+      this.#snapshot = undefined
     }
   }
 
   apply(change: Change): void {
     const key = keyOf(change.service)
-    this.#meanwhile?.set(key, change)
+    this.#changes?.set(key, change)
     if (!this.#isListed) return
-    this.#fold(key, change)
-    this.#shown = undefined
+    this.#merge(key, change)
+    this.#snapshot = undefined
   }
 
-  #fold(key: string, { action, service }: Change): void {
-    if (action === 'delete') this.#now.delete(key)
-    else this.#now.set(key, service)
+  #merge(key: string, { action, service }: Change): void {
+    if (action === 'delete') this.#entries.delete(key)
+    else this.#entries.set(key, service)
   }
 }

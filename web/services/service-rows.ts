@@ -1,20 +1,20 @@
 import type { Node, Service } from '../../core/contracts/registry.ts'
 
-/** A version of a service, as the registry tells it. */
+/** Version of a service in the registry. */
 export interface Entry extends Service {
   readonly options: { readonly domain: string }
 }
 
-/** What happened to a version; without nodes, when it is gone. */
+/** Change of a version; a deleted one has no nodes. */
 export interface Change {
   readonly action: 'create' | 'update' | 'delete'
   readonly service: Entry
 }
 
-/** Versions by what tells them apart. */
+/** Entries by {@link keyOf}. */
 export type Entries = ReadonlyMap<string, Entry>
 
-/** A service, all its versions together. */
+/** Service with all its versions. */
 export interface ServiceRow {
   readonly key: string
   readonly name: string
@@ -22,13 +22,13 @@ export interface ServiceRow {
   readonly description: string
   readonly versions: readonly string[]
   readonly nodes: readonly Node[]
-  /** Nodes that are about to leave. */
+  /** Number of draining nodes. */
   readonly draining: number
-  /** Endpoints, each once. */
+  /** Unique endpoint names. */
   readonly endpoints: readonly string[]
-  /** Its names, addresses and endpoints, in lower case. */
+  /** Searchable text in lower case: names, versions, endpoints and addresses. */
   readonly text: string
-  /** Its metadata and those of its nodes, `key=value`, in lower case. */
+  /** Searchable metadata of the service and its nodes, `key=value` in lower case. */
   readonly metadata: string
 }
 
@@ -36,7 +36,7 @@ export function keyOf({ name, version, options: { domain } }: Entry): string {
   return `${domain} ${name} ${version}`
 }
 
-/** A row for each service of each namespace, by name. */
+/** Groups entries into one row per service and namespace, by name. */
 export function toRows(entries: Entries): readonly ServiceRow[] {
   const groups = new Map<string, Entry[]>()
   for (const entry of entries.values()) {
@@ -50,7 +50,7 @@ export function toRows(entries: Entries): readonly ServiceRow[] {
     .sort((a, b) => (a.key < b.key ? -1 : 1))
 }
 
-/** Those that hold every word of a text in a name, version, endpoint or address; words with `=` in their metadata. */
+/** Rows that contain every word of a text. Words with `=` are searched in the metadata. */
 export function searchRows(rows: readonly ServiceRow[], text: string): readonly ServiceRow[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return rows
@@ -75,7 +75,7 @@ function toRow(key: string, group: readonly Entry[]): ServiceRow {
     ...endpoints,
     ...nodes.flatMap(({ id, address }) => [id, address]),
   ]
-  const metadata = [...group, ...nodes].flatMap((one) => toWords(one.metadata))
+  const metadata = [...group, ...nodes].flatMap((each) => toWords(each.metadata))
   return {
     key,
     name,
@@ -90,7 +90,6 @@ function toRow(key: string, group: readonly Entry[]): ServiceRow {
   }
 }
 
-/** `key=value`, so that either can be searched. */
 function toWords(metadata: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(metadata).map(([name, value]) => `${name}=${value}`)
 }

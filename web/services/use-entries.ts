@@ -5,20 +5,20 @@ import { call, openStream } from '../rpc/caller.ts'
 import { LiveEntries } from './live-entries.ts'
 import { type Change, type Entries, type Entry, keyOf } from './service-rows.ts'
 
-export interface KnownEntries {
-  /** Undefined: not told yet. */
+export interface EntriesState {
+  /** Undefined before the first response. */
   readonly entries: Entries | undefined
   readonly error: CallState<unknown>['error']
   readonly state: WatchState['state']
   readonly reload: () => void
 }
 
-/** All that is registered in a namespace, as it changes; undefined: nothing is asked. */
-export function useEntries(domain: string | undefined): KnownEntries {
-  const [turn, setTurn] = useState(0)
+/** Live registry entries of a namespace. @param domain undefined disables the requests. */
+export function useEntries(domain: string | undefined): EntriesState {
+  const [revision, setRevision] = useState(0)
   const live = useMemo(() => new LiveEntries(), [domain])
-  const draw = useAnimationFrame()
-  const watched = useWatch(
+  const refresh = useAnimationFrame()
+  const watch = useWatch(
     () =>
       domain === undefined
         ? undefined
@@ -30,27 +30,27 @@ export function useEntries(domain: string | undefined): KnownEntries {
           ),
     (change) => {
       live.apply(change)
-      draw()
+      refresh()
     },
     [domain],
-    // What happened while nobody watched was not told.
-    { onStart: () => setTurn((n) => n + 1) },
+    // Changes before the watch started were not received.
+    { onStart: () => setRevision((n) => n + 1) },
   )
-  const listed = useCall(
+  const list = useCall(
     (signal) => {
-      // Watched first: nothing is missed.
-      if (domain === undefined || turn === 0) return undefined
-      return listEntries(domain, signal).then(live.beginList())
+      // Lists after the watch started, so that no change is missed.
+      if (domain === undefined || revision === 0) return undefined
+      return listEntries(domain, signal).then(live.startList())
     },
-    [domain, turn],
+    [domain, revision],
   )
   return {
     entries: live.entries,
-    error: listed.error ?? (watched.state === 'failed' ? watched.error : undefined),
-    state: watched.state,
+    error: list.error ?? (watch.state === 'failed' ? watch.error : undefined),
+    state: watch.state,
     reload: () => {
-      watched.restart()
-      listed.reload()
+      watch.restart()
+      list.reload()
     },
   }
 }

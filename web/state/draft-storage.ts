@@ -2,13 +2,13 @@ import { effect } from '@preact/signals'
 import { useCallback, useLayoutEffect, useState } from 'preact/hooks'
 import { endedSession, namespace, session } from './session.ts'
 
-/** Where something is typed: of the namespace, such as `config`, `shop.title`. */
-export type Place = readonly string[]
+/** Identifies a form in the namespace, such as `config`, `shop.title`. */
+export type DraftKey = readonly string[]
 
 const drafts = new Map<string, unknown>()
 let owner: string | undefined
 
-// What somebody has typed is nobody else's to see. A login that ended goes on with the next one.
+// Drafts must not be visible to another account. They survive an expired session of the same account.
 effect(() => {
   const { account } = session.value ?? endedSession.value ?? {}
   const id = account && JSON.stringify([account.issuer, account.id])
@@ -16,42 +16,42 @@ effect(() => {
   owner = id
 })
 
-/** What was typed at a place and not sent, by the same account; undefined: nothing. */
-export function readDraft<T>(place: Place): T | undefined {
-  return drafts.get(toKey(place)) as T | undefined
+/** Unsent form content of the account. */
+export function readDraft<T>(key: DraftKey): T | undefined {
+  return drafts.get(toMapKey(key)) as T | undefined
 }
 
-/** @param draft undefined: nothing is to be kept. */
-export function saveDraft(place: Place, draft: unknown): void {
-  if (draft === undefined) drafts.delete(toKey(place))
-  else drafts.set(toKey(place), draft)
+/** @param draft undefined deletes it. */
+export function saveDraft(key: DraftKey, draft: unknown): void {
+  if (draft === undefined) drafts.delete(toMapKey(key))
+  else drafts.set(toMapKey(key), draft)
 }
 
-/** Keeps what is typed while its form is not there. @param draft undefined: nothing is to be kept. */
-export function useStoredDraft(place: Place, draft: unknown): void {
-  useLayoutEffect(() => saveDraft(place, draft))
+/** Stores form content beyond the lifetime of the form. @param draft undefined deletes it. */
+export function useStoredDraft(key: DraftKey, draft: unknown): void {
+  useLayoutEffect(() => saveDraft(key, draft))
 }
 
 /**
- * What is typed at a place, which stays while its form is not there.
+ * State of a form that outlives the form.
  *
- * @param nothing what is typed at first, always the same: it is not kept.
+ * @param initial must be the same object on each render; it is not stored.
  */
 export function useDraft<T extends object>(
-  place: Place,
-  nothing: T,
-): readonly [typed: T, type: (typed: T) => void] {
-  const [typed, setTyped] = useState(() => readDraft<T>(place) ?? nothing)
-  const toKept = (typed: T): T | undefined => (typed === nothing ? undefined : typed)
-  useStoredDraft(place, toKept(typed))
-  // What becomes of it is also told to a form that is gone.
-  const type = useCallback((typed: T) => {
-    saveDraft(place, toKept(typed))
-    setTyped(typed)
+  key: DraftKey,
+  initial: T,
+): readonly [draft: T, setDraft: (draft: T) => void] {
+  const [draft, setDraft] = useState(() => readDraft<T>(key) ?? initial)
+  const toStored = (draft: T): T | undefined => (draft === initial ? undefined : draft)
+  useStoredDraft(key, toStored(draft))
+  // Also effective after the form was unmounted.
+  const change = useCallback((next: T) => {
+    saveDraft(key, toStored(next))
+    setDraft(next)
   }, [])
-  return [typed, type]
+  return [draft, change]
 }
 
-function toKey(place: Place): string {
-  return JSON.stringify([namespace.peek(), ...place])
+function toMapKey(key: DraftKey): string {
+  return JSON.stringify([namespace.peek(), ...key])
 }

@@ -1,31 +1,31 @@
-/** Names in a pattern, and what stands for them in a path. */
+/** Path parameters by name, decoded. */
 export type Parameters = Readonly<Record<string, string>>
 
-/** What every page is drawn with. */
+/** Properties of every page. */
 export interface RouteProps {
   readonly parameters: Parameters
 }
 
 /**
- * The parameters of a path that a pattern matches, decoded; undefined: it does not.
+ * Matches a path against a pattern and returns its parameters, or undefined if it does not match.
  *
- * @param pattern such as `/services/:name`; `*` at its end stands for the rest, as parameter `rest`.
+ * @param pattern such as `/services/:name`; a trailing `*` captures the rest as parameter `rest`.
  */
 export function match(pattern: string, path: string): Parameters | undefined {
-  const wanted = pattern.split('/')
-  const given = path.replace(/(.)\/+$/, '$1').split('/')
+  const parts = pattern.split('/')
+  const values = path.replace(/(.)\/+$/, '$1').split('/')
   const parameters: Record<string, string> = {}
-  for (let i = 0; i < wanted.length; i++) {
-    const part = wanted[i]!
-    if (part === '*') return { ...parameters, rest: given.slice(i).map(decode).join('/') }
-    const value = given[i]
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i]!
+    if (part === '*') return { ...parameters, rest: values.slice(i).map(decode).join('/') }
+    const value = values[i]
     if (value === undefined) return undefined
     if (!part.startsWith(':')) {
       if (part !== value) return undefined
     } else if (value === '') return undefined
     else parameters[part.slice(1)] = decode(value)
   }
-  return wanted.length === given.length ? parameters : undefined
+  return parts.length === values.length ? parameters : undefined
 }
 
 function decode(part: string): string {

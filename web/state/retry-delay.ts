@@ -1,14 +1,13 @@
 import { createBackOff } from '../../lib/async/backoff.ts'
 
-/** Trouble that comes so long after the last one is another. */
-const ANOTHER_MS = 15_000
+/** The back-off resets after this time without an error. */
+const RESET_MS = 15_000
 
 /**
- * How long what failed waits before it is tried again: longer each time, until all was well for a while; not at all on another
- * connection than it failed on.
+ * Delay before a retry: back-off on the same connection, none on a new one.
  *
- * @param nowMs a clock that only goes forward.
- * @returns milliseconds, told whether the connection is still the same.
+ * @param nowMs monotonic clock.
+ * @returns a function that returns the next delay in milliseconds.
  */
 export function createRetryDelay(
   nowMs: () => number = () => performance.now(),
@@ -17,7 +16,7 @@ export function createRetryDelay(
   let lastMs = Number.NEGATIVE_INFINITY
   return (isSameConnection) => {
     const now = nowMs()
-    if (!isSameConnection || now - lastMs > ANOTHER_MS) backOff.reset()
+    if (!isSameConnection || now - lastMs > RESET_MS) backOff.reset()
     lastMs = now
     return isSameConnection ? backOff.next() : 0
   }

@@ -1,16 +1,15 @@
-/** What is kept at most. */
 export interface RecentLimits<T> {
   readonly count: number
   readonly bytes: number
   readonly sizeOf: (item: T) => number
 }
 
-/** The newest of what comes without end. The very newest stays, however large it is. */
+/** Bounded buffer of the most recent items. Retains the newest item whatever its size. */
 export class Recent<T> {
   readonly #limits: RecentLimits<T>
   readonly #items: (T | undefined)[] = []
-  /** At the start, so many are forgotten. */
-  #gone = 0
+  /** Items dropped at the start of {@link #items}. */
+  #dropped = 0
   #bytes = 0
   #all: readonly T[] | undefined
 
@@ -23,29 +22,29 @@ export class Recent<T> {
     this.#items.push(item)
     this.#bytes += sizeOf(item)
     while (
-      this.#items.length - this.#gone > 1 &&
-      (this.#items.length - this.#gone > count || this.#bytes > bytes)
+      this.#items.length - this.#dropped > 1 &&
+      (this.#items.length - this.#dropped > count || this.#bytes > bytes)
     ) {
-      this.#bytes -= sizeOf(this.#items[this.#gone]!)
-      this.#items[this.#gone++] = undefined
+      this.#bytes -= sizeOf(this.#items[this.#dropped]!)
+      this.#items[this.#dropped++] = undefined
     }
-    // Not with each item: the others would have to move every time.
-    if (this.#gone > this.#items.length / 2) {
-      this.#items.splice(0, this.#gone)
-      this.#gone = 0
+    // Compacting on every push would move all items each time.
+    if (this.#dropped > this.#items.length / 2) {
+      this.#items.splice(0, this.#dropped)
+      this.#dropped = 0
     }
     this.#all = undefined
   }
 
-  /** What is kept, the oldest first; the same list until there is another item. */
+  /** Retained items, oldest first; the same array until the next push. */
   get all(): readonly T[] {
-    this.#all ??= this.#items.slice(this.#gone) as T[]
+    this.#all ??= this.#items.slice(this.#dropped) as T[]
     return this.#all
   }
 
   clear(): void {
     this.#items.length = 0
-    this.#gone = 0
+    this.#dropped = 0
     this.#bytes = 0
     this.#all = undefined
   }

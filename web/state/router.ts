@@ -1,30 +1,30 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { type ComponentChildren, h, type JSX } from 'preact'
 
-const place = signal(readPlace())
+const current = signal(readLocation())
 
-/** Path of the page, as it stands in the address bar. */
-export const path: ReadonlySignal<string> = computed(() => place.value.pathname)
+/** Path of the current page. */
+export const path: ReadonlySignal<string> = computed(() => current.value.pathname)
 
-/** Parameters behind the path. */
+/** Query parameters of the current page. */
 export const query: ReadonlySignal<URLSearchParams> = computed(
-  () => new URLSearchParams(place.value.search),
+  () => new URLSearchParams(current.value.search),
 )
 
-/** Goes to a page. `to`: a path of the dashboard, and what may stand behind it. @throws {TypeError} for an address elsewhere. */
+/** Navigates to a path of the dashboard, with optional query and fragment. @throws {TypeError} for another origin. */
 export function navigate(
   to: string,
   { replace = false }: { readonly replace?: boolean } = {},
 ): void {
   const url = new URL(to, location.href)
-  if (url.origin !== location.origin) throw new TypeError(`navigate takes a path, got ${to}`)
+  if (url.origin !== location.origin) throw new TypeError(`navigate expects a path, got ${to}`)
   const target = url.pathname + url.search + url.hash
   if (replace) history.replaceState(null, '', target)
   else history.pushState(null, '', target)
-  place.value = readPlace()
+  current.value = readLocation()
 }
 
-/** Sets a parameter behind the path, without a step in the history; empty: takes it away. */
+/** Sets a query parameter without a history entry; an empty value removes it. */
 export function setQuery(name: string, value: string): void {
   const next = new URLSearchParams(query.peek())
   if (value === '') next.delete(name)
@@ -34,23 +34,29 @@ export function setQuery(name: string, value: string): void {
 }
 
 export interface LinkProps {
-  /** A path of the dashboard: `encodeURIComponent` what it holds of names. */
+  /** Path of the dashboard; names in it must be passed through `encodeURIComponent`. */
   readonly to: string
   readonly children: ComponentChildren
   readonly class?: string
-  /** Marks it as the page that is shown. */
+  /** Whether it links to the current page. */
   readonly current?: boolean
   readonly label?: string
 }
 
-/** Leads to another page of the dashboard. */
-export function Link({ to, children, class: name, current, label }: LinkProps): JSX.Element {
+/** Link within the dashboard. */
+export function Link({
+  to,
+  children,
+  class: name,
+  current: isCurrent,
+  label,
+}: LinkProps): JSX.Element {
   return h(
     'a',
     {
       href: to,
       class: name,
-      'aria-current': current === true ? 'page' : undefined,
+      'aria-current': isCurrent === true ? 'page' : undefined,
       'aria-label': label,
       onClick(event: MouseEvent) {
         if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
@@ -63,14 +69,14 @@ export function Link({ to, children, class: name, current, label }: LinkProps): 
   )
 }
 
-/** Follows the buttons of the browser. */
+/** Handles the back and forward buttons. */
 export function followHistory(): void {
   addEventListener('popstate', () => {
-    place.value = readPlace()
+    current.value = readLocation()
   })
 }
 
-function readPlace(): { readonly pathname: string; readonly search: string } {
+function readLocation(): { readonly pathname: string; readonly search: string } {
   const { pathname, search } = location
   return { pathname, search }
 }

@@ -1,6 +1,6 @@
 import { session } from './session.ts'
 
-/** Whether the logged-in account can administer its namespace. Pages disable actions by it; the services decide. */
+/** Whether the account administers its namespace. For disabling controls only: the services authorize. */
 export function isAdmin(): boolean {
   return session.value?.account.scopes.includes('admin') ?? false
 }

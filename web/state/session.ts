@@ -2,15 +2,14 @@ import { batch, computed, type ReadonlySignal, type Signal, signal } from '@prea
 import { CallError, CONNECTION_ID, readCallError } from '../rpc/call-error.ts'
 import { toRenewalMs } from './token-renewal.ts'
 
-/** Namespace of whoever names none. */
 export const DEFAULT_NAMESPACE = 'mx'
 
-/** Who uses the dashboard (specification: Account). */
+/** Logged-in account (specification: Account). */
 export interface Account {
   readonly id: string
   readonly name?: string
   readonly type: string
-  /** Namespace it belongs to. */
+  /** Namespace of the account. */
   readonly issuer: string
   readonly scopes: readonly string[]
   readonly metadata: Readonly<Record<string, string>>
@@ -20,7 +19,7 @@ export interface Session {
   readonly account: Account
   /** Namespace of the login. */
   readonly namespace: string
-  /** When the login ends unless it is renewed, by the server's clock: Unix time in milliseconds, or a date. */
+  /** Expiry by the server's clock: Unix time in milliseconds, or a date. */
   readonly expires: number | string
 }
 
@@ -36,69 +35,72 @@ const RETRY_MS = 5000
 const TIMER_MAX_MS = 2 ** 31 - 1
 let renewAtMs = 0
 let renewal: ReturnType<typeof setTimeout> | undefined
-/** Logins, renewals and logouts: what was asked before one of them is out of date. */
+/** Counts logins, renewals and logouts. Responses to requests from before a change are stale. */
 let changes = 0
 
-interface Reply {
+interface SessionResponse {
   readonly body: unknown
-  /** Field `Date`. */
+  /** Header `Date`. */
   readonly date: string | null
 }
 
-/** Who is logged in; null: nobody, or nobody any more. */
+/** Current session; null if logged out or expired. */
 export const session: Signal<Session | null> = signal(null)
 
-/** Whether the server has said who is logged in. */
-export const isKnown: Signal<boolean> = signal(false)
+/** Whether the initial session request has completed. */
+export const isSessionLoaded: Signal<boolean> = signal(false)
 
-/** The login that ended while the page was used: what it shows stays, and it goes on after the next one. */
+/** Session that expired while the page was open. The page stays and continues after the next login. */
 export const endedSession: Signal<Session | null> = signal(null)
 
-const chosen = signal<string | undefined>(undefined)
+const selectedNamespace = signal<string | undefined>(undefined)
 
-/** Namespace that calls are made for: the chosen one, else that of the login. */
+/** Namespace of calls: the selected one, else that of the login. */
 export const namespace: ReadonlySignal<string> = computed(
-  () => chosen.value ?? (session.value ?? endedSession.value)?.namespace ?? DEFAULT_NAMESPACE,
+  () =>
+    selectedNamespace.value ??
+    (session.value ?? endedSession.value)?.namespace ??
+    DEFAULT_NAMESPACE,
 )
 
-/** Makes calls for another namespace; undefined: for that of the login. */
+/** Selects the namespace of calls; undefined selects that of the login. */
 export function chooseNamespace(name: string | undefined): void {
-  chosen.value = name === '' || name === session.value?.namespace ? undefined : name
+  selectedNamespace.value = name === '' || name === session.value?.namespace ? undefined : name
 }
 
-/** Asks who is logged in. @throws {CallError} when the server does not say. */
+/** Fetches the session. @throws {CallError} if the server cannot tell. */
 export async function readSession(): Promise<void> {
-  await learn('GET')
-  isKnown.value = true
+  await updateSession('GET')
+  isSessionLoaded.value = true
 }
 
-/** @throws {CallError} with 401 when the id or the secret is wrong. */
+/** @throws {CallError} 401 for wrong credentials. */
 export async function logIn({ id, secret, namespace }: Credentials): Promise<void> {
-  const wanted = namespace === undefined || namespace === '' ? {} : { namespace }
-  const reply = await ask('POST', '/login', { id, secret, ...wanted })
+  const options = namespace === undefined || namespace === '' ? {} : { namespace }
+  const response = await request('POST', '/login', { id, secret, ...options })
   changes++
-  begin(reply)
-  isKnown.value = true
+  startSession(response)
+  isSessionLoaded.value = true
 }
 
-/** Ends the login on the server, too. @throws {CallError} when the server was not told: the login goes on. */
+/** Logs out on the server and in the page. @throws {CallError} if the request fails: the session continues. */
 export async function logOut(): Promise<void> {
-  await ask('POST', '/logout', {})
+  await request('POST', '/logout', {})
   changes++
   clearTimeout(renewal)
   batch(() => {
-    chosen.value = undefined
+    selectedNamespace.value = undefined
     endedSession.value = null
     session.value = null
   })
 }
 
-/** Asks the server to go on with the login, before it ends or when something says that it has. @throws {CallError} when the server does not say. */
+/** Renews the session before it expires, or checks one that seems to have expired. @throws {CallError} if the request fails. */
 export async function renewSession(): Promise<void> {
-  await learn('POST')
+  await updateSession('POST')
 }
 
-/** Renews a login that is about to end when the page is looked at again: timers of hidden pages are late. */
+/** Renews an overdue session when the page becomes visible: browsers throttle timers of hidden pages. */
 export function keepLoggedIn(): void {
   document.addEventListener('visibilitychange', () => {
     if (
@@ -110,26 +112,27 @@ export function keepLoggedIn(): void {
   })
 }
 
-/** Asks who is logged in, or renews the login; an answer that is out of date counts for nothing. */
-async function learn(method: 'GET' | 'POST'): Promise<void> {
-  const asked = changes
+/** Fetches or renews the session; a stale response is ignored. */
+async function updateSession(method: 'GET' | 'POST'): Promise<void> {
+  const changesBefore = changes
   try {
-    const reply = await ask(method, '/session')
-    if (asked !== changes) return
+    const response = await request(method, '/session')
+    if (changesBefore !== changes) return
     if (method === 'POST') changes++
-    begin(reply)
+    startSession(response)
   } catch (error) {
     if (!(error instanceof CallError) || error.code !== 401) throw error
-    if (asked === changes) end()
+    if (changesBefore === changes) endSession()
   }
 }
 
-function begin({ body, date }: Reply): void {
+function startSession({ body, date }: SessionResponse): void {
   const next = body as Session
   const before = session.peek() ?? endedSession.peek()
   batch(() => {
-    // Somebody else had chosen it.
-    if (before !== null && !isSame(before.account, next.account)) chosen.value = undefined
+    // Selected by another account.
+    if (before !== null && !isSame(before.account, next.account))
+      selectedNamespace.value = undefined
     session.value = next
     endedSession.value = null
   })
@@ -138,11 +141,11 @@ function begin({ body, date }: Reply): void {
   schedule(waitMs)
 }
 
-function isSame(one: Account, other: Account): boolean {
-  return one.id === other.id && one.issuer === other.issuer
+function isSame(a: Account, b: Account): boolean {
+  return a.id === b.id && a.issuer === b.issuer
 }
 
-function end(): void {
+function endSession(): void {
   clearTimeout(renewal)
   batch(() => {
     endedSession.value ??= session.value
@@ -155,18 +158,18 @@ function schedule(ms: number): void {
   if (ms < TIMER_MAX_MS) renewal = setTimeout(() => void renewSession().catch(retry), ms)
 }
 
-/** The server is away: it may be back before the login ends. */
+/** An unreachable server may be back before the session expires. */
 function retry(): void {
   if (session.peek() !== null) schedule(RETRY_MS)
 }
 
-async function ask(method: string, path: string, body?: object): Promise<Reply> {
+async function request(method: string, path: string, body?: object): Promise<SessionResponse> {
   let text: string
   let date: string | null
   let ok: boolean
   let status: number
   try {
-    const reply = await fetch(path, {
+    const response = await fetch(path, {
       method,
       credentials: 'same-origin',
       cache: 'no-store',
@@ -176,18 +179,18 @@ async function ask(method: string, path: string, body?: object): Promise<Reply> 
         body: JSON.stringify(body),
       }),
     })
-    text = await reply.text()
-    ;({ ok, status } = reply)
-    date = reply.headers.get('date')
+    text = await response.text()
+    ;({ ok, status } = response)
+    date = response.headers.get('date')
   } catch (error) {
-    throw toGone(error)
+    throw toUnreachable(error)
   }
   if (ok) return { body: text === '' ? undefined : JSON.parse(text), date }
   const error = readCallError(text, ID)
   if (error.code === status) throw error
-  throw new CallError(ID, status, `the server answered ${status}`)
+  throw new CallError(ID, status, `the server responded with ${status}`)
 }
 
-function toGone(cause: unknown): CallError {
-  return new CallError(CONNECTION_ID, 503, 'the server does not answer', { cause })
+function toUnreachable(cause: unknown): CallError {
+  return new CallError(CONNECTION_ID, 503, 'the server is unreachable', { cause })
 }

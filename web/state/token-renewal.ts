@@ -1,14 +1,14 @@
-/** Part of what is left of a login after which it is renewed. */
+/** Sessions are renewed after this share of their remaining lifetime. */
 const RENEW_AT = 2 / 3
 const MIN_MS = 1000
-/** For a login that the server knows of, and that has ended as its clocks have it. */
-const ODD_MS = 60_000
+/** Delay for a session that the server accepts although its expiry has passed. */
+const OVERDUE_MS = 60_000
 
 /**
- * How long to wait before a login is renewed, in milliseconds.
+ * Delay until a session is renewed, in milliseconds.
  *
- * @param expires when it ends, by the clock of the server: Unix time in milliseconds, or a date.
- * @param date field `Date` of the answer that told so: the clock of the browser may be wrong. @default the browser's
+ * @param expires expiry by the server's clock: Unix time in milliseconds, or a date.
+ * @param date header `Date` of the response, since the browser's clock may be wrong. @default the browser's clock
  */
 export function toRenewalMs(
   expires: number | string,
@@ -17,5 +17,5 @@ export function toRenewalMs(
 ): number {
   const reportedAtMs = Date.parse(date ?? '')
   const leftMs = new Date(expires).getTime() - (Number.isNaN(reportedAtMs) ? nowMs : reportedAtMs)
-  return leftMs > 0 ? Math.max(MIN_MS, leftMs * RENEW_AT) : ODD_MS
+  return leftMs > 0 ? Math.max(MIN_MS, leftMs * RENEW_AT) : OVERDUE_MS
 }

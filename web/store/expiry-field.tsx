@@ -3,26 +3,26 @@ import { Field } from '../components/field.tsx'
 import { parseExpiry } from './expiry.ts'
 
 export interface ExpiryFieldProps {
-  readonly typed: string
-  readonly onInput: (typed: string) => void
-  /** What is so when nothing is typed. */
-  readonly otherwise: string
+  readonly value: string
+  readonly onInput: (value: string) => void
+  /** Description of the default. */
+  readonly fallback: string
 }
 
-/** When a record ends. */
-export function ExpiryField({ typed, onInput, otherwise }: ExpiryFieldProps): JSX.Element {
+/** Input for the expiry of a record. */
+export function ExpiryField({ value, onInput, fallback }: ExpiryFieldProps): JSX.Element {
   return (
     <Field
-      label="Ends in"
-      help={`Such as 90s, 10m, 2h, 1d, or never. Empty: ${otherwise}.`}
-      error={tryExpiry(typed)}
+      label="Expires in"
+      help={`Such as 90s, 10m, 2h, 1d, or never. Default: ${fallback}.`}
+      error={validateExpiry(value)}
     >
       {(control) => (
         <input
           {...control}
           type="text"
           autocomplete="off"
-          value={typed}
+          value={value}
           onInput={({ currentTarget }) => onInput(currentTarget.value)}
         />
       )}
@@ -30,10 +30,10 @@ export function ExpiryField({ typed, onInput, otherwise }: ExpiryFieldProps): JS
   )
 }
 
-/** What is wrong with it; undefined: nothing. */
-export function tryExpiry(typed: string): string | undefined {
+/** Validation error, or undefined. */
+export function validateExpiry(text: string): string | undefined {
   try {
-    parseExpiry(typed)
+    parseExpiry(text)
     return undefined
   } catch (error) {
     return (error as RangeError).message

@@ -1,26 +1,26 @@
 import { formatSpan, parseDuration } from '../../lib/text/units.ts'
 
-/** Longest life of a record, seconds (docs/store.md). */
+/** Maximum expiry of a record (docs/store.md). */
 const MAX_SECONDS = 1e10
 
 /**
- * Seconds of what was typed: `90s`, `10m`, `2h`, `1d`; nothing or `never` is 0, no end.
+ * Parses an expiry such as `90s`, `10m`, `2h`, `1d` into seconds. Empty or `never` returns 0.
  *
  * @throws {RangeError} naming the accepted forms.
  */
-export function parseExpiry(typed: string): number {
-  const text = typed.trim()
+export function parseExpiry(input: string): number {
+  const text = input.trim()
   if (text === '' || text === 'never') return 0
-  // A number alone would be milliseconds, of which nobody thinks here.
+  // Numbers without a unit are seconds here; parseDuration reads them as milliseconds.
   const milliseconds = parseDuration(/^[\d.]+$/.test(text) ? `${text}s` : text)
   if (!Number.isFinite(milliseconds)) return 0
   const seconds = Math.ceil(milliseconds / 1000)
-  if (seconds === 0) throw new RangeError('must be longer than nothing; empty: it never ends')
+  if (seconds === 0) throw new RangeError('must be greater than 0; leave empty for no expiry')
   if (seconds > MAX_SECONDS) throw new RangeError(`must be at most ${MAX_SECONDS} s`)
   return seconds
 }
 
-/** What is left of a record's life, `9m3s`. @param seconds 0: it never ends. */
+/** Formats the remaining lifetime, `9m3s`. @param seconds 0 for no expiry. */
 export function formatExpiry(seconds: number): string {
   return seconds === 0 ? 'never' : formatSpan(seconds)
 }

@@ -7,47 +7,47 @@ import { CallError } from '../rpc/call-error.ts'
 import { readDraft, saveDraft, useStoredDraft } from '../state/draft-storage.ts'
 import { encodeBase64 } from './base64.ts'
 import { parseExpiry } from './expiry.ts'
-import { ExpiryField, tryExpiry } from './expiry-field.tsx'
+import { ExpiryField, validateExpiry } from './expiry-field.tsx'
 import type { StoredRecord } from './record.ts'
 import { type Table, writeRecord } from './service.ts'
-import { type TypedBytes, tryParse, ValueField } from './value-field.tsx'
+import { tryParse, type ValueDraft, ValueField } from './value-field.tsx'
 
 export interface NewRecordProps {
   readonly table: Table
-  /** What the key may begin with. */
+  /** Initial content of the key input. */
   readonly prefix: string
   readonly onWritten: (record: StoredRecord) => void
 }
 
 interface RecordDraft {
   readonly key: string
-  readonly typed: TypedBytes
+  readonly value: ValueDraft
   readonly expiry: string
 }
 
-/** Writes a record under a key that has none yet. What is typed stays until it is written, also when the form is closed. */
+/** Form that creates a record. Unsaved input survives closing the form. */
 export function NewRecord({ table, prefix, onWritten }: NewRecordProps): JSX.Element {
-  const place = ['store', table.database, table.table]
-  const kept = useMemo(() => readDraft<RecordDraft>(place), [])
-  const [key, setKey] = useState(kept?.key ?? prefix)
-  const [typed, setTyped] = useState<TypedBytes>(kept?.typed ?? { format: 'text', text: '' })
-  const [expiry, setExpiry] = useState(kept?.expiry ?? '')
+  const draftKey = ['store', table.database, table.table]
+  const draft = useMemo(() => readDraft<RecordDraft>(draftKey), [])
+  const [key, setKey] = useState(draft?.key ?? prefix)
+  const [value, setValue] = useState<ValueDraft>(draft?.value ?? { format: 'text', text: '' })
+  const [expiry, setExpiry] = useState(draft?.expiry ?? '')
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<CallError>()
-  const value = tryParse(typed)
-  const isWrong = value instanceof RangeError || tryExpiry(expiry) !== undefined
-  const isTyped = typed.text !== '' || typed.file !== undefined
-  useStoredDraft(place, isTyped ? { key, typed, expiry } : undefined)
+  const bytes = tryParse(value)
+  const isInvalid = bytes instanceof RangeError || validateExpiry(expiry) !== undefined
+  const isDirty = value.text !== '' || value.file !== undefined
+  useStoredDraft(draftKey, isDirty ? { key, value, expiry } : undefined)
 
   async function save(): Promise<void> {
-    if (value instanceof RangeError) return
+    if (bytes instanceof RangeError) return
     setBusy(true)
     setError(undefined)
-    const record = { key, value: encodeBase64(value), expiry: parseExpiry(expiry), metadata: {} }
+    const record = { key, value: encodeBase64(bytes), expiry: parseExpiry(expiry), metadata: {} }
     try {
       const version = await writeRecord(table, record, 0)
-      showToast(`${key} was written`)
-      if (readDraft<RecordDraft>(place)?.typed === typed) saveDraft(place, undefined)
+      showToast(`${key} saved`)
+      if (readDraft<RecordDraft>(draftKey)?.value === value) saveDraft(draftKey, undefined)
       onWritten({ ...record, version })
     } catch (thrown) {
       setError(CallError.from(thrown))
@@ -65,7 +65,7 @@ export function NewRecord({ table, prefix, onWritten }: NewRecordProps): JSX.Ele
           void save()
         }}
       >
-        <Field label="Key" help="One that has no record yet.">
+        <Field label="Key" help="Must not exist yet.">
           {(control) => (
             <input
               {...control}
@@ -78,12 +78,12 @@ export function NewRecord({ table, prefix, onWritten }: NewRecordProps): JSX.Ele
             />
           )}
         </Field>
-        <ValueField typed={typed} onInput={setTyped} />
-        <ExpiryField typed={expiry} onInput={setExpiry} otherwise="never" />
-        {error !== undefined && <Problem error={error} asked={`writing ${key}`} />}
+        <ValueField draft={value} onInput={setValue} />
+        <ExpiryField value={expiry} onInput={setExpiry} fallback="never" />
+        {error !== undefined && <Problem error={error} subject={`write ${key}`} />}
         <div class="form-actions">
-          <button type="submit" class="primary" disabled={isBusy || isWrong}>
-            Write
+          <button type="submit" class="primary" disabled={isBusy || isInvalid}>
+            Save
           </button>
         </div>
       </form>

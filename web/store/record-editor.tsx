@@ -9,10 +9,10 @@ import { CallError } from '../rpc/call-error.ts'
 import { readDraft, saveDraft, useStoredDraft } from '../state/draft-storage.ts'
 import { decodeBase64, encodeBase64 } from './base64.ts'
 import { formatExpiry, parseExpiry } from './expiry.ts'
-import { ExpiryField, tryExpiry } from './expiry-field.tsx'
+import { ExpiryField, validateExpiry } from './expiry-field.tsx'
 import { type ReadRecord, type StoredRecord, toExpiryLeft } from './record.ts'
 import { deleteRecord, readRecord, type Table, writeRecord } from './service.ts'
-import { type TypedBytes, tryParse, ValueField } from './value-field.tsx'
+import { tryParse, type ValueDraft, ValueField } from './value-field.tsx'
 import { formatValue, toFormat } from './value-format.ts'
 
 export interface RecordEditorProps {
@@ -22,15 +22,14 @@ export interface RecordEditorProps {
   readonly onDeleted: () => void
 }
 
-/** What is typed of a record. */
 interface RecordDraft {
   readonly base: ReadRecord
-  readonly known: number
-  readonly typed: TypedBytes
+  readonly baseVersion: number
+  readonly value: ValueDraft
   readonly expiry: string
 }
 
-/** Shows a record, changes and deletes it: on condition that nobody else did meanwhile. What is typed stays while others are looked at. */
+/** Editor of a record with optimistic concurrency control. Unsaved input survives navigation. */
 export function RecordEditor({
   table,
   record,
@@ -38,65 +37,65 @@ export function RecordEditor({
   onDeleted,
 }: RecordEditorProps): JSX.Element {
   const { key } = record
-  const place = ['store', table.database, table.table, key]
-  const kept = useMemo(() => readDraft<RecordDraft>(place), [])
-  /** The record that typing began with. */
-  const [base, setBase] = useState(kept?.base ?? record)
-  /** The version that is changed; 0: it is not there, and is made again. */
-  const [known, setKnown] = useState(kept?.known ?? record.version)
-  /** As it was found after a conflict; null: it is gone. */
-  const [found, setFound] = useState<ReadRecord | null>()
-  const [typed, setTyped] = useState<TypedBytes>(() => kept?.typed ?? toTyped(record))
-  const [expiry, setExpiry] = useState(kept?.expiry ?? '')
+  const draftKey = ['store', table.database, table.table, key]
+  const stored = useMemo(() => readDraft<RecordDraft>(draftKey), [])
+  /** Record when editing began. */
+  const [base, setBase] = useState(stored?.base ?? record)
+  /** Version that a write replaces; 0 creates a deleted record again. */
+  const [baseVersion, setBaseVersion] = useState(stored?.baseVersion ?? record.version)
+  /** Record as read after a conflict; null if it was deleted. */
+  const [conflicting, setConflicting] = useState<ReadRecord | null>()
+  const [value, setValue] = useState<ValueDraft>(() => stored?.value ?? toDraft(record))
+  const [expiry, setExpiry] = useState(stored?.expiry ?? '')
   const [isBusy, setBusy] = useState(false)
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const [error, setError] = useState<CallError>()
-  const shown = useMemo(() => toTyped(base), [base])
-  const isTyped =
-    typed.file !== undefined || typed.text !== shown.text || typed.format !== shown.format
-  const value = useMemo(() => tryParse(typed), [typed])
-  const isWrong = value instanceof RangeError || tryExpiry(expiry) !== undefined
-  const newest = found && found.version > record.version ? found : record
-  const isNewer = newest.version > known
-  const isGone = found === null && known !== 0
-  // What nobody has begun to change is shown as it is now.
-  if (isNewer && !isTyped && expiry === '') take()
-  const draft: RecordDraft = { base, known, typed, expiry }
-  useStoredDraft(place, isTyped || expiry !== '' ? draft : undefined)
+  const original = useMemo(() => toDraft(base), [base])
+  const isValueDirty =
+    value.file !== undefined || value.text !== original.text || value.format !== original.format
+  const bytes = useMemo(() => tryParse(value), [value])
+  const isInvalid = bytes instanceof RangeError || validateExpiry(expiry) !== undefined
+  const newest = conflicting && conflicting.version > record.version ? conflicting : record
+  const isOutdated = newest.version > baseVersion
+  const isDeleted = conflicting === null && baseVersion !== 0
+  // Without unsaved input the newest version is shown.
+  if (isOutdated && !isValueDirty && expiry === '') acceptTheirs()
+  const draft: RecordDraft = { base, baseVersion, value, expiry }
+  useStoredDraft(draftKey, isValueDirty || expiry !== '' ? draft : undefined)
 
-  function take(): void {
+  function acceptTheirs(): void {
     setBase(newest)
-    setKnown(newest.version)
-    setTyped(toTyped(newest))
+    setBaseVersion(newest.version)
+    setValue(toDraft(newest))
     setExpiry('')
     setError(undefined)
   }
 
-  function undo(): void {
-    setTyped(shown)
+  function discard(): void {
+    setValue(original)
     setExpiry('')
   }
 
-  /** What is typed is written over what others wrote. */
-  function keep(): void {
-    setKnown(isGone ? 0 : newest.version)
+  /** The next save overwrites the conflicting change. */
+  function keepMine(): void {
+    setBaseVersion(isDeleted ? 0 : newest.version)
     setError(undefined)
   }
 
   async function save(bytes: Uint8Array): Promise<void> {
     setBusy(true)
     setError(undefined)
-    const ends = expiry.trim() === '' ? toExpiryLeft(base, Date.now()) : parseExpiry(expiry)
+    const seconds = expiry.trim() === '' ? toExpiryLeft(base, Date.now()) : parseExpiry(expiry)
     const { metadata } = base
-    const written = { key, value: encodeBase64(bytes), expiry: ends, metadata }
+    const written = { key, value: encodeBase64(bytes), expiry: seconds, metadata }
     try {
-      const version = await writeRecord(table, written, known)
-      showToast(`${key} was written: version ${version}`)
-      if (readDraft<RecordDraft>(place)?.typed === typed) saveDraft(place, undefined)
+      const version = await writeRecord(table, written, baseVersion)
+      showToast(`${key} saved as version ${version}`)
+      if (readDraft<RecordDraft>(draftKey)?.value === value) saveDraft(draftKey, undefined)
       setBase({ ...written, version, readMs: Date.now() })
-      setKnown(version)
-      setTyped((now) => (now === typed ? toTyped(written) : now))
-      setFound(undefined)
+      setBaseVersion(version)
+      setValue((current) => (current === value ? toDraft(written) : current))
+      setConflicting(undefined)
       setExpiry('')
       onWritten()
     } catch (thrown) {
@@ -109,10 +108,10 @@ export function RecordEditor({
     setError(failure)
     if (failure.code !== 409) return
     try {
-      const now = await readRecord(table, key)
-      setFound(now && { ...now, readMs: Date.now() })
+      const current = await readRecord(table, key)
+      setConflicting(current && { ...current, readMs: Date.now() })
     } catch {
-      // That it was changed is told already.
+      // The conflict itself is already shown.
     }
   }
 
@@ -121,7 +120,7 @@ export function RecordEditor({
       <div class="record-head">
         <h2 class="mono">{key}</h2>
         <span class="muted">
-          version {base.version}, ends: {formatExpiry(base.expiry)}
+          version {base.version}, expires: {formatExpiry(base.expiry)}
         </span>
         <CopyButton text={key} label="Copy key" />
         <button
@@ -131,7 +130,7 @@ export function RecordEditor({
         >
           Download value
         </button>
-        <button type="button" class="danger" onClick={() => setAsking(true)}>
+        <button type="button" class="danger" onClick={() => setConfirming(true)}>
           Delete
         </button>
       </div>
@@ -139,61 +138,63 @@ export function RecordEditor({
         class="form"
         onSubmit={(event) => {
           event.preventDefault()
-          if (!(value instanceof RangeError)) void save(value)
+          if (!(bytes instanceof RangeError)) void save(bytes)
         }}
       >
-        <ValueField typed={typed} onInput={setTyped} />
+        <ValueField draft={value} onInput={setValue} />
         <ExpiryField
-          typed={expiry}
+          value={expiry}
           onInput={setExpiry}
-          otherwise={base.expiry === 0 ? 'never, as now' : 'when it ends now'}
+          fallback={base.expiry === 0 ? 'never' : 'unchanged'}
         />
-        {(isNewer || isGone) && (
+        {(isOutdated || isDeleted) && (
           <p class="notice form-actions" role="status">
             <span>
-              {isGone
-                ? 'It was deleted meanwhile, by somebody else, or has ended.'
-                : `It was changed meanwhile, by somebody else: version ${newest.version}.`}
+              {isDeleted
+                ? 'This record was deleted by another user, or has expired.'
+                : `This record was changed by another user: version ${newest.version}.`}
             </span>
-            {!isGone && (
-              <button type="button" onClick={take}>
-                Take theirs
+            {!isDeleted && (
+              <button type="button" onClick={acceptTheirs}>
+                Use theirs
               </button>
             )}
-            <button type="button" onClick={keep}>
+            <button type="button" onClick={keepMine}>
               Keep mine
             </button>
           </p>
         )}
-        {error !== undefined && <Problem error={error} asked={`writing ${key}`} />}
+        {error !== undefined && <Problem error={error} subject={`write ${key}`} />}
         <div class="form-actions">
           <button
             type="submit"
             class="primary"
-            disabled={isBusy || isWrong || !(isTyped || expiry.trim() !== '' || known === 0)}
+            disabled={
+              isBusy || isInvalid || !(isValueDirty || expiry.trim() !== '' || baseVersion === 0)
+            }
           >
-            Write
+            Save
           </button>
-          <button type="button" disabled={!isTyped && expiry === ''} onClick={undo}>
-            Undo typing
+          <button type="button" disabled={!isValueDirty && expiry === ''} onClick={discard}>
+            Discard changes
           </button>
         </div>
       </form>
-      {isAsking && (
+      {isConfirming && (
         <Confirm
           title={`Delete ${key}?`}
           action="Delete"
           dangerous
           onConfirm={async () => {
-            await deleteRecord(table, key, known)
-            saveDraft(place, undefined)
-            showToast(`${key} was deleted`)
+            await deleteRecord(table, key, baseVersion)
+            saveDraft(draftKey, undefined)
+            showToast(`${key} deleted`)
             onDeleted()
           }}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
         >
           <p>
-            The record goes from {table.database}/{table.table}. This cannot be undone.
+            Deletes the record from {table.database}/{table.table}. This cannot be undone.
           </p>
         </Confirm>
       )}
@@ -201,13 +202,12 @@ export function RecordEditor({
   )
 }
 
-function toTyped({ value }: Pick<StoredRecord, 'value'>): TypedBytes {
+function toDraft({ value }: Pick<StoredRecord, 'value'>): ValueDraft {
   const bytes = decodeBase64(value)
   const format = toFormat(bytes)
   return { format, text: formatValue(bytes, format) }
 }
 
-/** What stands before a slash would be a folder. */
 function toFileName(key: string): string {
   return key.replaceAll(/[/\\]/g, '_')
 }

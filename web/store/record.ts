@@ -1,31 +1,30 @@
-/** A record as the service `store` tells it (specification: Store record). */
+/** Record of the service `store` (specification: Store record). */
 export interface StoredRecord {
   readonly key: string
   /** Base64. */
   readonly value: string
-  /** Seconds until it ends, when it was read; 0: never. */
+  /** Seconds to live when it was read; 0 for no expiry. */
   readonly expiry: number
   readonly metadata: Readonly<Record<string, { readonly type: string; readonly value: string }>>
   readonly version: number
 }
 
-/** A record, and when it was read. */
 export interface ReadRecord extends StoredRecord {
-  /** Unix time in milliseconds. */
+  /** Time of the read, Unix time in milliseconds. */
   readonly readMs: number
 }
 
-/** Of {@link StoredRecord.value}. */
+/** Size of the value in bytes. */
 export function sizeOf({ value }: Pick<StoredRecord, 'value'>): number {
   const padding = value.endsWith('==') ? 2 : value.endsWith('=') ? 1 : 0
   return (value.length / 4) * 3 - padding
 }
 
-/** What to write so that a record ends when it would have: seconds; 0: never. */
+/** Expiry in seconds that preserves the expiry time of a record; 0 for none. */
 export function toExpiryLeft(
   { expiry, readMs }: Pick<ReadRecord, 'expiry' | 'readMs'>,
   nowMs: number,
 ): number {
-  // One that has just ended must not become one that never does.
+  // At least 1: a record that has just expired must not become permanent.
   return expiry === 0 ? 0 : Math.max(1, Math.round(expiry - (nowMs - readMs) / 1000))
 }

@@ -16,68 +16,68 @@ import { RecordEditor } from './record-editor.tsx'
 import { readPage, type Table as StoreTable, watchTable } from './service.ts'
 import { toPreview } from './value-format.ts'
 
-const PAGE_LENGTH = 50
+const PAGE_SIZE = 50
 const PREVIEW_LENGTH = 80
-/** Of a table that is written all the time the page is read as often. */
-const CHANGES_MS = 1000
+/** Limits how often a frequently written table is read. */
+const DEBOUNCE_MS = 1000
 
-/** The records of a table, a page at a time, and the one that is chosen. */
+/** Records of a table, paginated, with an editor of the selected record. */
 export function Records({ database, table }: StoreTable): JSX.Element {
   const prefix = query.value.get('prefix') ?? ''
-  /** Keys behind which the pages before and this one begin. */
-  const [places, setPlaces] = useState<readonly string[]>([''])
-  const [chosen, setChosen] = useState<ReadRecord>()
+  /** Cursors of the pages up to the current one. */
+  const [cursors, setCursors] = useState<readonly string[]>([''])
+  const [selected, setSelected] = useState<ReadRecord>()
   const [isAdding, setAdding] = useState(false)
-  const after = places.at(-1)!
+  const after = cursors.at(-1)!
   const { state, value, error, reload } = useCall(
     async (signal) => {
-      const page = await readPage({ database, table, prefix, after, limit: PAGE_LENGTH }, signal)
+      const page = await readPage({ database, table, prefix, after, limit: PAGE_SIZE }, signal)
       const readMs = Date.now()
       return { ...page, records: page.records.map((record) => ({ ...record, readMs })) }
     },
     [prefix, after],
   )
-  const reloadSoon = useDebounce(reload, CHANGES_MS)
-  // What was written while nobody watched was not told.
+  const reloadSoon = useDebounce(reload, DEBOUNCE_MS)
+  // Changes before the watch started were not received.
   useWatch(() => watchTable({ database, table }), reloadSoon, [], { onLive: reloadSoon })
   const columns = useMemo(
     () =>
       toColumns((record) => {
         setAdding(false)
-        setChosen(record)
+        setSelected(record)
       }),
     [],
   )
-  // One that is on another page, or gone, stays: somebody may be typing.
-  const record = value?.records.find(({ key }) => key === chosen?.key) ?? chosen
+  // Stays open if it is on another page or deleted, since it may have unsaved input.
+  const record = value?.records.find(({ key }) => key === selected?.key) ?? selected
 
   return (
     <div class="records">
       <div class="records-tools">
         <Search
-          label="Keys that begin with"
+          label="Key prefix"
           value={prefix}
           onInput={(text) => {
-            setPlaces([''])
+            setCursors([''])
             setQuery('prefix', text)
           }}
         />
         <button
           type="button"
-          disabled={places.length === 1}
-          onClick={() => setPlaces(places.slice(0, -1))}
+          disabled={cursors.length === 1}
+          onClick={() => setCursors(cursors.slice(0, -1))}
         >
           Previous page
         </button>
         <button
           type="button"
           disabled={value?.next === undefined || state === 'loading'}
-          onClick={() => setPlaces([...places, value!.next!])}
+          onClick={() => setCursors([...cursors, value!.next!])}
         >
           Next page
         </button>
         <span role="status">
-          {value !== undefined && describePage(places.length, value.records.length)}
+          {value !== undefined && describePage(cursors.length, value.records.length)}
         </span>
         <button type="button" onClick={reload}>
           Reload
@@ -87,7 +87,7 @@ export function Records({ database, table }: StoreTable): JSX.Element {
         </button>
       </div>
       {error !== undefined && (
-        <Problem error={error} asked={`records of ${database}/${table}`} onRetry={reload} />
+        <Problem error={error} subject={`records of ${database}/${table}`} onRetry={reload} />
       )}
       {value === undefined && state === 'loading' && <Loading />}
       {isAdding && (
@@ -96,7 +96,7 @@ export function Records({ database, table }: StoreTable): JSX.Element {
           prefix={prefix}
           onWritten={(written) => {
             setAdding(false)
-            setChosen({ ...written, readMs: Date.now() })
+            setSelected({ ...written, readMs: Date.now() })
             reload()
           }}
         />
@@ -107,7 +107,7 @@ export function Records({ database, table }: StoreTable): JSX.Element {
           columns={columns}
           rows={value.records}
           keyOf={({ key }) => key}
-          empty={<Empty title={prefix === '' ? 'No records' : `No key begins with ${prefix}`} />}
+          empty={<Empty title={prefix === '' ? 'No records' : `No keys start with ${prefix}`} />}
         />
       )}
       {record !== undefined && !isAdding && (
@@ -117,7 +117,7 @@ export function Records({ database, table }: StoreTable): JSX.Element {
           record={record}
           onWritten={reload}
           onDeleted={() => {
-            setChosen(undefined)
+            setSelected(undefined)
             reload()
           }}
         />
@@ -126,12 +126,12 @@ export function Records({ database, table }: StoreTable): JSX.Element {
   )
 }
 
-function toColumns(onChoose: (record: ReadRecord) => void): readonly Column<ReadRecord>[] {
+function toColumns(onSelect: (record: ReadRecord) => void): readonly Column<ReadRecord>[] {
   return [
     {
       ...{ id: 'key', title: 'Key', heading: true },
       render: (record) => (
-        <button type="button" class="quiet record-key" onClick={() => onChoose(record)}>
+        <button type="button" class="quiet record-key" onClick={() => onSelect(record)}>
           {record.key}
         </button>
       ),
@@ -147,7 +147,7 @@ function toColumns(onChoose: (record: ReadRecord) => void): readonly Column<Read
       render: (record) => formatBytes(sizeOf(record)),
     },
     {
-      ...{ id: 'expiry', title: 'Ends in', minor: true },
+      ...{ id: 'expiry', title: 'Expires in', minor: true },
       render: ({ expiry }) => formatExpiry(expiry),
     },
     {

@@ -2,51 +2,49 @@ import { CallError } from '../rpc/call-error.ts'
 import { call, openStream, type Stream } from '../rpc/caller.ts'
 import type { StoredRecord } from './record.ts'
 
-/** A table, and whose it is. */
 export interface Table {
   readonly database: string
   readonly table: string
 }
 
-/** Records in the order of their keys. */
+/** Records sorted by key. */
 export interface RecordPage {
   readonly records: readonly StoredRecord[]
-  /** There are more: read after this key. */
+  /** Cursor of the next page. */
   readonly next?: string
 }
 
-/** What is asked of a page. */
 export interface PageQuery extends Table {
-  /** What keys begin with. */
+  /** Key prefix. */
   readonly prefix: string
-  /** Key behind which it begins; empty: at the first. */
+  /** Cursor; empty for the first page. */
   readonly after: string
   readonly limit: number
 }
 
-/** Names of databases or tables, page by page, at most so many. */
-const MOST_NAMES = 10_000
+/** Limit of listed databases or tables. */
+const MAX_NAMES = 10_000
 
 export async function readPage(query: PageQuery, signal: AbortSignal): Promise<RecordPage> {
   return (await call<RecordPage>('store', 'Store.Read', { options: query }, { signal })).body
 }
 
-/** A record; null: there is none. */
+/** Reads a record; null if it does not exist. */
 export async function readRecord(table: Table, key: string): Promise<StoredRecord | null> {
   try {
     const { body } = await call<RecordPage>('store', 'Store.Read', { key, options: table })
     return body.records[0] ?? null
   } catch (error) {
-    // 400: its database has none any more, of any key.
+    // 400: the database no longer exists.
     if (error instanceof CallError && (error.code === 404 || error.code === 400)) return null
     throw error
   }
 }
 
 /**
- * Writes a record.
+ * Writes a record and returns its new version.
  *
- * @param version that there must be; 0: none. @throws {CallError} 409 when there is another.
+ * @param version expected current version; 0 if the record must not exist. @throws {CallError} 409 on a conflict.
  */
 export async function writeRecord(
   table: Table,
@@ -57,17 +55,17 @@ export async function writeRecord(
   return (await call<{ version: number }>('store', 'Store.Write', request)).body.version
 }
 
-/** @param version that there must be. @throws {CallError} 409 when there is another. */
+/** @param version expected current version. @throws {CallError} 409 on a conflict. */
 export async function deleteRecord(table: Table, key: string, version: number): Promise<void> {
   await call('store', 'Store.Delete', { key, options: { ...table, version } })
 }
 
-/** A message for each change of a table. */
+/** Streams a message for each change of a table. */
 export function watchTable(table: Table): Stream<unknown> {
   return openStream('store', 'Store.Watch', { options: table })
 }
 
-/** Databases that have records; for administrators of the platform. */
+/** Lists non-empty databases; requires an administrator of the platform. */
 export function listDatabases(signal: AbortSignal): Promise<readonly string[]> {
   return listNames('databases', {}, signal)
 }
@@ -84,7 +82,7 @@ async function listNames(
   type Page = { readonly [K in typeof kind]?: readonly string[] } & { readonly next?: string }
   const endpoint = kind === 'databases' ? 'Store.Databases' : 'Store.Tables'
   const names: string[] = []
-  for (let after: string | undefined = ''; after !== undefined && names.length < MOST_NAMES; ) {
+  for (let after: string | undefined = ''; after !== undefined && names.length < MAX_NAMES; ) {
     const page: Page = (await call<Page>('store', endpoint, { ...request, after }, { signal })).body
     names.push(...(page[kind] ?? []))
     after = page.next

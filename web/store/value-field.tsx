@@ -4,56 +4,52 @@ import { Field } from '../components/field.tsx'
 import { type PickedFile, VALUE_BYTES } from '../components/files/file-limit.ts'
 import { Picked, readPicked } from '../components/files/picked-file.tsx'
 import { formatBytes } from '../components/time/format.ts'
-import {
-  fits,
-  formatValue,
-  parseTypedValue,
-  VALUE_FORMATS,
-  type ValueFormat,
-} from './value-format.ts'
+import { fits, formatValue, parseValue, VALUE_FORMATS, type ValueFormat } from './value-format.ts'
 
-/** A value that is typed. */
-export interface TypedBytes {
+/** Content of a value input. */
+export interface ValueDraft {
   readonly text: string
   readonly format: ValueFormat
-  /** What is taken in place of the text. */
+  /** Replaces the text. */
   readonly file?: PickedFile
 }
 
 export interface ValueFieldProps {
-  readonly typed: TypedBytes
-  readonly onInput: (typed: TypedBytes) => void
+  readonly draft: ValueDraft
+  readonly onInput: (draft: ValueDraft) => void
 }
 
 const TITLES: Readonly<Record<ValueFormat, string>> = { json: 'JSON', text: 'Text', hex: 'Hex' }
-/** More of a text makes typing slow: a file is handed over instead. */
-const TYPED_MAX = 200_000
+/** Longer texts make typing slow; they must be uploaded as a file. */
+const MAX_CHARACTERS = 200_000
 
-/** A value in one of its formats; another one shows the same bytes. */
-export function ValueField({ typed, onInput }: ValueFieldProps): JSX.Element {
-  const { text, format } = typed
+/** Input for a value. Changing the format preserves the bytes. */
+export function ValueField({ draft, onInput }: ValueFieldProps): JSX.Element {
+  const { text, format } = draft
   const [isTouched, setTouched] = useState(false)
-  const latest = useRef(typed)
-  latest.current = typed
-  const bytes = tryParse(typed)
-  const isLong = text.length > TYPED_MAX
-  if (typed.file !== undefined)
-    return <Picked file={typed.file} onRemove={() => onInput({ text, format })} />
+  const latest = useRef(draft)
+  latest.current = draft
+  const bytes = tryParse(draft)
+  const isLong = text.length > MAX_CHARACTERS
+  if (draft.file !== undefined)
+    return <Picked file={draft.file} onRemove={() => onInput({ text, format })} />
   return (
     <>
       <fieldset class="choices">
         <legend class="visually-hidden">Format</legend>
-        {VALUE_FORMATS.map((one) => (
-          <label key={one} class="check">
+        {VALUE_FORMATS.map((each) => (
+          <label key={each} class="check">
             <input
               type="radio"
               name="format"
-              checked={one === format}
-              // What is typed would be lost.
-              disabled={one !== format && (bytes instanceof RangeError || !fits(bytes, one))}
-              onChange={() => onInput({ format: one, text: formatValue(bytes as Uint8Array, one) })}
+              checked={each === format}
+              // The conversion would lose the input.
+              disabled={each !== format && (bytes instanceof RangeError || !fits(bytes, each))}
+              onChange={() =>
+                onInput({ format: each, text: formatValue(bytes as Uint8Array, each) })
+              }
             />
-            {TITLES[one]}
+            {TITLES[each]}
           </label>
         ))}
         <label class="check">
@@ -79,7 +75,7 @@ export function ValueField({ typed, onInput }: ValueFieldProps): JSX.Element {
             readOnly={isLong}
             spellcheck={false}
             autocomplete="off"
-            value={isLong ? `${text.slice(0, TYPED_MAX / 100)}…` : text}
+            value={isLong ? `${text.slice(0, MAX_CHARACTERS / 100)}…` : text}
             onBlur={() => setTouched(true)}
             onInput={({ currentTarget }) => onInput({ format, text: currentTarget.value })}
           />
@@ -87,18 +83,18 @@ export function ValueField({ typed, onInput }: ValueFieldProps): JSX.Element {
       </Field>
       {isLong && (
         <p class="muted">
-          Too long to be typed here: its beginning is shown. A file takes its place.
+          Too long to edit; only the beginning is shown. Upload a file to replace the value.
         </p>
       )}
     </>
   )
 }
 
-/** The bytes, or why there are none. */
-export function tryParse({ text, format, file }: TypedBytes): Uint8Array | RangeError {
+/** Bytes of the value, or the validation error. */
+export function tryParse({ text, format, file }: ValueDraft): Uint8Array | RangeError {
   if (file !== undefined) return file.bytes
   try {
-    return parseTypedValue(text, format)
+    return parseValue(text, format)
   } catch (error) {
     if (error instanceof RangeError) return error
     throw error

@@ -2,7 +2,7 @@ import { findJsonFault } from '../../core/request/json/error-position.ts'
 import { reindentJson } from '../../core/request/json/reindent-json.ts'
 import { isTooDeep } from '../json/json-levels.ts'
 
-/** How the bytes of a value are shown, and typed. */
+/** Format in which the bytes of a value are displayed and edited. */
 export type ValueFormat = 'json' | 'text' | 'hex'
 
 export const VALUE_FORMATS: readonly ValueFormat[] = ['json', 'text', 'hex']
@@ -10,9 +10,9 @@ export const VALUE_FORMATS: readonly ValueFormat[] = ['json', 'text', 'hex']
 const HEX_LINE_BYTES = 16
 
 /**
- * Undefined: they are no UTF-8.
+ * Decodes UTF-8; returns undefined for other bytes.
  *
- * @param isPart whether they may end within a character, which is left out then.
+ * @param isPart drop an incomplete character at the end.
  */
 function decodeText(bytes: Uint8Array, isPart = false): string | undefined {
   try {
@@ -23,41 +23,41 @@ function decodeText(bytes: Uint8Array, isPart = false): string | undefined {
   }
 }
 
-/** Whether a format can show these bytes so that they can be typed again as they are. */
+/** Whether a format round-trips the bytes. */
 export function fits(bytes: Uint8Array, format: ValueFormat): boolean {
   if (format === 'hex') return true
   const text = decodeText(bytes)
   if (text === undefined) return false
-  // What else there is of control characters a field for typing would lose, and it makes one line feed of CR LF.
+  // A textarea drops other control characters and turns CR LF into LF.
   if (format === 'text') return !/[\x00-\x08\x0b-\x1f\x7f]/.test(text)
   return isJson(text)
 }
 
-/** The first format that shows these bytes best. */
+/** The most readable format that fits the bytes. */
 export function toFormat(bytes: Uint8Array): ValueFormat {
   const isEmpty = bytes.length === 0
   return isEmpty ? 'text' : VALUE_FORMATS.find((format) => fits(bytes, format))!
 }
 
-/** Bytes as a person reads and types them. Those that do not fit the format are shown as far as they can be. */
+/** Formats bytes for an input. Bytes that do not fit the format are shown with replacement characters. */
 export function formatValue(bytes: Uint8Array, format: ValueFormat): string {
   if (format === 'hex') return formatHex(bytes)
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
-  // Each level is indented: of very many, blanks would be most of it.
+  // Deeply nested JSON would consist mostly of indentation.
   return format === 'json' && isJson(text) && !isTooDeep(text) ? reindentJson(text, '  ') : text
 }
 
-/** @throws {RangeError} what is wrong with it, and where. */
-export function parseTypedValue(typed: string, format: ValueFormat): Uint8Array {
-  if (format === 'hex') return parseHex(typed)
-  if (format === 'text') return new TextEncoder().encode(typed)
-  if (!isJson(typed)) throw new RangeError(`this is no JSON: ${findJsonFault(typed)}`)
-  return new TextEncoder().encode(reindentJson(typed, ''))
+/** @throws {RangeError} with the position of the error. */
+export function parseValue(text: string, format: ValueFormat): Uint8Array {
+  if (format === 'hex') return parseHex(text)
+  if (format === 'text') return new TextEncoder().encode(text)
+  if (!isJson(text)) throw new RangeError(`invalid JSON: ${findJsonFault(text)}`)
+  return new TextEncoder().encode(reindentJson(text, ''))
 }
 
-/** A line of a table: the beginning of a value. */
+/** Formats the beginning of a value on one line. */
 export function toPreview(bytes: Uint8Array, length: number): string {
-  // A character has four bytes at most.
+  // UTF-8 uses at most four bytes per character.
   const isPart = bytes.length > 4 * length
   const text = decodeText(isPart ? bytes.subarray(0, 4 * length) : bytes, isPart)
   if (text === undefined) {
@@ -88,15 +88,13 @@ function formatHex(bytes: Uint8Array): string {
   return lines.join('\n')
 }
 
-function parseHex(typed: string): Uint8Array {
-  const digits = typed.replaceAll(/\s/g, '')
-  const wrong = digits.search(/[^0-9a-fA-F]/)
-  if (wrong !== -1)
-    throw new RangeError(
-      `hexadecimal digits are 0 to 9 and a to f, got ${JSON.stringify(digits[wrong])}`,
-    )
+function parseHex(text: string): Uint8Array {
+  const digits = text.replaceAll(/\s/g, '')
+  const invalid = digits.search(/[^0-9a-fA-F]/)
+  if (invalid !== -1)
+    throw new RangeError(`invalid hexadecimal digit ${JSON.stringify(digits[invalid])}`)
   if (digits.length % 2 === 1)
-    throw new RangeError(`each byte has two digits, got ${digits.length} digits`)
+    throw new RangeError(`expected two hexadecimal digits per byte, got ${digits.length} digits`)
   const bytes = new Uint8Array(digits.length / 2)
   for (let i = 0; i < bytes.length; i++)
     bytes[i] = Number.parseInt(digits.slice(2 * i, 2 * i + 2), 16)

@@ -3,13 +3,13 @@ import type { Message } from '../../../core/contracts/broker.ts'
 import { HeaderList } from '../../../core/http/headers.ts'
 import { createNullProto } from '../../../lib/object/null-proto.ts'
 
-/** First line of a block of headers (NATS ADR-4), and what is behind the fields of one. */
+/** First line of a header block (NATS ADR-4). */
 const VERSION = 'NATS/1.0'
 const LINE_END = '\r\n'
 
-/** Headers as the library takes them, and their length. */
+/** Headers in the form of the library, with their length. */
 export interface EncodedHeaders {
-  /** Undefined: there are none. */
+  /** Undefined without headers. */
   readonly headers: MsgHdrs | undefined
   readonly bytes: number
 }
@@ -17,22 +17,21 @@ export interface EncodedHeaders {
 const NONE: EncodedHeaders = { headers: undefined, bytes: 0 }
 
 /**
- * Headers on their way out. The library's own would be trimmed, and written as UTF-8: values are bytes, and they are
- * checked already.
+ * Encodes headers as bytes. The library's own encoder would trim values and write them as UTF-8; they are already validated.
  */
 export function encodeHeaders(headers: Message['headers']): EncodedHeaders {
   let text = ''
   for (const name in headers) text += `${LINE_END}${name}: ${headers[name]}`
   if (text === '') return NONE
   const block = Buffer.from(`${VERSION}${text}${LINE_END}${LINE_END}`, 'latin1')
-  // All the library does with headers it publishes.
+  // The only method the library calls on published headers.
   const encoded = { encode: () => block } as unknown as MsgHdrs
   return { headers: encoded, bytes: block.length }
 }
 
 /**
- * Headers as they came, read from the bytes for the same reason. Fields that no HTTP message may carry are left out: anybody may
- * publish on a server.
+ * Reads headers from their bytes, for the same reason. Headers that HTTP does not allow are omitted, because any client of the server can
+ * publish.
  */
 export function readHeaders(message: Msg): Message['headers'] {
   const { _rdata: bytes, _msg } = message as MsgImpl
@@ -46,15 +45,15 @@ export function readHeaders(message: Msg): Message['headers'] {
     try {
       fields.append(line.slice(0, colon), line.slice(colon + 1).trim())
     } catch {
-      // Left out.
+      // Omitted.
     }
   }
   const headers: Record<string, string> = createNullProto()
   const { flat } = fields
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!
-    const known = headers[name]
-    headers[name] = known === undefined ? flat[i + 1]! : `${known}, ${flat[i + 1]!}`
+    const existing = headers[name]
+    headers[name] = existing === undefined ? flat[i + 1]! : `${existing}, ${flat[i + 1]!}`
   }
   return headers
 }

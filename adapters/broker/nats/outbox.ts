@@ -1,12 +1,12 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 
-/** Counts what was handed to a connection and may not have arrived: a server confirms all that came before a question. */
+/** Counts unconfirmed messages: a PONG of the server confirms all messages before the PING. */
 export interface Outbox {
-  /** Bytes the server has not confirmed. */
+  /** Unconfirmed bytes. */
   readonly bytes: number
-  /** Something more was handed over. */
+  /** Counts a message. */
   readonly add: (connection: NatsConnection, bytes: number) => void
-  /** The connection is lost. @returns how many messages may be, too. */
+  /** Resets on connection loss. @returns the number of messages that may be lost. */
   readonly clear: () => number
 }
 
@@ -14,21 +14,21 @@ export function createOutbox(): Outbox {
   let current: NatsConnection | undefined
   let messages = 0
   let bytes = 0
-  let asking = false
+  let isFlushing = false
 
-  /** One question at a time: under load it stands for many messages. */
-  function ask(connection: NatsConnection): void {
-    const asked = { messages, bytes }
-    asking = true
+  /** One PING at a time, which under load confirms many messages. */
+  function flush(connection: NatsConnection): void {
+    const flushed = { messages, bytes }
+    isFlushing = true
     connection.flush().then(
       () => {
         if (connection !== current) return
-        messages -= asked.messages
-        bytes -= asked.bytes
-        asking = false
-        if (messages > 0) ask(connection)
+        messages -= flushed.messages
+        bytes -= flushed.bytes
+        isFlushing = false
+        if (messages > 0) flush(connection)
       },
-      // It is lost, and whoever keeps it says so.
+      // The connection is lost, which its owner reports.
       () => {},
     )
   }
@@ -42,7 +42,7 @@ export function createOutbox(): Outbox {
       current = connection
       messages++
       bytes += more
-      if (!asking) ask(connection)
+      if (!isFlushing) flush(connection)
     },
 
     clear() {
@@ -50,7 +50,7 @@ export function createOutbox(): Outbox {
       current = undefined
       messages = 0
       bytes = 0
-      asking = false
+      isFlushing = false
       return lost
     },
   }

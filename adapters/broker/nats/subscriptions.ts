@@ -4,11 +4,11 @@ import { rejectInput } from '../../../domain/broker/errors.ts'
 import type { NatsLink } from '../../nats/connection.ts'
 import { readHeaders } from './headers.ts'
 
-/** What this process has subscribed to, whatever connection there is. */
+/** Subscriptions of this process across connections. */
 export interface Subscriptions {
-  /** A connection stands: subscribes anew. */
+  /** Subscribes again on a new connection. */
   readonly up: (connection: NatsConnection) => void
-  /** @throws {Error} when there is no connection; {GatewayError} 403 when the server does not permit the subject. */
+  /** @throws {Error} without a connection; {GatewayError} 403 if the server denies the subject. */
   readonly subscribe: (
     subject: string,
     queue: string | undefined,
@@ -16,33 +16,33 @@ export interface Subscriptions {
   ) => Promise<Unsubscribe>
 }
 
-/** A subscription at the server: of one member of a queue, or of all here who want every message of a subject. */
-interface Shared {
+/** A subscription on the server: of one member of a queue, or of all local subscribers of a subject. */
+interface SharedSubscription {
   readonly subject: string
   readonly queue: string | undefined
-  /** Objects of their own, so that a function given twice is two subscribers. */
+  /** Separate objects, so that the same function can subscribe twice. */
   readonly members: Set<{ readonly handler: MessageHandler }>
   active: Subscription | undefined
-  refusal: Error | undefined
-  /** Settles once the server of now has it. */
+  denial: Error | undefined
+  /** Settles when the current server confirmed it. */
   confirmed: Promise<void> | undefined
 }
 
 export function createSubscriptions(link: () => NatsLink): Subscriptions {
-  const all = new Set<Shared>()
-  /** Those without a queue, by subject: the server sends each message once, however many want it here. */
-  const alone = new Map<string, Shared>()
+  const all = new Set<SharedSubscription>()
+  /** Subscriptions without a queue by subject: the server sends each message once per process. */
+  const broadcast = new Map<string, SharedSubscription>()
 
-  function activate(connection: NatsConnection, shared: Shared): void {
+  function activate(connection: NatsConnection, shared: SharedSubscription): void {
     const { subject, queue, members } = shared
     shared.active = connection.subscribe(subject, {
       ...(queue !== undefined && { queue }),
       callback(error, received) {
         if (error !== null) {
-          shared.refusal = error
+          shared.denial = error
           return
         }
-        // A copy: what else has come with it is not to be kept for as long as it waits.
+        // A copy: a view would retain the whole receive buffer.
         const message: Message = {
           headers: readHeaders(received),
           body: new Uint8Array(received.data),
@@ -52,42 +52,45 @@ export function createSubscriptions(link: () => NatsLink): Subscriptions {
     })
   }
 
-  function find(subject: string, queue: string | undefined): Shared {
-    const known = queue === undefined ? alone.get(subject) : undefined
-    if (known !== undefined) return known
-    const shared: Shared = {
+  function find(subject: string, queue: string | undefined): SharedSubscription {
+    const existing = queue === undefined ? broadcast.get(subject) : undefined
+    if (existing !== undefined) return existing
+    const shared: SharedSubscription = {
       subject,
       queue,
       members: new Set(),
       active: undefined,
-      refusal: undefined,
+      denial: undefined,
       confirmed: undefined,
     }
-    if (queue === undefined) alone.set(subject, shared)
+    if (queue === undefined) broadcast.set(subject, shared)
     all.add(shared)
     return shared
   }
 
-  /** @throws {Error} when the connection breaks, or the server does not permit it. */
-  async function confirm(shared: Shared): Promise<void> {
+  /** @throws {Error} on connection loss, or if the server denies the subject. */
+  async function confirm(shared: SharedSubscription): Promise<void> {
     await link().confirm()
-    if (shared.refusal !== undefined)
-      throw rejectInput(403, `NATS does not permit to subscribe to ${shared.subject}`)
+    if (shared.denial !== undefined)
+      throw rejectInput(403, `NATS denies subscribing to ${shared.subject}`)
   }
 
-  function begin(connection: NatsConnection, shared: Shared): void {
-    shared.refusal = undefined
+  function begin(connection: NatsConnection, shared: SharedSubscription): void {
+    shared.denial = undefined
     activate(connection, shared)
     shared.confirmed = confirm(shared)
-    // Of one that begins anew nobody may be waiting; what is refused the link tells.
+    // After a reconnect nothing awaits it; the link reports denials.
     shared.confirmed.catch(() => {})
   }
 
-  /** True: it was the last, and the server has to be told. */
-  function leave(shared: Shared, member: { readonly handler: MessageHandler }): boolean {
+  /** Returns true if the last subscriber left and the server must be notified. */
+  function leave(
+    shared: SharedSubscription,
+    member: { readonly handler: MessageHandler },
+  ): boolean {
     if (!shared.members.delete(member) || shared.members.size > 0) return false
     all.delete(shared)
-    if (alone.get(shared.subject) === shared) alone.delete(shared.subject)
+    if (broadcast.get(shared.subject) === shared) broadcast.delete(shared.subject)
     shared.active?.unsubscribe()
     return true
   }
@@ -110,7 +113,7 @@ export function createSubscriptions(link: () => NatsLink): Subscriptions {
         throw error
       }
       return async () => {
-        // Others get its share from now on; a server that is away has forgotten it.
+        // Waits until other members get its share; an unreachable server has dropped the subscription.
         if (leave(shared, member))
           await link()
             .confirm()

@@ -19,14 +19,14 @@ export interface AppendOptions {
 
 type Outcome = number | GatewayError
 
-/** Further in the future than this, an event is published as one that is ahead of its time. */
+/** Events whose timestamp is further in the future are published on a separate subject. */
 export const AHEAD_MS = 60_000
-/** Events of a topic whose stream is gone are published again, once it was made. */
+/** Events of a deleted stream are published again after it is created. */
 const ATTEMPTS = 2
 
-/** Publishes events: those of a batch one behind the other, and all before the first is acknowledged. */
+/** Publishes events; those of a batch in order, without waiting for the acknowledgements in between. */
 export function createAppend({ sessions, prefix, replicas, nowMs }: AppendOptions) {
-  /** Publishes what has no outcome yet. */
+  /** Publishes the events without an outcome. */
   async function publish(
     session: Session,
     batch: readonly EventAppend[],
@@ -57,9 +57,9 @@ export function createAppend({ sessions, prefix, replicas, nowMs }: AppendOption
           outcomes[index] = failure ?? (await publishOne(session, names, event, aheadMs))
         }),
       )
-      if (session.isOver || !outcomes.includes(undefined)) break
+      if (session.isEnded || !outcomes.includes(undefined)) break
     }
-    if (session.isOver && outcomes.includes(undefined)) throw new Error('the connection is lost')
+    if (session.isEnded && outcomes.includes(undefined)) throw new Error('the connection is lost')
   }
 
   return async (batch: readonly EventAppend[]): Promise<readonly Outcome[]> => {
@@ -70,12 +70,12 @@ export function createAppend({ sessions, prefix, replicas, nowMs }: AppendOption
     } catch (error) {
       failure = toFailure(error)
     }
-    const missing = failure ?? eventsUnavailable(new Error('the stream is gone'))
+    const missing = failure ?? eventsUnavailable(new Error('the stream was deleted'))
     return outcomes.map((outcome) => outcome ?? missing)
   }
 }
 
-/** Undefined: it is not known whether the event is stored, or there is no stream. */
+/** Undefined if it is unknown whether the event is stored, or there is no stream. */
 async function publishOne(
   session: Session,
   { stream, subject, aheadSubject }: TopicNames,
@@ -84,19 +84,19 @@ async function publishOne(
 ): Promise<Outcome | undefined> {
   const { payload, timestampMs } = event
   const { headers, bytes } = encodeHeaders(event)
-  const longest = session.maxMessageBytes - bytes
-  if (payload.length > longest)
+  const maxPayload = session.maxMessageBytes - bytes
+  if (payload.length > maxPayload)
     return rejectInput(
       400,
-      `payload must be at most ${longest} bytes for NATS, got ${payload.length}`,
+      `payload must be at most ${maxPayload} bytes for NATS, got ${payload.length}`,
     )
-  const to = timestampMs > aheadMs ? aheadSubject : subject
+  const target = timestampMs > aheadMs ? aheadSubject : subject
   try {
-    const answer = await session.ask({ subject: to, body: payload, headers })
-    if (!isUnacknowledged(answer)) return toStored(answer)
-    session.known.delete(stream)
+    const response = await session.request({ subject: target, body: payload, headers })
+    if (!isUnacknowledged(response)) return toStored(response)
+    session.knownStreams.delete(stream)
     return undefined
   } catch (error) {
-    return session.isOver ? undefined : toFailure(error)
+    return session.isEnded ? undefined : toFailure(error)
   }
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../core/errors.ts'
 import { eventsFull, eventsUnavailable, rejectInput } from '../../../domain/events/errors.ts'
 
-/** What JetStream says besides a text (nats-server: errors.json). */
+/** Codes of a JetStream error (nats-server: errors.json). */
 interface ApiError {
   readonly code: number
   readonly status: number
@@ -9,15 +9,15 @@ interface ApiError {
 
 const CONSUMER_NOT_FOUND = 10014
 const STREAM_NOT_FOUND = 10059
-/** The name is taken, by one that is set up differently. */
-const TAKEN = [10013, 10058, 10148]
-/** Limits of the account or the server: room, streams, consumers. */
-const NO_ROOM = [10002, 10023, 10026, 10027, 10028, 10047, 10122]
-/** An event could not be stored: for want of room, or otherwise. */
+/** The name is in use with another configuration. */
+const NAME_IN_USE = [10013, 10058, 10148]
+/** Limits of the account or server: storage, streams, consumers. */
+const NO_SPACE = [10002, 10023, 10026, 10027, 10028, 10047, 10122]
+/** The event could not be stored, for example without disk space. */
 const STORE_FAILED = 10077
-const WANT_OF_ROOM = /exceeded|no space/i
+const OUT_OF_SPACE = /exceeded|no space/i
 
-/** Whatever failed, as callers get it: a refusal (403), no room (507), what JetStream cannot do (500), otherwise an outage (503). */
+/** Converts an error for callers: 403 denied, 507 full, 500 rejected by JetStream, otherwise 503. */
 export function toFailure(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   if (!(error instanceof Error)) return eventsUnavailable(error)
@@ -30,32 +30,32 @@ export function toFailure(error: unknown): GatewayError {
   return toApiFailure(api, error)
 }
 
-/** @param said what the server said: `Permissions Violation for Publish to "..."`. */
-export function notPermitted(said: string): GatewayError {
-  return rejectInput(403, `NATS does not permit it: ${said}`)
+/** @param reason message of the server: `Permissions Violation for Publish to "..."`. */
+export function notPermitted(reason: string): GatewayError {
+  return rejectInput(403, `denied by NATS: ${reason}`)
 }
 
-/** What came in place of an acknowledgement. */
+/** Converts an error response to a publish. */
 export function toApiFailure({ code, status }: ApiError, error: Error): GatewayError {
-  if (NO_ROOM.includes(code) || (code === STORE_FAILED && WANT_OF_ROOM.test(error.message)))
+  if (NO_SPACE.includes(code) || (code === STORE_FAILED && OUT_OF_SPACE.test(error.message)))
     return eventsFull(error)
   return status === 503
     ? eventsUnavailable(error)
-    : rejectInput(500, `JetStream refuses it: ${error.message}`)
+    : rejectInput(500, `rejected by JetStream: ${error.message}`)
 }
 
-/** There is no such stream, or no such consumer. */
+/** Whether the stream or consumer does not exist. */
 export function isMissing(error: unknown): boolean {
   const code = toApiError(error)?.code
   return code === STREAM_NOT_FOUND || code === CONSUMER_NOT_FOUND
 }
 
-/** Somebody else has made it meanwhile. */
+/** Whether another client created it meanwhile. */
 export function isNameInUse(error: unknown): boolean {
-  return TAKEN.includes(toApiError(error)?.code ?? 0)
+  return NAME_IN_USE.includes(toApiError(error)?.code ?? 0)
 }
 
-/** The library's own error; told by what it has, the library being loaded by need. */
+/** Recognized by its properties, because the library is loaded on demand. */
 function toApiError(error: unknown): ApiError | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('status' in error)) return undefined
   const { code, status } = error

@@ -4,18 +4,18 @@ import { toDigestId } from '../../../domain/events/digest-id.ts'
 import { createNullProto } from '../../../lib/object/null-proto.ts'
 import type { Delivered } from './consumers/ack-subject.ts'
 
-/** Headers as the library takes them, and their length. */
+/** Headers in the form of the library, with their length. */
 export interface EncodedHeaders {
   readonly headers: MsgHdrs
   readonly bytes: number
 }
 
-/** Length of the headers besides the id and the metadata: not more. */
+/** Maximum length of the headers without id and metadata. */
 export const MAX_HEAD_BYTES = 128
 const NO_METADATA = {}
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i
 
-/** What an event has besides its payload, which is the message: the server knows by the id what it has already. */
+/** Encodes an event except its payload. The server deduplicates by the id. */
 export function encodeHeaders({ id, timestampMs, metadata }: NewEvent): EncodedHeaders {
   let text = `NATS/1.0\r\nNats-Msg-Id: ${id}\r\nMx-Timestamp: ${timestampMs}\r\n`
   for (const _ in metadata) {
@@ -23,21 +23,21 @@ export function encodeHeaders({ id, timestampMs, metadata }: NewEvent): EncodedH
     break
   }
   const block = Buffer.from(`${text}\r\n`)
-  // All the library does with headers it publishes; its own would be checked field by field.
+  // The only method the library calls; its own encoder would validate each header.
   return { headers: { encode: () => block } as unknown as MsgHdrs, bytes: block.length }
 }
 
 /**
- * The event of a message, copied out of what else has come with it. Anybody may publish on a server: a message that is none of ours
- * happened when it was stored, has its headers as metadata, and an id of its place.
+ * Decodes a message into an event with a copy of the payload. For messages of other publishers the timestamp is the storage time, the
+ * metadata are the headers, and the id is derived from the position.
  */
 export function decodeEvent(message: Msg, { sequence, storedMs }: Delivered): StoredEvent {
   const head = readHead(message)
   const payload = new Uint8Array(message.data)
-  const timestampMs = Number(findField(head, 'Mx-Timestamp') ?? Number.NaN)
-  const id = findField(head, 'Nats-Msg-Id') ?? ''
+  const timestampMs = Number(findHeader(head, 'Mx-Timestamp') ?? Number.NaN)
+  const id = findHeader(head, 'Nats-Msg-Id') ?? ''
   if (Number.isSafeInteger(timestampMs) && UUID.test(id)) {
-    const json = findField(head, 'Mx-Metadata')
+    const json = findHeader(head, 'Mx-Metadata')
     return { sequence, id, timestampMs, metadata: parseMetadata(json), payload }
   }
   const metadata: Record<string, string> = createNullProto()
@@ -46,13 +46,13 @@ export function decodeEvent(message: Msg, { sequence, storedMs }: Delivered): St
   return { sequence, id: made, timestampMs: storedMs, metadata, payload }
 }
 
-/** The block of headers, read from its bytes: the library's own would split what is not needed. */
+/** Header block as text; the library's own parser would split all headers. */
 function readHead(message: Msg): string {
   const { _rdata: bytes, _msg } = message as MsgImpl
   return _msg.hdr > 0 ? Buffer.from(bytes.buffer, bytes.byteOffset, _msg.hdr).toString() : ''
 }
 
-function findField(head: string, name: string): string | undefined {
+function findHeader(head: string, name: string): string | undefined {
   const start = head.indexOf(`\r\n${name}: `)
   if (start < 0) return undefined
   return head.slice(start + name.length + 4, head.indexOf('\r\n', start + 2))

@@ -4,66 +4,66 @@ import type { Sessions } from './sessions.ts'
 
 const NANOS = 1e6
 
-/** What a member has pulled, has not acknowledged, and is in time. */
+/** Pulled deliveries of a member that are neither acknowledged nor expired. */
 export interface InFlight {
   readonly add: (delivery: JetDelivery) => void
-  /** False: it is not held any more. */
+  /** Returns false if it expired. */
   readonly remove: (delivery: JetDelivery) => boolean
-  /** The delivery may be pulled again; nothing, when it is not held any more. What the server does not hear of comes again in its time. */
+  /** Makes a delivery available again, unless it expired. Without a connection it is redelivered after the ack timeout. */
   readonly refuse: (delivery: JetDelivery, delayMs: number) => Promise<void>
-  /** All may be pulled again. */
+  /** Makes all deliveries available again. */
   readonly refuseAll: () => Promise<void>
-  /** Nothing is held any more, and the server is told of none. */
+  /** Drops all deliveries without notifying the server. */
   readonly forgetAll: () => void
-  /** Messages that nobody has got may be pulled again. */
+  /** Makes undelivered messages available again. */
   readonly giveBack: (messages: readonly Msg[]) => Promise<void>
 }
 
 export function createInFlight(sessions: Sessions, ackWaitMs: number): InFlight {
-  /** With when their time is over, those first that were pulled first. */
-  const held = new Map<JetDelivery, number>()
+  /** Expiry by delivery, oldest first. */
+  const pending = new Map<JetDelivery, number>()
 
-  function letGoOfLate(): void {
+  function dropExpired(): void {
     const nowMs = performance.now()
-    for (const [delivery, untilMs] of held) {
+    for (const [delivery, untilMs] of pending) {
       if (untilMs > nowMs) return
-      held.delete(delivery)
+      pending.delete(delivery)
     }
   }
 
-  /** Resolves when the consumer knows. */
+  /** Resolves when the consumer confirmed. */
   async function nakAll(replies: readonly string[], delayMs = 0): Promise<void> {
     const { current } = sessions
     if (current === undefined) return
     const body = delayMs > 0 ? `-NAK {"delay": ${Math.round(delayMs * NANOS)}}` : '-NAK'
-    await Promise.all(replies.map((subject) => current.ask({ subject, body }).catch(() => {})))
+    await Promise.all(replies.map((subject) => current.request({ subject, body }).catch(() => {})))
   }
 
   return {
     add(delivery) {
-      letGoOfLate()
-      held.set(delivery, performance.now() + ackWaitMs)
+      dropExpired()
+      pending.set(delivery, performance.now() + ackWaitMs)
     },
 
     remove(delivery) {
-      letGoOfLate()
-      return held.delete(delivery)
+      dropExpired()
+      return pending.delete(delivery)
     },
 
     async refuse(delivery, delayMs) {
-      letGoOfLate()
-      if (held.delete(delivery)) await nakAll([delivery.reply], delayMs)
+      dropExpired()
+      if (pending.delete(delivery)) await nakAll([delivery.reply], delayMs)
     },
 
     async refuseAll() {
-      letGoOfLate()
-      // They come again in the order in which the consumer hears of them.
-      const deliveries = [...held.keys()].sort((a, b) => a.event.sequence - b.event.sequence)
-      held.clear()
+      dropExpired()
+      // They are redelivered in the order of the rejections.
+      const deliveries = [...pending.keys()].sort((a, b) => a.event.sequence - b.event.sequence)
+      pending.clear()
       await nakAll(deliveries.map(({ reply }) => reply))
     },
 
-    forgetAll: () => held.clear(),
+    forgetAll: () => pending.clear(),
 
     giveBack: (messages) => nakAll(messages.map(({ reply }) => reply ?? '')),
   }

@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto'
 import type { EventTopic } from '../../../core/contracts/events.ts'
 
-/** What the server has a topic as. */
+/** Names of a topic on the server. */
 export interface TopicNames {
   readonly stream: string
-  /** Its events are published here. */
+  /** Subject of its events. */
   readonly subject: string
-  /** Those with a timestamp that is still to come, here. */
+  /** Subject of events with a future timestamp. */
   readonly aheadSubject: string
 }
 
-/** Longest name of a stream that can be read; it is the name of a folder, too. */
+/** Maximum length of a readable stream name, which is also a folder name. */
 const MAX_STREAM = 200
-/** What no topic ends with. */
+/** Suffix that no topic has. */
 const AHEAD = '.=ahead'
 
 /**
- * The names of a topic: `<prefix>.events.<namespace>.<topic>`, the dots of a namespace being `=`, and a stream of that name with `=` for dots
- * and `+` in between, which names of streams may have. Topics differ where their streams do; what would be too long is a digest.
+ * Names of a topic: the subject `<prefix>.events.<namespace>.<topic>`, with `=` for dots of the namespace, and a stream of that name
+ * with `=` for dots and `+` as separator. Streams identify topics; a name that is too long is replaced by a digest.
  */
 export function toTopicNames(prefix: string, { namespace, topic }: EventTopic): TopicNames {
   const subject = `${prefix}.events.${toToken(namespace)}.${topic}`
@@ -29,12 +29,12 @@ export function toTopicNames(prefix: string, { namespace, topic }: EventTopic): 
   }
 }
 
-/** Subjects of all topics, or of those of a namespace. */
+/** Subject filter of all topics, or those of a namespace. */
 export function toTopicFilter(prefix: string, namespace?: string): string {
   return `${prefix}.events.${namespace === undefined ? '' : `${toToken(namespace)}.`}>`
 }
 
-/** The topic of a subject; undefined: of none. */
+/** Parses a subject; undefined if it is not a topic. */
 export function parseSubject(prefix: string, subject: string): EventTopic | undefined {
   const start = `${prefix}.events.`
   const end = subject.indexOf('.', start.length)
@@ -43,7 +43,7 @@ export function parseSubject(prefix: string, subject: string): EventTopic | unde
   return { namespace: fromToken(subject.slice(start.length, end)), topic }
 }
 
-/** A consumer has the name of its group, with `=` for dots. */
+/** Consumer name of a group, with `=` for dots. */
 export function toConsumerName(group: string): string {
   return toToken(group)
 }
@@ -52,16 +52,16 @@ export function parseConsumerName(consumer: string): string {
   return fromToken(consumer)
 }
 
-/** The stream of what groups have acknowledged. */
+/** Stream of the groups' acknowledgements. */
 export function toAcksStream(prefix: string): string {
   return `${toToken(prefix)}+acks`
 }
 
 /**
- * Where what a group has acknowledged is noted.
+ * Subject of a group's acknowledgements.
  *
  * @param group default: all of them
- * @param run which of the groups that had this name one after the other. @default all of them
+ * @param run identifies one of the groups that had this name. @default all of them
  */
 export function toAcksSubject(
   prefix: string,

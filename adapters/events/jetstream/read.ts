@@ -7,7 +7,7 @@ import type {
 } from '../../../core/contracts/events.ts'
 import { eventsUnavailable } from '../../../domain/events/errors.ts'
 import { parseAckSubject } from './consumers/ack-subject.ts'
-import { addPassing, removePassing } from './consumers/consumers.ts'
+import { addEphemeral, removeEphemeral } from './consumers/consumers.ts'
 import { createPuller, type Puller } from './consumers/puller.ts'
 import { type ConsumerStart, fromSequence, fromTime } from './consumers/start.ts'
 import { isMissing } from './errors.ts'
@@ -15,16 +15,16 @@ import { decodeEvent } from './event-message.ts'
 import { toTopicNames } from './names.ts'
 import type { Session } from './session.ts'
 
-/** How long the server keeps a consumer for reading that was not removed. */
+/** Idle time after which the server deletes a consumer for reading. */
 const IDLE_MS = 10_000
-/** Events looked at in one go. */
-const MAX_LOOKED = 10_000
-/** What a message has besides its payload, about. */
+/** Maximum number of events scanned per call. */
+const MAX_SCANNED = 10_000
+/** Approximate overhead of a message. */
 const MESSAGE_BYTES = 256
 
 const NOTHING: EventSlice = { events: [], next: undefined }
 
-/** Part of a range, by a consumer that is made for it: several messages at a time only those get. */
+/** Reads a part of a range through a temporary consumer, because only consumers receive several messages at a time. */
 export async function readSlice(
   session: Session,
   prefix: string,
@@ -36,7 +36,7 @@ export async function readSlice(
   const { from, sinceMs } = range
   try {
     const start =
-      // What comes first with a time is found by it; what follows begins where that ended.
+      // The first page starts by time, later ones by sequence.
       from === 1 && sinceMs !== undefined
         ? await fromTime(session, names, sinceMs, nowMs)
         : fromSequence(from)
@@ -54,15 +54,15 @@ async function readFrom(
   { from, sinceMs = 0, limit, maxBytes }: EventRange,
 ): Promise<EventSlice> {
   const events: StoredEvent[] = []
-  let looked = 0
+  let scanned = 0
   let bytes = 0
   let next: number | undefined
 
-  /** @returns whether to go on. */
-  function take(message: Msg): boolean {
+  /** Returns whether to continue. */
+  function add(message: Msg): boolean {
     const delivered = parseAckSubject(message.reply!)!
     const { sequence, pending } = delivered
-    looked++
+    scanned++
     if (sequence >= from) {
       const event = decodeEvent(message, delivered)
       if (event.timestampMs >= sinceMs) {
@@ -75,18 +75,18 @@ async function readFrom(
   }
 
   async function pullAll(puller: Puller): Promise<void> {
-    while (looked < MAX_LOOKED) {
-      const left = { limit: limit - events.length, maxBytes: maxBytes - bytes }
+    while (scanned < MAX_SCANNED) {
+      const remaining = { limit: limit - events.length, maxBytes: maxBytes - bytes }
       const { messages, end } = await puller.pull({
-        limit: sinceMs > 0 ? MAX_LOOKED : left.limit,
-        maxBytes: left.maxBytes + left.limit * MESSAGE_BYTES,
+        limit: sinceMs > 0 ? MAX_SCANNED : remaining.limit,
+        maxBytes: remaining.maxBytes + remaining.limit * MESSAGE_BYTES,
         waitMs: 0,
       })
-      for (const message of messages) if (!take(message)) return
-      // Removed meanwhile, or the last.
+      for (const message of messages) if (!add(message)) return
+      // Deleted meanwhile, or the end of the topic.
       if (messages.length === 0) next = undefined
       if (next === undefined) return
-      if (end !== 'done') throw eventsUnavailable(new Error('the consumer for reading is gone'))
+      if (end !== 'done') throw eventsUnavailable(new Error('the consumer for reading was deleted'))
     }
   }
 
@@ -94,7 +94,7 @@ async function readFrom(
   return { events, next }
 }
 
-/** Makes a consumer, has it pulled, and removes it. */
+/** Reads through a temporary consumer. */
 export async function readAll(
   session: Session,
   stream: string,
@@ -102,21 +102,21 @@ export async function readAll(
   pullAll: (puller: Puller) => Promise<void>,
   subject?: string,
 ): Promise<void> {
-  const consumer = await addPassing(session, stream, {
+  const consumer = await addEphemeral(session, stream, {
     start,
     ackWaitMs: undefined,
     idleMs: IDLE_MS,
     ...(subject !== undefined && { subject }),
   })
   if (consumer.num_pending === 0) {
-    removePassing(session, consumer)
+    removeEphemeral(session, consumer)
     return
   }
   const puller = createPuller(session, stream, consumer.name)
   try {
     await pullAll(puller)
   } finally {
-    removePassing(session, consumer)
+    removeEphemeral(session, consumer)
     await puller.close()
   }
 }

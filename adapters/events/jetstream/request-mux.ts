@@ -3,51 +3,51 @@ import { deadlines, type Timed } from '../../../core/rpc/deadlines.ts'
 import { eventsUnavailable } from '../../../domain/events/errors.ts'
 import { notPermitted } from './errors.ts'
 
-/** What is sent to a subject. */
+/** A message to publish. */
 export interface Outgoing {
   readonly subject: string
   readonly body?: Uint8Array | string
   readonly headers?: MsgHdrs
 }
 
-/** Questions over a connection, each with its answer: many at a time, of which none has a timer of its own. */
+/** Multiplexes requests over one connection, with one timer for all timeouts. */
 export interface RequestMux {
   /** @throws {GatewayError} 403, 503 */
-  readonly ask: (outgoing: Outgoing) => Promise<Msg>
-  /** The connection is lost. */
+  readonly request: (outgoing: Outgoing) => Promise<Msg>
+  /** Rejects all requests on connection loss. */
   readonly end: (cause: unknown) => void
 }
 
-/** Somebody who waits for an answer. */
-interface Asked extends Timed {
+/** A pending request. */
+interface PendingRequest extends Timed {
   readonly subject: string
   readonly resolve: (message: Msg) => void
   readonly reject: (error: Error) => void
 }
 
-/** @param inbox where nobody else gets answers. */
+/** @param inbox prefix of the reply subjects. */
 export function createRequestMux(
   connection: NatsConnection,
   inbox: string,
   timeoutMs: number,
 ): RequestMux {
   const start = `${inbox}.`
-  const asked = new Map<number, Asked>()
-  /** Why nothing can be asked any more. */
+  const pending = new Map<number, PendingRequest>()
+  /** Set when no further requests are possible. */
   let failure: Error | undefined
   let tokens = 0
 
-  function settle(token: number): Asked | undefined {
-    const one = asked.get(token)
-    if (one === undefined) return undefined
-    asked.delete(token)
-    deadlines.remove(one)
-    return one
+  function settle(token: number): PendingRequest | undefined {
+    const entry = pending.get(token)
+    if (entry === undefined) return undefined
+    pending.delete(token)
+    deadlines.remove(entry)
+    return entry
   }
 
   function failAll(error: Error, subject?: string): void {
-    for (const [token, one] of asked)
-      if (subject === undefined || subject === one.subject) settle(token)?.reject(error)
+    for (const [token, entry] of pending)
+      if (subject === undefined || subject === entry.subject) settle(token)?.reject(error)
   }
 
   function end(error: Error): void {
@@ -55,15 +55,15 @@ export function createRequestMux(
     failAll(error)
   }
 
-  /** The server says behind a call that it does not permit it, naming the subject. */
-  async function watchRefusals(): Promise<void> {
+  /** Rejects requests that the server denies asynchronously, by their subject. */
+  async function watchDenials(): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type !== 'error' || status.error.name !== 'PermissionViolationError') continue
       const { message, operation, subject } = status.error as Error & Record<string, unknown>
       if (operation === 'publish') failAll(notPermitted(message), String(subject))
     }
   }
-  void watchRefusals()
+  void watchDenials()
 
   connection.subscribe(`${start}*`, {
     callback(error, message) {
@@ -73,14 +73,14 @@ export function createRequestMux(
   })
 
   return {
-    ask: ({ subject, body, headers }) =>
+    request: ({ subject, body, headers }) =>
       new Promise((resolve, reject) => {
         if (failure !== undefined) {
           reject(failure)
           return
         }
         const token = ++tokens
-        const one: Asked = {
+        const entry: PendingRequest = {
           subject,
           resolve,
           reject,
@@ -88,12 +88,12 @@ export function createRequestMux(
           timedNext: undefined,
           timedPrev: undefined,
           onDeadline() {
-            asked.delete(token)
-            reject(eventsUnavailable(new Error(`NATS did not answer within ${timeoutMs} ms`)))
+            pending.delete(token)
+            reject(eventsUnavailable(new Error(`NATS did not respond within ${timeoutMs} ms`)))
           },
         }
-        asked.set(token, one)
-        deadlines.add(one, timeoutMs)
+        pending.set(token, entry)
+        deadlines.add(entry, timeoutMs)
         try {
           const reply = start + token
           connection.publish(subject, body, { reply, ...(headers !== undefined && { headers }) })

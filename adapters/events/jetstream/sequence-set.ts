@@ -1,20 +1,20 @@
-/** Sequences without a gap: the first and the last. */
+/** First and last of consecutive sequences. */
 export type SequenceRange = readonly [from: number, to: number]
 
-/** Sequences, from 1 on, as few ranges as there can be. */
+/** A set of sequences from 1 on, stored as ranges. */
 export interface SequenceSet {
   readonly ranges: readonly SequenceRange[]
-  /** Every sequence up to this one is there. */
+  /** All sequences up to this one are included. */
   readonly floor: number
   readonly has: (sequence: number) => boolean
-  /** Nothing, when `to` is before `from`. */
+  /** Does nothing if `to` is less than `from`. */
   readonly add: (from: number, to?: number) => void
 }
 
 export function createSequenceSet(): SequenceSet {
   const ranges: [number, number][] = []
 
-  /** The first range that ends with the sequence or behind it. */
+  /** Index of the first range that ends at or after the sequence. */
   function find(sequence: number): number {
     let low = 0
     let high = ranges.length
@@ -41,7 +41,7 @@ export function createSequenceSet(): SequenceSet {
 
     add(from, to = from) {
       if (to < from) return
-      // Neighbours become one.
+      // Adjacent ranges are merged.
       const start = find(from - 1)
       let end = start
       let low = from
@@ -59,7 +59,7 @@ export function formatRanges(ranges: readonly SequenceRange[]): string {
   return JSON.stringify(ranges)
 }
 
-/** What is none of ours has none. */
+/** Empty for malformed text. */
 export function parseRanges(text: string): readonly SequenceRange[] {
   try {
     const ranges: unknown = JSON.parse(text)

@@ -2,29 +2,29 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import { createRequestMux, type Outgoing, type RequestMux } from './request-mux.ts'
 
-/** @param error the server does not permit to listen. */
+/** @param error the server denies the subscription. */
 export type Listener = (error: Error | null, message: Msg) => void
-/** Resolves when the server sends nothing more, and what it had sent is there; or when it does not answer. */
+/** Resolves when the server sends nothing more and everything it sent has arrived, or after the timeout. */
 export type StopListening = () => Promise<void>
 
-/** JetStream over one connection, as long as that stands. */
+/** JetStream over one connection. */
 export interface Session
   extends Pick<JetStreamManager, 'streams' | 'consumers'>,
-    Pick<RequestMux, 'ask'> {
-  /** The connection is lost: what had no answer may have been done or not. */
-  readonly isOver: boolean
-  /** Whether the server belongs to a cluster, others of which may keep what it does. */
+    Pick<RequestMux, 'request'> {
+  /** Whether the connection is lost: requests without a response may have been processed. */
+  readonly isEnded: boolean
+  /** Whether the server belongs to a cluster. */
   readonly isClustered: boolean
-  /** Longest message, bytes, with its headers. */
+  /** Maximum message size in bytes including headers. */
   readonly maxMessageBytes: number
-  /** Streams that are there, as far as is known. */
-  readonly known: Set<string>
-  /** Sends; nothing, when the session is over. @param reply who gets the answer. */
-  readonly tell: (outgoing: Outgoing, reply?: string) => void
-  /** A subject, that of nobody else; with more behind it, what is sent there is heard by who listens to `<inbox>.*`. */
+  /** Streams known to exist. */
+  readonly knownStreams: Set<string>
+  /** Publishes without a response; does nothing after the session ended. @param reply reply subject. */
+  readonly publish: (outgoing: Outgoing, reply?: string) => void
+  /** Creates a unique subject; `<inbox>.*` receives its replies. */
   readonly createInbox: () => string
   readonly listen: (subject: string, listener: Listener) => StopListening
-  /** Told once when it is over, at once if it is. @returns how not to be. */
+  /** Called once when the session ends, at once if it has. @returns a function that unsubscribes. */
   readonly onSettled: (tell: () => void) => () => void
 }
 
@@ -41,38 +41,38 @@ export async function createSession(
 ): Promise<Session> {
   const { streams, consumers } = await createManager(connection)
   const inbox = createInbox()
-  const { ask, end } = createRequestMux(connection, `${inbox}.0`, timeoutMs)
-  const leaving = new Set<() => void>()
-  let isOver = false
+  const { request, end } = createRequestMux(connection, `${inbox}.0`, timeoutMs)
+  const endListeners = new Set<() => void>()
+  let isEnded = false
   let inboxes = 0
 
   void connection.closed().then((error) => {
-    isOver = true
+    isEnded = true
     end(error)
-    for (const tell of leaving) tell()
-    leaving.clear()
+    for (const tell of endListeners) tell()
+    endListeners.clear()
   })
 
   return {
     streams,
     consumers,
-    known: new Set(),
+    knownStreams: new Set(),
     isClustered: connection.info?.cluster !== undefined,
     maxMessageBytes: connection.info?.max_payload ?? 1024 * 1024,
-    ask,
+    request,
 
-    get isOver() {
-      return isOver
+    get isEnded() {
+      return isEnded
     },
 
-    tell({ subject, body, headers }, reply) {
+    publish({ subject, body, headers }, reply) {
       try {
         connection.publish(subject, body, {
           ...(headers !== undefined && { headers }),
           ...(reply !== undefined && { reply }),
         })
       } catch {
-        // It is closing.
+        // The connection is closing.
       }
     },
 
@@ -83,7 +83,7 @@ export async function createSession(
       return () =>
         new Promise((resolve) => {
           const timer = setTimeout(resolve, timeoutMs)
-          const drained = isOver ? Promise.resolve() : subscription.drain().catch(() => {})
+          const drained = isEnded ? Promise.resolve() : subscription.drain().catch(() => {})
           void drained.then(() => {
             clearTimeout(timer)
             resolve()
@@ -92,9 +92,9 @@ export async function createSession(
     },
 
     onSettled(tell) {
-      if (isOver) tell()
-      else leaving.add(tell)
-      return () => leaving.delete(tell)
+      if (isEnded) tell()
+      else endListeners.add(tell)
+      return () => endListeners.delete(tell)
     },
   }
 }

@@ -5,22 +5,21 @@ import { createSession, type Libraries, type Session } from './session.ts'
 
 export type SessionsOptions = Omit<NatsLinkOptions, 'onUp' | 'onDown'>
 
-/** JetStream, over one connection after the other. */
+/** JetStream sessions across reconnects. */
 export interface Sessions {
-  /** Undefined: there is none. */
   readonly current: Session | undefined
-  /** The session, waiting for the first attempt to connect. @throws {GatewayError} 503 */
+  /** Returns the session after the first connection attempt. @throws {GatewayError} 503 */
   readonly open: () => Promise<Session>
-  /** The session, waiting for it so long; undefined: there is none, or will be none. */
+  /** Waits for a session; undefined on timeout, or if closed. */
   readonly wait: (ms: number) => Promise<Session | undefined>
   /**
-   * Does something in a session; once more in the next, when the first is lost meanwhile and there is another soon.
+   * Runs an operation in a session; if the session is lost meanwhile, once more in the next one.
    *
    * @param run may be repeated.
    * @throws {GatewayError}
    */
   readonly use: <T>(run: (session: Session) => Promise<T>) => Promise<T>
-  /** Settles when every server was tried once. @throws {Error} when one refused, with `denied` true. */
+  /** Settles when every server was tried once. @throws {Error} if one rejected the connection, with `denied` true. */
   readonly tried: Promise<void>
   readonly close: () => Promise<void>
 }
@@ -40,11 +39,11 @@ export function createSessions(options: SessionsOptions): Sessions {
       opening = next
       next.then(
         (session) => {
-          if (session.isOver) return
+          if (session.isEnded) return
           current = session
           wake(session)
         },
-        // Told to whoever needs it.
+        // Callers get the error from `open`.
         () => {},
       )
     },
@@ -57,7 +56,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
 
   function find(): Session | undefined {
-    return isClosed || current?.isOver === true ? undefined : current
+    return isClosed || current?.isEnded === true ? undefined : current
   }
 
   async function open(): Promise<Session> {
@@ -66,7 +65,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     try {
       await link.open()
       const opened = await opening!
-      if (!opened.isOver && !isClosed) return opened
+      if (!opened.isEnded && !isClosed) return opened
     } catch (error) {
       throw toFailure(error)
     }
@@ -100,7 +99,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       try {
         return await run(session)
       } catch (error) {
-        const next = session.isOver ? await wait(timeoutMs) : undefined
+        const next = session.isEnded ? await wait(timeoutMs) : undefined
         if (next === undefined) throw toFailure(error)
         return run(next).catch((error) => {
           throw toFailure(error)

@@ -7,16 +7,16 @@ import { isMissing, isNameInUse } from './errors.ts'
 import { parseSubject, type TopicNames, toTopicFilter } from './names.ts'
 import type { Session } from './session.ts'
 
-/** How long the server knows an event by its id: longer than it takes to repeat what had no answer. */
-const KNOWN_MS = 120_000
-/** The shortest age the server takes. */
+/** Deduplication window: longer than the repetition of an unconfirmed append. */
+const DEDUPLICATION_MS = 120_000
+/** Minimum `max_age` of the server. */
 const MIN_AGE_MS = 100
-/** Messages removed at a time: the server takes no others meanwhile. */
+/** Maximum number of messages removed at a time, which blocks appends. */
 const MAX_REMOVED = 10_000
 const UNLIMITED = -1
 const NANOS = 1e6
 
-/** Makes the stream of a topic where it is missing, as far as is known. */
+/** Creates the stream of a topic unless it is known to exist. */
 export async function ensureTopic(
   session: Session,
   { stream, subject, aheadSubject }: TopicNames,
@@ -27,13 +27,13 @@ export async function ensureTopic(
     description: `mx: ${randomUUID()}`,
     subjects: [subject, aheadSubject],
     num_replicas: replicas,
-    duplicate_window: KNOWN_MS * NANOS,
+    duplicate_window: DEDUPLICATION_MS * NANOS,
   })
 }
 
-/** A stream of files, that is limited by nothing so far. */
+/** Creates a stream without limits in file storage. */
 export async function ensureStream(
-  { streams, known }: Session,
+  { streams, knownStreams }: Session,
   config: {
     readonly name: string
     readonly description?: string
@@ -42,7 +42,7 @@ export async function ensureStream(
     readonly duplicate_window?: number
   },
 ): Promise<void> {
-  if (known.has(config.name)) return
+  if (knownStreams.has(config.name)) return
   try {
     await streams.info(config.name)
   } catch (error) {
@@ -51,10 +51,10 @@ export async function ensureStream(
       if (!isNameInUse(error)) throw error
     })
   }
-  known.add(config.name)
+  knownStreams.add(config.name)
 }
 
-/** What the server has of a stream; undefined: there is none. */
+/** Undefined without the stream. */
 export async function findStream(
   { streams }: Session,
   stream: string,
@@ -72,19 +72,19 @@ export async function listTopics(
   prefix: string,
   namespace?: string,
 ): Promise<TopicState[]> {
-  const found: TopicState[] = []
+  const topics: TopicState[] = []
   for await (const { config, state } of streams.list(toTopicFilter(prefix, namespace))) {
     const topic = parseSubject(prefix, config.subjects[0] ?? '')
     const { first_seq, last_seq: last, bytes } = state
-    // 0: there never was an event.
-    if (topic !== undefined) found.push({ ...topic, first: Math.max(first_seq, 1), last, bytes })
+    // 0 before the first event.
+    if (topic !== undefined) topics.push({ ...topic, first: Math.max(first_seq, 1), last, bytes })
   }
-  return found.sort((a, b) => (toTopicKey(a) < toTopicKey(b) ? -1 : 1))
+  return topics.sort((a, b) => (toTopicKey(a) < toTopicKey(b) ? -1 : 1))
 }
 
 /**
- * Has a stream keep so much. Its age is the server's business; its size is not: what a stream may take at most, the server
- * reserves, and would have no room soon. A stream that nobody needs is removed. @returns whether there is more to remove.
+ * Applies the retention of a topic. Age is enforced by the server; size is not, because the server would reserve the maximum size of each
+ * stream. Unused streams are deleted. @returns whether there is more to remove.
  */
 export async function retain(
   session: Session,
@@ -105,36 +105,40 @@ export async function retain(
     await session.streams.update(stream, {
       max_age: ageMs * NANOS,
       max_msgs: UNLIMITED,
-      duplicate_window: Math.min(KNOWN_MS, ageMs || KNOWN_MS) * NANOS,
+      duplicate_window: Math.min(DEDUPLICATION_MS, ageMs || DEDUPLICATION_MS) * NANOS,
     })
   const { messages, bytes } = info.state
   if (maxBytes === 0 || bytes <= maxBytes || messages <= 1) return false
-  // As if all were of the same length: what that leaves too much of is removed the next time.
-  const kept = Math.max(1, Math.floor(messages * (maxBytes / bytes)))
-  await removeOldest(session, stream, Math.max(kept, messages - MAX_REMOVED))
+  // Assumes equal sizes; the rest is removed next time.
+  const remaining = Math.max(1, Math.floor(messages * (maxBytes / bytes)))
+  await removeOldest(session, stream, Math.max(remaining, messages - MAX_REMOVED))
   return true
 }
 
 /**
- * Removes all but so many messages, by a limit for the moment. Were they purged, the server would forget which of the others groups hold
- * (nats-server 2.9.10), or have refused (2.15.2): they would come again never, or late.
+ * Removes the oldest messages by a temporary limit. With a purge, the server loses track of messages in flight of groups
+ * (nats-server 2.9.10) or of rejected ones (2.15.2), which would be redelivered never or late.
  */
-async function removeOldest({ streams }: Session, stream: string, kept: number): Promise<void> {
-  await streams.update(stream, { max_msgs: kept })
+async function removeOldest(
+  { streams }: Session,
+  stream: string,
+  remaining: number,
+): Promise<void> {
+  await streams.update(stream, { max_msgs: remaining })
   await streams.update(stream, { max_msgs: UNLIMITED })
 }
 
 /**
- * What tells the stream of a topic from others that had its name: a text it is made with. When it was made is said differently after a
- * restart. Undefined: others have made it.
+ * Identifies a stream among those that had its name: a random description. The creation time is reported differently after a restart.
+ * Undefined for streams of other programs.
  */
 export function parseRun({ config }: StreamInfo): string | undefined {
   return config.description
 }
 
-/** False: there was none. */
+/** Returns false if it did not exist. */
 export async function deleteStream(session: Session, stream: string): Promise<boolean> {
-  session.known.delete(stream)
+  session.knownStreams.delete(stream)
   try {
     return await session.streams.delete(stream)
   } catch (error) {
@@ -143,7 +147,7 @@ export async function deleteStream(session: Session, stream: string): Promise<bo
   }
 }
 
-/** Whether a stream has neither messages nor consumers, and has had none since a time. */
+/** Whether a stream has had neither messages nor consumers since a time. */
 function isIdle({ created, state }: StreamInfo, sinceMs: number): boolean {
   const { messages, consumer_count, last_ts } = state
   const lastMs = Math.max(Date.parse(created), Date.parse(last_ts))

@@ -1,12 +1,12 @@
 import type { NewEvent, StoredEvent } from '../../../core/contracts/events.ts'
 import type { LogMark } from '../../../domain/events/log/index.ts'
 
-/** The mark and the timestamp as 64-bit floats, how long the metadata are, and the id; the metadata as JSON and the payload follow. */
+/** Mark and timestamp as 64-bit floats, length of the metadata, and id; followed by the metadata as JSON and the payload. */
 const ID_AT = 4 * 8 + 4
 const HEAD_BYTES = ID_AT + 36
 const NO_METADATA = {}
 
-/** An event as it lies in the file. */
+/** Serializes an event. */
 export function formatEvent(
   { id, timestampMs, metadata, payload }: NewEvent,
   mark: LogMark,
@@ -25,7 +25,7 @@ export function formatEvent(
   return bytes
 }
 
-/** @param bytes those of an event; they may be used again afterwards. */
+/** @param bytes a stored event; not retained. */
 export function parseMark(bytes: Buffer): LogMark {
   return {
     storedMs: bytes.readDoubleLE(0),
@@ -34,7 +34,7 @@ export function parseMark(bytes: Buffer): LogMark {
   }
 }
 
-/** @param bytes those of an event; the payload is part of them. */
+/** @param bytes a stored event; the payload is a view of it. */
 export function parseEvent(sequence: number, bytes: Buffer): StoredEvent {
   const payloadAt = HEAD_BYTES + bytes.readUInt32LE(32)
   return {

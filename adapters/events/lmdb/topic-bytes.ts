@@ -1,19 +1,19 @@
 import type { LogEnd } from '../../../domain/events/log/index.ts'
 
-/** What is noted of a topic. */
+/** Stored state of a topic. */
 export interface TopicNote extends LogEnd {
-  /** What its events are found by. */
+  /** Prefix of the keys of its events. */
   readonly number: number
-  /** Sequence of the oldest event that is kept. */
+  /** Sequence of the oldest retained event. */
   readonly first: number
-  /** Bytes of all events before that one, since the topic began. */
+  /** Total bytes of all earlier events. */
   readonly startBytes: number
 }
 
 const NUMBER_BYTES = 4
 const SEQUENCE_BYTES = 6
 
-/** A topic as it lies in the file. */
+/** Serializes a topic. */
 export function formatTopicNote(note: TopicNote): Buffer {
   const bytes = Buffer.allocUnsafe(NUMBER_BYTES + 6 * 8)
   bytes.writeUInt32BE(note.number)
@@ -23,7 +23,7 @@ export function formatTopicNote(note: TopicNote): Buffer {
   return bytes
 }
 
-/** @param bytes those of a topic; they may be used again afterwards. */
+/** @param bytes a stored topic; not retained. */
 export function parseTopicNote(bytes: Buffer): TopicNote {
   const at = (i: number): number => bytes.readDoubleLE(NUMBER_BYTES + i * 8)
   return {
@@ -37,7 +37,7 @@ export function parseTopicNote(bytes: Buffer): TopicNote {
   }
 }
 
-/** Where an event lies: those of a topic are neighbours, in the order of their sequences. */
+/** Key of an event, sorted by topic and sequence. */
 export function toEventKey(number: number, sequence: number): Buffer {
   const bytes = Buffer.allocUnsafe(NUMBER_BYTES + SEQUENCE_BYTES)
   bytes.writeUInt32BE(number)

@@ -2,29 +2,28 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { toBackOffMs, toJittered } from '../../../lib/async/backoff.ts'
 import type { Maybe } from '../../../lib/async/maybe.ts'
-import type { Answer } from './http/client.ts'
+import type { ConsulResponse } from './http/client.ts'
 import { createConsulError, isConsulError } from './http/errors.ts'
 import type { Slot, Slots } from './watch-slots.ts'
 
-/** What is sent with a question. */
 export interface QueryParameters {
-  /** Answered once the state is newer; undefined: at once. */
+  /** Consul responds once its state is newer; undefined: at once. */
   readonly index: string | undefined
-  /** {@link Answer.era} of the index; in another one it means nothing. */
+  /** {@link ConsulResponse.era} of the index, which is invalid in any other. */
   readonly era: number
-  /** Seconds Consul may wait for something newer. */
+  /** Maximum time that Consul waits for a newer state, in seconds. */
   readonly waitSeconds: number
   readonly signal: AbortSignal
 }
 
 export interface BlockingQueryOptions {
-  readonly ask: (question: QueryParameters) => Promise<Answer>
+  readonly request: (parameters: QueryParameters) => Promise<ConsulResponse>
   /**
-   * Told the first answer and every one that differs from the one before; long ones may come again though they do not. What it
-   * throws counts as a failure.
+   * Called with the first response and every one that differs from the previous; large ones may repeat. An error it throws counts as a
+   * failure.
    */
-  readonly onAnswer: (answer: Answer) => Maybe<void>
-  /** As `WatchOptions.onOutage`; told again when an outage becomes a refusal, or a refusal an outage. */
+  readonly onResponse: (response: ConsulResponse) => Maybe<void>
+  /** As `WatchOptions.onOutage`; called again when an outage becomes a denial or vice versa. */
   readonly onOutage: (reason: Error | undefined) => void
   /** As `WatchOptions.idleMs`. */
   readonly idleMs: () => number
@@ -32,72 +31,71 @@ export interface BlockingQueryOptions {
   readonly pace: Pace
 }
 
-/** How often is asked. */
+/** Rates and timeouts of queries. */
 export interface Pace {
-  /** Milliseconds between two answers when they come one after the other. */
+  /** Minimum interval between responses in milliseconds. */
   readonly gapMs: number
-  /** Answers that may come together before that. */
+  /** Number of responses without that interval. */
   readonly burst: number
-  /** Seconds a question may wait, at most: with a place for each, and without. */
+  /** Maximum duration of a blocking query in seconds: with a slot for each query, and otherwise. */
   readonly waitSeconds: number
   readonly shortWaitSeconds: number
-  /** Milliseconds from a failure to the next question: the first time, and at most. */
+  /** Back-off after a failure in milliseconds: first and maximum. */
   readonly retryMs: number
   readonly maxRetryMs: number
-  /** Milliseconds from a refusal to the next question. */
+  /** Back-off after a denial in milliseconds. */
   readonly deniedMs: number
-  /** Milliseconds from the first answer to the first question that waits: who only looks something up is gone by then. */
+  /** Delay in milliseconds before the first blocking query, which short-lived watches thus never send. */
   readonly lingerMs: number
 }
 
 export interface BlockingQuery {
-  /** Settled with the first answer or failure. */
+  /** Settles with the first response or failure. */
   readonly settled: Promise<void>
-  /** Why there is no answer at present. */
+  /** Current failure. */
   readonly failure: () => Error | undefined
-  /** The answer has changed: it is asked for soon. */
-  readonly hurry: () => void
-  /** The next answer is told though it be the same as the last one. */
-  readonly doubt: () => void
+  /** Expects a change: queries soon. */
+  readonly expedite: () => void
+  /** Delivers the next response even if it equals the last one. */
+  readonly invalidate: () => void
   readonly stop: () => void
 }
 
 const INDEX = /^\d{1,20}$/
-/** A connection refused as one too many is refused at once, milliseconds. */
-const REFUSED_MS = 1000
-/** Longest answer compared by its hash, bytes: that of a longer one would take too long. */
+/** A connection over Consul's limit is reset within this time, in milliseconds. */
+const REJECTED_MS = 1000
+/** Maximum size in bytes of responses compared by hash; hashing larger ones takes too long. */
 const MAX_HASHED = 262_144
 
 /**
- * Asks Consul the same question again and again, each one waiting for the state to become newer than the last answer, by the
- * rules of https://developer.hashicorp.com/consul/api-docs/features/blocking: an index that went backwards is forgotten, none
- * is below 1, answers that come too fast are paced, failures back off, and an answer may say nothing new.
+ * Repeats a blocking query by the rules of https://developer.hashicorp.com/consul/api-docs/features/blocking: an index that goes
+ * backwards is reset, the minimum index is 1, fast responses are paced, failures back off, and a response may contain no change.
  */
 export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery {
   return new Query(options)
 }
 
-/** There are thousands: one whose turn is yet to come holds neither a promise nor a signal. */
+/** There are thousands of instances: one that waits for a slot holds neither a promise nor a signal. */
 class Query implements BlockingQuery {
   readonly settled: Promise<void>
   readonly #options: BlockingQueryOptions
   #settle: () => void = () => {}
   #failure: Error | undefined = undefined
-  /** Failures one after the other. */
+  /** Consecutive failures. */
   #failures = 0
-  #seat: Slot | undefined = undefined
-  /** Before there was a seat. */
-  #isHurried = false
+  #slot: Slot | undefined = undefined
+  /** `expedite` was called before there was a slot. */
+  #isExpedited = false
   #index = 0n
   #era = 0
   #digest = ''
   #wait: ReturnType<typeof createPacer>
-  /** Whether the next question may wait. */
+  /** Whether the next query may block. */
   #isWaiting = false
-  #isRefused = false
+  #isRejected = false
   #isStopped = false
-  /** Of what is under way. */
-  #stopper: AbortController | undefined = undefined
+  /** Aborts the query or pause in flight. */
+  #abort: AbortController | undefined = undefined
 
   constructor(options: BlockingQueryOptions) {
     this.#options = options
@@ -112,55 +110,55 @@ class Query implements BlockingQuery {
     return this.#failure
   }
 
-  hurry(): void {
-    this.#isHurried = this.#seat === undefined
-    this.#seat?.hurry()
+  expedite(): void {
+    this.#isExpedited = this.#slot === undefined
+    this.#slot?.expedite()
   }
 
-  doubt(): void {
+  invalidate(): void {
     this.#digest = ''
   }
 
   stop(): void {
     if (this.#isStopped) return
     this.#isStopped = true
-    this.#stopper?.abort()
+    this.#abort?.abort()
     this.#settle()
-    this.#seat?.leave()
+    this.#slot?.leave()
   }
 
   #run(): void {
-    this.#askInTurn().catch((error: unknown) => {
+    this.#queryUntilWaiting().catch((error: unknown) => {
       if (!this.#isStopped) process.emitWarning(error instanceof Error ? error : String(error))
     })
   }
 
   readonly #onTurn = (): void => {
     if (this.#isStopped) return
-    this.#isWaiting = this.#seat!.take()
+    this.#isWaiting = this.#slot!.acquire()
     this.#run()
   }
 
-  /** Asks until it is to wait for its turn. */
-  async #askInTurn(): Promise<void> {
-    this.#stopper = new AbortController()
-    const { signal } = this.#stopper
+  /** Queries until it has to wait for a slot. */
+  async #queryUntilWaiting(): Promise<void> {
+    this.#abort = new AbortController()
+    const { signal } = this.#abort
     for (;;) {
       await pause(this.#wait(performance.now()), signal)
       const requestedMs = performance.now()
       try {
-        // Its place may have been taken meanwhile.
-        this.#isWaiting &&= this.#seat?.take() === true
-        await this.#askOnce(signal)
+        // The slot may have been revoked meanwhile.
+        this.#isWaiting &&= this.#slot?.acquire() === true
+        await this.#queryOnce(signal)
         this.#failures = 0
-        // Consul answers, but not to one who wants to wait.
-        if (this.#isRefused) this.#options.slots.refuse()
-        const seat = await this.#sit(signal)
-        this.#isWaiting = !this.#isRefused && seat.take()
-        this.#isRefused = false
+        // Consul responds, but rejected the connection of the blocking query.
+        if (this.#isRejected) this.#options.slots.reduce()
+        const slot = await this.#joinSlots(signal)
+        this.#isWaiting = !this.#isRejected && slot.acquire()
+        this.#isRejected = false
         if (this.#isWaiting) continue
-        this.#stopper = undefined
-        seat.turn(this.#onTurn)
+        this.#abort = undefined
+        slot.wait(this.#onTurn)
         return
       } catch (error) {
         if (this.#isStopped) return
@@ -169,70 +167,71 @@ class Query implements BlockingQuery {
     }
   }
 
-  /** A function of its own, so that no answer is kept while the next one is waited for: there are thousands. */
-  async #askOnce(signal: AbortSignal): Promise<void> {
+  /** A separate function, so that no response is retained during the next query: there are thousands. */
+  async #queryOnce(signal: AbortSignal): Promise<void> {
     const { slots, pace } = this.#options
     const waitSeconds = toJittered(slots.isShort() ? pace.shortWaitSeconds : pace.waitSeconds, 0.25)
-    const answer = await this.#options.ask({
+    const response = await this.#options.request({
       index: this.#isWaiting && this.#index > 0n ? String(this.#index) : undefined,
       era: this.#era,
       waitSeconds,
       signal,
     })
-    await this.#hear(answer)
-    answer.release()
+    await this.#onResponse(response)
+    response.release()
   }
 
-  async #hear(answer: Answer): Promise<void> {
-    this.#era = answer.era
-    const next = INDEX.test(answer.index) ? BigInt(answer.index) : 0n
-    // Restored from a snapshot, or another state altogether, which may know less than there is.
-    if (next > 0n && next < this.#index) this.#report(createConsulError('Consul has started anew'))
-    // Zero: a known fault, and would not wait.
+  async #onResponse(response: ConsulResponse): Promise<void> {
+    this.#era = response.era
+    const next = INDEX.test(response.index) ? BigInt(response.index) : 0n
+    // Restored from a snapshot, or another cluster; the new state may be incomplete.
+    if (next > 0n && next < this.#index)
+      this.#report(createConsulError('Consul was restarted with another state'))
+    // Index 0 is a known bug of Consul and would not block.
     this.#index = next < this.#index ? 0n : next === 0n ? 1n : next
-    const digest = toDigest(answer)
-    if (digest === '' || digest !== this.#digest) await this.#options.onAnswer(answer)
+    const digest = toDigest(response)
+    if (digest === '' || digest !== this.#digest) await this.#options.onResponse(response)
     this.#digest = digest
     this.#report(undefined)
     this.#settle()
   }
 
-  /** Takes a seat once there is an answer, and somebody still wants the next one. */
-  async #sit(signal: AbortSignal): Promise<Slot> {
-    if (this.#seat === undefined) await pause(this.#options.pace.lingerMs, signal)
+  /** Joins the slots after the first response, unless the watch was stopped during the linger time. */
+  async #joinSlots(signal: AbortSignal): Promise<Slot> {
+    if (this.#slot === undefined) await pause(this.#options.pace.lingerMs, signal)
     signal.throwIfAborted()
-    if (this.#seat !== undefined) return this.#seat
-    this.#seat = this.#options.slots.join(this.#options)
-    if (this.#isHurried) this.#seat.hurry()
-    return this.#seat
+    if (this.#slot !== undefined) return this.#slot
+    this.#slot = this.#options.slots.join(this.#options)
+    if (this.#isExpedited) this.#slot.expedite()
+    return this.#slot
   }
 
-  /** Tells of a failure, and waits for as long as it takes until the next question. */
+  /** Reports a failure and waits for the back-off. */
   async #fail(error: unknown, afterMs: number, signal: AbortSignal): Promise<void> {
     const { pace } = this.#options
-    this.#isRefused =
-      this.#isWaiting && isConsulError(error) && error.crowded && afterMs < REFUSED_MS
+    this.#isRejected =
+      this.#isWaiting && isConsulError(error) && error.overLimit && afterMs < REJECTED_MS
     this.#isWaiting = false
-    if (this.#isRefused) return
+    if (this.#isRejected) return
     this.#report(error instanceof Error ? error : new Error(String(error)))
     this.#settle()
-    // Whatever comes next may be another Consul: its state at once, not after it was waited for.
+    // The next response may come from another Consul: query its state without an index.
     this.#index = 0n
     this.#wait = createPacer(pace)
-    const denied = kindOf(this.#failure) === 'refusal'
+    const denied = kindOf(this.#failure) === 'denial'
     const range = { minMs: pace.retryMs, maxMs: pace.maxRetryMs }
     const backOffMs = toBackOffMs(this.#failures++, range)
     await pause(denied ? toJittered(pace.deniedMs, 0.5) : backOffMs, signal)
   }
 
   #report(reason: Error | undefined): void {
-    const before = this.#failure
+    const previous = this.#failure
     this.#failure = reason
-    if (kindOf(before) !== kindOf(reason) && !this.#isStopped) this.#options.onOutage(reason)
+    if (kindOf(previous) !== kindOf(reason) && !this.#isStopped) this.#options.onOutage(reason)
   }
 }
 
-/** How long to wait before the next question: nothing for `burst` of them, then one each `gapMs` (a token bucket). */
+/** Returns the delay before the next query: none for `burst` queries, then `gapMs` each (token bucket). */
 export function createPacer({
   gapMs,
   burst,
@@ -240,18 +239,18 @@ export function createPacer({
   let nextMs = 0
   return (nowMs) => {
     nextMs = Math.max(nextMs, nowMs) + gapMs
-    // Whole milliseconds: what rounding errors leave would be a pause, too, and nothing keeps the process while it lasts.
+    // Whole milliseconds: a rounding error would be a pause, too, and pauses do not keep the process alive.
     return Math.max(0, Math.floor(nextMs - nowMs - gapMs * burst))
   }
 }
 
-function kindOf(failure: Error | undefined): 'none' | 'outage' | 'refusal' {
+function kindOf(failure: Error | undefined): 'none' | 'outage' | 'denial' {
   if (failure === undefined) return 'none'
-  return isConsulError(failure) && failure.denied ? 'refusal' : 'outage'
+  return isConsulError(failure) && failure.denied ? 'denial' : 'outage'
 }
 
-/** Empty for a long answer. */
-function toDigest({ chunks, filtered }: Answer): string {
+/** Empty for a large response. */
+function toDigest({ chunks, filtered }: ConsulResponse): string {
   if (chunks.reduce((bytes, { length }) => bytes + length, 0) > MAX_HASHED) return ''
   const hash = createHash('sha1')
   for (const chunk of chunks) hash.update(chunk)

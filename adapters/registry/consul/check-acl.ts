@@ -3,7 +3,7 @@ import type { ConsulClient } from './http/client.ts'
 import { isConsulError } from './http/errors.ts'
 import { callRaw } from './http/raw-call.ts'
 
-export interface GuardOptions {
+export interface AclCheckOptions {
   readonly host: string
   readonly secure: boolean
   readonly token: string | undefined
@@ -11,26 +11,29 @@ export interface GuardOptions {
 }
 
 /**
- * Says what is dangerous about the Consul in use: without ACLs whoever reaches it decides where requests go.
+ * Warns about security problems of Consul: without ACLs everyone who reaches it decides where requests go.
  *
- * @returns whether Consul answered, so that there is nothing more to ask.
+ * @returns whether Consul responded, so that the check is complete.
  */
 export async function warnIfNoAcl(
   client: ConsulClient,
-  { host, secure, token, warn }: GuardOptions,
+  { host, secure, token, warn }: AclCheckOptions,
 ): Promise<boolean> {
   if (isLoopback(host)) return true
   if (token !== undefined && !secure)
-    warn(`Consul: the token goes to ${host} unencrypted; use consuls:// (HTTPS)`)
+    warn(`Consul: the token is sent to ${host} unencrypted; use consuls:// (HTTPS)`)
   try {
-    await client.ask((consul, call) => callRaw(consul, 'get', { path: '/acl/token/self' }, call), {
-      needs: 'nothing',
-    })
+    await client.request(
+      (consul, call) => callRaw(consul, 'get', { path: '/acl/token/self' }, call),
+      {
+        needs: 'nothing',
+      },
+    )
   } catch (error) {
     if (!isConsulError(error)) return false
-    if (!error.message.includes('ACL support disabled')) return error.denied || error.gone
+    if (!error.message.includes('ACL support disabled')) return error.denied || error.notFound
     warn(
-      `Consul at ${host} has no ACLs: whoever reaches it can register any address for any service and receive its requests; ` +
+      `Consul at ${host} has no ACLs: anyone who can reach it can register any address for any service and receive its requests; ` +
         'enable ACLs (acl { enabled = true, default_policy = "deny" })',
     )
   }

@@ -1,97 +1,114 @@
 import type { Service } from '../../../core/contracts/registry.ts'
 import type { QueryParameters } from './blocking-query.ts'
-import { type Answer, type ConsulClient, joinChunks, type QueryOptions } from './http/client.ts'
+import {
+  type ConsulClient,
+  type ConsulResponse,
+  joinChunks,
+  type QueryOptions,
+} from './http/client.ts'
 import { createConsulError, toNotConsulText } from './http/errors.ts'
 import { type CatalogOptions, type CatalogReader, createCatalogReader } from './read-catalog.ts'
 import { readHealth } from './read-health.ts'
 
-/** What a registry asks Consul, and what the answers mean. */
+/** Queries of the registry and readers of their responses. */
 export interface Queries {
-  readonly askService: (name: string, question?: QueryParameters) => Promise<Answer>
-  /** @throws {ConsulError} when the token may not see the service, or it is no answer of Consul. */
-  readonly readService: (name: string, answer: Answer) => Service[]
-  readonly askCatalog: (question?: QueryParameters) => Promise<Answer>
-  /** @throws {ConsulError} when the token may see no service, or it is no answer of Consul. */
-  readonly readCatalog: (answer: Answer) => Promise<readonly Service[]>
-  /** As {@link CatalogReader.has}. */
+  readonly queryService: (name: string, parameters?: QueryParameters) => Promise<ConsulResponse>
+  /** @throws {ConsulError} if the token may not read the service, or the response is not from Consul. */
+  readonly readService: (name: string, response: ConsulResponse) => Service[]
+  readonly queryCatalog: (parameters?: QueryParameters) => Promise<ConsulResponse>
+  /** @throws {ConsulError} if the token may read no service, or the response is not from Consul. */
+  readonly readCatalog: (response: ConsulResponse) => Promise<readonly Service[]>
   readonly isListed: CatalogReader['has']
-  /** As {@link CatalogReader.note}, for an answer about a service. */
-  readonly note: (name: string, answer: Answer) => readonly Service[] | undefined
+  /** As {@link CatalogReader.addUncataloged}, for a response about a service. */
+  readonly addUncataloged: (
+    name: string,
+    response: ConsulResponse,
+  ) => readonly Service[] | undefined
 }
 
-/** Milliseconds an answer may take beyond what Consul was told to wait. */
-const LATE_MS = 2000
+/** Grace period in milliseconds after the wait time of a blocking query. */
+const GRACE_MS = 2000
 const CATALOG_NEEDS = 'service:read and node:read'
 
 export function createQueries(client: ConsulClient, options: CatalogOptions): Queries {
   const catalog = createCatalogReader(options)
 
-  /** What comes after a lost connection must not wait for an index that another Consul may reach much later. */
-  const mayWait = (question: QueryParameters): boolean =>
-    question.index !== undefined && question.era === client.era()
+  /** After a lost connection a query must not block on an index that another Consul may reach much later. */
+  const canBlock = (parameters: QueryParameters): boolean =>
+    parameters.index !== undefined && parameters.era === client.era()
 
-  /** Worked out for each attempt. */
-  function toWait(question: QueryParameters | undefined): { index?: string; wait?: string } {
-    if (question?.index === undefined || !mayWait(question)) return {}
-    return { index: question.index, wait: `${Math.ceil(question.waitSeconds * 1000)}ms` }
+  /** Evaluated for each attempt. */
+  function toBlockingParameters(parameters: QueryParameters | undefined): {
+    index?: string
+    wait?: string
+  } {
+    if (parameters?.index === undefined || !canBlock(parameters)) return {}
+    return { index: parameters.index, wait: `${Math.ceil(parameters.waitSeconds * 1000)}ms` }
   }
 
-  function toAskOptions(needs: string, question: QueryParameters | undefined): QueryOptions {
-    if (question === undefined) return { needs }
-    const { waitSeconds, signal } = question
-    // Consul itself adds up to a sixteenth, so that not all come at once.
-    const timeoutMs = waitSeconds * 1000 * (17 / 16) + LATE_MS
-    return { needs, signal, ...(mayWait(question) && { timeoutMs, waits: true }) }
+  function toQueryOptions(needs: string, parameters: QueryParameters | undefined): QueryOptions {
+    if (parameters === undefined) return { needs }
+    const { waitSeconds, signal } = parameters
+    // Consul adds up to a sixteenth of jitter.
+    const timeoutMs = waitSeconds * 1000 * (17 / 16) + GRACE_MS
+    return { needs, signal, ...(canBlock(parameters) && { timeoutMs, blocking: true }) }
   }
 
-  function read(name: string, { chunks }: Answer): Service[] {
+  function read(name: string, { chunks }: ConsulResponse): Service[] {
     try {
       return readHealth(joinChunks(chunks), name, options, catalog.find(name))
     } catch (error) {
-      throw orForeign(error)
+      throw toNotConsul(error)
     }
   }
 
-  function orForeign(error: unknown): unknown {
+  function toNotConsul(error: unknown): unknown {
     if (!(error instanceof SyntaxError)) return error
     return createConsulError(toNotConsulText(client.where, error.message))
   }
 
   return {
-    askService: (name, question) =>
-      client.ask(
-        (consul, call) => consul.health.service({ service: name, ...toWait(question), ...call }),
-        toAskOptions(toServiceNeeds(name), question),
+    queryService: (name, parameters) =>
+      client.request(
+        (consul, call) =>
+          consul.health.service({ service: name, ...toBlockingParameters(parameters), ...call }),
+        toQueryOptions(toServiceNeeds(name), parameters),
       ),
 
-    readService: (name, answer) => seen(read(name, answer), answer, toServiceNeeds(name)),
+    readService: (name, response) =>
+      checkVisible(read(name, response), response, toServiceNeeds(name)),
 
-    askCatalog: (question) =>
-      client.ask(
-        (consul, call) => consul.catalog.service.list({ ...toWait(question), ...call }),
-        toAskOptions(CATALOG_NEEDS, question),
+    queryCatalog: (parameters) =>
+      client.request(
+        (consul, call) =>
+          consul.catalog.service.list({ ...toBlockingParameters(parameters), ...call }),
+        toQueryOptions(CATALOG_NEEDS, parameters),
       ),
 
-    async readCatalog(answer) {
-      const services = await catalog.read(answer).catch((error: unknown) => {
-        throw orForeign(error)
+    async readCatalog(response) {
+      const services = await catalog.read(response).catch((error: unknown) => {
+        throw toNotConsul(error)
       })
-      return seen(services, answer, CATALOG_NEEDS)
+      return checkVisible(services, response, CATALOG_NEEDS)
     },
 
     isListed: catalog.has,
 
-    note(name, answer) {
-      const services = read(name, answer)
-      return services.length === 0 ? undefined : catalog.note(name, services, answer)
+    addUncataloged(name, response) {
+      const services = read(name, response)
+      return services.length === 0 ? undefined : catalog.addUncataloged(name, services, response)
     },
   }
 }
 
-/** What a token may not see is left out of an answer as if it were not there: nothing at all is suspicious. */
-function seen<T extends readonly Service[]>(services: T, { filtered }: Answer, needs: string): T {
+/** ACLs remove results silently, so an empty filtered response is treated as a denial. */
+function checkVisible<T extends readonly Service[]>(
+  services: T,
+  { filtered }: ConsulResponse,
+  needs: string,
+): T {
   if (services.length > 0 || !filtered) return services
-  throw createConsulError(`Consul hides its answer from the token: it needs ${needs}`, {
+  throw createConsulError(`Consul returned no results to the token: it needs ${needs}`, {
     denied: true,
   })
 }

@@ -1,6 +1,6 @@
 import type { Service } from '../../../core/contracts/registry.ts'
 import { checkService } from '../../../core/registry/service.ts'
-import type { Answer } from './http/client.ts'
+import type { ConsulResponse } from './http/client.ts'
 import type { ReadOptions } from './read-health.ts'
 import { scanCatalog } from './scan-catalog.ts'
 import { findTagWarnings } from './tag-warnings.ts'
@@ -16,49 +16,51 @@ import {
   toPlainHandler,
 } from './tags.ts'
 
-/** Consul's servers list themselves; what they serve is not for others to call. */
-export const CONSUL_ITSELF = 'consul'
-const NOTHING =
-  'Consul lists no service, not even itself: unless it has only just started, the token may see none, or is missing; it needs service:read and node:read'
+/** Consul's own service, which is not routable. */
+export const CONSUL_SERVICE = 'consul'
+const NO_SERVICES =
+  'Consul lists no services, not even itself: unless it has just started, the token is missing or lacks service:read and node:read'
 
 export interface CatalogOptions extends ReadOptions {
-  /** Told which domains the services say to be in, when that may have changed. */
+  /** Called with all domains of the services when they may have changed. */
   readonly onDomains?: (domains: ReadonlySet<string>) => void
-  /** Told of a service whose tags, and so its nodes, are other ones than before. */
+  /** Called with a service whose tags, and so its nodes, have changed. */
   readonly onChanged?: (name: string) => void
 }
 
-/** What the tags of a service said last. */
-interface Known {
+/** Parsed tags of a service. */
+interface CachedService {
   readonly hash: string
   readonly revision: number
   readonly services: readonly Service[]
   readonly domains: ReadonlySet<string>
-  /** Where it is not the catalog that told of them. */
-  readonly noted?: Pick<Answer, 'index' | 'era'>
+  /** Set if the catalog has not listed it yet. */
+  readonly uncataloged?: Pick<ConsulResponse, 'index' | 'era'>
 }
 
 export interface CatalogReader {
-  /** @throws {SyntaxError} when it is no JSON object. */
-  readonly read: (answer: Pick<Answer, 'chunks' | 'index' | 'era'>) => Promise<readonly Service[]>
-  /** Whether it lists a service, or one was noted. */
+  /** @throws {SyntaxError} unless the response is a JSON object. */
+  readonly read: (
+    response: Pick<ConsulResponse, 'chunks' | 'index' | 'era'>,
+  ) => Promise<readonly Service[]>
+  /** Whether the catalog lists a service, or it was added. */
   readonly has: (name: string) => boolean
-  /** The versions it lists of a service, or that were noted. */
+  /** Listed or added versions of a service. */
   readonly find: (name: string) => readonly Service[]
   /**
-   * The same list with the versions of a service the catalog has not told of yet; undefined: it has. They stay until it does,
-   * or is newer than they are.
+   * Returns the list with the versions of a service that the catalog does not list yet; undefined if it does. They stay until the
+   * catalog lists them or is newer.
    */
-  readonly note: (
+  readonly addUncataloged: (
     name: string,
     services: readonly Service[],
-    answer: Pick<Answer, 'index' | 'era'>,
+    response: Pick<ConsulResponse, 'index' | 'era'>,
   ) => readonly Service[] | undefined
 }
 
 /**
- * Reads answers of `/v1/catalog/services`: the versions of all services, without nodes. What a service's tags said last time is
- * not read again while they are the same, in whatever order; the same list is given again when nothing changed.
+ * Reads responses of `/v1/catalog/services`: the versions of all services, without nodes. Tags are parsed again only after a
+ * change, in whatever order they come; without changes the same list is returned.
  */
 export function createCatalogReader({
   domain,
@@ -66,13 +68,13 @@ export function createCatalogReader({
   onDomains,
   onChanged = () => {},
 }: CatalogOptions): CatalogReader {
-  let known = new Map<string, Known>()
+  let cache = new Map<string, CachedService>()
   let listed: readonly Service[] = []
 
-  function readService(name: string, tags: unknown): Omit<Known, 'hash' | 'revision'> {
-    const tell = (reason: string): void => warn(`service ${name}: ${reason}`)
-    const read = parseTags(tags, domain, tell)
-    for (const oddity of findTagWarnings(read)) tell(oddity)
+  function readService(name: string, tags: unknown): Omit<CachedService, 'hash' | 'revision'> {
+    const report = (reason: string): void => warn(`service ${name}: ${reason}`)
+    const read = parseTags(tags, domain, report)
+    for (const warning of findTagWarnings(read)) report(warning)
     const services = listVersions(read, domain).flatMap((version) => {
       const only = read.versions.length <= 1
       const service: Service = {
@@ -89,9 +91,7 @@ export function createCatalogReader({
         checkService(service)
         return service
       } catch (error) {
-        warn(
-          `service ${JSON.stringify(name.slice(0, 80))} is left out: ${(error as Error).message}`,
-        )
+        warn(`service ${JSON.stringify(name.slice(0, 80))} is ignored: ${(error as Error).message}`)
         return []
       }
     })
@@ -99,74 +99,75 @@ export function createCatalogReader({
   }
 
   function list(): readonly Service[] {
-    listed = [...known.values()].flatMap(({ services }) => services)
-    onDomains?.(new Set([...known.values()].flatMap(({ domains }) => [...domains])))
+    listed = [...cache.values()].flatMap(({ services }) => services)
+    onDomains?.(new Set([...cache.values()].flatMap(({ domains }) => [...domains])))
     return listed
   }
 
   return {
-    async read(answer) {
-      // Another answer may be read between two turns of this one.
-      const before = known
-      const read: typeof known = new Map()
+    async read(response) {
+      // Another response may be read while this one yields.
+      const before = cache
+      const read: typeof cache = new Map()
       let changes = 0
       let isEmpty = true
-      await scanCatalog(answer.chunks, ({ name, hash, revision, readTags }) => {
+      await scanCatalog(response.chunks, ({ name, hash, revision, readTags }) => {
         isEmpty = false
-        if (name === CONSUL_ITSELF) return
-        const old = before.get(name)
-        if (old?.hash !== hash || old.revision !== revision) onChanged(name)
-        if (old?.hash === hash) {
-          read.set(name, old.revision === revision ? old : { ...old, revision })
+        if (name === CONSUL_SERVICE) return
+        const cached = before.get(name)
+        if (cached?.hash !== hash || cached.revision !== revision) onChanged(name)
+        if (cached?.hash === hash) {
+          read.set(name, cached.revision === revision ? cached : { ...cached, revision })
           return
         }
         changes++
         const tags = readTags()
-        // Consul collects them from all instances, in another order each time.
+        // Consul merges the tags of all instances in random order.
         const sorted = Array.isArray(tags) ? tags.filter((tag) => !isRevision(tag)).sort() : tags
         read.set(name, { hash, revision, ...readService(name, sorted) })
       })
-      // Consul before 1.11 does not tell what it hides from a token.
-      if (isEmpty) warn(NOTHING)
-      for (const [name, old] of before) {
+      // Consul before 1.11 does not report filtered results.
+      if (isEmpty) warn(NO_SERVICES)
+      for (const [name, cached] of before) {
         if (read.has(name)) continue
-        if (old.noted !== undefined && isOlder(answer, old.noted)) read.set(name, old)
+        if (cached.uncataloged !== undefined && isOlder(response, cached.uncataloged))
+          read.set(name, cached)
         else onChanged(name)
       }
-      const isSame = changes === 0 && read.size === before.size && known === before
-      known = read
+      const isSame = changes === 0 && read.size === before.size && cache === before
+      cache = read
       return isSame ? listed : list()
     },
 
-    has: (name) => known.has(name),
+    has: (name) => cache.has(name),
 
-    find: (name) => known.get(name)?.services ?? [],
+    find: (name) => cache.get(name)?.services ?? [],
 
-    note(name, services, { index, era }) {
-      if (known.has(name) || name === CONSUL_ITSELF) return undefined
-      known.set(name, {
+    addUncataloged(name, services, { index, era }) {
+      if (cache.has(name) || name === CONSUL_SERVICE) return undefined
+      cache.set(name, {
         hash: '',
         revision: 0,
         services: services.map((service) => ({ ...service, nodes: [] })),
         domains: new Set([domain]),
-        noted: { index, era },
+        uncataloged: { index, era },
       })
       return list()
     },
   }
 }
 
-/** Whether an answer of the catalog tells of a state before that of another one. */
+/** Whether a catalog response is older than another response. */
 function isOlder(
-  answer: Pick<Answer, 'index' | 'era'>,
-  noted: Pick<Answer, 'index' | 'era'>,
+  response: Pick<ConsulResponse, 'index' | 'era'>,
+  uncataloged: Pick<ConsulResponse, 'index' | 'era'>,
 ): boolean {
-  return answer.era === noted.era && Number(answer.index) < Number(noted.index)
+  return response.era === uncataloged.era && Number(response.index) < Number(uncataloged.index)
 }
 
 function listVersions({ marked, versions, domains }: ReadTags, domain: string): readonly string[] {
   if (marked && versions.length > 0) return versions
   const here = domains.size === 0 ? domain === DEFAULT_DOMAIN : domains.has(domain)
-  // Registered by mx, its version is a tag: in this domain there is none.
+  // Services registered by mx have a version tag in each of their domains.
   return here && !(marked && domains.size > 0) ? [DEFAULT_VERSION] : []
 }

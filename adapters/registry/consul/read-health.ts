@@ -17,32 +17,32 @@ import {
 
 export interface ReadOptions {
   readonly domain: string
-  /** Told what is left out, and why. */
+  /** Called with the reason for everything that is ignored. */
   readonly warn: (reason: string) => void
 }
 
-/** One instance, as a version of the service with one node. */
+/** One instance as a version of the service with a single node. */
 interface Instance {
   readonly service: Service
-  /** Raft index of its last change: what was registered last describes the version. */
+  /** Raft index of the last change; the latest registration describes the version. */
   readonly changed: number
   readonly passing: boolean
 }
 
-/** Keys of a node's metadata that mean something to mx, and may mean anything in the Meta of others. */
-const KNOWN_KEYS = ['protocol', 'weight', 'pipeline', 'state', 'tags']
-/** Keys of Meta the adapter writes besides the node's own. */
-const OWN_META = ['mx-version', 'mx-domain']
+/** Node metadata keys with a meaning in mx, which may have another meaning in the Meta of other registrations. */
+const RESERVED_KEYS = ['protocol', 'weight', 'pipeline', 'state', 'tags']
+/** Meta keys written by the adapter itself. */
+const ADAPTER_META = ['mx-version', 'mx-domain']
 const MAX_WEIGHT = 1000
-/** Longest list of tags in a node's metadata, characters. */
+/** Maximum length of the tag list in node metadata in characters. */
 const MAX_TAGS_TEXT = 512
 
 /**
- * The versions of a service from an answer of `/v1/health/service/<name>`, with their nodes by id: those whose checks all pass. A
- * version of which none does is there without nodes.
+ * Reads the versions of a service from a response of `/v1/health/service/<name>`, with the nodes whose checks all pass, sorted by id.
+ * A version without passing nodes has no nodes.
  *
- * @param known versions of it that were read before: an endpoint that is the same is theirs.
- * @throws {SyntaxError} when the answer is no JSON list.
+ * @param known earlier versions, whose equal endpoints are reused.
+ * @throws {SyntaxError} unless the response is a JSON list.
  */
 export function readHealth(
   body: Buffer,
@@ -51,7 +51,7 @@ export function readHealth(
   known: readonly Service[] = [],
 ): Service[] {
   const rows: unknown = JSON.parse(body.toString())
-  if (!Array.isArray(rows)) throw new SyntaxError('it answers no list of instances')
+  if (!Array.isArray(rows)) throw new SyntaxError('it did not return a list of instances')
   const versions = new Map<string, Instance[]>()
   const readTags = createTagsReader(options.domain, known)
   for (const row of rows) {
@@ -69,7 +69,7 @@ function merge(instances: Instance[]): Service {
   let { metadata } = instances[0]!.service.nodes[0]!
   for (const { service, passing } of instances) {
     const node = service.nodes[0]!
-    // Mostly the same for all: kept once, of a hundred thousand it takes much less.
+    // Mostly equal, so it is shared: with a hundred thousand nodes this saves much memory.
     if (!isSameMap(node.metadata, metadata)) metadata = node.metadata
     if (passing) nodes.set(node.id, { ...node, metadata })
   }
@@ -81,7 +81,7 @@ function merge(instances: Instance[]): Service {
 
 type TagsReader = (tags: unknown, warn: (reason: string) => void) => ReadTags
 
-/** Instances of a service mostly have the same tags, long ones, but for their revision: those of the one before are not read again. */
+/** Instances mostly have the same long tags apart from their revision, so tags equal to the previous ones are not parsed again. */
 function createTagsReader(domain: string, services: readonly Service[]): TagsReader {
   const endpoints = new Map(
     services.flatMap(({ version, endpoints }) =>
@@ -91,19 +91,19 @@ function createTagsReader(domain: string, services: readonly Service[]): TagsRea
       ]),
     ),
   )
-  let before: readonly unknown[] | undefined
+  let previous: readonly unknown[] | undefined
   let known: ReadTags | undefined
   return (tags, warn) => {
     const list = Array.isArray(tags) ? tags.filter((tag) => !isRevision(tag)) : undefined
-    if (known !== undefined && list !== undefined && isSameList(list, before!)) return known
+    if (known !== undefined && list !== undefined && isSameList(list, previous!)) return known
     let warned = false
-    const tell = (reason: string): void => {
+    const report = (reason: string): void => {
       warned = true
       warn(reason)
     }
-    const read = parseTags(list, domain, tell, endpoints)
-    before = list
-    known = warned || before === undefined ? undefined : read
+    const read = parseTags(list, domain, report, endpoints)
+    previous = list
+    known = warned || previous === undefined ? undefined : read
     return read
   }
 }
@@ -119,13 +119,13 @@ function readRow(
   readTags: TagsReader,
 ): Instance | undefined {
   if (!isRecord(row) || !isRecord(row['Service']) || !isRecord(row['Node'])) {
-    warn(`an instance of ${name} is left out: it has no Service or no Node`)
+    warn(`an instance of ${name} is ignored: it has no Service or no Node`)
     return undefined
   }
   const { Service: entry, Node: host } = row
-  // Proxies of Consul's own mesh take no plain connections.
+  // Proxies of Consul's service mesh accept no plain connections.
   if (readText(entry, 'Kind') !== '') return undefined
-  // Consul finds names in any spelling.
+  // Consul matches names case-insensitively.
   if (readText(entry, 'Service') !== name) return undefined
   const id = readText(entry, 'ID')
   const report = (reason: string): void =>
@@ -147,7 +147,7 @@ function readRow(
           {
             id: id.startsWith(`${name}:`) ? flattenString(id.slice(name.length + 1)) : id,
             address,
-            metadata: { ...omit(meta, OWN_META), ...tags.nodeMetadata },
+            metadata: { ...omit(meta, ADAPTER_META), ...tags.nodeMetadata },
           },
         ],
       }
@@ -158,11 +158,11 @@ function readRow(
         endpoints: toPlainEndpoints(tags),
         nodes: [
           {
-            // Instances on different hosts may have one id, by default the service's name.
+            // Instances on different hosts may have the same id, by default the service name.
             id: `${id}@${readText(host, 'Node')}`,
             address,
             metadata: {
-              ...omit(meta, KNOWN_KEYS),
+              ...omit(meta, RESERVED_KEYS),
               ...toPlainMetadata(protocol, entry['Weights']),
               ...(tags.others.length > 0 && {
                 tags: tags.others.join(',').slice(0, MAX_TAGS_TEXT),
@@ -174,7 +174,7 @@ function readRow(
   try {
     checkService(service)
   } catch (error) {
-    report(`left out: ${(error as Error).message}`)
+    report(`ignored: ${(error as Error).message}`)
     return undefined
   }
   const changed = entry['ModifyIndex']

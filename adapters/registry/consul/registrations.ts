@@ -5,27 +5,27 @@ import { type ConsulClient, joinChunks } from './http/client.ts'
 import { createConsulError, isConsulError, toNotConsulText } from './http/errors.ts'
 import { type Registration, toConsulId, toRegistration } from './registration.ts'
 
-/** The nodes this process registers with its agent. */
+/** Registers nodes of this process with its agent. */
 export interface Registrations {
   readonly register: (service: Service, options?: RegisterOptions) => Promise<void>
   readonly deregister: (service: Service) => Promise<void>
 }
 
-/** What the agent was told of a node. */
-interface Known {
+/** Last registration of a node. */
+interface Sent {
   readonly text: string
   readonly draining: boolean
 }
 
-/** Shortest time Consul takes for `DeregisterCriticalServiceAfter`, seconds. */
+/** Minimum of `DeregisterCriticalServiceAfter` in seconds. */
 const MIN_DEREGISTER_SECONDS = 60
 const REASON = 'mx: draining'
-/** Longest text of others repeated in a message. */
-const MAX_SHOWN = 80
+/** Maximum length of a quoted response in characters. */
+const MAX_EXCERPT = 80
 
 /**
- * @param announce told the name of a service of which a node came, went or changed.
- * @param nowMs milliseconds that only grow.
+ * @param announce called with the name of a service after a change of its nodes.
+ * @param nowMs monotonic clock.
  */
 export function createRegistrations(
   client: ConsulClient,
@@ -33,35 +33,35 @@ export function createRegistrations(
   announce: (name: string) => Promise<void> = async () => {},
   nowMs: () => number = () => performance.now(),
 ): Registrations {
-  const known = new Map<string, Known>()
-  /** Ids of nodes that are kept alive: of those that died elsewhere nobody says that they did. */
+  const sent = new Map<string, Sent>()
+  /** Expires registrations without heartbeats, whose nodes may have been removed elsewhere. */
   const expiry = createExpiryWheel<string>()
-  /** The last thing done about a node: what is told of it must arrive in the order it was said. */
-  const turns = new Map<string, Promise<void>>()
+  /** Last operation of each node: operations are sent in order. */
+  const queues = new Map<string, Promise<void>>()
 
-  function inTurn(id: string, act: () => Promise<void>): Promise<void> {
-    const turn = (turns.get(id) ?? Promise.resolve()).then(act, act)
-    turns.set(id, turn)
+  function enqueue(id: string, act: () => Promise<void>): Promise<void> {
+    const operation = (queues.get(id) ?? Promise.resolve()).then(act, act)
+    queues.set(id, operation)
     const done = (): void => {
-      if (turns.get(id) === turn) turns.delete(id)
+      if (queues.get(id) === operation) queues.delete(id)
     }
-    turn.then(done, done)
-    return turn
+    operation.then(done, done)
+    return operation
   }
 
-  async function tell(registration: Registration): Promise<void> {
+  async function send(registration: Registration): Promise<void> {
     const { id, draining, ttlSeconds } = registration
     const text = JSON.stringify({ ...registration, draining: undefined })
-    const old = known.get(id)
-    if (old?.text === text && (await isKept(registration))) {
-      if (old.draining === draining) return renew(registration, text)
+    const previous = sent.get(id)
+    if (previous?.text === text && (await sendHeartbeat(registration))) {
+      if (previous.draining === draining) return renew(registration, text)
       await maintain(registration)
     } else {
-      known.delete(id)
+      sent.delete(id)
       await put(registration)
-      // One that was killed while it drained may have left its id in maintenance.
+      // A process killed while draining may have left its id in maintenance mode.
       await maintain(registration)
-      // An agent that is restarted remembers what passed, not what was registered as passing.
+      // A restarted agent restores the result of a pass, but not the initial status of a registration.
       if (ttlSeconds > 0) await pass(registration)
     }
     renew(registration, text)
@@ -69,26 +69,29 @@ export function createRegistrations(
   }
 
   function renew({ id, draining, ttlSeconds }: Registration, text: string): void {
-    known.set(id, { text, draining })
+    sent.set(id, { text, draining })
     expiry.set(id, ttlSeconds > 0 ? nowMs() + ttlSeconds * 1000 : Number.POSITIVE_INFINITY)
   }
 
-  /** Gives a sign of life; false: the agent has forgotten the node. */
-  async function isKept(registration: Registration): Promise<boolean> {
+  /** Sends a heartbeat; false if the agent does not know the node. */
+  async function sendHeartbeat(registration: Registration): Promise<boolean> {
     try {
       if (registration.ttlSeconds > 0) await pass(registration)
       else await maintain(registration)
       return true
     } catch (error) {
-      if (isConsulError(error) && error.gone) return false
+      if (isConsulError(error) && error.notFound) return false
       throw error
     }
   }
 
   async function pass({ id, name }: Registration): Promise<void> {
-    await client.ask((consul, call) => consul.agent.check.pass({ id: toCheckId(id), ...call }), {
-      needs: toWrite(name),
-    })
+    await client.request(
+      (consul, call) => consul.agent.check.pass({ id: toCheckId(id), ...call }),
+      {
+        needs: toWrite(name),
+      },
+    )
   }
 
   async function put({ weight, ttlSeconds, draining, ...entry }: Registration): Promise<void> {
@@ -96,22 +99,22 @@ export function createRegistrations(
       checkid: toCheckId(entry.id),
       name: 'mx heartbeat',
       ttl: `${ttlSeconds}s`,
-      // The library's types want one; it is not sent with a TTL.
+      // Required by the library's types, but not sent with a TTL.
       timeout: '',
       status: draining ? 'critical' : 'passing',
       deregistercriticalserviceafter: `${Math.max(MIN_DEREGISTER_SECONDS, ttlSeconds)}s`,
     }
-    const { chunks } = await client.ask(
+    const { chunks } = await client.request(
       (consul, call) =>
         consul.agent.service.register({ ...entry, ...(ttlSeconds > 0 && { check }), ...call }),
-      // The library knows no weights.
+      // The library does not support weights.
       { needs: toWrite(entry.name), extra: { Weights: { Passing: weight, Warning: 1 } } },
     )
-    // Consul says nothing to it; a server that takes whatever it is sent does.
+    // Consul's response is empty; a server that accepts any request responds with a body.
     if (chunks.length > 0) {
-      const shown = JSON.stringify(joinChunks(chunks).toString().slice(0, MAX_SHOWN))
+      const excerpt = JSON.stringify(joinChunks(chunks).toString().slice(0, MAX_EXCERPT))
       throw createConsulError(
-        toNotConsulText(client.where, `it answers a registration with ${shown}`),
+        toNotConsulText(client.where, `it responded to a registration with ${excerpt}`),
         {
           denied: true,
         },
@@ -120,7 +123,7 @@ export function createRegistrations(
   }
 
   async function maintain({ id, name, draining }: Registration): Promise<void> {
-    await client.ask(
+    await client.request(
       (consul, call) =>
         consul.agent.service.maintenance({ id, enable: draining, reason: REASON, ...call }),
       { needs: toWrite(name) },
@@ -128,17 +131,17 @@ export function createRegistrations(
   }
 
   async function remove(name: string, id: string): Promise<void> {
-    known.delete(id)
+    sent.delete(id)
     expiry.delete(id)
     try {
-      await client.ask((consul, call) => consul.agent.service.deregister({ id, ...call }), {
+      await client.request((consul, call) => consul.agent.service.deregister({ id, ...call }), {
         needs: toWrite(name),
       })
     } catch (error) {
-      if (!isConsulError(error) || !error.gone) throw error
+      if (!isConsulError(error) || !error.notFound) throw error
       return
     }
-    // Whoever deregisters may end next.
+    // Awaited, because the process may exit after deregistration.
     await announce(name)
   }
 
@@ -146,19 +149,19 @@ export function createRegistrations(
     async register(service, { ttlSeconds = 0 } = {}) {
       checkService(service)
       if (service.nodes.length === 0)
-        throw new TypeError(`service ${service.name} must be registered with a node`)
-      for (const id of expiry.takeDue(nowMs())) known.delete(id)
+        throw new TypeError(`service ${service.name} must be registered with at least one node`)
+      for (const id of expiry.takeDue(nowMs())) sent.delete(id)
       const registrations = service.nodes.map((node) =>
         toRegistration(service, node, domain, ttlSeconds),
       )
       await Promise.all(
-        registrations.map((registration) => inTurn(registration.id, () => tell(registration))),
+        registrations.map((registration) => enqueue(registration.id, () => send(registration))),
       )
     },
 
     async deregister({ name, nodes }) {
       const ids = nodes.map(({ id }) => toConsulId(name, id))
-      await Promise.all(ids.map((id) => inTurn(id, () => remove(name, id))))
+      await Promise.all(ids.map((id) => enqueue(id, () => remove(name, id))))
     },
   }
 }

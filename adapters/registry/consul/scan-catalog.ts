@@ -1,24 +1,24 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { REVISION } from './tags.ts'
 
-/** A service of the catalog and its tags, not yet parsed. */
+/** A catalog entry with unparsed tags. */
 export interface ScannedService {
   readonly name: string
-  /** Of the tags that describe it, whatever their order. */
+  /** Hash of the descriptive tags, independent of their order. */
   readonly hash: string
-  /** Of the others: they are other ones when its nodes are. */
+  /** Hash of the revision tags, which change with the nodes. */
   readonly revision: number
-  /** Parses the tags. @throws {SyntaxError} when they are no JSON. */
+  /** Parses the tags. @throws {SyntaxError} for malformed JSON. */
   readonly readTags: () => unknown
 }
 
-/** Longest time without a turn for others, milliseconds. */
+/** Maximum time without yielding to the event loop in milliseconds. */
 const SLICE_MS = 4
-/** Bytes between two looks at the clock. */
-const LOOK_BYTES = 32_768
-/** Thrown where the pieces at hand end within a member: no fault, more of them are looked at. */
+/** Bytes between two reads of the clock. */
+const CHECK_BYTES = 32_768
+/** Thrown internally when the buffered pieces end within a member. */
 const MORE = Symbol('more')
-/** A string that is a revision, with its quote. */
+/** Prefix of a revision tag with its quote. */
 const REVISION_START = Buffer.from(`"mx.${REVISION}`)
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -27,26 +27,26 @@ const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d]
 const [COMMA, COLON] = [0x2c, 0x3a]
 
 /**
- * The members of a JSON object, told one after the other, with pauses: the catalog of a large datacenter is megabytes long, and
- * nearly all of it is as it was. Values are told apart by their strings alone.
+ * Reads the members of a JSON object one by one and yields in between: the catalog of a large datacenter has megabytes, of which
+ * almost nothing changes. Values are compared by the hashes of their strings only.
  *
- * @param chunks its text in pieces: only what is looked at is copied together.
- * @throws {SyntaxError} when it is no JSON object.
+ * @param chunks text in pieces, of which only the current ones are concatenated.
+ * @throws {SyntaxError} unless it is a JSON object.
  */
 export async function scanCatalog(
   chunks: readonly Buffer[],
-  tell: (service: ScannedService) => void,
+  onService: (service: ScannedService) => void,
 ): Promise<void> {
-  /** What is looked at: it begins with a whole member or before it. */
+  /** Buffered text; starts at or before the current member. */
   let body = chunks[0] ?? Buffer.alloc(0)
   let next = 1
   let at = 0
   let endMs = performance.now() + SLICE_MS
-  let lookAt = LOOK_BYTES
-  /** Of the string read last. */
+  let checkAt = CHECK_BYTES
+  /** Hashes of the last string. */
   let first = 0
   let second = 0
-  /** Of the value skipped last. */
+  /** Hash of the revision tags in the last skipped value. */
   let revision = 0
 
   function skipBlanks(): void {
@@ -56,11 +56,11 @@ export async function scanCatalog(
 
   function expect(byte: number): void {
     skipBlanks()
-    if (body[at] !== byte) throw new SyntaxError('it answers no catalog')
+    if (body[at] !== byte) throw new SyntaxError('it did not return a catalog')
     at++
   }
 
-  /** FNV-1a, twice. What is looked at again and again is local: the variables around are not kept in registers. */
+  /** FNV-1a, twice. The loop uses locals, because captured variables are not kept in registers. */
   function skipString(): void {
     const bytes = body
     const { length } = bytes
@@ -84,7 +84,7 @@ export async function scanCatalog(
   }
 
   function isRevisionAt(start: number): boolean {
-    // Seldom more than one byte is looked at: that behind `"mx.`.
+    // The byte after `"mx.` mostly decides.
     if (body[start + REVISION_LETTER] !== REVISION_START[REVISION_LETTER]) return false
     for (let i = 0; i < REVISION_START.length; i++)
       if (body[start + i] !== REVISION_START[i]) return false
@@ -94,7 +94,7 @@ export async function scanCatalog(
   function readString(): string {
     skipBlanks()
     const start = at
-    if (body[at] !== QUOTE) throw new SyntaxError('it answers no catalog')
+    if (body[at] !== QUOTE) throw new SyntaxError('it did not return a catalog')
     skipString()
     return JSON.parse(body.toString('utf8', start, at)) as string
   }
@@ -139,24 +139,29 @@ export async function scanCatalog(
     skipBlanks()
     const isLast = body[at] === CLOSE
     if (!isLast) expect(COMMA)
-    tell({ name, hash, revision, readTags: () => JSON.parse(body.toString('utf8', start, end)) })
+    onService({
+      name,
+      hash,
+      revision,
+      readTags: () => JSON.parse(body.toString('utf8', start, end)),
+    })
     return !isLast
   }
 
-  /** Reads what `read` reads from here, with as many pieces as that takes. */
+  /** Runs `read` at the current position with as many pieces as it needs. */
   function withMore<T>(read: () => T): T {
     let start = at
-    for (let wanted = 1; ; wanted *= 2) {
+    for (let pieces = 1; ; pieces *= 2) {
       at = start
       try {
         return read()
       } catch (error) {
         if (error !== MORE) throw error
-        if (next >= chunks.length) throw createCutOff()
-        // Twice as many each time: a member of megabytes is not read anew for every piece of it.
-        body = Buffer.concat([body.subarray(start), ...chunks.slice(next, next + wanted)])
-        next += wanted
-        lookAt -= start
+        if (next >= chunks.length) throw createTruncatedError()
+        // Doubles each time, so that a member of megabytes is not scanned again for each piece.
+        body = Buffer.concat([body.subarray(start), ...chunks.slice(next, next + pieces)])
+        next += pieces
+        checkAt -= start
         start = 0
       }
     }
@@ -169,14 +174,14 @@ export async function scanCatalog(
   })
   if (isEmpty) return
   while (withMore(readMember)) {
-    if (at < lookAt) continue
-    lookAt = at + LOOK_BYTES
+    if (at < checkAt) continue
+    checkAt = at + CHECK_BYTES
     if (performance.now() < endMs) continue
     await turn()
     endMs = performance.now() + SLICE_MS
   }
 }
 
-function createCutOff(): SyntaxError {
-  return new SyntaxError('its catalog has no end')
+function createTruncatedError(): SyntaxError {
+  return new SyntaxError('its catalog is truncated')
 }

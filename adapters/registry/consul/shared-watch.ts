@@ -8,53 +8,52 @@ import {
   type QueryParameters,
   startBlockingQuery,
 } from './blocking-query.ts'
-import type { Answer } from './http/client.ts'
+import type { ConsulResponse } from './http/client.ts'
 import type { Slots } from './watch-slots.ts'
 
-export interface SharedWatchOptions extends Pick<BlockingQueryOptions, 'ask' | 'slots' | 'pace'> {
-  /** The services an answer tells of. What it throws is an outage. */
-  readonly read: (answer: Answer) => Maybe<readonly Service[]>
-  /** Whether a version is there as far as events go. @default always */
-  readonly isTold?: (service: Service) => boolean
-  /** Told when the last listener has gone. */
+export interface SharedWatchOptions
+  extends Pick<BlockingQueryOptions, 'request' | 'slots' | 'pace'> {
+  /** Reads the services of a response. An error it throws counts as an outage. */
+  readonly read: (response: ConsulResponse) => Maybe<readonly Service[]>
+  /** Whether events include a version. @default always */
+  readonly isEmitted?: (service: Service) => boolean
+  /** Called when the last listener was removed. */
   readonly onIdle: () => void
 }
 
-/** One question to Consul, and all who want to hear its answers. */
+/** One repeated query shared by all its listeners. */
 export interface SharedWatch {
   readonly add: (listener: (event: RegistryEvent) => void, options?: WatchOptions) => () => void
-  /** Settled with the first answer or failure. */
+  /** Settles with the first response or failure. */
   readonly settled: Promise<void>
-  /** Whether the first answer or failure has come. */
   readonly isSettled: () => boolean
-  /** What the last answer told; undefined while Consul cannot be asked. */
+  /** Services of the last response; undefined during an outage. */
   readonly services: () => readonly Service[] | undefined
-  /** They have changed: they are asked for soon. */
-  readonly hurry: () => void
-  /** Takes over what somebody else has been told of them. */
-  readonly learn: (services: readonly Service[]) => void
+  /** Expects a change: queries soon. */
+  readonly expedite: () => void
+  /** Applies services read elsewhere. */
+  readonly update: (services: readonly Service[]) => void
   readonly stop: () => void
 }
 
 export function createSharedWatch(options: SharedWatchOptions): SharedWatch {
-  return new Shared(options)
+  return new Watch(options)
 }
 
-/** Whoever wants to hear of it. */
 interface Listener {
-  readonly tell: (event: RegistryEvent) => void
+  readonly onEvent: (event: RegistryEvent) => void
   readonly onOutage: WatchOptions['onOutage']
   readonly idleMs: WatchOptions['idleMs']
 }
 
-/** There are thousands: one object, which the question is asked for, too. */
-class Shared implements SharedWatch, BlockingQueryOptions {
+/** There are thousands, so the options of the query are the same object. */
+class Watch implements SharedWatch, BlockingQueryOptions {
   readonly #options: SharedWatchOptions
   readonly #query: BlockingQuery
-  /** Another list for each change: it may change while they are told. */
+  /** Copied on change, because it may change during an event. */
   #listeners: readonly Listener[] = []
   #isSettled = false
-  /** Undefined: not asked yet. What the first answer tells is no change. */
+  /** Undefined before the first response, which is not a change. */
   #services: readonly Service[] | undefined = undefined
 
   constructor(options: SharedWatchOptions) {
@@ -77,16 +76,16 @@ class Shared implements SharedWatch, BlockingQueryOptions {
     return this.#query.settled
   }
 
-  ask(question: QueryParameters): Promise<Answer> {
-    return this.#options.ask(question)
+  request(parameters: QueryParameters): Promise<ConsulResponse> {
+    return this.#options.request(parameters)
   }
 
-  async onAnswer(answer: Answer): Promise<void> {
-    this.#take(await this.#options.read(answer))
+  async onResponse(response: ConsulResponse): Promise<void> {
+    this.#apply(await this.#options.read(response))
   }
 
   onOutage(reason: Error | undefined): void {
-    for (const { onOutage } of this.#listeners) attempt(() => onOutage?.(reason))
+    for (const { onOutage } of this.#listeners) callListener(() => onOutage?.(reason))
   }
 
   idleMs(): number {
@@ -101,30 +100,30 @@ class Shared implements SharedWatch, BlockingQueryOptions {
     return this.#query.failure() === undefined ? this.#services : undefined
   }
 
-  hurry(): void {
-    this.#query.hurry()
+  expedite(): void {
+    this.#query.expedite()
   }
 
-  learn(told: readonly Service[]): void {
-    // Before the first answer nothing is known, and what comes with it is no change.
+  update(next: readonly Service[]): void {
+    // Before the first response there is no state to compare with.
     if (this.#services === undefined) return
-    this.#query.doubt()
-    this.#take(told)
+    this.#query.invalidate()
+    this.#apply(next)
   }
 
-  add(tell: (event: RegistryEvent) => void, options: WatchOptions = {}): () => void {
+  add(onEvent: (event: RegistryEvent) => void, options: WatchOptions = {}): () => void {
     const { onOutage, idleMs } = options
-    const listener = { tell, onOutage, idleMs }
+    const listener = { onEvent, onOutage, idleMs }
     this.#listeners = [...this.#listeners, listener]
     if (this.#query.failure() !== undefined)
       queueMicrotask(() => {
         const failure = this.#query.failure()
         if (failure !== undefined && this.#listeners.includes(listener))
-          attempt(() => onOutage?.(failure))
+          callListener(() => onOutage?.(failure))
       })
     return () => {
       if (!this.#listeners.includes(listener)) return
-      this.#listeners = this.#listeners.filter((other) => other !== listener)
+      this.#listeners = this.#listeners.filter((entry) => entry !== listener)
       if (this.#listeners.length > 0) return
       this.#query.stop()
       this.#options.onIdle()
@@ -135,20 +134,20 @@ class Shared implements SharedWatch, BlockingQueryOptions {
     this.#query.stop()
   }
 
-  #take(told: readonly Service[]): void {
-    const before = this.#services
-    this.#services = told
-    if (before === undefined || before === told) return
-    const { isTold = () => true } = this.#options
-    for (const event of findChanges(before.filter(isTold), told.filter(isTold)))
-      for (const { tell } of this.#listeners) attempt(() => tell(event))
+  #apply(next: readonly Service[]): void {
+    const previous = this.#services
+    this.#services = next
+    if (previous === undefined || previous === next) return
+    const { isEmitted = () => true } = this.#options
+    for (const event of findChanges(previous.filter(isEmitted), next.filter(isEmitted)))
+      for (const { onEvent } of this.#listeners) callListener(() => onEvent(event))
   }
 }
 
-/** A listener's fault costs the others nothing. */
-function attempt(tell: () => void): void {
+/** An error of one listener does not affect the others. */
+function callListener(onEvent: () => void): void {
   try {
-    tell()
+    onEvent()
   } catch (error) {
     process.emitWarning(error instanceof Error ? error : String(error))
   }

@@ -5,56 +5,55 @@ import { isRecord, readEndpoint, readMap } from './http/json.ts'
 export { DEFAULT_DOMAIN }
 /** Tag of every service registered by mx. */
 export const MARKER = 'mx'
-/** The version that goes without saying. */
 export const DEFAULT_VERSION = 'latest'
 
-/** An endpoint, and the version its tag names; empty: none. */
+/** An endpoint with the version in its tag; empty without one. */
 export interface ReadEndpoint {
   readonly version: string
   readonly endpoint: Endpoint
 }
 
-/** What the tags of a service, of one instance or of all its instances together, say. */
+/** Parsed tags of an instance, or of all instances of a service. */
 export interface ReadTags {
   /** Whether mx registered it. */
   readonly marked: boolean
-  /** Domains it says to be in. */
+  /** Domains of the service. */
   readonly domains: ReadonlySet<string>
-  /** Versions in the domain asked for. */
+  /** Versions in the requested domain. */
   readonly versions: readonly string[]
-  /** By version; empty: none is named. */
+  /** Endpoints with their versions. */
   readonly endpoints: readonly ReadEndpoint[]
   readonly metadata: ReadonlyMap<string, Readonly<Record<string, string>>>
-  /** Metadata of the node Consul's Meta cannot hold. */
+  /** Node metadata that does not fit Consul's Meta. */
   readonly nodeMetadata: Readonly<Record<string, string>>
-  /** What `mx.protocol` says of a plain service; empty: nothing. */
+  /** Value of `mx.protocol` of a plain service; empty without one. */
   readonly protocol: string
   /** `mx.path`, `mx.host`, `mx.method` and `mx.handler` of a plain service, joined by commas. */
   readonly route: Readonly<Record<string, string>>
-  /** Tags that mean nothing to mx. */
+  /** Tags without a meaning in mx. */
   readonly others: readonly string[]
 }
 
 /**
- * Key of a tag that is another one for every node, and once that has changed: what lists the tags of all services then tells that one of
- * them has other nodes than before.
+ * Key of a tag that is unique per node and changes with it, so that the tag list of all services shows which of them have
+ * changed nodes.
  */
 export const REVISION = 'revision'
 const REVISION_START = `mx.${REVISION}`
 
-/** Longest tag read, characters. */
+/** Maximum length of a tag in characters. */
 export const MAX_TAG = 65_536
-/** Most tags read of a service. */
+/** Maximum number of tags per service. */
 const MAX_TAGS = 4096
 const TAG = /^mx\.([a-z]+)(?:@([^=]+))?=(.*)$/s
 const ROUTE_KEYS: ReadonlySet<string> = new Set(['path', 'host', 'method', 'handler'])
 
-/** Writes one tag: `mx.<key>=<value>`, with `@<domain>` behind the key outside the default domain. */
+/** Formats a tag: `mx.<key>=<value>`, with `@<domain>` after the key outside the default domain. */
 export function formatTag(key: string, domain: string, value: string): string {
   return `mx.${key}${domain === DEFAULT_DOMAIN ? '' : `@${domain}`}=${value}`
 }
 
-/** What the tag of an endpoint says: JSON, without the default version. */
+/** Value of an endpoint tag: JSON, without the default version. */
 export function formatEndpoint(
   version: string,
   { name, request, response, metadata }: Endpoint,
@@ -63,14 +62,14 @@ export function formatEndpoint(
   return JSON.stringify({ name, ...ofVersion, request, response, metadata })
 }
 
-/** Whether a tag is a {@link REVISION}: it describes nothing. */
+/** Whether a tag is a {@link REVISION}, which describes nothing. */
 export function isRevision(tag: unknown): boolean {
   return typeof tag === 'string' && tag.startsWith(REVISION_START)
 }
 
 /**
- * @param warn told what is left out, and why.
- * @param known endpoints that were read before, by {@link formatEndpoint}: kept once, and not read again.
+ * @param warn called with the reason for everything that is ignored.
+ * @param known parsed endpoints by {@link formatEndpoint}, which are reused.
  */
 export function parseTags(
   tags: unknown,
@@ -88,7 +87,7 @@ export function parseTags(
   let protocol = ''
   let nodeMetadata: Record<string, string> = {}
 
-  const read: Readonly<Record<string, (text: string) => void>> = {
+  const parsers: Readonly<Record<string, (text: string) => void>> = {
     version: (text) => versions.add(text),
     endpoint(text) {
       const same = known?.get(text)
@@ -115,11 +114,11 @@ export function parseTags(
   }
 
   const list: unknown[] = Array.isArray(tags) ? tags.filter((tag) => !isRevision(tag)) : []
-  if (list.length > MAX_TAGS) warn(`only ${MAX_TAGS} of its ${list.length} tags are read`)
+  if (list.length > MAX_TAGS) warn(`only the first ${MAX_TAGS} of its ${list.length} tags are read`)
   for (const tag of list.slice(0, MAX_TAGS)) {
     if (typeof tag !== 'string') continue
     if (tag.length > MAX_TAG) {
-      warn(`a tag of ${tag.length} characters is left out: ${show(tag)}`)
+      warn(`a tag of ${tag.length} characters is ignored: ${quote(tag)}`)
       continue
     }
     const [, key = '', scope, value = ''] = TAG.exec(tag) ?? []
@@ -127,12 +126,12 @@ export function parseTags(
     else if (key === 'domain') domains.add(value)
     else if (key === 'protocol') protocol = value
     else if (ROUTE_KEYS.has(key)) routes.set(key, [...(routes.get(key) ?? []), value])
-    else if (!Object.hasOwn(read, key)) others.push(tag)
+    else if (!Object.hasOwn(parsers, key)) others.push(tag)
     else if ((scope ?? DEFAULT_DOMAIN) === domain) {
       try {
-        read[key]!(value)
+        parsers[key]!(value)
       } catch (error) {
-        warn(`the tag ${show(tag)} is left out: ${(error as Error).message}`)
+        warn(`the tag ${quote(tag)} is ignored: ${(error as Error).message}`)
       }
     }
   }
@@ -150,15 +149,15 @@ export function parseTags(
 }
 
 /**
- * The endpoints of one version, each name once, in the order of their tags.
+ * Returns the endpoints of one version, unique by name, in the order of their tags.
  *
- * @param only whether the service has no other version: then what names none is of this one.
+ * @param only whether the service has no other version, so that endpoints without a version belong to it.
  */
 export function pickEndpoints({ endpoints }: ReadTags, version: string, only: boolean): Endpoint[] {
   const picked = new Map<string, Endpoint>()
-  for (const { version: named, endpoint } of endpoints) {
-    const its = named === '' && !only ? DEFAULT_VERSION : named
-    if ((its === '' || its === version) && !picked.has(endpoint.name))
+  for (const { version: tagged, endpoint } of endpoints) {
+    const effective = tagged === '' && !only ? DEFAULT_VERSION : tagged
+    if ((effective === '' || effective === version) && !picked.has(endpoint.name))
       picked.set(endpoint.name, endpoint)
   }
   return [...picked.values()]
@@ -172,15 +171,15 @@ export function pickMetadata(
   return metadata.get(version) ?? (version === DEFAULT_VERSION ? metadata.get('') : undefined) ?? {}
 }
 
-/** The endpoint a plain service's route tags amount to; none without `mx.path`. */
+/** Endpoint of a plain service's route tags; none without `mx.path`. */
 export function toPlainEndpoints({ route }: ReadTags): Endpoint[] {
   if (route['path'] === undefined) return []
-  const nothing = { name: '', type: '', values: [] }
+  const none = { name: '', type: '', values: [] }
   const metadata = { handler: 'proxy', ...route }
-  return [{ name: 'Http.Any', request: nothing, response: nothing, metadata }]
+  return [{ name: 'Http.Any', request: none, response: none, metadata }]
 }
 
-/** Metadata of a plain service: the handler that carries requests to it, where no endpoint names one and its protocol is not that of calls. */
+/** Metadata of a plain service: the handler, unless its endpoint has one or its protocol is that of calls. */
 export function toPlainHandler(
   { route }: ReadTags,
   protocol: string,
@@ -189,6 +188,6 @@ export function toPlainHandler(
   return { handler: route['handler'] ?? 'proxy' }
 }
 
-function show(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text.slice(0, 80))
 }

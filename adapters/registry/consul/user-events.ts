@@ -1,68 +1,68 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isServiceName } from '../../../core/registry/service-name.ts'
 import { createBackOff } from '../../../lib/async/backoff.ts'
-import { type Answer, type ConsulClient, joinChunks } from './http/client.ts'
+import { type ConsulClient, type ConsulResponse, joinChunks } from './http/client.ts'
 import { isConsulError } from './http/errors.ts'
 import { isRecord, readText } from './http/json.ts'
 import { callRaw } from './http/raw-call.ts'
 
 export interface AnnouncementsOptions {
-  /** Told the name of each service of which somebody says that it changes; Consul itself may tell of that a little later. */
+  /** Called with each announced service; Consul itself may report the change a little later. */
   readonly onMessage: (name: string) => void
-  /** Told, once, when announcements are refused. */
+  /** Called once when announcements are denied. */
   readonly warn: (reason: string) => void
 }
 
 /**
- * User events of Consul's gossip, with which those who register tell those who read: they arrive at once, however long Consul takes
- * to list its catalog. Who cannot send or hear them loses nothing but time.
+ * Announces changes of services through user events of Consul's gossip, which arrive at once even if listing the catalog takes long.
+ * Without the permission to send or receive them, changes only take longer to arrive.
  */
 export interface Announcements {
-  /** Settled once it was sent, together with others, or failed to be. Never fails. */
+  /** Settles when the announcement was sent, with others, or failed. Never rejects. */
   readonly announce: (name: string) => Promise<void>
-  /** Hears those of others from now on. */
+  /** Starts to receive announcements. */
   readonly listen: () => void
   readonly stop: () => void
 }
 
-/** Name of the events; names of services are their payload, separated by blanks. */
+/** Event name; the payload is service names separated by blanks. */
 export const EVENT = 'mx'
-/** Longest payload, bytes: Consul takes events of 512 in all. */
+/** Maximum payload in bytes: Consul limits events to 512 bytes in all. */
 const MAX_PAYLOAD = 300
-/** Shortest pause between two events sent, and between two answers heard; milliseconds. */
+/** Minimum interval between events sent and between queries, in milliseconds. */
 const GAP_MS = 200
-/** Services that wait to be announced, at most: of the others the catalog tells. */
+/** Maximum number of queued announcements; the catalog reports the other changes. */
 const MAX_QUEUED = 1000
-/** Seconds a question may wait at Consul. */
+/** Maximum duration of a blocking query in seconds. */
 const WAIT_SECONDS = 60
-const LATE_MS = 6000
+const GRACE_MS = 6000
 const RETRY = { minMs: 100, maxMs: 10_000 }
-/** Pause after a refusal. */
+/** Back-off after a denial. */
 const DENIED_MS = 60_000
 
 export function createAnnouncements(
   client: ConsulClient,
   { onMessage, warn }: AnnouncementsOptions,
 ): Announcements {
-  const stopper = new AbortController()
-  const { signal } = stopper
+  const controller = new AbortController()
+  const { signal } = controller
   const queued = new Set<string>()
   let sending: Promise<void> | undefined
-  /** When the next event may be sent. */
+  /** Earliest time of the next event. */
   let nextMs = 0
   let deniedMs = Number.NEGATIVE_INFINITY
   let isListening = false
 
   async function sendAll(): Promise<void> {
     for (;;) {
-      // Only ahead of the next one: whoever deregisters waits for what is sent, not for the pause behind it.
+      // Before the event rather than after it: deregistration waits for the send but not for the pause.
       const pauseMs = nextMs - performance.now()
       if (pauseMs > 0) await delay(pauseMs, undefined, { signal }).catch(() => queued.clear())
       if (queued.size === 0) return
       nextMs = performance.now() + GAP_MS
       const names = takeNames(queued)
       try {
-        await client.ask(
+        await client.request(
           (consul, call) =>
             callRaw(
               consul,
@@ -76,7 +76,7 @@ export function createAnnouncements(
         queued.clear()
         if (!isConsulError(error) || !error.denied) return
         deniedMs = performance.now()
-        warn(`changes of services are not announced, and take longer to arrive: ${error.message}`)
+        warn(`changes of services are not announced and arrive later: ${error.message}`)
         return
       }
       if (queued.size === 0) return
@@ -87,26 +87,26 @@ export function createAnnouncements(
     try {
       await sendAll()
     } finally {
-      // Not later: what is announced meanwhile would be sent by nobody.
+      // At once, because a later announcement must start another send.
       sending = undefined
     }
   }
 
-  async function hear(): Promise<void> {
+  async function receive(): Promise<void> {
     let index: string | undefined
     let last = ''
     const backOff = createBackOff(RETRY)
     for (;;) {
       try {
-        const answer = await ask(index)
-        const events = readEvents(answer)
-        answer.release()
-        // Those from before are not news.
+        const response = await request(index)
+        const events = readEvents(response)
+        response.release()
+        // Events from before the first query are old.
         if (index !== undefined)
           for (const { names } of events.slice(events.findIndex(({ id }) => id === last) + 1))
             for (const name of names) if (isServiceName(name)) onMessage(name)
         last = events.at(-1)?.id ?? ''
-        index = answer.index
+        index = response.index
         backOff.reset()
         await delay(GAP_MS, undefined, { signal, ref: false })
       } catch (error) {
@@ -117,23 +117,23 @@ export function createAnnouncements(
     }
   }
 
-  function ask(index: string | undefined): Promise<Answer> {
-    const waits = index !== undefined
-    return client.ask(
+  function request(index: string | undefined): Promise<ConsulResponse> {
+    const blocking = index !== undefined
+    return client.request(
       (consul, call) =>
         callRaw(
           consul,
           'get',
           {
             path: '/event/list',
-            query: { name: EVENT, ...(waits && { index, wait: `${WAIT_SECONDS}s` }) },
+            query: { name: EVENT, ...(blocking && { index, wait: `${WAIT_SECONDS}s` }) },
           },
           call,
         ),
       {
         needs: `event:read ${JSON.stringify(EVENT)}`,
         signal,
-        ...(waits && { waits, timeoutMs: WAIT_SECONDS * 1000 + LATE_MS }),
+        ...(blocking && { blocking, timeoutMs: WAIT_SECONDS * 1000 + GRACE_MS }),
       },
     )
   }
@@ -150,16 +150,16 @@ export function createAnnouncements(
     listen() {
       if (isListening || signal.aborted) return
       isListening = true
-      hear().catch((error: unknown) => {
+      receive().catch((error: unknown) => {
         if (!signal.aborted) process.emitWarning(error instanceof Error ? error : String(error))
       })
     },
 
-    stop: () => stopper.abort(),
+    stop: () => controller.abort(),
   }
 }
 
-/** As many as one event holds, at least one. */
+/** Removes as many names as fit one event, at least one. */
 function takeNames(queued: Set<string>): string {
   let text = ''
   for (const name of queued) {
@@ -173,9 +173,9 @@ function takeNames(queued: Set<string>): string {
 
 function readEvents({
   chunks,
-}: Answer): { readonly id: string; readonly names: readonly string[] }[] {
+}: ConsulResponse): { readonly id: string; readonly names: readonly string[] }[] {
   const events: unknown = JSON.parse(joinChunks(chunks).toString())
-  if (!Array.isArray(events)) throw new SyntaxError('it answers no list of events')
+  if (!Array.isArray(events)) throw new SyntaxError('it did not return a list of events')
   return events.filter(isRecord).map((event) => ({
     id: readText(event, 'ID'),
     names: Buffer.from(readText(event, 'Payload'), 'base64').toString().split(' '),

@@ -1,13 +1,13 @@
-/** Texts remembered, so that none is told twice. */
-const MAX_TOLD = 1000
+/** Maximum number of remembered warnings. */
+const MAX_WARNINGS = 1000
 
-/** Tells each warning once, and no more than a thousand of them: what others write into the catalog must not fill the log. */
+/** Passes each warning on once, and at most a thousand: catalog entries of others must not flood the log. */
 export function createWarnings(onWarning: (message: string) => void): (message: string) => void {
-  const told = new Set<string>()
+  const seen = new Set<string>()
   return (message) => {
-    if (told.has(message) || told.size > MAX_TOLD) return
-    told.add(message)
-    if (told.size <= MAX_TOLD) onWarning(message)
-    else onWarning('Consul: further warnings are left out')
+    if (seen.has(message) || seen.size > MAX_WARNINGS) return
+    seen.add(message)
+    if (seen.size <= MAX_WARNINGS) onWarning(message)
+    else onWarning('Consul: further warnings are suppressed')
   }
 }

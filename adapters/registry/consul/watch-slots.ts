@@ -1,97 +1,95 @@
-/** One that asks again and again, and would rather wait at Consul for its answers. */
+/** A repeated query that prefers to block at Consul. */
 export interface SlotUser {
-  /** Milliseconds since what it asks for was used. */
+  /** Milliseconds since its service was used. */
   readonly idleMs: () => number
 }
 
 export interface Slot {
-  /** Whether the next question may wait; false: {@link Slot.turn} first. A place that is to be another's ends here. */
-  readonly take: () => boolean
-  /** Calls `onTurn`, once, when there is a place, or it is time to ask without, or the seat was left. */
-  readonly turn: (onTurn: () => void) => void
-  /** What it asks for has changed: without a place it is its turn soon. */
-  readonly hurry: () => void
+  /** Whether the next query may block; if false, call {@link Slot.wait} first. Releases a revoked slot. */
+  readonly acquire: () => boolean
+  /** Calls `onTurn` once, when a slot is free, polling is due, or the slot was left. */
+  readonly wait: (onTurn: () => void) => void
+  /** Expects a change: without a slot it polls soon. */
+  readonly expedite: () => void
   readonly leave: () => void
 }
 
 /**
- * Who may hold a connection open for a question that waits. Those used last may; the others ask in turn.
+ * Limits the connections for blocking queries. The most recently used services get slots; the others poll.
  *
- * No question is cut off for another: Consul counts its connection until it would have been answered.
+ * A query in flight is never aborted for another: Consul counts its connection until the query would have ended.
  */
 export interface Slots {
-  readonly join: (claim: SlotUser) => Slot
-  /** Consul takes no more connections: two places less, down to eight; one comes back each minute. */
-  readonly refuse: () => void
-  /** Places there are. */
-  readonly places: () => number
-  /** Whether there are more questions than places: none is to wait for long. */
+  readonly join: (user: SlotUser) => Slot
+  /** Consul rejected a connection: reduces the capacity by two, to at least eight; it grows by one per minute. */
+  readonly reduce: () => void
+  readonly capacity: () => number
+  /** Whether there are more queries than slots, so that none should block for long. */
   readonly isShort: () => boolean
 }
 
-/** The state of a seat. */
 interface Member extends Slot {
-  readonly claim: SlotUser
-  held: boolean
-  /** Whether its place is another's once its question is answered. */
-  losing: boolean
-  hurried: boolean
+  readonly user: SlotUser
+  hasSlot: boolean
+  /** Whether the slot is revoked when its query ends. */
+  isRevoked: boolean
+  expedited: boolean
   requestedMs: number
   wake: (() => void) | undefined
 }
 
-/** Most questions a second of those who have no place: those whose answer has changed, those in use, and the others. */
-const PER_SECOND = { hurried: 500, used: 150, unused: 50 }
-/** What was used more recently than that counts as in use; one place changes hands for a difference of as much. */
+/** Polls per second without a slot: of services with an expected change, in use, and unused. */
+const PER_SECOND = { expedited: 500, used: 150, unused: 50 }
+/** Services used within this time count as in use; also the minimum difference for a slot to change hands. */
 const USED_MS = 10_000
-/** Shortest pause between two questions of one that is in use. */
+/** Minimum poll interval of a service in use. */
 const USED_POLL_MS = 500
 const TICK_MS = 100
 const REBALANCE_MS = 1000
-const MIN_PLACES = 8
+const MIN_CAPACITY = 8
 const RESTORE_MS = 60_000
 
 /**
- * @param wanted questions that may wait at once.
- * @param minPollMs shortest pause between two questions of one that has no place and is not in use.
- * @param onShort told once each: when the first one gets no place, and when Consul refuses one.
+ * @param limit maximum number of blocking queries.
+ * @param minPollMs minimum poll interval of an unused service without a slot.
+ * @param onShort called once per reason: when the slots are full, and when Consul rejects a connection.
  */
 export function createSlots(
-  wanted: number,
+  limit: number,
   minPollMs: number,
-  onShort: (why: 'full' | 'refused') => void,
+  onShort: (reason: 'full' | 'rejected') => void,
 ): Slots {
-  let places = wanted
-  let held = 0
-  const told = new Set<'full' | 'refused'>()
+  let capacity = limit
+  let hasSlot = 0
+  const reported = new Set<'full' | 'rejected'>()
   let loweredMs = 0
   let balancedMs = 0
-  let budgets = { hurried: 0, used: 0, unused: 0 }
+  let budgets = { expedited: 0, used: 0, unused: 0 }
   let timer: NodeJS.Timeout | undefined
   const members = new Set<Member>()
-  /** Those without a place who wait for their turn; who waits longest comes first. */
+  /** Members without a slot that wait to poll, longest wait first. */
   const waiting = new Set<Member>()
 
-  const pauses = { hurried: 0, used: Math.min(USED_POLL_MS, minPollMs), unused: minPollMs }
+  const pauses = { expedited: 0, used: Math.min(USED_POLL_MS, minPollMs), unused: minPollMs }
 
-  const kindOf = ({ hurried, claim }: Member): keyof typeof PER_SECOND =>
-    hurried ? 'hurried' : claim.idleMs() < USED_MS ? 'used' : 'unused'
+  const kindOf = ({ expedited, user }: Member): keyof typeof PER_SECOND =>
+    expedited ? 'expedited' : user.idleMs() < USED_MS ? 'used' : 'unused'
 
-  function tell(why: 'full' | 'refused'): void {
-    if (!told.has(why)) onShort(why)
-    told.add(why)
+  function report(reason: 'full' | 'rejected'): void {
+    if (!reported.has(reason)) onShort(reason)
+    reported.add(reason)
   }
 
-  function give(member: Member): void {
-    member.held = true
-    member.hurried = false
-    held++
+  function grant(member: Member): void {
+    member.hasSlot = true
+    member.expedited = false
+    hasSlot++
   }
 
   function release(member: Member): void {
-    member.held = false
-    member.losing = false
-    held--
+    member.hasSlot = false
+    member.isRevoked = false
+    hasSlot--
   }
 
   function wake(member: Member): void {
@@ -101,33 +99,33 @@ export function createSlots(
     wake?.()
   }
 
-  /** Gives free places, and those of services not used for long, to those used last. */
+  /** Assigns free slots, and those of services unused for long, to the most recently used services. */
   function rebalance(): void {
-    const claims = byIdle(waiting)
-    while (held < places) {
-      const claim = claims.shift()
-      if (claim === undefined) return
-      give(claim.member)
-      wake(claim.member)
+    const candidates = byIdle(waiting)
+    while (hasSlot < capacity) {
+      const user = candidates.shift()
+      if (user === undefined) return
+      grant(user.member)
+      wake(user.member)
     }
-    const staying = findStaying()
-    // Who is about to lose a place leaves it to the first of them.
-    for (const { idleMs } of claims.slice(Math.max(0, places - staying.length))) {
-      const last = staying.shift()
+    const retained = findRetained()
+    // A revoked slot goes to the first candidate.
+    for (const { idleMs } of candidates.slice(Math.max(0, capacity - retained.length))) {
+      const last = retained.shift()
       if (last === undefined || last.idleMs - idleMs < USED_MS) return
-      last.member.losing = true
+      last.member.isRevoked = true
     }
   }
 
-  /** Those whose place stays theirs; those used least recently come first. */
-  function findStaying(): { readonly member: Member; readonly idleMs: number }[] {
-    return byIdle([...members].filter(({ held, losing }) => held && !losing)).reverse()
+  /** Members whose slot is not revoked, least recently used first. */
+  function findRetained(): { readonly member: Member; readonly idleMs: number }[] {
+    return byIdle([...members].filter(({ hasSlot, isRevoked }) => hasSlot && !isRevoked)).reverse()
   }
 
   function tick(): void {
     const nowMs = performance.now()
-    if (places < wanted && nowMs - loweredMs >= RESTORE_MS) {
-      places++
+    if (capacity < limit && nowMs - loweredMs >= RESTORE_MS) {
+      capacity++
       loweredMs = nowMs
     }
     if (nowMs - balancedMs >= REBALANCE_MS) {
@@ -136,12 +134,12 @@ export function createSlots(
     }
     const refill = (kind: keyof typeof PER_SECOND): number =>
       Math.min(budgets[kind], 1) + PER_SECOND[kind] * (TICK_MS / 1000)
-    budgets = { hurried: refill('hurried'), used: refill('used'), unused: refill('unused') }
+    budgets = { expedited: refill('expedited'), used: refill('used'), unused: refill('unused') }
     for (const member of waiting) {
       const kind = kindOf(member)
       if (budgets[kind] < 1 || nowMs - member.requestedMs < pauses[kind]) continue
       budgets[kind]--
-      member.hurried = false
+      member.expedited = false
       wake(member)
     }
     if (waiting.size > 0) return
@@ -149,37 +147,37 @@ export function createSlots(
     timer = undefined
   }
 
-  /** A class, in place of functions of each: there are thousands. */
-  class Place implements Member {
-    readonly claim: SlotUser
-    held = false
-    losing = false
-    hurried = false
+  /** A class rather than closures, because there are thousands. */
+  class MemberSlot implements Member {
+    readonly user: SlotUser
+    hasSlot = false
+    isRevoked = false
+    expedited = false
     requestedMs = 0
     wake: (() => void) | undefined = undefined
 
-    constructor(claim: SlotUser) {
-      this.claim = claim
+    constructor(user: SlotUser) {
+      this.user = user
     }
 
-    take(): boolean {
+    acquire(): boolean {
       this.requestedMs = performance.now()
-      if (this.losing) {
+      if (this.isRevoked) {
         release(this)
         return false
       }
-      if (this.held) return true
-      // Those who wait for one come first; who has left takes none.
-      if (held < places && waiting.size === 0 && members.has(this)) {
-        give(this)
+      if (this.hasSlot) return true
+      // Waiting members come first; a removed member gets no slot.
+      if (hasSlot < capacity && waiting.size === 0 && members.has(this)) {
+        grant(this)
         return true
       }
-      // Where Consul has refused some, that is told.
-      if (told.size === 0) tell('full')
+      // A rejection by Consul has been reported instead.
+      if (reported.size === 0) report('full')
       return false
     }
 
-    turn(onTurn: () => void): void {
+    wait(onTurn: () => void): void {
       if (!members.has(this)) {
         onTurn()
         return
@@ -189,43 +187,43 @@ export function createSlots(
       this.wake = onTurn
     }
 
-    // One with a place is told by Consul.
-    hurry(): void {
-      this.hurried = !this.held
+    // A member with a slot learns of changes from Consul.
+    expedite(): void {
+      this.expedited = !this.hasSlot
     }
 
     leave(): void {
       if (!members.delete(this)) return
-      if (this.held) release(this)
+      if (this.hasSlot) release(this)
       wake(this)
     }
   }
 
   return {
-    places: () => places,
-    isShort: () => members.size > places,
+    capacity: () => capacity,
+    isShort: () => members.size > capacity,
 
-    join(claim) {
-      const place = new Place(claim)
-      members.add(place)
-      return place
+    join(user) {
+      const slot = new MemberSlot(user)
+      members.add(slot)
+      return slot
     },
 
-    refuse() {
-      const staying = findStaying()
-      places = Math.min(places, Math.max(MIN_PLACES, staying.length - 2))
-      tell('refused')
+    reduce() {
+      const retained = findRetained()
+      capacity = Math.min(capacity, Math.max(MIN_CAPACITY, retained.length - 2))
+      report('rejected')
       loweredMs = performance.now()
       balancedMs = loweredMs
-      for (const { member } of staying.slice(0, Math.max(0, staying.length - places)))
-        member.losing = true
+      for (const { member } of retained.slice(0, Math.max(0, retained.length - capacity)))
+        member.isRevoked = true
     },
   }
 }
 
-/** Those used last come first. */
+/** Most recently used first. */
 function byIdle(members: Iterable<Member>): { readonly member: Member; readonly idleMs: number }[] {
   return [...members]
-    .map((member) => ({ member, idleMs: member.claim.idleMs() }))
+    .map((member) => ({ member, idleMs: member.user.idleMs() }))
     .sort((a, b) => a.idleMs - b.idleMs)
 }

@@ -4,10 +4,10 @@ import { isRecord, readEndpoint } from '../../../core/registry/decode-service.ts
 const MAX_ENDPOINTS = 1000
 
 /**
- * Reads `mx/endpoints`: `[{"name": "Greeter.Hello", "request": {…}, "response": {…}, "metadata": {…}}, …]`, of which only
- * the name must be there.
+ * Parses `mx/endpoints`: `[{"name": "Greeter.Hello", "request": {…}, "response": {…}, "metadata": {…}}, …]`; only the name is
+ * required.
  *
- * @throws {TypeError} naming the first wrong field and what would be right.
+ * @throws {TypeError} with the first invalid field and its expected form.
  */
 export function parseEndpoints(text: string): Endpoint[] {
   let list: unknown
@@ -20,12 +20,12 @@ export function parseEndpoints(text: string): Endpoint[] {
     throw new TypeError(`mx/endpoints must be a list of at most ${MAX_ENDPOINTS} endpoints`)
   return list.map((endpoint: unknown, i) => {
     const path = `mx/endpoints[${i}]`
-    if (!isRecord(endpoint)) return refuse(path, 'must be an object')
-    if (endpoint['name'] === undefined) return refuse(`${path}.name`, 'must be a string')
-    return readEndpoint(endpoint, path, refuse)
+    if (!isRecord(endpoint)) return reject(path, 'must be an object')
+    if (endpoint['name'] === undefined) return reject(`${path}.name`, 'must be a string')
+    return readEndpoint(endpoint, path, reject)
   })
 }
 
-function refuse(path: string, must: string): never {
+function reject(path: string, must: string): never {
   throw new TypeError(`${path} ${must}`)
 }

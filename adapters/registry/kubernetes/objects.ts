@@ -1,12 +1,12 @@
-/** What is kept of a Service (core/v1). */
+/** The used part of a Service (core/v1). */
 export interface KubernetesService {
   readonly name: string
-  /** `resourceVersion`: the same for the same state. */
+  /** `resourceVersion`; equal for equal states. */
   readonly revision: string
-  /** Those that begin with `mx/`, without it. */
+  /** Annotations with the prefix `mx/`, which is removed. */
   readonly annotations: ReadonlyMap<string, string>
   readonly ports: readonly ServicePort[]
-  /** Of the addresses to prefer where it has both. */
+  /** Preferred address family of dual-stack Services. */
   readonly family: 'IPv4' | 'IPv6'
 }
 
@@ -16,11 +16,11 @@ export interface ServicePort {
   readonly appProtocol: string
 }
 
-/** What is kept of an EndpointSlice (discovery.k8s.io/v1). */
+/** The used part of an EndpointSlice (discovery.k8s.io/v1). */
 export interface Slice {
   /** Name of the Service it belongs to. */
   readonly service: string
-  /** `resourceVersion`: the same for the same state. */
+  /** `resourceVersion`; equal for equal states. */
   readonly revision: string
   /** `IPv4`, `IPv6` or `FQDN`. */
   readonly addressType: string
@@ -31,9 +31,9 @@ export interface Slice {
 
 export interface SliceEndpoint {
   readonly address: string
-  /** Name of the pod, or undefined. */
+  /** Name of the pod. */
   readonly pod: string | undefined
-  /** Still serving, but about to end. */
+  /** Terminating but still serving. */
   readonly draining: boolean
 }
 
@@ -42,8 +42,8 @@ const PREFIX = 'mx/'
 const SERVICE_LABEL = 'kubernetes.io/service-name'
 
 /**
- * Undefined for what is not to be reached: services that say `mx/ignore: "true"`, the API server itself, and an
- * `ExternalName`, by which whoever may write Services would lead the gateway anywhere.
+ * Returns undefined for Services without routes: those with `mx/ignore: "true"`, the API server itself, and `ExternalName`, which
+ * would let anyone who can write Services point the gateway at any host.
  */
 export function toKubernetesService(object: unknown): KubernetesService | undefined {
   const { metadata, spec } = object as RawService
@@ -68,17 +68,17 @@ export function toKubernetesService(object: unknown): KubernetesService | undefi
 
 export function toSlice(object: unknown): Slice {
   const { metadata, addressType = '', endpoints, ports } = object as RawSlice
-  const kept: SliceEndpoint[] = []
+  const usableEndpoints: SliceEndpoint[] = []
   for (const { addresses, conditions, targetRef } of endpoints ?? []) {
     // The addresses of one endpoint are interchangeable; consumers may use the first only.
     const address = addresses?.[0]
     const draining = conditions?.terminating === true
-    // Absent says yes, for `ready`; `serving` defaults to `ready`.
+    // `ready` defaults to true, `serving` to `ready`.
     const ready = conditions?.ready ?? true
     const usable = draining ? (conditions?.serving ?? ready) : ready
     if (address === undefined || !usable) continue
     const pod = targetRef?.kind === 'Pod' ? targetRef.name : undefined
-    kept.push({ address, pod, draining })
+    usableEndpoints.push({ address, pod, draining })
   }
   const numbers = (ports ?? [])
     .filter(isTcp)
@@ -90,7 +90,7 @@ export function toSlice(object: unknown): Slice {
     revision: metadata?.resourceVersion ?? '',
     addressType,
     ports: new Map(numbers),
-    endpoints: kept,
+    endpoints: usableEndpoints,
   }
 }
 

@@ -5,20 +5,20 @@ import type { KubernetesService, Slice } from './objects.ts'
 import { findWarning, toService } from './to-service.ts'
 
 export interface ServiceIndexOptions {
-  /** Told of versions that are listed, as if there were no others. */
+  /** Called with changes of listed versions only. */
   readonly onEvent: (event: RegistryEvent) => void
-  /** Called once for every Service that is left out, or does not get what it asks for. */
+  /** Called once for every Service that is ignored or only partly supported. */
   readonly onProblem: (message: string) => void
 }
 
-/** A Service not to be reached is undefined. */
+/** Undefined for a Service without routes. */
 export type Services = KubernetesService | undefined
 
-/** What the namespace holds, as services. */
+/** Services of the namespace. */
 export interface ServiceIndex {
-  /** Includes versions without a ready endpoint: they have no nodes. */
+  /** Includes versions without a ready endpoint; they have no nodes. */
   readonly getService: (name: string) => readonly Service[]
-  /** Versions that have nodes, or slices without a ready endpoint: their routes stay, and requests of them are 503. */
+  /** Versions with nodes, or with slices but no ready endpoint: they keep their routes and return 503. */
   readonly listServices: () => Service[]
   readonly replaceServices: (items: ReadonlyMap<string, Services>) => void
   readonly changeServices: (changes: readonly Change<Services>[]) => void
@@ -26,15 +26,15 @@ export interface ServiceIndex {
   readonly changeSlices: (changes: readonly Change<Slice>[]) => void
 }
 
-/** Shows nothing before both Services and slices were told: half of them would be a wrong picture. */
+/** Empty until both Services and slices are loaded, because either alone would be wrong. */
 export function createServiceIndex({ onEvent, onProblem }: ServiceIndexOptions): ServiceIndex {
   let services: Map<string, Services> | undefined
   let slices: Map<string, Slice> | undefined
-  /** Names of slices by the name of their Service. */
+  /** Slice names by Service name. */
   const slicesOf = new Map<string, Set<string>>()
-  /** What each Service amounts to, by service name, then by the Service's own: several may be versions of one service. */
+  /** By mx service name, then by Kubernetes Service name: several Services may be versions of one service. */
   const parts = new Map<string, Map<string, Service>>()
-  /** Under which service name each Service is in `parts`. */
+  /** Key in `parts` by Kubernetes Service name. */
   const nameOf = new Map<string, string>()
   const versions = new Map<string, readonly Service[]>()
   const problems = new Map<string, string>()
@@ -58,7 +58,7 @@ export function createServiceIndex({ onEvent, onProblem }: ServiceIndexOptions):
     dirty.add(slice.service)
   }
 
-  /** Undefined: not to be reached, or with a problem. */
+  /** Returns undefined for a Service without routes or with a problem. */
   function read(name: string): Service | undefined {
     const from = services!.get(name)
     let problem: string | undefined
@@ -78,7 +78,7 @@ export function createServiceIndex({ onEvent, onProblem }: ServiceIndexOptions):
       if (warning !== undefined) report(`Kubernetes service ${name}: ${warning}`)
       return service
     } catch (error) {
-      report(`Kubernetes service ${name} is left out: ${(error as Error).message}`)
+      report(`Kubernetes service ${name} is ignored: ${(error as Error).message}`)
       return undefined
     } finally {
       if (problem === undefined) problems.delete(name)
@@ -86,7 +86,7 @@ export function createServiceIndex({ onEvent, onProblem }: ServiceIndexOptions):
     }
   }
 
-  /** Looks at these Services again and tells what became different. */
+  /** Reads the named Services again and emits their changes. */
   function update(dirty: Iterable<string>): void {
     if (services === undefined || slices === undefined) return
     const touched = new Set<string>()
@@ -114,7 +114,7 @@ export function createServiceIndex({ onEvent, onProblem }: ServiceIndexOptions):
       }
       events.push(...findChanges(before.filter(isListed), after.filter(isListed)))
     }
-    // Listeners may ask: the picture is whole before the first is told.
+    // Listeners may query the index, so it is complete before the first event.
     for (const event of events) onEvent(event)
   }
 
@@ -160,7 +160,7 @@ function isRunning({ nodes }: Service): boolean {
   return nodes.length > 0
 }
 
-/** Whether an object was written since it was told last; a list tells of all. */
+/** Whether an object changed since the last event; a list contains all objects. */
 function isNew(
   old: { revision: string } | undefined,
   item: { revision: string } | undefined,
@@ -168,7 +168,7 @@ function isNew(
   return old?.revision !== item?.revision || item?.revision === ''
 }
 
-/** One entry for each version, the description that of the first Service by name that has nodes, the nodes those of all. */
+/** Merges the nodes of each version. The description is that of the first Service by name with nodes. */
 function merge(
   parts: ReadonlyMap<string, Service>,
   isListed: (service: Service) => boolean,
@@ -177,15 +177,15 @@ function merge(
   const sorted = [...parts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, service]) => service)
   const rank = (part: Service): number => (isRunning(part) ? 0 : isListed(part) ? 1 : 2)
   for (const service of sorted.sort((a, b) => rank(a) - rank(b))) {
-    const known = merged.get(service.version)
-    if (known === undefined) {
+    const existing = merged.get(service.version)
+    if (existing === undefined) {
       merged.set(service.version, service)
       continue
     }
-    const ids = new Set(known.nodes.map(({ id }) => id))
+    const ids = new Set(existing.nodes.map(({ id }) => id))
     const others = service.nodes.filter(({ id }) => !ids.has(id))
     if (others.length > 0)
-      merged.set(service.version, { ...known, nodes: [...known.nodes, ...others] })
+      merged.set(service.version, { ...existing, nodes: [...existing.nodes, ...others] })
   }
   return [...merged.values()]
 }

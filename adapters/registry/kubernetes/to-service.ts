@@ -4,22 +4,22 @@ import { parseNode } from '../../../core/upstream/parse-node.ts'
 import { parseEndpoints } from './endpoints.ts'
 import type { KubernetesService, ServicePort, Slice } from './objects.ts'
 
-/** Annotations that become metadata of an endpoint, by which requests are routed. */
+/** Annotations copied to the metadata of an endpoint for routing. */
 const ROUTE_KEYS = ['path', 'host', 'method', 'handler']
-/** Annotations that become metadata of every node. */
+/** Annotations copied to the metadata of every node. */
 const NODE_KEYS = ['protocol', 'weight', 'pipeline']
 const METADATA = 'metadata-'
-/** Of the addresses that are taken. */
+/** Supported address types. */
 const FAMILIES: readonly string[] = ['IPv4', 'IPv6']
-/** Names of ports, the first that is there is taken, and the protocol each stands for. */
+/** Port names in order of preference, each with the protocol of the same name. */
 const PORT_NAMES: readonly string[] = ['mx', 'mxs', 'http', 'https', 'grpc', 'grpcs']
 /** HTTP/2 with prior knowledge (https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol). */
 const H2C = 'kubernetes.io/h2c'
 
 /**
- * A Service and its slices as a service with nodes.
+ * Converts a Service and its slices to a service with nodes.
  *
- * @throws {TypeError} naming the annotation, port or address that is wrong and what would be right.
+ * @throws {TypeError} with the invalid annotation, port or address and its expected form.
  */
 export function toService(from: KubernetesService, slices: Iterable<Slice>): Service {
   const { name, annotations } = from
@@ -27,7 +27,7 @@ export function toService(from: KubernetesService, slices: Iterable<Slice>): Ser
   const nodeMetadata = toNodeMetadata(annotations, port)
   const endpoints = toEndpoints(annotations)
   const metadata: Record<string, string> = {}
-  // One that says nothing of calls is plain HTTP, unless its port takes nothing but calls.
+  // Without endpoints the service is plain HTTP, unless its port only accepts calls.
   const isPlain = endpoints.length === 0 && !annotations.has('endpoints')
   if (isPlain && !nodeMetadata['protocol']?.startsWith('mx'))
     metadata['handler'] = annotations.get('handler') ?? 'proxy'
@@ -44,33 +44,33 @@ export function toService(from: KubernetesService, slices: Iterable<Slice>): Ser
   return service
 }
 
-/** What a Service asks for and does not get; undefined: nothing. */
+/** Warning about an unsupported setting of a Service. */
 export function findWarning(from: KubernetesService): string | undefined {
   const { name, appProtocol } = findPort(from)
   if (appProtocol !== H2C || PORT_NAMES.includes(name) || from.annotations.has('protocol'))
     return undefined
-  return `the appProtocol of its port is ${H2C}, and the gateway sends HTTP/1.1 to it: HTTP/2 to backends is not supported yet. Set mx/protocol: grpc for gRPC, or mx/protocol: http where HTTP/1.1 is meant`
+  return `its port has the appProtocol ${H2C}, but HTTP/2 to backends is not supported and the gateway uses HTTP/1.1. Set mx/protocol: grpc for gRPC, or mx/protocol: http to confirm HTTP/1.1`
 }
 
 function findPort({ annotations, ports }: KubernetesService): ServicePort {
-  const wanted = annotations.get('port')
+  const portOption = annotations.get('port')
   const all = ports.map(({ name, port }) => (name === '' ? port : `${name} (${port})`)).join(', ')
-  if (wanted !== undefined) {
-    const port = ports.find(({ name, port }) => name === wanted || String(port) === wanted)
+  if (portOption !== undefined) {
+    const port = ports.find(({ name, port }) => name === portOption || String(port) === portOption)
     if (port !== undefined) return port
     throw new TypeError(
-      `mx/port must be the name or number of one of its ports, ${all || 'of which it has none'}; got ${JSON.stringify(wanted)}`,
+      `mx/port must be the name or number of one of its ports (${all || 'none'}), got ${JSON.stringify(portOption)}`,
     )
   }
-  for (const known of PORT_NAMES) {
-    const port = ports.find(({ name }) => name === known)
+  for (const preferred of PORT_NAMES) {
+    const port = ports.find(({ name }) => name === preferred)
     if (port !== undefined) return port
   }
   if (ports.length === 1) return ports[0]!
   throw new TypeError(
     ports.length === 0
       ? 'it has no TCP port'
-      : `mx/port must name one of its ports, ${all}, or one of them must be called ${PORT_NAMES.join(', ')}`,
+      : `mx/port must be one of its ports (${all}), or one port must be named ${PORT_NAMES.join(', ')}`,
   )
 }
 
@@ -80,7 +80,7 @@ function toNodeMetadata(
 ): Record<string, string> {
   const metadata: Record<string, string> = {}
   const protocol = [name, appProtocol].find((text) => PORT_NAMES.includes(text))
-  // What goes without saying is not said.
+  // `http` is the default.
   if (protocol !== undefined && protocol !== 'http') metadata['protocol'] = protocol
   for (const key of NODE_KEYS) {
     const value = annotations.get(key)
@@ -106,8 +106,8 @@ function toEndpoints(annotations: KubernetesService['annotations']): Endpoint[] 
 }
 
 /**
- * In the order of their ids. The slices of a service may name an endpoint twice while it moves from one to another, and
- * once in each address family: it is one node, and one that stays is believed before one that goes.
+ * Nodes sorted by id. A Service's slices may list an endpoint twice while it moves between them, and once per address family: it is one
+ * node, and a ready entry takes precedence over a terminating one.
  */
 function toNodes(
   slices: Iterable<Slice>,
@@ -115,19 +115,19 @@ function toNodes(
   family: string,
   metadata: Readonly<Record<string, string>>,
 ): Node[] {
-  const found = new Map<string, { node: Node; rank: number }>()
+  const nodes = new Map<string, { node: Node; rank: number }>()
   for (const { addressType, ports, endpoints } of slices) {
     const number = ports.get(port.name)
-    // A name (`FQDN`) would lead the gateway anywhere, as an ExternalName would.
+    // An `FQDN` address could point the gateway at any host, like an ExternalName.
     if (number === undefined || !FAMILIES.includes(addressType)) continue
     for (const { address: host, pod, draining } of endpoints) {
       const address = addressType === 'IPv6' ? `[${host}]:${number}` : `${host}:${number}`
       const id = pod ?? address
       const rank = (addressType === family ? 2 : 0) + (draining ? 0 : 1)
-      if ((found.get(id)?.rank ?? -1) >= rank) continue
+      if ((nodes.get(id)?.rank ?? -1) >= rank) continue
       const state = draining ? { state: 'draining' } : {}
-      found.set(id, { node: { id, address, metadata: { ...metadata, ...state } }, rank })
+      nodes.set(id, { node: { id, address, metadata: { ...metadata, ...state } }, rank })
     }
   }
-  return [...found.values()].map(({ node }) => node).sort((a, b) => (a.id < b.id ? -1 : 1))
+  return [...nodes.values()].map(({ node }) => node).sort((a, b) => (a.id < b.id ? -1 : 1))
 }

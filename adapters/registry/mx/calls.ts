@@ -10,8 +10,8 @@ import { StreamCall } from '../../../core/rpc/ws/stream-call.ts'
 /** Full name of the registry service. */
 const SERVICE = 'registry'
 
-/** A call with one request and one reply, behind a promise. */
-class Question extends OutgoingCall {
+/** A unary call with a promise. */
+class UnaryCall extends OutgoingCall {
   readonly #resolve: (reply: unknown) => void
   readonly #reject: (error: GatewayError) => void
 
@@ -24,7 +24,7 @@ class Question extends OutgoingCall {
   override onReply(_metadata: string, body: Uint8Array): void {
     const reply = parseBody(body)
     if (reply !== undefined) this.#resolve(reply)
-    else this.#reject(new GatewayError(SERVICE, 502, 'the answer is no JSON object'))
+    else this.#reject(new GatewayError(SERVICE, 502, 'the response is not a JSON object'))
   }
 
   override onFail(error: GatewayError): void {
@@ -37,10 +37,9 @@ class Question extends OutgoingCall {
 }
 
 /**
- * Calls an endpoint of the handler `Registry`.
+ * Calls an endpoint of the handler `Registry` and returns the parsed response.
  *
- * @returns what the JSON of the reply says.
- * @throws {GatewayError} the service's own; 408 and 502 where there is no answer.
+ * @throws {GatewayError} the error of the service; 408 or 502 for transport failures.
  */
 export function callRegistry(
   channel: Channel,
@@ -50,7 +49,7 @@ export function callRegistry(
   tokens?: TokenSource,
 ): Promise<Readonly<Record<string, unknown>>> {
   return new Promise((resolve, reject) => {
-    const call = new Question(resolve as (reply: unknown) => void, reject)
+    const call = new UnaryCall(resolve as (reply: unknown) => void, reject)
     call.service = SERVICE
     call.endpoint = `Registry.${method}`
     call.timeoutMs = timeoutMs
@@ -60,9 +59,9 @@ export function callRegistry(
   })
 }
 
-/** What is told of a watch. After `onSettled` nothing more. */
+/** Callbacks of a watch; `onSettled` is the last. */
 export interface WatchReceiver {
-  /** Whatever changes from now on is told. */
+  /** The watch reports all changes from now on. */
   readonly onOpen: () => void
   readonly onMessage: (message: Readonly<Record<string, unknown>>) => void
   readonly onSettled: (error: GatewayError) => void
@@ -100,28 +99,28 @@ export class WatchCall extends StreamCall {
   }
 }
 
-/** Metadata that show the token there is. */
+/** Metadata with the current token, empty without one. */
 export function formatToken(tokens: TokenSource | undefined): string {
   const token = tokens?.current()
   return token === undefined ? '' : `authorization: Bearer ${token}\r\n`
 }
 
 /**
- * Whether what was refused may be granted with another token, which is to be waited for first.
+ * Whether a failed call may succeed with another token, which is awaited first.
  *
- * @param shown the token it was sent with.
+ * @param sent the token of the failed call.
  */
-export function maySignAnew(
+export function canRetryWithToken(
   tokens: TokenSource | undefined,
-  shown: string | undefined,
+  sent: string | undefined,
   error: unknown,
 ): tokens is TokenSource {
   if (tokens === undefined || !(error instanceof GatewayError) || error.code !== 401) return false
-  if (shown === undefined) return tokens.leftMs() !== Number.POSITIVE_INFINITY
-  return isInvalidToken(error) && tokens.refused(shown)
+  if (sent === undefined) return tokens.leftMs() !== Number.POSITIVE_INFINITY
+  return isInvalidToken(error) && tokens.refused(sent)
 }
 
-/** The object a body holds; undefined when it holds none. */
+/** Parses a JSON object; undefined for anything else. */
 function parseBody(body: Uint8Array): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(

@@ -1,7 +1,7 @@
 import type { Endpoint, Node, Service } from '../../../core/contracts/registry.ts'
 import { isRecord, readEndpoint, readMap } from '../../../core/registry/decode-service.ts'
 
-/** A service as the registry service is sent it (specification: Service entry). */
+/** Converts a service to its wire form (specification: Service entry). */
 export function toEntry(
   { name, version, metadata, endpoints, nodes }: Service,
   options: { readonly ttl?: number; readonly domain?: string },
@@ -20,10 +20,9 @@ export function toEntry(
 }
 
 /**
- * A service from the entry the registry service tells; undefined for one without name or version. What else is missing or of
- * another type is left out.
+ * Converts the wire form to a service; undefined without name or version. Other missing or mistyped fields are omitted.
  *
- * @param domain the metadata `domain` that goes without saying.
+ * @param domain the default of the metadata `domain`, which is removed.
  */
 export function readEntry(entry: unknown, domain: string): Service | undefined {
   if (!isRecord(entry)) return undefined
@@ -40,9 +39,12 @@ export function readEntry(entry: unknown, domain: string): Service | undefined {
   }
 }
 
-/** Services of a reply: its field `services`. */
-export function readEntries(reply: Readonly<Record<string, unknown>>, domain: string): Service[] {
-  return readList(reply['services'], (entry) => readEntry(entry, domain))
+/** Services of a response. */
+export function readEntries(
+  response: Readonly<Record<string, unknown>>,
+  domain: string,
+): Service[] {
+  return readList(response['services'], (entry) => readEntry(entry, domain))
 }
 
 function readNode(node: unknown): Node | undefined {

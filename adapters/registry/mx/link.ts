@@ -2,44 +2,43 @@ import type { TokenSource } from '../../../core/contracts/token-source.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Channel } from '../../../core/rpc/ws/channel.ts'
 import { createBackOff } from '../../../lib/async/backoff.ts'
-import { formatToken, maySignAnew, WatchCall } from './calls.ts'
+import { canRetryWithToken, formatToken, WatchCall } from './calls.ts'
 
 export interface LinkOptions {
   readonly channel: Channel
-  /** Milliseconds a watch may take to begin. */
+  /** Timeout of opening a watch in milliseconds. */
   readonly timeoutMs: number
-  /** Whose watch it is; a token is waited for once it was refused without, or with another. @default nobody's */
+  /** Credentials of the watch. After a rejection the next token is awaited. @default anonymous */
   readonly tokens?: TokenSource | undefined
-  /** Whether a watch waits until it is known whose it is. */
+  /** Whether opening a watch waits for a token. */
   readonly mustLogIn: boolean
-  /** A watch stands; `again`: after one was lost, or failed to begin. Answered by {@link Link.caughtUp}. */
+  /** The watch opened; `again`: after an earlier one was lost or failed. The owner calls {@link Link.caughtUp} when it is synchronized. */
   readonly onOpen: (again: boolean) => void
   readonly onMessage: (message: Readonly<Record<string, unknown>>) => void
-  /** Told with the reason when there is no watch any more, and with undefined when there is again, and what was missed is told. */
+  /** Called with the reason when the watch is lost, and with undefined when it is open and synchronized again. */
   readonly onOutage: (reason: GatewayError | undefined) => void
 }
 
-/** Keeps one watch of the remote registry standing: it is how a process learns that the registry went away, or came back. */
+/** Maintains one watch of the remote registry, which detects its outages. */
 export interface Link {
-  /** Watches by this request; undefined: not at all. One that stands by another request is replaced. */
-  readonly want: (request: object | undefined) => void
+  /** Sets the watch request and replaces the current watch; undefined closes it. */
+  readonly setRequest: (request: object | undefined) => void
   /**
-   * Settles once the watch that is wanted stands, or cannot be had; at once where none is wanted. Tries now, where it would wait.
+   * Settles when the requested watch opened or failed; at once without one. Skips the rest of a back-off.
    *
-   * @throws {GatewayError} why there is none.
+   * @throws {GatewayError} reason of the failure.
    */
   readonly opened: () => Promise<void>
-  /** What was missed has been told: an outage there may be is over. */
+  /** The owner is synchronized: ends an outage. */
   readonly caughtUp: () => void
-  /** What was read through the registry is no good: begins anew. */
+  /** Reopens the watch because the owner could not synchronize. */
   readonly fail: (reason: GatewayError) => void
 }
 
 const RETRY = { minMs: 100, maxMs: 5000 }
-/** A watch that stood this long was a good one: the next back-off is short again. */
-const GOOD_MS = 5000
+/** Lifetime of a watch after which the back-off starts again at its minimum. */
+const STABLE_MS = 5000
 
-/** Those who wait for a watch. */
 interface Opening {
   readonly promise: Promise<void>
   readonly resolve: () => void
@@ -48,70 +47,71 @@ interface Opening {
 
 export function createLink(options: LinkOptions): Link {
   const { channel, timeoutMs, tokens, mustLogIn, onOpen, onMessage, onOutage } = options
-  let wanted: object | undefined
+  let watchRequest: object | undefined
   let call: WatchCall | undefined
-  /** A token is waited for, in place of {@link call}. */
-  let signing: object | undefined
+  /** Set while a token is awaited in place of {@link call}. */
+  let awaitingToken: object | undefined
   let isOpen = false
-  /** One was lost, or failed to begin, since there was one. */
+  /** Whether a watch was lost or failed since the last one opened. */
   let lost = false
   let isOut = false
   let openedMs = 0
   const backOff = createBackOff(RETRY)
-  /** Of the attempt's time limit, or of the back-off. */
+  /** Timeout of the attempt or end of the back-off. */
   let timer: NodeJS.Timeout | undefined
   let opening = createOpening()
 
-  /** @param isAnew it was refused a moment ago, for its token. */
-  function attempt(isAnew = false): void {
+  /** @param isRetry the previous attempt failed because of its token. */
+  function attempt(isRetry = false): void {
     clearTimeout(timer)
-    const shown = tokens?.current()
-    if (mustLogIn && !isAnew && tokens !== undefined && shown === undefined) return signAnew(tokens)
-    const own = new WatchCall(wanted!, {
+    const token = tokens?.current()
+    if (mustLogIn && !isRetry && tokens !== undefined && token === undefined)
+      return retryWithToken(tokens)
+    const next = new WatchCall(watchRequest!, {
       onOpen() {
-        if (call === own) arrive()
+        if (call === next) onWatchOpen()
       },
       onMessage(message) {
-        if (call === own) onMessage(message)
+        if (call === next) onMessage(message)
       },
       onSettled(error) {
-        if (call !== own) return
-        if ((isOpen || !isAnew) && maySignAnew(tokens, shown, error)) signAnew(tokens)
+        if (call !== next) return
+        if ((isOpen || !isRetry) && canRetryWithToken(tokens, token, error)) retryWithToken(tokens)
         else fail(error)
       },
     })
-    own.metadata = formatToken(tokens)
-    call = own
-    limit()
-    channel.call(own)
+    next.metadata = formatToken(tokens)
+    call = next
+    startTimeout()
+    channel.call(next)
   }
 
-  /** Tries at once with another token: one that ended with its token is no outage. */
-  function signAnew(tokens: TokenSource): void {
+  /** Retries at once with another token: an expired token is not an outage. */
+  function retryWithToken(tokens: TokenSource): void {
     lost ||= isOpen
     drop()
-    const own = {}
-    signing = own
-    limit()
+    const waiting = {}
+    awaitingToken = waiting
+    startTimeout()
     Promise.resolve(tokens.ready()).then(
       () => {
-        if (signing !== own) return
-        signing = undefined
+        if (awaitingToken !== waiting) return
+        awaitingToken = undefined
         attempt(true)
       },
       (error: unknown) => {
-        if (signing === own) fail(GatewayError.from(error, 'registry'))
+        if (awaitingToken === waiting) fail(GatewayError.from(error, 'registry'))
       },
     )
   }
 
-  function limit(): void {
+  function startTimeout(): void {
     timer = setTimeout(() => {
-      fail(new GatewayError('registry', 408, `no watch within ${timeoutMs} ms`))
+      fail(new GatewayError('registry', 408, `the watch did not open within ${timeoutMs} ms`))
     }, timeoutMs).unref()
   }
 
-  function arrive(): void {
+  function onWatchOpen(): void {
     clearTimeout(timer)
     isOpen = true
     openedMs = performance.now()
@@ -122,7 +122,7 @@ export function createLink(options: LinkOptions): Link {
   }
 
   function fail(error: GatewayError): void {
-    if (isOpen && performance.now() - openedMs > GOOD_MS) backOff.reset()
+    if (isOpen && performance.now() - openedMs > STABLE_MS) backOff.reset()
     drop()
     lost = true
     const { reject } = opening
@@ -139,21 +139,21 @@ export function createLink(options: LinkOptions): Link {
     isOut = false
   }
 
-  /** Ends the attempt or the watch there is. */
+  /** Ends the current attempt or watch. */
   function drop(): void {
     clearTimeout(timer)
     if (isOpen) opening = createOpening()
     isOpen = false
-    signing = undefined
+    awaitingToken = undefined
     const ended = call
     call = undefined
     ended?.cancel()
   }
 
   return {
-    want(request) {
-      if (request === wanted) return
-      wanted = request
+    setRequest(request) {
+      if (request === watchRequest) return
+      watchRequest = request
       drop()
       if (request !== undefined) return attempt()
       backOff.reset()
@@ -164,8 +164,8 @@ export function createLink(options: LinkOptions): Link {
     },
 
     opened() {
-      if (wanted === undefined || isOpen) return Promise.resolve()
-      if (call === undefined && signing === undefined) attempt()
+      if (watchRequest === undefined || isOpen) return Promise.resolve()
+      if (call === undefined && awaitingToken === undefined) attempt()
       return opening.promise
     },
 
@@ -184,7 +184,7 @@ function createOpening(): Opening {
     resolve = onOpen
     reject = onFail
   })
-  // Nobody may be waiting.
+  // Without a waiter, a failure is not an unhandled rejection.
   promise.catch(() => {})
   return { promise, resolve, reject }
 }

@@ -1,44 +1,43 @@
 import type { Node, Service } from '../../../core/contracts/registry.ts'
 
 export interface RegistrationsOptions {
-  /** Sends a registration to the registry; 0 seconds: the registry's own time to live. */
+  /** Sends a registration to the registry; 0 seconds: the registry's default TTL. */
   readonly send: (service: Service, ttlSeconds: number) => Promise<void>
-  /** Milliseconds that only grow. */
+  /** Monotonic clock in milliseconds. */
   readonly nowMs: () => number
 }
 
-/** What was registered by this process and holds, to be registered again when the registry may have forgotten it. */
+/** Active registrations of this process, sent again after an outage of the registry. */
 export interface Registrations {
   readonly size: number
   /**
-   * Sends a registration, and remembers it for its time to live once it was taken. What it says otherwise of a node that is
-   * remembered is remembered at once: the registry may be away just now. One without end is sent again
-   * before the registry's own time is over: there is none without.
+   * Sends a registration and stores it for its TTL once accepted. Changes of a stored node are stored before sending, because the
+   * registry may be unavailable. Registrations without TTL are renewed within the registry's default TTL.
    */
   readonly add: (service: Service, ttlSeconds: number) => Promise<void>
-  /** Forgets the nodes, and waits for what is being sent of them: it would bring them back. */
+  /** Removes the nodes and waits for their sends in flight, which would register them again. */
   readonly remove: (service: Service) => Promise<void>
-  /** Sends all of them again. What fails is left to the heartbeat of whoever registered it. */
+  /** Sends all of them again. Failures are left to the heartbeat of the caller. */
   readonly renew: () => Promise<void>
   readonly close: () => void
 }
 
-/** A node that holds, with the version it belongs to. */
+/** A registered node with its version. */
 interface Entry {
   service: Service
-  /** Infinity: until it is removed. */
+  /** Infinity: until removed. */
   endMs: number
   sending: Promise<void>
 }
 
-/** Registrations sent at a time, when all are. */
+/** Concurrent sends of a renewal. */
 const PARALLEL = 16
-/** A third of the time the registry gives registrations that name none. */
-const BEAT_MS = 30_000
+/** A third of the registry's default TTL. */
+const HEARTBEAT_MS = 30_000
 
 export function createRegistrations({ send, nowMs }: RegistrationsOptions): Registrations {
   const entries = new Map<string, Entry>()
-  let beat: NodeJS.Timeout | undefined
+  let heartbeat: NodeJS.Timeout | undefined
 
   async function renewOne(key: string, entry: Entry): Promise<void> {
     const leftMs = entry.endMs - nowMs()
@@ -54,10 +53,10 @@ export function createRegistrations({ send, nowMs }: RegistrationsOptions): Regi
 
   async function renew(isDue: (entry: Entry) => boolean): Promise<void> {
     const due = [...entries].filter(([, entry]) => isDue(entry))
-    const work = async (): Promise<void> => {
+    const worker = async (): Promise<void> => {
       for (let next = due.pop(); next !== undefined; next = due.pop()) await renewOne(...next)
     }
-    await Promise.all(Array.from({ length: PARALLEL }, work))
+    await Promise.all(Array.from({ length: PARALLEL }, worker))
   }
 
   return {
@@ -77,9 +76,9 @@ export function createRegistrations({ send, nowMs }: RegistrationsOptions): Regi
       await send(service, ttlSeconds)
       const endMs = ttlSeconds > 0 ? nowMs() + ttlSeconds * 1000 : Number.POSITIVE_INFINITY
       if (endMs === Number.POSITIVE_INFINITY)
-        beat ??= setInterval(() => {
+        heartbeat ??= setInterval(() => {
           void renew((entry) => entry.endMs === Number.POSITIVE_INFINITY)
-        }, BEAT_MS).unref()
+        }, HEARTBEAT_MS).unref()
       for (const [key, part] of parts) {
         const known = entries.get(key)
         if (known !== undefined) known.endMs = endMs
@@ -100,13 +99,13 @@ export function createRegistrations({ send, nowMs }: RegistrationsOptions): Regi
     renew: () => renew(() => true),
 
     close() {
-      clearInterval(beat)
+      clearInterval(heartbeat)
       entries.clear()
     },
   }
 }
 
-/** No part holds a line end: they were checked. */
+/** The parts are validated and contain no line feed. */
 function toKey({ name, version }: Service, { id }: Node): string {
   return `${name}\n${version}\n${id}`
 }

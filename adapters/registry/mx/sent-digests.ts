@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto'
 import type { Endpoint, Node, RegistryEvent, Service } from '../../../core/contracts/registry.ts'
 
-/** What watchers have been told of every version, as a digest of some 30 characters: the registry may be large. */
+/** Digest of about 30 characters of each version sent to watchers; full states would take much memory. */
 export interface SentDigests {
-  /** The event that tells of a state; undefined: it was told. */
+  /** Returns the event for a new state; undefined if it was already sent. */
   readonly learn: (service: Service) => RegistryEvent | undefined
-  /** The event that tells of an end; undefined: it was told. */
+  /** Returns the delete event; undefined if it was already sent. */
   readonly forget: (service: Service) => RegistryEvent | undefined
-  /** The events that tell of the end of all that {@link learn} was not called for since {@link begin}. */
+  /** Returns delete events for all versions not passed to {@link learn} since {@link begin}. */
   readonly finish: () => RegistryEvent[]
-  /** A whole list follows. */
+  /** Begins a full list. */
   readonly begin: () => void
 }
 
 interface Version {
   digest: string
-  /** Of which list. */
+  /** Number of the list that last contained it. */
   list: number
 }
 
@@ -35,13 +35,13 @@ export function createSentDigests(): SentDigests {
       const { name, version } = service
       const digest = toDigest(service)
       const versions = services.get(name) ?? new Map<string, Version>()
-      const known = versions.get(version)
-      if (known?.digest === digest) {
-        known.list = list
+      const seen = versions.get(version)
+      if (seen?.digest === digest) {
+        seen.list = list
         return undefined
       }
       services.set(name, versions.set(version, { digest, list }))
-      return { type: known === undefined ? 'create' : 'update', service }
+      return { type: seen === undefined ? 'create' : 'update', service }
     },
 
     forget(service) {
@@ -58,8 +58,8 @@ export function createSentDigests(): SentDigests {
     finish() {
       const events: RegistryEvent[] = []
       for (const [name, versions] of services) {
-        for (const [version, known] of versions) {
-          if (known.list === list) continue
+        for (const [version, seen] of versions) {
+          if (seen.list === list) continue
           remove(name, version)
           const service = { name, version, metadata: {}, endpoints: [], nodes: [] }
           events.push({ type: 'delete', service })
@@ -70,7 +70,7 @@ export function createSentDigests(): SentDigests {
   }
 }
 
-/** The same for the same state, in whatever order the registry tells its parts. */
+/** Independent of the order of endpoints, nodes and keys. */
 function toDigest({ metadata, endpoints, nodes }: Service): string {
   const parts = [
     toPairs(metadata),

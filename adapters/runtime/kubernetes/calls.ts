@@ -4,13 +4,13 @@ import { type Attempt, explain, toRetryMs } from '../../kubernetes/failures.ts'
 import { ApiError, type ApiRequest, readText, send } from '../../kubernetes/request.ts'
 import { type Resource, toPath } from '../../kubernetes/resource.ts'
 
-/** An object to be in a namespace: what it says is enforced, what it does not say stays as it is. */
+/** A server-side apply manifest: its fields are enforced, others stay unchanged. */
 export interface Manifest {
   readonly metadata?: { readonly name?: string }
 }
 
-/** An object as it was answered, as far as it is looked at. */
-export interface Answered {
+/** The used part of an API response. */
+export interface ApiObject {
   readonly metadata: {
     readonly name: string
     readonly uid?: string
@@ -19,39 +19,39 @@ export interface Answered {
   }
 }
 
-/** Reads and writes objects of a namespace. What fails for a while is tried again for half a minute. */
+/** Reads and writes objects of a namespace. Temporary failures are retried for 30 s. */
 export interface Calls {
-  /** Creates or changes it (server-side apply); the object as it is then. */
-  readonly apply: (resource: Resource, manifest: Manifest) => Promise<Answered>
+  /** Creates or changes an object by server-side apply and returns it. */
+  readonly apply: (resource: Resource, manifest: Manifest) => Promise<ApiObject>
   /**
-   * Begins to delete an object; one that is not there does not matter.
+   * Starts the deletion of an object. Succeeds if it does not exist.
    *
-   * @param propagation `Foreground`: it is gone once everything is that belongs to it.
+   * @param propagation `Foreground`: the object is deleted after its dependents.
    */
   readonly remove: (
     resource: Resource,
     name: string,
     propagation?: 'Background' | 'Foreground',
   ) => Promise<void>
-  /** Takes the owner references from an object, which then outlives its owner; one that is not there does not matter. */
+  /** Removes the owner references of an object, so that it outlives its owner. Succeeds if it does not exist. */
   readonly disown: (resource: Resource, name: string) => Promise<void>
-  readonly list: (resource: Resource, selector: string) => Promise<readonly Answered[]>
+  readonly list: (resource: Resource, selector: string) => Promise<readonly ApiObject[]>
 }
 
 const FIRST_RETRY_MS = 250
-/** Milliseconds of one attempt, and of all of them. */
+/** Timeouts of an attempt and of all attempts in milliseconds. */
 const ATTEMPT_MS = 15_000
-const PATIENCE_MS = 30_000
-const MAX_ANSWER_BYTES = 64 * 1024 ** 2
-/** Refusals that others end: somebody else wrote at the same time, or there is too much to do. */
-const PASSING: ReadonlySet<number> = new Set([409, 429])
+const TOTAL_MS = 30_000
+const MAX_RESPONSE_BYTES = 64 * 1024 ** 2
+/** Temporary rejections: conflicting writes and rate limits. */
+const TEMPORARY: ReadonlySet<number> = new Set([409, 429])
 
 const APPLY: Attempt = { verb: 'apply', verbs: 'create and patch' }
 const PATCH: Attempt = { verb: 'patch', verbs: 'patch' }
 const REMOVE: Attempt = { verb: 'delete', verbs: 'delete' }
 const LIST: Attempt = { verb: 'list', verbs: 'list' }
 
-/** @param signal gives everything up. */
+/** @param signal aborts all calls. */
 export function createCalls(findCluster: () => Promise<Cluster>, signal: AbortSignal): Calls {
   async function call(
     attempt: Attempt,
@@ -63,19 +63,20 @@ export function createCalls(findCluster: () => Promise<Cluster>, signal: AbortSi
       try {
         const cluster = await findCluster()
         const request = toRequest(cluster.namespace)
-        const inTime = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)])
-        const response = await send(cluster, request, inTime)
-        return JSON.parse(await readText(response, MAX_ANSWER_BYTES))
+        const attemptSignal = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)])
+        const response = await send(cluster, request, attemptSignal)
+        return JSON.parse(await readText(response, MAX_RESPONSE_BYTES))
       } catch (error) {
         const pauseMs = toRetryMs(error, failures, FIRST_RETRY_MS)
-        const isLate = performance.now() - beganMs + pauseMs > PATIENCE_MS
-        if (signal.aborted || isLate || !isPassing(error)) throw explain(error, resource, attempt)
+        const isTimedOut = performance.now() - beganMs + pauseMs > TOTAL_MS
+        if (signal.aborted || isTimedOut || !isTemporary(error))
+          throw explain(error, resource, attempt)
         await delay(pauseMs, undefined, { signal })
       }
     }
   }
 
-  async function callIfThere(...request: Parameters<typeof call>): Promise<void> {
+  async function callIfExists(...request: Parameters<typeof call>): Promise<void> {
     try {
       await call(...request)
     } catch (error) {
@@ -92,11 +93,11 @@ export function createCalls(findCluster: () => Promise<Cluster>, signal: AbortSi
         body: manifest,
         type: 'application/apply-patch+yaml',
       }))
-      return answered as Answered
+      return answered as ApiObject
     },
 
     async remove(resource, name, propagationPolicy = 'Background') {
-      await callIfThere(REMOVE, resource, (namespace) => ({
+      await callIfExists(REMOVE, resource, (namespace) => ({
         method: 'DELETE',
         path: toPath(resource, namespace, name),
         body: { propagationPolicy },
@@ -104,7 +105,7 @@ export function createCalls(findCluster: () => Promise<Cluster>, signal: AbortSi
     },
 
     async disown(resource, name) {
-      await callIfThere(PATCH, resource, (namespace) => ({
+      await callIfExists(PATCH, resource, (namespace) => ({
         method: 'PATCH',
         path: `${toPath(resource, namespace, name)}?fieldManager=mx`,
         body: { metadata: { ownerReferences: null } },
@@ -117,12 +118,12 @@ export function createCalls(findCluster: () => Promise<Cluster>, signal: AbortSi
       const answered = await call(LIST, resource, (namespace) => ({
         path: `${toPath(resource, namespace)}?${query}`,
       }))
-      return (answered as { items?: readonly Answered[] }).items ?? []
+      return (answered as { items?: readonly ApiObject[] }).items ?? []
     },
   }
 }
 
-function isPassing(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   if (!(error instanceof ApiError)) return true
-  return PASSING.has(error.status) || error.status >= 500
+  return TEMPORARY.has(error.status) || error.status >= 500
 }

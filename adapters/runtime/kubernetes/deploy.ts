@@ -10,34 +10,38 @@ import {
   toService,
 } from './manifests.ts'
 import { toId } from './names.ts'
-import { DEPLOYMENTS, type Space } from './namespace-state.ts'
+import { DEPLOYMENTS, type NamespaceState } from './namespace-state.ts'
 import type { SecretPruner } from './prune-secrets.ts'
 import { toState } from './state.ts'
 
-/** Milliseconds until the watch has told what was just written; it is away otherwise. */
-const SEEN_MS = 5000
-/** Milliseconds in which copies end, or their node is gone. */
-const END_MS = (GRACE_SECONDS + 60) * 1000
+/** Maximum wait in milliseconds for the watch to report a write. */
+const WATCH_TIMEOUT_MS = 5000
+/** Maximum wait in milliseconds for instances to end, including the loss of their node. */
+const STOP_TIMEOUT_MS = (GRACE_SECONDS + 60) * 1000
 
-/** A Kubernetes namespace: what is there, and how it is changed. */
-export interface Place {
-  readonly space: Space
+/** State and operations of a Kubernetes namespace. */
+export interface NamespaceContext {
+  readonly space: NamespaceState
   readonly calls: Calls
   readonly drift: Drift
   readonly secrets: SecretPruner
 }
 
 /**
- * Makes a workload be there as it is described; what comes of it is seen by watches.
+ * Applies the objects of a workload; watches report the result.
  *
- * @throws {TypeError} when it cannot be described to Kubernetes. @throws {Error} with what the API server said.
+ * @throws {TypeError} for a workload that Kubernetes cannot run. @throws {Error} with the message of the API server.
  */
-export async function deploy(place: Place, workload: Workload, options: PodOptions): Promise<void> {
-  const { space, calls, drift } = place
+export async function deploy(
+  context: NamespaceContext,
+  workload: Workload,
+  options: PodOptions,
+): Promise<void> {
+  const { space, calls, drift } = context
   const id = toId(workload)
-  await space.answer(() => {})
-  // What is on its way out would take the new one along.
-  if (space.findDeployment(id)?.isEnding) await undeploy(place, workload)
+  await space.query(() => {})
+  // The garbage collection of a Deployment being deleted would delete the new objects, too.
+  if (space.findDeployment(id)?.isEnding) await undeploy(context, workload)
   const attempt = chooseAttempt(space, id, workload.revision)
   const deployment = toDeployment(workload, { ...options, attempt })
   const applyParts = async (owner: string | undefined): Promise<void> => {
@@ -53,34 +57,39 @@ export async function deploy(place: Place, workload: Workload, options: PodOptio
   const { generation = 0, uid } = (await calls.apply(DEPLOYMENTS, deployment)).metadata
   expected.generation = generation
   if (uid !== owner) await applyParts(uid)
-  // What is read from now on is not what was before.
-  await seen(space, id, SEEN_MS, () => (space.findDeployment(id)?.generation ?? 0) >= generation)
-  await place.secrets.prune(id, secret)
+  // Later reads must not return the state before the deployment.
+  await waitFor(
+    space,
+    id,
+    WATCH_TIMEOUT_MS,
+    () => (space.findDeployment(id)?.generation ?? 0) >= generation,
+  )
+  await context.secrets.prune(id, secret)
 }
 
-/** Ends every copy, and leaves nothing of a workload. @throws {Error} when copies do not end. */
-export async function undeploy(place: Place, key: WorkloadKey): Promise<void> {
-  const { space, calls, drift, secrets } = place
+/** Stops all instances and deletes all objects of a workload. @throws {Error} if instances do not stop. */
+export async function undeploy(context: NamespaceContext, key: WorkloadKey): Promise<void> {
+  const { space, calls, drift, secrets } = context
   const id = toId(key)
   drift.forget(id)
-  await space.answer(() => {})
-  // It stays until the copies have ended: gateways drain them by it.
+  await space.query(() => {})
+  // The Service stays until the instances ended, because gateways drain them through it.
   await calls.disown(SERVICES, id)
   await calls.remove(DEPLOYMENTS, id, 'Foreground')
   const isGone = (): boolean =>
     space.findDeployment(id) === undefined && space.listPods(id).length === 0
-  if (!(await seen(space, id, END_MS, isGone))) {
+  if (!(await waitFor(space, id, STOP_TIMEOUT_MS, isGone))) {
     const names = space.listPods(id).map(({ name }) => name)
     throw new Error(
-      `${key.name}@${key.version} does not end within ${END_MS / 1000} s: pods ${names.join(', ') || 'none'}`,
+      `${key.name}@${key.version} did not stop within ${STOP_TIMEOUT_MS / 1000} s, remaining pods: ${names.join(', ') || 'none'}`,
     )
   }
   await calls.remove(SERVICES, id)
   await secrets.removeAll(id)
 }
 
-/** Copies of a revision that failed are started anew by another attempt; any other one goes on as it is. */
-function chooseAttempt(space: Space, id: string, revision: string): string | undefined {
+/** Failed instances of the same revision are restarted by a new attempt; otherwise the attempt stays. */
+function chooseAttempt(space: NamespaceState, id: string, revision: string): string | undefined {
   const deployment = space.findDeployment(id)
   const pods = space.listPods(id)
   if (deployment?.revision !== revision)
@@ -89,16 +98,21 @@ function chooseAttempt(space: Space, id: string, revision: string): string | und
   return isFailed ? new Date().toISOString() : deployment.attempt
 }
 
-/** Whether it holds before the time is over. */
-function seen(space: Space, id: string, timeoutMs: number, holds: () => boolean): Promise<boolean> {
-  if (holds()) return Promise.resolve(true)
+/** Whether the condition becomes true before the timeout. */
+function waitFor(
+  space: NamespaceState,
+  id: string,
+  timeoutMs: number,
+  condition: () => boolean,
+): Promise<boolean> {
+  if (condition()) return Promise.resolve(true)
   return new Promise((resolve) => {
-    const settle = (held: boolean): void => {
+    const settle = (result: boolean): void => {
       clearTimeout(timer)
       unwatch()
-      resolve(held)
+      resolve(result)
     }
     const timer = setTimeout(() => settle(false), timeoutMs)
-    const unwatch = space.onChange(id, () => holds() && settle(true))
+    const unwatch = space.onChange(id, () => condition() && settle(true))
   })
 }

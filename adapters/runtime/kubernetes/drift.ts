@@ -8,34 +8,34 @@ import type { Deployment } from './objects.ts'
 export const SERVICES: Resource = { name: 'services', group: '' }
 export const SECRETS: Resource = { name: 'secrets', group: '' }
 
-/** The objects of a workload as they were applied. */
+/** Applied objects of a workload. */
 export interface Expected {
   readonly key: WorkloadKey
   readonly revision: string
   /** Name of its Secret. */
   readonly secret: string
-  /** Generation of its Deployment; undefined: not applied yet. */
+  /** Generation of its Deployment; undefined before it is applied. */
   generation?: number
 }
 
 export interface DriftOptions {
-  /** The cluster, with the namespace that is meant. */
+  /** The cluster with the namespace to watch. */
   readonly findCluster: () => Promise<Cluster>
-  /** Called when somebody else deleted an object of a workload, or gave its Deployment another revision. */
+  /** Called when another client deleted an object of a workload or changed the revision of its Deployment. */
   readonly onDrift: (key: WorkloadKey) => void
   readonly onOutage: (reason: Error | undefined) => void
 }
 
-/** Watches whether what was applied is still there. */
+/** Detects changes of applied objects by other clients. */
 export interface Drift {
   readonly expect: (id: string, expected: Expected) => void
   readonly forget: (id: string) => void
-  /** Compares a Deployment that has changed; undefined: it is gone. */
+  /** Compares a changed Deployment; undefined: deleted. */
   readonly compare: (id: string, deployment: Deployment | undefined) => void
   readonly close: () => void
 }
 
-/** Of Services and Secrets it reads metadata only: no credentials. */
+/** Reads only the metadata of Services and Secrets, no credentials. */
 export function createDrift({ findCluster, onDrift, onOutage }: DriftOptions): Drift {
   const expected = new Map<string, Expected>()
   const mirror = createMirror({ name: 'the Kubernetes runtime', findCluster, onOutage })
@@ -49,20 +49,20 @@ export function createDrift({ findCluster, onDrift, onOutage }: DriftOptions): D
     if (found?.secret === name) onDrift(found.key)
   })
 
-  function watchNames(resource: Resource, onClosed: (name: string) => void): void {
+  function watchNames(resource: Resource, onDeleted: (name: string) => void): void {
     const names = new Set<string>()
     mirror.add({
       ...{ resource, selector: SELECTOR, isMetadataOnly: true, toItem: () => true },
       onList(items) {
-        const gone = [...names].filter((name) => !items.has(name))
+        const deleted = [...names].filter((name) => !items.has(name))
         names.clear()
         for (const name of items.keys()) names.add(name)
-        gone.forEach(onClosed)
+        deleted.forEach(onDeleted)
       },
       onChanges(changes) {
         for (const { name, item } of changes) {
           if (item !== undefined) names.add(name)
-          else if (names.delete(name)) onClosed(name)
+          else if (names.delete(name)) onDeleted(name)
         }
       },
     })
@@ -79,10 +79,10 @@ export function createDrift({ findCluster, onDrift, onOutage }: DriftOptions): D
     compare(id, deployment) {
       const found = expected.get(id)
       if (found?.generation === undefined) return
-      const isOther =
+      const isDrifted =
         deployment === undefined ||
         (deployment.generation > found.generation && deployment.revision !== found.revision)
-      if (isOther) onDrift(found.key)
+      if (isDrifted) onDrift(found.key)
     },
 
     close: mirror.close,

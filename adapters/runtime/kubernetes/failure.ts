@@ -1,13 +1,13 @@
 import { PROGRESS_SECONDS } from './manifests.ts'
 import type { Deployment, Ended, Pod } from './objects.ts'
 
-/** Failures in a row after which a copy is in error (reference 15.24); while an old revision serves, the new one is given up earlier. */
+/** Consecutive failures after which an instance is in error (reference 15.24); fewer while an old revision serves. */
 const MAX_FAILURES = 5
 const MAX_FAILURES_BESIDE_OLD = 2
-/** Milliseconds a copy must have run for its end to be the first in a row: so long Kubernetes itself remembers. */
-const STEADY_MS = 600_000
+/** Uptime in milliseconds after which failures are counted from one again, as in Kubernetes. */
+const STABLE_MS = 600_000
 const MAX_LINE = 500
-/** Reasons for which a container does not start and will not as it is. */
+/** Waiting reasons that do not resolve without a change. */
 const UNSTARTABLE: ReadonlySet<string> = new Set([
   'ErrImagePull',
   'ImagePullBackOff',
@@ -16,20 +16,20 @@ const UNSTARTABLE: ReadonlySet<string> = new Set([
   'CreateContainerConfigError',
 ])
 
-/** Times a copy ended in a row. */
+/** Consecutive failures of an instance. */
 export function countFailures(pod: Pod): number {
   if (pod.readySinceMs !== undefined || pod.ended === undefined) return 0
-  if (pod.ended.ranMs >= STEADY_MS) return 1
+  if (pod.ended.ranMs >= STABLE_MS) return 1
   return pod.isRunning ? pod.restarts : pod.restarts + 1
 }
 
-/** How one of these ended, as far as the cluster remembers; undefined: none did. */
+/** Description of the latest exit that the cluster stores. */
 export function findLastEnd(pods: readonly Pod[]): string | undefined {
   const ended = pods.find((pod) => pod.ended !== undefined)?.ended
   return ended && describeEnd(ended)
 }
 
-/** Why a copy is given up on; undefined: it may still come up. */
+/** Reason of a permanent failure; undefined while the instance may still become ready. */
 function findFailure(pod: Pod, maxFailures: number): string | undefined {
   if (pod.readySinceMs !== undefined) return undefined
   const { waiting } = pod
@@ -38,10 +38,10 @@ function findFailure(pod: Pod, maxFailures: number): string | undefined {
 }
 
 /**
- * Why the revision that is wanted does not come up; undefined: it may yet.
+ * Reason why the current revision failed; undefined while it may still become ready.
  *
- * @param pods its copies.
- * @param isBesideOld whether an older one serves.
+ * @param pods pods of the revision.
+ * @param isBesideOld whether an older revision serves.
  */
 export function findDeploymentFailure(
   { isLate, failure }: Deployment,
@@ -60,28 +60,28 @@ export function findDeploymentFailure(
   return `not ready within ${PROGRESS_SECONDS} s${why ? `: ${why}` : ''}`
 }
 
-/** Why one of these copies is on no node; undefined: each is. */
+/** Reason why a pod is unscheduled. */
 export function findObstacle(pods: readonly Pod[]): string | undefined {
   const reason = pods.find(({ unscheduled }) => unscheduled !== undefined)?.unscheduled
   return reason === undefined ? undefined : describeUnscheduled(reason)
 }
 
 function describeUnscheduled(reason: string): string {
-  return `no node takes it: ${reason}`
+  return `no node can run it: ${reason}`
 }
 
-/** How a copy is that is not ready. */
+/** Describes the state of a pod that is not ready. */
 function describe({ waiting, unscheduled, ended, isRunning }: Pod): string {
   if (ended !== undefined) return `${waiting?.reason || 'CrashLoopBackOff'}: ${describeEnd(ended)}`
   if (waiting !== undefined) return toText(waiting)
   if (unscheduled !== undefined) return describeUnscheduled(unscheduled)
-  return isRunning ? 'it does not listen on its port' : ''
+  return isRunning ? 'not listening on its port' : ''
 }
 
 function describeEnd({ reason, exitCode, message }: Ended): string {
   const line = message.trimEnd().split('\n').at(-1)?.trim().slice(0, MAX_LINE)
-  const said = reason === '' || reason === 'Error' || reason === 'Completed' ? '' : `${reason}, `
-  return `${said}exit code ${exitCode}${line ? `: ${line}` : ''}`
+  const label = reason === '' || reason === 'Error' || reason === 'Completed' ? '' : `${reason}, `
+  return `${label}exit code ${exitCode}${line ? `: ${line}` : ''}`
 }
 
 function toText({ reason, message }: { reason: string; message: string }): string {

@@ -1,27 +1,27 @@
 import { StringDecoder } from 'node:string_decoder'
 
-/** A line of a log as the API server writes it, with its timestamp. */
+/** A log line of the API server with its timestamp. */
 export interface StampedLine {
   /** Unix time in milliseconds. */
   readonly timestampMs: number
-  /** Nanoseconds beyond it. */
+  /** Nanoseconds within the millisecond. */
   readonly nanos: number
   readonly text: string
 }
 
-/** How far a log was read. */
+/** Read position in a log. */
 export interface Position {
   readonly timestampMs: number
   readonly nanos: number
-  /** Lines with this very timestamp that were read. */
+  /** Number of lines read with this timestamp. */
   readonly count: number
 }
 
-/** Longest text that is told as one line, in characters. */
+/** Maximum length of a line in characters. */
 const MAX_LINE = 65_536
 const STAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?(?:Z|[+-]\d\d:\d\d) ?/
 
-/** The lines of an answer with `timestamps=true`; longer ones in parts, each with the timestamp of the first. */
+/** Reads the lines of a response with `timestamps=true`. Longer lines are split into parts with the same timestamp. */
 export async function* readStampedLines(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<readonly StampedLine[]> {
@@ -33,7 +33,7 @@ export async function* readStampedLines(
     })
 }
 
-/** Order of time. */
+/** Orders by time. */
 export function compareStamps(
   a: Pick<StampedLine, 'timestampMs' | 'nanos'>,
   b: Pick<StampedLine, 'timestampMs' | 'nanos'>,
@@ -41,14 +41,14 @@ export function compareStamps(
   return a.timestampMs - b.timestampMs || a.nanos - b.nanos
 }
 
-/** The position after one more line. */
+/** Position after one more line. */
 export function advance(position: Position | undefined, line: StampedLine): Position {
   const { timestampMs, nanos } = line
   const isSame = position !== undefined && compareStamps(position, line) === 0
   return { timestampMs, nanos, count: isSame ? position.count + 1 : 1 }
 }
 
-/** Whether a line lies behind a position, for the lines of a log in their order: those before are passed over. */
+/** Creates a filter for the lines of a log in their order that drops those up to a position. */
 export function createFilter(position: Position | undefined): (line: StampedLine) => boolean {
   let passed = 0
   return (line) => {
@@ -73,7 +73,7 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<re
   if (rest !== '') yield [rest]
 }
 
-/** A text without a timestamp goes on with the line before. */
+/** A text without a timestamp continues the previous line. */
 function toStampedLine(text: string, last: StampedLine): StampedLine {
   const stamp = STAMP.exec(text)
   if (stamp === null) return { ...last, text }

@@ -13,17 +13,17 @@ import {
   type StampedLine,
 } from './log-lines.ts'
 import { CONTAINER } from './manifests.ts'
-import { PODS, type Space } from './namespace-state.ts'
+import { type NamespaceState, PODS } from './namespace-state.ts'
 import type { Pod } from './objects.ts'
 
 export interface LogsOptions {
-  readonly space: Space
+  readonly space: NamespaceState
   readonly findCluster: () => Promise<Cluster>
   /** Id of the workload. */
   readonly id: string
 }
 
-/** What is asked of the log of a pod. */
+/** Parameters of a log request. */
 interface Part {
   readonly pod: string
   /** Of the container before the one that runs. */
@@ -33,26 +33,25 @@ interface Part {
   readonly sinceMs?: number
 }
 
-/** A line, and the pod it is of. */
 interface PodLine extends StampedLine {
   readonly pod: string
 }
 
-/** Lines that wait to be read; the rest waits where it is. */
-const MAX_WAITING = 1000
+/** Maximum number of buffered lines, beyond which reading pauses. */
+const MAX_BUFFERED = 1000
 const FIRST_RETRY_MS = 250
-/** Answers that say that there is no log yet, or any more. */
+/** Statuses of a log that does not exist yet or any more. */
 const NO_LOG: ReadonlySet<number> = new Set([400, 404])
 
-/** The lines of the pods of a workload: those there are in order of time, then as they come. */
+/** Reads the log lines of a workload's pods: existing ones sorted by time, then new ones as they arrive. */
 export async function* readLogs(
   options: LogsOptions,
   { lines, sinceMs, follow, signal }: LogQuery,
 ): AsyncGenerator<LogLine> {
   const { space, id } = options
-  const pods = await space.answer(() => space.listPods(id))
+  const pods = await space.query(() => space.listPods(id))
   const positions = new Map<string, Position>()
-  // At least one: it says how far each log is.
+  // At least one line, which determines the position in each log.
   const parts = pods.flatMap((pod) => toParts(pod, { ...limitTo(lines), ...since(sinceMs) }))
   const last: PodLine[] = []
   try {
@@ -76,24 +75,24 @@ async function* followAll(
 ): AsyncGenerator<LogLine> {
   const { space, id } = options
   const followed = new Set<string>()
-  const ends = new AbortController()
-  const end = AbortSignal.any([signal, ends.signal])
-  let waiting: PodLine[] = []
-  let tellLines = (): void => {}
-  let tellRoom = (): void => {}
+  const aborter = new AbortController()
+  const followSignal = AbortSignal.any([signal, aborter.signal])
+  let buffered: PodLine[] = []
+  let notifyLines = (): void => {}
+  let notifyRoom = (): void => {}
   let room = Promise.resolve()
 
   const pump = async (pod: string): Promise<void> => {
-    for await (const line of followPod(options, pod, positions.get(pod), end)) {
-      if (waiting.push(line) === MAX_WAITING)
+    for await (const line of followPod(options, pod, positions.get(pod), followSignal)) {
+      if (buffered.push(line) === MAX_BUFFERED)
         room = new Promise((resolve) => {
-          tellRoom = resolve
+          notifyRoom = resolve
         })
-      tellLines()
+      notifyLines()
       await room
     }
   }
-  const begin = (): void => {
+  const followNew = (): void => {
     for (const { name } of space.listPods(id)) {
       if (followed.has(name)) continue
       followed.add(name)
@@ -101,33 +100,33 @@ async function* followAll(
     }
   }
 
-  const unwatch = space.onChange(id, begin)
+  const unwatch = space.onChange(id, followNew)
   const stop = (): void => {
-    tellLines()
-    tellRoom()
+    notifyLines()
+    notifyRoom()
   }
   signal.addEventListener('abort', stop)
   try {
-    begin()
+    followNew()
     while (!signal.aborted) {
-      if (waiting.length === 0)
+      if (buffered.length === 0)
         await new Promise<void>((resolve) => {
-          tellLines = resolve
+          notifyLines = resolve
         })
-      const lines = waiting.sort(compareStamps)
-      waiting = []
-      tellRoom()
+      const lines = buffered.sort(compareStamps)
+      buffered = []
+      notifyRoom()
       yield* lines.map(toLogLine)
     }
   } finally {
     unwatch()
     signal.removeEventListener('abort', stop)
-    ends.abort()
-    tellRoom()
+    aborter.abort()
+    notifyRoom()
   }
 }
 
-/** The log of a pod from a position on, over restarts of its container, until the pod is gone. */
+/** Follows the log of a pod from a position across container restarts until the pod is deleted. */
 async function* followPod(
   options: LogsOptions,
   pod: string,
@@ -152,7 +151,7 @@ async function* followPod(
         }
       }
     } catch {
-      // Tried again below: the API server may be away.
+      // Retried below: the API server may be unavailable.
     }
     const pauseMs = toRetryMs(undefined, failures++, FIRST_RETRY_MS)
     await settlesWithin(changed, pauseMs)
@@ -181,7 +180,7 @@ async function* readPart(
   }
 }
 
-/** What there is of a pod: of the container that ended last, and of the one that runs. */
+/** Requests for the logs of a pod: of the previous container and of the current one. */
 function toParts({ name, restarts }: Pod, limits: Partial<Part>): Part[] {
   const current: Part = { pod: name, ...limits }
   return restarts > 0 ? [{ ...current, previous: true }, current] : [current]
@@ -195,7 +194,7 @@ function since(sinceMs: number | undefined): Partial<Part> {
   return sinceMs === undefined ? {} : { sinceMs }
 }
 
-/** Logs, each in order of time, as one. */
+/** Merges logs that are each sorted by time. */
 async function* merge(logs: readonly AsyncGenerator<PodLine>[]): AsyncGenerator<PodLine> {
   const heads: { line: PodLine; log: AsyncGenerator<PodLine> }[] = []
   const add = async (log: AsyncGenerator<PodLine>): Promise<void> => {
@@ -215,8 +214,8 @@ async function* merge(logs: readonly AsyncGenerator<PodLine>[]): AsyncGenerator<
   }
 }
 
-/** Resolves with the next change of the workload, or the signal. */
-function nextChange(space: Space, id: string, signal: AbortSignal): Promise<void> {
+/** Resolves on the next change of the workload or on abort. */
+function nextChange(space: NamespaceState, id: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const settle = (): void => {
       unwatch()
@@ -228,7 +227,7 @@ function nextChange(space: Space, id: string, signal: AbortSignal): Promise<void
   })
 }
 
-/** A kubelet tells the two streams of a container as one. */
+/** A kubelet does not distinguish stdout and stderr. */
 function toLogLine({ timestampMs, pod, text }: PodLine): LogLine {
   return { timestampMs, instance: pod, stream: 'stdout', text }
 }

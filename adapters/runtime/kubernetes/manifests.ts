@@ -10,49 +10,49 @@ import type { Resources, Workload } from '../../../core/contracts/runtime.ts'
 import { MANAGED, toId, toLabelValue, toSecretName, WORKLOAD_LABEL } from './names.ts'
 
 /**
- * What copies may do, by the Pod Security Standards of Kubernetes. `restricted`: an image that does not run as root, without any
- * capability. `baseline`: as its image says, root included.
+ * Pod Security Standard of instances. `restricted`: the image must not run as root and has no capabilities. `baseline`: the image
+ * decides, root included.
  */
 export type PodSecurity = 'restricted' | 'baseline'
 
-/** How copies run, whatever their workload. */
+/** Pod settings of all workloads. */
 export interface PodOptions {
   readonly podSecurity: PodSecurity
-  /** Whether copies can write to `/tmp` alone. */
+  /** Whether only `/tmp` is writable. */
   readonly isRootReadOnly: boolean
-  /** What a copy requests of its node where its workload sets no limit. */
+  /** Resource requests of workloads without limits. */
   readonly requests: Resources
 }
 
 export interface ManifestOptions extends PodOptions {
-  /** Another one restarts the copies of a revision; undefined: none was restarted so. */
+  /** A new value restarts the instances of a revision. */
   readonly attempt: string | undefined
 }
 
-/** The key of a workload, as JSON: names of objects hold no more than a hash of it. */
+/** Key of a workload as JSON; object names contain only its hash. */
 export const KEY_ANNOTATION = 'mx/key'
-/** Of pods: which revision, and which attempt at it, they are copies of. */
+/** Annotations of pods with their revision and attempt. */
 export const REVISION_ANNOTATION = 'mx/revision'
 export const ATTEMPT_ANNOTATION = 'mx/attempt'
-/** Of pods: the Secret they read. */
+/** Annotation of pods with the Secret they read. */
 export const SECRET_ANNOTATION = 'mx/secret'
-/** Name of the one container of a pod. */
+/** Name of the single container of a pod. */
 export const CONTAINER = 'main'
-/** Seconds a revision may take to come up before it counts as failed; pulling its image is part of that. */
+/** Time limit of a revision to become ready in seconds, including the image pull. */
 export const PROGRESS_SECONDS = 300
 /** Seconds from SIGTERM to SIGKILL. */
 export const GRACE_SECONDS = 30
 
-/** Seconds a copy has to listen in before it is started again. */
+/** Time limit of an instance to listen in seconds, before it is restarted. */
 const START_SECONDS = 60
-/** Seconds before SIGTERM, in which gateways are told that a copy is about to end. */
+/** Delay before SIGTERM in seconds, in which gateways learn that the instance is terminating. */
 const LEAVE_SECONDS = 3
 const DEFAULT_PORT = 8080
-/** Name of the volume that is `/tmp`. */
+/** Name of the volume for `/tmp`. */
 const SCRATCH = 'tmp'
-/** Which copy it is: nobody else says that. */
+/** Variable with the instance id, set only by this adapter. */
 const INSTANCE = 'MX_INSTANCE'
-/** What Deployments show; whatever else a copy is told may be secret. */
+/** Variables stored in the Deployment; all others may be secret. */
 const PLAIN: ReadonlySet<string> = new Set([
   'MX_PROFILE',
   'MX_SERVICE_NAME',
@@ -62,9 +62,9 @@ const PLAIN: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The copies. Of a new revision each is ready before an old one is asked to end.
+ * Deployment of the instances. A new instance must be ready before an old one is terminated.
  *
- * @throws {TypeError} for a program that is no image, and for an address without a port in its environment.
+ * @throws {TypeError} for a program that is not an image, or an address without a port in the environment.
  */
 export function toDeployment(workload: Workload, options: ManifestOptions): V1Deployment {
   const { revision, instances } = workload
@@ -106,9 +106,9 @@ export function toDeployment(workload: Workload, options: ManifestOptions): V1De
 }
 
 /**
- * Makes the copies discoverable through the Kubernetes registry and the DNS of the cluster.
+ * Service through which the Kubernetes registry and the cluster DNS discover the instances.
  *
- * @param owner uid of the Deployment, whose deletion deletes it. @default none
+ * @param owner uid of the Deployment, whose deletion deletes the Service. @default none
  */
 export function toService(workload: Workload, owner?: string): V1Service {
   const { name, version, env, protocol } = workload
@@ -125,7 +125,7 @@ export function toService(workload: Workload, owner?: string): V1Service {
         ...metadata.annotations,
         'mx/name': service,
         'mx/version': env['MX_SERVICE_VERSION'] || version,
-        // Gateways pass on to it whatever its paths are.
+        // Gateways proxy all of its paths.
         ...(protocol === 'http' && {
           'mx/path': `/${service},/${service}/**`,
           'mx/handler': 'web',
@@ -140,9 +140,9 @@ export function toService(workload: Workload, owner?: string): V1Service {
 }
 
 /**
- * The credentials, and everything else of the environment that may be secret.
+ * Secret with the credentials and all other variables that may be secret.
  *
- * @param owner as of {@link toService}.
+ * @param owner see {@link toService}.
  */
 export function toSecret(workload: Workload, owner?: string): V1Secret {
   return {
@@ -169,7 +169,7 @@ function toContainer(workload: Workload, options: PodOptions): V1Container {
   const { program, resources } = workload
   const { podSecurity, isRootReadOnly, requests } = options
   if (program.kind !== 'image')
-    throw new TypeError(`${workload.name} must be an image to run in Kubernetes`)
+    throw new TypeError(`${workload.name} cannot run in Kubernetes: the program must be an image`)
   const { image, command, args } = program
   const probe = { tcpSocket: { port: CONTAINER }, periodSeconds: 1 }
   const limits = toQuantities(resources)
@@ -205,8 +205,8 @@ function toEnv(workload: Workload): V1EnvVar[] {
   const { env, protocol } = workload
   const secret = toSecretNameOf(workload)
   const port = toPort(workload)
-  const told = protocol === 'mx' ? ['MX_SERVICE_ADDRESS', `:${port}`] : ['PORT', `${port}`]
-  const [address = '', value = ''] = told
+  const variable = protocol === 'mx' ? ['MX_SERVICE_ADDRESS', `:${port}`] : ['PORT', `${port}`]
+  const [address = '', value = ''] = variable
   const all: V1EnvVar[] = [
     { name: INSTANCE, valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
   ]
@@ -218,7 +218,7 @@ function toEnv(workload: Workload): V1EnvVar[] {
   return all
 }
 
-/** Where a copy listens: as it is told, in its own environment or by this adapter. */
+/** Listening port of an instance, from its environment or set by this adapter. */
 function toPort({ protocol, port, env }: Workload): number {
   const name = protocol === 'mx' ? 'MX_SERVICE_ADDRESS' : 'PORT'
   const text = env[name]
@@ -228,7 +228,7 @@ function toPort({ protocol, port, env }: Workload): number {
   throw new TypeError(`${name} must end with a port from 1 to 65535, got ${JSON.stringify(text)}`)
 }
 
-/** Kubernetes puts variables in place of `$(NAME)`, and `$` in place of `$$`. */
+/** Escapes `$`: Kubernetes expands `$(NAME)` and `$$`. */
 function toLiteral(text: string): string {
   return text.replaceAll('$', () => '$$')
 }

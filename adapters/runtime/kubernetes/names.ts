@@ -1,54 +1,54 @@
 import { createHash } from 'node:crypto'
 import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
 
-/** Label of everything that belongs to a workload; its value is the workload's id. */
+/** Label of all objects of a workload; its value is the workload id. */
 export const WORKLOAD_LABEL = 'mx/workload'
-/** Labels of everything mx makes. */
+/** Labels of all objects created by mx. */
 export const MANAGED: Readonly<Record<string, string>> = { 'app.kubernetes.io/managed-by': 'mx' }
 
-/** Label selector of everything mx makes. */
+/** Label selector of all objects created by mx. */
 export const SELECTOR: string = Object.entries(MANAGED)
   .map(([label, value]) => `${label}=${value}`)
   .join(',')
 
-/** The namespace of whoever names none: it is where mx itself runs. */
+/** Default namespace, in which mx itself runs. */
 export const DEFAULT_NAMESPACE = 'mx'
-/** A pod's name, which is its host name, has 17 characters more, and 63 at most. */
+/** Pod names, which are host names, append 17 characters and are limited to 63. */
 const ID_MAX = 46
 const LABEL_MAX = 63
 const HASH = 10
-/** What ends as if with a hash gets one of its own. */
+/** A name that ends like a hash gets a hash, to avoid collisions. */
 const HASHED = /-[0-9a-f]{10}$/
 
 /**
- * The name of the objects of a workload: as much of its own as a DNS label takes, and a hash, by which no two are the same.
- * It begins with a letter, as names of Services must.
+ * Object name of a workload: its name, shortened to a DNS label, and a hash that makes it unique. Starts with a letter as
+ * required for Service names.
  */
 export function toId({ namespace, name, version }: WorkloadKey): string {
   return toLabel(`mx-${name}-${version}`, hash(namespace, name, version), ID_MAX)
 }
 
-/** The name of the Secret of these contents: copies that were told others still read theirs. */
+/** Secret name for these contents: instances of an earlier revision still read theirs. */
 export function toSecretName(id: string, data: Readonly<Record<string, string>>): string {
   return `${id}-${hash(...Object.entries(data).sort().flat())}`
 }
 
-/** The id of the workload of a Secret, by the Secret's name. */
+/** Workload id in the name of a Secret. */
 export function toWorkloadId(secret: string): string {
   return secret.slice(0, -HASH - 1)
 }
 
 /**
- * The Kubernetes namespace of one of mx: `mx` is where mx itself runs, in `own`; another one is `<own>-<namespace>`, with a hash behind
- * it where that is no DNS label.
+ * Kubernetes namespace of an mx namespace: `base` for `mx`, which contains mx itself; otherwise `<base>-<namespace>`, with a hash
+ * if that is not a DNS label.
  */
-export function toKubernetesNamespace(namespace: string, own: string): string {
-  if (namespace === DEFAULT_NAMESPACE) return own
-  const plain = `${own}-${namespace}`
+export function toKubernetesNamespace(namespace: string, base: string): string {
+  if (namespace === DEFAULT_NAMESPACE) return base
+  const plain = `${base}-${namespace}`
   return isLabel(plain) && !HASHED.test(plain) ? plain : toLabel(plain, hash(namespace), LABEL_MAX)
 }
 
-/** A text as the value of a label, as much of it as one takes. */
+/** Converts a text to a label value and truncates it. */
 export function toLabelValue(text: string): string {
   return text
     .replace(/[^A-Za-z0-9._-]/g, '-')

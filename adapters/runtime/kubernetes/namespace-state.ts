@@ -12,39 +12,39 @@ import { toState } from './state.ts'
 export const DEPLOYMENTS: Resource = { name: 'deployments', group: 'apps' }
 export const PODS: Resource = { name: 'pods', group: '' }
 
-export interface SpaceOptions {
-  /** The cluster, with the namespace that is meant. */
+export interface NamespaceStateOptions {
+  /** The cluster with the namespace to watch. */
   readonly findCluster: () => Promise<Cluster>
-  /** Told of every change of a workload, and of `stopped` once nothing is left of it. */
+  /** Called with every change of a workload, and with `stopped` when all its objects are deleted. */
   readonly onState: (state: WorkloadState) => void
-  /** Called with each Deployment that has changed, by the id of its workload; undefined: it is gone. */
+  /** Called with each changed Deployment by workload id; undefined: deleted. */
   readonly onDeployment?: (id: string, deployment: Deployment | undefined) => void
   readonly onOutage: (reason: Error | undefined) => void
 }
 
-/** The workloads of a Kubernetes namespace, as watches tell of them. */
-export interface Space {
-  /** Begins to watch, unless it did. */
+/** Watched state of the workloads in a Kubernetes namespace. */
+export interface NamespaceState {
+  /** Starts the watches, once. */
   readonly start: () => void
-  /** What `read` takes from them, as soon as they are known; rejects with why they cannot be. */
-  readonly answer: <T>(read: () => T) => Maybe<T>
+  /** Calls `read` when the state is synchronized; rejects with the reason of an outage. */
+  readonly query: <T>(read: () => T) => Maybe<T>
   readonly states: () => WorkloadState[]
   readonly findDeployment: (id: string) => Deployment | undefined
   readonly listPods: (id: string) => Pod[]
-  /** Calls it after every change of a workload, until the function that is returned is called. */
+  /** Subscribes to changes of a workload; returns the unsubscribe function. */
   readonly onChange: (id: string, listener: () => void) => () => void
   readonly close: () => void
 }
 
-export function createSpace(options: SpaceOptions): Space {
+export function createNamespaceState(options: NamespaceStateOptions): NamespaceState {
   const { findCluster, onState, onDeployment, onOutage } = options
   const deployments = new Map<string, Deployment>()
-  /** By the id of their workload, then by name. */
+  /** By workload id, then by name. */
   const pods = new Map<string, Map<string, Pod>>()
-  /** The workload of each pod: of one that is gone no more than the name is told. */
+  /** Workload id by pod name, because a deletion contains only the name. */
   const workloads = new Map<string, string>()
-  /** What was told last. */
-  const told = new Map<string, WorkloadState>()
+  /** Last emitted states. */
+  const emitted = new Map<string, WorkloadState>()
   const changed = new EventEmitter().setMaxListeners(0)
 
   const mirror = createMirror({ name: 'the Kubernetes runtime', findCluster, onOutage })
@@ -66,11 +66,11 @@ export function createSpace(options: SpaceOptions): Space {
 
   function changeDeployments(changes: readonly Change<Deployment | undefined>[]): void {
     for (const { name, item } of changes) {
-      // One that somebody else made after mx would not have the name of its key.
+      // A Deployment that imitates mx does not have the name of its key.
       if (item !== undefined && toId(item.key) === name) deployments.set(name, item)
       else deployments.delete(name)
     }
-    tell(new Set(changes.map(({ name }) => name)))
+    emitStates(new Set(changes.map(({ name }) => name)))
     for (const { name } of changes) onDeployment?.(name, deployments.get(name))
   }
 
@@ -91,37 +91,37 @@ export function createSpace(options: SpaceOptions): Space {
       if (all.size > 0) pods.set(id, all)
       else pods.delete(id)
     }
-    tell(ids)
+    emitStates(ids)
   }
 
-  function tell(ids: ReadonlySet<string>): void {
+  function emitStates(ids: ReadonlySet<string>): void {
     for (const id of ids) {
-      const before = told.get(id)
-      const now = read(id) ?? (before && toGone(before))
-      if (now !== undefined && JSON.stringify(now) !== JSON.stringify(before)) {
-        if (now.status === 'stopped') told.delete(id)
-        else told.set(id, now)
-        onState(now)
+      const previous = emitted.get(id)
+      const current = read(id) ?? (previous && toStopped(previous))
+      if (current !== undefined && JSON.stringify(current) !== JSON.stringify(previous)) {
+        if (current.status === 'stopped') emitted.delete(id)
+        else emitted.set(id, current)
+        onState(current)
       }
       changed.emit(id)
     }
   }
 
-  /** Undefined: nothing is left of it. */
+  /** Undefined after all objects are deleted. */
   function read(id: string): WorkloadState | undefined {
     const deployment = deployments.get(id)
     if (deployment !== undefined) return toState(deployment, listPods(id))
-    const before = told.get(id)
-    return before && pods.has(id) ? { ...before, status: 'stopping', ready: 0 } : undefined
+    const previous = emitted.get(id)
+    return previous && pods.has(id) ? { ...previous, status: 'stopping', ready: 0 } : undefined
   }
 
   const listPods = (id: string): Pod[] => [...(pods.get(id)?.values() ?? [])]
 
   return {
     start: mirror.start,
-    answer: mirror.answer,
+    query: mirror.query,
     states: () =>
-      [...new Set([...deployments.keys(), ...told.keys()])].flatMap((id) => read(id) ?? []),
+      [...new Set([...deployments.keys(), ...emitted.keys()])].flatMap((id) => read(id) ?? []),
     findDeployment: (id) => deployments.get(id),
     listPods,
 
@@ -134,15 +134,15 @@ export function createSpace(options: SpaceOptions): Space {
   }
 }
 
-/** A list as changes of what was known by these names. */
+/** Converts a list to changes of the known names. */
 function toChanges<T>(items: ReadonlyMap<string, T>, known: Iterable<string>): Change<T>[] {
-  const gone = [...known].filter((name) => !items.has(name))
+  const deleted = [...known].filter((name) => !items.has(name))
   return [
-    ...gone.map((name) => ({ name, item: undefined })),
+    ...deleted.map((name) => ({ name, item: undefined })),
     ...[...items].map(([name, item]) => ({ name, item })),
   ]
 }
 
-function toGone({ namespace, name, version, revision, retries }: WorkloadState): WorkloadState {
+function toStopped({ namespace, name, version, revision, retries }: WorkloadState): WorkloadState {
   return { namespace, name, version, revision, status: 'stopped', ready: 0, retries }
 }

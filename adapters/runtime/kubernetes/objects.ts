@@ -8,48 +8,47 @@ import {
 } from './manifests.ts'
 import { WORKLOAD_LABEL } from './names.ts'
 
-/** What a pod is a copy of; of a Deployment what its pods are to be. */
+/** Identifies what a pod runs, or the pods of a Deployment should run. */
 export interface Template {
   readonly revision: string
-  /** Which attempt at it; undefined: the first. */
+  /** Attempt of the revision; undefined for the first. */
   readonly attempt: string | undefined
-  /** Name of the Secret it reads. */
   readonly secret: string
 }
 
-/** What is kept of a Deployment (apps/v1). */
+/** The used part of a Deployment (apps/v1). */
 export interface Deployment extends Template {
   readonly key: WorkloadKey
   readonly uid: string
-  /** Which one of its descriptions it is; a new one of each change. */
+  /** Generation of the spec. */
   readonly generation: number
   readonly instances: number
-  /** It is about to be gone. */
+  /** Whether it is being deleted. */
   readonly isEnding: boolean
-  /** Every copy of this revision has been ready, and none is left of another; Unix time in milliseconds of when that was. */
+  /** Unix time in milliseconds at which the rollout of this revision completed. */
   readonly settledMs: number | undefined
-  /** Why it cannot have the copies it is to have. */
+  /** Reason why pods cannot be created. */
   readonly failure: string | undefined
-  /** It took longer than it may to come up. */
+  /** Whether the rollout exceeded its deadline. */
   readonly isLate: boolean
 }
 
-/** What is kept of a Pod (core/v1). */
+/** The used part of a Pod (core/v1). */
 export interface Pod extends Template {
   readonly name: string
-  /** Id of the workload it is a copy of. */
+  /** Workload id. */
   readonly workload: string
-  /** It is about to be gone, or was given up by the cluster, as when it was evicted. */
+  /** Whether it is being deleted, or ended by the cluster, for example evicted. */
   readonly isEnding: boolean
-  /** Unix time in milliseconds of since when it is ready; undefined: it is not. */
+  /** Unix time in milliseconds since which it is ready. */
   readonly readySinceMs: number | undefined
-  /** Why no node takes it; undefined: one did, or it was not tried yet. */
+  /** Reason why it cannot be scheduled; undefined if it was, or not tried yet. */
   readonly unscheduled: string | undefined
   readonly restarts: number
-  /** How its container is. */
+  /** State of its container. */
   readonly waiting: Waiting | undefined
   readonly isRunning: boolean
-  /** How it ended last, or now. */
+  /** Current or last exit. */
   readonly ended: Ended | undefined
 }
 
@@ -61,24 +60,24 @@ export interface Waiting {
 export interface Ended {
   readonly reason: string
   readonly exitCode: number
-  /** The last that it wrote. */
+  /** Last output. */
   readonly message: string
-  /** Milliseconds it ran. */
+  /** Runtime in milliseconds. */
   readonly ranMs: number
 }
 
-/** Phases of pods that run no more, whatever becomes of the others. */
-const GIVEN_UP: ReadonlySet<string> = new Set(['Failed', 'Succeeded'])
+/** Final phases of pods. */
+const FINAL_PHASES: ReadonlySet<string> = new Set(['Failed', 'Succeeded'])
 
-/** Undefined for one that mx did not make. */
+/** Undefined for a Deployment not created by mx. */
 export function toDeploymentState(object: unknown): Deployment | undefined {
   const { metadata, spec, status } = object as RawDeployment
   const key = parseKey(metadata?.annotations?.[KEY_ANNOTATION])
   if (key === undefined) return undefined
   const generation = metadata?.generation ?? 0
-  const isSeen = (status?.observedGeneration ?? 0) >= generation
+  const isObserved = (status?.observedGeneration ?? 0) >= generation
   const find = (type: string): RawCondition | undefined =>
-    isSeen ? status?.conditions?.find((condition) => condition.type === type) : undefined
+    isObserved ? status?.conditions?.find((condition) => condition.type === type) : undefined
   const progress = find('Progressing')
   const failure = find('ReplicaFailure')
   return {
@@ -106,7 +105,7 @@ export function toPod(object: unknown): Pod {
   const container = status?.containerStatuses?.find(({ name }) => name === CONTAINER)
   const { waiting, running, terminated } = container?.state ?? {}
   const ended = terminated ?? container?.lastState?.terminated
-  const isEnding = metadata?.deletionTimestamp != null || GIVEN_UP.has(status?.phase ?? '')
+  const isEnding = metadata?.deletionTimestamp != null || FINAL_PHASES.has(status?.phase ?? '')
   return {
     name: metadata?.name ?? '',
     workload: metadata?.labels?.[WORKLOAD_LABEL] ?? '',
@@ -129,7 +128,7 @@ export function toPod(object: unknown): Pod {
   }
 }
 
-/** Whether a pod is one of those a Deployment is to have. */
+/** Whether a pod runs the current template of a Deployment. */
 export function isManaged(deployment: Template, pod: Template): boolean {
   return (
     deployment.revision === pod.revision &&
@@ -150,7 +149,7 @@ function parseKey(text: string | undefined): WorkloadKey | undefined {
   try {
     const { namespace, name, version } = JSON.parse(text ?? '')
     const all = [namespace, name, version]
-    return all.every((one) => typeof one === 'string') ? { namespace, name, version } : undefined
+    return all.every((part) => typeof part === 'string') ? { namespace, name, version } : undefined
   } catch {
     return undefined
   }

@@ -1,18 +1,17 @@
 import type { Calls } from './calls.ts'
 import { SECRETS } from './drift.ts'
 import { WORKLOAD_LABEL } from './names.ts'
-import type { Space } from './namespace-state.ts'
+import type { NamespaceState } from './namespace-state.ts'
 
 /** Deletes the Secrets of earlier revisions. */
 export interface SecretPruner {
-  /** Deletes the unused Secrets of a workload now, and each other one, except `current`, once no pod uses it. */
+  /** Deletes the unused Secrets of a workload, and those in use, except `current`, when no pod uses them any more. */
   readonly prune: (id: string, current: string) => Promise<void>
-  /** Deletes all of them. */
   readonly removeAll: (id: string) => Promise<void>
 }
 
-export function createSecretPruner(space: Space, calls: Calls): SecretPruner {
-  /** Ends the wait for copies of earlier revisions, by workload. */
+export function createSecretPruner(space: NamespaceState, calls: Calls): SecretPruner {
+  /** Ends the wait for instances of earlier revisions, by workload. */
   const waits = new Map<string, () => void>()
 
   async function list(id: string): Promise<string[]> {
@@ -41,7 +40,7 @@ export function createSecretPruner(space: Space, calls: Calls): SecretPruner {
         for (const name of old)
           if (!isRead(id, name)) {
             old.delete(name)
-            // One that stays is deleted at the next change.
+            // A Secret whose deletion fails is deleted at the next change.
             calls.remove(SECRETS, name).catch(() => {})
           }
         if (old.size === 0) stop(id)

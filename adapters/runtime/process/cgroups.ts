@@ -30,7 +30,7 @@ const PERIOD_US = 100_000
  * Creates a group for every instance, so that none of its processes survives it. The first instance with limits prepares the
  * server's own group; where the kernel cannot enforce them, that is logged once.
  *
- * @param folder of the server's own group.
+ * @param folder control group of the server.
  */
 export function createCgroups(
   log: RuntimeLog,
@@ -46,11 +46,11 @@ export function createCgroups(
         isPrepared = true
         return makeCgroup(toCgroupFolder(folder!, instance), resources)
       } catch (error) {
-        const why = (error as Error).message
+        const reason = (error as Error).message
         if (!isLogged)
           log.warn(
-            { why },
-            'no control groups with limits: CPU time of services is not limited, and their memory is checked once a second',
+            { reason },
+            'control groups with limits are unavailable: CPU time of services is not limited, and their memory is checked once a second',
           )
         isLogged = true
       }

@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { settlesWithin } from '../../../lib/async/timeout.ts'
 import { readProcesses, signal } from '../../../lib/process/processes.ts'
 
-/** How long what was killed takes to be gone, at most. */
-const KILLED_MS = 5000
+/** Maximum time for killed processes to disappear in milliseconds. */
+const KILL_TIMEOUT_MS = 5000
 const POLL_MS = 20
 
 /**
- * Ends a process that leads a group, and the group: SIGTERM for the process, which may pass it on itself, then for what is left
- * of the group; SIGKILL for all that are there after `graceMs`.
+ * Ends a process group: SIGTERM to its leader, which may pass it on, then to the rest of the group; SIGKILL to all that are left
+ * after `graceMs`.
  *
- * @param exited resolves once the process has ended.
- * @returns whether it ended without being killed.
+ * @param exited resolves when the leader exited.
+ * @returns whether it ended without SIGKILL.
  */
 export async function endGroup(
   pid: number,
@@ -23,16 +23,16 @@ export async function endGroup(
     signal(pid, 'SIGTERM')
     if (await settlesWithin(exited, graceMs)) {
       signal(-pid, 'SIGTERM')
-      if (await isGroupGoneBy(pid, untilMs)) return true
+      if (await hasGroupEndedBy(pid, untilMs)) return true
     }
   }
   signal(-pid, 'SIGKILL')
-  await settlesWithin(exited, KILLED_MS)
-  await isGroupGoneBy(pid, performance.now() + KILLED_MS)
+  await settlesWithin(exited, KILL_TIMEOUT_MS)
+  await hasGroupEndedBy(pid, performance.now() + KILL_TIMEOUT_MS)
   return false
 }
 
-async function isGroupGoneBy(group: number, untilMs: number): Promise<boolean> {
+async function hasGroupEndedBy(group: number, untilMs: number): Promise<boolean> {
   while (await isGroupAlive(group)) {
     if (performance.now() >= untilMs) return false
     await delay(POLL_MS)
@@ -40,7 +40,7 @@ async function isGroupGoneBy(group: number, untilMs: number): Promise<boolean> {
   return true
 }
 
-/** A group whose processes only wait to be forgotten, as where init does not care for them, has ended. */
+/** A group of zombies only, as under an init that does not reap, has ended. */
 async function isGroupAlive(group: number): Promise<boolean> {
   if (!signal(-group, 0)) return false
   const processes = await readProcesses()

@@ -1,43 +1,43 @@
-/** What of the server's own environment is no secret, and of the machine. */
-const PASSED = ['PATH', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TZ']
+/** Variables inherited from the server: those of the machine without secrets. */
+const INHERITED = ['PATH', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TZ']
 
-/** What a copy is told that others of its workload are not. */
+/** Variables that are specific to an instance. */
 export interface InstanceVariables {
   readonly instance: string
   readonly home: string
   readonly temp: string
-  /** Where it is to listen; undefined: where it wants. */
+  /** Port to listen on; undefined: chosen by the program. */
   readonly port: number | undefined
 }
 
-/** The variable all processes of a copy are known by. */
+/** Variable that identifies all processes of an instance. */
 export function toMark(instance: string): string {
   return `MX_INSTANCE=${instance}`
 }
 
-/** Source of the mounts of an isolated copy ({@link SandboxedRun.mountSource}): its processes are known by it as well. */
+/** Mount source of an isolated instance ({@link SandboxedRun.mountSource}), which also identifies its processes. */
 export function toMountSource(instance: string): string {
   return `mx-${instance}`
 }
 
 /**
- * The whole environment of a copy. Nothing of the server's but what is listed here gets in.
+ * Complete environment of an instance. Only the listed variables of the server are inherited.
  *
- * @param own of its workload.
+ * @param workloadEnv variables of the workload.
  */
 export function toEnvironment(
-  own: Readonly<Record<string, string>>,
+  workloadEnv: Readonly<Record<string, string>>,
   { instance, home, temp, port }: InstanceVariables,
 ): Record<string, string> {
-  const passed = PASSED.flatMap((name) => {
+  const inherited = INHERITED.flatMap((name) => {
     const value = process.env[name]
     return value === undefined ? [] : [[name, value]]
   })
   return {
-    ...Object.fromEntries(passed),
+    ...Object.fromEntries(inherited),
     HOME: home,
     TMPDIR: temp,
-    ...own,
+    ...workloadEnv,
     MX_INSTANCE: instance,
     ...(port !== undefined && { PORT: String(port) }),
   }

@@ -9,21 +9,21 @@ import { removeFolder } from '../../../lib/process/sandbox/remove-folder.ts'
 import type { Sandbox } from '../../../lib/process/sandbox/sandbox.ts'
 import { toMark, toMountSource } from './environment.ts'
 
-/** What a copy has of its own on the disk, as long as it runs. */
+/** Files of a running instance. */
 export interface InstanceFolder {
   readonly path: string
   readonly home: string
   readonly temp: string
   /** Lets another user have the home and the temporary folder. */
-  readonly giveTo: (userId: number) => void
-  /** Notes which process it is, for a server that comes after this one was killed. */
-  readonly note: (pid: number) => void
+  readonly changeOwner: (userId: number) => void
+  /** Stores the process id for the recovery after a kill of the server. */
+  readonly store: (pid: number) => void
   readonly remove: (sandbox: Sandbox | undefined) => Promise<void>
 }
 
-const NOTE = 'process'
+const PROCESS_FILE = 'process'
 
-/** Makes the folder of a copy: it is there before the process is, so that none is missed. */
+/** Creates the folder of an instance, before its process so that recovery misses none. */
 export function createInstanceFolder(parent: string, instance: string): InstanceFolder {
   const folder = join(parent, instance)
   const home = toHome(folder)
@@ -33,26 +33,26 @@ export function createInstanceFolder(parent: string, instance: string): Instance
     path: folder,
     home,
     temp,
-    giveTo(userId) {
+    changeOwner(userId) {
       chmodSync(folder, 0o711)
       for (const given of [home, temp]) chownSync(given, userId, userId)
     },
-    note(pid) {
+    store(pid) {
       const start = readProcess(pid)?.start ?? ''
-      writeFileSync(join(folder, NOTE), JSON.stringify({ pid, start, boot: readBoot() }))
+      writeFileSync(join(folder, PROCESS_FILE), JSON.stringify({ pid, start, boot: readBoot() }))
     },
     remove: (sandbox) => tryRemove(folder, sandbox),
   }
 }
 
 /**
- * Ends what a server that was killed left running, known by the folders it left: processes with the mark of such a copy, the one
- * that was noted, with its group, and those of its user that left its view.
+ * Ends the processes of a killed server, identified by its instance folders: processes with the mark of such an instance, the
+ * stored process with its group, and processes of its user that left its sandbox.
  *
- * @param cgroup folder of the server's own control group. @default there is none
- * @param sandbox that the copies ran in. @default none
- * @returns how many processes were ended, those of a group as one.
- * @throws {Error} when some do not end: they must not run twice.
+ * @param cgroup control group folder of the server. @default none
+ * @param sandbox sandbox of the instances. @default none
+ * @returns number of ended processes; a group counts as one.
+ * @throws {Error} if some do not end, because they must not run twice.
  */
 export async function endLeftoverInstances(
   parent: string,
@@ -61,36 +61,36 @@ export async function endLeftoverInstances(
 ): Promise<number> {
   mkdirSync(parent, { recursive: true, mode: 0o700 })
   const instances = await readdir(parent)
-  const noted = instances.flatMap((instance) => killNoted(join(parent, instance)) ?? [])
+  const stored = instances.flatMap((instance) => killStored(join(parent, instance)) ?? [])
   const grouped = await removeCgroups(cgroup, instances)
   const users = listUsers(instances.map((instance) => toHome(join(parent, instance))))
   const marked = await killByEnv(instances.map(toMark), instances.map(toMountSource), users)
   await Promise.all(instances.map((instance) => tryRemove(join(parent, instance), sandbox)))
-  return new Set([...noted, ...grouped, ...marked]).size
+  return new Set([...stored, ...grouped, ...marked]).size
 }
 
 function toHome(folder: string): string {
   return join(folder, 'home')
 }
 
-/** The process that is noted in the folder, where it still ran. */
-function killNoted(folder: string): number | undefined {
-  const { pid, start, boot } = readNote(folder)
+/** Kills the process stored in the folder if it still runs. */
+function killStored(folder: string): number | undefined {
+  const { pid, start, boot } = readStored(folder)
   if (pid === undefined || boot !== readBoot() || readProcess(pid)?.start !== start) return
   signal(-pid, 'SIGKILL')
   return pid
 }
 
-function readNote(folder: string): { pid?: number; start?: string; boot?: string } {
+function readStored(folder: string): { pid?: number; start?: string; boot?: string } {
   try {
-    return JSON.parse(readFileSync(join(folder, NOTE), 'utf8'))
+    return JSON.parse(readFileSync(join(folder, PROCESS_FILE), 'utf8'))
   } catch {
-    // Killed before it wrote any: the mark is all there is.
+    // The server was killed before it stored the process: the mark identifies it.
     return {}
   }
 }
 
-/** Which start of the machine this is; empty where it does not tell. */
+/** Boot id of the machine; empty if unavailable. */
 function readBoot(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
@@ -99,7 +99,7 @@ function readBoot(): string {
   }
 }
 
-/** A program that just ended may have left files that are not to be removed, or too many: that is no failure of anything. */
+/** Failures are ignored: the folder may contain too many or undeletable files. */
 async function tryRemove(folder: string, sandbox: Sandbox | undefined): Promise<void> {
   await removeFolder(folder, sandbox).catch(() => {})
 }

@@ -1,25 +1,25 @@
 import type { Workload } from '../../../core/contracts/runtime.ts'
 
-/** A copy of protocol `http` that others find. */
+/** A registered instance of protocol `http`. */
 export interface RegisteredInstance {
-  /** Takes it out; resolves once nobody calls it any more. It is waited for as long as a copy may take to drain. */
+  /** Deregisters the instance; resolves when no caller uses it any more. Awaited at most for the drain time. */
   readonly leave: () => Promise<void>
-  /** Tells that the copy is gone, and that another one is to come: until it leaves others find it, and call it no more. */
+  /** Reports that the instance failed and will be replaced: until `leave` it stays discoverable but receives no calls. */
   readonly fall: () => Promise<void>
 }
 
-/** What the runtime asks of the platform about the copies it runs: whether one serves, and that others find it. */
+/** Registry operations of the runtime for its instances. */
 export interface InstanceRegistrar {
   /**
-   * Resolves once the copy of protocol `mx` is registered (its node's metadata has `instance`) and answered its health call.
-   * Rejects by the signal alone: what is not there yet is waited for.
+   * Resolves when the instance of protocol `mx` is registered (its node's metadata has `instance`) and its health call succeeded.
+   * Rejects only on abort.
    */
   readonly whenReady: (workload: Workload, instance: string, signal: AbortSignal) => Promise<void>
-  /** Takes an instance of protocol `mx` that has ended out of the registry, which it may have had no time to leave. Does nothing for one that left. */
+  /** Deregisters an ended instance of protocol `mx`, which may not have done so itself. Idempotent. */
   readonly forget: (workload: Workload, instance: string) => Promise<void>
   /**
-   * Registers a copy of protocol `http` that answers at `host:port`, and renews that until it leaves; resolves once others find it.
-   * Rejects with why it cannot be.
+   * Registers an instance of protocol `http` at `host:port` and renews the registration until it leaves; resolves when it is
+   * discoverable. Rejects with the reason if it cannot be registered.
    */
   readonly register: (
     workload: Workload,

@@ -2,13 +2,13 @@ import type { Resources } from '../../../core/contracts/runtime.ts'
 import { findProgram } from '../../../lib/process/find-program.ts'
 import type { RuntimeLog } from './runtime-log.ts'
 
-/** Turns the words of a program into those that run it with limits. */
+/** Wraps a command to run with limits. */
 export type Confine = (words: readonly string[], dataBytes: number | undefined) => string[]
 
-/** What a program needs beside its data: stacks, code that is compiled as it runs. */
+/** Memory of a program beyond its data: stacks and JIT code. */
 const DATA_MARGIN_BYTES = 512 * 1024 * 1024
 
-/** Limit of the data segment of each process of an instance; undefined: there is none, or its group has one. */
+/** Data segment limit of each process of an instance; undefined without a limit or with a limited group. */
 export function toDataBytes(
   { memoryBytes }: Resources,
   hasLimitedGroup: boolean,
@@ -17,8 +17,8 @@ export function toDataBytes(
 }
 
 /**
- * What this machine has to confine programs with: `setpriv`, by which they end with the server however that ends, and `prlimit`,
- * by which no process writes a core file, or has much more data than its copy may. What is missing is told once.
+ * Returns the confinement available on this machine: `setpriv` ends programs with the server in any case, `prlimit` prevents core
+ * files and limits data. Missing programs are logged once.
  */
 export function findConfinement(log: RuntimeLog): Confine {
   const path = process.env['PATH'] ?? ''
@@ -26,14 +26,14 @@ export function findConfinement(log: RuntimeLog): Confine {
     try {
       return [findProgram(name, '/', path)]
     } catch {
-      log.warn({}, `there is no program ${name} here: ${purpose}`)
+      log.warn({}, `program ${name} not found: ${purpose}`)
       return []
     }
   }
-  const setpriv = find('setpriv', 'services outlive a server that is killed, until it starts again')
+  const setpriv = find('setpriv', 'services outlive a killed server until it restarts')
   const prlimit = find(
     'prlimit',
-    'services may write core files, and take memory faster than it is looked at',
+    'services may write core files, and allocate memory faster than it is checked',
   )
   return (words, dataBytes) => [
     ...setpriv.flatMap((program) => [program, '--pdeathsig', 'KILL', '--']),

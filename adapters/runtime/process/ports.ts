@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const LOOPBACK = '127.0.0.1'
-/** Where programs listen that were told a port alone, or `localhost`. */
+/** Addresses of programs that listen on a port only, or on `localhost`. */
 const HOSTS = [LOOPBACK, '::1']
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
 const ESTABLISHED = '01'
@@ -12,14 +12,14 @@ const POLL_MS = 50
 const CONNECT_MS = 1000
 
 /**
- * A port of loopback that nobody listens at: the one that is wanted, else any.
+ * Finds a free loopback port, preferably the requested one.
  *
- * @throws {Error} when somebody answers at the one that is wanted.
+ * @throws {Error} if the requested port is in use.
  */
-export async function findPort(wanted: number | undefined): Promise<number> {
-  if (wanted !== undefined) {
-    if ((await findAnswering(wanted)) === undefined) return wanted
-    throw new Error(`its port ${wanted} is taken: something else listens there`)
+export async function findPort(requested: number | undefined): Promise<number> {
+  if (requested !== undefined) {
+    if ((await findListening(requested)) === undefined) return requested
+    throw new Error(`port ${requested} is already in use`)
   }
   const server = createServer().listen(0, LOOPBACK)
   await once(server, 'listening')
@@ -29,23 +29,23 @@ export async function findPort(wanted: number | undefined): Promise<number> {
   return port
 }
 
-/** Resolves once somebody takes connections at the port of loopback, with `host:port`. Rejects by the signal alone. */
-export async function whenAnswers(port: number, signal: AbortSignal): Promise<string> {
+/** Resolves with `host:port` when the loopback port accepts connections. Rejects only on abort. */
+export async function whenListening(port: number, signal: AbortSignal): Promise<string> {
   for (;;) {
     signal.throwIfAborted()
-    const host = await findAnswering(port)
+    const host = await findListening(port)
     if (host !== undefined) return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
     await delay(POLL_MS, undefined, { signal })
   }
 }
 
-/** Resolves once no connection to the port of this machine is open, or `timeoutMs` are over; at once where there is no `/proc`. */
+/** Resolves when the port has no open connections, or after `timeoutMs`; at once without `/proc`. */
 export async function whenUnused(port: number, timeoutMs: number): Promise<void> {
   const untilMs = performance.now() + timeoutMs
   while (isUsed(port) && performance.now() < untilMs) await delay(POLL_MS)
 }
 
-/** Whether the system lists an established connection (proc(5), `/proc/net/tcp`) whose end here has the port. */
+/** Whether the system lists an established connection with the local port (proc(5), `/proc/net/tcp`). */
 function isUsed(port: number): boolean {
   const local = new RegExp(`^\\s*\\d+: [0-9A-F]+:${toHex(port)} [0-9A-F:]+ ${ESTABLISHED} `, 'm')
   return TABLES.some((table) => {
@@ -61,20 +61,20 @@ function toHex(port: number): string {
   return port.toString(16).toUpperCase().padStart(4, '0')
 }
 
-async function findAnswering(port: number): Promise<string | undefined> {
-  for (const host of HOSTS) if (await isAnswering(host, port)) return host
+async function findListening(port: number): Promise<string | undefined> {
+  for (const host of HOSTS) if (await isListening(host, port)) return host
   return
 }
 
-function isAnswering(host: string, port: number): Promise<boolean> {
+function isListening(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: CONNECT_MS })
-    const end = (answers: boolean) => {
+    const settle = (isOpen: boolean) => {
       socket.destroy()
-      resolve(answers)
+      resolve(isOpen)
     }
-    socket.once('connect', () => end(true))
-    socket.once('timeout', () => end(false))
-    socket.once('error', () => end(false))
+    socket.once('connect', () => settle(true))
+    socket.once('timeout', () => settle(false))
+    socket.once('error', () => settle(false))
   })
 }

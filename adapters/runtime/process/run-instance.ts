@@ -10,102 +10,106 @@ import { toMark, toMountSource } from './environment.ts'
 import { createInstanceFolder } from './instance-folders.ts'
 import type { RegisteredInstance } from './instance-registrar.ts'
 import { captureOutput } from './logs/capture-output.ts'
-import { findPort, whenAnswers, whenUnused } from './ports.ts'
+import { findPort, whenListening, whenUnused } from './ports.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 import { spawnInstance } from './spawn-instance.ts'
 
-/** What a copy is told, and tells. */
+/** Control and callbacks of an instance. */
 export interface InstanceLife {
-  /** Asks it to end: its calls first. */
+  /** Stops the instance after draining its calls. */
   readonly stop: AbortSignal
-  /** It takes calls. */
+  /** The instance accepts calls. */
   readonly onReady: () => void
-  /** It takes none any more, and is about to end. */
+  /** The instance accepts no more calls and is about to end. */
   readonly onLeaving: () => void
-  /** It has ended by itself: how it is told that another one comes, until the owner has it leave. */
-  readonly onFallen: (door: RegisteredInstance) => void
+  /** The instance ended by itself. The owner calls `leave` when its replacement is ready. */
+  readonly onFailed: (registration: RegisteredInstance) => void
 }
 
 type Child = Awaited<ReturnType<typeof spawnInstance>>
 
-/** Of the last line, in what is told of a failure. */
+/** Maximum length of the last output line in a failure. */
 const LINE_MAX = 500
-/** How long the calls of a copy that left may take until it is asked to end. */
+/** Maximum time in milliseconds for open calls after deregistration, before SIGTERM. */
 const CALLS_MS = 5000
-const NO_MEMORY = 'was killed: it took more memory than it may'
+const NO_MEMORY = 'was killed: memory limit exceeded'
 
 /**
- * Runs one copy of a workload, from before its process is there until nothing is left of it: its group, what left the group, its
- * files.
+ * Runs one instance of a workload, from before its process exists until its process group, escaped processes and files are removed.
  *
- * @returns how it ended, with the last line it wrote: for people.
+ * @returns reason of its end with its last output line, for people.
  */
 export async function runInstance(
   workload: Workload,
   life: InstanceLife,
-  world: RuntimeContext,
+  context: RuntimeContext,
 ): Promise<string> {
   const instance = randomBytes(6).toString('hex')
   try {
-    const folder = createInstanceFolder(world.copiesFolder, instance)
-    const group = world.openCgroup(instance, workload.resources)
+    const folder = createInstanceFolder(context.instancesFolder, instance)
+    const group = context.openCgroup(instance, workload.resources)
     try {
       const port = workload.protocol === 'http' ? await findPort(workload.port) : undefined
-      const child = await spawnInstance(workload, { instance, folder, port, group }, world)
-      folder.note(child.pid)
-      return await attend({ child, workload, instance, port, group }, life, world)
+      const child = await spawnInstance(workload, { instance, folder, port, group }, context)
+      folder.store(child.pid)
+      return await superviseInstance({ child, workload, instance, port, group }, life, context)
     } finally {
       await group?.remove()
       await killByEnv([toMark(instance)], [toMountSource(instance)], listUsers([folder.home]))
-      await folder.remove((await world.isolation).sandbox)
+      await folder.remove((await context.isolation).sandbox)
     }
   } catch (error) {
-    return `could not be run: ${(error as Error).message}`
+    return `could not be started: ${(error as Error).message}`
   }
 }
 
-interface Copy {
+interface RunningInstance {
   readonly child: Child
   readonly workload: Workload
   readonly instance: string
-  /** Where it was told to listen. */
+  /** Port to listen on. */
   readonly port: number | undefined
-  /** Undefined: the hierarchy is not writable. */
+  /** Undefined if the hierarchy is not writable. */
   readonly group: InstanceCgroup | undefined
 }
 
-async function attend(copy: Copy, life: InstanceLife, world: RuntimeContext): Promise<string> {
+async function superviseInstance(
+  copy: RunningInstance,
+  life: InstanceLife,
+  context: RuntimeContext,
+): Promise<string> {
   const { child, workload, instance, port, group } = copy
-  const { doors, limits, log, watchdog } = world
-  const about = { service: workload.name, namespace: workload.namespace, instance }
+  const { registrar, limits, log, watchdog } = context
+  const fields = { service: workload.name, namespace: workload.namespace, instance }
   const ending = new AbortController()
   const over = AbortSignal.any([life.stop, ending.signal])
   let failure: string | undefined
   let isExcessive = false
-  let door: RegisteredInstance | undefined
+  let registration: RegisteredInstance | undefined
 
-  const fail = (how: string) => {
-    failure ??= how
+  const fail = (reason: string) => {
+    failure ??= reason
     ending.abort()
   }
   const becomeReady = async () => {
-    const late = setTimeout(() => fail(toLateness(limits.startMs, port)), limits.startMs)
+    const timer = setTimeout(() => fail(toLateness(limits.startMs, port)), limits.startMs)
     try {
-      if (port === undefined) await doors.whenReady(workload, instance, over)
-      else door = await doors.register(workload, instance, await whenAnswers(port, over))
+      if (port === undefined) await registrar.whenReady(workload, instance, over)
+      else
+        registration = await registrar.register(workload, instance, await whenListening(port, over))
       if (!over.aborted) life.onReady()
     } catch (error) {
       if (!over.aborted) fail(`could not be registered: ${(error as Error).message}`)
     } finally {
-      clearTimeout(late)
+      clearTimeout(timer)
     }
   }
 
   const exit = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => resolve(toExit(code, signal)))
   })
-  const output = captureOutput(child, instance, world.openLog(workload), () =>
-    log.warn(about, 'it writes more than its log takes, and is slowed down'),
+  const output = captureOutput(child, instance, context.openLog(workload), () =>
+    log.warn(fields, 'output exceeds the log rate, service throttled'),
   )
   const watch = watchdog.watch({
     pid: child.pid,
@@ -116,55 +120,55 @@ async function attend(copy: Copy, life: InstanceLife, world: RuntimeContext): Pr
       fail(what)
     },
   })
-  const readying = becomeReady()
-  const early = await untilAborted(exit, over)
+  const startup = becomeReady()
+  const earlyExit = await untilAborted(exit, over)
   ending.abort()
   life.onLeaving()
-  if (early === undefined && !isExcessive) {
-    await settlesWithin(readying, limits.drainMs)
-    if (door !== undefined) await inTime(door.leave(), limits.drainMs)
-    // Programs that know nothing of being drained end at SIGTERM, whatever they are about.
+  if (earlyExit === undefined && !isExcessive) {
+    await settlesWithin(startup, limits.drainMs)
+    if (registration !== undefined) await ignoreFailure(registration.leave(), limits.drainMs)
+    // Programs without graceful shutdown end at SIGTERM in the middle of their calls.
     if (port !== undefined) await whenUnused(port, Math.min(CALLS_MS, limits.drainMs))
-    // What is no descendant any more once its parent ended is found in the group alone: look before anything is signalled.
+    // Orphans are found by their group only, so the descendants are listed before any signal.
     if (group === undefined) await watch.list()
     const followed = group === undefined && followTree(watch, exit)
     if (!(await endGroup(child.pid, exit, limits.drainMs)))
-      log.warn(about, `it did not end within ${limits.drainMs} ms of SIGTERM, and was killed`)
+      log.warn(fields, `killed after ${limits.drainMs} ms: service did not end on SIGTERM`)
     await followed
   } else {
     await endGroup(child.pid, exit, 0)
-    if (door !== undefined) {
-      life.onFallen(door)
-      await inTime(door.fall(), limits.drainMs)
+    if (registration !== undefined) {
+      life.onFailed(registration)
+      await ignoreFailure(registration.fall(), limits.drainMs)
     }
   }
   await killTree(watch)
   watch.end()
-  // Requests would be tried there until its registration expires.
-  if (port === undefined) await inTime(doors.forget(workload, instance), limits.drainMs)
+  // Until the registration expires, requests would be sent to the ended instance.
+  if (port === undefined) await ignoreFailure(registrar.forget(workload, instance), limits.drainMs)
   await output.end()
-  const how = group?.ranOutOfMemory() ? NO_MEMORY : (failure ?? early ?? 'ended')
+  const reason = group?.ranOutOfMemory() ? NO_MEMORY : (failure ?? earlyExit ?? 'ended')
   const last = output
     .lastLine()
     .slice(0, LINE_MAX)
     .replace(/\p{Cc}/gu, ' ')
-  return last === '' ? how : `${how}; its last line: ${last}`
+  return last === '' ? reason : `${reason}; last line: ${last}`
 }
 
-/** Calls that take too long, or a registry that is away, do not keep it. */
-export async function inTime(done: Promise<void>, timeoutMs: number): Promise<void> {
+/** Ignores failures and delays of deregistration, for example during a registry outage. */
+export async function ignoreFailure(done: Promise<void>, timeoutMs: number): Promise<void> {
   await settlesWithin(done, timeoutMs).catch(() => {})
 }
 
 function toExit(code: number | null, signal: NodeJS.Signals | null): string {
-  if (signal !== null) return `was ended by ${signal}`
+  if (signal !== null) return `was terminated by ${signal}`
   return code === 0
-    ? 'ended with exit code 0: a service goes on until it is asked to end'
-    : `ended with exit code ${code}`
+    ? 'exited with code 0: a service must run until it is stopped'
+    : `exited with code ${code}`
 }
 
 function toLateness(ms: number, port: number | undefined): string {
   return port === undefined
-    ? `was not registered and healthy within ${ms / 1000} s; a program that serves plain HTTP has to be run with protocol http`
-    : `took no connections at port ${port}, which PORT tells it, within ${ms / 1000} s`
+    ? `was not registered and healthy within ${ms / 1000} s; a plain HTTP program requires protocol http`
+    : `did not listen on port ${port} (variable PORT) within ${ms / 1000} s`
 }

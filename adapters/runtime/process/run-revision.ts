@@ -1,36 +1,36 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Workload } from '../../../core/contracts/runtime.ts'
 import type { RegisteredInstance } from './instance-registrar.ts'
-import { inTime, runInstance } from './run-instance.ts'
+import { ignoreFailure, runInstance } from './run-instance.ts'
 import type { ProcessLimits, RuntimeContext } from './runtime-context.ts'
 import { toLaunch } from './spawn-instance.ts'
 
-/** How the copies of a revision are. */
+/** State of the instances of a revision. */
 export interface RevisionView {
   readonly ready: number
-  /** Every copy was ready, at some time. */
+  /** Whether all instances were ready at some time. */
   readonly wasComplete: boolean
-  /** An instance failed too often in a row. If the revision was ready before, it is still restarted, after the longest pause. */
+  /** An instance failed too often in a row. If the revision was ready before, restarts continue after the maximum pause. */
   readonly isGivenUp: boolean
-  /** Failures in a row, of the copy with the most. */
+  /** Maximum of consecutive failures per instance. */
   readonly retries: number
-  /** How a copy failed last that has not been ready since. */
+  /** Latest failure of an instance that has not been ready since. */
   readonly error: string | undefined
-  /** Times copies were started again. */
+  /** Number of restarts. */
   readonly restarts: number
-  /** How a copy failed last, whatever became of it since. */
+  /** Latest failure. */
   readonly lastFailure: string | undefined
 }
 
-/** The copies of one revision of a workload, each kept running. */
+/** Supervised instances of one revision of a workload. */
 export interface RunningRevision {
   readonly workload: Workload
   readonly view: () => RevisionView
-  /** Whether all copies came up; false: one was given up, or they were stopped before. */
+  /** Whether all instances became ready; false: an instance was given up, or the revision was stopped. */
   readonly settled: Promise<boolean>
-  /** Starts those again that were given up, and at once those that pause. */
+  /** Restarts instances that were given up, and ends all pauses. */
   readonly retry: () => void
-  /** Done once none runs. */
+  /** Resolves when no instance runs. */
   readonly stop: () => Promise<void>
 }
 
@@ -39,43 +39,42 @@ interface Slot {
   readyMs: number
   failures: number
   isGivenUp: boolean
-  /** It is started no more. */
-  isOver: boolean
+  /** No further restarts. */
+  isEnded: boolean
   error: string | undefined
-  /** Of the copy that ended by itself last, until another one is ready. */
-  fallen: RegisteredInstance | undefined
+  /** Registration of the last failed instance, until its replacement is ready. */
+  failed: RegisteredInstance | undefined
   done: Promise<void>
 }
 
-/** Failures in a row until a copy counts as failed, and is given up if its revision was never ready (reference 15.24). */
+/** Consecutive failures after which an instance counts as failed, and is given up if its revision was never ready (reference 15.24). */
 const FAILURES_MAX = 5
-/** Of one that is to replace another, which serves meanwhile: whoever waits is told soon. */
+/** The same for a revision that replaces a serving one, to report the failed deployment soon. */
 const FAILURES_MAX_OF_NEXT = 2
-/** So that what failed together does not start together. */
+/** Spreads the restarts of instances that failed together. */
 const JITTER = 0.2
 
-/** What is to run. */
 export interface DesiredRevision {
   readonly workload: Workload
-  /** It is to replace another one, which serves. */
+  /** Whether it replaces a serving revision. */
   readonly isNext: boolean
-  /** What is waited for before it starts. @default nothing */
-  readonly after?: Promise<void>
+  /** Delays the start. @default none */
+  readonly startAfter?: Promise<void>
 }
 
 export function runRevision(
-  { workload, isNext, after }: DesiredRevision,
+  { workload, isNext, startAfter }: DesiredRevision,
   onChange: () => void,
-  world: RuntimeContext,
+  context: RuntimeContext,
 ): RunningRevision {
-  const { limits, log } = world
+  const { limits, log } = context
   const stopping = new AbortController()
   let wasComplete = false
   /** Ends all pauses. */
   let waking = new AbortController()
   let restarts = 0
   let lastFailure: string | undefined
-  let settle: (hasCome: boolean) => void = () => {}
+  let settle: (isComplete: boolean) => void = () => {}
   const settled = new Promise<boolean>((resolve) => {
     settle = resolve
   })
@@ -87,17 +86,17 @@ export function runRevision(
       readyMs: Number.NaN,
       failures: 0,
       isGivenUp: false,
-      isOver: false,
+      isEnded: false,
       error: undefined,
-      fallen: undefined,
+      failed: undefined,
       done: Promise.resolve(),
     }
-    slot.done = keep(slot)
+    slot.done = superviseSlot(slot)
     return slot
   }
 
-  async function keep(slot: Slot): Promise<void> {
-    await after
+  async function superviseSlot(slot: Slot): Promise<void> {
+    await startAfter
     const life = {
       stop: stopping.signal,
       onReady() {
@@ -105,7 +104,7 @@ export function runRevision(
         slot.isGivenUp = false
         slot.readyMs = performance.now()
         slot.error = undefined
-        void forget(slot)
+        void deregister(slot)
         change()
       },
       onLeaving() {
@@ -113,37 +112,40 @@ export function runRevision(
         slot.isReady = false
         change()
       },
-      onFallen(door: RegisteredInstance) {
-        void forget(slot)
-        slot.fallen = door
+      onFailed(registration: RegisteredInstance) {
+        void deregister(slot)
+        slot.failed = registration
       },
     }
     slot.failures = 0
     slot.isGivenUp = false
-    slot.isOver = false
+    slot.isEnded = false
     try {
       toLaunch(workload)
     } catch (error) {
-      // What is not there does not come by being asked for once more.
-      slot.error = `could not be run: ${(error as Error).message}`
+      // A retry does not help against a missing program or folder.
+      slot.error = `could not be started: ${(error as Error).message}`
       slot.isGivenUp = true
-      slot.isOver = true
+      slot.isEnded = true
       return change()
     }
     while (!stopping.signal.aborted) {
-      const how = await runInstance(workload, life, world)
+      const failure = await runInstance(workload, life, context)
       if (stopping.signal.aborted) return
-      slot.error = how
-      lastFailure = how
+      slot.error = failure
+      lastFailure = failure
       slot.failures++
       slot.isGivenUp =
         slot.failures >= (isNext && !wasComplete ? FAILURES_MAX_OF_NEXT : FAILURES_MAX)
       const { namespace, name, version } = workload
-      log.warn({ service: name, namespace, version, failures: slot.failures }, `it ${how}`)
+      log.warn(
+        { service: name, namespace, version, failures: slot.failures },
+        `service instance ${failure}`,
+      )
       change()
-      // The cause may be outside, such as a database that restarts.
+      // The cause may be external, such as a restarting database.
       if (slot.isGivenUp && !wasComplete && workload.wasReady !== true) {
-        slot.isOver = true
+        slot.isEnded = true
         return
       }
       await pause(slot.failures)
@@ -151,14 +153,14 @@ export function runRevision(
     }
   }
 
-  /** Nobody is to find the copy any more that ended. */
-  async function forget(slot: Slot): Promise<void> {
-    const door = slot.fallen
-    slot.fallen = undefined
-    if (door !== undefined) await inTime(door.leave(), limits.drainMs)
+  /** Deregisters the failed instance. */
+  async function deregister(slot: Slot): Promise<void> {
+    const registration = slot.failed
+    slot.failed = undefined
+    if (registration !== undefined) await ignoreFailure(registration.leave(), limits.drainMs)
   }
 
-  /** Until it is time to start again, or to stop. */
+  /** Waits for the restart back-off; ends on stop or retry. */
   async function pause(failures: number): Promise<void> {
     const ms = limits.pauseMinMs * 2 ** (failures - 1) * (1 + Math.random() * JITTER)
     const signal = AbortSignal.any([stopping.signal, waking.signal])
@@ -184,10 +186,10 @@ export function runRevision(
       ...{ restarts, lastFailure },
     }),
     retry() {
-      const ended = slots.filter(({ isGivenUp, isOver }) => isGivenUp && isOver)
+      const ended = slots.filter(({ isGivenUp, isEnded }) => isGivenUp && isEnded)
       waking.abort()
       waking = new AbortController()
-      for (const slot of ended) slot.done = keep(slot)
+      for (const slot of ended) slot.done = superviseSlot(slot)
     },
     async stop() {
       stopping.abort()
@@ -195,14 +197,14 @@ export function runRevision(
       await Promise.all(
         slots.map(async (slot) => {
           await slot.done
-          await forget(slot)
+          await deregister(slot)
         }),
       )
     },
   }
 }
 
-/** One that has been ready for long enough begins anew. */
+/** Failures are reset after a stable time. */
 function toRetries({ isReady, readyMs, failures }: Slot, { steadyMs }: ProcessLimits): number {
   return isReady && performance.now() - readyMs >= steadyMs ? 0 : failures
 }

@@ -14,41 +14,40 @@ import type { InstanceFolder } from './instance-folders.ts'
 import { toDataBytes } from './limits.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
-/** What is to be started, and where. */
 interface Launch {
   readonly folder: string
   readonly words: readonly string[]
 }
 
 /**
- * What a workload asks for, looked up.
+ * Resolves the command of a workload.
  *
- * @throws {Error} when that cannot be run at all.
+ * @throws {Error} if it cannot run on this machine.
  */
 export function toLaunch({ program, env, port, instances }: Workload): Launch {
   if (program.kind !== 'process')
-    throw new Error('it is an image, and this runtime runs programs of its own machine')
+    throw new Error('container images are not supported by this runtime, which runs local programs')
   const { folder, command } = program
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-    throw new Error(`its folder ${folder} is not there`)
+    throw new Error(`folder ${folder} does not exist`)
   if (port !== undefined && instances > 1)
-    throw new Error(`its ${instances} copies cannot all listen at port ${port}: one can`)
+    throw new Error(`${instances} instances cannot share port ${port}`)
   const [name = '', ...args] = command
   const path = env['PATH'] ?? process.env['PATH'] ?? ''
   return { folder, words: [findProgram(name, folder, path), ...args] }
 }
 
-/** What an instance has of its own. */
+/** Resources of an instance. */
 export interface InstanceParts extends Omit<InstanceVariables, 'home' | 'temp'> {
   readonly folder: InstanceFolder
   readonly group: InstanceCgroup | undefined
 }
 
 /**
- * Starts the process of an instance: it leads a process group, and inherits nothing of the server but two pipes for its output.
- * Where programs are isolated it runs in the sandbox of its namespace.
+ * Starts the process of an instance as the leader of a process group. It inherits only two pipes for its output. With isolation it
+ * runs in the sandbox of its namespace.
  *
- * @throws {Error} if there is nothing to start, or the system does not allow it.
+ * @throws {Error} if the command does not exist, or the system denies it.
  */
 export async function spawnInstance(
   workload: Workload,
@@ -69,7 +68,7 @@ export async function spawnInstance(
   const stdio: StdioOptions = ['ignore', 'pipe', 'pipe']
   for (const file of hiddenFiles) stdio[file] = nothing
   const options = { cwd: start.cwd, env: start.env, detached: true }
-  const child = spawn(first!, rest, { ...options, stdio: Array.from(stdio, orIgnored) })
+  const child = spawn(first!, rest, { ...options, stdio: Array.from(stdio, orIgnore) })
   closeSync(nothing)
   if (child.pid === undefined) throw ((await once(child, 'error')) as [Error])[0]
   preferOomKill(child.pid)
@@ -84,29 +83,29 @@ interface SandboxedInstance {
   readonly parts: InstanceParts
 }
 
-/** Gives the instance's user its files, and returns how to start it. The build may be older than the isolation of programs. */
+/** Changes the owner of the instance's files and returns the sandboxed command. The build may be older than the isolation. */
 async function enterSandbox(
   sandbox: Sandbox,
   { workload, words, env, dataBytes, parts }: SandboxedInstance,
 ): Promise<Start> {
-  const { instance, folder: own } = parts
+  const { instance, folder: instanceFolder } = parts
   const { namespace, program } = workload
   const { folder, root = folder, shared = [] } = program as Program & { kind: 'process' }
   const userId = sandbox.toUserId(namespace)
-  own.giveTo(userId)
+  instanceFolder.changeOwner(userId)
   await sandbox.give(root, userId)
   return sandbox.wrap(words, {
     ...{ userId, folder, env, mountSource: toMountSource(instance) },
     ...(dataBytes !== undefined && { dataBytes }),
     exposed: [
-      { path: own.path, isWritable: true },
+      { path: instanceFolder.path, isWritable: true },
       { path: root, isWritable: true },
       ...shared.map((path) => ({ path, isWritable: false })),
     ],
   })
 }
 
-/** What no number was said of is not opened. */
-function orIgnored<T>(file: T | undefined): T | 'ignore' {
+/** Descriptors without an entry are not opened. */
+function orIgnore<T>(file: T | undefined): T | 'ignore' {
   return file ?? 'ignore'
 }

@@ -2,32 +2,32 @@ import type { RuntimeStatus, Workload, WorkloadState } from '../../../core/contr
 import { type RunningRevision, runRevision } from './run-revision.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
-/** A workload that is kept running. */
+/** A supervised workload. */
 export interface Supervised {
-  /** Takes another revision in; the same one once more: what was given up starts again. */
+  /** Applies a revision; the current one again restarts instances that were given up. */
   readonly apply: (workload: Workload) => void
   readonly state: () => WorkloadState
-  /** Done once no copy runs. */
+  /** Resolves when no instance runs. */
   readonly stop: () => Promise<void>
 }
 
 /**
- * Runs a workload, and replaces its revision by those that are applied: a new one comes up beside the one that serves, and takes
- * its place once all its copies are ready. Where it does not come up, it is gone again, and the old one never noticed.
+ * Runs a workload and replaces its revision by applied ones: a new revision starts beside the serving one, and replaces it when all
+ * its instances are ready. If it fails it is removed, and the old one continues.
  *
- * @param onChange the state may have changed.
+ * @param onChange called when the state may have changed.
  */
 export function supervise(
   workload: Workload,
   onChange: () => void,
-  world: RuntimeContext,
+  context: RuntimeContext,
 ): Supervised {
-  /** Those that end. */
-  const ends = new Set<Promise<void>>()
-  let current = runRevision({ workload, isNext: false }, change, world)
+  /** Revisions that are stopping. */
+  const pendingStops = new Set<Promise<void>>()
+  let current = runRevision({ workload, isNext: false }, change, context)
   let next: RunningRevision | undefined
-  /** Why the last revision that was asked for did not come up. */
-  let refusal: string | undefined
+  /** Reason reason the last applied revision failed. */
+  let rejection: string | undefined
   let startedMs: number | undefined
   let wasRunning = false
   let isStopping = false
@@ -47,43 +47,47 @@ export function supervise(
   }
 
   function end(revision: RunningRevision): Promise<void> {
-    const ended = revision.stop().finally(() => ends.delete(ended))
-    ends.add(ended)
+    const ended = revision.stop().finally(() => pendingStops.delete(ended))
+    pendingStops.add(ended)
     return ended
   }
 
-  async function replace(wanted: Workload): Promise<void> {
-    const candidate = runRevision({ workload: wanted, isNext: true }, change, world)
+  async function replace(desired: Workload): Promise<void> {
+    const candidate = runRevision({ workload: desired, isNext: true }, change, context)
     next = candidate
-    const hasCome = await candidate.settled
-    // Another one was asked for meanwhile, or none.
+    const isComplete = await candidate.settled
+    // Another revision was applied meanwhile, or the workload was stopped.
     if (next !== candidate) return
     next = undefined
-    const loser = hasCome ? current : candidate
-    if (hasCome) {
+    const ending = isComplete ? current : candidate
+    if (isComplete) {
       current = candidate
       startedMs = Date.now()
     } else {
-      refusal = candidate.view().error
+      rejection = candidate.view().error
     }
     change()
-    await end(loser)
+    await end(ending)
   }
 
   return {
-    apply(wanted) {
-      refusal = undefined
-      if (next?.workload.revision !== wanted.revision) {
+    apply(desired) {
+      rejection = undefined
+      if (next?.workload.revision !== desired.revision) {
         if (next !== undefined) void end(next)
         next = undefined
-        if (current.workload.revision === wanted.revision) {
+        if (current.workload.revision === desired.revision) {
           current.retry()
-        } else if (current.view().ready > 0 && !isSamePort(current.workload, wanted)) {
-          void replace(wanted)
+        } else if (current.view().ready > 0 && !isSamePort(current.workload, desired)) {
+          void replace(desired)
         } else {
-          // Nothing serves that could go on meanwhile: the old one ends first, and leaves its port and memory.
+          // No instance serves: the old revision stops first and releases its port and memory.
           const after = end(current)
-          current = runRevision({ workload: wanted, isNext: false, after }, change, world)
+          current = runRevision(
+            { workload: desired, isNext: false, startAfter: after },
+            change,
+            context,
+          )
         }
       }
       change()
@@ -92,8 +96,8 @@ export function supervise(
       const { workload, view } = current
       const { namespace, name, version, revision } = workload
       const { ready, retries, error, restarts, lastFailure } = view()
-      // How the old one fails is no news of the one that was asked for.
-      const why = next === undefined ? (refusal ?? error) : undefined
+      // A failure of the old revision says nothing about the applied one.
+      const reason = next === undefined ? (rejection ?? error) : undefined
       return {
         namespace,
         name,
@@ -104,7 +108,7 @@ export function supervise(
         retries,
         ...(restarts > 0 && { restarts }),
         ...(lastFailure !== undefined && { lastFailure }),
-        ...(why !== undefined && { error: why }),
+        ...(reason !== undefined && { error: reason }),
         ...(startedMs !== undefined && { startedMs }),
       }
     },
@@ -114,12 +118,12 @@ export function supervise(
       if (next !== undefined) void end(next)
       next = undefined
       void end(current)
-      await Promise.all(ends)
+      await Promise.all(pendingStops)
     },
   }
 }
 
-/** Whether copies of both cannot stand side by side. */
-function isSamePort(one: Workload, other: Workload): boolean {
-  return one.port !== undefined && one.port === other.port
+/** Whether instances of both cannot run at the same time. */
+function isSamePort(a: Workload, b: Workload): boolean {
+  return a.port !== undefined && a.port === b.port
 }

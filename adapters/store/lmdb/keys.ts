@@ -1,25 +1,25 @@
 import type { StorePlace, StoreTable } from '../../../core/contracts/store.ts'
 
-/** What no name and no key has. */
+/** Separator, which no name or key contains. */
 const END = '\0'
-/** The next after {@link END}. */
+/** The character after {@link END}. */
 const AFTER_END = '\u0001'
 const TIME_BYTES = 8
 
-/** Before the first database, and behind the last one: names are ASCII. */
+/** Bounds of all databases: names are ASCII. */
 export const ALL: readonly [string, string] = [AFTER_END, '\u007f']
 
-/** Where a record lies: database, table and key, in this order, so that a table's records are neighbours in the order of their keys. */
+/** Key of a record: database, table and key, so that the records of a table are sorted by key. */
 export function toKey({ database, table }: StoreTable, key: string): string {
   return database + END + table + END + key
 }
 
-/** Behind all records of a table. */
+/** Upper bound of a table. */
 export function toTableEnd({ database, table }: StoreTable): string {
   return database + END + table + AFTER_END
 }
 
-/** Where a database begins, and behind its last table. */
+/** Bounds of a database. */
 export function toDatabaseBounds(database: string): readonly [string, string] {
   return [database + END, database + AFTER_END]
 }
@@ -31,7 +31,7 @@ export function parseKey(text: string): StorePlace {
   return { table, key: text.slice(keyAt) }
 }
 
-/** Where it is noted that a record expires: by the time. */
+/** Key of an expiry entry, sorted by time. */
 export function toExpiryKey(expiresMs: number, key: string): Buffer {
   const bytes = Buffer.allocUnsafe(TIME_BYTES + Buffer.byteLength(key))
   bytes.writeBigUInt64BE(BigInt(expiresMs))
@@ -39,7 +39,7 @@ export function toExpiryKey(expiresMs: number, key: string): Buffer {
   return bytes
 }
 
-/** Key of the record a note is of. */
+/** Key of the record of an expiry entry. */
 export function fromExpiryKey(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8', TIME_BYTES)
 }

@@ -1,17 +1,17 @@
 import type { StoreRecord } from '../../../core/contracts/store.ts'
 
-/** What a record is besides its key and value. */
+/** Fixed part of a stored record. */
 export interface RecordHead extends Pick<StoreRecord, 'version' | 'expiresMs'> {
-  /** Bytes of all of it. */
+  /** Stored size in bytes. */
   readonly length: number
 }
 
-/** Version and expiry, both as 64-bit floats, and how long the metadata are; the metadata as JSON and the value follow. */
+/** Version and expiry as 64-bit floats, and the length of the metadata; followed by the metadata as JSON and the value. */
 const HEAD_BYTES = 8 + 8 + 4
 const EMPTY = Buffer.alloc(0)
 const NO_METADATA = {}
 
-/** A record as it lies in the file. */
+/** Serializes a record. */
 export function formatRecord({
   value,
   metadata,
@@ -29,7 +29,7 @@ export function formatRecord({
   return bytes
 }
 
-/** Bytes of the record in the file, but for metadata that are not ASCII. */
+/** Stored size in bytes, assuming ASCII metadata. */
 export function toRecordLength({
   value,
   metadata,
@@ -37,7 +37,7 @@ export function toRecordLength({
   return HEAD_BYTES + value.length + (isEmpty(metadata) ? 0 : JSON.stringify(metadata).length)
 }
 
-/** @param bytes those of a record; they may be used again afterwards. */
+/** @param bytes a stored record; not retained. */
 export function parseHead(bytes: Buffer): RecordHead {
   return {
     version: bytes.readDoubleLE(0),
@@ -47,7 +47,7 @@ export function parseHead(bytes: Buffer): RecordHead {
 }
 
 /**
- * @param bytes those of a record, `length` of them; they may be used again afterwards.
+ * @param bytes a stored record of `length` bytes; not retained.
  * @param keysOnly leaves value and metadata empty.
  */
 export function parseRecord(

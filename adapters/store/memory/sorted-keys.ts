@@ -1,12 +1,12 @@
 import { compareKeys } from '../../../domain/store/compare-keys.ts'
 
-/** Keys in order. */
+/** A sorted set of keys. */
 export interface SortedKeys {
-  /** Adds a key that is not there. */
+  /** Adds a key, which must be absent. */
   readonly add: (key: string) => void
-  /** Removes a key that is there. */
+  /** Removes a key, which must be present. */
   readonly delete: (key: string) => void
-  /** Those from `from` on and before `to`, from either end; undefined: no bound. The keys must not change meanwhile. */
+  /** Iterates over the keys in [from, to) in either direction; undefined: unbounded. The set must not change meanwhile. */
   readonly walk: (
     from: string | undefined,
     to: string | undefined,
@@ -14,15 +14,15 @@ export interface SortedKeys {
   ) => Iterable<string>
 }
 
-/** Keys of a block before it is split: adding moves about half of them, finding the block is a search among all blocks. */
+/** Maximum block length before a split: an insertion moves half a block on average, and finding a block is a binary search. */
 const MAX_BLOCK = 512
 
-/** Adds and removes in the time it takes to search, also where there are millions: keys lie in blocks of some hundreds. */
+/** Stores keys in sorted blocks, so that insertions and deletions take little more than a binary search even with millions. */
 export function createSortedKeys(): SortedKeys {
-  /** None is empty. */
+  /** Without empty blocks. */
   const blocks: string[][] = []
 
-  /** Index of the last block that begins at or before a key; 0 when all begin behind it. */
+  /** Index of the last block that starts at or before a key; 0 if there is none. */
   const findBlock = (key: string): number =>
     Math.max(0, search(blocks.length, (i) => compareKeys(blocks[i]![0]!, key) > 0) - 1)
 
@@ -66,18 +66,18 @@ export function createSortedKeys(): SortedKeys {
   }
 }
 
-/** Index of the first key of a block at or behind `key`. */
+/** Index of the first key of a block that is not less than `key`. */
 function findIn(block: readonly string[], key: string): number {
   return search(block.length, (i) => compareKeys(block[i]!, key) >= 0)
 }
 
-/** The first index for which something holds that holds for all behind it, too; `length` when there is none. */
-function search(length: number, holds: (index: number) => boolean): number {
+/** Binary search: the first index for which a monotonic condition holds; `length` if there is none. */
+function search(length: number, condition: (index: number) => boolean): number {
   let low = 0
   let high = length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (holds(middle)) high = middle
+    if (condition(middle)) high = middle
     else low = middle + 1
   }
   return low

@@ -1,26 +1,26 @@
-/** Types of elements, by the numbers of pg_type.dat. */
+/** Type OIDs of elements (pg_type.dat). */
 const BYTEA = 17
 const INT8 = 20
 const TEXT = 25
-/** Dimensions, whether there are nulls, type; length and lower bound of the one dimension. */
+/** Dimensions, null flag, type; length and lower bound of the single dimension. */
 const HEAD_BYTES = 12 + 8
 
 /**
- * Arrays in the binary form PostgreSQL receives them in (`array_recv` of its sources), which the library takes as it is: nothing
- * is escaped, and bytes are not doubled by hexadecimal digits.
+ * Serializes an array in PostgreSQL's binary format (`array_recv` in its sources), which the library passes on unchanged: no
+ * escaping, and no hexadecimal encoding that doubles the size.
  */
 export function toTextArray(texts: readonly string[]): Buffer {
   const lengths = texts.map((text) => Buffer.byteLength(text))
   return toArray(TEXT, lengths, (array, at, i) => array.write(texts[i]!, at))
 }
 
-/** As {@link toTextArray}, of bytea. */
+/** As {@link toTextArray}, for bytea. */
 export function toBytesArray(values: readonly Uint8Array[]): Buffer {
   const lengths = values.map((value) => value.length)
   return toArray(BYTEA, lengths, (array, at, i) => array.set(values[i]!, at))
 }
 
-/** As {@link toTextArray}, of bigint; safe integers. */
+/** As {@link toTextArray}, for bigint; safe integers only. */
 export function toBigintArray(numbers: readonly number[]): Buffer {
   const lengths = numbers.map(() => 8)
   return toArray(INT8, lengths, (array, at, i) => array.writeBigInt64BE(BigInt(numbers[i]!), at))

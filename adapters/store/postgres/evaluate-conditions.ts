@@ -7,19 +7,19 @@ import type {
 } from '../../../core/contracts/store.ts'
 import { GatewayError } from '../../../core/errors.ts'
 
-/** What is there under a key. */
-export interface Known {
+/** Stored state of a key. */
+export interface StoredVersion {
   readonly version: number
   readonly expiresMs: number
 }
 
-/** What to write, provided that what was read is still there. */
+/** Planned writes, conditional on the versions that were read. */
 export interface Plan {
   readonly checks: readonly { readonly place: StorePlace; readonly version: number }[]
   readonly puts: readonly { readonly change: StoreChange; readonly offset: number }[]
   readonly deletes: readonly StorePlace[]
   readonly events: readonly StoreEvent[]
-  /** How many versions it takes: those of puts are the first one and their offset. */
+  /** Number of new versions; a put has the first one plus its offset. */
   readonly versions: number
 }
 
@@ -29,12 +29,12 @@ export interface Decision {
   readonly toOutcomes: (first: number) => readonly StoreOutcome[]
 }
 
-/** Name of a key among all; none of its parts has a NUL. */
+/** Unique name of a key; its parts contain no NUL. */
 function toName({ table: { database, table }, key }: StorePlace): string {
   return `${database}\0${table}\0${key}`
 }
 
-/** The keys, by name, what becomes of the groups depends on: those with conditions, and those of deletions, which say what was there. */
+/** Keys by name that determine the outcome: those with conditions, and those of deletions, which return the deleted version. */
 export function evaluateConditions(groups: readonly StoreGroup[]): Map<string, StorePlace> {
   const decisive = new Map<string, StorePlace>()
   for (const group of groups) {
@@ -47,24 +47,24 @@ export function evaluateConditions(groups: readonly StoreGroup[]): Map<string, S
 }
 
 /**
- * Works out what becomes of groups, one after the other, without writing anything.
+ * Computes the outcome of groups in order, without writing.
  *
- * @param known of those of `findDecisive`, by name, what is there.
+ * @param stored state of the decisive keys by name.
  */
 export function decide(
   groups: readonly StoreGroup[],
   decisive: ReadonlyMap<string, StorePlace>,
-  known: ReadonlyMap<string, Known>,
+  stored: ReadonlyMap<string, StoredVersion>,
   nowMs: number,
 ): Decision {
-  /** What is there meanwhile. A version below 0 is one of this plan: -1 is offset 0. */
-  const state = new Map<string, Known | undefined>(known)
-  /** The last change of each key. */
+  /** Planned state. A negative version is new: -1 is offset 0. */
+  const state = new Map<string, StoredVersion | undefined>(stored)
+  /** Last change of each key. */
   const last = new Map<string, { readonly change: StoreChange; readonly offset: number }>()
   const events: StoreEvent[] = []
   let versions = 0
 
-  /** To a condition, what has expired is none. */
+  /** An expired record counts as absent. */
   const versionOf = (name: string): number => {
     const found = state.get(name)
     if (found === undefined) return 0
@@ -75,12 +75,12 @@ export function decide(
     const { table, key, value, expiresMs } = change
     const name = toName(change)
     if (value === undefined) {
-      const before = state.get(name)
+      const previous = state.get(name)
       state.set(name, undefined)
       last.set(name, { change, offset: 0 })
-      if (before === undefined) return 0
+      if (previous === undefined) return 0
       events.push({ type: 'delete', table, key })
-      return before.version
+      return previous.version
     }
     const offset = versions++
     events.push({ type: 'write', table, key })
@@ -100,11 +100,11 @@ export function decide(
 
   const puts = [...last.values()].filter(({ change }) => change.value !== undefined)
   const deletes = [...last].filter(([name, { change }]) => {
-    return change.value === undefined && known.has(name)
+    return change.value === undefined && stored.has(name)
   })
   const checks = [...decisive].map(([name, place]) => ({
     place,
-    version: known.get(name)?.version ?? 0,
+    version: stored.get(name)?.version ?? 0,
   }))
   return {
     plan: { checks, puts, deletes: deletes.map(([, { change }]) => change), events, versions },

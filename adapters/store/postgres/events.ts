@@ -1,9 +1,9 @@
 import type { StoreEvent } from '../../../core/contracts/store.ts'
 
-/** PostgreSQL takes payloads below 8000 bytes. A key of 1024 bytes fits in whatever JSON makes of it. */
+/** PostgreSQL limits payloads to less than 8000 bytes, which fits a key of 1024 bytes in any JSON encoding. */
 const MAX_BYTES = 7999
 
-/** Events as payloads of NOTIFY, in their order: as many as fit into each. */
+/** Packs events into payloads of NOTIFY, in order. */
 export function packEvents(events: readonly StoreEvent[]): string[] {
   const payloads: string[] = []
   let packed = ''
@@ -23,13 +23,13 @@ export function packEvents(events: readonly StoreEvent[]): string[] {
   return payloads
 }
 
-/** What {@link packEvents} packed; undefined when it was somebody else. */
+/** Reads a payload of {@link packEvents}; undefined for any other payload. */
 export function unpackEvents(payload: string): StoreEvent[] | undefined {
   try {
     const entries: unknown = JSON.parse(payload)
     return Array.isArray(entries) ? entries.map(toEvent) : undefined
   } catch {
-    // Whoever may connect to the database may notify.
+    // Anyone who can connect to the database can notify.
     return undefined
   }
 }
@@ -37,8 +37,8 @@ export function unpackEvents(payload: string): StoreEvent[] | undefined {
 function toEvent(entry: unknown): StoreEvent {
   const fields: unknown[] = Array.isArray(entry) ? entry : []
   const [type, database, table, key] = fields
-  if (type !== 'write' && type !== 'delete') throw new TypeError('no such event')
+  if (type !== 'write' && type !== 'delete') throw new TypeError('unknown event type')
   if (typeof database !== 'string' || typeof table !== 'string' || typeof key !== 'string')
-    throw new TypeError('a name is missing')
+    throw new TypeError('missing name')
   return { type, table: { database, table }, key }
 }

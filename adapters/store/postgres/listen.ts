@@ -11,23 +11,23 @@ export interface ListenOptions {
   readonly connect: () => Promise<DedicatedConnection>
   readonly channel: string
   readonly listener: StoreListener
-  /** Between two questions whether the server is still there, and how long it may take to answer. */
+  /** Heartbeat interval and its timeout. */
   readonly heartbeatMs: number
 }
 
 export interface Listening {
-  /** Settled once it listens, or the first attempt failed. */
+  /** Settles when it listens, or the first attempt failed. */
   readonly settled: Promise<void>
   readonly stop: () => Promise<void>
 }
 
 /**
- * Tells of what is notified on a channel, on a connection of its own. Without one it tries again, and again later; what was
- * notified meanwhile is a gap.
+ * Receives notifications of a channel on a dedicated connection and reconnects after failures. Notifications may be missed in
+ * between.
  */
 export function listen({ connect, channel, listener, heartbeatMs }: ListenOptions): Listening {
-  const stopper = new AbortController()
-  const { signal } = stopper
+  const controller = new AbortController()
+  const { signal } = controller
   const backOff = createBackOff()
   let hasGap = false
   let settle = (): void => {}
@@ -35,27 +35,27 @@ export function listen({ connect, channel, listener, heartbeatMs }: ListenOption
     settle = resolve
   })
 
-  async function stand(client: Client): Promise<void> {
-    const lost = once(client, 'end', { signal })
-    // It may be before anybody waits for it.
-    lost.catch(() => {})
+  async function receive(client: Client): Promise<void> {
+    const closed = once(client, 'end', { signal })
+    // The connection may end before the promise is awaited.
+    closed.catch(() => {})
     client.on('notification', ({ payload = '' }) => {
       if (signal.aborted) return
       const events = unpackEvents(payload)
       if (events === undefined) listener.onMissedEvents()
       else for (const event of events) listener.onEvent(event)
     })
-    // Whoever does not take its notifications for so long is not to be waited for: the server keeps them for it.
+    // The server queues unread notifications, so it should drop an unresponsive client soon.
     await client.query(`SET tcp_user_timeout = ${heartbeatMs * 2}; LISTEN "${channel}"`)
     backOff.reset()
     if (hasGap && !signal.aborted) listener.onMissedEvents()
     hasGap = true
     settle()
-    await Promise.race([lost, watchOver(client)])
+    await Promise.race([closed, checkHeartbeat(client)])
   }
 
-  /** Rejects when the server does not answer. */
-  async function watchOver(client: Client): Promise<void> {
+  /** Rejects when the server does not respond. */
+  async function checkHeartbeat(client: Client): Promise<void> {
     for (;;) {
       await delay(heartbeatMs, undefined, { signal, ref: false })
       await withTimeout(client.query('SELECT'), heartbeatMs)
@@ -64,14 +64,14 @@ export function listen({ connect, channel, listener, heartbeatMs }: ListenOption
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
-      let own: DedicatedConnection | undefined
+      let connection: DedicatedConnection | undefined
       try {
-        own = await connect()
-        if (!signal.aborted) await stand(own.client)
+        connection = await connect()
+        if (!signal.aborted) await receive(connection.client)
       } catch {
-        // Whoever reads or writes is told why; here is only tried again.
+        // Reads and writes report the reason; this only reconnects.
       }
-      own?.end()
+      connection?.end()
       hasGap = true
       settle()
       if (!signal.aborted) await delay(backOff.next(), undefined, { signal }).catch(() => {})
@@ -82,7 +82,7 @@ export function listen({ connect, channel, listener, heartbeatMs }: ListenOption
   return {
     settled,
     async stop() {
-      stopper.abort()
+      controller.abort()
       await running
     },
   }

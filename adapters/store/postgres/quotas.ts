@@ -13,15 +13,15 @@ import type { RunStatement } from './client/connections.ts'
 import type { Statements } from './statements.ts'
 import { toPlaces } from './write.ts'
 
-/** Keeps namespaces within their quotas, and all of them within the limit of the store, which other servers write to as well. */
+/** Enforces the quotas of namespaces and the limit of a store that other servers write to as well. */
 export interface QuotaCheck {
-  /** Why groups exceed a quota; undefined: one does not. What does not is counted at once. */
+  /** Returns an error for each group that exceeds a quota; accepted groups are counted at once. */
   readonly check: (groups: readonly StoreGroup[]) => Promise<readonly (GatewayError | undefined)[]>
 }
 
 export interface QuotaCheckOptions {
   readonly quotas: StoreQuotas
-  /** As `PostgresStoreOptions` has it. */
+  /** As in `PostgresStoreOptions`. */
   readonly maxBytes: number
   readonly statements: Pick<Statements, 'usage' | 'used' | 'sizes'>
   readonly ask: RunStatement
@@ -29,19 +29,19 @@ export interface QuotaCheckOptions {
   readonly nowMs?: () => number
 }
 
-/** How long what is known of other servers' writes is used: they may exceed a quota by what they write meanwhile. */
+/** Maximum age of the cached usage: other servers' writes within this time may exceed a quota. */
 const FRESH_MS = 1000
 
 export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
   const { quotas, maxBytes, statements, ask, nowMs = () => performance.now() } = options
   const hasLimit = maxBytes !== Number.POSITIVE_INFINITY
-  /** Bytes at the last look, and of what was written here since. */
+  /** Usage as last read, plus own writes since. */
   const usage = new Map<StoreArea, number>()
-  /** The same, of all areas; 0 without a limit. */
+  /** The sum of all areas; 0 without a limit. */
   let usedBytes = 0
-  let seenMs = Number.NEGATIVE_INFINITY
+  let readMs = Number.NEGATIVE_INFINITY
 
-  const fast: GroupCheck = {
+  const estimate: GroupCheck = {
     quotas,
     usedOf: (area) => usage.get(area) ?? 0,
     sizeOf,
@@ -74,11 +74,11 @@ export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
     }
   }
 
-  async function look(databases: readonly string[]): Promise<void> {
+  async function readUsage(databases: readonly string[]): Promise<void> {
     for (const [database, kind, bytes] of await ask(statements.usage, [toTextArray(databases)]))
       usage.set(`${database}\0${kind}`, Number(bytes))
     if (hasLimit) usedBytes = Number((await ask(statements.used, []))[0]![0])
-    seenMs = nowMs()
+    readMs = nowMs()
   }
 
   async function readSizes(groups: readonly StoreGroup[]): Promise<GroupCheck['sizeBefore']> {
@@ -93,26 +93,33 @@ export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
     async check(groups) {
       const databases = listLimited(groups, quotas)
       if (databases.length === 0 && !hasLimit) return groups.map(() => undefined)
-      if (nowMs() - seenMs >= FRESH_MS || databases.some((one) => !usage.has(`${one}\0store`))) {
+      if (
+        nowMs() - readMs >= FRESH_MS ||
+        databases.some((database) => !usage.has(`${database}\0store`))
+      ) {
         usage.clear()
-        await look(databases)
-        for (const one of databases) if (!usage.has(`${one}\0store`)) usage.set(`${one}\0store`, 0)
+        await readUsage(databases)
+        for (const database of databases)
+          if (!usage.has(`${database}\0store`)) usage.set(`${database}\0store`, 0)
       }
-      const first = checkAll(groups, fast)
+      const first = checkAll(groups, estimate)
       if (first.excesses.every((excess) => excess === undefined)) {
         count(first.grown)
         return first.excesses
       }
-      // Near a quota: exactly.
-      await look(databases)
-      const { excesses, grown } = checkAll(groups, { ...fast, sizeBefore: await readSizes(groups) })
+      // Near a quota, usage and sizes are read exactly.
+      await readUsage(databases)
+      const { excesses, grown } = checkAll(groups, {
+        ...estimate,
+        sizeBefore: await readSizes(groups),
+      })
       count(grown)
       return excesses
     },
   }
 }
 
-/** Databases of groups that have a quota. */
+/** Databases in the groups that have a quota. */
 function listLimited(groups: readonly StoreGroup[], { store, config }: StoreQuotas): string[] {
   const databases = new Set<string>()
   for (const group of groups)
@@ -129,7 +136,7 @@ function toName({ table: { database, table }, key }: StoreChange): string {
   return `${database}\0${table}\0${key}`
 }
 
-/** As `size_of` of schema.ts. */
+/** As `size_of` in schema.ts. */
 function sizeOf({ key, value, metadata }: StoreChange): number {
   const json = Buffer.byteLength(JSON.stringify(metadata))
   return RECORD_OVERHEAD_BYTES + Buffer.byteLength(key) + value!.length + json

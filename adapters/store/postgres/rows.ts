@@ -1,11 +1,11 @@
 import type { StoreRecord, StoreTable } from '../../../core/contracts/store.ts'
 import type { Row } from './client/connections.ts'
-import type { Known } from './evaluate-conditions.ts'
+import type { StoredVersion } from './evaluate-conditions.ts'
 
 const NO_BYTES = new Uint8Array(0)
 const NO_METADATA = {}
 
-/** @param row key, expires, version, and unless keys alone were asked for value and metadata. */
+/** @param row key, expires, version, and unless only keys were requested, value and metadata. */
 export function toRecord([key, expires, version, value, metadata]: Row): StoreRecord {
   return {
     key: key!,
@@ -17,7 +17,7 @@ export function toRecord([key, expires, version, value, metadata]: Row): StoreRe
   }
 }
 
-export function toKnown(expires: string | null, version: string | null): Known {
+export function toStoredVersion(expires: string | null, version: string | null): StoredVersion {
   return { expiresMs: Number(expires), version: Number(version) }
 }
 

@@ -5,14 +5,14 @@ import { LOCK_CLASS } from './statements.ts'
 /** PostgreSQL 12, the first with `plan_cache_mode`. */
 const OLDEST = 120_000
 
-/** Channel of the notifications, quoted: one for each schema of a database. */
+/** Quoted notification channel, one per schema of a database. */
 export function toChannel(schema: string): string {
   return `mx_store:${schema}`
 }
 
 /**
- * What leads from each version of the schema to the next. A step that was published is never changed; a function that is replaced
- * gets a new name, since gateways of the version before go on calling theirs.
+ * Migrations from each schema version to the next. A published step never changes; a replaced function gets a new name, because
+ * gateways of the previous version continue to call theirs.
  */
 const STEPS: readonly ((schema: string) => string)[] = [
   (schema) => `
@@ -117,9 +117,9 @@ const STEPS: readonly ((schema: string) => string)[] = [
 ]
 
 /**
- * Creates what is missing of the schema, or brings it up to date; of several gateways that start at once one does.
+ * Creates or migrates the schema; of several gateways that start at once, one does so.
  *
- * @throws {Error} when the server or the database cannot be used, naming what would be right.
+ * @throws {Error} if the server or database is unsuitable, with the requirement.
  */
 export async function prepareSchema(
   client: ClientBase,
@@ -137,15 +137,15 @@ export async function prepareSchema(
     await client.query(`UPDATE ${schema}.schema_version SET version = ${STEPS.length}`)
     await client.query('COMMIT')
   } catch (error) {
-    // Where this fails the connection is lost, and the transaction with it.
+    // If the rollback fails, the connection is lost and the transaction with it.
     await client.query('ROLLBACK').catch(() => {})
     throw error
   }
 }
 
-/** 0: there is none. */
+/** 0 without a schema. */
 async function readVersion(client: ClientBase, schema: string): Promise<number> {
-  // By a snapshot of now: to_regclass() goes by what the connection remembers, also behind a lock.
+  // With a current snapshot: to_regclass() uses cached state of the connection, even behind a lock.
   const tables = await client.query(
     `SELECT FROM pg_tables WHERE schemaname = '${schema}' AND tablename = 'schema_version'`,
   )
@@ -156,7 +156,7 @@ async function readVersion(client: ClientBase, schema: string): Promise<number> 
   const version = rows[0]?.version ?? 0
   if (version > STEPS.length) {
     throw new RangeError(
-      `the schema ${schema} in PostgreSQL is of version ${version}, made by a newer mx: this one knows ${STEPS.length}`,
+      `the schema ${schema} in PostgreSQL has version ${version} of a newer mx; this one supports ${STEPS.length}`,
     )
   }
   return version
@@ -182,9 +182,9 @@ async function checkServer(
     throw new RangeError(`PostgreSQL must be 12 or newer, not ${Number(version) / 10_000}`)
   if (encoding !== 'UTF8') {
     throw new RangeError(
-      `the database in PostgreSQL must be encoded in UTF8, not ${encoding}: CREATE DATABASE ... ENCODING 'UTF8'`,
+      `the PostgreSQL database must have the encoding UTF8, not ${encoding}: CREATE DATABASE ... ENCODING 'UTF8'`,
     )
   }
   if (fsync === 'off')
-    onWarning('PostgreSQL runs with fsync = off: what it acknowledged may be lost with its power')
+    onWarning('PostgreSQL runs with fsync = off: a power failure may lose acknowledged writes')
 }

@@ -1,6 +1,6 @@
 import type { StoreRange } from '../../../core/contracts/store.ts'
 
-/** Prepared once on each connection, under its name. */
+/** A named statement, prepared once per connection. */
 export interface Statement {
   readonly name: string
   readonly text: string
@@ -11,32 +11,31 @@ export interface Statements {
   readonly scan: (range: StoreRange) => Statement
   readonly listTables: Statement
   readonly listTablesOf: Statement
-  /** Versions and expiries of keys; those that are not there are left out. */
-  readonly look: Statement
+  /** Versions and expiries of keys; absent keys are omitted. */
+  readonly readVersions: Statement
   readonly findExpired: Statement
-  /** Bytes of databases, by kind of table. */
+  /** Bytes by database and kind of table. */
   readonly usage: Statement
-  /** Bytes of all records. */
   readonly used: Statement
-  /** Bytes of the records of keys; those that are not there are left out. */
+  /** Record sizes in bytes by key; absent keys are omitted. */
   readonly sizes: Statement
   /** See `write_records` in schema.ts. */
   readonly write: Statement
-  /** Until the transaction ends. */
+  /** Held until the transaction ends. */
   readonly lock: Statement
 }
 
-/** Class of the advisory locks: `mx`, so that they are nobody else's. */
+/** Class of the advisory locks (`mx`), to avoid collisions with other applications. */
 export const LOCK_CLASS = 0x6d78
 
-/** @param schema checked: a plain name. */
+/** @param schema a validated plain name. */
 export function createStatements(schema: string): Statements {
   const records = `${schema}.records`
   const scans = new Map<string, Statement>()
 
   function toScan(bounded: boolean, reverse: boolean, keysOnly: boolean): Statement {
     const order = `ORDER BY key ${reverse ? 'DESC' : 'ASC'}`
-    // One more than wanted shows whether there is more.
+    // One extra row shows whether there are more.
     const range = `FROM ${records} WHERE database = $1 AND "table" = $2 AND key >= $3
       ${bounded ? 'AND key < $5' : ''} ${order} LIMIT $4 + 1`
     const maxBytes = bounded ? '$6' : '$5'
@@ -44,7 +43,7 @@ export function createStatements(schema: string): Statements {
       name: `scan${bounded ? '-bounded' : ''}${reverse ? '-reverse' : ''}${keysOnly ? '-keys' : ''}`,
       text: keysOnly
         ? `SELECT key, expires, version ${range}`
-        : // Lengths are known without reading the values: those beyond the limit stay where they are.
+        : // Lengths are cached without reading the values: those beyond the limit stay where they are.
           `SELECT key, expires, version, value, metadata, total FROM (
              SELECT *, count(*) OVER () AS total, row_number() OVER (${order}) AS place,
                sum(octet_length(value)) OVER (${order} ROWS UNBOUNDED PRECEDING) - octet_length(value) AS before
@@ -62,12 +61,12 @@ export function createStatements(schema: string): Statements {
 
     scan({ to, reverse = false, keysOnly = false }) {
       const statement = toScan(to !== undefined, reverse, keysOnly)
-      const known = scans.get(statement.name)
-      if (known === undefined) scans.set(statement.name, statement)
-      return known ?? statement
+      const cached = scans.get(statement.name)
+      if (cached === undefined) scans.set(statement.name, statement)
+      return cached ?? statement
     },
 
-    // From table to table through the index, however many records each has.
+    // Skips from table to table through the index, however many records each has.
     listTables: {
       name: 'tables',
       text: `WITH RECURSIVE found AS (
@@ -92,8 +91,8 @@ export function createStatements(schema: string): Statements {
         SELECT * FROM found LIMIT $3`,
     },
 
-    look: {
-      name: 'look',
+    readVersions: {
+      name: 'readVersions',
       text: `SELECT wanted.place, found.expires, found.version
         FROM unnest($1::text[], $2::text[], $3::text[])
           WITH ORDINALITY AS wanted (database, "table", key, place)

@@ -3,61 +3,61 @@ import { GatewayError } from '../../../core/errors.ts'
 import { storeUnavailable } from '../../../domain/store/errors.ts'
 import { toBigintArray, toBytesArray, toTextArray } from './arrays.ts'
 import type { Connections, RunStatement } from './client/connections.ts'
-import { isPassing } from './errors.ts'
+import { isRetryable } from './errors.ts'
 import type { Plan } from './evaluate-conditions.ts'
 import { packEvents } from './events.ts'
 import type { Statements } from './statements.ts'
 
-/** What to write, worked out from what was read. */
+/** Writes computed from what was read. */
 export interface Draft<T> {
   readonly plan: Plan
   /** @param first the version at offset 0. */
   readonly toResult: (first: number) => T
 }
 
-/** Attempts of which nobody else is kept waiting, before one that keeps all others out. */
-const FREE_ATTEMPTS = 2
+/** Optimistic attempts before one with a lock. */
+const OPTIMISTIC_ATTEMPTS = 2
 const ATTEMPTS = 4
 
 /**
- * Reads, works out what to write, and writes it, as if nothing could happen in between: when something did, it begins anew. In the end
- * nobody else may write meanwhile, so that the attempts have one.
+ * Reads, computes and writes with optimistic concurrency: retries if the records changed in between. The last attempts lock out
+ * other writers.
  */
-export async function writeAlone<T>(
+export async function writeAtomically<T>(
   connections: Connections,
   statements: Statements,
   draft: (ask: RunStatement) => Promise<Draft<T>>,
 ): Promise<T> {
   const { ask, transact } = connections
 
-  async function attempt(on: RunStatement): Promise<{ readonly result: T } | undefined> {
-    const { plan, toResult } = await draft(on)
+  async function attempt(run: RunStatement): Promise<{ readonly result: T } | undefined> {
+    const { plan, toResult } = await draft(run)
     if (plan.puts.length === 0 && plan.deletes.length === 0) return { result: toResult(0) }
-    const [row] = await on(statements.write, toValues(plan))
+    const [row] = await run(statements.write, toValues(plan))
     const first = row?.[0]
     return first == null ? undefined : { result: toResult(Number(first)) }
   }
 
-  for (let tried = 1; ; tried++) {
+  for (let attempts = 1; ; attempts++) {
     try {
       const written =
-        tried <= FREE_ATTEMPTS
+        attempts <= OPTIMISTIC_ATTEMPTS
           ? await attempt(ask)
-          : await transact(async (on) => {
-              await on(statements.lock, [])
-              return attempt(on)
+          : await transact(async (run) => {
+              await run(statements.lock, [])
+              return attempt(run)
             })
       if (written !== undefined) return written.result
-      if (tried >= ATTEMPTS)
+      if (attempts >= ATTEMPTS)
         throw storeUnavailable(new Error('records changed while they were locked'))
     } catch (error) {
       const cause = error instanceof GatewayError ? error.cause : error
-      if (!isPassing(cause) || tried >= ATTEMPTS) throw error
+      if (!isRetryable(cause) || attempts >= ATTEMPTS) throw error
     }
   }
 }
 
-/** Places as three arrays: databases, tables, keys. */
+/** Converts keys to three arrays: databases, tables, keys. */
 export function toPlaces(places: readonly StorePlace[]): Buffer[] {
   return [
     toTextArray(places.map(({ table }) => table.database)),

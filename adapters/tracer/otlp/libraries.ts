@@ -3,7 +3,7 @@ import type * as exporter from '@opentelemetry/exporter-trace-otlp-http'
 import type * as resources from '@opentelemetry/resources'
 import type * as sdk from '@opentelemetry/sdk-trace-base'
 
-/** What spans are made and sent by. */
+/** OpenTelemetry libraries, loaded on demand. */
 export interface OtlpLibraries {
   readonly api: Omit<typeof api, 'default'>
   readonly exporter: typeof exporter
@@ -11,7 +11,7 @@ export interface OtlpLibraries {
   readonly sdk: typeof sdk
 }
 
-/** @throws {Error} with one line when they are not installed. */
+/** @throws {Error} if they are not installed. */
 export async function loadOtlpLibraries(): Promise<OtlpLibraries> {
   try {
     const [api, exporter, resources, sdk] = await Promise.all([
@@ -24,7 +24,7 @@ export async function loadOtlpLibraries(): Promise<OtlpLibraries> {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
     throw new Error(
-      'OTEL_EXPORTER_OTLP_ENDPOINT is set, and the libraries that export traces are not installed: install mx without --omit=optional, or unset it',
+      'OTEL_EXPORTER_OTLP_ENDPOINT is set, but the trace export libraries are not installed: install mx without --omit=optional, or unset it',
       { cause },
     )
   }

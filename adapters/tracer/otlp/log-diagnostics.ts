@@ -2,18 +2,18 @@ import type { OtlpLibraries } from './libraries.ts'
 
 type Api = Pick<OtlpLibraries['api'], 'diag' | 'DiagLogLevel'>
 
-/** What the libraries share in this process, loggers among it. */
+/** Process-wide state of the libraries, including the logger. */
 const SHARED = Symbol.for('opentelemetry.js.api.1')
-/** The variables of files, by how the exporter calls them. */
-const FILES: readonly [said: string, variable: string][] = [
+/** Variables of files by their name in the exporter's messages. */
+const FILES: readonly [label: string, variable: string][] = [
   ['root certificate', 'CERTIFICATE'],
   ['client certificate chain', 'CLIENT_CERTIFICATE'],
   ['client certificate private key', 'CLIENT_KEY'],
 ]
 
 /**
- * Builds something of the libraries, and tells what they find wrong with the variables `OTEL_*`. Where the program logs what they say
- * itself, it is told there.
+ * Runs `build` and reports the libraries' warnings about the variables `OTEL_*`, unless the program has set its own diagnostic
+ * logger.
  */
 export function logDiagnostics<T>(
   { diag, DiagLogLevel }: Api,
@@ -22,10 +22,10 @@ export function logDiagnostics<T>(
 ): T {
   const shared = Reflect.get(globalThis, SHARED) as { readonly diag?: unknown } | undefined
   if (shared?.diag !== undefined) return build()
-  const nothing = (): void => {}
+  const noop = (): void => {}
   const warn = (message: string): void => onProblem(nameVariable(message))
-  // Errors are about samplers, whose variables are checked before.
-  const logger = { error: nothing, warn, info: nothing, debug: nothing, verbose: nothing }
+  // Errors are about samplers, whose variables are validated before.
+  const logger = { error: noop, warn, info: noop, debug: noop, verbose: noop }
   diag.setLogger(logger, DiagLogLevel.WARN)
   try {
     return build()
@@ -35,9 +35,9 @@ export function logDiagnostics<T>(
 }
 
 function nameVariable(message: string): string {
-  const file = FILES.find(([said]) => message === `Failed to read ${said} file`)
+  const file = FILES.find(([label]) => message === `Failed to read ${label} file`)
   if (file === undefined) return message
-  const own = `OTEL_EXPORTER_OTLP_TRACES_${file[1]}`
-  const name = process.env[own] ? own : `OTEL_EXPORTER_OTLP_${file[1]}`
-  return `${name} must be a file that can be read, got ${JSON.stringify(process.env[name])}; it is left out`
+  const specific = `OTEL_EXPORTER_OTLP_TRACES_${file[1]}`
+  const name = process.env[specific] ? specific : `OTEL_EXPORTER_OTLP_${file[1]}`
+  return `${name} must be a readable file, got ${JSON.stringify(process.env[name])}; it is ignored`
 }

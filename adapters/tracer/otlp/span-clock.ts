@@ -1,14 +1,14 @@
-/** The system's clock was set, or the machine slept, where it is that far from the one that only goes on. */
+/** Drift from the monotonic clock after which the system clock counts as changed, or the machine as suspended. */
 const STEP_MS = 100
 
 let originMs = performance.timeOrigin
 
 /**
- * When `performance.now()` was 0, in milliseconds since 1970, with fractions: the same for all spans of this process, so that those
- * within others are seen there, until the system's clock is set. A span that has begun ends by what it began with.
+ * Unix time of `performance.now() === 0` in fractional milliseconds. All spans of the process share it, so that child spans lie within
+ * their parents, until the system clock changes. A started span keeps its origin.
  */
 export function readSpanOrigin(): number {
-  const foundMs = Date.now() - performance.now()
-  if (Math.abs(foundMs - originMs) > STEP_MS) originMs = foundMs
+  const currentMs = Date.now() - performance.now()
+  if (Math.abs(currentMs - originMs) > STEP_MS) originMs = currentMs
   return originMs
 }

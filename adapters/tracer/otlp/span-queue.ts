@@ -3,27 +3,27 @@ import { settlesWithin } from '../../../lib/async/timeout.ts'
 import type { OtlpLibraries } from './libraries.ts'
 
 export interface SpanQueueOptions {
-  /** Spans are lost, and why: once, until the collector takes spans again. */
+  /** Called with the reason when spans are dropped, once until the next success. */
   readonly onError: (reason: string) => void
-  /** It takes them again; so many were lost. */
-  readonly onRecover: (lost: number) => void
-  /** Milliseconds that closing may take. @default 2000 */
+  /** Called on the next success with the number of dropped spans. */
+  readonly onRecover: (dropped: number) => void
+  /** Timeout of closing in milliseconds. @default 2000 */
   readonly closeMs?: number
 }
 
 export interface SpanQueue extends SpanProcessor {
-  /** Sends what waits, as long as `closeMs` lasts. Never rejects. */
+  /** Sends the queue within `closeMs`. Never rejects. */
   readonly close: () => Promise<void>
 }
 
-const WAITING_MAX = 2048
+const MAX_QUEUED = 2048
 const CLOSE_MS = 2000
-/** `ExportResultCode.SUCCESS`, whose library is no dependency of ours. */
+/** `ExportResultCode.SUCCESS` of a library that is not a dependency. */
 const SUCCESS = 0
 
 /**
- * Spans on their way to the collector: sent in batches, and lost when more than `OTEL_BSP_MAX_QUEUE_SIZE` (2048) wait, or the collector
- * does not take them. However many those are, a line tells of it.
+ * Queue of spans for the collector. Sends batches, and drops spans beyond `OTEL_BSP_MAX_QUEUE_SIZE` (2048) or while the collector is
+ * unavailable; drops are reported once.
  */
 export function createSpanQueue(
   exporter: SpanExporter,
@@ -31,40 +31,39 @@ export function createSpanQueue(
   options: SpanQueueOptions,
 ): SpanQueue {
   const { onError, onRecover, closeMs = CLOSE_MS } = options
-  const waitingMax = readMax()
-  let waiting = 0
-  let lost = 0
+  const maxQueued = readMax()
+  let queued = 0
+  let dropped = 0
   let isClosed = false
 
-  function lose(count: number, reason: string): void {
-    if (lost === 0) onError(reason)
-    lost += count
+  function drop(count: number, reason: string): void {
+    if (dropped === 0) onError(reason)
+    dropped += count
   }
 
   const counting: SpanExporter = {
     export(spans, onResult) {
-      waiting -= spans.length
+      queued -= spans.length
       exporter.export(spans, (result) => {
-        if (result.code !== SUCCESS) lose(spans.length, describe(result.error))
-        else if (lost > 0) {
-          onRecover(lost)
-          lost = 0
+        if (result.code !== SUCCESS) drop(spans.length, describe(result.error))
+        else if (dropped > 0) {
+          onRecover(dropped)
+          dropped = 0
         }
         onResult(result)
       })
     },
     shutdown: () => exporter.shutdown(),
   }
-  const batches = new BatchSpanProcessor(counting, { maxQueueSize: waitingMax })
+  const batches = new BatchSpanProcessor(counting, { maxQueueSize: maxQueued })
 
   const queue: SpanQueue = {
     onStart: (span, context) => batches.onStart(span, context),
 
     onEnd(span: ReadableSpan) {
       if (isClosed) return
-      if (waiting >= waitingMax)
-        return lose(1, `more than ${waitingMax} spans wait for the collector`)
-      waiting++
+      if (queued >= maxQueued) return drop(1, `the queue of ${maxQueued} spans is full`)
+      queued++
       batches.onEnd(span)
     },
 
@@ -74,26 +73,26 @@ export function createSpanQueue(
     async close() {
       if (isClosed) return
       isClosed = true
-      // What the collector does not take is counted; nobody waits for more.
+      // Spans that could not be sent are counted as dropped.
       const isSent = await settlesWithin(
         batches.shutdown().catch(() => {}),
         closeMs,
       )
-      if (!isSent) lose(waiting, `the collector does not answer within ${closeMs} ms`)
+      if (!isSent) drop(queued, `the collector did not respond within ${closeMs} ms`)
     },
   }
   return queue
 }
 
 function readMax(): number {
-  const max = Number(process.env['OTEL_BSP_MAX_QUEUE_SIZE'] || WAITING_MAX)
-  return Number.isInteger(max) && max > 0 ? max : WAITING_MAX
+  const max = Number(process.env['OTEL_BSP_MAX_QUEUE_SIZE'] || MAX_QUEUED)
+  return Number.isInteger(max) && max > 0 ? max : MAX_QUEUED
 }
 
-/** What the exporter says: an error of Node.js, of several addresses or one, or the status of an answer. */
+/** Describes an exporter error: of Node.js, of several addresses, or an HTTP status. */
 function describe(error: Error | undefined): string {
-  if (error === undefined) return 'the collector takes no spans'
+  if (error === undefined) return 'the collector rejected the spans'
   const { code, message, errors } = error as Error & { code?: unknown; errors?: readonly Error[] }
-  const said = message || errors?.map((each) => each.message).join(', ') || String(code ?? '')
-  return typeof code === 'number' ? `the collector answers ${code} ${said}`.trimEnd() : said
+  const text = message || errors?.map((each) => each.message).join(', ') || String(code ?? '')
+  return typeof code === 'number' ? `the collector returned ${code} ${text}`.trimEnd() : text
 }

@@ -10,13 +10,13 @@ import type {
 import { formatTraceparent } from '../../../core/tracing/span-context.ts'
 import { readSpanOrigin } from './span-clock.ts'
 
-/** What of the library makes spans. */
+/** The used part of the library. */
 type Api = Pick<
   typeof api,
   'createTraceState' | 'ROOT_CONTEXT' | 'SpanKind' | 'SpanStatusCode' | 'TraceFlags' | 'trace'
 >
 
-/** A tracer of OpenTelemetry as the contract has it. */
+/** Adapts an OpenTelemetry tracer to the contract. */
 export function toTracer(otel: Api, tracer: api.Tracer): Tracer {
   const { ROOT_CONTEXT, SpanKind: Kind, trace } = otel
   const kinds: Readonly<Record<SpanKind, api.SpanKind>> = {
@@ -88,7 +88,7 @@ class OtlpSpan implements Span {
   }
 
   end(): void {
-    // Without a time it would end at a whole millisecond.
+    // The default end time would be rounded to milliseconds.
     this.#span.end(this.#originMs + performance.now())
   }
 }

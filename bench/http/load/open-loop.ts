@@ -1,4 +1,4 @@
 // `mx bench` as a program of its own, so that it can be held on another processor than what it measures.
-import { bench } from '../../../cli/load/bench.ts'
+import bench from '../../../cli/commands/bench.ts'
 
-process.exitCode = await bench(process.argv.slice(2))
+await bench.run(process.argv.slice(2))

@@ -12,20 +12,20 @@ const WORKLOAD = 'workload:'
 /** The fields of an account that its rights depend on. */
 export type ScopedAccount = Pick<Account, 'issuer' | 'scopes'>
 
-/** Whether an account operates the platform: scope `admin` in namespace `mx`. */
+/** True for operators of the platform: scope `admin` in namespace `mx`. */
 export function isOperator({ issuer, scopes }: ScopedAccount): boolean {
   return issuer === DEFAULT_DOMAIN && scopes.includes(ADMIN)
 }
 
-/** Whether an account administers a namespace. Operators administer every namespace. */
+/** True for administrators of a namespace. Operators administer every namespace. */
 export function isAdminOf({ issuer, scopes }: ScopedAccount, namespace: string): boolean {
   return scopes.includes(ADMIN) && (issuer === namespace || issuer === DEFAULT_DOMAIN)
 }
 
 /**
- * Whether an account may act as a service of a namespace: register it, use its table, read its configuration.
+ * True if an account may act as a service of a namespace: register it, use its table, read its configuration.
  *
- * @param service full name. @default any service of the namespace: the account may use what belongs to all of them
+ * @param service full name. @default any service of the namespace, for resources they share
  */
 export function canActAs(account: ScopedAccount, namespace: string, service?: string): boolean {
   if (isAdminOf(account, namespace)) return true
@@ -37,22 +37,22 @@ export function canActAs(account: ScopedAccount, namespace: string, service?: st
     : scopes.includes(toWorkloadScope(namespace, service))
 }
 
-/** Whether an account is limited to the services that its workload scopes name. */
+/** True for an account limited to the services in its workload scopes. */
 export function isWorkload({ scopes }: Pick<Account, 'scopes'>): boolean {
   return scopes.some(isWorkloadScope) && !scopes.includes(ADMIN) && !scopes.includes(SERVICE)
 }
 
-/** The scope of the workload of one service: `workload:<namespace>/<name>`. */
+/** The workload scope of a service: `workload:<namespace>/<name>`. */
 export function toWorkloadScope(namespace: string, service: string): string {
   return `${WORKLOAD}${namespace}/${service}`
 }
 
-/** Whether a scope has the prefix of workload scopes, well-formed or not. */
+/** True for the prefix of workload scopes, well-formed or not. */
 export function isWorkloadScope(scope: string): boolean {
   return scope.startsWith(WORKLOAD)
 }
 
-/** The namespace and the service that a workload scope names; undefined for a malformed one and for other scopes. */
+/** Parses a workload scope; undefined for a malformed one and for other scopes. */
 export function parseWorkloadScope(
   scope: string,
 ): { readonly namespace: string; readonly service: string } | undefined {

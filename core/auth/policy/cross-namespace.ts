@@ -5,8 +5,8 @@ import type { CallTarget } from './decision.ts'
 import { belongsTo } from './is-member.ts'
 
 /**
- * Whether what is called must not be told of an account: it is none of the namespace the call is made in. Services that look at scopes alone
- * would take it for one of theirs. Those of the platform look at namespaces (reference 2.2), and are told.
+ * True if the account must be hidden from the service, since it belongs to another namespace than the call: services
+ * that only check scopes would accept it. Built-in services check namespaces (reference 2.2) and do get it.
  */
 export function isCrossNamespace(account: Account | undefined, target: CallTarget): boolean {
   const { namespace, domain, resource } = target

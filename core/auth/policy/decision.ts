@@ -5,11 +5,11 @@ import { isNamespaceName, NAMESPACE_FORM } from '../../registry/namespace-name.t
 import { DEFAULT_DOMAIN } from '../../registry/service.ts'
 import { isAlwaysAllowed, isLogin } from './repair-calls.ts'
 
-/** What is called, and between which namespaces. */
+/** The called resource and the namespaces of a call. */
 export interface CallTarget {
-  /** That the call is made in; empty: that of what is called. */
+  /** Namespace of the call; empty: that of the resource. */
   readonly namespace: string
-  /** That what is called belongs to. */
+  /** Namespace of the resource. */
   readonly domain: string
   readonly resource: Resource
 }
@@ -17,15 +17,15 @@ export interface CallTarget {
 const ALWAYS: Ruling = { granted: true, rule: undefined }
 
 /**
- * Whether a call may be made: one function for gateway, RPC proxy and services.
+ * Authorizes a call, for gateway, RPC proxy and services alike.
  *
- * As {@link judgeByRules}, but no rule denies operators the calls that repair access, and logins are left to `auth`, which applies
- * the rules once it knows who logs in (decision 32).
+ * As {@link judgeByRules}, but operators are never denied the calls that repair access, and logins are forwarded to
+ * `auth`, which applies the rules after it has authenticated the caller (decision 32).
  *
  * @throws {GatewayError} as {@link judgeByRules}.
  */
 export function decide(
-  gate: Authorizer,
+  authorizer: Authorizer,
   account: Account | undefined,
   target: CallTarget,
 ): Maybe<Ruling> {
@@ -33,25 +33,26 @@ export function decide(
   const isExempt =
     domain === DEFAULT_DOMAIN && (isAlwaysAllowed(account, resource) || isLogin(resource))
   if (isExempt && (namespace === '' || isNamespaceName(namespace))) return ALWAYS
-  return judgeByRules(gate, account, target)
+  return judgeByRules(authorizer, account, target)
 }
 
 /**
- * Whether the rules alone grant a call.
+ * Authorizes a call by the rules alone.
  *
- * The rules of the namespace it is made in decide. Where what is called belongs to the default namespace, the rules of that must
- * grant it as well: otherwise anybody could go round them by naming a namespace nobody has made rules for. What belongs to another
- * one is there for calls that are made in it.
+ * The rules of the call's namespace decide. For resources of the default namespace its rules must grant the call as
+ * well: otherwise a namespace without rules would bypass them. Resources of any other namespace are only visible to
+ * calls in it.
  *
- * @throws {GatewayError} 400 for a namespace that is none, 404 for a service that is not there in it; besides as {@link Authorizer.judge}.
+ * @throws {GatewayError} 400 for an invalid namespace, 404 for a service of another namespace; otherwise as {@link
+ * Authorizer.judge}.
  */
 export function judgeByRules(
-  gate: Authorizer,
+  authorizer: Authorizer,
   account: Account | undefined,
   { namespace, domain, resource }: CallTarget,
 ): Maybe<Ruling> {
   if (namespace === '' || namespace === domain)
-    return gate.judge({ namespace: domain, account, resource })
+    return authorizer.judge({ namespace: domain, account, resource })
   if (!isNamespaceName(namespace))
     throw new GatewayError(
       resource.name,
@@ -60,18 +61,18 @@ export function judgeByRules(
     )
   if (domain !== DEFAULT_DOMAIN)
     throw new GatewayError(resource.name, 404, `service not found: ${resource.name}`)
-  const own = gate.judge({ namespace, account, resource })
-  const general = gate.judge({ namespace: DEFAULT_DOMAIN, account, resource })
-  if (!(own instanceof Promise) && !(general instanceof Promise)) return both(own, general)
-  return Promise.all([own, general]).then(([first, second]) => both(first, second))
+  const local = authorizer.judge({ namespace, account, resource })
+  const general = authorizer.judge({ namespace: DEFAULT_DOMAIN, account, resource })
+  if (!(local instanceof Promise) && !(general instanceof Promise)) return both(local, general)
+  return Promise.all([local, general]).then(([first, second]) => both(first, second))
 }
 
-/** Scopes that a `scope` attribute can hold as one (RFC 6749 §3.3). */
+/** Scopes that fit into a `scope` attribute (RFC 6749 §3.3). */
 const SCOPE_TOKEN = /^[!#-[\]-~]+$/
 
 /**
- * The error for a call that the rules deny: 401, whoever calls (decisions 1 and 29). RFC 6750 §3.1 tells programs whether another
- * token helps.
+ * The error for denied access: 401 for every caller (decisions 1 and 29). RFC 6750 §3.1 tells programs if another token
+ * helps.
  *
  * @param account undefined: the caller is anonymous.
  * @param missingScope as in {@link Ruling}.
@@ -85,16 +86,16 @@ export function toAccessDenied(
   const isNamed = missingScope !== undefined && SCOPE_TOKEN.test(missingScope)
   const detail = isNamed ? `${call}: requires the scope ${missingScope}` : call
   const error = 'Bearer error="insufficient_scope"'
-  const known = isNamed ? `${error}, scope="${missingScope}"` : error
+  const challenge = isNamed ? `${error}, scope="${missingScope}"` : error
   return new GatewayError(resource.name, 401, detail, {
-    headers: ['www-authenticate', account === undefined ? 'Bearer' : known],
+    headers: ['www-authenticate', account === undefined ? 'Bearer' : challenge],
   })
 }
 
 /**
- * The error for an invalid or expired access token: 401, RFC 6750 §3.1. The reason is logged only.
+ * The error for an invalid or expired access token: 401, RFC 6750 §3.1. The reason is only logged.
  *
- * @param resource what is called; without, the token was checked before that was known.
+ * @param resource the called resource; undefined if the token was checked before routing.
  */
 export function invalidToken(
   service: string,
@@ -111,13 +112,13 @@ function describeCall({ name, endpoint }: Pick<Resource, 'name' | 'endpoint'>): 
   return `Unauthorized call made to ${name}:${endpoint}`
 }
 
-/** Whether an error says what {@link invalidToken} does: another token may be taken. */
+/** True for the error of {@link invalidToken}: a new token may be accepted. */
 export function isInvalidToken({ code, headers = [] }: GatewayError): boolean {
   if (code !== 401) return false
   const at = headers.indexOf('www-authenticate')
   return at >= 0 && headers[at + 1]!.includes('invalid_token')
 }
 
-function both(own: Ruling, general: Ruling): Ruling {
-  return own.granted ? general : own
+function both(local: Ruling, general: Ruling): Ruling {
+  return local.granted ? general : local
 }

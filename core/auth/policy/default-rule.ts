@@ -1,6 +1,6 @@
 import type { Rule } from '../../contracts/auth.ts'
 
-/** Everybody may call everything (specification: Rule): the only rule of a namespace whose rules nobody has changed yet. */
+/** Allows every call (specification: Rule): the only rule of a namespace without changes. */
 export const DEFAULT_RULE: Rule = {
   id: 'default',
   scope: '',

@@ -1,58 +1,62 @@
 import type { Rule, Ruling } from '../../contracts/auth.ts'
 import { toCanonicalPath } from '../../path/canonical.ts'
 
-interface Placed extends Ruling {
-  readonly place: number
+interface RankedRuling extends Ruling {
+  readonly rank: number
 }
 
 const SLASH = 47
 const DOT = 46
-const NONE_APPLIES: Placed = { granted: false, rule: undefined, place: Number.POSITIVE_INFINITY }
+const NONE_APPLIES: RankedRuling = {
+  granted: false,
+  rule: undefined,
+  rank: Number.POSITIVE_INFINITY,
+}
 
-/** The rules that apply to a caller and a resource's type and name: what is left is the endpoint. */
+/** Evaluates the rules for a caller and a resource by endpoint. */
 export class EndpointRules {
-  /** By what they name, in lower case, without a slash at the end: which of two such paths a backend means is not known. */
-  readonly #exact = new Map<string, Placed>()
-  /** By what they name, up to the `/` or `.` before the `*`. */
-  readonly #beginnings = new Map<string, Placed>()
-  readonly #all: Placed
+  /** By endpoint in lower case, without a trailing slash: backends may treat both paths alike. */
+  readonly #exact = new Map<string, RankedRuling>()
+  /** By prefix, including the `/` or `.` before the `*`. */
+  readonly #prefixes = new Map<string, RankedRuling>()
+  readonly #all: RankedRuling
 
-  /** @param rules in the order they are asked. */
+  /** @param rules in evaluation order. */
   constructor(rules: readonly Rule[]) {
     let all = NONE_APPLIES
-    for (const [place, rule] of rules.entries()) {
-      const ruling = { granted: rule.access === 'GRANTED', rule, place }
+    for (const [rank, rule] of rules.entries()) {
+      const ruling = { granted: rule.access === 'GRANTED', rule, rank }
       const { endpoint } = rule.resource
       if (endpoint === '*') {
         all = ruling
         break
       }
-      const isBeginning = endpoint.endsWith('/*') || endpoint.endsWith('.*')
-      const rulings = isBeginning ? this.#beginnings : this.#exact
-      const name = toJudged(isBeginning ? endpoint.slice(0, -1) : endpoint).toLowerCase()
-      const key = isBeginning ? name : trim(name)
+      const isPrefix = endpoint.endsWith('/*') || endpoint.endsWith('.*')
+      const rulings = isPrefix ? this.#prefixes : this.#exact
+      const name = toJudged(isPrefix ? endpoint.slice(0, -1) : endpoint).toLowerCase()
+      const key = isPrefix ? name : trim(name)
       if (!rulings.has(key)) rulings.set(key, ruling)
     }
     this.#all = all
   }
 
-  /** @param endpoint as {@link toJudged} has it. */
+  /** @param endpoint in the form of {@link toJudged}. */
   judge(endpoint: string): Ruling {
-    if (this.#exact.size === 0 && this.#beginnings.size === 0) return this.#all
+    if (this.#exact.size === 0 && this.#prefixes.size === 0) return this.#all
     const text = endpoint.toLowerCase()
     let first = this.#exact.get(trim(text)) ?? NONE_APPLIES
-    if (this.#beginnings.size > 0)
+    if (this.#prefixes.size > 0)
       for (let i = 0; i < text.length; i++) {
         const code = text.charCodeAt(i)
         if (code !== SLASH && code !== DOT) continue
-        const ruling = this.#beginnings.get(text.slice(0, i + 1))
-        if (ruling !== undefined && ruling.place < first.place) first = ruling
+        const ruling = this.#prefixes.get(text.slice(0, i + 1))
+        if (ruling !== undefined && ruling.rank < first.rank) first = ruling
       }
-    return first.place < this.#all.place ? first : this.#all
+    return first.rank < this.#all.rank ? first : this.#all
   }
 }
 
-/** The form in which endpoints are judged, of one as people write it. */
+/** Canonical form of an endpoint for evaluation. */
 export function toJudged(endpoint: string): string {
   return endpoint.startsWith('/') ? toCanonicalPath(endpoint) : endpoint
 }

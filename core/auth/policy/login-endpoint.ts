@@ -1,11 +1,11 @@
 import type { Resource } from '../../contracts/auth.ts'
 
-/** Endpoints by which anybody becomes known, in lower case. */
+/** Endpoints that anonymous callers need to log in, in lower case. */
 const ENDPOINTS: ReadonlySet<string> = new Set(['auth.token', 'auth.keys'])
 
 /**
- * Whether a resource is a way to log in: a token that is not taken keeps nobody from it, nor do rules that are not known yet.
- * Rules that are known do.
+ * True for a login endpoint: it is accessible with an invalid token, and before the rules are loaded. Loaded rules
+ * apply to it.
  */
 export function isLoginEndpoint({ type, name, endpoint }: Resource): boolean {
   return type === 'service' && name === 'auth' && ENDPOINTS.has(endpoint.toLowerCase())

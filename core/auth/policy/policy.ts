@@ -2,29 +2,29 @@ import type { Account, Resource, Rule, Ruling } from '../../contracts/auth.ts'
 import { compareRules } from './compare-rules.ts'
 import { EndpointRules } from './endpoint-rules.ts'
 
-/** Kept before all are forgotten: names that may be called are few, callers that differ too. */
-const REMEMBERED_MAX = 10_000
+/** Cache size before it is cleared: services and distinct callers are few. */
+const CACHE_MAX = 10_000
 
-/** Scopes of rules that every account of the namespace is in. */
+/** Rule scopes that include every account of the namespace. */
 const GENERAL_SCOPES: ReadonlySet<string> = new Set(['', '*', '+'])
 
-/** What rules tell accounts apart by. */
+/** The parts of an account that rules depend on. */
 export type SubjectRules = Pick<Account, 'issuer' | 'scopes'>
 
 /**
- * The rules of a namespace, one version of them, made ready for many calls (specification: Authentication 3 to 5).
+ * One version of the rules of a namespace, prepared for many calls (specification: Authentication 3 to 5).
  *
- * They are asked by priority, the highest first; of the same priority those that deny before those that grant, then by id.
- * The first that applies to caller and resource decides. None applies: denied.
+ * Rules are evaluated by priority, the highest first; with equal priority DENIED before GRANTED, then by id. The first
+ * match decides. Without a match access is denied.
  */
 export class Policy {
   readonly #namespace: string
-  /** In the order they are asked, by the name of their resource in lower case. */
+  /** In evaluation order, by resource name in lower case. */
   readonly #byName: ReadonlyMap<string, readonly RankedRule[]>
-  readonly #everybody: Subject
+  readonly #anonymous: Subject
   readonly #callers = new Map<string, Subject>()
-  /** As above, of accounts that were asked about before: they do not change. */
-  readonly #known = new WeakMap<SubjectRules, Subject>()
+  /** Cache by account object, which is immutable. */
+  readonly #byAccount = new WeakMap<SubjectRules, Subject>()
 
   constructor(namespace: string, rules: readonly Rule[]) {
     this.#namespace = namespace
@@ -36,36 +36,37 @@ export class Policy {
       else ranked.push({ rule, rank })
     }
     this.#byName = byName
-    this.#everybody = new Subject(this, (scope) => scope === '')
+    this.#anonymous = new Subject(this, (scope) => scope === '')
   }
 
-  /** What the rules tell `account` apart by; without one, everybody. Accounts they treat alike share one. */
+  /** The subject of an account, or of anonymous callers. Equivalent accounts share one. */
   caller(account: SubjectRules | undefined): Subject {
-    if (account === undefined) return this.#everybody
-    let caller = this.#known.get(account)
+    if (account === undefined) return this.#anonymous
+    let caller = this.#byAccount.get(account)
     if (caller === undefined) {
       caller = this.#find(account)
-      this.#known.set(account, caller)
+      this.#byAccount.set(account, caller)
     }
     return caller
   }
 
-  /** The rules for a resource of this type and name, whatever its endpoint, in the order they are asked. */
+  /** Rules for a resource type and name with any endpoint, in evaluation order. */
   rulesFor(type: string, name: string): readonly Rule[] {
     const named = this.#byName.get(name.toLowerCase()) ?? []
     const general = name === '*' ? [] : (this.#byName.get('*') ?? [])
-    const wanted = type.toLowerCase()
+    const resourceType = type.toLowerCase()
     return [...named, ...general]
       .filter(
-        ({ rule }) => rule.resource.type === '*' || rule.resource.type.toLowerCase() === wanted,
+        ({ rule }) =>
+          rule.resource.type === '*' || rule.resource.type.toLowerCase() === resourceType,
       )
       .sort((a, b) => a.rank - b.rank)
       .map(({ rule }) => rule)
   }
 
   /**
-   * The scope that an account lacks for a resource it is denied: that of the first rule which would grant it. Undefined if no
-   * scope helps.
+   * The scope that an account lacks for a denied resource: that of the first rule which would grant access. Undefined
+   * if no scope helps.
    */
   findMissingScope({ issuer, scopes }: SubjectRules, resource: Resource): string | undefined {
     if (issuer !== this.#namespace) return undefined
@@ -82,15 +83,16 @@ export class Policy {
   }
 
   #find({ issuer, scopes }: SubjectRules): Subject {
-    const own = issuer === this.#namespace
-    const key = own ? JSON.stringify([...new Set(scopes)].sort()) : ''
+    const isLocal = issuer === this.#namespace
+    const key = isLocal ? JSON.stringify([...new Set(scopes)].sort()) : ''
     let caller = this.#callers.get(key)
     if (caller === undefined) {
-      if (this.#callers.size === REMEMBERED_MAX) this.#callers.clear()
-      const held = new Set(scopes)
+      if (this.#callers.size === CACHE_MAX) this.#callers.clear()
+      const accountScopes = new Set(scopes)
       caller = new Subject(
         this,
-        (scope) => scope === '' || scope === '+' || (own && (scope === '*' || held.has(scope))),
+        (scope) =>
+          scope === '' || scope === '+' || (isLocal && (scope === '*' || accountScopes.has(scope))),
       )
       this.#callers.set(key, caller)
     }
@@ -98,14 +100,14 @@ export class Policy {
   }
 }
 
-/** Callers that the rules of a {@link Policy} treat alike. */
+/** Callers with the same rules. */
 export class Subject {
-  readonly #book: Policy
+  readonly #policy: Policy
   readonly #isIn: (scope: string) => boolean
   readonly #services = new Map<string, EndpointRules>()
 
-  constructor(book: Policy, isIn: (scope: string) => boolean) {
-    this.#book = book
+  constructor(policy: Policy, isIn: (scope: string) => boolean) {
+    this.#policy = policy
     this.#isIn = isIn
   }
 
@@ -113,21 +115,21 @@ export class Subject {
   call(service: string, endpoint: string): Ruling {
     let rules = this.#services.get(service)
     if (rules === undefined) {
-      if (this.#services.size === REMEMBERED_MAX) this.#services.clear()
+      if (this.#services.size === CACHE_MAX) this.#services.clear()
       rules = this.#select('service', service)
       this.#services.set(service, rules)
     }
     return rules.judge(endpoint)
   }
 
-  /** As {@link call}, for a resource of any type. */
+  /** {@link call} for resources of any type. */
   access(type: string, name: string, endpoint: string): Ruling {
     return this.#select(type, name).judge(endpoint)
   }
 
   #select(type: string, name: string): EndpointRules {
     return new EndpointRules(
-      this.#book.rulesFor(type, name).filter(({ scope }) => this.#isIn(scope)),
+      this.#policy.rulesFor(type, name).filter(({ scope }) => this.#isIn(scope)),
     )
   }
 }

@@ -1,15 +1,14 @@
 import type { Account, Resource } from '../../contracts/auth.ts'
 import { isOperator } from './account-rights.ts'
 
-/** Service that keeps accounts and rules. */
 const AUTH = 'auth'
 const LOGIN = 'auth.token'
 /** Prefixes of the endpoints that repair access, in lower case. */
 const REPAIRS = ['rules.', 'accounts.'] as const
 
 /**
- * Whether no rule can deny a call (decision 32): an operator always reaches `Auth.Token`, `Rules.*` and `Accounts.*` of
- * `auth`. Otherwise one wrong rule would lock everybody out for good.
+ * True if no rule can deny a call (decision 32): operators always reach `Auth.Token`, `Rules.*` and `Accounts.*` of
+ * `auth`. Otherwise one wrong rule could lock out everybody for good.
  */
 export function isAlwaysAllowed(account: Account | undefined, resource: Resource): boolean {
   if (resource.name !== AUTH || account === undefined || !isOperator(account)) return false
@@ -19,8 +18,8 @@ export function isAlwaysAllowed(account: Account | undefined, resource: Resource
 }
 
 /**
- * Whether a call is a login. Gateway and RPC proxy always forward it: who calls is known only once `auth` has verified
- * the credentials, and `auth` applies the rules then.
+ * True for a login. Gateway and RPC proxy always forward it: the caller is authenticated by `auth`, which applies the
+ * rules then.
  */
 export function isLogin({ type, name, endpoint }: Resource): boolean {
   return name === AUTH && type === 'service' && endpoint.toLowerCase() === LOGIN

@@ -6,21 +6,20 @@ import { isServiceName } from '../../registry/service-name.ts'
 import { type Jws, readJws } from './jws.ts'
 import { TokenError } from './token-error.ts'
 
-/** Ed25519 (RFC 8037), and nothing else: what a token says of itself chooses no algorithm (RFC 8725 §3.1). */
+/** Ed25519 (RFC 8037) only: the token must not choose the algorithm (RFC 8725 §3.1). */
 const ALGORITHM = 'EdDSA'
 const TYPE = 'JWT'
-/** `aud`: tokens that are made for other programs are not taken. */
+/** `aud`: tokens issued for other programs are rejected. */
 const AUDIENCE = 'mx'
-/** Longest token taken, characters. */
+/** Maximum length of a token, characters. */
 const TOKEN_MAX = 4096
-/** Clocks may differ by this much. */
+/** Tolerated clock skew. */
 export const SKEW_S = 30
-/** Longest life of a token, seconds: revoking one has to be remembered as long. */
+/** Maximum lifetime of a token, seconds: revocations are stored for as long. */
 export const TOKEN_LIFE_MAX_S = 3600
 
 const KEY_ID = /^[\w-]{1,64}$/
 
-/** What tokens are signed with. */
 export interface SigningKey {
   /** `kid`. */
   readonly id: string
@@ -29,14 +28,14 @@ export interface SigningKey {
 
 export interface IssueOptions {
   readonly key: SigningKey
-  /** Unique. */
+  /** `jti`. */
   readonly id: string
   readonly nowMs: number
   /** At most {@link TOKEN_LIFE_MAX_S}. */
   readonly lifeS: number
 }
 
-/** A signed access token (RFC 7519) with the claims of reference 2.6, `aud`, `iat` and `jti`. */
+/** Issues a signed access token (RFC 7519) with the claims of reference 2.6, `aud`, `iat` and `jti`. */
 export async function issueToken(account: Account, options: IssueOptions): Promise<string> {
   const { key, id, nowMs, lifeS } = options
   const { type, scopes, metadata, name } = account
@@ -53,10 +52,11 @@ export async function issueToken(account: Account, options: IssueOptions): Promi
 }
 
 /**
- * What an access token says, once it is found genuine; the signature is verified by the thread pool.
+ * Verifies an access token in the thread pool.
  *
- * @param keys by their ids: a token can only choose one of them.
- * @throws {TokenError} for one that is malformed, not signed by one of the keys, for somebody else, not valid yet or no longer. By rejecting.
+ * @param keys by id: a token can only choose one of them.
+ * @throws {TokenError} by rejecting, for a token that is malformed, signed with another key, for another audience, not
+ * valid yet, or expired.
  */
 export async function verifyToken(
   token: string,
@@ -68,7 +68,7 @@ export async function verifyToken(
   return session
 }
 
-/** As {@link verifyToken}, at once: sooner, and for less in all, but it holds up the event loop (0.1 ms). */
+/** {@link verifyToken} on the main thread: faster and cheaper, but it blocks the event loop (0.1 ms). */
 export function verifyTokenSync(
   token: string,
   keys: ReadonlyMap<string, KeyObject>,
@@ -79,7 +79,7 @@ export function verifyTokenSync(
   return session
 }
 
-/** Name of a public key, the same wherever it is made: what `kid` says (RFC 7638 has the idea). */
+/** Fingerprint of a public key, used as `kid` (in the manner of RFC 7638). */
 export function nameKey(publicKey: KeyObject): string {
   return createHash('sha256')
     .update(publicKey.export({ type: 'spki', format: 'der' }))
@@ -95,9 +95,9 @@ interface Read {
   readonly signature: Buffer
 }
 
-/** All but the signature, which costs most: what is wrong without it need not be verified. */
+/** Checks everything except the signature, which is the most expensive part. */
 function readToken(token: string, keys: ReadonlyMap<string, KeyObject>, nowMs: number): Read {
-  if (token.length > TOKEN_MAX) throw new TokenError(`longer than ${TOKEN_MAX} characters`)
+  if (token.length > TOKEN_MAX) throw new TokenError(`token is longer than ${TOKEN_MAX} characters`)
   const { header, claims, signed, signature } = readJws(token)
   const key = findKey(header, keys)
   return { session: toSession(claims, Math.floor(nowMs / 1000)), key, signed, signature }
@@ -109,32 +109,32 @@ function findKey(
 ): KeyObject {
   if (alg !== ALGORITHM) throw new TokenError(`alg must be ${ALGORITHM}`)
   if (typ !== TYPE) throw new TokenError(`typ must be ${TYPE}`)
-  if (crit !== undefined) throw new TokenError('crit names extensions that are not known')
+  if (crit !== undefined) throw new TokenError('crit names unknown extensions')
   if (typeof kid !== 'string' || !KEY_ID.test(kid)) throw new TokenError('kid must name a key')
   const key = keys.get(kid)
   if (key === undefined) throw new TokenError('signed with an unknown key')
-  if (key.asymmetricKeyType !== 'ed25519') throw new TokenError('signed with a key of another kind')
+  if (key.asymmetricKeyType !== 'ed25519') throw new TokenError('signed with a key of another type')
   return key
 }
 
 function toSession(claims: Jws['claims'], nowS: number): Session {
   const { sub, iss, aud, jti, exp, iat, nbf, type, scopes, metadata, name } = claims
-  if (!isText(sub)) throw new TokenError('sub must be a text')
+  if (!isText(sub)) throw new TokenError('sub must be a string')
   if (!isText(iss) || !isServiceName(iss)) throw new TokenError('iss must be a namespace')
   if (aud !== AUDIENCE && !(Array.isArray(aud) && aud.includes(AUDIENCE)))
-    throw new TokenError('aud is somebody else')
-  if (!isText(jti)) throw new TokenError('jti must be a text')
-  if (!isTime(iat) || iat > nowS + SKEW_S) throw new TokenError('iat must be a time of the past')
+    throw new TokenError('aud is another audience')
+  if (!isText(jti)) throw new TokenError('jti must be a string')
+  if (!isTime(iat) || iat > nowS + SKEW_S) throw new TokenError('iat must be in the past')
   if (nbf !== undefined && (!isTime(nbf) || nbf > nowS + SKEW_S))
-    throw new TokenError('nbf must be a time of the past')
-  if (!isTime(exp) || exp <= nowS - SKEW_S) throw new TokenError('exp must be a time to come')
+    throw new TokenError('nbf must be in the past')
+  if (!isTime(exp) || exp <= nowS - SKEW_S) throw new TokenError('exp must be in the future')
   if (exp - iat > TOKEN_LIFE_MAX_S)
     throw new TokenError(`valid for more than ${TOKEN_LIFE_MAX_S} s`)
-  if (!isText(name)) throw new TokenError('name must be a text')
+  if (!isText(name)) throw new TokenError('name must be a string')
   if (type !== 'user' && type !== 'service') throw new TokenError('type must be user or service')
   if (!Array.isArray(scopes) || !scopes.every(isText))
-    throw new TokenError('scopes must be a list of texts')
-  if (!isTexts(metadata)) throw new TokenError('metadata must be texts by name')
+    throw new TokenError('scopes must be a list of strings')
+  if (!isTexts(metadata)) throw new TokenError('metadata must be an object of strings')
   return {
     account: { id: sub, name, type, issuer: iss, scopes, metadata },
     id: jti,
@@ -144,7 +144,7 @@ function toSession(claims: Jws['claims'], nowS: number): Session {
 }
 
 function toForged(): TokenError {
-  return new TokenError('the signature is wrong')
+  return new TokenError('the signature is invalid')
 }
 
 function isTime(value: unknown): value is number {

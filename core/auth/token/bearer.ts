@@ -2,12 +2,13 @@ const BLANK = 0x20
 const SCHEME = /^bearer(?:[ \t]+|$)/i
 
 /**
- * The access token of a field `Authorization` (RFC 6750 §2.1), read the same way at every door; undefined: it is of another scheme.
+ * The access token of an `Authorization` header (RFC 6750 §2.1), parsed the same way everywhere; undefined for other
+ * schemes.
  *
- * Whatever follows the scheme is the token, and nothing is an empty one: what is malformed is refused, not overlooked.
+ * Everything after the scheme is the token, or an empty token: a malformed header is rejected, not ignored.
  */
 export function readBearer(authorization: string): string | undefined {
-  // As nearly all write it; a pattern takes longer than all the rest.
+  // The usual form; a regular expression would dominate the cost.
   if (authorization.startsWith('Bearer ') && authorization.charCodeAt(7) !== BLANK)
     return authorization.slice(7)
   const start = SCHEME.exec(authorization)?.[0]

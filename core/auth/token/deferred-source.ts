@@ -1,9 +1,9 @@
 import type { AuthSource } from '../../contracts/auth.ts'
 
-/** A source that is there before it can be asked. */
+/** A source that is connected later. */
 export interface DeferredSource {
   readonly source: AuthSource
-  /** Says whom to ask; who asked before waits until then. Once. */
+  /** Connects the source; earlier requests wait for it. Call it once. */
   readonly ask: (source: AuthSource) => void
 }
 

@@ -1,22 +1,25 @@
 import { isUtf8 } from 'node:buffer'
 import { TokenError } from './token-error.ts'
 
-/** A signed token taken apart. Nothing it says counts before its signature was verified. */
+/** A parsed, unverified token. Nothing in it may be trusted before its signature is verified. */
 export interface Jws {
   readonly header: Readonly<Record<string, unknown>>
   readonly claims: Readonly<Record<string, unknown>>
-  /** What the signature is of. */
+  /** The signed bytes. */
   readonly signed: Buffer
   readonly signature: Buffer
 }
 
-/** Header, claims and a signature of Ed25519, whose 64 bytes have one spelling only: the last character stands for two bits (RFC 4648 §3.5). */
+/**
+ * Header, claims and an Ed25519 signature, whose 64 bytes have a single spelling: the last character encodes two bits
+ * (RFC 4648 §3.5).
+ */
 const FORM = /^([\w-]+)\.([\w-]+)\.([\w-]{85}[AQgw])$/
 
 /**
- * Reads the compact form (RFC 7515 §3.1) of claims signed with Ed25519.
+ * Parses the compact form (RFC 7515 §3.1) of claims signed with Ed25519.
  *
- * @throws {TokenError} for whatever is malformed; quotes nothing of it.
+ * @throws {TokenError} for malformed input, without quoting it.
  */
 export function readJws(token: string): Jws {
   const parts = FORM.exec(token)
@@ -36,7 +39,7 @@ function parseObject(part: string, what: string): Record<string, unknown> {
   try {
     if (isUtf8(bytes)) value = JSON.parse(bytes.toString())
   } catch {
-    // Told below: what the parser says quotes the text.
+    // Reported below: the message of the parser quotes the text.
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new TokenError(`malformed ${what}`)

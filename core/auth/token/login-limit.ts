@@ -3,23 +3,24 @@ import { GatewayError } from '../../errors.ts'
 import { LOOPBACK_NETWORK, toNetwork } from '../../limits/client-network.ts'
 import { type HashSlot, MAX_HASH_WAIT_MS, tooManyHashes } from './secret-hash.ts'
 
-/** Who tries to log in. */
 export interface LoginAttempt {
   readonly namespace: string
   readonly account: string
-  /** IP address; empty: it is not known. */
+  /** IP address; empty: unknown. */
   readonly address: string
 }
 
-/** Keeps secrets from being guessed. */
+/** Rate limit of logins, against guessing of passwords. */
 export interface LoginLimit {
   /**
-   * Does what may turn out to be a failed login. Of those at the same time only as many begin as may fail: whole crowds may log in
-   * at once, as long as they know their secrets. What `logIn` throws with 400 or 401 is a failed login; the rest is nobody's guess.
+   * Runs a login attempt. No more attempts run concurrently than may still fail: any number of callers with the right
+   * password may log in at once. Attempts that throw 400 or 401 count as failed.
    *
-   * @param logIn gets whose turn it is to have a password checked: addresses take turns, those that have logged in before come first.
-   * @param onRefused told when a limit refuses its first attempt of a minute, and of no other: what is refused costs nothing, and comes in any number. @default nobody
-   * @throws {GatewayError} 429 saying when to try again, after too many that failed; 503 when too many wait, or an address that has not logged in before waits longer than 5 s; whatever `logIn` throws.
+   * @param logIn gets the slot for the password check: addresses take turns, those that have logged in before have
+   * priority.
+   * @param onRefused called when a limit rejects its first attempt of a minute, and not for the others. @default no-op
+   * @throws {GatewayError} 429 with the time of the next attempt, after too many failures; 503 when too many attempts
+   * wait, or an address without an earlier login waits longer than 5 s; errors of `logIn`.
    */
   readonly run: <T>(
     attempt: LoginAttempt,
@@ -32,34 +33,36 @@ export interface LoginLimit {
 interface Bucket {
   failed: number
   pending: number
-  hasRefused: boolean
+  hasRejected: boolean
   readonly endsMs: number
 }
 
 const WINDOW_MS = 60_000
-/** Failures a minute: of an account from one address, of an account from anywhere, from one address, and from all that have none. */
+/**
+ * Failures per minute: of an account from one address, of an account from all addresses, from one address, and from
+ * unknown addresses.
+ */
 const OF_BOTH = 5
 const OF_ACCOUNT = 50
 const OF_ADDRESS = 30
 const OF_UNKNOWN_ADDRESS = 300
-/** More are forgotten, those first that failed longest ago. By size, one each: memory is taken as it is needed, not at the start. */
-const REMEMBERED = { maxSize: 100_000, sizeCalculation: () => 1 } as const
+/** Maximum entries, the oldest are evicted. By size, one each: memory is allocated on demand. */
+const CACHE_OPTIONS = { maxSize: 100_000, sizeCalculation: () => 1 } as const
 const WAITING_MAX = 1000
 
-/** @param nowMs unix time. */
 export function createLoginLimit(nowMs: () => number): LoginLimit {
-  const buckets = new LRUCache<string, Bucket>(REMEMBERED)
-  /** Accounts and addresses that have logged in: whoever fails elsewhere does not lock them out. */
-  const known = new LRUCache<string, true>(REMEMBERED)
-  /** Addresses from which anybody has logged in. */
-  const knownAddresses = new LRUCache<string, true>(REMEMBERED)
+  const buckets = new LRUCache<string, Bucket>(CACHE_OPTIONS)
+  /** Accounts and addresses that have logged in: failures elsewhere do not lock them out. */
+  const seen = new LRUCache<string, true>(CACHE_OPTIONS)
+  /** Addresses with a successful login. */
+  const seenAddresses = new LRUCache<string, true>(CACHE_OPTIONS)
   let waiting = new Set<() => void>()
 
   function open(name: string): Bucket {
     const now = nowMs()
-    const found = buckets.get(name)
-    if (found !== undefined && found.endsMs > now) return found
-    const bucket = { failed: 0, pending: 0, hasRefused: false, endsMs: now + WINDOW_MS }
+    const existing = buckets.get(name)
+    if (existing !== undefined && existing.endsMs > now) return existing
+    const bucket = { failed: 0, pending: 0, hasRejected: false, endsMs: now + WINDOW_MS }
     buckets.set(name, bucket)
     return bucket
   }
@@ -69,11 +72,11 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
       [open(both), OF_BOTH],
       [open(` ${address}`), address === '' ? OF_UNKNOWN_ADDRESS : OF_ADDRESS],
     ]
-    if (!known.has(both) && !isLocal) limits.push([open(ofAccount), OF_ACCOUNT])
+    if (!seen.has(both) && !isLocal) limits.push([open(ofAccount), OF_ACCOUNT])
     return limits
   }
 
-  /** @param maxWaitMs undefined: an address that has logged in before waits for others of its own only. */
+  /** @param maxWaitMs undefined: an address with an earlier login only waits for its own attempts. */
   function wait(errorId: string, maxWaitMs: number | undefined): Promise<void> {
     const most = maxWaitMs === undefined ? 2 * WAITING_MAX : WAITING_MAX
     if (waiting.size >= most) throw tooManyHashes(errorId)
@@ -103,33 +106,33 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
   return {
     async run({ namespace, account, address: from }, errorId, logIn, onRefused = () => {}) {
       const address = toNetwork(from)
-      // Guesses from elsewhere must not keep the operators out who are on the machine of the server itself.
+      // Guessing from elsewhere must not lock out operators on the machine of the server.
       const isLocal = address === LOOPBACK_NETWORK
       const ofAccount = `${namespace}/${account}`.slice(0, 400)
       const both = `${ofAccount} ${address}`
       const lastMs = nowMs() + MAX_HASH_WAIT_MS
       for (;;) {
         const limits = toLimits(ofAccount, both, address, isLocal)
-        const over = limits.find(([{ failed }, most]) => failed >= most)
-        if (over !== undefined) {
-          const [bucket] = over
-          if (!bucket.hasRefused) onRefused()
-          bucket.hasRefused = true
+        const exceeded = limits.find(([{ failed }, most]) => failed >= most)
+        if (exceeded !== undefined) {
+          const [bucket] = exceeded
+          if (!bucket.hasRejected) onRefused()
+          bucket.hasRejected = true
           throw tooMany(bucket.endsMs - nowMs(), errorId)
         }
         if (limits.some(([{ failed, pending }, most]) => failed + pending >= most)) {
-          await wait(errorId, knownAddresses.has(address) ? undefined : lastMs - nowMs())
+          await wait(errorId, seenAddresses.has(address) ? undefined : lastMs - nowMs())
           continue
         }
         for (const [bucket] of limits) bucket.pending++
         try {
           const done = await logIn({
             key: address,
-            hasPriority: knownAddresses.has(address),
+            hasPriority: seenAddresses.has(address),
             maxWaitMs: lastMs - nowMs(),
           })
-          known.set(both, true)
-          if (address !== '') knownAddresses.set(address, true)
+          seen.set(both, true)
+          if (address !== '') seenAddresses.set(address, true)
           return done
         } catch (error) {
           if (isWrong(error)) for (const [bucket] of limits) bucket.failed++

@@ -3,22 +3,22 @@ import { createBackOff } from '../../../lib/async/backoff.ts'
 import { withTimeout } from '../../../lib/async/timeout.ts'
 
 export interface ResilientWatchOptions<T> {
-  /** Begins the watch; it ends by `signal` only, or throws. */
+  /** Starts the watch; it ends by `signal` only, or throws. */
   readonly open: (signal: AbortSignal) => AsyncIterable<T>
-  /** Told of each value but the first, once it is the one that holds. */
+  /** Called after each change of the value, except the first value. */
   readonly onChange: (value: T, before: T) => void
-  /** Told of each attempt that failed, and with undefined of what came after one that had. */
+  /** Called after each failed attempt, and with undefined after a recovery. */
   readonly onOutage: (reason: Error | undefined) => void
-  /** Milliseconds {@link ResilientWatch.first} waits for a value. */
+  /** Maximum milliseconds {@link ResilientWatch.first} waits. */
   readonly waitMs: number
 }
 
-/** The last value of a watch, which is begun anew whenever it breaks: the value stays meanwhile. */
+/** A watch that restarts when it fails, and retains the last value meanwhile. */
 export class ResilientWatch<T> {
   readonly #options: ResilientWatchOptions<T>
   readonly #ending = new AbortController()
   #value: T | undefined = undefined
-  /** Why the last attempt failed; undefined: it goes on. */
+  /** Reason of the last failed attempt; undefined: it is running. */
   #failure: Error | undefined = undefined
   #waiting: Waiting<T> | undefined = undefined
 
@@ -27,12 +27,12 @@ export class ResilientWatch<T> {
     void this.#follow()
   }
 
-  /** Undefined: there has never been one. */
+  /** Undefined: none received yet. */
   get value(): T | undefined {
     return this.#value
   }
 
-  /** The value, once there is one. Rejects when the watch cannot be begun, or that takes too long. */
+  /** Waits for the first value. Rejects when the watch fails, or after `waitMs`. */
   async first(): Promise<T> {
     if (this.#value !== undefined) return this.#value
     if (this.#failure !== undefined) throw this.#failure
@@ -43,7 +43,7 @@ export class ResilientWatch<T> {
   close(): void {
     this.#ending.abort()
     if (this.#failure !== undefined) this.#options.onOutage(undefined)
-    this.#fail(new Error('it is watched no more'))
+    this.#fail(new Error('the watch was closed'))
   }
 
   async #follow(): Promise<void> {
@@ -54,7 +54,7 @@ export class ResilientWatch<T> {
         for await (const value of this.#options.open(signal)) {
           if (signal.aborted) return
           backOff.reset()
-          this.#take(value)
+          this.#accept(value)
         }
         throw new Error('the watch has ended')
       } catch (thrown) {
@@ -67,7 +67,7 @@ export class ResilientWatch<T> {
     }
   }
 
-  #take(value: T): void {
+  #accept(value: T): void {
     const before = this.#value
     this.#value = value
     if (this.#failure !== undefined) {
@@ -79,7 +79,7 @@ export class ResilientWatch<T> {
     if (before !== undefined) this.#options.onChange(value, before)
   }
 
-  /** Tells those who wait that there is nothing to wait for. */
+  /** Rejects the waiting callers. */
   #fail(failure: Error): void {
     this.#failure = failure
     this.#waiting?.reject(failure)
@@ -100,7 +100,7 @@ function createWaiting<T>(): Waiting<T> {
     resolve = onValue
     reject = onError
   })
-  // Whoever waited may have given up.
+  // The caller may no longer be waiting.
   promise.catch(() => {})
   return { promise, resolve, reject }
 }

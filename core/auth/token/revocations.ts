@@ -1,34 +1,33 @@
 import type { Session } from '../../contracts/auth.ts'
 
-/** Tokens that count for nothing any more: one, those of a session, or those an account had until then. */
+/** Revokes one token, the tokens of a session, or those of an account issued before a time. */
 export interface Revocation {
-  /** Of a token, or what those of a session begin with, up to the dot; empty: it is about an account. */
+  /** Token id, or the common prefix of a session's token ids, up to the dot; empty: see `account`. */
   readonly id: string
-  /** Of the account; empty: it is about a token. */
+  /** Namespace of the account; empty: see `id`. */
   readonly namespace: string
-  /** Id of the account; empty: it is about a token. */
+  /** Account id; empty: see `id`. */
   readonly account: string
-  /** Tokens of the account that were issued before, unix time in milliseconds; 0: it is about a token. */
+  /** Revokes tokens of the account issued before, unix time in milliseconds; 0: see `id`. */
   readonly before: number
-  /** When all of these tokens have ended anyway, unix time in milliseconds. */
+  /** Expiry of all these tokens, unix time in milliseconds. */
   readonly ends: number
 }
 
-/** Milliseconds from one look for what has ended to the next. */
+/** Interval of the removal of expired revocations. */
 const SWEEP_MS = 60_000
 
-/** What has been revoked, each until it has ended anyway. */
+/** Revocations, each stored until its tokens have expired. */
 export class Revocations {
   readonly #nowMs: () => number
   readonly #all = new Map<string, Revocation>()
   #sweptMs = 0
 
-  /** @param nowMs unix time. */
   constructor(nowMs: () => number = Date.now) {
     this.#nowMs = nowMs
   }
 
-  /** @returns whether it says anything new. */
+  /** @returns false when it is already covered. */
   add(revocation: Revocation): boolean {
     this.#sweep()
     const key = toKey(revocation)
@@ -47,7 +46,7 @@ export class Revocations {
     return ofAccount !== undefined && issuedMs < ofAccount.before
   }
 
-  /** Those that have not ended. */
+  /** Revocations that have not expired. */
   list(): readonly Revocation[] {
     this.#sweep(0)
     return [...this.#all.values()]
@@ -65,7 +64,7 @@ function toKey({ id, namespace, account }: Revocation): string {
   return id === '' ? toAccountKey(namespace, account) : id
 }
 
-/** No token has such an id: none has a slash. */
+/** Distinct from token ids, which contain no slash. */
 function toAccountKey(namespace: string, account: string): string {
   return `${namespace}/${account}`
 }

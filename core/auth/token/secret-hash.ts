@@ -9,24 +9,24 @@ import { promisify } from 'node:util'
 import { type AcquireOptions, createFairQueue } from '../../../lib/async/fair-queue.ts'
 import { GatewayError } from '../../errors.ts'
 
-/** 16 MiB and about a tenth of a second (RFC 7914; OWASP's cheapest in memory). */
+/** 16 MiB and about 0.1 s (RFC 7914; the OWASP setting with the least memory). */
 const LOG_COST = 14
 const BLOCKS = 8
 const PARALLEL = 5
 const SALT_BYTES = 16
 const HASH_BYTES = 32
 
-/** At a time: the threads they run in also read files and look names up. */
+/** Concurrent hashes: their threads also read files and resolve names. */
 const RUNNING_MAX = 2
-/** Longest wait for a hash without priority, milliseconds; then 503. */
+/** Maximum wait for a hash without priority, milliseconds; then 503. */
 export const MAX_HASH_WAIT_MS = 5000
-/** Seconds of `Retry-After` with that. */
+/** `Retry-After` of that 503, seconds. */
 const RETRY_AFTER = ['retry-after', '5'] as const
-/** Waiters of a key, such as an address, and of all keys. */
+/** Maximum waiters per key, such as an address, and of all keys. */
 const WAITING_OF_KEY_MAX = 100
 const WAITING_MAX = 1000
 
-/** `$scrypt$ln=14,r=8,p=5$<salt>$<hash>`, as the PHC string format has it. */
+/** `$scrypt$ln=14,r=8,p=5$<salt>$<hash>`, the PHC string format. */
 const FORM = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,3}),p=(\d{1,3})\$([\w+/]+)\$([\w+/]+)$/
 
 type Derive = (
@@ -40,30 +40,29 @@ const deriveByScrypt: Derive = promisify<BinaryLike, BinaryLike, number, ScryptO
   scrypt,
 )
 
-/** Who waits for a hash. */
+/** Position in the queue for a hash. */
 export interface HashSlot extends Pick<AcquireOptions, 'hasPriority' | 'maxWaitMs'> {
   /** Keys, such as addresses, take turns. */
   readonly key: string
 }
 
-/** Hashes secrets, and compares with hashes, without holding anything else up. */
+/** Hashes and verifies passwords in the thread pool. */
 export interface SecretHasher {
   /**
-   * @param turn @default that of the server itself, with priority
-   * @throws {GatewayError} 503 when too many wait, or the wait without priority is longer than {@link MAX_HASH_WAIT_MS}.
+   * @param turn @default the server's own, with priority
+   * @throws {GatewayError} 503 when too many wait, or the wait without priority exceeds {@link MAX_HASH_WAIT_MS}.
    */
   readonly hash: (secret: string, turn?: HashSlot) => Promise<string>
   /**
-   * Whether a hash is of this secret. Without a hash it is not, and finding that out takes as long: how long
-   * it takes says nothing about who exists.
+   * Compares a password with a hash. Without a hash the result is false after the same time: the duration does not
+   * reveal which accounts exist.
    *
-   * @param turn @default that of the server itself, with priority
+   * @param turn @default the server's own, with priority
    * @throws {GatewayError} 503 as {@link hash}.
    */
   readonly matches: (secret: string, hash: string | undefined, turn?: HashSlot) => Promise<boolean>
 }
 
-/** Parameters of scrypt. */
 interface HashCost {
   /** Binary logarithm of the cost. */
   readonly logCost: number
@@ -74,7 +73,7 @@ interface HashCost {
 const OF_SERVER: HashSlot = { key: '', hasPriority: true }
 
 /**
- * @param logCost binary logarithm of the cost of hashes made from now on.
+ * @param logCost binary logarithm of the cost of new hashes.
  * @param derive @default scrypt
  */
 export function createSecretHasher(
@@ -96,11 +95,11 @@ export function createSecretHasher(
     { logCost, blocks, parallel }: HashCost,
     { key, hasPriority = false, maxWaitMs = MAX_HASH_WAIT_MS }: HashSlot,
   ) {
-    // With priority the wait is as long as the checks in progress: on a slow machine, too, it ends.
+    // With priority the wait is bounded by the checks in progress, also on a slow machine.
     const release = await queue.acquire(key, hasPriority ? { hasPriority } : { maxWaitMs })
     try {
       const cost = 2 ** logCost
-      // Twice what the algorithm takes.
+      // Twice the memory of the algorithm.
       const maxmem = 256 * blocks * (cost + parallel)
       return await derive(secret.normalize('NFKC'), salt, HASH_BYTES, {
         ...{ N: cost, r: blocks, p: parallel, maxmem },
@@ -133,7 +132,6 @@ export function createSecretHasher(
   }
 }
 
-/** 503, saying when to try again. */
 export function tooManyHashes(id: string): GatewayError {
   return new GatewayError(
     id,

@@ -5,39 +5,41 @@ import type { Session } from '../../contracts/auth.ts'
 import { verifyToken, verifyTokenSync } from './access-token.ts'
 import { TokenError } from './token-error.ts'
 
-/** Tokens remembered, and the characters they have in all. */
-const REMEMBERED_MAX = 50_000
-const REMEMBERED_MAX_CHARACTERS = 32 * 1024 ** 2
-/** Characters at the end of a token, of its signature, by which it is found: texts come anew with each request, and a map reads all of them. */
+/** Maximum tokens cached, and their total length. */
+const CACHE_MAX = 50_000
+const CACHE_MAX_CHARACTERS = 32 * 1024 ** 2
+/**
+ * Length of the cache key, the end of a token's signature: a map hashes its keys, and token strings are new for each
+ * request.
+ */
 const KEY_LENGTH = 32
 
-interface Known {
+interface CachedSession {
   readonly token: string
   readonly session: Session
 }
 
 export interface SessionsOptions {
-  /** Those that sign now, and those that lately did, by their ids. */
+  /** Current and recent signing keys, by id. */
   readonly keys: () => ReadonlyMap<string, KeyObject>
-  /** Whether a genuine token is good for nothing any more. @default none is */
+  /** True for a revoked token with a valid signature. @default none */
   readonly isRevoked?: (session: Session) => boolean
-  /** Unix time. @default Date.now */
   readonly nowMs?: () => number
 }
 
-/** Tokens that were verified, so that each is verified once; those that were found wrong are not remembered. */
+/** Cache of verified tokens. Invalid tokens are not cached. */
 export class Sessions {
   readonly #keys: SessionsOptions['keys']
   readonly #isRevoked: (session: Session) => boolean
   readonly #nowMs: () => number
-  readonly #known = new LRUCache<string, Known>({
-    max: REMEMBERED_MAX,
-    maxSize: REMEMBERED_MAX_CHARACTERS,
+  readonly #cache = new LRUCache<string, CachedSession>({
+    max: CACHE_MAX,
+    maxSize: CACHE_MAX_CHARACTERS,
     sizeCalculation: ({ token }) => token.length,
   })
-  /** Of tokens that many calls show before they are known, each is verified once. */
+  /** Concurrent verifications of the same token are shared. */
   readonly #verifying = new Map<string, Promise<Session>>()
-  /** When a token was last verified at once. */
+  /** Time of the last synchronous verification. */
   #lastMs = -1
 
   constructor({ keys, isRevoked = () => false, nowMs = Date.now }: SessionsOptions) {
@@ -46,15 +48,16 @@ export class Sessions {
     this.#nowMs = nowMs
   }
 
-  /** Undefined: it has to be verified. */
+  /** The cached session; undefined: the token must be verified. */
   recall(token: string): Session | undefined {
-    const known = this.#known.get(toKey(token))
-    if (known === undefined || known.token !== token) return undefined
-    return known.session.endsMs > this.#nowMs() ? known.session : undefined
+    const cached = this.#cache.get(toKey(token))
+    if (cached === undefined || cached.token !== token) return undefined
+    return cached.session.endsMs > this.#nowMs() ? cached.session : undefined
   }
 
   /**
-   * At once, but for the second and further tokens of a millisecond, which the thread pool verifies: a flood of them takes a tenth of the event loop.
+   * Verifies a token synchronously, further ones of the same millisecond in the thread pool: a flood of tokens takes a
+   * tenth of the event loop.
    *
    * @throws {TokenError} also by rejecting.
    */
@@ -64,15 +67,15 @@ export class Sessions {
     const nowMs = this.#nowMs()
     if (nowMs === this.#lastMs) return this.#verifyLater(token)
     this.#lastMs = nowMs
-    return this.#take(token, verifyTokenSync(token, this.#keys(), nowMs))
+    return this.#accept(token, verifyTokenSync(token, this.#keys(), nowMs))
   }
 
-  /** Forgets what has been revoked since, and with `all` whatever it knows: keys have changed. */
+  /** Removes revoked sessions from the cache, or all after a change of keys. */
   forget(all = false): void {
-    if (all) this.#known.clear()
+    if (all) this.#cache.clear()
     else
-      for (const [key, { session }] of this.#known.entries())
-        if (this.#isRevoked(session)) this.#known.delete(key)
+      for (const [key, { session }] of this.#cache.entries())
+        if (this.#isRevoked(session)) this.#cache.delete(key)
   }
 
   #verifyLater(token: string): Promise<Session> {
@@ -84,13 +87,13 @@ export class Sessions {
   async #verifyInPool(token: string): Promise<Session> {
     const keys = this.#keys()
     const session = await verifyToken(token, keys, this.#nowMs())
-    // Judged by what was known when it began, which may have changed since.
-    return keys === this.#keys() ? this.#take(token, session) : this.#verifyInPool(token)
+    // Keys may have changed during the verification.
+    return keys === this.#keys() ? this.#accept(token, session) : this.#verifyInPool(token)
   }
 
-  #take(token: string, session: Session): Session {
+  #accept(token: string, session: Session): Session {
     if (this.#isRevoked(session)) throw new TokenError('revoked')
-    this.#known.set(toKey(token), { token, session })
+    this.#cache.set(toKey(token), { token, session })
     return session
   }
 }

@@ -1,4 +1,4 @@
-/** A token that is not taken. The message says why, for a log: who shows it is told less. */
+/** An invalid token. The message with the reason is for logs; clients get less. */
 export class TokenError extends Error {
   override readonly name = 'TokenError'
 }

@@ -12,7 +12,7 @@ import type { TunnelStream } from '../websocket/tunnel-stream.ts'
 import type { TunnelTarget } from '../websocket/tunnel-target.ts'
 import type { NodeExchange } from './exchange.ts'
 
-const WRONG_ANSWER = 'the backend gave a wrong answer to the WebSocket handshake'
+const WRONG_RESPONSE = 'the backend gave a wrong answer to the WebSocket handshake'
 /** RFC 6455 §1.3. */
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
@@ -90,7 +90,7 @@ export function openTunnel(
     request.on('response', (reply) => {
       const head = readReply(reply, false)
       if (head === undefined)
-        return fail(502, WRONG_ANSWER, new Error(`invalid response ${reply.statusCode}`))
+        return fail(502, WRONG_RESPONSE, new Error(`invalid response ${reply.statusCode}`))
       if (!settle()) return
       resolve()
       relayReply(x, reply, head, target)
@@ -102,7 +102,7 @@ export function openTunnel(
       const answer = readReply(reply, true)
       if (answer === undefined || !isAccepted(reply, headers['sec-websocket-key'], target)) {
         socket.destroy()
-        return fail(502, WRONG_ANSWER)
+        return fail(502, WRONG_RESPONSE)
       }
       if (!settle()) return socket.destroy()
       resolve()

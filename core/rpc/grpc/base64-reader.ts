@@ -1,19 +1,17 @@
 const WRONG = /[^A-Za-z0-9+/=]/
-/** Characters that stand for whole bytes. */
+/** Characters that encode three bytes. */
 const GROUP = 4
 
-/**
- * Bytes of base64 that comes in pieces, each piece or message padded for itself (gRPC-Web, text format).
- */
+/** Decodes base64 in pieces, where each piece or message may be padded (gRPC-Web, text format). */
 export class Base64Reader {
   #rest = ''
 
-  /** Whether all that came was whole. */
+  /** True if the input so far decodes to complete bytes. */
   get isWhole(): boolean {
     return this.#rest === ''
   }
 
-  /** @returns the bytes that are whole by now; undefined: it is no base64. */
+  /** @returns the bytes that are complete; undefined: invalid base64. */
   read(chunk: Uint8Array): Buffer | undefined {
     const text =
       this.#rest + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).toString('latin1')
@@ -22,7 +20,7 @@ export class Base64Reader {
     this.#rest = text.slice(whole)
     if (!text.includes('=')) return Buffer.from(text.slice(0, whole), 'base64')
     const pieces: Buffer[] = []
-    // Padding ends a piece; what follows is another one.
+    // Padding ends a piece; another may follow.
     for (let from = 0; from < whole; ) {
       const pad = text.indexOf('=', from)
       const to = pad < 0 || pad >= whole ? whole : pad - (pad % GROUP) + GROUP

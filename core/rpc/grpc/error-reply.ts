@@ -3,25 +3,25 @@ import { appendParsed, HeaderList } from '../../http/headers.ts'
 import { toErrorTrailers } from './status-codes.ts'
 import { findWire, formatEnd, isTrailing, toConnectError } from './wire-format.ts'
 
-/** A whole reply. */
 export interface ErrorReply {
   readonly status: number
   readonly headers: HeaderList
   readonly body: string | Uint8Array
-  /** As gRPC numbers it. */
+  /** gRPC status code. */
   readonly rpcStatus: number
 }
 
 const NOTHING = new Uint8Array(0)
 
 /**
- * An error as a client of gRPC, gRPC-Web or Connect reads it; undefined: the request is none of these.
+ * Formats an error for a client of gRPC, gRPC-Web or Connect; undefined for other requests.
  *
- * gRPC is told in the fields of a reply without body (gRPC over HTTP/2, Trailers-Only), gRPC-Web and streams of Connect in
- * the last frame, where scripts of other origins may read it, all with 200. Unary calls of Connect have the HTTP status.
+ * gRPC gets the status in the headers of a response without body (gRPC over HTTP/2, Trailers-Only), gRPC-Web and
+ * Connect streams in the last frame, where scripts of other origins can read it; all with status 200. Unary Connect
+ * calls use the HTTP status.
  *
- * @param request fields of the request.
- * @param takesTrailers whether the client came over HTTP/2.
+ * @param request headers of the request.
+ * @param takesTrailers true if the client uses HTTP/2.
  */
 export function toWireError(
   error: GatewayError,
@@ -40,7 +40,7 @@ export function toWireError(
     return { status: error.code, headers, body, rpcStatus }
   }
   if (isTrailing(wire)) {
-    // The block is of this request alone.
+    // The block belongs to this request alone.
     trailers.set('content-type', wire.contentType)
     return { status: 200, headers: trailers, body: NOTHING, rpcStatus }
   }

@@ -1,4 +1,4 @@
-// One file, though long: one call, from its first byte to its trailers.
+// A single long file: one call, from its first byte to its trailers.
 
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
 import { tickNow } from '../../../lib/time/tick-clock.ts'
@@ -38,17 +38,17 @@ import { toGrpcFields } from './request.ts'
 import { toErrorTrailers, UNAVAILABLE } from './status-codes.ts'
 import { endReply, findWire, toWireBytes, type Wire } from './wire-format.ts'
 
-/** Longest time a client may ask for: that of a timer. */
-const ASKED_MAX_MS = 2 ** 31 - 1
-/** Bytes of memory for a request kept to send them again to a backend that has not served them. */
-const KEPT_MAX_BYTES = 64 * 1024
-/** What a piece of it takes besides: a request may come byte by byte. */
+/** Longest timeout a client may request: the limit of a timer. */
+const TIMEOUT_MAX_MS = 2 ** 31 - 1
+/** Maximum bytes of a request buffered for a retry on another backend. */
+const RETRY_MAX_BYTES = 64 * 1024
+/** Overhead of each buffered chunk: a request may arrive byte by byte. */
 const PIECE_COST_BYTES = 128
-/** Share of `bodyMemory` beyond which no more copies of requests are made: the rest is for requests on their way. */
-const KEPT_SHARE = 1 / 2
+/** Share of `bodyMemory` for retry buffers; the rest is for requests in transit. */
+const RETRY_SHARE = 1 / 2
 const END_STREAM = 1
 const CANCEL = 8
-/** HTTP statuses for the reasons a backend resets a stream (RFC 9113 §7), as gRPC reads them (HTTP/2 Transport Mapping); others are 500. */
+/** HTTP status by HTTP/2 reset code (RFC 9113 §7), as in the gRPC HTTP/2 Transport Mapping; others are 500. */
 const RESETS: ReadonlyMap<number, number> = new Map([
   [CANCEL, 499],
   [11, 429],
@@ -58,18 +58,18 @@ const NOTHING = new Uint8Array(0)
 const ignore = (): void => {}
 
 /**
- * Forwards a call of gRPC, gRPC-Web or a stream of Connect to a node of its service that speaks gRPC, and relays the reply.
- * Messages are not looked into.
+ * Forwards a gRPC, gRPC-Web or streaming Connect call to a gRPC node of its service, and relays the response. Messages
+ * are not inspected.
  *
- * @throws {GatewayError} 415 for a request in another form, 400 for a malformed time.
+ * @throws {GatewayError} 415 for a request in another format, 400 for a malformed timeout.
  */
 export function forwardGrpc(x: Exchange): void {
   const wire = findWire(x.headers.get('content-type'), x.httpVersion === '2')
-  if (wire === undefined || x.method !== 'POST') throw refuseForm(x)
+  if (wire === undefined || x.method !== 'POST') throw unsupportedFormat(x)
   new GrpcForwarding(x, wire).start()
 }
 
-function refuseForm({ route, httpVersion }: Exchange): GatewayError {
+function unsupportedFormat({ route, httpVersion }: Exchange): GatewayError {
   const accept =
     httpVersion === '2' ? 'application/grpc, application/grpc-web' : 'application/grpc-web'
   const hint = httpVersion === '2' ? '' : '; application/grpc needs HTTP/2'
@@ -77,7 +77,7 @@ function refuseForm({ route, httpVersion }: Exchange): GatewayError {
   return new GatewayError(route!.service, 415, detail, { headers: ['accept', accept] })
 }
 
-/** One call on its way to a backend and back: the peer of the exchange, and the call on the connection. */
+/** One call to a backend: the peer of the exchange, and the call on the connection. */
 class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   readonly bodyless: boolean
   resent = false
@@ -92,29 +92,29 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   readonly #x: Exchange
   readonly #wire: Wire
   readonly #base64: Base64Reader | undefined
-  /** Milliseconds the client gives it; 0: as long as it likes. */
+  /** Milliseconds requested by the client; 0: no limit. */
   readonly #timeoutMs: number
   #fields: OutgoingHttpHeaders | undefined = undefined
   #stream: ClientHttp2Stream | undefined = undefined
-  /** What was sent of the body; undefined: too much to send it again. */
-  #kept: Uint8Array[] | undefined = []
+  /** Sent chunks of the body, for a retry; undefined: too long to retry. */
+  #sentChunks: Uint8Array[] | undefined = []
   #cachedBytes = 0
-  /** What of the body waits for the stream; undefined: nothing ever had to. */
+  /** Body bytes waiting for the stream; undefined: none so far. */
   #backlog: StreamBacklog | undefined = undefined
-  /** The request is complete, sent or not. */
+  /** The request body is complete, sent or not. */
   #sent: boolean
   #trailers: HeaderList | undefined = undefined
-  /** The reply ended without trailers. */
+  /** The response ended without trailers. */
   #ended = false
 
   constructor(x: Exchange, wire: Wire) {
     this.#x = x
     this.#wire = wire
-    this.#timeoutMs = readWireTimeout(x.headers, ASKED_MAX_MS, x.route!.service)
+    this.#timeoutMs = readWireTimeout(x.headers, TIMEOUT_MAX_MS, x.route!.service)
     this.#base64 = wire.protocol === 'grpc-web-text' ? new Base64Reader() : undefined
     this.bodyless = x.bodyLength === 0
     this.#sent = this.bodyless
-    // Whether it is a stream of requests is not known here.
+    // The request may be a stream, which is unknown here.
     x.patient = true
     x.beforeProxy?.(x)
     this.upstream = x.upstream
@@ -128,7 +128,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
 
   get fields(): OutgoingHttpHeaders {
     this.#fields ??= toGrpcFields(this.#x, this.#wire)
-    // Of this attempt: nodes of a service need not be alike.
+    // Per attempt: nodes of a service may differ.
     this.#fields[':scheme'] = this.node!.secure ? 'https' : 'http'
     if (this.#timeoutMs > 0) this.#fields['grpc-timeout'] = formatGrpcTimeout(deadlines.left(this))
     return this.#fields
@@ -143,7 +143,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
       const error = toNoNode(service)
       if (x.failure === '') x.failure = error.message
       x.failureKind = 'no-node'
-      return this.#refuse(error)
+      return this.#endWithError(error)
     }
     // No body yet: until there is a stream another node may be tried.
     x.watch(this)
@@ -154,7 +154,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     pool.dispatch(this)
   }
 
-  /** Begins the part of the trace that is the attempt. */
+  /** Starts the trace span of the attempt. */
   #trace(node: UpstreamNode): void {
     const { trace, headers } = this.#x
     if (trace === undefined) return
@@ -170,10 +170,10 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
       this.#base64 === undefined ? Uint8Array.prototype.slice.call(chunk) : this.#base64.read(chunk)
     if (bytes === undefined || (last && this.#base64?.isWhole === false)) {
       this.#cancel()
-      const detail = 'the request body must be base64, as application/grpc-web-text is'
-      return this.#refuse(new GatewayError(this.#x.route!.service, 400, detail))
+      const detail = 'the body of application/grpc-web-text must be base64'
+      return this.#endWithError(new GatewayError(this.#x.route!.service, 400, detail))
     }
-    // Base64 may be padding only: nothing that could be counted.
+    // Padding only: no bytes to account for.
     if (bytes.length === 0 && !last) return
     this.#keep(bytes)
     this.#write(bytes, last)
@@ -191,13 +191,13 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   onRevoke(error: GatewayError): void {
     if (!this.inFlight) return
     this.#cancel()
-    this.#refuse(error)
+    this.#endWithError(error)
   }
 
   cutWaiting(): void {
     this.#cancel()
     const detail = 'the client did not read the response, and too many wait to be read (max_unread)'
-    this.#refuse(new GatewayError(this.#x.route!.service, 503, detail), true)
+    this.#endWithError(new GatewayError(this.#x.route!.service, 503, detail), true)
   }
 
   // From the clock
@@ -206,12 +206,14 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     const isOwn = this.#timeoutMs === 0
     const x = this.#x
     if (isOwn) {
-      this.#failed('timeout', 'the backend did not answer in time')
+      this.#failed('timeout', 'the backend did not respond in time')
       recordFailure(this, 'gateway')
     }
     this.#cancel()
-    const detail = isOwn ? 'the backend did not answer in time' : 'the time for the call is over'
-    this.#refuse(new GatewayError(x.route!.service, 504, detail))
+    const detail = isOwn
+      ? 'the backend did not respond in time'
+      : 'the deadline of the call has expired'
+    this.#endWithError(new GatewayError(x.route!.service, 504, detail))
   }
 
   // From the connection
@@ -227,7 +229,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     stream.on('end', () => {
       if (!this.#isOf(stream) || !this.#x.answered) return
       if (this.#trailers?.has('grpc-status')) return this.#finish(this.#trailers)
-      // Cut off, by what comes with `close`.
+      // Cut off; the `close` event has the reason.
       this.#ended = true
       stream.close(CANCEL)
     })
@@ -237,12 +239,12 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     stream.on('finish', () => {
       if (this.#isOf(stream)) this.#awaitHead()
     })
-    // Followed by `close`, which is what counts.
+    // `close` follows and is handled.
     stream.on('error', ignore)
     stream.on('close', () => {
       if (this.#isOf(stream)) this.#lose(stream, connection)
     })
-    const kept = this.#kept ?? []
+    const kept = this.#sentChunks ?? []
     for (const [i, bytes] of kept.entries()) {
       const last = this.#sent && i === kept.length - 1
       if (last) stream.end(bytes)
@@ -257,32 +259,34 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     if (!this.inFlight) return
     const x = this.#x
     this.#failed(kind, detail)
-    this.#leave()
+    this.#endAttempt()
     const { service } = x.route!
     if (kind === 'malformed') {
-      const wrong = `the fields of the request cannot be sent over HTTP/2: ${detail}`
-      return this.#refuse(new GatewayError(service, 400, wrong))
+      const wrong = `the request headers cannot be sent over HTTP/2: ${detail}`
+      return this.#endWithError(new GatewayError(service, 400, wrong))
     }
     const failure = kind === 'full' ? 'unsent' : 'connect'
     recordFailure(this, failure, !collateral)
     if (this.#retry(failure)) return
     if (kind === 'full')
-      return this.#refuse(new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] }))
+      return this.#endWithError(
+        new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] }),
+      )
     const reason = describeConnectFault(detail, 'the backend')
-    this.#refuse(new GatewayError(service, 502, `bad gateway: ${reason}`, { cause: detail }))
+    this.#endWithError(new GatewayError(service, 502, `bad gateway: ${reason}`, { cause: detail }))
   }
 
-  /** Whether a stream is still that of the call. */
+  /** True if the stream belongs to the current attempt. */
   #isOf(stream: ClientHttp2Stream): boolean {
     return this.inFlight && this.#stream === stream
   }
 
   #keep(bytes: Uint8Array): void {
-    if (this.#kept === undefined) return
+    if (this.#sentChunks === undefined) return
     this.#cachedBytes += bytes.length + PIECE_COST_BYTES
-    const isScarce = bodyMemory.usedBytes > bodyMemory.maxBytes * KEPT_SHARE
-    if (this.#cachedBytes > KEPT_MAX_BYTES || isScarce) this.#kept = undefined
-    else this.#kept.push(bytes)
+    const isScarce = bodyMemory.usedBytes > bodyMemory.maxBytes * RETRY_SHARE
+    if (this.#cachedBytes > RETRY_MAX_BYTES || isScarce) this.#sentChunks = undefined
+    else this.#sentChunks.push(bytes)
   }
 
   #write(bytes: Uint8Array, last: boolean): void {
@@ -295,7 +299,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     } else {
       this.#backlog ??= new StreamBacklog()
       this.#backlog.add(bytes, last)
-      // Otherwise its `drain` is to come.
+      // Otherwise `drain` follows.
       if (!stream.writableNeedDrain) this.#backlog.send(stream)
       if (stream.writableNeedDrain) x.pauseBody()
     }
@@ -303,7 +307,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     this.#count()
   }
 
-  /** The backend has taken what the stream had. */
+  /** The stream accepts more bytes. */
   #drained(stream: ClientHttp2Stream): void {
     this.#backlog?.send(stream)
     if (this.#sent || stream.writableNeedDrain) this.#awaitSending()
@@ -315,39 +319,39 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   }
 
   /**
-   * Counts what the request takes in memory: bytes that wait for the backend, and those kept to send them again. The
-   * exchange may be given up by it.
+   * Accounts for the memory of the request: bytes waiting for the backend, and those buffered for a retry. May abort
+   * the exchange.
    */
   #count(): void {
-    const cachedBytes = this.#kept === undefined ? 0 : this.#cachedBytes
+    const cachedBytes = this.#sentChunks === undefined ? 0 : this.#cachedBytes
     const unsentBytes = (this.#stream?.writableLength ?? 0) + (this.#backlog?.bytes ?? 0)
     this.#x.countSending(unsentBytes + cachedBytes)
   }
 
-  /** Some of the request waits to be sent: the backend takes some of it in time, again and again. */
+  /** Starts the idle timeout: the backend must keep reading the request. */
   #awaitSending(): void {
     this.#limit(this.node!.http2!.idleTimeoutMs)
   }
 
-  /** The backend's turn: it answers in time. */
+  /** Starts the response timeout. */
   #awaitHead(): void {
     this.#limit(this.node!.http2!.replyTimeoutMs)
   }
 
-  /** The call has so long for what comes next, unless the client has set a time for all of it. */
+  /** Sets the deadline of the current phase, unless the client has set one for the whole call. */
   #limit(ms: number): void {
     if (this.#timeoutMs > 0 || this.#x.answered) return
     deadlines.remove(this)
     deadlines.add(this, ms)
   }
 
-  /** The head of a reply. */
+  /** Handles the head of the response. */
   #begin(headers: Block, isWhole: boolean): void {
     const x = this.#x
     const { service } = x.route!
     x.upstreamReplyMs = tickNow()
     x.trace?.answered(Number(headers[':status']))
-    this.#kept = undefined
+    this.#sentChunks = undefined
     this.#count()
     if (this.#timeoutMs === 0) deadlines.remove(this)
     const error = rejectHead(headers, service)
@@ -355,7 +359,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
       this.#failed('malformed', String(error.cause))
       if (error.code !== 401 && error.code !== 403) recordFailure(this, 'gateway')
       this.#cancel()
-      return this.#refuse(error)
+      return this.#endWithError(error)
     }
     const head = toReplyHead(headers, this.#wire)
     const cookie = this.upstream!.replyCookie?.(x, this.node!)
@@ -371,17 +375,17 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     })
   }
 
-  /** A reply without messages: its head is its end. */
+  /** Handles a response without messages (Trailers-Only). */
   #finishWhole(head: HeaderList): void {
     const trailers = readTrailers(head)
     if (!trailers.has('grpc-status')) {
       this.#end()
-      const detail = 'the reply of the backend has no grpc-status'
-      return this.#refuse(new GatewayError(this.#x.route!.service, 500, detail))
+      const detail = 'the response of the backend has no grpc-status'
+      return this.#endWithError(new GatewayError(this.#x.route!.service, 500, detail))
     }
     if (this.#wire.protocol !== 'grpc') {
       this.#x.start(200, head, -1)
-      // A hook of the reply may have failed.
+      // A response hook may have failed.
       if (this.inFlight) this.#finish(trailers)
       return
     }
@@ -401,7 +405,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     endReply(this.#x, this.#wire, trailers)
   }
 
-  /** What the status of the call says about the node. */
+  /** Records the health of the node from the status of the call. */
   #judge(trailers: HeaderList): void {
     const { trace } = this.#x
     const status = trailers.get('grpc-status')!
@@ -409,18 +413,18 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     recordStatus(this, status === `${UNAVAILABLE}` ? 503 : 200)
   }
 
-  /** The stream ended before the reply did. */
+  /** Handles a stream that ended before its response. */
   #lose(stream: ClientHttp2Stream, connection: Http2Connection): void {
     const x = this.#x
     const isUnserved = connection.isUnserved(stream) && !x.answered
     const isLost = connection.lost
     const { code, detail } = describeLoss(stream, isLost, isUnserved, this.#ended)
     this.#failed('closed', detail)
-    this.#leave()
+    this.#endAttempt()
     const { service } = x.route!
     if (isUnserved) {
       const node = this.node!
-      if (this.#kept !== undefined && !this.resent) {
+      if (this.#sentChunks !== undefined && !this.resent) {
         this.#trace(node)
         beginAttempt(this, node)
         x.watch(this)
@@ -429,30 +433,29 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
       recordFailure(this, 'unsent')
       if (this.#retry('unsent')) return
     } else if (isLost || this.#ended) recordFailure(this, 'gateway')
-    this.#refuse(new GatewayError(service, code, detail))
+    this.#endWithError(new GatewayError(service, code, detail))
   }
 
-  /** Begins another attempt, if there may be one. */
+  /** Starts another attempt, if allowed. */
   #retry(failure: AttemptFailure): boolean {
-    if (this.#kept === undefined || this.#x.answered || !mayRetry(this, failure, false))
+    if (this.#sentChunks === undefined || this.#x.answered || !mayRetry(this, failure, false))
       return false
     this.#attempt()
     return true
   }
 
   /**
-   * Ends the reply with an error, as far as it has come.
+   * Ends the response with an error, at whatever stage it is.
    *
    * @param isUnread the client would not read trailers either.
    */
-  #refuse(error: GatewayError, isUnread = false): void {
+  #endWithError(error: GatewayError, isUnread = false): void {
     deadlines.remove(this)
     const x = this.#x
     if (x.answered && x.streaming && !isUnread) endReply(x, this.#wire, toErrorTrailers(error))
     else x.giveUp(error)
   }
 
-  /** The attempt failed. */
   #failed(kind: FailureKind, detail: string): void {
     const x = this.#x
     x.failure = detail
@@ -460,7 +463,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     x.trace?.failed(kind, detail)
   }
 
-  /** Nobody waits for the reply. */
+  /** Cancels the call: the client is gone. */
   #cancel(): void {
     const stream = this.#stream
     this.#end()
@@ -468,14 +471,12 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     else stream.close(CANCEL)
   }
 
-  /** Ends the call. */
   #end(): void {
-    this.#leave()
+    this.#endAttempt()
     deadlines.remove(this)
   }
 
-  /** Ends the attempt. */
-  #leave(): void {
+  #endAttempt(): void {
     endWait(this)
     if (this.#timeoutMs === 0) deadlines.remove(this)
     this.#stream = undefined
@@ -485,7 +486,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   }
 }
 
-/** What a client is told of a stream that ended before its reply did. */
+/** The error for a stream that ended before its response. */
 function describeLoss(
   { rstCode = 0 }: ClientHttp2Stream,
   isLost: boolean,
@@ -495,10 +496,10 @@ function describeLoss(
   if (isLost)
     return {
       code: 502,
-      detail: 'bad gateway: the backend closed the connection before the end of its reply',
+      detail: 'bad gateway: the backend closed the connection before the end of its response',
     }
-  if (isUnserved) return { code: 503, detail: 'the backend takes no more calls' }
-  if (isEnded) return { code: 500, detail: 'the reply of the backend has no grpc-status' }
+  if (isUnserved) return { code: 503, detail: 'the backend accepts no more calls' }
+  if (isEnded) return { code: 500, detail: 'the response of the backend has no grpc-status' }
   return {
     code: RESETS.get(rstCode) ?? 500,
     detail: `the backend ended the call (RST_STREAM ${rstCode})`,

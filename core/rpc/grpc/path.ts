@@ -5,8 +5,8 @@ import { joinName, type Route, toRoute } from '../../route.ts'
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /**
- * The route of a gRPC path, `/<package>.<Handler>/<Method>`: service `<ns>.<package>`, endpoint `<Handler>.<Method>`, all
- * as they are written. Undefined when it is no such path.
+ * Route of a gRPC path `/<package>.<Handler>/<Method>`: service `<ns>.<package>`, endpoint `<Handler>.<Method>`.
+ * Undefined for other paths.
  *
  * @param full `<package>.<Handler>`
  */

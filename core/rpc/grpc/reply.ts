@@ -5,8 +5,11 @@ import { NOT_OF_SERVICES } from '../../http/hop-by-hop.ts'
 import type { Wire } from './wire-format.ts'
 
 const GRPC = /^application\/grpc(?:[+;]|$)/i
-/** Of replies that are not gRPC, those a client may be told: the others say nothing of the call (gRPC, HTTP to gRPC Status Code Mapping). */
-const TOLD: ReadonlyMap<number, number> = new Map([
+/**
+ * HTTP statuses of a non-gRPC response that are passed on to clients (gRPC, HTTP to gRPC Status Code Mapping); others
+ * become 502.
+ */
+const PASSED_STATUS: ReadonlyMap<number, number> = new Map([
   [401, 401],
   [403, 403],
   [404, 501],
@@ -14,23 +17,23 @@ const TOLD: ReadonlyMap<number, number> = new Map([
   [503, 503],
   [504, 503],
 ])
-/** Fields that end a call, and stand in the head of a reply without body. */
+/** Trailers; in the head of a response without body. */
 const OF_THE_END = /^grpc-(?:status|message|status-details-bin)$/
 
-/** A block of fields as the library has parsed it. */
+/** Headers as parsed by node:http2. */
 export type Block = IncomingHttpHeaders & IncomingHttpStatusHeader
 
-/** Why a head is none of gRPC, as an error for the client; undefined: it is. */
+/** The error for a response that is not gRPC; undefined: it is. */
 export function rejectHead(headers: Block, service: string): GatewayError | undefined {
   const status = Number(headers[':status'])
   const type = headers['content-type']
   if (status === 200 && type !== undefined && GRPC.test(type)) return undefined
-  const detail = 'bad gateway: the reply of the backend is not gRPC'
+  const detail = 'bad gateway: the response of the backend is not gRPC'
   const cause = `status ${status}, content type ${JSON.stringify(type)}`
-  return new GatewayError(service, TOLD.get(status) ?? 502, detail, { cause })
+  return new GatewayError(service, PASSED_STATUS.get(status) ?? 502, detail, { cause })
 }
 
-/** Fields of a reply as the client gets them. */
+/** Response headers for the client. */
 export function toReplyHead(headers: Block, wire: Wire): HeaderList {
   const list = toFields(headers)
   list.delete('content-type')
@@ -44,7 +47,7 @@ export function toReplyHead(headers: Block, wire: Wire): HeaderList {
   return list
 }
 
-/** Takes the fields that end a call out of a head: those of a reply without body. */
+/** Moves the trailers out of the head of a response without body. */
 export function readTrailers(head: HeaderList): HeaderList {
   const trailers = new HeaderList()
   const { flat } = head
@@ -54,7 +57,7 @@ export function readTrailers(head: HeaderList): HeaderList {
   return trailers
 }
 
-/** The end-to-end fields of a block that the library has parsed. */
+/** End-to-end headers of a parsed block. */
 export function toFields(headers: Block): HeaderList {
   const list = new HeaderList()
   for (const name of Object.keys(headers)) {

@@ -22,12 +22,11 @@ const NAMES: readonly string[] = [
   'unauthenticated',
 ]
 const UNKNOWN = 2
-/** Of a fault. */
 const INTERNAL = 13
-/** Of a call that certainly was not served, or whose service is away. */
+/** UNAVAILABLE: certainly not served, or the service is unavailable. */
 export const UNAVAILABLE = 14
 
-/** By HTTP status, for those that have one of their own. */
+/** gRPC status by HTTP status, where there is an equivalent. */
 const BY_HTTP: ReadonlyMap<number, number> = new Map([
   [400, 3],
   [401, 16],
@@ -47,31 +46,31 @@ const BY_HTTP: ReadonlyMap<number, number> = new Map([
   [504, 4],
 ])
 
-/** The gRPC status of an error with this HTTP status (reference: 11.2). */
+/** gRPC status of an error with this HTTP status (reference: 11.2). */
 export function toGrpcStatus(code: number): number {
   return BY_HTTP.get(code) ?? UNKNOWN
 }
 
-/** First digit of the HTTP status by that of gRPC: 5 where the server is at fault (OpenTelemetry: gRPC spans). */
+/** First digit of the HTTP status by gRPC status: 5 for server errors (OpenTelemetry: gRPC spans). */
 const CLASSES: readonly number[] = [2, 4, 5, 4, 5, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 4]
 
-/** First digit of the HTTP status that says the same as a gRPC status, which may be any number. */
+/** First digit of the HTTP status that corresponds to a gRPC status, which may be any number. */
 export function toHttpClass(status: number): number {
   return CLASSES[status] ?? 5
 }
 
-/** What Connect calls a gRPC status. */
+/** Connect code of a gRPC status. */
 export function toConnectCode(status: number): string {
   return NAMES[status] ?? 'unknown'
 }
 
-/** Percent-encoded, but for what is visible in ASCII and the blank (gRPC over HTTP/2, Status-Message). */
+/** Percent-encodes all but visible ASCII and space (gRPC over HTTP/2, Status-Message). */
 export function encodeMessage(message: string): string {
-  // Through bytes, where halves of characters, which cannot be encoded, become U+FFFD.
+  // Lone surrogates, which cannot be encoded, become U+FFFD in a Buffer.
   return `${Buffer.from(message)}`.replace(/[^ -$&-~]+/g, encodeURIComponent)
 }
 
-/** The way back; a text that is no encoding stays as it is. */
+/** Decodes {@link encodeMessage}; returns other text unchanged. */
 export function decodeMessage(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -80,7 +79,7 @@ export function decodeMessage(text: string): string {
   }
 }
 
-/** The fields that end a call with this status (gRPC over HTTP/2, Trailers). */
+/** Trailers for a status (gRPC over HTTP/2, Trailers). */
 export function toTrailers(status: number, message = ''): HeaderList {
   const trailers = new HeaderList()
   trailers.append('grpc-status', `${status}`)
@@ -88,7 +87,7 @@ export function toTrailers(status: number, message = ''): HeaderList {
   return trailers
 }
 
-/** The fields that end a call with this error, those of the error among them. */
+/** Trailers for an error, including its headers. */
 export function toErrorTrailers({ code, message, headers = [] }: GatewayError): HeaderList {
   const trailers = toTrailers(toGrpcStatus(code), message)
   for (let i = 0; i + 1 < headers.length; i += 2) trailers.append(headers[i]!, headers[i + 1]!)

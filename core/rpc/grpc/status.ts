@@ -3,7 +3,7 @@ import { encodeMessage, toGrpcStatus } from './status-codes.ts'
 
 const GRPC = /^application\/grpc(?:[+;\s]|$)/i
 
-/** The error with `grpc-status` and `grpc-message` in its reply, where the request's content type is one of gRPC (reference: rpc). */
+/** Adds `grpc-status` and `grpc-message` to an error when the request is gRPC (reference: rpc). */
 export function withGrpcStatus(error: GatewayError, contentType: string | undefined): GatewayError {
   if (contentType === undefined || !GRPC.test(contentType)) return error
   const { id, code, message, cause, headers = [] } = error

@@ -4,41 +4,42 @@ import { frameMessage } from './message-reader.ts'
 import { decodeMessage, toConnectCode } from './status-codes.ts'
 
 /**
- * How a client frames messages, and is told how the call ended.
- * - `grpc`: by trailers; over HTTP/2 alone.
- * - `grpc-web`: by a last frame in the body, so that browsers and HTTP/1.1 will do; `grpc-web-text`: the same in base64.
- * - `connect`: by a last frame of JSON (the Connect protocol, streaming calls).
+ * Framing of messages, and how the end of a call is sent.
+ * - `grpc`: trailers; HTTP/2 only.
+ * - `grpc-web`: a last frame in the body, for browsers and HTTP/1.1; `grpc-web-text`: the same in base64.
+ * - `connect`: a last JSON frame (the Connect protocol, streaming calls).
  */
 export type WireProtocol = 'grpc' | 'grpc-web' | 'grpc-web-text' | 'connect'
 
-/** The protocol of a call, by the content type of its request. */
+/** Protocol of a call, from the content type of its request. */
 export interface Wire {
   readonly protocol: WireProtocol
-  /** How messages are written: `proto`, `json`, or what only a backend knows. */
+  /** Message encoding: `proto`, `json`, or another one of the backend. */
   readonly codec: string
-  /** Of the reply. */
+  /** Content type of the response. */
   readonly contentType: string
 }
 
 const FORM =
   /^application\/(grpc-web-text|grpc-web|grpc|connect)(?:\+([a-z0-9.-]{1,32}))?[ \t]*(?:;|$)/i
-/** Flags of the frames that end a reply. */
+/** Flags of the frames that end a response. */
 const WEB_TRAILERS = 0x80
 const CONNECT_END = 2
 const STATUS = 'grpc-status'
 const MESSAGE = 'grpc-message'
 
 /**
- * The protocol a content type stands for; undefined: none.
+ * Protocol of a content type; undefined: none.
  *
- * @param takesTrailers whether the client came over HTTP/2. Over HTTP/1.1 `application/grpc` is a message without frames
- *   (reference: content types), and not this protocol.
+ * @param takesTrailers true if the client uses HTTP/2. Over HTTP/1.1 `application/grpc` is a message without frames
+ * (reference: content types), not this protocol.
  */
 export function findWire(
   contentType: string | undefined,
   takesTrailers: boolean,
 ): Wire | undefined {
-  // Nearly all requests leave here: that letter of `application/grpc` and `application/connect`, and of hardly any other.
+  // Fast path for nearly all requests: this letter occurs in `application/grpc` and `application/connect`, and in few
+  // others.
   if (contentType === undefined || contentType.length < 16) return undefined
   const letter = contentType.charCodeAt(12) | 0x20
   if (letter !== 0x67 && letter !== 0x63) return undefined
@@ -52,26 +53,26 @@ export function findWire(
   return { protocol, codec: codec ?? 'proto', contentType: `application/${protocol}${suffix}` }
 }
 
-/** Whether the end of a call is told by trailers, and not in the body. */
+/** True if the end of a call is sent as trailers, not in the body. */
 export function isTrailing({ protocol }: Wire): boolean {
   return protocol === 'grpc'
 }
 
-/** Bytes of the body, as this protocol writes them: text of base64, or as they are. */
+/** Encodes body bytes: base64 for `grpc-web-text`, otherwise unchanged. */
 export function toWireBytes({ protocol }: Wire, bytes: Uint8Array): Uint8Array {
   if (protocol !== 'grpc-web-text') return bytes
   const { buffer, byteOffset, length } = bytes
   return Buffer.from(Buffer.from(buffer, byteOffset, length).toString('base64'), 'latin1')
 }
 
-/** The last frame of a reply of a protocol that tells the end in the body. */
+/** Last frame of a response, for protocols that send the end in the body. */
 export function formatEnd(wire: Wire, trailers: HeaderList): Uint8Array {
   return wire.protocol === 'connect'
     ? frameMessage(Buffer.from(formatConnectEnd(trailers)), CONNECT_END)
     : toWireBytes(wire, frameMessage(Buffer.from(trailers.format(), 'latin1'), WEB_TRAILERS))
 }
 
-/** Ends a reply that has begun. */
+/** Ends a response that has started. */
 export function endReply(x: Exchange, wire: Wire, trailers: HeaderList): void {
   x.rpcStatus = Number(trailers.get(STATUS))
   if (isTrailing(wire)) return x.end(trailers)
@@ -79,7 +80,7 @@ export function endReply(x: Exchange, wire: Wire, trailers: HeaderList): void {
   x.end()
 }
 
-/** The error of Connect: `{"code", "message"}`. */
+/** Error of the Connect protocol: `{"code", "message"}`. */
 export function toConnectError(trailers: HeaderList): { code: string; message?: string } {
   const message = trailers.get(MESSAGE)
   const code = toConnectCode(Number(trailers.get(STATUS)))

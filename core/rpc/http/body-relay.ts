@@ -1,24 +1,23 @@
 import { relayMemory } from '../../limits/memory-budget.ts'
 import { frameCost } from '../ws/frames.ts'
 
-/** Where bodies come from. */
 interface Source {
-  /** A body of that many bytes was passed on: another one may come. */
+  /** Returns flow-control credit for that many bytes. */
   consumed(bytes: number): void
 }
 
-/** Where they go. */
 interface Target {
-  /** False: not now. */
+  /** @returns false when the target cannot accept a body now. */
   sendData(body: Uint8Array): boolean
   endData(): void
 }
 
 /**
- * The bodies of one direction of a call, from one connection to another.
+ * Relays the bodies of one direction of a call between two connections.
  *
- * What the target does not take waits here. The source is asked for as much as the target has taken, so that no more waits than the
- * window of the source holds (docs/protocol.md §2.5); and of all calls together no more than `relayMemory` has room for.
+ * Bodies that the target does not accept are buffered. Credit is returned to the source only as the target accepts
+ * bodies, so that the buffer is bounded by the window of the source (docs/protocol.md §2.5), and the buffers of all
+ * calls by `relayMemory`.
  */
 export class BodyRelay {
   readonly #source: Source
@@ -32,12 +31,16 @@ export class BodyRelay {
     this.#target = target
   }
 
-  /** Whether everything that came has been passed on. */
+  /** True if every body received has been relayed. */
   get isEmpty(): boolean {
     return this.#waiting.length === 0
   }
 
-  /** Passes a body on, now or later; false: there is no room for it. Its memory may be reused after the call. */
+  /**
+   * Relays a body, now or later. Its memory may be reused after the call.
+   *
+   * @returns false when the memory budget is exhausted.
+   */
   push(body: Uint8Array): boolean {
     if (this.isEmpty && this.#target.sendData(body)) {
       this.#source.consumed(body.length)
@@ -50,18 +53,18 @@ export class BodyRelay {
     return true
   }
 
-  /** The last body has come. */
+  /** No more bodies follow. */
   end(): void {
     this.#ended = true
     if (this.isEmpty) this.#target.endData()
   }
 
-  /** The target takes bodies again, or is another one that has been told nothing yet. */
+  /** Call it when the target accepts bodies again, or was replaced. */
   flush(): void {
     const waiting = this.#waiting
     let sent = 0
     while (sent < waiting.length && this.#target.sendData(waiting[sent]!)) {
-      // Whoever got it may have ended the call.
+      // The recipient may have ended the call.
       if (this.#waiting !== waiting) return
       const { length } = waiting[sent++]!
       this.#hold(-frameCost(length))
@@ -71,7 +74,7 @@ export class BodyRelay {
     if (this.#ended && this.isEmpty) this.#target.endData()
   }
 
-  /** Nobody wants what waits. */
+  /** Discards the buffered bodies. */
   clear(): void {
     this.#hold(-this.#waitingBytes)
     this.#waiting = []

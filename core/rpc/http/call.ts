@@ -1,4 +1,4 @@
-// One file, though long: one call, from its request to the last line of its answer.
+// A single long file: one call, from its request to the last line of its response.
 import { STATUS_CODES } from 'node:http'
 import { flushAtTickEnd } from '../../../lib/async/flush-on-tick.ts'
 import { ByteBuffer } from '../../../lib/io/byte-buffer.ts'
@@ -9,7 +9,7 @@ import type { Http1Connection } from '../../upstream/http1/connection.ts'
 import type { Pool } from '../../upstream/pool/pool.ts'
 import type { Carrier, OutgoingCall } from '../call.ts'
 import { deadlines } from '../deadlines.ts'
-import { parseFail, toBadAnswer, toFailFields } from '../error-codec.ts'
+import { parseFail, toBadResponse, toFailFields } from '../error-codec.ts'
 import {
   FAIL_MAX_BYTES,
   frameCost,
@@ -24,12 +24,12 @@ import { type PlainRequest, toPlainRequest } from './request.ts'
 const CARRIAGE_RETURN = 13
 const NO_JSON = Buffer.alloc(0)
 
-/** One call under way in the plain form: its request, and the reader of the reply. */
+/** One call in flight over the HTTP transport: its request and the reader of its response. */
 export class PlainCall implements UpstreamCall, Carrier {
   readonly method = 'POST'
-  /** Not known here; and a request with a body is never written behind others. */
+  /** Unknown here; and a request with a body is never pipelined. */
   readonly idempotent = false
-  /** Its deadline is that of the call: a stream without one is silent for as long as its service is. */
+  /** The deadline of the call applies: a stream without one may be silent as long as its service is. */
   readonly isPatient = true
   readonly bodyLength: number
   connection: Http1Connection | undefined = undefined
@@ -38,27 +38,27 @@ export class PlainCall implements UpstreamCall, Carrier {
   whole = ''
   readonly #call: OutgoingCall
   readonly #pool: Pool
-  /** Those of its caller that are under way. */
+  /** Calls in flight of the caller. */
   readonly #calls: Set<PlainCall>
   readonly #request: PlainRequest | GatewayError
-  #over = false
-  /** The connection that waits for the body. */
+  #settled = false
+  /** The connection that is ready for the body. */
   #ready: Http1Connection | undefined = undefined
   #status = 0
   #metadata = ''
-  /** Most bytes of the reply that are collected. */
+  /** Maximum bytes of the response to buffer. */
   #limit = 0
   #isStream = false
-  /** What has come of the reply, of a stream what was not delivered yet. */
+  /** Received bytes of the response; of a stream, those not delivered yet. */
   readonly #received = new ByteBuffer()
-  /** The reply has come, or cannot: the connection may serve others. */
+  /** The response is complete or failed: the connection may be reused. */
   #replied = false
-  /** All of the reply is in {@link #received}, but for what was delivered. */
+  /** The response is complete in {@link #received}, apart from what was delivered. */
   #complete = false
-  /** The reply waits on its connection until the program is done with some of it. */
+  /** Reading is paused until the program consumes bodies. */
   #paused = false
   #delivering = false
-  /** A line that is the error of the stream if it is the last one, and a body of it if not. */
+  /** The last line seen: the error of the stream if nothing follows, otherwise a body. */
   #lastLine: Buffer | undefined = undefined
   #lastError: GatewayError | undefined = undefined
 
@@ -71,7 +71,7 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.bodyLength = request instanceof GatewayError ? 0 : request.body.length
   }
 
-  /** Request line and fields: asked for when it is written, which may be a while after the call was made. */
+  /** Request line and headers. Formatted when it is written, so that the remaining time is current. */
   get head(): string {
     const { head } = this.#request as PlainRequest
     const call = this.#call
@@ -79,7 +79,7 @@ export class PlainCall implements UpstreamCall, Carrier {
     return `${head}mx-timeout: ${Math.ceil(deadlines.left(call))}\r\n\r\n`
   }
 
-  /** Whether a connection has it. */
+  /** True once the request is on a connection. */
   get sent(): boolean {
     return this.connection !== undefined
   }
@@ -99,9 +99,9 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.#pool.dispatch(this)
   }
 
-  /** Gives the call up; the connection it is on, if any, is closed. */
+  /** Cancels the call, and closes its connection. */
   lose(detail: string): void {
-    if (this.#over) return
+    if (this.#settled) return
     const kind = this.sent ? 'closed' : 'unsent'
     this.#giveUp()
     this.#call.onLost(kind, detail)
@@ -110,13 +110,13 @@ export class PlainCall implements UpstreamCall, Carrier {
   // From the program
 
   sendData(): boolean {
-    throw new Error('no body may follow the last one')
+    throw new Error('endData was already called')
   }
 
   endData(): void {}
 
   consumed(call: OutgoingCall, bytes: number): void {
-    // Never more than was received, whatever the program says.
+    // Bounded by the bytes received, whatever the program reports.
     call.receiveWindow = Math.min(call.receiveWindow + frameCost(bytes), WINDOW_BYTES)
     if (this.#isStream && call.receiveWindow > 0) this.#deliver()
   }
@@ -127,22 +127,22 @@ export class PlainCall implements UpstreamCall, Carrier {
 
   expire(call: OutgoingCall): void {
     this.#giveUp()
-    call.onLost('timeout', `no answer within ${call.timeoutMs} ms`)
+    call.onLost('timeout', `no response within ${call.timeoutMs} ms`)
   }
 
   // From the connection
 
   onReady(): void {
-    // Not at once: a kept connection may have ended already, which is then known by the end of the turn.
+    // Deferred: a keep-alive connection may have ended already, which is known by the end of the tick.
     this.#ready = this.connection
     flushAtTickEnd(this)
   }
 
-  /** Sends the body, and with it the fields. */
+  /** Sends head and body. */
   flush(): void {
     const ready = this.#ready
     this.#ready = undefined
-    if (!this.#over) ready?.sendBody((this.#request as PlainRequest).body, true)
+    if (!this.#settled) ready?.sendBody((this.#request as PlainRequest).body, true)
   }
 
   onUnsent(): void {}
@@ -150,10 +150,10 @@ export class PlainCall implements UpstreamCall, Carrier {
   onBodyDrain(): void {}
 
   onReply(status: number, headers: HeaderList, body: Uint8Array): void {
-    // What is left to do needs no connection.
+    // From here on the connection is not needed.
     this.#replied = true
     this.onReplyHead(status, headers, body.length)
-    if (this.#over) return
+    if (this.#settled) return
     if (this.#isStream || status !== 200) {
       this.onReplyBody(body)
       this.onReplyEnd()
@@ -164,7 +164,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   }
 
   onReplyHead(status: number, headers: HeaderList, length: number): void {
-    if (this.#over) return
+    if (this.#settled) return
     this.#status = status
     if (status >= 400) {
       this.#limit = FAIL_MAX_BYTES
@@ -172,34 +172,34 @@ export class PlainCall implements UpstreamCall, Carrier {
       return
     }
     if (status !== 200 && status !== 204) {
-      return this.#refuse(`status ${status}, where 200, 204 or an error is expected`)
+      return this.#reject(`unexpected status ${status}`)
     }
     this.#limit = PAYLOAD_MAX_BYTES
     this.#isStream = status === 200 && isOfType(headers.get('content-type') ?? '', LINES)
-    // Of a stream it says how bodies are cut, not what they are: JSON.
+    // The content type of a stream describes its framing; its bodies are JSON.
     if (this.#isStream) headers.delete('content-type')
     this.#metadata = headers.format()
-    if (this.#metadata.length > METADATA_MAX_BYTES) this.#refuse('metadata is too long')
+    if (this.#metadata.length > METADATA_MAX_BYTES) this.#reject('metadata is too long')
     else if (this.#isStream) this.#startStream()
-    else if (status === 200 && length > this.#limit) this.#refuse('body is too long')
+    else if (status === 200 && length > this.#limit) this.#reject('body is too long')
   }
 
   onReplyBody(chunk: Uint8Array): boolean {
-    if (this.#over) return true
+    if (this.#settled) return true
     this.#received.append(chunk)
     if (this.#isStream) {
       this.#deliver()
       return !this.#paused
     }
     if (this.#received.length > this.#limit) {
-      if (this.#status === 200) this.#refuse('body is too long')
+      if (this.#status === 200) this.#reject('body is too long')
       else this.#failWith(NO_JSON)
     }
     return true
   }
 
   onReplyEnd(): void {
-    if (this.#over) return
+    if (this.#settled) return
     this.#replied = true
     this.#complete = true
     if (this.#isStream) return this.#deliver()
@@ -210,12 +210,12 @@ export class PlainCall implements UpstreamCall, Carrier {
   }
 
   onFailure({ kind, detail }: UpstreamFailure): void {
-    if (this.#over) return
+    if (this.#settled) return
     this.#replied = true
     if (this.#lastError !== undefined) return this.#fail(this.#lastError)
     switch (kind) {
       case 'malformed':
-        return this.#refuse(detail)
+        return this.#reject(detail)
       case 'connect-timeout':
         this.#finish()
         return this.#call.onLost('connect', detail)
@@ -228,21 +228,21 @@ export class PlainCall implements UpstreamCall, Carrier {
   #startStream(): void {
     const call = this.#call
     if (!call.stream) {
-      const detail = `${call.endpoint} answers with a stream: request its path over HTTP, or call stream() of a client`
+      const detail = `${call.endpoint} responds with a stream: request its path over HTTP, or use stream() of a client`
       return this.#fail(new GatewayError(call.service, 400, detail))
     }
     call.answering = true
     call.onStart(this.#metadata)
   }
 
-  /** Hands lines to the program, as many as it takes. */
+  /** Delivers lines while the receive window is open. */
   #deliver(): void {
-    // It may ask for more while it is given one.
-    if (this.#delivering || this.#over) return
+    // The program may consume bodies during delivery.
+    if (this.#delivering || this.#settled) return
     this.#delivering = true
     const call = this.#call
     const received = this.#received
-    // The end of a stream takes nothing from the window.
+    // The end of a stream uses no window.
     while (call.receiveWindow > 0 || received.length === 0) {
       const line = received.takeLine()
       if (line === undefined) {
@@ -250,16 +250,16 @@ export class PlainCall implements UpstreamCall, Carrier {
         return this.#wait()
       }
       this.#take(line)
-      if (this.#over) return
+      if (this.#settled) return
     }
     this.#delivering = false
     this.#paused = true
   }
 
-  /** All whole lines are delivered. */
+  /** Called when every complete line has been delivered. */
   #wait(): void {
     if (this.#complete) return this.#endStream()
-    if (this.#received.length > PAYLOAD_MAX_BYTES) return this.#refuse('line is too long')
+    if (this.#received.length > PAYLOAD_MAX_BYTES) return this.#reject('line is too long')
     if (!this.#paused) return
     this.#paused = false
     this.connection!.resume()
@@ -273,10 +273,10 @@ export class PlainCall implements UpstreamCall, Carrier {
       this.#lastLine = undefined
       this.#lastError = undefined
       this.#give(before)
-      if (this.#over) return
+      if (this.#settled) return
     }
     const body = line.subarray(0, end)
-    if (end > PAYLOAD_MAX_BYTES) return this.#refuse('line is too long')
+    if (end > PAYLOAD_MAX_BYTES) return this.#reject('line is too long')
     this.#lastError = parseErrorLine(body, this.#call.service)
     if (this.#lastError === undefined) this.#give(body)
     else this.#lastLine = Buffer.from(body)
@@ -289,13 +289,13 @@ export class PlainCall implements UpstreamCall, Carrier {
   }
 
   #endStream(): void {
-    if (this.#received.length > 0) return this.#refuse('stream ends inside a line')
+    if (this.#received.length > 0) return this.#reject('stream ends inside a line')
     if (this.#lastError !== undefined) return this.#fail(this.#lastError)
     this.#finish()
     this.#call.onEnd()
   }
 
-  /** The reply is an error, with this body. */
+  /** Fails the call with the error in the response body. */
   #failWith(json: Buffer): void {
     const { service } = this.#call
     const error = parseFail(json.toString(), service)
@@ -311,9 +311,9 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.#fail(new GatewayError(service, this.#status, detail, options), true)
   }
 
-  /** Answers for a service that breaks the rules. */
-  #refuse(cause: string): void {
-    this.#fail(toBadAnswer(this.#call.service, cause), true)
+  /** Fails the call because of a malformed response. */
+  #reject(cause: string): void {
+    this.#fail(toBadResponse(this.#call.service, cause), true)
   }
 
   #fail(error: GatewayError, isForeign = false): void {
@@ -321,14 +321,14 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.#call.onFail(error, isForeign)
   }
 
-  /** Ends the request, too, if it is still under way. */
+  /** Ends the call, and the request if it is in flight. */
   #giveUp(): void {
     this.#finish()
     if (!this.#replied) this.#pool.cancel(this)
   }
 
   #finish(): void {
-    this.#over = true
+    this.#settled = true
     this.#calls.delete(this)
     this.#call.release()
   }

@@ -3,44 +3,44 @@ import type { Pool } from '../../upstream/pool/pool.ts'
 import type { OutgoingCall } from '../call.ts'
 import { PlainCall } from './call.ts'
 
-/** Calls to one node in the plain form (docs/protocol.md §3), each a request on a connection of its own while it lasts. */
+/** Calls one node over the HTTP transport (docs/protocol.md §3), each call on its own connection. */
 export class PlainCaller {
   readonly #pool: Pool
   readonly #host: string
   readonly #calls = new Set<PlainCall>()
   #closed = false
 
-  /** @param node host name or IP address without brackets, and port: what `Host` names. */
+  /** @param node host name or IP address without brackets, and port, for the `Host` header. */
   constructor(pool: Pool, { host, port }: { readonly host: string; readonly port: number }) {
     this.#pool = pool
     this.#host = `${isIPv6(host) ? `[${host}]` : host}:${port}`
   }
 
-  /** Calls under way, and those that wait for a connection. */
+  /** Calls in flight and calls waiting for a connection. */
   get pending(): number {
     return this.#calls.size
   }
 
-  /** Sends a call. One that cannot be sent is told so before the method returns. */
+  /** Sends a call. A call that cannot be sent fails before the method returns. */
   call(call: OutgoingCall): void {
     if (this.#closed) {
       call.release()
-      call.onLost('unsent', `${this.#host} takes no more calls`)
+      call.onLost('unsent', `${this.#host} accepts no more calls`)
       return
     }
     new PlainCall(call, this.#host, this.#pool, this.#calls).start()
   }
 
-  /** Takes no more calls; closes the connections once those under way are over. */
+  /** Accepts no more calls, and closes the connections when the calls in flight have ended. */
   drain(): void {
     this.#closed = true
     this.#pool.close()
   }
 
-  /** Closes all connections. Calls under way are lost. */
+  /** Closes all connections; calls in flight are lost. */
   close(): void {
     this.drain()
-    // First those that wait, or they would be sent in place of the others.
+    // Waiting calls first, or they would be sent as soon as others end.
     const calls = [...this.#calls].sort((a, b) => Number(a.sent) - Number(b.sent))
     for (const call of calls) call.lose('the caller was closed')
   }

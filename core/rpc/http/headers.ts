@@ -2,9 +2,8 @@ import { HeaderList } from '../../http/headers.ts'
 import { parseMetadata } from '../metadata.ts'
 
 /**
- * Names that are no metadata in the plain form: its own fields, those of the connection, those that say
- * where a message ends and whom it is for (RFC 9112 §6, RFC 9110 §7.6.1, §7.2), `Date`, which servers write themselves, and
- * `Origin`, by which services know pages that call them.
+ * Headers that are not metadata in the HTTP transport: its own headers, hop-by-hop and framing headers (RFC 9112 §6,
+ * RFC 9110 §7.6.1, §7.2), `Date`, which servers set, and `Origin`, by which services recognize cross-origin pages.
  */
 const NO_METADATA = new Set([
   'connection',
@@ -25,7 +24,7 @@ const NO_METADATA = new Set([
   'upgrade',
 ])
 
-/** Metadata as the fields of a request, `content-type` among them; undefined when it is malformed. */
+/** Metadata as request headers, including `content-type`; undefined when it is malformed. */
 export function toRequestFields(metadata: string): string | undefined {
   if (metadata === '') return 'content-type: application/json\r\n'
   const fields = parseMetadata(metadata)
@@ -34,7 +33,7 @@ export function toRequestFields(metadata: string): string | undefined {
   let typed = false
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i]!
-    // Programs that are given fields as variables confuse underscores with dashes (RFC 3875 §4.1.18).
+    // CGI-style servers cannot distinguish underscores from dashes (RFC 3875 §4.1.18).
     if (NO_METADATA.has(name) || name.includes('_')) continue
     if (name === 'content-type') {
       if (typed) continue
@@ -45,7 +44,7 @@ export function toRequestFields(metadata: string): string | undefined {
   return typed ? text : `${text}content-type: application/json\r\n`
 }
 
-/** Metadata as the fields of a reply; undefined when it is malformed. */
+/** Metadata as response headers; undefined when it is malformed. */
 export function toReplyFields(metadata: string): HeaderList | undefined {
   const list = new HeaderList()
   if (metadata === '') return list
@@ -58,7 +57,7 @@ export function toReplyFields(metadata: string): HeaderList | undefined {
   return list
 }
 
-/** The metadata in the fields of a request, which it takes apart. */
+/** Extracts the metadata from request headers, which it consumes. */
 export function readMetadata(headers: HeaderList): string {
   headers.delete('mx-service')
   headers.delete('mx-endpoint')

@@ -5,10 +5,10 @@ import { isOfPlatform } from '../../registry/built-in-services.ts'
 import { HEALTH } from '../debug-endpoints.ts'
 
 /**
- * Rejects a call of a built-in service that a browser makes by navigating, to a link, a typed address or the action of a form
- * (W3C Fetch Metadata), unless its endpoint is declared read-only. The operator need not know where a link leads.
+ * Rejects calls of built-in services by browser navigation: a link, a typed address or a form (W3C Fetch Metadata),
+ * unless the endpoint is declared read-only. Otherwise a link could make an operator change something unknowingly.
  *
- * @param declared the endpoint as its service registered it.
+ * @param declared the endpoint as registered by its service.
  * @throws {GatewayError} 403
  */
 export function checkNavigation(
@@ -21,6 +21,6 @@ export function checkNavigation(
   throw new GatewayError(
     service,
     403,
-    `${service}.${endpoint} changes something, and browsers must not call it by a link, the address bar or a form: use mx, the dashboard, or a script that sends Authorization`,
+    `${service}.${endpoint} changes state and cannot be called by browser navigation (a link, the address bar or a form): use mx, the dashboard, or a script that sends Authorization`,
   )
 }

@@ -2,10 +2,10 @@ import type { GatewayError } from '../../errors.ts'
 import { readFail } from '../error-codec.ts'
 import { FAIL_MAX_BYTES, PAYLOAD_MAX_BYTES } from '../ws/frames.ts'
 
-/** How streams are written in the plain form: a JSON document a line (docs/protocol.md §3). */
+/** Content type of streams in the HTTP transport: one JSON document per line (docs/protocol.md §3). */
 export const LINES = 'application/x-ndjson'
 
-/** What an error line is longer than its error. */
+/** Length that an error line adds to its error. */
 const AROUND_MAX_BYTES = 64
 export const LINE_FEED = 10
 const BLANK = 32
@@ -13,7 +13,7 @@ const END = Buffer.of(LINE_FEED)
 const NOTHING = Buffer.alloc(0)
 const ERROR_LINE = /^[\t ]{0,8}\{[\t ]{0,8}"error"/
 
-/** Whether a `Content-Type` is of that type (lower case), whatever its parameters. */
+/** True if a `Content-Type` has this media type (lower case), with any parameters. */
 export function isOfType(contentType: string, type: string): boolean {
   if (contentType === type) return true
   const { length } = type
@@ -23,7 +23,8 @@ export function isOfType(contentType: string, type: string): boolean {
 }
 
 /**
- * The line of a JSON document; a line feed in it can only be a blank. Empty for an empty body, which is no document.
+ * Formats a JSON document as a line; line feeds in JSON can only be whitespace and become spaces. Empty for an empty
+ * body.
  *
  * @throws {RangeError} when the document is longer than 16 MiB.
  */
@@ -38,15 +39,15 @@ export function toLine(body: string | Uint8Array): Buffer {
   return line
 }
 
-/** Makes every one of these bytes in front of `end` a blank: line ends in JSON can only stand between tokens. */
+/** Replaces each occurrence of a byte before `end` with a space: line ends in JSON only occur between tokens. */
 export function toBlanks(bytes: Uint8Array, byte: number, end: number = bytes.length): void {
   for (let at = bytes.indexOf(byte); at >= 0 && at < end; at = bytes.indexOf(byte, at + 1))
     bytes[at] = BLANK
 }
 
-/** The error in a line `{"error": {…}}` of a stream; undefined when it is any other line. */
+/** Parses an error line `{"error": {…}}` of a stream; undefined for any other line. */
 export function parseErrorLine(line: Buffer, service: string): GatewayError | undefined {
-  // Most lines are told apart without reading them.
+  // Most lines are ruled out by length or prefix.
   if (line.length > FAIL_MAX_BYTES + AROUND_MAX_BYTES) return undefined
   if (!ERROR_LINE.test(line.toString('latin1', 0, 32))) return undefined
   let document: Readonly<Record<string, unknown>>

@@ -3,26 +3,27 @@ import type { OutgoingCall } from '../call.ts'
 import { METADATA_MAX_BYTES, PAYLOAD_MAX_BYTES } from '../ws/frames.ts'
 import { toRequestFields } from './headers.ts'
 
-/** A full service name, or that of an endpoint: what a field value can hold without loss. */
+/** A service or endpoint name that fits into a header value. */
 const NAME = /^[\x21-\x7e]{1,1024}$/
 
 /** A call as an HTTP request. */
 export interface PlainRequest {
-  /** Request line and fields, without `Mx-Timeout` and the empty line; one character a byte. */
+  /** Request line and headers, without `Mx-Timeout` and the empty line; one byte per character. */
   readonly head: string
   readonly body: Uint8Array
 }
 
-/** The request of a call in the plain form (docs/protocol.md §3), or what makes it impossible. */
+/** Formats a call for the HTTP transport (docs/protocol.md §3), or returns the error that prevents it. */
 export function toPlainRequest(
   { service, endpoint, metadata, body, more }: OutgoingCall,
   host: string,
 ): PlainRequest | GatewayError {
   if (!NAME.test(service) || !NAME.test(endpoint)) {
-    const detail = 'names must be visible ASCII, 1 to 1024 characters'
+    const detail = 'names must be 1 to 1024 visible ASCII characters'
     return new GatewayError(service.slice(0, 100), 400, detail)
   }
-  if (more) return new GatewayError(service, 400, 'streams from the caller need the fast form')
+  if (more)
+    return new GatewayError(service, 400, 'client streaming requires the WebSocket transport')
   if (metadata.length > METADATA_MAX_BYTES) {
     const detail = `metadata must be at most ${METADATA_MAX_BYTES} bytes`
     return new GatewayError(service, 431, detail)

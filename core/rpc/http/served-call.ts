@@ -17,10 +17,10 @@ import { PAYLOAD_MAX_BYTES } from '../ws/frames.ts'
 import { readMetadata, toReplyFields } from './headers.ts'
 import { isOfType, LINES, toLine } from './ndjson.ts'
 
-const WRONG_METADATA = 'metadata of the reply is malformed or too long'
+const MALFORMED_METADATA = 'response metadata is malformed or too long'
 const NOTHING = Buffer.alloc(0)
 
-/** A call that came as an HTTP request: reads it, and writes the answer. */
+/** An incoming call over the HTTP transport: reads the request and writes the response. */
 export class PlainServedCall implements IncomingCall, Peer, Timed {
   readonly service: string
   readonly endpoint: string
@@ -36,15 +36,15 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   timedPrev: Timed['timedPrev'] = undefined
   readonly #x: Exchange
   readonly #dispatch: Dispatch
-  /** What came as `Mx-Timeout`. */
+  /** Value of `Mx-Timeout`. */
   readonly #limitMs: number
   readonly #received = new ByteBuffer()
-  /** The head of a stream was sent. */
+  /** The head of a stream has been sent. */
   #started = false
-  /** The caller takes no more at the moment. */
+  /** The caller is slow: wait for `onDrain`. */
   #blocked = false
-  /** `sendData` was refused: `onCredit` is awaited. */
-  #held = false
+  /** `sendData` returned false; waiting for `onCredit`. */
+  #awaitsCredit = false
 
   constructor(
     x: Exchange,
@@ -62,7 +62,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
     this.metadata = readMetadata(x.headers)
   }
 
-  /** Reads the body, and has the call served when it is there. */
+  /** Reads the body, then dispatches the call. */
   read(): void {
     if (this.#limitMs > 0) deadlines.add(this, this.#limitMs)
     this.#x.attach(this)
@@ -86,8 +86,8 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
 
   onDrain(): void {
     this.#blocked = false
-    if (this.over || !this.#held) return
-    this.#held = false
+    if (this.over || !this.#awaitsCredit) return
+    this.#awaitsCredit = false
     this.receiver.onCredit()
   }
 
@@ -97,7 +97,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
 
   onDeadline(): void {
     if (this.over) return
-    this.#answer(new GatewayError(this.service, 408, `no answer within ${this.#limitMs} ms`))
+    this.#sendError(new GatewayError(this.service, 408, `no response within ${this.#limitMs} ms`))
     this.#cancel('timeout')
   }
 
@@ -105,15 +105,15 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
 
   reply(metadata: string, body: string | Uint8Array): void {
     if (this.over) return
-    if (this.#started) throw new Error('a stream is ended by endData or fail')
+    if (this.#started) throw new Error('end a stream with endData or fail')
     if (!mayWait(body)) return this.fail(rejectResponse(this.service))
     const headers = toReplyFields(metadata)
     if (headers === undefined) {
-      return this.fail(new GatewayError(this.service, 500, WRONG_METADATA))
+      return this.fail(new GatewayError(this.service, 500, MALFORMED_METADATA))
     }
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
     if (length > PAYLOAD_MAX_BYTES) {
-      const detail = `reply must be at most ${PAYLOAD_MAX_BYTES} bytes`
+      const detail = `response must be at most ${PAYLOAD_MAX_BYTES} bytes`
       return this.fail(new GatewayError(this.service, 500, detail))
     }
     this.#finish()
@@ -125,17 +125,21 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   fail(error: GatewayError): void {
     if (this.over) return
     this.#finish()
-    this.#answer(error)
+    this.#sendError(error)
   }
 
   start(metadata: string): void {
     if (this.over) return
-    if (this.#started) throw new Error('the stream has begun')
+    if (this.#started) throw new Error('the stream has already started')
     const headers = toReplyFields(metadata)
-    if (headers === undefined) throw new TypeError(WRONG_METADATA)
+    if (headers === undefined) throw new TypeError(MALFORMED_METADATA)
     const type = headers.get('content-type')
     if (type !== undefined && !isOfType(type, 'application/json')) {
-      throw new GatewayError(this.service, 400, `streams of ${type} need the fast form`)
+      throw new GatewayError(
+        this.service,
+        400,
+        `streams of ${type} require the WebSocket transport`,
+      )
     }
     headers.delete('content-type')
     this.#begin(headers)
@@ -144,7 +148,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   sendData(body: string | Uint8Array): boolean {
     if (this.over) return true
     if (this.#blocked) {
-      this.#held = true
+      this.#awaitsCredit = true
       return false
     }
     const line = toLine(body)
@@ -160,7 +164,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
     this.#x.end()
   }
 
-  /** The request is a single body. */
+  /** A no-op: the request is a single body. */
   consumed(): void {}
 
   #serve(body: Uint8Array): void {
@@ -181,8 +185,8 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
     this.#x.start(200, headers, -1)
   }
 
-  /** Writes an error: as the last line of a stream, or as the whole reply. */
-  #answer(error: GatewayError): void {
+  /** Writes an error: as the last line of a stream, or as the response. */
+  #sendError(error: GatewayError): void {
     const { repeatable } = this.receiver
     if (!this.#started) return sendFail(this.#x, error, repeatable)
     this.#x.write(Buffer.from(`{"error":${formatFail(error, repeatable)}}\n`))
@@ -202,7 +206,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   }
 }
 
-/** Answers with an error, always as the JSON that callers read; its fields are those of the reply, too. */
+/** Sends an error as JSON, and its headers as response headers. */
 export function sendFail(x: Exchange, error: GatewayError, repeatable = true): void {
   const headers = toReplyFields(formatFailFields(error.headers ?? []) ?? '') ?? new HeaderList()
   headers.append('content-type', 'application/json')

@@ -1,24 +1,27 @@
-/** Slots at first. Power of two. */
+/** Initial slots. Power of two. */
 const SLOTS_MIN = 64
-/** Slots that are kept: calls come in bursts, one a turn, and a table that follows them is rebuilt all the time. */
-const SLOTS_KEPT = 1024
+/**
+ * The table does not shrink below this: calls come in bursts, one per tick, and a smaller table would be rebuilt for
+ * each.
+ */
+const SHRINK_MIN = 1024
 
-/** 2^32 divided by the golden ratio: spreads ids that follow one another (Knuth, TAOCP 3, §6.4). */
+/** 2^32 divided by the golden ratio: spreads successive ids (Knuth, TAOCP 3, §6.4). */
 const SPREAD = 0x9e3779b1
 
 /**
- * The calls of a connection by stream id: a hash table with open addressing and no tombstones.
+ * Calls of a connection by stream id: a hash table with open addressing and no tombstones.
  *
- * A `Map` that is added to and deleted from is rebuilt over and over: with 100 000 calls under way that
- * is ten times as dear, and stands still for 30 ms at a time. Micro-benchmark: `call-table`.
+ * A `Map` with frequent inserts and deletes is rebuilt again and again: with 100 000 calls in flight that costs ten
+ * times as much and blocks for 30 ms at a time. Micro-benchmark: `call-table`.
  */
 export class CallTable<T> {
   size = 0
   #ids = new Int32Array(SLOTS_MIN)
   #calls: (T | undefined)[] = new Array(SLOTS_MIN).fill(undefined)
-  /** Slots less one. */
+  /** Number of slots minus one. */
   #mask = SLOTS_MIN - 1
-  /** 32 less the bits of a slot number. */
+  /** 32 minus the bits of a slot number. */
   #shift = Math.clz32(SLOTS_MIN - 1)
 
   get(id: number): T | undefined {
@@ -30,14 +33,14 @@ export class CallTable<T> {
     return undefined
   }
 
-  /** Adds a call under an id, from 1 to 2^31 - 1, that is not in the table. */
+  /** Adds a call under a new id from 1 to 2^31 - 1. */
   add(id: number, call: T): void {
-    // Half full at most, or searches grow long.
+    // At most half full, so that searches stay short.
     if (++this.size * 2 > this.#mask) this.#resize((this.#mask + 1) * 2)
     this.#put(id, call)
   }
 
-  /** Whether it was there. */
+  /** @returns true if the id was in the table. */
   delete(id: number): boolean {
     const ids = this.#ids
     const calls = this.#calls
@@ -47,7 +50,7 @@ export class CallTable<T> {
       if (ids[hole] === 0) return false
       hole = (hole + 1) & mask
     }
-    // What follows moves up unless that took it in front of where its search begins.
+    // Move up following entries, unless that puts them before their first slot.
     for (let i = (hole + 1) & mask; ids[i] !== 0; i = (i + 1) & mask) {
       const first = Math.imul(ids[i]!, SPREAD) >>> this.#shift
       if (((i - first) & mask) < ((i - hole) & mask)) continue
@@ -58,12 +61,12 @@ export class CallTable<T> {
     ids[hole] = 0
     calls[hole] = undefined
     this.size--
-    // After a burst; an eighth, so that it does not grow again at once.
-    if (mask >= SLOTS_KEPT && this.size * 8 < mask) this.#resize((mask + 1) / 2)
+    // After a burst; at an eighth, so that it does not grow again at once.
+    if (mask >= SHRINK_MIN && this.size * 8 < mask) this.#resize((mask + 1) / 2)
     return true
   }
 
-  /** All calls, by their ids. */
+  /** All calls, in the order of their ids. */
   list(): T[] {
     const ids = [...this.#ids].filter((id) => id !== 0)
     return ids.sort((a, b) => a - b).map((id) => this.get(id)!)

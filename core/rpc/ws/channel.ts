@@ -1,4 +1,4 @@
-// One file, though long: connections, and the calls that wait for one, share their state.
+// A single long file: connections and the calls waiting for one share their state.
 
 import { isIPv6, type LookupFunction, type Socket } from 'node:net'
 import type { ClientOptions } from 'ws'
@@ -17,68 +17,71 @@ export interface ChannelOptions {
   readonly port: number
   /** TLS. @default false */
   readonly secure?: boolean
-  /** Resolves the host name. @default the resolver of the system */
+  /** DNS lookup. @default the system resolver */
   readonly lookup?: LookupFunction | undefined
-  /** Certificates to trust in place of the system's, PEM. */
+  /** Trusted certificates, PEM. @default those of the system */
   readonly ca?: string
   /** @default '/.mx/rpc' */
   readonly path?: string
-  /** Connections to keep while there are calls for them. @default 1 */
+  /** Connections to hold open while there are calls. @default 1 */
   readonly connections?: number
-  /** Milliseconds for a connection, TLS and WebSocket handshakes included. @default 5000 */
+  /** Milliseconds to connect, including TLS and WebSocket handshakes. @default 5000 */
   readonly connectTimeoutMs?: number
-  /** Calls that may wait for a connection. @default 10000 */
+  /** Maximum calls that wait for a connection. @default 10000 */
   readonly maxWaiting?: number
-  /** Calls that may be under way on a connection. @default 100000 */
+  /** Maximum calls in flight per connection. @default 100000 */
   readonly maxCalls?: number
-  /** Milliseconds of silence, with calls under way, before a ping; after twice as many the connection is given up. @default 15000 */
+  /**
+   * Milliseconds of silence with calls in flight before a ping; after twice as long the connection is closed. @default
+   * 15000
+   */
   readonly pingAfterMs?: number
-  /** Whether the process may end while calls are under way. @default false */
+  /** Lets the process exit while calls are in flight. @default false */
   readonly background?: boolean
 }
 
-/** How long a node may take to close a connection after both close frames. */
+/** Milliseconds for a node to close the TCP connection after both close frames. */
 const CLOSE_TIMEOUT_MS = 10_000
-/** Silence after which the kernel asks a node's host whether it is still there. */
+/** TCP keep-alive delay of a connection, milliseconds. */
 const KEEP_ALIVE_MS = 30_000
-/** How long another connection, beside one that works, is not tried again after a failure. */
+/** Delay before another connection, beside a working one, is tried again after a failure. */
 const RETRY_MS = 1000
-/** How often silent connections are looked at before one is given up. */
-const LOOKS = 3
+/** Checks of a silent connection before it is closed. */
+const CHECKS_MAX = 3
 
-/** An open connection and what is below it. */
+/** An open connection and its socket. */
 interface Line {
   readonly connection: ClientConnection
   readonly socket: WebSocket
   readonly tcp: Socket
-  /** Looks at it since it fell silent. */
-  silentLooks: number
-  /** Bytes that had come, and that waited to be sent, at the last look. */
+  /** Checks since it fell silent. */
+  silentChecks: number
+  /** Bytes read, and bytes waiting to be sent, at the last check. */
   bytesRead: number
   bytesWaiting: number
 }
 
 /**
- * The connections to one node (docs/protocol.md §2), opened when there are calls for them.
+ * The connections to one node (docs/protocol.md §2), opened on demand.
  *
- * A connection that cannot be made fails the calls that wait for it; only another call makes the
- * channel try again. Whether to go on asking a node that fails is the caller's to judge.
+ * A connection that cannot be made fails the calls that wait for it; only another call makes the channel try again.
+ * Retries are up to the caller.
  */
 export class Channel implements Carrier {
   readonly #options: ChannelOptions
   readonly #address: string
-  // Of the options, what every call asks for.
+  // The options used by every call.
   readonly #connections: number
   readonly #maxCalls: number
   readonly #background: boolean
-  /** Those that take calls. */
+  /** Connections that accept calls. */
   #open: Line[] = []
-  /** Those that take no more, and still have some. */
+  /** Connections that accept no more calls, and still have some. */
   readonly #retired = new Map<ClientConnection, Line>()
   readonly #connecting = new Set<WebSocket>()
   readonly #waiting = new Set<OutgoingCall>()
   #next = 0
-  /** `clock.nowMs` before which no further connection is tried. */
+  /** No further connection is tried before this `clock.nowMs`. */
   #retryMs = 0
   #sweeper: NodeJS.Timeout | undefined = undefined
   #closed = false
@@ -98,7 +101,7 @@ export class Channel implements Carrier {
     this.#background = background
   }
 
-  /** Calls under way, and those that wait for a connection. */
+  /** Calls in flight and calls waiting for a connection. */
   get pending(): number {
     let pending = this.#waiting.size
     for (const { connection } of this.#open) pending += connection.pending
@@ -106,24 +109,24 @@ export class Channel implements Carrier {
     return pending
   }
 
-  /** Whether there is a connection that takes calls. */
+  /** True if there is a connection that accepts calls. */
   get connected(): boolean {
     return this.#open.length > 0
   }
 
-  /** Sends a call, as soon as there is a connection. One that cannot be sent may be told so before the method returns. */
+  /** Sends a call when there is a connection. A call that cannot be sent may fail before the method returns. */
   call(call: OutgoingCall): void {
     call.resent = false
     call.halfClosed = false
     this.#dispatch(call)
   }
-  /** Takes no more calls; closes the connections once those under way are over. */
+  /** Accepts no more calls, and closes the connections when the calls in flight have ended. */
   drain(): void {
     this.#closed = true
     if (this.pending === 0) this.close()
   }
 
-  /** Closes all connections. Calls under way are lost. */
+  /** Closes all connections; calls in flight are lost. */
   close(): void {
     this.#closed = true
     this.#failWaiting('the channel was closed')
@@ -132,7 +135,7 @@ export class Channel implements Carrier {
     for (const { connection } of lines) connection.close('the channel was closed')
   }
 
-  // For calls that wait for a connection
+  // Calls waiting for a connection
 
   sendData(call: OutgoingCall): boolean {
     call.held = true
@@ -171,7 +174,7 @@ export class Channel implements Carrier {
     return open[this.#next]
   }
 
-  /** Opens one more beside those there are; the first one is opened by the calls that wait for it. */
+  /** Opens one more connection; the first one is opened by the calls that wait for it. */
   #grow(): void {
     const open = this.#open.length
     if (open === 0 || open + this.#connecting.size >= this.#connections) return
@@ -182,24 +185,24 @@ export class Channel implements Carrier {
     const { pending } = connection
     if (pending >= this.#maxCalls) {
       call.release()
-      call.onLost('full', `too many calls of ${this.#address} are under way`)
+      call.onLost('full', `too many calls to ${this.#address} are in flight`)
       return
     }
     connection.call(call)
-    // A connection without calls keeps no process alive.
+    // A connection without calls does not keep the process alive.
     if (pending === 0 && connection.pending > 0 && !this.#background) tcp.ref()
   }
 
   #wait(call: OutgoingCall): void {
-    const refusal = this.#closed
+    const rejection = this.#closed
       ? 'connect'
       : this.#waiting.size >= (this.#options.maxWaiting ?? 10_000)
         ? 'full'
         : undefined
-    if (refusal !== undefined) {
+    if (rejection !== undefined) {
       call.release()
-      const detail = refusal === 'full' ? 'too many calls wait' : 'the channel was closed'
-      call.onLost(refusal, detail)
+      const detail = rejection === 'full' ? 'too many calls are waiting' : 'the channel was closed'
+      call.onLost(rejection, detail)
       return
     }
     call.carrier = this
@@ -215,7 +218,7 @@ export class Channel implements Carrier {
       skipUTF8Validation: true,
       maxPayload: MESSAGE_MAX_BYTES,
       closeTimeout: CLOSE_TIMEOUT_MS,
-      // A key of zero: the library then leaves messages as they are (docs/protocol.md §2.1).
+      // A zero key: the library then leaves payloads unmasked (docs/protocol.md §2.1).
       generateMask: (mask) => mask.fill(0),
       ...(ca === undefined ? {} : { ca }),
       ...(lookup && { lookup }),
@@ -227,13 +230,13 @@ export class Channel implements Carrier {
     let fault = ''
     let isForeign = false
     const timer = setTimeout(() => {
-      fault = `no answer within ${connectTimeoutMs} ms`
+      fault = `no response within ${connectTimeoutMs} ms`
       socket.terminate()
     }, connectTimeoutMs)
     const onError = (error: Error): void => {
-      // The first one: what follows from it says less.
+      // The first error is the cause of those that follow.
       fault ||= toConnectDetail(error)
-      // What is no HTTP, and what upgrades to something else.
+      // Not HTTP, or an upgrade to another protocol.
       isForeign ||=
         tcp !== undefined || (error as NodeJS.ErrnoException).code?.startsWith('HPE_') === true
     }
@@ -245,8 +248,8 @@ export class Channel implements Carrier {
     socket.on('error', onError)
     socket.on('close', onClose)
     socket.on('unexpected-response', (_request, { statusCode = 0 }) => {
-      fault ||= `it answered ${statusCode} in place of a WebSocket`
-      // 501 is what servers of few methods say to a GET; other errors of a server may pass.
+      fault ||= `the WebSocket handshake failed with status ${statusCode}`
+      // Servers that support few methods respond 501 to a GET; other 5xx may be temporary.
       isForeign ||= statusCode < 500 || statusCode === 501
       socket.terminate()
     })
@@ -279,11 +282,11 @@ export class Channel implements Carrier {
     }
     socket.on('ping', heard)
     socket.on('pong', heard)
-    const line: Line = { connection, socket, tcp, silentLooks: 0, bytesRead: 0, bytesWaiting: 0 }
+    const line: Line = { connection, socket, tcp, silentChecks: 0, bytesRead: 0, bytesWaiting: 0 }
     if (this.#closed && this.#waiting.size === 0) return connection.close('the channel was closed')
     this.#open.push(line)
     const { pingAfterMs = 15_000 } = this.#options
-    this.#sweeper ??= setInterval(() => this.#sweep(pingAfterMs), pingAfterMs / LOOKS).unref()
+    this.#sweeper ??= setInterval(() => this.#sweep(pingAfterMs), pingAfterMs / CHECKS_MAX).unref()
     tcp.unref()
     this.#sendWaiting(line)
   }
@@ -291,7 +294,7 @@ export class Channel implements Carrier {
   #sendWaiting(line: Line): void {
     const calls = [...this.#waiting]
     for (const call of calls) {
-      // One of those before may have cancelled it, or retired the connection.
+      // An earlier call may have cancelled it, or retired the connection.
       if (!this.#waiting.delete(call)) continue
       if (line.connection.retired || line.connection.closed) {
         this.#dispatch(call)
@@ -324,7 +327,7 @@ export class Channel implements Carrier {
     this.#retired.set(connection, line)
   }
 
-  /** Once more, and not for ever: a node may turn every connection away. */
+  /** Retries once: a node may reject every connection. */
   #again(call: OutgoingCall): void {
     if (!call.resent && !this.#closed) {
       call.resent = true
@@ -333,7 +336,7 @@ export class Channel implements Carrier {
       return
     }
     call.release()
-    call.onLost('unsent', `${this.#address} takes no more calls`)
+    call.onLost('unsent', `${this.#address} accepts no more calls`)
   }
 
   #idle(connection: ClientConnection): void {
@@ -349,28 +352,28 @@ export class Channel implements Carrier {
     this.#sweeper = undefined
   }
 
-  /** Looks for connections that have died without a word. */
+  /** Finds dead connections. */
   #sweep(pingAfterMs: number): void {
     for (const line of [...this.#open, ...this.#retired.values()]) {
       const { connection, socket } = line
-      // A long message comes, or leaves, for longer than a ping may take that stands behind it.
+      // A ping queues behind long messages, which may take longer than its timeout.
       if (hasMoved(line)) connection.lastSeenMs = clock.nowMs
       if (connection.pending === 0 || clock.nowMs - connection.lastSeenMs < pingAfterMs) {
-        line.silentLooks = 0
+        line.silentChecks = 0
         continue
       }
-      // Looks are counted, not time: after a stall of this process what has come is yet to be read.
-      if (++line.silentLooks <= LOOKS) {
+      // Checks are counted, not time: after a stall of this process received bytes are still unread.
+      if (++line.silentChecks <= CHECKS_MAX) {
         socket.ping()
         continue
       }
       const silentMs = Math.round(clock.nowMs - connection.lastSeenMs)
-      connection.terminate(`no sign of life from ${this.#address} for ${silentMs} ms`)
+      connection.terminate(`${this.#address} was silent for ${silentMs} ms`)
     }
   }
 }
 
-/** Whether bytes have come, or left, since the last look. */
+/** True if bytes were received or sent since the last check. */
 function hasMoved(line: Line): boolean {
   const { bytesRead } = line.tcp
   const { bufferedAmount } = line.socket

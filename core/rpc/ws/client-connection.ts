@@ -1,9 +1,9 @@
-// One file, though long: the calls of a connection share its state.
+// A single long file: the calls of a connection share its state.
 import { clock } from '../../../lib/time/coarse-clock.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Carrier, OutgoingCall } from '../call.ts'
 import { deadlines } from '../deadlines.ts'
-import { parseFail, toBadAnswer } from '../error-codec.ts'
+import { parseFail, toBadResponse } from '../error-codec.ts'
 import { openWindows, receiveBody } from './flow-control.ts'
 import { FrameConnection, toBuffer } from './frame-connection.ts'
 import { createFrameMemory } from './frame-memory.ts'
@@ -27,41 +27,40 @@ import {
   STREAM_ID_MAX,
   TEXT_MESSAGE,
   UNKNOWN_STREAM,
-  WRONG_ANSWER,
   WRONG_END,
+  WRONG_RESPONSE,
 } from './frames.ts'
 
-/** Bytes that may wait for a slow service before new calls are refused. */
+/** Bytes buffered for a slow service before new calls are rejected. */
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
 
-/** Who a connection belongs to. */
 export interface ClientOwner {
-  /** The connection takes no more calls; those under way go on. Called once, before `onUnsent`. */
+  /** The connection accepts no more calls; those in flight continue. Called once, before `onUnsent`. */
   readonly onRetired: (connection: ClientConnection) => void
-  /** Takes back a call that was certainly not served. Its deadline still runs. */
+  /** Returns a call that was certainly not served. Its deadline still runs. */
   readonly onUnsent: (call: OutgoingCall) => void
-  /** The last call under way is over. */
+  /** The last call in flight has ended. */
   readonly onIdle: (connection: ClientConnection) => void
-  /** Called once, before its calls are told. */
+  /** Called once, before its calls fail. */
   readonly onClosed: (connection: ClientConnection) => void
 }
 
-/** The caller's end of one connection (docs/protocol.md §2). Its receiver of messages, too. */
+/** The client end of a connection (docs/protocol.md §2). */
 export class ClientConnection
   extends FrameConnection<OutgoingCall>
   implements Carrier, FrameReceiver<Buffer>
 {
-  /** It takes no more calls. */
+  /** Accepts no more calls. */
   retired = false
-  /** `clock.nowMs` of the last sign of life, or of when one began to be waited for. */
+  /** `clock.nowMs` of the last received message, or of the start of waiting for one. */
   lastSeenMs: number = clock.nowMs
   readonly #owner: ClientOwner
   readonly #reader: FrameReader<Buffer>
-  /** The service has said that it takes no more calls. */
-  #isLeft = false
+  /** A GOAWAY was received. */
+  #isGoingAway = false
   #lastId: number
 
-  /** @param lastId stream id before the first one it uses. */
+  /** @param lastId stream id before the first one to use. */
   constructor(
     socket: FrameSocket,
     owner: ClientOwner,
@@ -77,17 +76,17 @@ export class ClientConnection
     this.#lastId = lastId
   }
 
-  /** Sends a call at the end of this turn of the event loop. One that cannot be sent is told so before the method returns. */
+  /** Sends a call at the end of this tick. A call that cannot be sent fails before the method returns. */
   call(call: OutgoingCall): void {
-    const refusal = this.#refuse(call)
-    if (refusal !== undefined) {
+    const rejection = this.#reject(call)
+    if (rejection !== undefined) {
       call.release()
-      call.onFail(refusal)
+      call.onFail(rejection)
       return
     }
     if (this.writer.waitingBytes > WAITING_MAX_BYTES) {
       call.release()
-      call.onLost('full', 'the service is slow to take calls')
+      call.onLost('full', 'the service is slow to accept calls')
       return
     }
     if (this.calls.size === 0) this.lastSeenMs = clock.nowMs
@@ -104,7 +103,7 @@ export class ClientConnection
       else leftMs = deadlines.left(call)
     }
     this.calls.add(id, call)
-    // Not for an empty body: of a call without MORE that is a request.
+    // Not for an empty body: in a call without MORE that is a request.
     if (call.halfClosed && call.body.length > 0) call.more = false
     const flags = (call.more ? MORE : 0) | (call.stream ? STREAM : 0)
     if (!this.writer.call(id, flags, leftMs, call)) {
@@ -117,9 +116,9 @@ export class ClientConnection
   }
 
   override sendData(call: OutgoingCall, body: string | Uint8Array): boolean {
-    if (!call.more || call.halfClosed) throw new Error('no body may follow the last one')
+    if (!call.more || call.halfClosed) throw new Error('endData was already called')
     const { started } = call
-    // Before it is sent, which may lose the connection.
+    // Before sending, which may lose the connection.
     call.started = true
     const isSent = super.sendData(call, body)
     if (!isSent) call.started = started
@@ -141,16 +140,16 @@ export class ClientConnection
   expire(call: OutgoingCall): void {
     this.writer.cancel(call.id)
     this.#take(call)
-    call.onLost('timeout', `no answer within ${call.timeoutMs} ms`)
+    call.onLost('timeout', `no response within ${call.timeoutMs} ms`)
     this.#rest()
   }
 
-  /** Ends the connection; its calls are lost. */
+  /** Closes the connection; its calls are lost. */
   close(detail: string): void {
     if (this.#lose(detail)) this.socket.close(1000, '')
   }
 
-  /** Cuts the connection; its calls are lost. */
+  /** Terminates the connection; its calls are lost. */
   terminate(detail: string): void {
     if (this.#lose(detail)) this.socket.terminate()
   }
@@ -161,7 +160,7 @@ export class ClientConnection
     const bytes = toBuffer(data)
     const breach = binary ? this.#reader.read(bytes) : TEXT_MESSAGE
     if (breach === undefined) return
-    if (this.#lose(`protocol error of the service: ${breach.reason}`)) {
+    if (this.#lose(`protocol error by the service: ${breach.reason}`)) {
       this.socket.close(breach.code, breach.reason)
     }
   }
@@ -197,15 +196,15 @@ export class ClientConnection
         const json = bytes.toString('utf8', start, end)
         const error = parseFail(json, service)
         if (error !== undefined) call.onFail(error)
-        else call.onFail(toBadAnswer(service, 'no JSON of an error'), true)
+        else call.onFail(toBadResponse(service, 'the error is not valid JSON'), true)
         this.#rest()
         return undefined
       }
       case DATA:
-        if (!call.stream) return WRONG_ANSWER
+        if (!call.stream) return WRONG_RESPONSE
         return this.#data(call, bytes, start, end)
       case END:
-        if (!call.stream) return WRONG_ANSWER
+        if (!call.stream) return WRONG_RESPONSE
         this.#take(call)
         call.onEnd()
         this.#rest()
@@ -239,10 +238,10 @@ export class ClientConnection
     const length = readU32(bytes, start)
     const bodyStart = start + 4 + length
     if (length > METADATA_MAX_BYTES || bodyStart > end) return METADATA_TOO_LONG
-    if (call.answering) return WRONG_ANSWER
+    if (call.answering) return WRONG_RESPONSE
     const metadata = length === 0 ? '' : bytes.toString('latin1', start + 4, bodyStart)
     if (more) {
-      if (!call.stream || bodyStart !== end) return WRONG_ANSWER
+      if (!call.stream || bodyStart !== end) return WRONG_RESPONSE
       call.answering = true
       call.onStart(metadata)
       return undefined
@@ -253,11 +252,11 @@ export class ClientConnection
     return undefined
   }
 
-  /** No call with a greater id than `lastId` is served. */
+  /** Handles GOAWAY: calls with a greater id than `lastId` are not served. */
   #goAway(lastId: number): undefined {
-    // Once: each more would have all calls looked through again.
-    if (this.#isLeft) return
-    this.#isLeft = true
+    // Only the first: each further GOAWAY would scan all calls.
+    if (this.#isGoingAway) return
+    this.#isGoingAway = true
     this.#retire()
     for (const call of this.calls.list()) {
       if (call.id <= lastId || call.carrier !== this) continue
@@ -271,7 +270,7 @@ export class ClientConnection
   #giveBack(call: OutgoingCall): void {
     if (!call.started) return this.#owner.onUnsent(call)
     call.release()
-    call.onLost('unsent', 'the service takes no more calls')
+    call.onLost('unsent', 'the service accepts no more calls')
   }
 
   #take(call: OutgoingCall): void {
@@ -279,7 +278,7 @@ export class ClientConnection
     call.release()
   }
 
-  /** Without calls a retired connection has no purpose. */
+  /** Closes a retired connection that has no calls. */
   #rest(): void {
     if (this.calls.size > 0 || this.closed) return
     if (this.retired) this.close('')
@@ -292,7 +291,7 @@ export class ClientConnection
     this.#owner.onRetired(this)
   }
 
-  /** False: it was closed already. */
+  /** @returns false when it was already closed. */
   #lose(detail: string): boolean {
     if (this.closed) return false
     this.closed = true
@@ -305,12 +304,15 @@ export class ClientConnection
       if (call.carrier !== this) continue
       this.calls.delete(call.id)
       call.release()
-      call.onLost(call.id > sentCallId ? 'unsent' : this.#isLeft ? 'stopped' : 'closed', detail)
+      call.onLost(
+        call.id > sentCallId ? 'unsent' : this.#isGoingAway ? 'stopped' : 'closed',
+        detail,
+      )
     }
     return true
   }
 
-  #refuse({ service, endpoint, metadata }: OutgoingCall): GatewayError | undefined {
+  #reject({ service, endpoint, metadata }: OutgoingCall): GatewayError | undefined {
     if (metadata.length > METADATA_MAX_BYTES) {
       const detail = `metadata must be at most ${METADATA_MAX_BYTES} bytes`
       return new GatewayError(service, 431, detail)

@@ -9,13 +9,13 @@ import {
 const OVERDRAWN = protocolError('window is overdrawn')
 const WINDOW_TOO_LARGE = protocolError('window is too large')
 
-/** The windows of a call at one end (docs/protocol.md §2.5): what either end may still send. */
+/** Flow-control windows of a call at one end (docs/protocol.md §2.5). */
 export interface CallWindows {
-  /** What may be sent until CREDIT comes. */
+  /** Bytes that may be sent before the next CREDIT. */
   sendWindow: number
-  /** What the other end may send until it gets CREDIT. */
+  /** Bytes that the peer may send before it gets the next CREDIT. */
   receiveWindow: number
-  /** What was consumed since the last CREDIT. */
+  /** Bytes consumed since the last CREDIT. */
   consumedBytes: number
 }
 
@@ -25,22 +25,22 @@ export function openWindows(call: CallWindows): void {
   call.consumedBytes = 0
 }
 
-/** A body of that many bytes came. Returns a breach of the protocol. */
+/** Accounts for a received body. Returns a protocol violation. */
 export function receiveBody(call: CallWindows, bytes: number): ProtocolError | undefined {
   if (call.receiveWindow <= 0) return OVERDRAWN
   call.receiveWindow -= frameCost(bytes)
   return undefined
 }
 
-/** A CREDIT came. Returns a breach of the protocol. */
+/** Applies a CREDIT. Returns a protocol violation. */
 export function receiveCredit(call: CallWindows, bytes: number): ProtocolError | undefined {
   call.sendWindow += bytes
   return call.sendWindow > WINDOW_MAX_BYTES ? WINDOW_TOO_LARGE : undefined
 }
 
-/** The program is done with a body of that many bytes. Returns the CREDIT to send; 0: none yet. */
+/** Accounts for a consumed body. Returns the CREDIT to send; 0: none yet. */
 export function consumeBody(call: CallWindows, bytes: number): number {
-  // Never more than was received, whatever the program says.
+  // Bounded by the bytes received, whatever the program reports.
   const owed = WINDOW_BYTES - call.receiveWindow
   const consumed = Math.min(call.consumedBytes + frameCost(bytes), owed)
   const credit = consumed < WINDOW_BYTES / 2 ? 0 : consumed

@@ -4,16 +4,15 @@ import type { FrameSocket } from './frame-socket.ts'
 import type { FrameWriter } from './frame-writer.ts'
 import { frameCost, PAYLOAD_MAX_BYTES, type ProtocolError } from './frames.ts'
 
-/** A call as the connection that carries it sees it, at either end. */
+/** A call as seen by its connection, at either end. */
 export interface ConnectionCall extends CallWindows {
-  /** Stream id. */
   readonly id: number
   /** A body was rejected by {@link FrameConnection.sendData}: the call waits for credit. */
   held: boolean
 }
 
 /**
- * One end of a connection (docs/protocol.md §2): its calls, their windows, and the calls that wait for a slow socket.
+ * One end of a connection (docs/protocol.md §2): its calls, their windows, and the calls blocked by a slow socket.
  *
  * No `#` names, since it is extended (docs/decisions/2026-11-22-fields-are-assigned.md).
  */
@@ -23,7 +22,7 @@ export abstract class FrameConnection<C extends ConnectionCall> {
   protected readonly payloadMaxBytes: number
   protected socket!: FrameSocket
   protected writer!: FrameWriter
-  /** Calls whose bodies the slow socket held up. */
+  /** Calls blocked by a slow socket. */
   private held: Set<C> = new Set()
 
   constructor(payloadMaxBytes: number = PAYLOAD_MAX_BYTES) {
@@ -39,8 +38,9 @@ export abstract class FrameConnection<C extends ConnectionCall> {
   protected abstract onCredit(call: C): void
 
   /**
-   * Sends a body of a call. False: not now; `onCredit` follows.
+   * Sends a body of a call.
    *
+   * @returns false when it cannot be sent now; `onCredit` follows.
    * @throws {RangeError} when the body is too long.
    */
   sendData(call: C, body: string | Uint8Array): boolean {
@@ -55,26 +55,26 @@ export abstract class FrameConnection<C extends ConnectionCall> {
     return true
   }
 
-  /** The program is done with a body of that many bytes. */
+  /** Returns flow-control credit for a body of that many bytes. */
   consumed(call: C, bytes: number): void {
     const credit = consumeBody(call, bytes)
     if (credit > 0) this.writer.credit(call.id, credit)
   }
 
-  /** Takes a call out of the table; false: it was not in. */
+  /** Removes a call from the table. @returns false when it was not in it. */
   protected remove(call: C): boolean {
     if (call.held) this.held.delete(call)
     return this.calls.delete(call.id)
   }
 
-  /** A CREDIT came. */
+  /** Applies a CREDIT. */
   protected credit(call: C, bytes: number): ProtocolError | undefined {
     const breach = receiveCredit(call, bytes)
     if (breach === undefined) this.unhold(call)
     return breach
   }
 
-  /** The socket takes more. */
+  /** Resumes the blocked calls when the socket has drained. */
   protected resumeCalls(): void {
     const { held } = this
     if (held.size === 0 || this.writer.blocked) return

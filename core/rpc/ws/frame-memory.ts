@@ -8,18 +8,19 @@ interface FrameBuffer {
   readonly evict: () => void
 }
 
-/** The one without progress for longest first. */
+/** In order of progress: the least recent first. */
 const buffers = new Set<FrameBuffer>()
 
 /**
- * Memory of a connection, within the budget of all connections. Beyond the budget the frames without progress for longest are evicted.
+ * Frame memory of a connection, within a budget shared by all connections. Over budget the frames without progress for
+ * longest are evicted.
  *
  * @param evict closes the connection.
  */
 export function createFrameMemory(evict: () => void): FrameMemory<Buffer> {
   const buffer: FrameBuffer = { bytes: 0, evict }
   return {
-    // Memory takes room when it is written.
+    // Allocated lazily by the system: memory is used when it is written.
     allocate: Buffer.allocUnsafeSlow,
     onBuffered: (bytes) => {
       count(buffer, bytes)

@@ -20,17 +20,20 @@ const WRONG_FLAGS = protocolError('flags the frame type does not have')
 const RESERVED = protocolError('reserved bytes must be 0')
 const WRONG_LENGTH = protocolError('payload does not fit the frame type')
 
-/** By type: the flags it has, and the least and most bytes of its payload. */
+/** By frame type: allowed flags, minimum and maximum payload length. */
 const FLAGS = new Uint8Array([0, MORE | STREAM, MORE, 0, 0, 0, 0, 0, 0])
 const MIN_BYTES = new Uint8Array([0, CALL_BYTES, 4, 0, 0, 0, 0, 4, 4])
 const ANY = 0xffff_ffff
 const MAX_BYTES = new Uint32Array([0, ANY, ANY, FAIL_MAX_BYTES, ANY, 0, 0, 4, 4])
 
-/** Receives the frames of a connection. `Bytes`: those of the program, `Buffer` in Node.js. */
+/** Receives the frames of a connection. `Bytes`: `Buffer` in Node.js. */
 export interface FrameReceiver<Bytes extends Uint8Array> {
-  /** No more frames are read. */
+  /** Stops reading. */
   readonly closed: boolean
-  /** A frame; its payload is `bytes` from `start` to `end`, and its length fits its type. The result ends the reading. */
+  /**
+   * A frame; its payload is `bytes` from `start` to `end`, and its length fits its type. A returned error stops
+   * reading.
+   */
   readonly onFrame: (
     type: number,
     flags: number,
@@ -44,16 +47,16 @@ export interface FrameReceiver<Bytes extends Uint8Array> {
 /** Memory for frames that do not fit into a message. */
 export interface FrameMemory<Bytes extends Uint8Array> {
   readonly allocate: (bytes: number) => Bytes
-  /** Called with the bytes that an unfinished frame has now; 0: none. */
+  /** Called with the buffered bytes of an unfinished frame; 0: none. */
   readonly onBuffered?: (bytes: number) => void
 }
 
-/** Finds the frames in the messages of one connection (docs/protocol.md §2.1). */
+/** Extracts the frames from the messages of a connection (docs/protocol.md §2.1). */
 export class FrameReader<Bytes extends Uint8Array> {
   readonly #receiver: FrameReceiver<Bytes>
   readonly #payloadMaxBytes: number
   readonly #memory: FrameMemory<Bytes>
-  /** An unfinished one, from its header on. */
+  /** An unfinished frame, from its header on. */
   #frame: Bytes | undefined = undefined
   #filledBytes = 0
 

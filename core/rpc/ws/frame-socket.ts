@@ -1,14 +1,18 @@
-/** One end of a WebSocket that carries frames. A server's is a `ServerSocket`; the events go to a `SocketReceiver`. */
+/** One end of a WebSocket that carries frames: on a server a `ServerSocket`. Its events go to a `SocketReceiver`. */
 export interface FrameSocket {
-  /** Bytes that wait for the other end. */
+  /** Bytes buffered for the peer. */
   readonly bufferedBytes: number
-  /** Sends a message; its memory may be reused after the call. False: hold back until the receiver's `onDrain`, which never comes during the call. */
+  /**
+   * Sends a message; its memory may be reused after the call.
+   *
+   * @returns false: wait for the receiver's `onDrain`, which never runs during the call.
+   */
   send(bytes: Uint8Array, binary: boolean): boolean
-  /** Ends the WebSocket; what was sent before still goes out. */
+  /** Closes the WebSocket after the messages sent before. */
   close(code: number, reason: string): void
-  /** Cuts the connection. */
+  /** Closes the connection at once. */
   terminate(): void
-  /** Reads no more messages until {@link resume}. */
+  /** Stops reading messages until {@link resume}. */
   pause(): void
   resume(): void
 }

@@ -15,58 +15,58 @@ import {
   REPLY,
 } from './frames.ts'
 
-/** What goes out at once, without waiting for the end of the turn. */
+/** Bytes that are sent at once, without waiting for the end of the tick. */
 const FLUSH_BYTES = 256 * 1024
-/** Memory of each connection; what does not fit is borrowed for the turn. */
-const OWN_BYTES = 8 * 1024
-/** Up to this length three bytes a character are reserved; beyond, the string is measured first. */
+/** Buffer of each connection; longer batches borrow memory for the tick. */
+const BUFFER_BYTES = 8 * 1024
+/** Up to this length three bytes per character are reserved; longer strings are measured first. */
 const MEASURED_MIN = 4096
 const NOTHING = Buffer.alloc(0)
 
-/** What `Buffer` has and its declarations leave out: `write` without the search for the encoding. */
+/** Methods of `Buffer` missing in its type declarations: `write` without encoding lookup. */
 interface Memory extends Buffer {
   latin1Write(text: string, at: number): number
   utf8Write(text: string, at: number): number
 }
 
-/** What a CALL carries. */
+/** The variable parts of a CALL. */
 export interface CallParts {
   readonly service: string
   readonly endpoint: string
   readonly metadata: string
   readonly body: string | Uint8Array
-  /** The body is text of ASCII. */
+  /** The body is ASCII text. */
   readonly ascii: boolean
 }
 
-/** Packed frames that wait for a slow socket. */
+/** Packed frames waiting for a slow socket. */
 interface Sealed {
   readonly memory: Memory
-  /** Bytes that were sent. */
+  /** Bytes already sent. */
   readonly at: number
   readonly bytes: number
   readonly lastCallId: number
 }
 
 /**
- * Packs the frames of one connection into messages (docs/protocol.md §2.1): those of one turn of
- * the event loop go out together, the ones of all connections one after the other.
+ * Packs the frames of a connection into messages (docs/protocol.md §2.1). The frames of a tick are sent together, and
+ * the messages of all connections one after the other.
  *
- * Arguments are not checked, but for the length of payloads: the result is false, and nothing was
- * written, when one is too long. Their memory may be reused after the call.
+ * Arguments are not validated, except the length of payloads: when one is too long the result is false and nothing was
+ * written. Memory may be reused after the call.
  */
 export class FrameWriter {
-  /** The socket is slow: frames wait here until {@link drained}. */
+  /** The socket is slow: frames are buffered until {@link drained}. */
   blocked = false
-  /** The last CALL the socket has been given. */
+  /** Stream id of the last CALL passed to the socket. */
   sentCallId = 0
   readonly #socket: FrameSocket
   readonly #payloadMaxBytes: number
-  #own: Memory | undefined = undefined
+  #buffer: Memory | undefined = undefined
   #memory: Memory = NOTHING as Memory
   #used = 0
   #lastCallId = 0
-  // Of the last CALL, and both names in one.
+  // Names of the last CALL, joined.
   #service = ''
   #endpoint = ''
   #names = ''
@@ -79,7 +79,7 @@ export class FrameWriter {
     this.#payloadMaxBytes = payloadMaxBytes
   }
 
-  /** Bytes of frames that wait here. */
+  /** Bytes of buffered frames. */
   get waitingBytes(): number {
     return this.#sealedBytes + this.#used
   }
@@ -87,13 +87,13 @@ export class FrameWriter {
   /** @param timeoutMs milliseconds left; 0: no deadline. */
   call(id: number, flags: number, timeoutMs: number, parts: CallParts): boolean {
     const { service, endpoint, metadata, ascii } = parts
-    // Mostly the same as last time.
+    // Mostly the same names as last time.
     if (service !== this.#service || endpoint !== this.#endpoint) {
       this.#service = service
       this.#endpoint = endpoint
       this.#names = service + endpoint
     }
-    // One text: written by one call into the runtime.
+    // One string: a single write crosses into the runtime once.
     const text = ascii ? this.#names + metadata + parts.body : this.#names + metadata
     const body = ascii ? NOTHING : parts.body
     const fixed = CALL_BYTES + text.length
@@ -125,12 +125,12 @@ export class FrameWriter {
     return true
   }
 
-  /** @param json of an error. */
+  /** @param json JSON of an error. */
   fail(id: number, json: string): boolean {
     return this.#body(FAIL, id, json) >= 0
   }
 
-  /** The number of bytes of the body, or -1 when it is too long. */
+  /** @returns the number of bytes of the body, or -1 when it is too long. */
   data(id: number, body: string | Uint8Array): number {
     return this.#body(DATA, id, body)
   }
@@ -151,7 +151,7 @@ export class FrameWriter {
     this.#number(GOAWAY, 0, lastId)
   }
 
-  /** Sends what waits, or packs it up for a slow socket. */
+  /** Sends the buffered frames, or packs them for a slow socket. */
   flush(): void {
     if (this.#used === 0) return
     if (this.blocked) {
@@ -160,13 +160,13 @@ export class FrameWriter {
     }
     const memory = this.#memory
     const bytes = this.#used
-    // Before it is sent: the socket may close, and whoever is told may write.
+    // Before sending: the socket may close, and its callbacks may write.
     this.#used = 0
-    this.#memory = this.#own ?? (NOTHING as Memory)
+    this.#memory = this.#buffer ?? (NOTHING as Memory)
     this.#send(memory, 0, bytes, this.#lastCallId)
   }
 
-  /** The socket takes more. */
+  /** Call it when the socket accepts more. */
   drained(): void {
     this.blocked = false
     while (!this.blocked && this.#sealed.length > 0) {
@@ -177,17 +177,17 @@ export class FrameWriter {
     if (!this.blocked) this.flush()
   }
 
-  /** Throws away what waits; what is written from now on goes nowhere. */
+  /** Discards buffered and future frames. */
   close(): void {
     this.#closed = true
     this.#used = 0
     this.#sealed = []
     this.#sealedBytes = 0
     this.#memory = NOTHING as Memory
-    this.#own = undefined
+    this.#buffer = undefined
   }
 
-  /** Sends frames in messages that are not too long. The messages after the one that blocks the socket wait. */
+  /** Sends frames in messages of limited length. Messages after the one that blocks the socket wait. */
   #send(memory: Memory, from: number, bytes: number, lastCallId: number): void {
     this.sentCallId = lastCallId
     let at = from
@@ -200,7 +200,7 @@ export class FrameWriter {
     if (at < bytes) {
       this.#sealed.unshift({ memory, at, bytes, lastCallId })
       this.#sealedBytes += bytes - at
-    } else if (memory !== this.#own && isPooled(memory.length)) releaseBuffer(memory)
+    } else if (memory !== this.#buffer && isPooled(memory.length)) releaseBuffer(memory)
   }
 
   #seal(): void {
@@ -208,8 +208,8 @@ export class FrameWriter {
     this.#sealed.push({ memory: this.#memory, at: 0, bytes, lastCallId: this.#lastCallId })
     this.#sealedBytes += bytes
     this.#used = 0
-    if (this.#memory === this.#own) this.#own = undefined
-    this.#memory = this.#own ?? (NOTHING as Memory)
+    if (this.#memory === this.#buffer) this.#buffer = undefined
+    this.#memory = this.#buffer ?? (NOTHING as Memory)
   }
 
   #body(type: number, id: number, body: string | Uint8Array): number {
@@ -226,7 +226,11 @@ export class FrameWriter {
     this.#finish(type, 0, id, at, 4)
   }
 
-  /** Makes room for a frame with `fixed` bytes before its body. Its offset; -1: the payload is too long. */
+  /**
+   * Reserves a frame with `fixed` bytes before its body.
+   *
+   * @returns its offset; -1: the payload is too long.
+   */
   #reserve(fixed: number, body: string | Uint8Array): number {
     let most = body.length
     if (typeof body === 'string') most = most < MEASURED_MIN ? most * 3 : Buffer.byteLength(body)
@@ -242,15 +246,15 @@ export class FrameWriter {
   }
 
   #grow(needed: number): void {
-    if (needed <= OWN_BYTES && this.#own === undefined) {
-      this.#own = Buffer.allocUnsafeSlow(OWN_BYTES) as Memory
-      this.#memory = this.#own
+    if (needed <= BUFFER_BYTES && this.#buffer === undefined) {
+      this.#buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES) as Memory
+      this.#memory = this.#buffer
       return
     }
     const before = this.#memory
     const grown = needed <= 2 ** 20 ? acquireBuffer(needed) : Buffer.allocUnsafeSlow(needed)
     before.copy(grown, 0, 0, this.#used)
-    if (before !== this.#own && isPooled(before.length)) releaseBuffer(before)
+    if (before !== this.#buffer && isPooled(before.length)) releaseBuffer(before)
     this.#memory = grown as Memory
   }
 
@@ -265,7 +269,7 @@ export class FrameWriter {
     const used = at + HEADER_BYTES + payloadBytes
     this.#used = used
     if (used > FLUSH_BYTES) this.flush()
-    // What waits for the socket is sent when it has drained.
+    // Frames for a blocked socket are sent when it has drained.
     else if (at === 0 && !this.blocked) flushAtTickEnd(this)
   }
 }

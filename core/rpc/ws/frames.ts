@@ -16,7 +16,7 @@ export const STREAM = 2
 
 /** Bytes before the payload. */
 export const HEADER_BYTES = 12
-/** Fixed fields of a CALL. */
+/** Fixed part of a CALL. */
 export const CALL_BYTES = 12
 /** Longest payload. */
 export const PAYLOAD_MAX_BYTES: number = 16 * 1024 * 1024
@@ -26,39 +26,38 @@ export const MESSAGE_MAX_BYTES: number = 512 * 1024
 export const METADATA_MAX_BYTES: number = 64 * 1024
 /** Longest JSON of an error. */
 export const FAIL_MAX_BYTES: number = 64 * 1024
-/** Window of each direction of a call, at first. */
+/** Initial window of each direction of a call. */
 export const WINDOW_BYTES = 262_144
 export const WINDOW_MAX_BYTES = 2_147_483_647
 export const STREAM_ID_MAX = 2_147_483_647
-/** Name of the WebSocket subprotocol, and the path it is served at. */
+/** WebSocket subprotocol, and the path it is served at. */
 export const SUBPROTOCOL = 'mx.rpc.1'
 export const RPC_PATH = '/.mx/rpc'
 
-/** What a DATA takes from the window at least: many tiny bodies cost an end more than their bytes. */
+/** Minimum window cost of a DATA frame: many tiny bodies cost more than their bytes. */
 const BODY_COST_MIN = 64
 
-/** What a body of `length` bytes takes from the window. */
+/** Window cost of a body of `length` bytes. */
 export function frameCost(length: number): number {
   return Math.max(length, BODY_COST_MIN)
 }
 
-/** A breach of the protocol: ends the connection. */
+/** A protocol violation that ends the connection. */
 export interface ProtocolError {
-  /** Close code: 1002, or 1009 for what is too long. */
+  /** Close code: 1002, or 1009 for messages that are too long. */
   readonly code: number
   readonly reason: string
 }
 
-/** A protocol error. */
 export function protocolError(reason: string): ProtocolError {
   return { code: 1002, reason }
 }
 
 export const TEXT_MESSAGE: ProtocolError = protocolError('message must be binary')
-export const WRONG_END: ProtocolError = protocolError('frame type is not for this end')
+export const WRONG_END: ProtocolError = protocolError('unexpected frame type for this end')
 export const UNKNOWN_STREAM: ProtocolError = protocolError('stream id was never used')
 export const METADATA_TOO_LONG: ProtocolError = protocolError('metadata is too long')
-export const WRONG_ANSWER: ProtocolError = protocolError('answer does not fit the call')
+export const WRONG_RESPONSE: ProtocolError = protocolError('response does not match the call')
 
 export function readU16(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8)

@@ -1,4 +1,4 @@
-// One file, though long: the calls of a connection and the connection share their state.
+// A single long file: the calls of a connection and the connection share their state.
 
 import { GatewayError } from '../../errors.ts'
 import {
@@ -39,17 +39,17 @@ import {
   WRONG_END,
 } from './frames.ts'
 
-/** What one caller may take of a service; requests of all callers together: `callMemory`. */
+/** Limits of one connection; `callMemory` limits the requests of all callers together. */
 export interface ServerLimits {
-  /** Calls under way on a connection; more are answered with 503. @default 100000 */
+  /** Maximum calls in flight; more fail with 503. @default 100000 */
   readonly maxCalls?: number
-  /** Bytes of the requests of calls under way; more are answered with 503. @default 268435456 */
+  /** Maximum bytes of requests in flight; more fail with 503. @default 268435456 */
   readonly maxRequestBytes?: number
-  /** Bytes of answers that wait for a slow caller; with more the connection is cut. @default 268435456 */
+  /** Maximum bytes buffered for a slow caller; beyond it the connection is closed. @default 268435456 */
   readonly maxWaitingBytes?: number
-  /** Longest payload of a frame. @default 16777216 */
+  /** Maximum payload of a frame. @default 16777216 */
   readonly maxPayloadBytes?: number
-  /** The connection is over, and `onCancel` of its calls called. */
+  /** Called after `onCancel` of the remaining calls. */
   readonly onClosed?: () => void
 }
 
@@ -57,16 +57,16 @@ const OLD_STREAM = protocolError('stream ids must grow')
 const WRONG_CALL = protocolError('names and metadata do not fit the payload')
 const NO_MORE = protocolError('body after the last one')
 
-/** Bytes of answers waiting for a slow caller at which it is no longer read; at half of them it is again. */
+/** Buffered bytes at which a slow caller is no longer read; reading resumes at half. */
 const PAUSE_BYTES = 4 * 1024 * 1024
 
-/** How long a caller may take to close a connection that is left, milliseconds. */
+/** Milliseconds for the caller to close the connection after GOAWAY. */
 const PATIENCE_MS = 2000
 
-const NO_STREAM = 'the caller takes no stream'
+const NO_STREAM = 'the caller does not accept a stream'
 const NOTHING = Buffer.alloc(0)
 
-/** The callee's end of one connection (docs/protocol.md §2). Its receiver of messages, too. */
+/** The server end of a connection (docs/protocol.md §2). */
 export class ServerConnection extends FrameConnection<ServerCall> implements FrameReceiver<Buffer> {
   readonly #dispatch: Dispatch
   readonly #maxCalls: number
@@ -77,10 +77,10 @@ export class ServerConnection extends FrameConnection<ServerCall> implements Fra
   #lastId = 0
   #requestBytes = 0
   #leaving = false
-  /** Runs once the calls of a connection that is left are over. */
+  /** Runs when a connection after GOAWAY has no more calls. */
   #patience: NodeJS.Timeout | undefined = undefined
   #paused = false
-  /** Counted in `replyMemory`. */
+  /** Bytes accounted to `replyMemory`. */
   #waitingBytes = 0
   #dispatching = false
 
@@ -95,13 +95,16 @@ export class ServerConnection extends FrameConnection<ServerCall> implements Fra
     this.#reader = new FrameReader(this, memory, this.payloadMaxBytes)
   }
 
-  /** Begins with the socket whose receiver this is; before it, nothing may be received. */
+  /** Attaches the socket. Call it before the first message. */
   open(socket: FrameSocket): void {
     this.socket = socket
     this.writer = new FrameWriter(socket, this.payloadMaxBytes)
   }
 
-  /** Takes no more calls; those under way go on. Then the caller closes the connection, or after 2 s this end. */
+  /**
+   * Sends GOAWAY: accepts no more calls, those in flight continue. Then the caller closes the connection, or this end
+   * after 2 s.
+   */
   goAway(): void {
     if (this.#leaving || this.closed) return
     this.#leaving = true
@@ -109,7 +112,7 @@ export class ServerConnection extends FrameConnection<ServerCall> implements Fra
     this.#rest()
   }
 
-  /** Ends the connection; its calls are cancelled. */
+  /** Closes the connection; its calls are cancelled. */
   close(): void {
     this.#end(1001, 'going away')
   }
@@ -171,17 +174,17 @@ export class ServerConnection extends FrameConnection<ServerCall> implements Fra
     }
   }
 
-  // For its calls
+  // Methods for its calls
 
   reply(call: ServerCall, metadata: string, body: string | Uint8Array): void {
     const { service } = call
     if (!mayWait(body)) return this.fail(call, rejectResponse(service))
     if (metadata.length > METADATA_MAX_BYTES) {
-      const detail = `metadata of the reply must be at most ${METADATA_MAX_BYTES} bytes`
+      const detail = `response metadata must be at most ${METADATA_MAX_BYTES} bytes`
       return this.fail(call, new GatewayError(service, 500, detail))
     }
     if (!this.writer.reply(call.id, 0, metadata, body)) {
-      const detail = `reply must be at most ${this.payloadMaxBytes} bytes with its metadata`
+      const detail = `response must be at most ${this.payloadMaxBytes} bytes with its metadata`
       return this.fail(call, new GatewayError(service, 500, detail))
     }
     this.#finish(call)
@@ -212,7 +215,7 @@ export class ServerConnection extends FrameConnection<ServerCall> implements Fra
   }
 
   expire(call: ServerCall): void {
-    const detail = `no answer within ${call.timeoutMs} ms`
+    const detail = `no response within ${call.timeoutMs} ms`
     const error = new GatewayError(call.service, 408, detail)
     this.writer.fail(call.id, formatFail(error, call.receiver.repeatable))
     this.#take(call)
@@ -247,13 +250,13 @@ export class ServerConnection extends FrameConnection<ServerCall> implements Fra
     if (metadataBytes > METADATA_MAX_BYTES) return METADATA_TOO_LONG
     if (bodyStart > end) return WRONG_CALL
     this.#lastId = id
-    // Sent before GOAWAY had arrived: the caller sends it elsewhere.
+    // Sent before GOAWAY arrived: the caller retries it elsewhere.
     if (this.#leaving) return undefined
-    // One text, cut in three: asking the runtime for it costs more than cutting.
+    // One string, cut in three: a decode call costs more than slicing.
     const text = bytes.toString('latin1', textStart, bodyStart)
     const service = text.slice(0, serviceBytes)
     if (this.calls.size >= this.#maxCalls || this.#requestBytes > this.#maxRequestBytes) {
-      const error = new GatewayError(service, 503, 'too many calls under way')
+      const error = new GatewayError(service, 503, 'too many calls in flight')
       this.writer.fail(id, formatFail(error))
       this.#bound()
       return undefined
@@ -282,7 +285,7 @@ export class ServerConnection extends FrameConnection<ServerCall> implements Fra
     }
     this.#dispatching = false
     call.body = NOTHING
-    // What was answered at once never gets into the table.
+    // Calls answered synchronously never enter the table.
     if (!call.over) this.#keep(call, bodyBytes)
     if (this.#leaving) this.#rest()
     return undefined
@@ -301,14 +304,17 @@ export class ServerConnection extends FrameConnection<ServerCall> implements Fra
     if (call.timeoutMs > 0) deadlines.add(call, call.timeoutMs)
   }
 
-  /** An answer has been written. */
+  /** Ends a call after its response was written. */
   #finish(call: ServerCall): void {
     this.#take(call)
     this.#bound()
     if (this.#leaving) this.#rest()
   }
 
-  /** After whatever was written: reads no more of who asks and takes no answers, and gives up on who has asked for too much. */
+  /**
+   * After each write: stops reading a caller with too many buffered responses, and closes the connection beyond the
+   * limit.
+   */
   #bound(): void {
     const { waitingBytes } = this.writer
     if (this.writer.blocked) this.#count()
@@ -322,7 +328,7 @@ export class ServerConnection extends FrameConnection<ServerCall> implements Fra
     }
   }
 
-  /** Takes note of what waits for a slow caller; what its socket keeps, that does. */
+  /** Accounts for the bytes buffered for a slow caller, including those in the socket. */
   #count(): void {
     const { blocked, waitingBytes } = this.writer
     const bytes = blocked && !this.closed ? waitingBytes : 0
@@ -338,13 +344,13 @@ export class ServerConnection extends FrameConnection<ServerCall> implements Fra
     deadlines.remove(call)
   }
 
-  /** Closes the connection when it has nothing more to do. */
+  /** Closes the connection when it has no more calls. */
   #rest(): void {
     if (!this.#leaving || this.calls.size > 0 || this.#dispatching || this.closed) return
     this.writer.flush()
     if (this.writer.waitingBytes > 0) return
-    // Closed here at once, calls on their way would meet a closed socket: the reset that answers them has the
-    // caller lose what it has not read yet, GOAWAY among it.
+    // Closing at once would answer calls in transit with a TCP reset, which makes the caller lose unread data such as
+    // GOAWAY.
     this.#patience ??= setTimeout(() => this.close(), PATIENCE_MS)
   }
 
@@ -382,19 +388,18 @@ class ServerCall implements IncomingCall, Timed {
   over = false
   receiver: CallReceiver = NOOP_RECEIVER
   readonly id: number
-  /** The caller has not sent its last body. */
+  /** The caller may send more bodies. */
   receiving: boolean
   sendWindow = 0
   receiveWindow = 0
   consumedBytes = 0
-  /** `sendData` was refused: `onCredit` is awaited. */
   held = false
   bodyBytes = 0
   deadlineMs = 0
   timedNext: Timed['timedNext'] = undefined
   timedPrev: Timed['timedPrev'] = undefined
   readonly #connection: ServerConnection
-  /** A stream has begun. */
+  /** A stream has started. */
   #started = false
 
   constructor(
@@ -422,7 +427,7 @@ class ServerCall implements IncomingCall, Timed {
 
   reply(metadata: string, body: string | Uint8Array): void {
     if (this.over) return
-    if (this.#started) throw new Error('a stream is ended by endData or fail')
+    if (this.#started) throw new Error('end a stream with endData or fail')
     this.#connection.reply(this, metadata, body)
   }
 
@@ -433,7 +438,7 @@ class ServerCall implements IncomingCall, Timed {
   start(metadata: string): void {
     if (this.over) return
     if (!this.stream) throw new Error(NO_STREAM)
-    if (this.#started) throw new Error('the stream has begun')
+    if (this.#started) throw new Error('the stream has already started')
     this.#connection.start(this, metadata)
     this.#started = true
   }

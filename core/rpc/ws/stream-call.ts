@@ -1,9 +1,9 @@
 import { GatewayError } from '../../errors.ts'
 import { OutgoingCall } from '../call.ts'
 
-/** A call that is answered by a stream of messages. Whatever ends it is told as one error. */
+/** A call with a streamed response. Every end of it is reported as one error. */
 export abstract class StreamCall extends OutgoingCall {
-  /** @param request what it begins with, as JSON. */
+  /** @param request first body, as JSON. */
   constructor(service: string, endpoint: string, request: object) {
     super()
     this.service = service
@@ -15,11 +15,11 @@ export abstract class StreamCall extends OutgoingCall {
   protected abstract onSettled(error: GatewayError): void
 
   override onEnd(): void {
-    this.onSettled(new GatewayError(this.service, 503, 'it ended the stream'))
+    this.onSettled(new GatewayError(this.service, 503, 'the service ended the stream'))
   }
 
   override onReply(): void {
-    this.onSettled(new GatewayError(this.service, 502, 'the answer is no stream'))
+    this.onSettled(new GatewayError(this.service, 502, 'the response is not a stream'))
   }
 
   override onFail(error: GatewayError): void {

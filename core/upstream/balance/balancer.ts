@@ -3,17 +3,17 @@ import { createHash } from './hash.ts'
 import type { BalanceOptions, Balancer } from './policy.ts'
 import { buildSequence, createDraw } from './weighted.ts'
 
-/** Draws made to avoid a node before any other is taken. */
+/** Maximum draws to avoid a tried node, before any other is used. */
 const DRAWS = 8
-const NOBODY: Balancer = { pick: () => undefined }
+const NO_NODES: Balancer = { pick: () => undefined }
 
-/** Builds the choice among `nodes`. */
+/** Creates the balancer for `nodes`. */
 export function createBalancer(
   { kind, hashOf = { from: 'ip', name: '' } }: BalanceOptions,
   nodes: readonly UpstreamNode[],
   randomBits: () => number,
 ): Balancer {
-  if (nodes.length === 0) return NOBODY
+  if (nodes.length === 0) return NO_NODES
   if (nodes.length === 1) return { pick: () => nodes[0] }
   switch (kind) {
     case 'round-robin':
@@ -67,23 +67,26 @@ function createWeightedTurns(nodes: readonly UpstreamNode[]): Balancer {
 
 function createRandom(nodes: readonly UpstreamNode[], randomBits: () => number): Balancer {
   const draw = createDraw(nodes, randomBits)
-  return { pick: (_x, tried) => drawOther(nodes, draw, tried) }
+  return { pick: (_x, tried) => drawUntried(nodes, draw, tried) }
 }
 
-/** Mitzenmacher 2001, "The Power of Two Choices": close to the best node without looking at all of them, and no herd on the emptiest. */
+/**
+ * Mitzenmacher 2001, "The Power of Two Choices": nearly as good as the least busy node without scanning, and no herding
+ * on it.
+ */
 function createTwoChoices(nodes: readonly UpstreamNode[], randomBits: () => number): Balancer {
   const draw = createDraw(nodes, randomBits)
   return {
     pick(_x, tried) {
-      const first = drawOther(nodes, draw, tried)
-      const second = drawOther(nodes, draw, tried)
+      const first = drawUntried(nodes, draw, tried)
+      const second = drawUntried(nodes, draw, tried)
       return isLessBusy(second, first) ? second : first
     },
   }
 }
 
 function createLeastConnections(nodes: readonly UpstreamNode[]): Balancer {
-  // Equally busy nodes take turns, so that an idle service's first node is not its only one.
+  // Ties alternate, so that the first node of an idle service is not the only one used.
   const inTurn = createRoundRobin(nodes)
   return {
     pick(x, tried) {
@@ -102,8 +105,8 @@ function isLessBusy(a: UpstreamNode, b: UpstreamNode): boolean {
   return a.active * b.weight < b.active * a.weight
 }
 
-/** Draws a node that is not `tried`. Only for at least two nodes. */
-function drawOther(
+/** Draws a node that is not in `tried`. Requires at least two nodes. */
+function drawUntried(
   nodes: readonly UpstreamNode[],
   draw: () => number,
   tried: UpstreamNode | undefined,

@@ -1,6 +1,6 @@
 import type { HeaderList } from '../../http/headers.ts'
 
-/** Where a cookie's value was found: characters `from` to before `to` of `text`. Reused, so that looking allocates nothing. */
+/** Position of a cookie value: characters `from` up to `to` of `text`. Reused, so that searching allocates nothing. */
 export interface CookieSpan {
   text: string
   from: number
@@ -10,7 +10,7 @@ export interface CookieSpan {
 const SEMICOLON = 59
 const SPACE = 32
 
-/** Finds the first cookie of that name (RFC 6265 §5.4) and fills `span`. */
+/** Finds the first cookie with a name (RFC 6265 §5.4) and fills `span`. */
 export function findCookie(headers: HeaderList, name: string, span: CookieSpan): boolean {
   const { flat } = headers
   for (let i = 0; i < flat.length; i += 2) {

@@ -3,23 +3,25 @@ import type { UpstreamNode } from '../node-health.ts'
 import { type CookieSpan, findCookie } from './cookie.ts'
 import type { Balancer, HashSource } from './policy.ts'
 
-/** What keys are mapped to: many per node, so that shares come out even. The same for all, so that no key moves with the number of nodes. */
+/**
+ * Slots that keys map to: many per node for even shares. Constant, so that no key moves when the number of nodes
+ * changes.
+ */
 const SLOTS = 65_536
-/** Slots remembered for each node. One that is forgotten is worked out again, in a time that grows with the nodes, too. */
+/** Cached slots per node. A slot that is not cached is computed again, in time linear in the nodes. */
 const REMEMBERED = 256
-/** Other slots looked at for a second node, before the list is searched. */
+/** Slots probed for a second node before the list is scanned. */
 const PROBES = 32
 /** 2^32 divided by the golden ratio: spreads successive numbers (Knuth, TAOCP 6.4). */
 const STRIDE = 0x9e3779b9
 
 /**
- * The same node for the same key, as long as it is usable.
+ * Maps each key to the same node as long as that is usable.
  *
- * Weighted rendezvous hashing (Thaler and Ravishankar 1998; weights by Schindelhauer
- * and Schomaker 2005) over a table of slots. When a node leaves, its own keys move and
- * no others; when it returns, so do they. A slot is worked out when first asked for, so
- * that building is cheap and a choice is mostly one look into a memory, whose size goes by
- * the nodes: 20 of them take 16 KiB. Requests without a key are left to `keyless`.
+ * Weighted rendezvous hashing (Thaler and Ravishankar 1998; weights by Schindelhauer and Schomaker 2005) over a table
+ * of slots. When a node leaves, only its keys move; when it returns, they move back. Slots are computed on first use,
+ * so that building is cheap and a lookup is mostly one cache read; the cache of 20 nodes takes 16 KiB. Requests without
+ * a key use `keyless`.
  */
 export function createHash(
   source: HashSource,
@@ -30,11 +32,14 @@ export function createHash(
   const seeds = Uint32Array.from(nodes, ({ id }) => hashText(id, 0, id.length))
   const weights = Float64Array.from(nodes, ({ weight }) => weight)
   const readKey = createKeyReader(source)
-  /** The lower bits of a slot say where it is remembered, the others (its tag) which one is there. */
-  const placeBits = toPlaceBits(nodes.length)
-  const tagBits = Math.log2(SLOTS) - placeBits
-  const [placeMask, tagMask] = [2 ** placeBits - 1, 2 ** tagBits - 1]
-  /** Index of the node plus 1, then the tag; 0: nothing. Not there before it is needed: nodes may change more often than they are used. */
+  /** The lower bits of a slot are its cache index, the others its tag. */
+  const indexBits = toIndexBits(nodes.length)
+  const tagBits = Math.log2(SLOTS) - indexBits
+  const [indexMask, tagMask] = [2 ** indexBits - 1, 2 ** tagBits - 1]
+  /**
+   * Index of the node plus 1, then the tag; 0: empty. Allocated on first use: nodes may change more often than they are
+   * used.
+   */
   let memory: Uint16Array | Uint32Array | undefined
 
   const work = (slot: number): number => {
@@ -44,7 +49,7 @@ export function createHash(
     for (let i = 0; i < nodes.length; i++) {
       // Uniform in (0, 1), so that -ln(u)/w is exponential with rate w: the smallest of them belongs to i with probability w_i / sum of w.
       const u = ((mix(seeds[i]! ^ salt) >>> 0) + 0.5) / 2 ** 32
-      // -ln(u) is 1 - u at least, which tells most of them without a logarithm.
+      // -ln(u) is at least 1 - u, which rules out most nodes without a logarithm.
       if (1 - u >= best * weights[i]!) continue
       const score = -Math.log(u) / weights[i]!
       if (score < best) {
@@ -56,13 +61,13 @@ export function createHash(
   }
 
   const nodeOf = (slot: number): UpstreamNode => {
-    memory ??= createMemory(2 ** placeBits, (nodes.length + 1) * 2 ** tagBits)
-    const place = slot & placeMask
-    const tag = slot >>> placeBits
-    const found = memory[place]!
-    if (found !== 0 && (found & tagMask) === tag) return nodes[(found >>> tagBits) - 1]!
+    memory ??= createMemory(2 ** indexBits, (nodes.length + 1) * 2 ** tagBits)
+    const cached = slot & indexMask
+    const tag = slot >>> indexBits
+    const value = memory[cached]!
+    if (value !== 0 && (value & tagMask) === tag) return nodes[(value >>> tagBits) - 1]!
     const index = work(slot)
-    memory[place] = ((index + 1) << tagBits) | tag
+    memory[cached] = ((index + 1) << tagBits) | tag
     return nodes[index]!
   }
 
@@ -79,8 +84,8 @@ export function createHash(
   }
 }
 
-/** Of the number of slots that are remembered: a power of two. */
-function toPlaceBits(nodes: number): number {
+/** Number of cached slots, as bits: a power of two. */
+function toIndexBits(nodes: number): number {
   return Math.min(Math.log2(SLOTS), Math.ceil(Math.log2(nodes * REMEMBERED)))
 }
 
@@ -88,7 +93,7 @@ function createMemory(length: number, limit: number): Uint16Array | Uint32Array 
   return limit <= 2 ** 16 ? new Uint16Array(length) : new Uint32Array(length)
 }
 
-/** The hash of a request's key, or -1 when it has none. */
+/** Creates the function that hashes the key of a request; -1: no key. */
 function createKeyReader({ from, name }: HashSource): (x: Exchange) => number {
   if (from === 'path') return ({ path }) => hashText(path, 0, path.length)
   if (from === 'ip') {
@@ -108,14 +113,14 @@ function createKeyReader({ from, name }: HashSource): (x: Exchange) => number {
   }
 }
 
-/** FNV-1a over the characters `from` to before `to`, mixed. 31 bits, so that it is a small integer. */
+/** FNV-1a of the characters `from` up to `to`, mixed. 31 bits, to stay a small integer. */
 function hashText(text: string, from: number, to: number): number {
   let hash = 0x811c9dc5
   for (let i = from; i < to; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   return mix(hash) >>> 1
 }
 
-/** The finalizer of MurmurHash3 (32 bits): every bit of the input moves every bit of the result. A signed integer. */
+/** The 32-bit finalizer of MurmurHash3: every input bit affects every output bit. A signed integer. */
 function mix(value: number): number {
   let h = value | 0
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)

@@ -7,7 +7,7 @@ const FORMS =
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 /**
- * Reads `--balance`:
+ * Parses `--balance`:
  *
  * ```
  * balance = base | "sticky" [":" cookie] [":" base]
@@ -15,10 +15,10 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
  * source  = "header:" name | "cookie:" name | "ip" | "path"
  * ```
  *
- * `sticky` alone names its cookie itself and chooses new clients' nodes by round-robin.
- * A word after `sticky:` that is a base is taken for one.
+ * Plain `sticky` generates the cookie name and uses round-robin for new clients. A word after `sticky:` that is a base
+ * is parsed as one.
  *
- * @throws {RangeError} naming the wrong part and what would be right.
+ * @throws {RangeError} naming the invalid part and the valid forms.
  */
 export function parseBalance(text: string): BalanceOptions {
   const words = text.trim().split(':')
@@ -47,7 +47,7 @@ function parseBase(words: readonly string[]): BalanceOptions {
   if (kind === 'hash') return { kind, hashOf: parseSource(rest) }
   if (rest.length > 0)
     throw new RangeError(
-      `balance ${kind} takes nothing after it, got ${JSON.stringify(rest.join(':'))}`,
+      `balance ${kind} takes no parameters, got ${JSON.stringify(rest.join(':'))}`,
     )
   return { kind }
 }
@@ -62,9 +62,9 @@ function parseSource([from, name, ...rest]: readonly string[]): HashSource {
     }
     return { from, name: from === 'header' ? name.toLowerCase() : name }
   }
-  const given = [from, name, ...rest].filter((word) => word !== undefined).join(':')
+  const kind = [from, name, ...rest].filter((word) => word !== undefined).join(':')
   throw new RangeError(
-    `balance hash must be of header:<name>, cookie:<name>, ip or path, got ${JSON.stringify(given)}`,
+    `balance hash must be of header:<name>, cookie:<name>, ip or path, got ${JSON.stringify(kind)}`,
   )
 }
 

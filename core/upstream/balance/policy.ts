@@ -1,47 +1,49 @@
 import type { Exchange } from '../../exchange.ts'
 import type { UpstreamNode } from '../node-health.ts'
 
-/** Chooses among the usable nodes it was built for. */
+/** A load balancer for a fixed set of usable nodes. */
 export interface Balancer {
   /** Undefined when there is no node; `tried` only when there is no other. Allocates nothing. */
   readonly pick: (
     x: Exchange | undefined,
     tried: UpstreamNode | undefined,
   ) => UpstreamNode | undefined
-  /** Whether the client counts on its node, so that its request must not find out if another one is back. */
+  /** True for a client with a sticky session, whose request must not be used as a trial of an ejected node. */
   readonly isBound?: (x: Exchange | undefined) => boolean
 }
 
-/** The ways to choose, each by weight. */
+/** Load-balancing policies, all weighted. */
 export type BalanceKind = 'round-robin' | 'random' | 'p2c' | 'least-conn' | 'hash'
 
-/** How the nodes of a service are chosen. */
 export interface BalanceOptions {
   /**
    * - `round-robin`: in turn.
-   * - `random`: drawn.
-   * - `p2c`: of two drawn, the one with fewer requests in flight.
-   * - `least-conn`: of all, the one with the fewest requests in flight.
-   * - `hash`: by a part of the request, the same node for the same part.
+   * - `random`: at random.
+   * - `p2c`: of two random nodes, the one with fewer requests in flight.
+   * - `least-conn`: the node with the fewest requests in flight.
+   * - `hash`: by a part of the request, the same node for the same value.
    */
   readonly kind: BalanceKind
-  /** What `hash` looks at. @default ip */
+  /** Key of `hash`. @default ip */
   readonly hashOf?: HashSource
-  /** Binds every client to a node by a cookie; `kind` chooses that node. */
+  /** Sticky sessions: a cookie binds a client to the node selected by `kind`. */
   readonly sticky?: StickyOptions
 }
 
-/** The part of a request that decides about the node. */
+/** The part of a request that is hashed. */
 export interface HashSource {
   readonly from: 'header' | 'cookie' | 'ip' | 'path'
-  /** Of the header (lower case) or the cookie; empty for the others. */
+  /** Name of the header (lower case) or cookie; empty otherwise. */
   readonly name: string
 }
 
-/** A cookie that binds a client to the node that answered it first. */
+/** Cookie of a sticky session. */
 export interface StickyOptions {
-  /** Name of the cookie, for all services. @default one name per service, so that services on one host do not overwrite each other's */
+  /**
+   * Cookie name for all services. @default one name per service, so that services on one host do not overwrite each
+   * other's cookies
+   */
   readonly cookie?: string
-  /** Key of the hash that stands for a node. With it nobody outside can tell a node's id from the cookie; all gateways need the same. */
+  /** HMAC key for the node in the cookie, which hides node ids from clients. All gateways need the same key. */
   readonly secret?: string
 }

@@ -5,13 +5,13 @@ import { type CookieSpan, findCookie } from './cookie.ts'
 import type { Balancer, StickyOptions } from './policy.ts'
 
 export interface Sticky {
-  /** Puts the node of the cookie, if it is one of `usable`, before the choice of `base`. */
+  /** Prefers the node of the cookie, if it is in `usable`, to the choice of `base`. */
   readonly wrap: (base: Balancer, usable: readonly UpstreamNode[]) => Balancer
-  /** The `Set-Cookie` value that binds the client to `node`; undefined when its cookie does already. */
+  /** The `Set-Cookie` value that binds the client to `node`; undefined when it is bound already. */
   readonly replyCookie: (x: Exchange, node: UpstreamNode) => string | undefined
 }
 
-/** A node as the cookie names it. */
+/** A node and its cookie value. */
 interface Binding {
   readonly node: UpstreamNode
   readonly token: string
@@ -19,7 +19,7 @@ interface Binding {
 }
 
 const TOKEN_LENGTH = 16
-/** Hex digits of a token that fit a small integer: a key that costs no allocation. */
+/** Hex digits of a token that fit a small integer: a key without allocation. */
 const INDEX_LENGTH = 7
 
 /** Sticky balancing for one service. The cookie is HttpOnly, SameSite=Lax, Path=/, and Secure over TLS (RFC 6265 §4.1.2). */
@@ -73,7 +73,7 @@ function hash(secret: string, text: string): string {
   return createHmac('sha256', secret).update(text).digest('hex')
 }
 
-/** The first hex digits of a token as a number; -1 when they are none. */
+/** The first hex digits of a token as a number; -1: not hexadecimal. */
 function readIndex({ text, from }: CookieSpan): number {
   let value = 0
   for (let i = from; i < from + INDEX_LENGTH; i++) {

@@ -1,15 +1,14 @@
 import type { UpstreamNode } from '../node-health.ts'
 
-/** Longest sequence built: above it, weights are rounded to what fits. */
+/** Longest sequence: larger weights are rounded to fit. */
 const MAX_LENGTH = 16_384
-/** Values of 32 bits. */
 const BITS = 2 ** 32
 
 /**
- * Node indexes in the order of weighted round-robin: each as often as its weight says, evenly spread.
+ * Node indexes in the order of smooth weighted round-robin.
  *
- * The k-th turn of a node of weight w stands at (k + 1/2) / w of the round; sorting
- * those places gives smooth weighted round-robin without a step per request.
+ * The k-th turn of a node of weight w is at position (k + 1/2) / w of the round; sorting the positions spreads the
+ * turns evenly, without work per request.
  */
 export function buildSequence(nodes: readonly UpstreamNode[]): Uint32Array {
   const weights = nodes.map(({ weight }) => weight)
@@ -26,11 +25,11 @@ export function buildSequence(nodes: readonly UpstreamNode[]): Uint32Array {
 }
 
 /**
- * 32 random bits at a time, as signed integers, which cost no allocation where a fraction would
- * (xorshift32, Marsaglia 2003). Not for secrets.
+ * Returns 32 random bits as signed integers, which needs no allocation, unlike a fraction (xorshift32, Marsaglia 2003).
+ * Not cryptographically secure.
  */
 export function createRandomBits(seed: number = Math.random() * 2 ** 32): () => number {
-  // 0 is the one state it never leaves.
+  // 0 is a fixed point.
   let state = seed | 0 || 1
   return () => {
     state ^= state << 13
@@ -42,27 +41,27 @@ export function createRandomBits(seed: number = Math.random() * 2 ** 32): () => 
 
 /**
  * Draws node indexes with a probability proportional to their weight, in two array reads (alias method, Vose 1991).
- * Only for at least one node.
+ * Requires at least one node.
  */
 export function createDraw(nodes: readonly UpstreamNode[], randomBits: () => number): () => number {
   const { length } = nodes
   const total = nodes.reduce((sum, { weight }) => sum + weight, 0)
-  /** Share of column i that is node i's own; the rest is `alias[i]`'s. */
-  const own = Float64Array.from(nodes, ({ weight }) => (weight * length) / total)
+  /** Share of column i that belongs to node i; the rest belongs to `alias[i]`. */
+  const share = Float64Array.from(nodes, ({ weight }) => (weight * length) / total)
   const alias = Uint32Array.from(nodes, (_, i) => i)
   const small: number[] = []
   const large: number[] = []
-  for (const [i, share] of own.entries()) (share < 1 ? small : large).push(i)
+  for (const [i, part] of share.entries()) (part < 1 ? small : large).push(i)
   while (small.length > 0 && large.length > 0) {
     const less = small.pop()!
     const more = large.pop()!
     alias[less] = more
-    own[more] = own[more]! - (1 - own[less]!)
-    ;(own[more] < 1 ? small : large).push(more)
+    share[more] = share[more]! - (1 - share[less]!)
+    ;(share[more] < 1 ? small : large).push(more)
   }
   return () => {
     const column = Math.floor(((randomBits() >>> 0) / BITS) * length)
-    return (randomBits() >>> 0) / BITS < own[column]! ? column : alias[column]!
+    return (randomBits() >>> 0) / BITS < share[column]! ? column : alias[column]!
   }
 }
 

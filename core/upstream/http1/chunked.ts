@@ -1,8 +1,8 @@
-/** Most bytes of a chunk-size line or a trailer line, its line end included. */
+/** Maximum bytes of a chunk-size line or a trailer line, including its line end. */
 const LINE_MAX_BYTES = 8 * 1024
-/** Most bytes of all trailer lines. */
+/** Maximum bytes of all trailer lines. */
 const TRAILER_MAX_BYTES = 32 * 1024
-/** RFC 9112 §7.1: size and extensions; blanks before an extension are bad but common white space. */
+/** RFC 9112 §7.1: size and extensions; whitespace before an extension is invalid but common. */
 const SIZE_LINE = /^[0-9A-Fa-f]{1,13}(?:[\t ]*;[\t\x20-\x7e\x80-\xff]*)?$/
 const TRAILER_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*$/
 
@@ -12,22 +12,22 @@ const DATA_END = 2
 const TRAILER = 3
 
 /**
- * Takes a chunked body apart (RFC 9112 §7.1), strictly: CRLF line ends, hex sizes,
- * CRLF behind every chunk. Trailers are checked and dropped.
+ * Strict decoder of a chunked body (RFC 9112 §7.1): CRLF line ends, hexadecimal sizes, CRLF after every chunk. Trailers
+ * are validated and dropped.
  */
 export class ChunkedDecoder {
   #state = SIZE
-  /** Bytes of the current chunk still to come. */
-  #left = 0
-  /** The beginning of a line whose end has not come yet. */
+  /** Remaining bytes of the current chunk. */
+  #remaining = 0
+  /** Beginning of an incomplete line. */
   #line = ''
   #trailerBytes = 0
 
   /**
-   * Decodes what one read brought.
+   * Decodes the bytes of one read.
    *
-   * @param onData gets the pieces of the body, valid during the call only.
-   * @returns offset behind the end of the body; -1 when more must come; a text that says what is malformed.
+   * @param onData receives chunks of the body, valid during the call only.
+   * @returns offset behind the body; -1: incomplete; a string: why the body is malformed.
    */
   decode(
     bytes: Buffer,
@@ -38,11 +38,11 @@ export class ChunkedDecoder {
     let at = from
     while (at < to) {
       if (this.#state === DATA) {
-        const stop = Math.min(to, at + this.#left)
+        const stop = Math.min(to, at + this.#remaining)
         onData(bytes.subarray(at, stop))
-        this.#left -= stop - at
+        this.#remaining -= stop - at
         at = stop
-        if (this.#left === 0) this.#state = DATA_END
+        if (this.#remaining === 0) this.#state = DATA_END
         continue
       }
       const feed = bytes.indexOf(10, at)
@@ -51,7 +51,7 @@ export class ChunkedDecoder {
       at = stop
       if (this.#line.length > LINE_MAX_BYTES) return 'line of a chunked body is too long'
       if (!this.#line.endsWith('\n')) {
-        // Told apart now rather than at the end of a line that may never come.
+        // Detected now: the line may never end.
         if (this.#state === DATA_END && this.#line !== '\r') return 'chunk must end in CRLF'
         break
       }
@@ -69,8 +69,8 @@ export class ChunkedDecoder {
     switch (this.#state) {
       case SIZE:
         if (!SIZE_LINE.test(line)) return 'chunk size must be hexadecimal'
-        this.#left = Number.parseInt(line, 16)
-        this.#state = this.#left === 0 ? TRAILER : DATA
+        this.#remaining = Number.parseInt(line, 16)
+        this.#state = this.#remaining === 0 ? TRAILER : DATA
         return undefined
       case DATA_END:
         if (line !== '') return 'chunk must end in CRLF'
@@ -85,5 +85,5 @@ export class ChunkedDecoder {
   }
 }
 
-/** What {@link ChunkedDecoder} says to itself behind the last line. */
+/** Internal result after the last line. */
 const END = 'end'

@@ -1,4 +1,4 @@
-// One file, though long: reading and writing share the state of one connection.
+// A single long file: reading and writing share the state of a connection.
 
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -11,13 +11,13 @@ import { ChunkedDecoder } from './chunked.ts'
 import { CHUNKED, createReplyHead, parseReplyHead, UNTIL_CLOSE } from './reply-head.ts'
 import type { HeadMemory } from './reply-head-cache.ts'
 
-/** How long a backend may take, milliseconds. Read anew each time: changed in place, it holds for open connections too. */
+/** Upstream timeouts, milliseconds. Read for each phase, so that changes in place apply to open connections. */
 export interface Timeouts {
-  /** For the connection, TLS handshake included. */
+  /** To connect, TLS handshake included. */
   connectMs: number
-  /** From the end of the request to the head of the reply. */
+  /** From the end of the request to the head of the response. */
   replyMs: number
-  /** Between two pieces of a body, either way. */
+  /** Between two chunks of a body, either way. */
   idleMs: number
 }
 
@@ -26,60 +26,63 @@ export interface Http1Options {
   readonly host: string
   readonly port: number
   readonly secure: boolean
-  /** Resolves the host name. @default the resolver of the system */
+  /** DNS lookup. @default the system resolver */
   readonly lookup?: LookupFunction | undefined
-  /** Certificates to trust in place of the system's, PEM. */
+  /** Trusted certificates, PEM. @default those of the system */
   readonly ca?: string
   readonly timeouts: Timeouts
-  /** Milliseconds an unused connection is kept, unless the backend announces less. */
+  /** Keep-alive time of an unused connection, milliseconds, unless the backend announces less. */
   readonly keepAliveMs: number
-  /** Milliseconds after which a connection takes no more calls, less up to a tenth by chance. @default unlimited */
+  /**
+   * Maximum age, milliseconds, reduced by a random part of up to a tenth. Older connections accept no more calls.
+   * @default unlimited
+   */
   readonly maxAgeMs?: number
 }
 
-/** Who a connection belongs to: told when it can be used again, and when it is gone. */
+/** The pool of a connection. */
 export interface ConnectionOwner {
-  /** What heads from this node look like; shared by its connections. */
+  /** Cached response heads of the node, shared by its connections. */
   readonly memory: HeadMemory
   readonly onIdle: (connection: Http1Connection) => void
   readonly onClosed: (connection: Http1Connection) => void
-  /** The backend closed a connection that had been idle for so long, whether a request had just been sent on it or not. */
+  /** The backend closed a connection that had been idle for this long, even if a request had just been sent on it. */
   readonly onIdleClose: (idleMs: number) => void
-  /** Gives back a call of a connection that ended before a byte of it was sent: it may go out on a new one, whatever its method. */
+  /** Returns a call whose connection ended before any of it was sent: it may be sent on a new one, whatever its method. */
   readonly onUnsent: (call: UpstreamCall) => void
 }
 
-/** Most bytes of a reply head. */
+/** Maximum bytes of a response head. */
 const HEAD_MAX_BYTES = 64 * 1024
-/** Most informational replies before the real one. */
+/** Maximum informational responses before the final one. */
 const INFORMATIONAL_MAX = 16
-/** Silence after which the kernel asks a backend's host whether it is still there. */
+/** TCP keep-alive delay, milliseconds. */
 const KEEP_ALIVE_MS = 30_000
-/** Where the head of a reply is looked for first. */
+/** Window of the first search for the end of a head. */
 const HEAD_GUESS_BYTES = 4096
-/** Most bytes of a body that goes out together with its head, at the end of the tick. */
+/** Maximum bytes of a body that is sent together with its head, at the end of the tick. */
 const WHOLE_MAX_BYTES = 4096
-/** Part of the maximum age by which connections differ: those of one moment do not end in one. */
+/** Spread of the maximum age, so that connections opened together do not end together. */
 const AGE_JITTER = 0.1
-/** Most bytes of a reply read and thrown away to save a pipelined connection for the others. */
+/** Maximum bytes of a response that is discarded to preserve a pipelined connection. */
 const DISCARD_MAX_BYTES = 256 * 1024
 
 /**
- * Every connection reads into the same memory: a read is handled to its end
- * before the next one begins, and what must outlast it is copied.
+ * Shared read buffer of all connections: each read is handled to its end before the next, and longer-lived data is
+ * copied.
  */
 const READ_BUFFER = Buffer.allocUnsafeSlow(128 * 1024)
 const READ_WORDS = new Float64Array(READ_BUFFER.buffer)
 const NOTHING = Buffer.alloc(0)
-/** Every connection reads its heads into the same one, too, and takes what it needs at once: thousands may be idle. */
+/** Shared by all connections, whose needed values are copied at once: thousands may be idle. */
 const REPLY = createReplyHead()
 
-/** Queued bytes that are offered to the kernel together. */
+/** Bytes passed to the kernel at a time. */
 const BATCH_BYTES = 1024 * 1024
 
 interface QueuedPiece {
   readonly bytes: Buffer
-  /** To be returned once they are sent; undefined: left to the garbage collector. */
+  /** Returned to the pool after sending; undefined: garbage-collected. */
   readonly memory: Buffer | undefined
 }
 
@@ -89,34 +92,34 @@ const BODY_CHUNKED = 2
 const BODY_UNTIL_CLOSE = 3
 
 /**
- * One HTTP/1.1 connection to a backend (RFC 9112), plain or TLS.
+ * An HTTP/1.1 connection to a backend (RFC 9112), plain or TLS.
  *
- * Replies are parsed strictly: a malformed one fails its call, and the connection
- * is never used again. Several calls may be under way when the pool pipelines.
+ * Responses are parsed strictly: a malformed one fails its call, and the connection is not reused. With pipelining
+ * several calls may be in flight.
  */
 export class Http1Connection {
-  /** Calls it has answered. */
+  /** Number of completed calls. */
   served = 0
-  /** True from the first byte of a reply to the current call. */
+  /** A response to the current call has started. */
   replying = false
-  /** True once it must not take calls. */
+  /** Accepts no more calls. */
   closed = false
-  /** `clock.nowMs` since when it has been unused; 0: it has not been used yet. */
+  /** `clock.nowMs` since which it is unused; 0: never used. */
   idleSinceMs = 0
-  /** `clock.nowMs` after which an unused connection is closed. */
+  /** `clock.nowMs` at which an unused connection is closed. */
   idleUntilMs = 0
-  /** `clock.nowMs` from when on it takes no more calls. */
+  /** `clock.nowMs` at which it accepts no more calls. */
   readonly #untilMs: number
-  /** How long it had been unused when the current call came; 0: it comes after another. */
+  /** Idle time before the current call; 0: it followed another. */
   #idleMs = 0
   readonly #options: Http1Options
   readonly #timeouts: Timeouts
   readonly #owner: ConnectionOwner
   readonly #socket: Socket
   #connected = false
-  /** Calls written and not yet answered, the current one first. */
+  /** Calls without a complete response, the current one first. */
   readonly #calls: UpstreamCall[] = []
-  /** `clock.nowMs` by when the current phase must be over; 0: no limit. */
+  /** Deadline of the current phase as `clock.nowMs`; 0: none. */
   #deadlineMs = 0
   #error: Error | undefined = undefined
   // Reading
@@ -125,7 +128,7 @@ export class Http1Connection {
   #left = 0
   #decoder: ChunkedDecoder | undefined = undefined
   #informational = 0
-  /** Of the reply read last. */
+  /** Whether the last response allows reuse. */
   #persistent = true
   #idleSeconds = 0
   #paused = false
@@ -134,17 +137,17 @@ export class Http1Connection {
   #isOurs = false
   // Writing
   #out = ''
-  /** Head of a request whose body follows: sent with its first piece. */
-  #heldHead = ''
-  /** The kernel has not taken all that was written. */
+  /** Head of a request with a body: sent with the first chunk. */
+  #pendingHead = ''
+  /** The kernel has not accepted all written bytes. */
   #isSending = false
-  /** {@link #kernelPending} when it was looked at last. */
+  /** {@link #kernelPending} at the last check. */
   #pendingBytes = 0
-  /** How many of the last calls are not written yet. */
+  /** Number of last calls that are not written yet. */
   #unsent = 0
   #bodyLeft = 0
   /**
-   * Pieces that wait for the kernel to take those written before. A stream of Node.js frees what it queues only after the current
+   * Chunks that wait for the kernel to accept those before. A Node.js stream frees queued chunks only after the current
    * tick, and uSockets may read hundreds of megabytes in one.
    */
   #queue: QueuedPiece[] = []
@@ -195,27 +198,27 @@ export class Http1Connection {
     this.#socket.on('close', () => this.#gone())
   }
 
-  /** In the midst of a reply that may take its time: whoever queues behind it waits as long. */
+  /** A response without time limit is in progress, which blocks queued calls. */
   get streaming(): boolean {
     return this.#state !== HEAD
   }
 
-  /** Bytes written that the kernel has not taken yet. */
+  /** Written bytes that the kernel has not accepted yet. */
   get unsentBytes(): number {
     return this.#socket.writableLength + this.#queuedBytes
   }
 
-  /** It has reached its maximum age. */
+  /** Its maximum age is reached. */
   get isOld(): boolean {
     return clock.nowMs >= this.#untilMs
   }
 
-  /** Calls under way. */
+  /** Calls in flight. */
   get load(): number {
     return this.#calls.length
   }
 
-  /** Sends a call. Its body, if it has one, follows by {@link sendBody} once the call was told `onReady`. */
+  /** Sends a call. A body follows through {@link sendBody} after `onReady`. */
   send(call: UpstreamCall): void {
     call.connection = this
     call.deadlineMs = 0
@@ -226,53 +229,57 @@ export class Http1Connection {
     }
     const whole = call.bodyLength === 0 ? call.head : call.whole
     if (whole !== '') {
-      // Written at the end of this turn of the event loop: pipelined heads go out
-      // in one write, and the system calls of all connections follow one another.
+      // Written at the end of this tick: pipelined heads go out in one write, and the system calls of all connections
+      // are batched.
       if (this.#out === '') flushAtTickEnd(this)
       this.#out += whole
       return
     }
-    this.#heldHead = call.head
+    this.#pendingHead = call.head
     this.#bodyLeft = call.bodyLength
-    if (this.#connected) this.#askForBody(call)
+    if (this.#connected) this.#requestBody(call)
   }
 
-  #askForBody(call: UpstreamCall): void {
+  #requestBody(call: UpstreamCall): void {
     call.onReady()
-    // Its body may come in this turn, too.
-    if (this.#heldHead !== '' || this.#out !== '') flushAtTickEnd(this)
+    // The body may arrive in this tick, too.
+    if (this.#pendingHead !== '' || this.#out !== '') flushAtTickEnd(this)
   }
 
   flush(): void {
-    const out = this.#out + this.#heldHead
-    // The body had come, or the connection is gone: then the calls have been given back.
+    const out = this.#out + this.#pendingHead
+    // The body has arrived, or the connection has ended and returned its calls.
     if (this.closed || out === '') return
-    // The body is slow to come.
-    if (this.#heldHead !== '') this.#deadlineMs = 0
+    // Waiting for the client to send the body.
+    if (this.#pendingHead !== '') this.#deadlineMs = 0
     this.#out = ''
-    this.#heldHead = ''
+    this.#pendingHead = ''
     this.#unsent = 0
     if (this.#queue.length > 0) this.#write(Buffer.from(out, 'latin1'), undefined)
     else if (!this.#socket.write(out, 'latin1')) this.#startSending()
   }
 
-  /** Sends a piece of the current call's body; `chunk` may be reused after the call. False: wait for `onBodyDrain`. */
+  /**
+   * Sends a chunk of the current call's body; `chunk` may be reused after the call.
+   *
+   * @returns false: wait for `onBodyDrain`.
+   */
   sendBody(chunk: Uint8Array, last: boolean): boolean {
     if (this.closed) return true
     const chunked = this.#bodyLeft < 0
     const framing = chunked && chunk.length > 0 ? `${chunk.length.toString(16)}\r\n` : ''
-    const head = this.#heldHead + framing
+    const head = this.#pendingHead + framing
     const tail = chunked ? (chunk.length > 0 ? '\r\n' : '') + (last ? '0\r\n\r\n' : '') : ''
-    if (last && this.#heldHead !== '' && chunk.length <= WHOLE_MAX_BYTES) {
-      // Sent as a request without a body is, by `#askForBody`.
+    if (last && this.#pendingHead !== '' && chunk.length <= WHOLE_MAX_BYTES) {
+      // Sent like a request without a body, by `#requestBody`.
       const whole = head + latin1Slice.call(chunk) + tail
-      this.#heldHead = ''
+      this.#pendingHead = ''
       this.#bodyLeft = 0
       this.#calls[0]!.whole = whole
       this.#out = whole
       return true
     }
-    this.#heldHead = ''
+    this.#pendingHead = ''
     this.#unsent = 0
     const size = head.length + chunk.length + tail.length
     const memory = isPooled(size) ? acquireBuffer(size) : undefined
@@ -288,7 +295,11 @@ export class Http1Connection {
     return taken
   }
 
-  /** Writes bytes behind those that are queued. False: wait for `drain`. */
+  /**
+   * Writes bytes after the queued ones.
+   *
+   * @returns false: wait for `drain`.
+   */
   #write(bytes: Buffer, memory: Buffer | undefined): boolean {
     const socket = this.#socket
     if (socket.writableLength > 0 && socket.writableNeedDrain) {
@@ -297,7 +308,7 @@ export class Http1Connection {
       return false
     }
     if (memory === undefined) return socket.write(bytes)
-    // Called for a lost connection, too, when the kernel reads no more of it.
+    // Also called for a lost connection, when the kernel no longer reads the memory.
     return socket.write(bytes, () => releaseBuffer(memory))
   }
 
@@ -322,21 +333,21 @@ export class Http1Connection {
     this.#calls[0]?.onBodyDrain()
   }
 
-  /** The kernel has not taken all of the request: the backend, which is to read on, has the idle timeout for that. */
+  /** Starts the idle timeout: the backend must keep reading the request. */
   #startSending(): void {
     this.#isSending = true
     this.#pendingBytes = this.#kernelPending()
     if (!this.#isReplying()) this.#deadlineMs = clock.nowMs + this.#timeouts.idleMs
   }
 
-  /** For the pool's clock: whether the kernel has taken more of the request, or all of it. */
+  /** Called by the pool's sweep: checks if the kernel has accepted more of the request. */
   #followSending(): void {
     if (this.unsentBytes === 0) return this.#sent()
     const pending = this.#kernelPending()
     if (pending !== this.#pendingBytes) this.#startSending()
   }
 
-  /** The kernel has taken all there is of the request: now it is for the client to send on, or for the backend to reply. */
+  /** The kernel has accepted the request so far: wait for the client to send more, or for the response. */
   #sent(): void {
     this.#isSending = false
     if (this.#isReplying()) return
@@ -344,12 +355,12 @@ export class Http1Connection {
     else this.#deadlineMs = 0
   }
 
-  /** From the first byte of a reply on its own limits hold. */
+  /** True after the first byte of a response, which has its own timeout. */
   #isReplying(): boolean {
     return this.#calls.length === 0 || this.#state !== HEAD
   }
 
-  /** Bytes of the write in progress; changes when the kernel takes some of it. */
+  /** Bytes of the write in progress; changes with progress. */
   #kernelPending(): number {
     const { _handle } = this.#socket as { _handle?: { writeQueueSize?: number } | null }
     return _handle?.writeQueueSize ?? this.#socket.writableLength
@@ -361,7 +372,7 @@ export class Http1Connection {
     this.#queuedBytes = 0
   }
 
-  /** Stops reading; what has been read is still delivered. */
+  /** Pauses reading; data already read is still delivered. */
   pause(): void {
     if (this.#paused || this.closed) return
     this.#paused = true
@@ -376,7 +387,10 @@ export class Http1Connection {
     this.#socket.resume()
   }
 
-  /** Gives a call up. Alone on its connection it ends it, which tells the backend; among others its reply is thrown away. */
+  /**
+   * Cancels a call. A single call closes its connection, which notifies the backend; the response of a pipelined one is
+   * discarded.
+   */
   cancel(call: UpstreamCall): void {
     const at = this.#calls.indexOf(call)
     if (at < 0) return
@@ -389,16 +403,17 @@ export class Http1Connection {
     if (at === 0) this.resume()
   }
 
-  /** For the pool's clock: ends what has taken too long. */
+  /** Called by the pool's sweep: enforces timeouts. */
   sweep(): void {
     if (this.closed) return
     if (this.#isSending) this.#followSending()
     if (this.#deadlineMs !== 0 && clock.nowMs > this.#deadlineMs) {
-      if (this.#connected) this.#fail('timeout', 'the backend did not answer in time')
-      else this.#fail('connect-timeout', 'no connection to the backend in time')
+      if (this.#connected) this.#fail('timeout', 'the backend did not respond in time')
+      else this.#fail('connect-timeout', 'connecting to the backend timed out')
       return
     }
-    // Behind a long reply the connection's own deadline does not apply. The reply timeout of a call starts when its bytes have left.
+    // After a long response the connection's own deadline does not apply. The response timeout of a call starts when it
+    // has been sent.
     const isSent = this.#connected && this.#unsent === 0 && this.unsentBytes === 0
     for (let i = 1; i < this.#calls.length; i++) {
       const call = this.#calls[i]!
@@ -408,7 +423,7 @@ export class Http1Connection {
       }
       if (clock.nowMs <= call.deadlineMs) continue
       this.#calls[i] = discard(call, this)
-      const detail = 'the backend did not answer in time'
+      const detail = 'the backend did not respond in time'
       call.onFailure({ kind: 'timeout', detail, collateral: true })
     }
     if (this.#calls.length === 0 && this.idleUntilMs !== 0 && clock.nowMs > this.idleUntilMs) {
@@ -416,7 +431,7 @@ export class Http1Connection {
     }
   }
 
-  /** Closes the connection at once. Calls still under way fail. */
+  /** Closes the connection at once; calls in flight fail. */
   destroy(): void {
     this.#isOurs = true
     this.#socket.destroy()
@@ -428,12 +443,13 @@ export class Http1Connection {
     const call = this.#calls[0]
     if (call === undefined) return
     this.#limit(this.#timeouts.replyMs)
-    if (call.bodyLength !== 0 && call.whole === '') this.#askForBody(call)
+    if (call.bodyLength !== 0 && call.whole === '') this.#requestBody(call)
   }
 
   /**
-   * A backend may reply and close before it has read all of a request (RFC 9112 §9.5). Node.js would end a socket that cannot be written to,
-   * and its unread bytes with it: it lives until those have been read, in the next round of the event loop.
+   * A backend may respond and close before it has read all of a request (RFC 9112 §9.5). Node.js would destroy the
+   * socket after a write error, and lose unread bytes: it is kept until those have been read, in the next round of the
+   * event loop.
    */
   #readAfterWriteError(): void {
     const socket = this.#socket
@@ -445,7 +461,7 @@ export class Http1Connection {
     }
   }
 
-  /** The current call has so long for what comes next. */
+  /** Sets the deadline of the current phase. */
   #limit(ms: number): void {
     this.#deadlineMs = this.#calls[0]?.isPatient === true ? 0 : clock.nowMs + ms
   }
@@ -462,7 +478,7 @@ export class Http1Connection {
     this.#failAll(others, kind, complete || isAlive(current))
   }
 
-  /** The backend closed it without a reply to what came after it had been idle, if anything did. */
+  /** Reports that the backend closed it after an idle time, without responding to a later request. */
   #reportIdleClose(): void {
     if (this.#isOurs || this.served === 0 || this.replying) return
     const isIdle = this.#calls.length <= this.#unsent
@@ -470,14 +486,14 @@ export class Http1Connection {
     if (idleMs > 0) this.#owner.onIdleClose(idleMs)
   }
 
-  /** Fails the current call; the connection is lost to the others too. */
+  /** Fails the current call, and closes the connection. */
   #fail(kind: FailureKind, detail: string): void {
     const [current, ...others] = this.#retire()
     current?.onFailure({ kind, detail, collateral: false })
     this.#failAll(others, this.#connected ? 'closed' : kind, isAlive(current))
   }
 
-  /** @param blamed the backend has been blamed for the lost connection, or is not to be. */
+  /** @param blamed the failure of the backend has been counted, or must not be. */
   #failAll(calls: readonly UpstreamCall[], kind: FailureKind, blamed: boolean): void {
     this.replying = false
     let collateral = blamed
@@ -487,14 +503,14 @@ export class Http1Connection {
     }
   }
 
-  /** Takes the connection out of use; returns the calls that are lost with it. */
+  /** Takes the connection out of use; returns the lost calls. */
   #retire(): UpstreamCall[] {
     this.closed = true
     this.#socket.destroy()
     this.#dropQueue()
     const calls = this.#calls.splice(0)
-    // Kept connections end at any time. Those of a fresh one are not given back: a backend
-    // that accepts and closes would be asked for ever.
+    // Keep-alive connections may end at any time. Calls of a new one are not returned: with a backend that accepts and
+    // closes they would be retried forever.
     const unsent = this.served > 0 ? calls.splice(Math.max(0, calls.length - this.#unsent)) : []
     this.#owner.onClosed(this)
     for (const call of unsent) {
@@ -518,7 +534,7 @@ export class Http1Connection {
     let at = 0
     while (at < to && !this.closed) {
       if (this.#calls.length <= this.#unsent) {
-        // Nobody has asked yet: the answer to a later request must never come from here.
+        // An unsolicited response must not be taken for that of a later request.
         this.destroy()
         return
       }
@@ -529,7 +545,7 @@ export class Http1Connection {
     }
   }
 
-  /** Offset behind the head and a body that came along whole; -1: more must come, or the connection failed. */
+  /** @returns offset behind the head and a complete body; -1: incomplete, or the connection failed. */
   #readHead(bytes: Buffer, at: number, to: number): number {
     const head = REPLY
     const words = bytes === READ_BUFFER ? READ_WORDS : undefined
@@ -542,11 +558,11 @@ export class Http1Connection {
     this.#persistent = head.persistent
     this.#idleSeconds = head.idleSeconds
     if (status < 200) {
-      // 100, 102 and 103 are for the gateway; nobody asked for an upgrade (RFC 9110 §15.2). None has a body (RFC 9112 §6.1): what one
-      // announces would be read as the next head.
+      // 100, 102 and 103 are for the gateway; no upgrade was requested (RFC 9110 §15.2). None has a body (RFC 9112
+      // §6.1): an announced one would be parsed as the next head.
       const hasBody = length > 0 || length === CHUNKED
       if (status === 101 || hasBody || ++this.#informational > INFORMATIONAL_MAX) {
-        this.#fail('malformed', `unexpected ${status} reply`)
+        this.#fail('malformed', `unexpected ${status} response`)
         return -1
       }
       return from
@@ -554,7 +570,7 @@ export class Http1Connection {
     this.#informational = 0
     const call = this.#calls[0]!
     if (call.method === 'HEAD' || status === 204 || status === 304) {
-      // What a 204 announces may follow, and would be taken for the next reply.
+      // A body after 204 would be parsed as the next response.
       if (status === 204 && length !== 0 && length !== UNTIL_CLOSE) this.#persistent = false
       call.onReplyHead(status, headers, length >= 0 ? length : -1)
       this.#finish(true)
@@ -566,7 +582,7 @@ export class Http1Connection {
       return from + length
     }
     this.#limit(this.#timeouts.idleMs)
-    // Of a host that is gone nothing else tells.
+    // The only way to detect a dead host.
     if (call.isPatient) this.#socket.setKeepAlive(true, KEEP_ALIVE_MS)
     this.#left = length
     if (length === CHUNKED) {
@@ -580,7 +596,7 @@ export class Http1Connection {
     return from
   }
 
-  /** Length of the head at `at`; -1: more must come, or the connection failed. */
+  /** @returns length of the head at `at`; -1: incomplete, or the connection failed. */
   #parseHead(bytes: Buffer, at: number, to: number): number {
     const head = REPLY
     const { memory } = this.#owner
@@ -596,9 +612,9 @@ export class Http1Connection {
     }
     if (stop === 0) {
       if (to - at >= HEAD_MAX_BYTES) {
-        this.#fail('malformed', `reply head is longer than ${HEAD_MAX_BYTES} bytes`)
+        this.#fail('malformed', `response head is longer than ${HEAD_MAX_BYTES} bytes`)
       } else if (!text.startsWith('HTTP/1.'.slice(0, text.length))) {
-        this.#fail('malformed', 'reply is not HTTP/1.1')
+        this.#fail('malformed', 'response is not HTTP/1.1')
       } else this.#partial = Buffer.from(bytes.subarray(at, to))
       return -1
     }
@@ -630,7 +646,7 @@ export class Http1Connection {
     if (call !== undefined && !this.closed && !call.onReplyBody(chunk)) this.pause()
   }
 
-  /** The current call has its whole reply; `streamed`: it waits to be told. */
+  /** Ends the current call. `streamed`: it must be notified. */
   #finish(streamed: boolean): void {
     this.#state = HEAD
     this.#decoder = undefined
@@ -638,10 +654,10 @@ export class Http1Connection {
     this.served++
     const call = this.#calls.shift()
     if (call === undefined) return
-    // A reply that came before the end of the request leaves the rest of it without a reader.
+    // The response came before the end of the request: the rest has no reader.
     const requestSent =
       this.#bodyLeft === 0 &&
-      this.#heldHead === '' &&
+      this.#pendingHead === '' &&
       (call.bodyLength === 0 || this.unsentBytes === 0)
     if (
       !this.#persistent ||
@@ -654,7 +670,7 @@ export class Http1Connection {
       this.#failAll(others, 'closed', true)
       return
     }
-    // The client may still be slow with the last piece; the next reply is not for it.
+    // The client may be slow with the last chunk; the next response is not for it.
     this.resume()
     if (streamed) call.onReplyEnd()
     const idleSeconds = this.#idleSeconds
@@ -664,22 +680,22 @@ export class Http1Connection {
     } else {
       this.#deadlineMs = 0
       const { keepAliveMs } = this.#options
-      // A second less than the backend says, so that it is not the one who closes first.
-      const keptMs =
+      // A second less than announced, so that the backend does not close first.
+      const keepMs =
         idleSeconds > 0 ? Math.min(keepAliveMs, idleSeconds * 1000 - 1000) : keepAliveMs
       this.idleSinceMs = clock.nowMs
-      this.idleUntilMs = Math.min(clock.nowMs + keptMs, this.#untilMs)
+      this.idleUntilMs = Math.min(clock.nowMs + keepMs, this.#untilMs)
     }
     this.#owner.onIdle(this)
   }
 }
 
-/** `clock.nowMs` when a connection that is opened now has its maximum age. */
+/** `clock.nowMs` at which a connection opened now reaches its maximum age. */
 export function toAgeLimit(maxAgeMs: number = Number.POSITIVE_INFINITY): number {
   return clock.nowMs + maxAgeMs * (1 - AGE_JITTER * Math.random())
 }
 
-/** The part of the read buffer that was last looked at as a whole body: replies of one kind lie in the same place. */
+/** Cached view of a complete body in the read buffer: similar responses have the same position. */
 let lastView: Buffer = READ_BUFFER.subarray(0, 0)
 let lastFrom = 0
 
@@ -694,12 +710,12 @@ function viewOf(bytes: Buffer, from: number, length: number): Buffer {
 
 const { latin1Slice } = Buffer.prototype
 
-/** Whether somebody still waits for the reply to a call. */
+/** True if the response to a call is still expected. */
 function isAlive(call: UpstreamCall | undefined): boolean {
   return call !== undefined && call.head !== ''
 }
 
-/** Takes the place of a cancelled call: its reply still comes, and goes nowhere. Known by its empty head. */
+/** Replaces a cancelled call: its response is discarded. Marked by an empty head. */
 function discard(call: UpstreamCall, connection: Http1Connection): UpstreamCall {
   let left = DISCARD_MAX_BYTES
   return {

@@ -11,21 +11,23 @@ import {
   UNTIL_CLOSE,
 } from './reply-head.ts'
 
-/** How long a backend may keep silent in the middle of a reply. */
+/** Maximum silence of a backend within a response, milliseconds. */
 const SILENCE_MAX_MS = 60_000
 
-/** Response headers of the handshake itself. */
 const HANDSHAKE = ['sec-websocket-accept', 'sec-websocket-extensions', 'sec-websocket-protocol']
 
-/** Lines of the last response: those that differ each time, such as Sec-WebSocket-Accept, stay out of the memory of all nodes. */
+/**
+ * Lines of the last response. Separate from the caches of nodes, since lines such as Sec-WebSocket-Accept differ each
+ * time.
+ */
 const LAST: LineMemory = []
 
 /**
- * Checks a response to a WebSocket handshake that node:http has parsed, by the rules of the upstream client: both go through
- * {@link parseReplyHead}. Its headers are the end-to-end ones.
+ * Validates a response to a WebSocket handshake parsed by node:http, with {@link parseReplyHead} like every other
+ * response. Keeps the end-to-end headers.
  *
- * @param isSwitch the response is to complete the handshake: 101 without a body. Otherwise it must be a final one.
- * @returns undefined when the response is invalid: 502.
+ * @param isSwitch the response should complete the handshake: 101 without a body. Otherwise it must be a final one.
+ * @returns undefined for an invalid response: 502.
  */
 export function readReply(message: IncomingMessage, isSwitch: boolean): ReplyHead | undefined {
   const { httpVersion, statusCode, rawHeaders } = message
@@ -42,10 +44,10 @@ export function readReply(message: IncomingMessage, isSwitch: boolean): ReplyHea
 }
 
 /**
- * Relays a reply that node:http has parsed, in pieces and with back-pressure. The exchange gets
- * it as its peer. A reply that breaks off cuts the client's connection.
+ * Relays a response parsed by node:http as a stream with backpressure. It becomes the peer of the exchange. An
+ * incomplete response closes the client's connection.
  *
- * @param head that of the reply, by {@link readReply}.
+ * @param head from {@link readReply}.
  */
 export function relayReply(
   x: Exchange,
@@ -56,7 +58,7 @@ export function relayReply(
   reply.once('close', target.onClose)
   const service = x.route?.service ?? ''
   reply.once('error', () => {
-    x.giveUp(new GatewayError(service, 502, 'the reply of the backend broke off'))
+    x.giveUp(new GatewayError(service, 502, 'the response of the backend is incomplete'))
   })
   if (x.answered) {
     reply.destroy()

@@ -1,25 +1,25 @@
 import { createHeaderBlock, type HeaderBlock, HeaderList } from '../../http/headers.ts'
 import type { LineMemory, ReplyHead } from './reply-head.ts'
 
-/** Longest head kept, bytes. */
+/** Maximum bytes of a cached head. */
 const HEAD_MAX_BYTES = 1024
 const NO_BLOCK: HeaderBlock = createHeaderBlock([])
-// One for all: of many nodes most are asked seldom.
+// Shared: most nodes are rarely used.
 const NO_BYTES = new Uint8Array(0)
 const NO_WORDS = new Float64Array(0)
 
 /**
- * What the last reply heads from a node looked like; shared by its connections.
+ * Cache of the last response head of a node, shared by its connections.
  *
- * A head that came twice in a row is kept whole: as long as the same bytes come, comparing
- * them is all the parsing there is. Heads that differ are parsed with the memory of their lines.
+ * A head that came twice in a row is cached as a whole: as long as the bytes are the same, comparing replaces parsing.
+ * Other heads are parsed with the cache of their lines.
  */
 export class HeadMemory {
   readonly lines: LineMemory = []
   #bytes: Uint8Array = NO_BYTES
   /**
-   * The same, eight bytes at a time; up to seven bytes at the end are left out. Two numbers are equal if their bytes are, but for
-   * zeros, which a head has none of, and those that are none (NaN), which are not equal to themselves: then it is parsed.
+   * The cached head as 64-bit numbers, without the last bytes. Equal numbers mean equal bytes, except for zero, which
+   * does not occur in a head, and NaN, which never equals itself: then the head is parsed.
    */
   #words: Float64Array = NO_WORDS
   #block = NO_BLOCK
@@ -29,9 +29,9 @@ export class HeadMemory {
   #idleSeconds = 0
 
   /**
-   * Fills `head` if the head kept is what stands at `at`; says how long it is, 0 if it is another.
+   * Fills `head` if the cached head is at `at`; returns its length, or 0 for another head.
    *
-   * @param words the same memory as `bytes`: compared in an eighth of the time where `at` allows.
+   * @param words the same memory as `bytes`: compared in an eighth of the time where `at` is aligned.
    */
   recall(
     bytes: Uint8Array,
@@ -60,7 +60,7 @@ export class HeadMemory {
     return length
   }
 
-  /** Keeps a head that was just parsed out of `bytes`, if it is the same as the one before. */
+  /** Caches a head just parsed from `bytes`, if it is the same as the one before. */
   remember(bytes: Uint8Array, at: number, length: number, head: ReplyHead): void {
     const { headers } = head
     if (!head.repeated || !headers.ascii || length > HEAD_MAX_BYTES) return

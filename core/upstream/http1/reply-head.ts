@@ -4,13 +4,13 @@ import { appendParsed, HeaderList } from '../../http/headers.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const DIGITS = /^\d{1,15}$/
-/** RFC 9112 §4; the blank before an empty reason is often left out. */
+/** RFC 9112 §4; the space before an empty reason is often missing. */
 const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: .*)?$/
 const ASCII_LINE = /^[\t\x20-\x7e]*$/
 const FORBIDDEN = /[\0-\x08\n-\x1f\x7f]/
 const BARE_LINE_FEED = /(?<!\r)\n/
 
-/** What a line means to the connection it came on. */
+/** Meaning of a line for the connection. */
 const PASS = 0
 const DROP = 1
 const CONTENT_LENGTH = 2
@@ -19,7 +19,7 @@ const CONNECTION = 4
 const KEEP_ALIVE = 5
 const STATUS = 6
 
-/** Fields that end here: hop-by-hop (RFC 9110 §7.6.1), and `Date`, which listeners write themselves. */
+/** Headers that are not forwarded: hop-by-hop (RFC 9110 §7.6.1), and `Date`, which listeners set. */
 const MEANING = new Map([
   ['content-length', CONTENT_LENGTH],
   ['transfer-encoding', TRANSFER_ENCODING],
@@ -35,11 +35,11 @@ const MEANING = new Map([
   ['date', DROP],
 ])
 
-/** The body goes on until the connection ends (RFC 9112 §6.3, case 8). */
+/** The body ends with the connection (RFC 9112 §6.3, case 8). */
 export const UNTIL_CLOSE = -2
 export const CHUNKED = -1
 
-/** A line of a reply head that was found correct. */
+/** A valid line of a response head. */
 interface Line {
   /** As received, CRLF included. */
   readonly text: string
@@ -47,35 +47,35 @@ interface Line {
   /** Lower case. */
   readonly name: string
   readonly value: string
-  /** Status code, or what a Content-Length announces. */
+  /** Status code, or value of Content-Length. */
   readonly number: number
   readonly ascii: boolean
 }
 
 /**
- * The lines of the last head from a node, by position. Backends repeat themselves:
- * a line that stands where it stood is known to be correct and is not parsed again.
+ * Lines of the last head from a node, by position. Backends repeat themselves: a line at the same position is known to
+ * be valid and not parsed again.
  */
 export type LineMemory = Line[]
 
-/** Lines of all nodes, seen first lately: those of most nodes are the same, and each is kept once. */
+/** Recent lines of all nodes: most are the same, and stored once. */
 const LINES = new DirectMappedCache<Line>()
-/** Lines kept, and the longest one. */
+/** Number of cached lines, and their maximum length. */
 const MEMORY_LINES = 32
 const MEMORY_LINE_LENGTH = 256
 
-/** A parsed reply head, filled anew for every reply. */
+/** A parsed response head, reused for every response. */
 export interface ReplyHead {
   status: number
-  /** End-to-end fields. */
+  /** End-to-end headers. */
   headers: HeaderList
-  /** Bytes announced by Content-Length, {@link CHUNKED} or {@link UNTIL_CLOSE}. */
+  /** Value of Content-Length, {@link CHUNKED} or {@link UNTIL_CLOSE}. */
   length: number
-  /** Whether the backend keeps the connection after this reply. */
+  /** The backend keeps the connection alive after this response. */
   persistent: boolean
-  /** Seconds the backend keeps an idle connection, from `Keep-Alive: timeout=`; 0: not said. */
+  /** Seconds of `Keep-Alive: timeout=`; 0: not announced. */
   idleSeconds: number
-  /** Whether every line stood in the memory already: the head is the same as the last one. */
+  /** All lines were cached: the head is the same as the last one. */
   repeated: boolean
 }
 
@@ -91,10 +91,10 @@ export function createReplyHead(): ReplyHead {
 }
 
 /**
- * Parses a status line and its fields (RFC 9112 §4, §5, §6.3).
+ * Parses a status line and its headers (RFC 9112 §4, §5, §6.3).
  *
- * @param text begins with the head; one character a byte.
- * @returns offset behind the empty line; 0 when that has not come yet; a text that says what is malformed.
+ * @param text starts with the head; one byte per character.
+ * @returns offset behind the empty line; 0: incomplete; a string: why the head is malformed.
  */
 export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory): number | string {
   const headers = new HeaderList()
@@ -110,7 +110,7 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
       const stop = text.indexOf('\r\n', at)
       if (stop < 0) return BARE_LINE_FEED.test(text) ? 'bare line feed in the head' : 0
       if (stop === at && i > 0) break
-      // Where another line stood, more of them are likely to come: none is worth more than parsing.
+      // A different line at this position: caching more of them would cost more than parsing.
       const isNew = line === undefined && i < MEMORY_LINES && stop - at < MEMORY_LINE_LENGTH - 2
       const parsed = isNew ? findLine(text, at, stop) : parseLine(text, at, stop, i === 0)
       if (typeof parsed === 'string') return parsed
@@ -146,7 +146,7 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
   }
   if (chunked) {
     if (length !== UNTIL_CLOSE) return 'both Content-Length and Transfer-Encoding'
-    if (!head.persistent) return 'Transfer-Encoding in a reply of HTTP/1.0'
+    if (!head.persistent) return 'Transfer-Encoding in an HTTP/1.0 response'
     length = CHUNKED
   }
   head.headers = headers
@@ -158,7 +158,7 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
   return at + 2
 }
 
-/** A line as other nodes sent it, or a new one that does not keep all the text it stands in. */
+/** Returns the cached line of another node, or a new one that does not retain the text around it. */
 function findLine(text: string, start: number, stop: number): Line | string {
   const isFirst = start === 0
   const line = text.slice(start, stop + 2)
@@ -193,11 +193,11 @@ function parseStatusLine(text: string, stop: number): Line | string {
 function parseField(text: string, start: number, stop: number): Line | string {
   const line = text.slice(start, stop)
   const ascii = ASCII_LINE.test(line)
-  if (!ascii && FORBIDDEN.test(line)) return 'control character in a field'
+  if (!ascii && FORBIDDEN.test(line)) return 'control character in a header'
   const colon = line.indexOf(':')
-  if (colon < 0) return 'field without a colon'
+  if (colon < 0) return 'header without a colon'
   const raw = line.slice(0, colon)
-  if (!TOKEN.test(raw)) return 'field name must be a token'
+  if (!TOKEN.test(raw)) return 'header name must be a token'
   const name = raw.toLowerCase()
   const value = trimBlanks(line, colon + 1)
   const meaning = MEANING.get(name) ?? PASS
@@ -211,7 +211,7 @@ function parseField(text: string, start: number, stop: number): Line | string {
   return { text: text.slice(start, stop + 2), meaning, name, value, number, ascii }
 }
 
-/** Without the blanks around a field value: only those, not what `trim` takes (RFC 9110 §5.5). */
+/** Strips only the whitespace of RFC 9110 §5.5, less than `trim` does. */
 function trimBlanks(line: string, start: number): string {
   let from = start
   let to = line.length

@@ -2,15 +2,15 @@ import type { Exchange } from '../../exchange.ts'
 import { joinOnce } from '../../http/headers.ts'
 
 /**
- * The request line and fields to send upstream: the client's end-to-end fields and
- * what plugins made of them, framed anew (RFC 9112 §3, §6).
+ * Formats the upstream request head: the client's end-to-end headers as changed by plugins, with new framing (RFC 9112
+ * §3, §6).
  */
 export function formatRequestHead(x: Exchange): string {
   const { headers } = x
-  // Set by a plugin: listeners keep the client's apart. Two would make the request malformed.
-  const own = headers.get('host')
-  if (own !== undefined) headers.delete('host')
-  const host = own ?? x.host
+  // Set by a plugin: listeners remove the client's. Two would make the request malformed.
+  const override = headers.get('host')
+  if (override !== undefined) headers.delete('host')
+  const host = override ?? x.host
   const { block } = headers
   const start =
     block === undefined ? formatStart(host, '', '') : joinOnce(block, 0, host, '', formatStart)
@@ -23,7 +23,7 @@ export function formatRequestHead(x: Exchange): string {
   return `${head}\r\n`
 }
 
-/** What follows the target, up to the fields of this request alone. */
+/** The part between the target and the headers of this request. */
 function formatStart(host: string, _method: string, text: string): string {
   return ` HTTP/1.1\r\nhost: ${host}\r\n${text}`
 }

@@ -6,66 +6,68 @@ import type { UpstreamFailure } from '../call.ts'
 import { toConnectDetail } from '../connect-error.ts'
 import { type Http1Options, toAgeLimit } from '../http1/connection.ts'
 
-/** How connections to a node are made: as those of HTTP/1.1. */
 export type Http2Options = Http1Options
 
-/** One request to a backend over HTTP/2, and who is told of its stream. */
+/** A request to a backend over HTTP/2, and the receiver of its stream. */
 export interface Http2Call {
-  /** Fields of the request, those with a colon among them. */
+  /** Headers of the request, including pseudo-headers. */
   readonly fields: OutgoingHttpHeaders
   /** No body follows. */
   readonly bodyless: boolean
-  /** It was given back once by a connection that served it not. Set by the pool. */
+  /** Returned once by a connection that did not serve it. Set by the pool. */
   resent: boolean
-  /** The request is on its way: the stream's events are the call's, until its `close`. */
+  /** The request is sent: the stream's events belong to the call, until `close`. */
   readonly onStream: (stream: ClientHttp2Stream, connection: Http2Connection) => void
-  /** It was not sent, or cannot be. */
+  /** The request was not sent, or cannot be. */
   readonly onFailure: (failure: UpstreamFailure) => void
 }
 
-/** Who a connection belongs to. */
+/** The pool of a connection. */
 export interface Http2Owner {
-  /** It takes calls. */
+  /** The connection accepts calls. */
   readonly onReady: (connection: Http2Connection) => void
-  /** A call is over: there is room for another. */
+  /** A call ended: there is room for another. */
   readonly onRoom: (connection: Http2Connection) => void
-  /** It ends, or has ended; told once. `failure`: it never took a call. */
+  /** The connection is closing or closed; called once. `failure`: it never accepted a call. */
   readonly onClosed: (connection: Http2Connection, failure: UpstreamFailure | undefined) => void
-  /** The connection takes no more calls, so it has not sent this one. */
+  /** Returns a call that a closing connection did not send. */
   readonly onUnsent: (call: Http2Call) => void
 }
 
-/** Calls at a time where the backend names no number (RFC 9113 §6.5.2 recommends no fewer). */
+/** Concurrent streams if the backend sets no limit (RFC 9113 §6.5.2 recommends at least 100). */
 const STREAMS_MAX = 100
-/** What a stream may send before it is read: this process buffers as much for each client that reads slowly. */
+/** Flow-control window per stream: this much is buffered for each slow client. */
 export const STREAM_WINDOW_BYTES: number = 64 * 1024
-/** What all streams of a connection may send before the library has taken it, read or not. */
+/** Flow-control window per connection, shared by its streams. */
 const CONNECTION_WINDOW_BYTES = 4 * 1024 * 1024
-/** What the library keeps for a connection, in the megabytes it counts in: windows of many calls fit in. */
+/** Session memory of the library, megabytes: has room for the windows of many calls. */
 const SESSION_MEMORY_MB = 64
-/** Silence after which the kernel asks a node's host whether it is still there. HTTP/2 pings are not sent: gRPC servers end connections for them. */
+/** TCP keep-alive delay, milliseconds. HTTP/2 pings are not used: gRPC servers close connections because of them. */
 const KEEP_ALIVE_MS = 30_000
 /** RFC 9113 §7 */
 const REFUSED_STREAM = 7
 
-/** One HTTP/2 connection to a backend (RFC 9113): by ALPN over TLS, else by prior knowledge. It takes calls once the backend has sent its settings. */
+/**
+ * An HTTP/2 connection to a backend (RFC 9113): by ALPN over TLS, else with prior knowledge. It accepts calls after the
+ * backend's SETTINGS.
+ */
 export class Http2Connection {
-  /** Calls under way. */
+  /** Calls in flight. */
   load = 0
-  /** The backend has said that it speaks HTTP/2. */
+  /** SETTINGS were received. */
   ready = false
-  /** It takes no more calls. */
+  /** Accepts no more calls. */
   closed = false
-  /** `clock.nowMs` after which it is closed when it is unused. */
+  /** `clock.nowMs` at which an unused connection is closed. */
   idleUntilMs = 0
   readonly #options: Http2Options
   readonly #owner: Http2Owner
   readonly #connectUntilMs: number
-  /** `clock.nowMs` from when on it takes no more calls. */
+  /** `clock.nowMs` at which it accepts no more calls. */
   readonly #untilMs: number
   #session: ClientHttp2Session | undefined = undefined
   #maxLoad = STREAMS_MAX
-  /** Of the backend's GOAWAY: streams with greater ids were not served; -1: there was none. */
+  /** From the backend's GOAWAY: streams with greater ids were not served; -1: none received. */
   #lastStreamId = -1
   #error: Error | undefined = undefined
   #gone = false
@@ -78,24 +80,23 @@ export class Http2Connection {
     void this.#connect()
   }
 
-  /** Whether it takes another call now. */
   get hasRoom(): boolean {
     return this.ready && !this.closed && this.load < this.#maxLoad
   }
 
-  /** Whether the connection is lost, as opposed to one of its streams. */
+  /** True if the connection is lost, not only one of its streams. */
   get lost(): boolean {
     return this.#session?.destroyed ?? true
   }
 
-  /** Sends a call; for connections with room. */
+  /** Sends a call. Requires {@link hasRoom}. */
   send(call: Http2Call): void {
     let stream: ClientHttp2Stream
     try {
       stream = this.#session!.request(call.fields, { endStream: call.bodyless })
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException
-      // Fields the library refuses; anything else is about the connection.
+      // Headers rejected by the library; other errors concern the connection.
       if (/HEADER|PSEUDO|INVALID_ARG|CONNECTION/.test(code))
         return call.onFailure({ kind: 'malformed', detail: message, collateral: true })
       this.#retire()
@@ -106,17 +107,17 @@ export class Http2Connection {
     call.onStream(stream, this)
   }
 
-  /** Whether the backend has certainly not served a stream that ended without a reply (RFC 9113 §6.8, §8.7). */
+  /** True if the backend certainly did not serve a stream that ended without a response (RFC 9113 §6.8, §8.7). */
   isUnserved({ id, rstCode }: ClientHttp2Stream): boolean {
     if (rstCode === REFUSED_STREAM || id === undefined) return true
     return this.#lastStreamId >= 0 && id > this.#lastStreamId
   }
 
-  /** For the pool's clock: ends what has taken too long. */
+  /** Called by the pool's sweep: enforces timeouts. */
   sweep(): void {
     if (!this.ready) {
       if (clock.nowMs <= this.#connectUntilMs) return
-      const detail = 'no connection to the backend in time'
+      const detail = 'connecting to the backend timed out'
       return this.#fail({ kind: 'connect-timeout', detail, collateral: false })
     }
     if (this.closed) return
@@ -124,20 +125,20 @@ export class Http2Connection {
       this.close()
   }
 
-  /** Takes no more calls, and ends when those under way are over. */
+  /** Accepts no more calls, and closes when those in flight have ended. */
   close(): void {
     this.#retire()
     this.#session?.close()
   }
 
-  /** Ends at once. Calls under way are lost. */
+  /** Closes at once; calls in flight are lost. */
   destroy(): void {
     this.#retire()
     this.#session?.destroy()
   }
 
   async #connect(): Promise<void> {
-    // Some 15 ms, once: whoever has no such backends does not pay for it.
+    // About 15 ms, once; only paid with HTTP/2 backends.
     const { connect } = await import('node:http2')
     if (this.closed)
       return this.#fail({ kind: 'connect', detail: 'connection closed', collateral: true })
@@ -188,7 +189,6 @@ export class Http2Connection {
     return socket
   }
 
-  /** A call is over. */
   #free(): void {
     this.load--
     this.#stayIdle()

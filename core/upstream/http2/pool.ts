@@ -17,17 +17,16 @@ import {
 export interface Http2PoolOptions extends Http2Options {
   /** Shared with other pools. @default unlimited */
   readonly budget?: ConnectionBudget
-  /** Most connections to the node. */
+  /** Maximum connections to the node. */
   readonly maxConnections: number
-  /** Most calls that wait for a connection. */
+  /** Maximum calls that wait for a connection. */
   readonly maxWaiting: number
 }
 
 /**
- * The HTTP/2 connections to one node: one, and more when it is full by the backend's own limit.
+ * HTTP/2 connections to one node: one, and more when the backend's stream limit is reached.
  *
- * A connection the backend ends (GOAWAY) finishes what it serves; calls it certainly did not serve go out again on
- * another one, once.
+ * After GOAWAY a connection completes its calls; those certainly not served are sent once more on another connection.
  */
 export class Http2Pool implements SweptPool {
   readonly #options: Http2PoolOptions
@@ -54,49 +53,48 @@ export class Http2Pool implements SweptPool {
     return this.#connections.size === 0 && this.#waiting.length === 0
   }
 
-  /** Milliseconds from the end of a request to the head of its reply. */
+  /** Milliseconds from the end of a request to the head of its response. */
   get replyTimeoutMs(): number {
     return this.#options.timeouts.replyMs
   }
 
-  /** Milliseconds in which a backend takes some of a request that waits to be sent. */
+  /** Milliseconds in which a backend must read some of a pending request. */
   get idleTimeoutMs(): number {
     return this.#options.timeouts.idleMs
   }
 
-  /** Whether connections are TLS. */
   get secure(): boolean {
     return this.#options.secure
   }
 
-  /** Sends a call, as soon as there is a connection with room. */
+  /** Sends a call when a connection has room. */
   dispatch(call: Http2Call): void {
     const connection = this.#waiting.length === 0 ? this.#find() : undefined
     if (connection !== undefined) return connection.send(call)
     const { maxWaiting, timeouts } = this.#options
-    if (this.#waiting.length >= maxWaiting) return this.#refuse(call)
+    if (this.#waiting.length >= maxWaiting) return this.#reject(call)
     this.#waiting.push({ call, untilMs: clock.nowMs + timeouts.connectMs })
     watchPool(this)
     this.#openForWaiting()
   }
 
-  /** Sends a call once more that certainly was not served. */
+  /** Resends a call that was certainly not served. */
   resend(call: Http2Call): void {
     if (!call.resent) {
       call.resent = true
       return this.dispatch(call)
     }
-    const detail = 'the backend takes no more calls'
+    const detail = 'the backend accepts no more calls'
     call.onFailure({ kind: 'full', detail, collateral: true })
   }
 
-  /** Gives up a call that has no stream yet. */
+  /** Cancels a call that has no stream yet. */
   cancel(call: Http2Call): void {
     const at = this.#waiting.findIndex((waiting) => waiting.call === call)
     if (at >= 0) this.#waiting.splice(at, 1)
   }
 
-  /** Closes unused connections now and the others when their calls are done. */
+  /** Closes unused connections now, and the others when their calls have ended. */
   close(): void {
     this.#closed = true
     if (this.#waiting.length > 0) return
@@ -113,12 +111,12 @@ export class Http2Pool implements SweptPool {
   sweep(): void {
     for (const connection of [...this.#connections]) connection.sweep()
     while (this.#waiting[0] !== undefined && clock.nowMs > this.#waiting[0].untilMs)
-      this.#refuse(this.#waiting.shift()!.call)
-    // Another pool may have given room to the budget since.
+      this.#reject(this.#waiting.shift()!.call)
+    // Another pool may have freed part of the budget.
     this.#serveWaiting()
   }
 
-  #refuse(call: Http2Call): void {
+  #reject(call: Http2Call): void {
     const detail = `all ${this.#options.maxConnections} connections to the backend are busy`
     call.onFailure({ kind: 'full', detail, collateral: false })
   }
@@ -142,7 +140,7 @@ export class Http2Pool implements SweptPool {
     if (this.#closed) this.close()
   }
 
-  /** One at a time: what waits may all fit in. */
+  /** One at a time: it may have room for all waiting calls. */
   #openForWaiting(): void {
     const { budget, maxConnections } = this.#options
     for (const { ready, closed } of this.#connections) if (!ready && !closed) return
@@ -160,7 +158,7 @@ export class Http2Pool implements SweptPool {
     if (!this.#connections.delete(connection)) return
     returnConnection(this.#options.budget)
     if (failure === undefined || this.#find() !== undefined) return this.#serveWaiting()
-    // It is the backend that cannot be reached: nobody waits for another attempt.
+    // The backend is unreachable: fail all waiting calls instead of trying again for each.
     for (const { call } of this.#waiting.splice(0)) call.onFailure(failure)
   }
 }

@@ -1,32 +1,32 @@
-/** Connections that may still be opened, over all pools that share it: each is an open file. */
+/** Budget of open connections, shared by pools: each is an open file. */
 export interface ConnectionBudget {
   left: number
 }
 
-/** Connections to one node, looked after by the clock. */
+/** The connections to one node, swept periodically. */
 export interface SweptPool {
-  /** Nothing is open, and nothing waits: the clock forgets it. */
+  /** Nothing is open or waiting: no longer swept. */
   readonly idle: boolean
-  /** Ends what has taken too long. */
+  /** Enforces timeouts. */
   sweep(): void
-  /** Closes the connection that has been unused for longest, if it is of that budget. */
+  /** Closes the connection that has been unused for longest, if it belongs to the budget. */
   closeUnused(budget: ConnectionBudget): void
 }
 
-/** How often the connections are looked through for what has taken too long. */
+/** Sweep interval. */
 const SWEEP_MS = 200
 
-/** Those with connections, or calls that wait for one. */
+/** Pools with connections or waiting calls. */
 const pools = new Set<SweptPool>()
 let sweeper: NodeJS.Timeout | undefined
 
-/** Has a pool swept until it is idle. */
+/** Sweeps a pool until it is idle. */
 export function watchPool(pool: SweptPool): void {
   pools.add(pool)
   sweeper ??= setInterval(sweepPools, SWEEP_MS).unref()
 }
 
-/** Makes room in a budget: one node's unused connection for another's that is needed. */
+/** Frees an unused connection of another node. */
 function freeUnused(budget: ConnectionBudget): void {
   for (const pool of pools) {
     if (budget.left > 0) return
@@ -34,7 +34,11 @@ function freeUnused(budget: ConnectionBudget): void {
   }
 }
 
-/** Takes a connection from a budget, unused ones of other nodes among them. False: there is none. */
+/**
+ * Takes a connection from a budget, closing an unused one of another node if needed.
+ *
+ * @returns false when there is none.
+ */
 export function takeConnection(budget: ConnectionBudget | undefined): boolean {
   if (budget === undefined) return true
   if (budget.left <= 0) freeUnused(budget)
@@ -43,7 +47,7 @@ export function takeConnection(budget: ConnectionBudget | undefined): boolean {
   return true
 }
 
-/** Gives one back. */
+/** Returns a connection to its budget. */
 export function returnConnection(budget: ConnectionBudget | undefined): void {
   if (budget !== undefined) budget.left++
 }

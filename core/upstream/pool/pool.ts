@@ -13,38 +13,41 @@ import {
 export interface PoolOptions extends Http1Options {
   /** Shared with other pools. @default unlimited */
   readonly budget?: ConnectionBudget
-  /** Idempotent requests written ahead on one connection; 1: none. */
+  /** Maximum pipelined idempotent requests per connection; 1: no pipelining. */
   readonly pipeline: number
-  /** Most connections to the node. */
+  /** Maximum connections to the node. */
   readonly maxConnections: number
-  /** Most calls that wait for a connection. */
+  /** Maximum calls that wait for a connection. */
   readonly maxWaiting: number
 }
 
-/** A shorter time says nothing about a limit: servers end connections for other reasons, too. */
+/** Shorter idle times do not indicate a limit: servers close connections for other reasons, too. */
 const LEARNED_MIN_MS = 400
-/** Closes of one look that differ by more are those of a server that ends, not of an idle limit. */
+/** Idle times of one sweep that differ by more are those of a server that shuts down, not of an idle limit. */
 const SPREAD_MAX_MS = 500
-/** How much earlier than a connection was closed others are given up: a tenth, and what the clock may be wrong by. */
+/** Safety margin before a learned limit: a tenth, and the error of the clock. */
 const MARGIN = 0.1
 const CLOCK_MS = 200
-/** How long a limit is believed that no close has confirmed. */
+/** A learned limit expires unless another close confirms it. */
 const LEARNED_FOR_MS = 10 * 60_000
 
-/** The connections to one node. Those in use are bounded, those unused are kept for a while, the latest used first. */
+/**
+ * HTTP/1.1 connections to one node, limited in number. Unused ones are kept alive for a while, the most recently used
+ * first.
+ */
 export class Pool implements SweptPool, ConnectionOwner {
   readonly memory: HeadMemory = new HeadMemory()
   readonly #options: PoolOptions
   readonly #connections = new Set<Http1Connection>()
   readonly #idle: Http1Connection[] = []
-  /** Connections that take several calls at a time. */
+  /** Connections with pipelined calls. */
   readonly #pipelined: Http1Connection[] = []
   readonly #waiting: { readonly call: UpstreamCall; readonly untilMs: number }[] = []
   #closed = false
-  /** Milliseconds after which the node is believed to close an unused connection. */
+  /** Milliseconds after which the node is assumed to close an unused connection. */
   #idleLimitMs = Number.POSITIVE_INFINITY
   #learnedUntilMs = 0
-  /** The shortest and the longest idle time of connections that the node closed since the last look. */
+  /** Range of idle times of connections closed by the node since the last sweep. */
   #shortestMs = Number.POSITIVE_INFINITY
   #longestMs = 0
 
@@ -57,23 +60,24 @@ export class Pool implements SweptPool, ConnectionOwner {
     return this.#connections.size
   }
 
-  /** Milliseconds a connection to the node may take. */
   get connectTimeoutMs(): number {
     return this.#options.timeouts.connectMs
   }
 
-  /** Sends a call on a connection of its own, or behind others where the node pipelines and the call allows it; later, when all are busy. */
+  /**
+   * Sends a call on its own connection, or pipelined where the node and the call allow it; queued while all are busy.
+   */
   dispatch(call: UpstreamCall): void {
-    // First come, first served: no stream of pipelined calls may keep out one that wants a connection for itself.
+    // First come, first served: pipelined calls must not starve one that needs its own connection.
     const connection = this.#waiting.length === 0 ? this.#find(call) : undefined
     if (connection !== undefined) return connection.send(call)
     if (this.#waiting.length < this.#options.maxWaiting) {
       this.#waiting.push({ call, untilMs: clock.nowMs + this.#options.timeouts.connectMs })
       watchPool(this)
-    } else this.#refuse(call)
+    } else this.#reject(call)
   }
 
-  /** Gives a call up, wherever it is. */
+  /** Cancels a call in any state. */
   cancel(call: UpstreamCall): void {
     const { connection } = call
     if (connection !== undefined) return connection.cancel(call)
@@ -81,7 +85,7 @@ export class Pool implements SweptPool, ConnectionOwner {
     if (at >= 0) this.#waiting.splice(at, 1)
   }
 
-  /** Closes unused connections now and the others when their calls are done. */
+  /** Closes unused connections now, and the others when their calls have ended. */
   close(): void {
     this.#closed = true
     for (const connection of [...this.#connections]) if (connection.load === 0) connection.destroy()
@@ -99,9 +103,9 @@ export class Pool implements SweptPool, ConnectionOwner {
     this.#learn()
     for (const connection of this.#connections) connection.sweep()
     while (this.#waiting[0] !== undefined && clock.nowMs > this.#waiting[0].untilMs) {
-      this.#refuse(this.#waiting.shift()!.call)
+      this.#reject(this.#waiting.shift()!.call)
     }
-    // Another pool may have given room to the budget since.
+    // Another pool may have freed part of the budget.
     this.#serveWaiting()
   }
 
@@ -133,12 +137,12 @@ export class Pool implements SweptPool, ConnectionOwner {
     this.dispatch(call)
   }
 
-  #refuse(call: UpstreamCall): void {
+  #reject(call: UpstreamCall): void {
     const detail = `all ${this.#options.maxConnections} connections to the backend are busy`
     call.onFailure({ kind: 'full', detail, collateral: false })
   }
 
-  /** A connection that takes this call now. */
+  /** Returns a connection that accepts this call now. */
   #find({ idempotent, bodyLength, isRepeat }: UpstreamCall): Http1Connection | undefined {
     if (isRepeat) {
       const added = this.#openInPlace()
@@ -155,7 +159,7 @@ export class Pool implements SweptPool, ConnectionOwner {
     return this.#findIdle() ?? this.#open()
   }
 
-  /** The least loaded of the connections that are written ahead on. */
+  /** The least loaded pipelined connection. */
   #findShared(): Http1Connection | undefined {
     let best: Http1Connection | undefined
     for (const connection of this.#pipelined) {
@@ -178,7 +182,7 @@ export class Pool implements SweptPool, ConnectionOwner {
     }
   }
 
-  /** A new connection, in place of the one that has been unused for longest where there is no room. */
+  /** Opens a connection, replacing the one unused for longest when there is no room. */
   #openInPlace(): Http1Connection | undefined {
     const { budget, maxConnections } = this.#options
     if (this.#connections.size >= maxConnections || (budget?.left ?? 1) <= 0) {
@@ -188,7 +192,7 @@ export class Pool implements SweptPool, ConnectionOwner {
     return this.#open()
   }
 
-  /** Closes an unused connection that is out of the list, and leaves its room to the caller. */
+  /** Closes a listed-out connection; its room belongs to the caller. */
   #drop(connection: Http1Connection): void {
     if (this.#connections.delete(connection)) returnConnection(this.#options.budget)
     connection.destroy()
@@ -198,7 +202,10 @@ export class Pool implements SweptPool, ConnectionOwner {
     return Math.min(idleUntilMs, idleSinceMs + this.#idleLimitMs)
   }
 
-  /** Takes the idle limit of the node from the closes since the last look, and closes what has been unused for nearly as long. */
+  /**
+   * Learns the idle limit of the node from the closes since the last sweep, and closes connections unused for nearly as
+   * long.
+   */
   #learn(): void {
     const shortestMs = this.#shortestMs
     if (this.#longestMs > 0) {

@@ -1,13 +1,13 @@
-/** How far a group is: up to a sequence everything is done, and behind it some events are. */
+/** Acknowledged position of a group: all events up to a sequence, and individual ones after it. */
 export interface Progress {
-  /** Every event up to this sequence is done with. */
+  /** All events up to this sequence are acknowledged. */
   readonly acked: number
-  /** Those behind it that are, in no order. */
+  /** Acknowledged events after it, in no order. */
   readonly ahead: ReadonlySet<number>
   readonly isDone: (sequence: number) => boolean
-  /** The group is done with an event. False: it was already. */
+  /** Acknowledges an event. False: it already was. */
   readonly finish: (sequence: number) => boolean
-  /** It is done with all events up to one. */
+  /** Acknowledges all events up to a sequence. */
   readonly skipTo: (sequence: number) => void
 }
 

@@ -3,15 +3,15 @@ import { createGroupCommit } from '../../../lib/async/batcher.ts'
 import { rejectInput } from '../errors.ts'
 import type { EventLog, GroupSave } from './log.ts'
 
-/** A group whose state is kept. */
+/** A group whose state is stored. */
 export interface SavableGroup {
-  /** What to keep; undefined: it is over, and nothing. */
+  /** State to store; undefined: ended, nothing. */
   readonly format: () => Uint8Array | undefined
 }
 
-/** Keeps the states of groups: those of a turn of the event loop in one go, each once. */
+/** Stores the states of groups, coalesced per tick. */
 export interface GroupSaver {
-  /** Has a state kept, as it is by then. Resolves once it is. */
+  /** Schedules a save of the then current state. Resolves once it is stored. */
   readonly save: (topic: EventTopic, name: string, group: SavableGroup) => Promise<void>
   readonly drained: () => Promise<void>
 }

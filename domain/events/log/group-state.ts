@@ -1,22 +1,24 @@
-/** What is kept of a named group. */
+/** Stored state of a named group. */
 export interface GroupProgress {
-  /** Every event up to this sequence is done with. */
+  /** All events up to this sequence are acknowledged. */
   readonly acked: number
-  /** Those behind it that are, in any order. */
+  /** Acknowledged events after it, in any order. */
   readonly ahead: Iterable<number>
-  /** Events with an earlier timestamp are passed over; undefined: none. */
+  /** Events with an earlier timestamp are skipped; undefined: none. */
   readonly sinceMs: number | undefined
-  /** How often events were pulled that are not done with. */
+  /** Number of pulls of unacknowledged events. */
   readonly attempts: ReadonlyMap<number, number>
 }
 
 const VERSION = 1
-/** Version, `acked` and `sinceMs` as 64-bit floats, NaN for none, and how many attempts follow; behind those a bit for each event ahead. */
+/**
+ * Version, `acked` and `sinceMs` as 64-bit floats (NaN: none), and the number of attempts; followed by a bit for each event
+ * ahead.
+ */
 const HEAD_BYTES = 1 + 8 + 8 + 4
-/** How far behind `acked` an event is, and its count. */
+/** Distance of an event from `acked`, and its count. */
 const ATTEMPT_BYTES = 4 + 4
 
-/** The state as it is stored. */
 export function formatGroupState({ acked, ahead, sinceMs, attempts }: GroupProgress): Uint8Array {
   const done = [...ahead]
   let farthest = acked
@@ -40,7 +42,7 @@ export function formatGroupState({ acked, ahead, sinceMs, attempts }: GroupProgr
   return bytes
 }
 
-/** @throws {Error} for one this program does not know. */
+/** @throws {Error} for an unknown version. */
 export function parseGroupState(state: Uint8Array): GroupProgress {
   const bytes = Buffer.from(state.buffer, state.byteOffset, state.byteLength)
   if (bytes[0] !== VERSION)

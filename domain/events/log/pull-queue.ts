@@ -1,16 +1,16 @@
 import type { EventDelivery } from '../../../core/contracts/events.ts'
 
-/** Takes what there is for a member, which may be nothing. */
+/** Takes available events for a member, possibly none. */
 export type Pull<M> = (member: M, limit: number, maxBytes: number) => readonly EventDelivery[]
 
-/** Members that wait for events, the one that has waited longest first. */
+/** Members that wait for events, longest waiting first. */
 export interface Pulls<M> {
   readonly pull: (member: M, limit: number, maxBytes: number) => Promise<readonly EventDelivery[]>
-  /** There may be something to take. */
+  /** Events may be available. */
   readonly wake: () => void
-  /** The member waits no more: it gets nothing. */
+  /** Cancels the wait of a member, which gets nothing. */
   readonly leave: (member: M) => void
-  /** Nobody waits any more. */
+  /** Cancels all waits. */
   readonly fail: (error: Error) => void
 }
 

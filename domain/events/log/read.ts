@@ -2,19 +2,19 @@ import type { EventRange, StoredEvent } from '../../../core/contracts/events.ts'
 import { findSequence, type LogMark, sizeOfContent } from './index.ts'
 import type { LogSlice } from './log.ts'
 
-/** Events looked at in one go: what is done in one turn of the event loop has to be short. */
+/** Maximum number of events read per tick. */
 const MAX_LOOKED = 1000
 
-/** What a log has of a topic. */
+/** Events of a topic in a log. */
 export interface LogReader {
   readonly first: number
   readonly last: number
   readonly readMark: (sequence: number) => LogMark
-  /** Events from a sequence on that is there. */
+  /** Events from an existing sequence on. */
   readonly walk: (from: number) => Iterable<StoredEvent>
 }
 
-/** Part of a range: found by searching, not by looking through what is left out. */
+/** Part of a range, located by binary search. */
 export function readSlice(
   { first, last, readMark, walk }: LogReader,
   { from, sinceMs, limit, maxBytes }: EventRange,

@@ -8,11 +8,11 @@ export interface LogTailOptions {
   readonly topic: EventTopic
   /** First sequence. */
   readonly from: number
-  /** Leaves out events with an earlier timestamp; undefined: none. */
+  /** Skips events with an earlier timestamp; undefined: none. */
   readonly sinceMs: number | undefined
 }
 
-/** Events one after the other, for one member, nothing being acknowledged. */
+/** Delivers events in order to one member, without acknowledgement. */
 export function createLogTail({ log, topic, from, sinceMs }: LogTailOptions): LogMembers {
   const since = sinceMs === undefined ? {} : { sinceMs }
   const pulls = createPulls<object>(take)
@@ -24,7 +24,7 @@ export function createLogTail({ log, topic, from, sinceMs }: LogTailOptions): Lo
   function take(_: object, limit: number, maxBytes: number): readonly EventDelivery[] {
     const { events, end, next: more } = log.read(topic, { from: next, limit, maxBytes, ...since })
     next = end
-    // Whoever waits looks on in another turn: there may be much to pass over.
+    // Continues in another tick: there may be many events to skip.
     if (events.length === 0 && more !== undefined) setImmediate(pulls.wake)
     return events.map((event) => new TailDelivery(event))
   }

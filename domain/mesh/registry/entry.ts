@@ -5,15 +5,15 @@ import { isServerAddress } from '../address.ts'
 import { MAX_PEERS } from '../limits.ts'
 import { isServerId, isShared } from '../names.ts'
 
-/** What is known of a server: where others reach it, and the ids of those it can call. */
+/** Entry of a server: its address, and the ids of the servers it can call. */
 export interface ServerEntry {
   readonly address: string
   readonly peers: readonly string[]
 }
 
 /**
- * Whether peers can call a service, and may: some version declares endpoints, or has a node that speaks the call protocol. What
- * is plain HTTP has no way through an RPC proxy.
+ * Whether peers can call a service: a version declares endpoints, or has a node with the call protocol. Plain HTTP cannot
+ * pass an RPC proxy.
  */
 export function isCallable(versions: readonly Service[]): boolean {
   const [first] = versions
@@ -24,12 +24,28 @@ export function isCallable(versions: readonly Service[]): boolean {
   )
 }
 
-/** The entry of a service: its versions without their nodes, which are nobody's business elsewhere. */
+/** Formats the entry of a service: its versions without nodes, which other servers do not need. */
 export function formatVersions(versions: readonly Service[]): string {
   const sorted = [...versions].sort((a, b) => (a.version < b.version ? -1 : 1))
   return JSON.stringify(
     sorted.map(({ version, metadata, endpoints }) => ({ version, metadata, endpoints })),
   )
+}
+
+/** What routes are made of, for {@link parseRoutes}: the versions with the endpoints that declare a path, without their descriptions. */
+export function toRoutes(versions: readonly Service[]): readonly object[] {
+  return versions.map(({ version, metadata, endpoints }) => ({
+    version,
+    metadata,
+    endpoints: endpoints
+      .filter(({ metadata }) => metadata['path'] !== undefined)
+      .map(({ name, metadata }) => ({ name, metadata })),
+  }))
+}
+
+/** Versions without nodes. @throws {TypeError} naming what is wrong. */
+export function parseRoutes(name: string, routes: unknown): Service[] {
+  return parseVersions(name, readVersions(routes, name), [])
 }
 
 /** The versions of an entry that was made by {@link formatVersions} or {@link readVersions}, with these nodes. */
@@ -39,10 +55,10 @@ export function parseVersions(name: string, entry: string, nodes: readonly Node[
 }
 
 /**
- * The entry of a service as it was sent.
+ * Parses a received entry of a service.
  *
  * @param path of the value, for errors.
- * @throws {TypeError} naming what is wrong.
+ * @throws {TypeError} naming the invalid field.
  */
 export function readVersions(value: unknown, path: string): string {
   if (!Array.isArray(value) || value.length === 0) throw wrong(path, 'must be a list of versions')
@@ -68,21 +84,20 @@ export function readVersions(value: unknown, path: string): string {
   return JSON.stringify(versions)
 }
 
-/** The entry of a server. */
 export function formatServer({ address, peers }: ServerEntry): string {
   return JSON.stringify({ address, peers })
 }
 
-/** A server from the entry that was made by {@link formatServer} or {@link readServer}. */
+/** Parses an entry of {@link formatServer} or {@link readServer}. */
 export function parseServer(entry: string): ServerEntry {
   return JSON.parse(entry) as ServerEntry
 }
 
 /**
- * The entry of a server as it was sent.
+ * Parses a received entry of a server.
  *
  * @param path of the value, for errors.
- * @throws {TypeError} naming what is wrong.
+ * @throws {TypeError} naming the invalid field.
  */
 export function readServer(value: unknown, path: string): string {
   if (!isRecord(value)) throw wrong(path, 'must be an object')

@@ -3,15 +3,15 @@ import { createBackOff } from '../../../lib/async/backoff.ts'
 
 export interface LocalServicesOptions {
   readonly registry: Registry & Required<Pick<Registry, 'watch'>>
-  /** The versions of a service there are now; none: it is gone. */
+  /** Called with the current versions of a service; empty: removed. */
   readonly onChange: (name: string, versions: readonly Service[]) => void
-  /** The registry could not be read; it is asked again. */
+  /** Called when the registry cannot be read; it is retried. */
   readonly onError: (error: Error) => void
 }
 
-/** The services that are registered here, by their names: what the registry tells of all of them, kept. */
+/** Services registered on this server by name, cached from watch events. */
 export interface LocalServices {
-  /** Begins to listen. Resolves once the registry was asked for the first time, whatever it said. */
+  /** Starts to watch. Resolves after the first query, successful or not. */
   readonly start: () => Promise<void>
   readonly has: (name: string) => boolean
   readonly close: () => void
@@ -20,9 +20,9 @@ export interface LocalServices {
 export function createLocalServices(options: LocalServicesOptions): LocalServices {
   const { registry, onChange, onError } = options
   const backOff = createBackOff()
-  /** Name, then version. */
+  /** Keyed by name, then version. */
   const services = new Map<string, Map<string, Service>>()
-  /** What is told while the list is read. */
+  /** Events received while a list query is in flight. */
   let events: RegistryEvent[] | undefined
   let stop: () => void = () => {}
   let timer: NodeJS.Timeout | undefined

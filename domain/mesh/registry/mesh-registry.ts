@@ -1,14 +1,14 @@
 import type { Registry, Service } from '../../../core/contracts/registry.ts'
 import { choose, type FallbackServices, watchJoined } from './mesh-watch.ts'
 
-/** A registry that can be watched. */
+/** A registry with watches. */
 type Watchable = Registry & Required<Pick<Registry, 'watch'>>
 
 /**
- * A registry, and services of other servers besides, which those registered in it hide. What is registered goes to the
- * registry. It is its owner's to close.
+ * Combines a registry with services of other servers, which registered services hide. Registrations go to the registry,
+ * which its owner closes.
  *
- * @param isOwn whether the registry has a service, as far as `network` knows, which speaks of none of these.
+ * @param isOwn whether the registry has a service, as far as `network` knows, which contains none of these.
  */
 export function createJoinedRegistry(
   registry: Watchable,

@@ -5,7 +5,7 @@ import type {
   WatchOptions,
 } from '../../../core/contracts/registry.ts'
 
-/** Services that a registry falls back to: those of other servers, or those that are expected to register. */
+/** Fallback of a registry: services of other servers, or expected services. */
 export interface FallbackServices extends Required<Pick<Registry, 'watch'>> {
   readonly getService: (name: string) => readonly Service[]
   readonly listServices: () => readonly Service[]
@@ -14,31 +14,32 @@ export interface FallbackServices extends Required<Pick<Registry, 'watch'>> {
 export interface JoinedWatchOptions {
   readonly registry: Registry & Required<Pick<Registry, 'watch'>>
   readonly network: FallbackServices
-  /** Whether the registry has a service, as far as `network` knows, which speaks of none of these. */
+  /** Whether the registry has a service, as far as `network` knows, which contains none of these. */
   readonly isOwn: (name: string) => boolean
 }
 
-/** Versions by the name of their service; no name without any. */
+/** Versions by service name; never empty. */
 type Versions = Map<string, Set<string>>
 
-/** After which a registry is asked again that did not answer. */
+/** Delay before an unavailable registry is queried again. */
 const RETRY_MS = 1000
 
 /**
- * Watches a registry and the network beside it, as `Registry.watch`.
+ * Watches a registry together with the network, like `Registry.watch`.
  *
- * Two watches tell that a service changes hands: this one of the registry, and, behind `network`, one of all its services. Either may be
- * ahead. Where both sides speak of a service the registry is asked, so that whoever listens ends with what it says.
+ * Two watches report that a service moves between both: this one of the registry, and, behind `network`, one of all its
+ * services. Either may be ahead. If both have the service, the registry is queried, so that the last event matches its
+ * state.
  */
 export function watchJoined(
   { registry, network, isOwn }: JoinedWatchOptions,
   listener: (event: RegistryEvent) => void,
   options: WatchOptions,
 ): () => void {
-  /** What the registry has told of, and what of the network the listener may know. */
+  /** State published by the registry, and names of the network that the listener may know. */
   const mine: Versions = new Map()
   const given: Versions = new Map()
-  /** Services the registry is being asked about; true: something was told meanwhile. */
+  /** Services with a query in flight; true: an event arrived meanwhile. */
   const asking = new Map<string, boolean>()
   let stopped = false
 
@@ -57,7 +58,7 @@ export function watchJoined(
       listener(event)
       return
     }
-    // Whoever has asked in between may know it, and would not hear of its end.
+    // A reader may have seen it meanwhile and needs its removal.
     note(given, { ...event, type: 'update' })
     void settle(name)
   }
@@ -84,7 +85,7 @@ export function watchJoined(
     if (!stopped) tell(name, own)
   }
 
-  /** Tells what there is of a service, and what is not there any more. */
+  /** Publishes the versions of a service, and the removal of others. */
   function tell(name: string, own: readonly Service[]): void {
     const services = choose(own, network.getService(name))
     const before = given.get(name) ?? new Set<string>()
@@ -112,7 +113,7 @@ export function watchJoined(
   }
 }
 
-/** The registry's own services go before those of others, unless they are only known, not running, and the others' are there. */
+/** Registered services take precedence over those of others, unless they have no nodes and the others do. */
 export function choose(own: readonly Service[], others: readonly Service[]): readonly Service[] {
   return others.length === 0 || own.some(({ nodes }) => nodes.length > 0) ? own : others
 }

@@ -2,46 +2,47 @@ import type { Node, Registry, RegistryEvent, Service } from '../../../core/contr
 import { createWatchers } from '../../../core/registry/event-hub.ts'
 import { findServerId, isShared, toServerKey } from '../names.ts'
 import type { Route, RouteTable } from '../routing-table.ts'
-import { parseVersions } from './entry.ts'
+import { parseRoutes, parseVersions, toRoutes } from './entry.ts'
 import type { FallbackServices } from './mesh-watch.ts'
 import { createUnreachableServices } from './unreachable-services.ts'
 
 export interface RouteRegistryOptions {
   readonly table: Pick<RouteTable, 'find' | 'findOwn' | 'keys'>
-  /** How a peer is reached. */
+  /** Calls a peer. */
   readonly findNode: (peer: string) => Node | undefined
-  /** Milliseconds that only grow. @default performance.now */
+  /** Monotonic clock in milliseconds. @default performance.now */
   readonly nowMs?: () => number
 }
 
-/** A service of other servers, as it is known after a restart of this one. */
+/** A stored service of other servers, to restore after a restart. */
 export interface KnownService {
   readonly name: string
-  readonly versions: readonly string[]
+  /** As of {@link toRoutes}. */
+  readonly versions: readonly object[]
   /** Ids of the servers that have it. */
   readonly owners: readonly string[]
-  /** How long it has been lost, milliseconds; 0: it can be reached. */
+  /** Milliseconds since it is unreachable; 0: reachable. */
   readonly ageMs: number
 }
 
 /**
- * Services of other servers, at the peers that calls of them may go to. A service that goes while its server cannot be reached, over any
- * number of links, is lost: it stays without nodes, so that requests of it are 503, not 404. One that goes while its server can be reached was
- * withdrawn.
+ * Services of other servers, at the peers that calls may go to. A service that vanishes while its server is unreachable over
+ * any number of links is lost: it stays without nodes, so that requests return 503, not 404. One that vanishes while its
+ * server is reachable was withdrawn.
  */
 export interface RouteRegistry extends Pick<Registry, 'name'>, FallbackServices {
-  /** A destination has other routes than before. Servers come before the services that are lost with them. */
+  /** Updates the routes of a destination. Servers come before the services that are lost with them. */
   readonly changed: (key: string) => void
   /** Services of other servers, for {@link restore}. */
   readonly listKnown: () => KnownService[]
-  /** Takes services that an earlier process knew as lost, until there is a way to them. */
+  /** Adds services of an earlier process as lost, until there is a route to them. */
   readonly restore: (known: readonly KnownService[]) => void
-  /** Forgets services that were lost for long. Runs by itself. */
+  /** Drops services that were lost for too long. Runs by a timer. */
   readonly sweep: () => void
   readonly close: () => void
 }
 
-/** What of a way its service is made of. */
+/** Parts of a route that its service depends on. */
 interface Part {
   /** Id of the server that has it. */
   readonly owner: string
@@ -50,9 +51,9 @@ interface Part {
   readonly entry: string
 }
 
-/** What was told last of a service. */
+/** Last published state of a service. */
 interface Shown {
-  /** None: it is lost. */
+  /** Empty: lost. */
   readonly parts: readonly Part[]
   readonly services: readonly Service[]
 }
@@ -87,7 +88,7 @@ export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistr
     }
   }
 
-  /** Takes note of a service that has no way any more, unless it was withdrawn, or this server has it. */
+  /** Marks a service without routes as lost, unless it was withdrawn or is on this server. */
   function lose(name: string, { parts, services }: Shown): void {
     const owners = toOwners(parts)
     if (table.findOwn(name) !== undefined || owners.every(isReachable)) return
@@ -113,7 +114,7 @@ export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistr
       const parts = toParts(table.find(name), findNode)
       const isTakenOver = lost.get(name) !== undefined && table.findOwn(name) !== undefined
       if (isSame(before?.parts ?? [], parts) && !isTakenOver) {
-        // Another server may have it now, behind the same peers.
+        // Another server may provide it now, behind the same peers.
         if (before !== undefined) shown.set(name, { ...before, parts })
         return
       }
@@ -141,9 +142,9 @@ export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistr
     restore(known) {
       for (const { name, versions, owners, ageMs } of known) {
         const isThere = shown.has(name) || table.findOwn(name) !== undefined
-        if (isThere || !isShared(name) || versions.length === 0) continue
-        const services = versions.map((version) => toLostService(name, version))
-        const bytes = Buffer.byteLength(name) + Buffer.byteLength(versions.join())
+        if (isThere || !isShared(name)) continue
+        const services = parseRoutes(name, versions)
+        const bytes = Buffer.byteLength(name) + Buffer.byteLength(JSON.stringify(versions))
         shown.set(name, { parts: [], services })
         forget(lost.add({ name, services, owners, bytes, ageMs }))
         for (const service of services) emit({ type: 'create', service })
@@ -164,14 +165,14 @@ function toKnown(
   services: readonly Service[],
   { name, owners, ageMs }: Pick<KnownService, 'name' | 'owners' | 'ageMs'>,
 ): KnownService {
-  return { name, versions: services.map(({ version }) => version), owners, ageMs }
+  return { name, versions: toRoutes(services), owners, ageMs }
 }
 
 function toOwners(parts: readonly Part[]): string[] {
   return [...new Set(parts.map(({ owner }) => owner))]
 }
 
-/** The versions of a service, each at the peers whose ways have it. */
+/** Versions of a service, each at the peers whose routes provide it. */
 function toServices(
   name: string,
   { ways }: Route,

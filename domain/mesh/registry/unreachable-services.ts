@@ -1,48 +1,48 @@
 import type { Service } from '../../../core/contracts/registry.ts'
 import { MAX_ADVERTISED_BYTES, MAX_DESTINATIONS } from '../limits.ts'
 
-/** A service of other servers that cannot be reached. */
+/** An unreachable service of other servers. */
 export interface UnreachableService {
   readonly name: string
   /** Its versions, without nodes. */
   readonly services: readonly Service[]
   /** Ids of the servers that had it. */
   readonly owners: readonly string[]
-  /** Bytes that describe it. */
+  /** Size of its entry. */
   readonly bytes: number
-  /** How long it has been lost, milliseconds. */
+  /** Milliseconds since it is unreachable. */
   readonly ageMs: number
 }
 
 /**
- * Services that are lost: kept for a day, and for 95 s once all servers that had them are reachable again. There are at most as many, and
- * as long ones, as one peer may announce; the oldest make room.
+ * Lost services: retained for a day, and for 95 s once all their servers are reachable again. Limited in number and size
+ * like the routes of one peer; the oldest are dropped first.
  */
 export interface UnreachableServices {
   readonly get: (name: string) => UnreachableService | undefined
   readonly list: () => UnreachableService[]
-  /** @returns names of services that are forgotten for want of room. */
+  /** @returns names of services dropped to free space. */
   readonly add: (lost: UnreachableService) => string[]
   readonly release: (name: string) => void
-  /** Forgets services. @returns their names. */
+  /** Drops expired services. @returns their names. */
   readonly expire: () => string[]
 }
 
 export interface UnreachableServicesOptions {
-  /** Whether there is a way to a server. */
+  /** Whether a server is reachable. */
   readonly isReachable: (server: string) => boolean
-  /** Milliseconds that only grow. */
+  /** Monotonic clock in milliseconds. */
   readonly nowMs: () => number
 }
 
 interface Entry {
   readonly lost: UnreachableService
   readonly sinceMs: number
-  /** Since when all owners are reachable; undefined: some are not. */
+  /** Time since all owners are reachable; undefined: some are not. */
   backMs: number | undefined
 }
 
-/** A service of a server that was restarted registers within its heartbeat of 30 s, and the TTL of a service is 90 s. */
+/** A service of a restarted server registers within its heartbeat of 30 s, and the TTL of a service is 90 s. */
 const BACK_MS = 95_000
 const LOST_MS = 24 * 60 * 60_000
 
@@ -50,7 +50,7 @@ export function createUnreachableServices({
   isReachable,
   nowMs,
 }: UnreachableServicesOptions): UnreachableServices {
-  /** The oldest first. */
+  /** Oldest first. */
   const entries = new Map<string, Entry>()
   let bytes = 0
 

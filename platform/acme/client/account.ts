@@ -13,25 +13,25 @@ import {
 } from '../records.ts'
 
 /**
- * The key of the account all gateways of a store have at a directory; made by the first.
+ * Reads the account key that all gateways of a store share, or creates it.
  *
  * @returns PEM.
- * @throws {GatewayError} 503 when the store cannot be reached.
+ * @throws {GatewayError} 503 when the store is unreachable.
  */
 export async function readAccountKey(
   store: Store,
   scope: string,
   secretKeys: SecretKeys,
 ): Promise<string> {
-  const place = toAccountKey(scope, sealingId(secretKeys))
+  const recordKey = toAccountKey(scope, sealingId(secretKeys))
   for (;;) {
-    const record = await store.read(TABLE, place)
-    const kept = record && openKey(secretKeys, place, parseAccountRecord(record))
-    if (kept !== undefined) return kept
+    const record = await store.read(TABLE, recordKey)
+    const stored = record && openKey(secretKeys, recordKey, parseAccountRecord(record))
+    if (stored !== undefined) return stored
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-    const value = encodeRecord(sealKey(secretKeys, place, key))
+    const value = encodeRecord(sealKey(secretKeys, recordKey, key))
     const ifVersion = record?.version ?? 0
-    if (await commitIf(store, [{ table: TABLE, key: place, value, ifVersion }])) return key
+    if (await commitIf(store, [{ table: TABLE, key: recordKey, value, ifVersion }])) return key
   }
 }

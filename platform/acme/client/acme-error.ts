@@ -1,10 +1,10 @@
-/** Why a certificate was not issued: `away`: the directory did not answer, `limited`: it wants to be left alone, `refused`: it said no. */
-export type AcmeErrorKind = 'away' | 'limited' | 'refused'
+/** Kind of a failure; decides on the pause before the next attempt. */
+export type AcmeErrorKind = 'unavailable' | 'rateLimited' | 'rejected'
 
-/** What an ACME server answered instead of what was asked for, or why it did not. */
+/** Error response of an ACME server, or its outage. */
 export class AcmeError extends Error {
   readonly kind: AcmeErrorKind
-  /** How long it wants to be left alone, milliseconds; undefined: it did not say. */
+  /** Milliseconds; undefined without `Retry-After`. */
   readonly retryAfterMs: number | undefined
 
   constructor(
@@ -21,10 +21,10 @@ export class AcmeError extends Error {
   }
 }
 
-/** Milliseconds a `Retry-After` field asks for (RFC 9110 §10.2.3): seconds, or a date. Undefined: none, or none that makes sense. */
-export function parseRetryAfter(field: string | undefined, nowMs: number): number | undefined {
-  if (field === undefined) return undefined
-  if (/^\d{1,9}$/.test(field)) return Number(field) * 1000
-  const atMs = Date.parse(field)
+/** Parses `Retry-After` (RFC 9110 §10.2.3), seconds or a date, to milliseconds; undefined if absent or invalid. */
+export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined) return undefined
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
+  const atMs = Date.parse(header)
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs)
 }

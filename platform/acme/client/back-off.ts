@@ -2,35 +2,35 @@ import type { AcmeError, AcmeErrorKind } from './acme-error.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** What a directory may ask for, at most: a week is the longest of the limits of Let's Encrypt. */
+/** Maximum accepted `Retry-After`: a week, the longest rate limit window of Let's Encrypt. */
 const RETRY_AFTER_MAX_MS = 7 * 24 * HOUR_MS
 
 interface Steps {
   readonly firstMs: number
   readonly factor: number
-  readonly mostMs: number
+  readonly maxMs: number
 }
 
-/** A no counts against limits (Let's Encrypt: five an hour and host); that nobody answers does not. */
+/** Rejections count against rate limits (Let's Encrypt: five per hour and host), outages do not. */
 const STEPS: Readonly<Record<AcmeErrorKind, Steps>> = {
-  away: { firstMs: 10_000, factor: 2, mostMs: 10 * MINUTE_MS },
-  refused: { firstMs: MINUTE_MS, factor: 3, mostMs: 6 * HOUR_MS },
-  limited: { firstMs: HOUR_MS, factor: 2, mostMs: 24 * HOUR_MS },
+  unavailable: { firstMs: 10_000, factor: 2, maxMs: 10 * MINUTE_MS },
+  rejected: { firstMs: MINUTE_MS, factor: 3, maxMs: 6 * HOUR_MS },
+  rateLimited: { firstMs: HOUR_MS, factor: 2, maxMs: 24 * HOUR_MS },
 }
 
 /**
- * Milliseconds until a host may be tried again.
+ * Milliseconds until the next attempt for a host.
  *
- * @param failures before this one, one after the other.
+ * @param failures consecutive failures before this one.
  */
 export function toRetryMs(
   { kind, retryAfterMs = 0 }: Pick<AcmeError, 'kind' | 'retryAfterMs'>,
   failures: number,
   random: () => number,
 ): number {
-  const { firstMs, factor, mostMs } = STEPS[kind]
-  const ms = Math.min(mostMs, firstMs * factor ** failures)
-  // Later, never sooner: gateways and hosts that failed together are not to come back together.
-  const spread = 1 + random() / 4
-  return Math.round(Math.max(ms, Math.min(retryAfterMs, RETRY_AFTER_MAX_MS)) * spread)
+  const { firstMs, factor, maxMs } = STEPS[kind]
+  const ms = Math.min(maxMs, firstMs * factor ** failures)
+  // Jitter only delays: gateways and hosts that failed together must not retry together.
+  const jitter = 1 + random() / 4
+  return Math.round(Math.max(ms, Math.min(retryAfterMs, RETRY_AFTER_MAX_MS)) * jitter)
 }

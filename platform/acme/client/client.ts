@@ -10,37 +10,35 @@ export interface AcmeClientOptions extends TransportOptions {
   readonly directory: string
   /** PEM. */
   readonly accountKey: string
-  /** Empty: none is given. */
+  /** Contact address; empty for none. */
   readonly email: string
-  /** External account binding (RFC 8555 §7.3.4); an empty id: there is none. */
+  /** External account binding (RFC 8555 §7.3.4); an empty id for none. */
   readonly eab: { readonly keyId: string; readonly hmacKey: string }
-  /** Milliseconds until an order is looked at again, at first; it doubles. @default 1000 */
+  /** First poll interval in milliseconds; doubles with each attempt. @default 1000 */
   readonly pollMs?: number
 }
 
-/** What is ordered. */
 export interface AcmeOrder {
   readonly host: string
-  /** Id of the certificate that is replaced (RFC 9773 §5); undefined: none is, or the directory does not ask for it. */
+  /** Id of the replaced certificate (RFC 9773 §5); undefined for a first certificate or without ARI. */
   readonly replaces: string | undefined
-  /** Has a challenge answered (RFC 8555 §8.3), by every gateway. */
+  /** Publishes the response to a challenge (RFC 8555 §8.3) to all gateways. */
   readonly putToken: (token: string, keyAuthorization: string) => Promise<void>
-  /** It need not be answered any more. */
   readonly removeToken: (token: string) => Promise<void>
 }
 
-/** A certificate and the key that was made for it, PEM. */
+/** A certificate and its private key, PEM. */
 export interface Issued {
   readonly cert: string
   readonly key: string
 }
 
-/** When a directory wants a certificate to be renewed (RFC 9773 §4.2). */
+/** Suggested renewal window (RFC 9773 §4.2). */
 export interface RenewalWindow {
-  /** Unix time, milliseconds. */
+  /** Unix time in milliseconds. */
   readonly startMs: number
   readonly endMs: number
-  /** Milliseconds until it is to be asked again; undefined: it did not say. */
+  /** Milliseconds until the next check; undefined without `Retry-After`. */
   readonly retryAfterMs: number | undefined
 }
 
@@ -48,29 +46,29 @@ export interface RenewalWindow {
 export interface AcmeClient {
   /** @throws {AcmeError} */
   readonly issue: (order: AcmeOrder) => Promise<Issued>
-  /** Undefined: the directory does not say. @throws {AcmeError} */
+  /** Undefined if the directory does not support ARI. @throws {AcmeError} */
   readonly readWindow: (certificateId: string) => Promise<RenewalWindow | undefined>
 }
 
-/** The library tries a nonce 6 times; where every second one is refused that is not enough for an order of ten requests. */
+/** The library tries 6 nonces per request; where every second nonce is rejected, that is too few for an order of ten requests. */
 const NONCE_ROUNDS = 5
 const POLL_ATTEMPTS = 12
 const POLL_MAX_MS = 10_000
 
 type Loaded = Pick<typeof Library, 'axios' | 'Client' | 'crypto'>
 
-/** What the library is doing: several orders go on at a time. */
+/** Context of a library call: several orders run concurrently. */
 interface Call {
   readonly transport: Transport
-  /** Why the last answer was none of success. */
+  /** Error of the last response. */
   problem?: AcmeError | undefined
 }
 
-/** Whose requests those of the library are. */
+/** Associates requests of the library with the call that caused them. */
 const calls = new AsyncLocalStorage<Call>()
 let loading: Promise<Loaded> | undefined
 
-/** Loads the library, and has it send by {@link calls}: its own way neither tells what fails nor ever gives up waiting. */
+/** Loads the library and replaces its HTTP client, which has no timeout and hides the cause of errors. */
 function loadLibrary(): Promise<Loaded> {
   loading ??= import('acme-client').then(({ default: acme }) => {
     acme.axios.defaults.adapter = async (config) => {
@@ -90,7 +88,7 @@ function loadLibrary(): Promise<Loaded> {
 }
 
 /**
- * Opens the account of a key, and makes it where there is none: whoever uses this agrees to the terms of service.
+ * Opens the account of a key, or creates it. Agrees to the terms of service of the directory.
  *
  * @throws {AcmeError}
  */
@@ -106,7 +104,7 @@ export async function openAcmeClient(options: AcmeClientOptions): Promise<AcmeCl
     }),
   })
 
-  /** A request of the library, again while nothing but the nonce is wrong. */
+  /** Calls the library; retries while only the nonce is rejected. */
   async function call<T>(work: () => Promise<T>): Promise<T> {
     for (let round = 1; ; round++) {
       const call: Call = { transport }
@@ -117,32 +115,32 @@ export async function openAcmeClient(options: AcmeClientOptions): Promise<AcmeCl
         const { problem } = call
         if (problem?.message.startsWith('badNonce') && round < NONCE_ROUNDS) continue
         if (problem !== undefined) throw problem
-        throw new AcmeError((error as Error).message, { kind: 'refused', cause: error })
+        throw new AcmeError((error as Error).message, { kind: 'rejected', cause: error })
       }
     }
   }
 
-  /** Asks until there is an answer that is one, or it takes too long. */
-  async function poll<T>(read: () => Promise<T | undefined>, what: string): Promise<T> {
+  /** Polls until `read` returns a value. @throws {AcmeError} `unavailable` after {@link POLL_ATTEMPTS} attempts. */
+  async function poll<T>(read: () => Promise<T | undefined>, action: string): Promise<T> {
     for (let attempt = 0; attempt < POLL_ATTEMPTS; attempt++) {
-      const found = await call(read)
-      if (found !== undefined) return found
+      const value = await call(read)
+      if (value !== undefined) return value
       await delay(Math.min(pollMs * 2 ** attempt, POLL_MAX_MS), undefined, { signal, ref: false })
     }
-    throw new AcmeError(`the directory takes too long to ${what}`, { kind: 'away' })
+    throw new AcmeError(`timeout: the directory did not ${action}`, { kind: 'unavailable' })
   }
 
-  /** Answers the challenge by HTTP (RFC 8555 §8.3), and waits until it was seen. */
+  /** Completes the HTTP challenge (RFC 8555 §8.3) and waits for its validation. */
   async function prove(placed: Order, index: number, order: AcmeOrder): Promise<void> {
     const read = async (): Promise<Authorization> =>
       (await client.getAuthorizations(placed))[index]!
     const authorization = await call(read)
-    // Of an order before.
+    // Validated for a previous order.
     if (authorization.status === 'valid') return
     const challenge = authorization.challenges.find(isByHttp)
     if (challenge === undefined)
-      throw new AcmeError('the directory offers no challenge by HTTP (http-01)', {
-        kind: 'refused',
+      throw new AcmeError('the directory does not offer the HTTP challenge (http-01)', {
+        kind: 'rejected',
       })
     const keyAuthorization = await client.getChallengeKeyAuthorization(challenge)
     await order.putToken(challenge.token, keyAuthorization)
@@ -153,9 +151,9 @@ export async function openAcmeClient(options: AcmeClientOptions): Promise<AcmeCl
         if (status === 'pending') return undefined
         if (status === 'valid') return true
         throw new AcmeError(explainChallenge(challenges.find(isByHttp)) ?? status, {
-          kind: 'refused',
+          kind: 'rejected',
         })
-      }, 'look at the challenge')
+      }, 'validate the challenge')
     } finally {
       await order.removeToken(challenge.token)
     }
@@ -163,8 +161,8 @@ export async function openAcmeClient(options: AcmeClientOptions): Promise<AcmeCl
 
   async function issue(order: AcmeOrder): Promise<Issued> {
     const { host, replaces } = order
-    const wanted = { identifiers: [{ type: 'dns', value: host }], ...(replaces && { replaces }) }
-    const placed = await call(() => client.createOrder(wanted))
+    const request = { identifiers: [{ type: 'dns', value: host }], ...(replaces && { replaces }) }
+    const placed = await call(() => client.createOrder(request))
     for (const index of placed.authorizations.keys()) await prove(placed, index, order)
     const [key, csr] = await acme.crypto.createCsr(
       { altNames: [host] },
@@ -172,30 +170,30 @@ export async function openAcmeClient(options: AcmeClientOptions): Promise<AcmeCl
     )
     await call(() => client.finalizeOrder(placed, csr))
     const done = await poll(async () => {
-      const found = await client.getOrder(placed)
-      if (found.status === 'invalid')
-        throw new AcmeError('the order has become invalid', { kind: 'refused' })
-      return found.status === 'valid' ? found : undefined
-    }, 'make the certificate')
+      const order = await client.getOrder(placed)
+      if (order.status === 'invalid')
+        throw new AcmeError('the order became invalid', { kind: 'rejected' })
+      return order.status === 'valid' ? order : undefined
+    }, 'issue the certificate')
     const cert = await call(() => client.getCertificate(done))
     return { cert, key: key.toString() }
   }
 
   async function get(url: string) {
-    const reply = await transport.send({ url, method: 'GET', headers: {}, body: undefined })
-    if (reply.problem !== undefined) throw reply.problem
-    return { reply, content: parseJson(reply.body) }
+    const response = await transport.send({ url, method: 'GET', headers: {}, body: undefined })
+    if (response.problem !== undefined) throw response.problem
+    return { response, content: parseJson(response.body) }
   }
 
   async function readWindow(certificateId: string): Promise<RenewalWindow | undefined> {
     const { renewalInfo } = (await get(directory)).content
     if (typeof renewalInfo !== 'string') return undefined
-    const { reply, content } = await get(`${renewalInfo}/${certificateId}`)
+    const { response, content } = await get(`${renewalInfo}/${certificateId}`)
     const { start, end } = (content['suggestedWindow'] ?? {}) as Record<string, unknown>
     const [startMs, endMs] = [Date.parse(String(start)), Date.parse(String(end))]
     if (!(startMs <= endMs))
-      throw new AcmeError('the directory suggests no window for the renewal', { kind: 'refused' })
-    const retryAfterMs = parseRetryAfter(reply.headers['retry-after'], options.nowMs())
+      throw new AcmeError('the directory returned an invalid renewal window', { kind: 'rejected' })
+    const retryAfterMs = parseRetryAfter(response.headers['retry-after'], options.nowMs())
     return { startMs, endMs, retryAfterMs }
   }
 
@@ -207,7 +205,7 @@ export async function openAcmeClient(options: AcmeClientOptions): Promise<AcmeCl
       }),
     )
   } catch (error) {
-    // The library updates an account that was there, perhaps with nothing, which directories refuse.
+    // The library updates an existing account, without changes if there is no email, which directories reject.
     if (!hasAccount(client)) throw error
   }
   return { issue, readWindow }
@@ -225,7 +223,7 @@ function isByHttp({ type }: { readonly type: string }): boolean {
   return type === 'http-01'
 }
 
-/** Why a challenge is not taken for answered (RFC 8555 §8). */
+/** Error of a failed challenge (RFC 8555 §8). */
 function explainChallenge(challenge: object | undefined): string | undefined {
   const { error } = (challenge ?? {}) as { error?: { type?: unknown; detail?: unknown } }
   return error && `${String(error.type).replace(/^.*:/, '')}: ${String(error.detail)}`
@@ -235,8 +233,8 @@ function parseJson(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text) as Record<string, unknown>
   } catch (error) {
-    throw new AcmeError('the directory answers something that is no JSON', {
-      kind: 'away',
+    throw new AcmeError('the directory returned invalid JSON', {
+      kind: 'unavailable',
       cause: error,
     })
   }

@@ -1,7 +1,6 @@
-/** What time it is. */
 export interface Clock {
-  /** Unix time, which may be wrong, and set right at any moment. */
+  /** Wall clock, Unix time in milliseconds; may be wrong and may jump. */
   readonly nowMs: () => number
-  /** Milliseconds since some moment of this process: for waiting. */
+  /** Monotonic clock in milliseconds, for waits. */
   readonly elapsedMs: () => number
 }

@@ -17,23 +17,23 @@ export interface DirectoryOptions extends Omit<AcmeClientOptions, 'accountKey'> 
   readonly secretKeys: SecretKeys
 }
 
-/** The ACME server as all gateways of a store use it: with one account, each answering the challenges of all. */
+/** ACME server with an account that all gateways of a store share; each gateway can answer the challenges of the others. */
 export interface Directory {
-  /** @param replaces id of a certificate, as of {@link AcmeClient}. @throws {AcmeError} */
+  /** @param replaces as in {@link AcmeOrder}. @throws {AcmeError} */
   readonly issue: (host: string, replaces: string | undefined) => Promise<Issued>
   /** @throws {AcmeError} */
   readonly readWindow: (certificateId: string) => Promise<RenewalWindow | undefined>
-  /** What answers a challenge (RFC 8555 §8.3). @throws {GatewayError} 503 when the store is away. */
+  /** Key authorization of a challenge token (RFC 8555 §8.3). @throws {GatewayError} 503 when the store is unavailable. */
   readonly findToken: (token: string) => Promise<string | undefined>
 }
 
 /** RFC 8555 §6.7 */
 const NO_ACCOUNT = /^(?:accountDoesNotExist|unauthorized)/
 
-/** An order that was not done by then was given up. It is long for gateways whose clocks are wrong, which see its end sooner. */
+/** Far longer than any order, because a gateway with a wrong clock may see the token expire earlier. */
 const TOKEN_LIFE_MS = 7 * 24 * 3600 * 1000
 
-/** Opens no connection before it is asked something. */
+/** Connects with the first call. */
 export function createDirectory(options: DirectoryOptions): Directory {
   const { store, scope, secretKeys } = options
   let opening: Promise<AcmeClient> | undefined
@@ -45,16 +45,16 @@ export function createDirectory(options: DirectoryOptions): Directory {
     })
   }
 
-  /** With an account that is there: it is made sure of again when it may not be any more. */
+  /** Calls `work` with an open account. Reopens the account after errors that may mean that it no longer exists. */
   async function use<T>(work: (client: AcmeClient) => Promise<T>): Promise<T> {
     opening ??= open()
-    const mine = opening
+    const current = opening
     try {
-      return await work(await mine)
+      return await work(await current)
     } catch (error) {
       const isSure =
-        error instanceof AcmeError && error.kind === 'refused' && !NO_ACCOUNT.test(error.message)
-      if (opening === mine && !(isSure && (await isOpen(mine)))) opening = undefined
+        error instanceof AcmeError && error.kind === 'rejected' && !NO_ACCOUNT.test(error.message)
+      if (opening === current && !(isSure && (await isOpen(current)))) opening = undefined
       throw error
     }
   }
@@ -66,7 +66,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
       await store.commit([{ table: TABLE, key: toTokenKey(token), value, expiresMs }])
     },
     async removeToken(token: string) {
-      // It expires anyway.
+      // The record expires anyway.
       await store.commit([{ table: TABLE, key: toTokenKey(token) }]).catch(() => {})
     },
   }

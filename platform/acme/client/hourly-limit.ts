@@ -3,7 +3,7 @@ import type { OnDemandPolicy } from '../on-demand-policy.ts'
 export interface HourlyLimitOptions {
   /** Whether there is a certificate for a host: its renewal is not limited. */
   readonly has: (host: string) => boolean
-  /** Milliseconds that only grow. */
+  /** Monotonic clock in milliseconds. */
   readonly elapsedMs: () => number
   readonly onWarning: (message: string) => void
 }
@@ -12,7 +12,7 @@ const NAMES_MAX = 10
 const HOUR_MS = 3600 * 1000
 
 /**
- * Allows certificates for any host that clients ask for, at most 10 new names an hour in this process. The rule where neither `acme_hosts`
+ * Allows certificates for any host that clients request, at most 10 new names an hour in this process. The rule where neither `acme_hosts`
  * nor `acme_ask` restricts the hosts: anyone may point a name at the gateway, and certificate authorities limit orders per account.
  *
  * Rejections are reported at most once an hour, with their number: clients choose the names.
@@ -22,7 +22,7 @@ export function createHourlyLimit({
   elapsedMs,
   onWarning,
 }: HourlyLimitOptions): OnDemandPolicy {
-  /** Time of the first order, by host, in the order of time. */
+  /** Time of the first order by host, oldest first. */
   const names = new Map<string, number>()
   let reportedMs = Number.NEGATIVE_INFINITY
   /** Since the last report. */

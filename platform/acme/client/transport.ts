@@ -3,19 +3,18 @@ import { createSecureContext, rootCertificates } from 'node:tls'
 import { AcmeError, parseRetryAfter } from './acme-error.ts'
 
 export interface TransportOptions {
-  /** PEM of authorities the directory's certificate may be of, besides those of Node.js; undefined: no others. */
+  /** Additional CA certificates for the directory, PEM; undefined for those of Node.js only. */
   readonly ca: string | undefined
-  /** Unix time. */
   readonly nowMs: () => number
-  /** Told how far ahead of this machine the directory's clock is, milliseconds, with each answer. */
+  /** Called for each response with the lead of the directory's clock, milliseconds. */
   readonly onSkew: (skewMs: number) => void
-  /** Ends requests under way. */
+  /** Aborts requests in flight. */
   readonly signal: AbortSignal
   /** @default 30000 */
   readonly timeoutMs?: number
 }
 
-/** A request to an ACME server, as the library has it. */
+/** A request of the ACME library. */
 export interface AcmeRequest {
   readonly url: string
   readonly method: string
@@ -23,47 +22,46 @@ export interface AcmeRequest {
   readonly body: string | undefined
 }
 
-export interface AcmeReply {
+export interface AcmeResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Undefined: it is one of success. */
+  /** Undefined for a success. */
   readonly problem: AcmeError | undefined
 }
 
-/** What carries requests to one ACME server. */
+/** HTTPS client for one ACME server. */
 export interface Transport {
-  /** @throws {AcmeError} `away`, when there is no answer, or one that says so. */
-  readonly send: (asked: AcmeRequest) => Promise<AcmeReply>
+  /** @throws {AcmeError} `unavailable` without a response. */
+  readonly send: (request: AcmeRequest) => Promise<AcmeResponse>
 }
 
-type Answer = Omit<AcmeReply, 'problem'>
+type RawResponse = Omit<AcmeResponse, 'problem'>
 
 /** Certificates with their chains are a few KiB. */
-const REPLY_MAX_BYTES = 1024 * 1024
-/** OpenSSL on a certificate out of its time, as Node.js has it. */
+const RESPONSE_MAX_BYTES = 1024 * 1024
+/** Error codes of Node.js for expired and not yet valid certificates. */
 const OUT_OF_TIME: readonly unknown[] = ['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED']
 
 export function createTransport(options: TransportOptions): Transport {
   const { ca, nowMs, onSkew, timeoutMs = 30_000 } = options
   const authorities = ca === undefined ? undefined : [...rootCertificates, ca]
-  // An order is a dozen requests, more where nonces are refused.
-  // Authorities are read once, not for each connection.
+  // Parses the CA certificates once instead of for each connection.
   const secureContext = authorities && createSecureContext({ ca: authorities })
   const agent = new Agent({ keepAlive: true, ...(secureContext && { secureContext }) })
   options.signal.addEventListener('abort', () => agent.destroy())
 
-  function ask({ url, method, headers, body }: AcmeRequest): Promise<Answer> {
+  function fetch({ url, method, headers, body }: AcmeRequest): Promise<RawResponse> {
     return new Promise((resolve, reject) => {
-      const late = AbortSignal.timeout(timeoutMs)
-      const signal = AbortSignal.any([late, options.signal])
+      const timeout = AbortSignal.timeout(timeoutMs)
+      const signal = AbortSignal.any([timeout, options.signal])
       const req = request(url, { method, headers, signal, agent }, (res) => {
         const chunks: Buffer[] = []
         let bytes = 0
         res.on('error', reject)
         res.on('data', (chunk: Buffer) => {
           bytes += chunk.length
-          if (bytes > REPLY_MAX_BYTES) req.destroy(new Error('its answer is too long'))
+          if (bytes > RESPONSE_MAX_BYTES) req.destroy(new Error('the response is too large'))
           else chunks.push(chunk)
         })
         res.on('end', () =>
@@ -75,41 +73,45 @@ export function createTransport(options: TransportOptions): Transport {
         )
       })
       req.on('error', (error) =>
-        reject(late.aborted ? new Error(`no answer within ${timeoutMs} ms`) : error),
+        reject(timeout.aborted ? new Error(`no response within ${timeoutMs} ms`) : error),
       )
       req.end(body)
     })
   }
 
-  async function send(asked: AcmeRequest): Promise<AcmeReply> {
-    let reply: Answer
+  async function send(acmeRequest: AcmeRequest): Promise<AcmeResponse> {
+    let response: RawResponse
     try {
-      if (!asked.url.startsWith('https:')) throw new Error('ACME is spoken over https:// alone')
-      reply = await ask(asked)
+      if (!acmeRequest.url.startsWith('https:'))
+        throw new Error('the ACME directory must be an https:// URL')
+      response = await fetch(acmeRequest)
     } catch (error) {
-      const { host } = new URL(asked.url)
-      throw new AcmeError(`${host} cannot be reached: ${explain(error)}`, {
-        kind: 'away',
+      const { host } = new URL(acmeRequest.url)
+      throw new AcmeError(`${host} is unreachable: ${explain(error)}`, {
+        kind: 'unavailable',
         cause: error,
       })
     }
-    const dateMs = Date.parse(reply.headers['date'] ?? '')
+    const dateMs = Date.parse(response.headers['date'] ?? '')
     if (!Number.isNaN(dateMs)) onSkew(dateMs - nowMs())
-    return { ...reply, problem: reply.status < 400 ? undefined : toProblem(reply, nowMs()) }
+    return {
+      ...response,
+      problem: response.status < 400 ? undefined : toProblem(response, nowMs()),
+    }
   }
 
   return { send }
 }
 
-/** What an answer says is wrong (RFC 8555 §6.7). */
-function toProblem({ status, headers, body }: Answer, nowMs: number): AcmeError {
+/** Error of a problem document (RFC 8555 §6.7). */
+function toProblem({ status, headers, body }: RawResponse, nowMs: number): AcmeError {
   const retryAfterMs = parseRetryAfter(headers['retry-after'], nowMs)
   const { type = '', detail } = parseProblem(body)
-  const isLimited = status === 429 || type.endsWith(':rateLimited')
-  const kind = isLimited ? 'limited' : status >= 500 ? 'away' : 'refused'
-  const what = type.replace(/^urn:ietf:params:acme:error:/, '')
-  const said = [what, detail].filter((text) => text).join(': ')
-  return new AcmeError(said === '' ? `status ${status}` : said, { kind, retryAfterMs })
+  const isRateLimited = status === 429 || type.endsWith(':rateLimited')
+  const kind = isRateLimited ? 'rateLimited' : status >= 500 ? 'unavailable' : 'rejected'
+  const errorType = type.replace(/^urn:ietf:params:acme:error:/, '')
+  const message = [errorType, detail].filter((text) => text).join(': ')
+  return new AcmeError(message || `status ${status}`, { kind, retryAfterMs })
 }
 
 function parseProblem(body: string): { readonly type?: string; readonly detail?: string } {
@@ -126,12 +128,12 @@ function parseProblem(body: string): { readonly type?: string; readonly detail?:
 
 function explain(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
-  // Of several addresses that refuse, an error has no words but a code.
-  const reason = message || code || 'no reason is known'
+  // The message is empty when several addresses failed.
+  const reason = message || code || 'unknown error'
   if (OUT_OF_TIME.includes(code))
-    return `${reason}: if its certificate is right, the clock of this machine is not`
+    return `${reason}: check the certificate of the directory and the clock of this machine`
   if (code !== undefined && /^(?:UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)/.test(code))
-    return `${reason}: name the file of its certificate's authority in acme_ca_file`
+    return `${reason}: set acme_ca_file to the CA of its certificate`
   return reason
 }
 

@@ -1,14 +1,14 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import type { AdminSource } from '../admin.ts'
 import type { Labels, Metric, Sample } from './samples.ts'
 
 const TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
-/** In one turn of the event loop, about a millisecond: requests go on in between. */
-const LINES_A_TURN = 1000
+/** About a millisecond per tick of the event loop, so that requests are not delayed. */
+const LINES_PER_TICK = 1000
 const TOTAL = '_total'
 
-/** The text of metrics: OpenMetrics 1.0, or the text format 0.0.4 of Prometheus. */
+/** Formats metrics as OpenMetrics 1.0 or Prometheus text format 0.0.4. */
 export async function format(
   metrics: readonly Metric[],
   isOpenMetrics: boolean,
@@ -18,27 +18,29 @@ export async function format(
   for (const metric of metrics) {
     const { name, help, type } = metric
     const isTotal = isOpenMetrics && type === 'counter'
-    // OpenMetrics: a counter is called what its number is without the end of it.
+    // OpenMetrics: the name of a counter family omits the suffix _total.
     const family = isTotal && name.endsWith(TOTAL) ? name.slice(0, -TOTAL.length) : name
     if (text !== '' && !isOpenMetrics) text += '\n'
     text += `# HELP ${family} ${escapeText(help)}\n# TYPE ${family} ${type}\n`
-    const own = isTotal ? family + TOTAL : family
+    const sampleName = isTotal ? family + TOTAL : family
     for (const sample of metric.values) {
       text +=
-        sample.counts === undefined ? formatNumber(own, sample) : formatBuckets(metric, sample)
+        sample.counts === undefined
+          ? formatNumber(sampleName, sample)
+          : formatBuckets(metric, sample)
       lines += sample.counts === undefined ? 1 : sample.counts.length + 2
-      if (lines < LINES_A_TURN) continue
+      if (lines < LINES_PER_TICK) continue
       lines = 0
-      await turn()
+      await nextTick()
     }
   }
   if (!isOpenMetrics) return { type: TEXT, text }
   return { type: OPEN_METRICS, text: `${text}# EOF\n` }
 }
 
-function formatNumber(own: string, { metricName, labels, value }: Sample): string {
+function formatNumber(sampleName: string, { metricName, labels, value }: Sample): string {
   const text = formatLabels(labels)
-  return `${metricName ?? own}${text === '' ? '' : `{${text}}`} ${formatValue(value)}\n`
+  return `${metricName ?? sampleName}${text === '' ? '' : `{${text}}`} ${formatValue(value)}\n`
 }
 
 function formatBuckets({ name, bounds }: Metric, { labels, value, counts }: Sample): string {

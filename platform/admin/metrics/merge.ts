@@ -1,6 +1,6 @@
 import type { Metric, Sample } from './samples.ts'
 
-/** What becomes of the values that several processes have for one thing; undefined: nothing is told of it. */
+/** Aggregations over processes; metrics with an unknown aggregator are omitted. */
 const MERGES: Readonly<Record<string, ((values: readonly number[]) => number) | undefined>> = {
   sum: (values) => values.reduce((sum, value) => sum + value, 0),
   average: (values) => values.reduce((sum, value) => sum + value, 0) / values.length,
@@ -9,20 +9,20 @@ const MERGES: Readonly<Record<string, ((values: readonly number[]) => number) | 
   first: ([value]) => value!,
 }
 
-/** One list of metrics for those of several processes, each merged as its `aggregator` says. */
+/** Merges the metrics of several processes by their `aggregator`. */
 export function mergeMetrics(lists: readonly (readonly Metric[])[]): readonly Metric[] {
   if (lists.length === 1) return lists[0]!
   const byName = new Map<string, Metric[]>()
   for (const metric of lists.flat()) {
-    const known = byName.get(metric.name)
-    if (known === undefined) byName.set(metric.name, [metric])
-    else known.push(metric)
+    const group = byName.get(metric.name)
+    if (group === undefined) byName.set(metric.name, [metric])
+    else group.push(metric)
   }
   return [...byName.values()].flatMap((metrics) => mergeOne(metrics) ?? [])
 }
 
-/** What only rises of these metrics: what is left of a process that is gone, so that no sum falls. */
-export function keepRising(metrics: readonly Metric[]): Metric[] {
+/** Counters and histograms, which are retained for ended processes so that sums do not decrease. */
+export function keepCumulative(metrics: readonly Metric[]): Metric[] {
   return metrics.filter(({ type }) => type === 'counter' || type === 'histogram')
 }
 
@@ -34,9 +34,9 @@ function mergeOne(metrics: readonly Metric[]): Metric | undefined {
   const samples = new Map<string, Sample[]>()
   for (const sample of metrics.flatMap(({ values }) => values)) {
     const key = JSON.stringify([sample.metricName, sample.labels])
-    const known = samples.get(key)
-    if (known === undefined) samples.set(key, [sample])
-    else known.push(sample)
+    const group = samples.get(key)
+    if (group === undefined) samples.set(key, [sample])
+    else group.push(sample)
   }
   const values = Array.from(samples.values(), (each) => ({
     ...each[0]!,

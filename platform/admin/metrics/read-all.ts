@@ -3,7 +3,7 @@ import { readGateway } from './read-gateway.ts'
 import { readProcess } from './read-process.ts'
 import type { Metric } from './samples.ts'
 
-/** What there is to tell of a gateway, and of the process that it runs in. */
+/** Reads the metrics of a gateway and of its process. */
 export async function readAll(measured: GatewayStats): Promise<readonly Metric[]> {
   return [...readGateway(measured), ...(await readProcess())]
 }

@@ -14,16 +14,16 @@ import type { GatewayStats } from '../../gateway/gateway-server.ts'
 import { readVersion } from '../../process/version.ts'
 import { createSamples, type Metric, type Samples, toLabels } from './samples.ts'
 
-/** What is counted in milliseconds is told in seconds. */
+/** Milliseconds to seconds. */
 const MS = 1 / 1000
-/** Most services told apart; the others are one. */
+/** Maximum number of services with separate metrics; the others are combined. */
 const MAX_SERVICES = 1000
 
-/** What a gateway has to tell at the moment. */
+/** Reads the metrics of a gateway. */
 export function readGateway(measured: GatewayStats): Metric[] {
   const samples = createSamples()
   const { metrics } = measured
-  if (metrics !== undefined) readCounted(metrics, samples)
+  if (metrics !== undefined) readRequests(metrics, samples)
   samples.add('active', measured.inFlight())
   samples.add('connections', measured.connections())
   samples.add('bufferedBytes', bodyMemory.usedBytes)
@@ -42,7 +42,7 @@ export function readGateway(measured: GatewayStats): Metric[] {
   return samples.metrics()
 }
 
-function readCounted({ routes, services, aborted }: RequestMetrics, samples: Samples): void {
+function readRequests({ routes, services, aborted }: RequestMetrics, samples: Samples): void {
   for (const route of routes.values()) readRoute(route, samples)
   samples.add('aborted', aborted)
   for (const [service, { retries, ejections }] of services.entries()) {
@@ -59,11 +59,11 @@ function readRoute(route: RouteCounters, samples: Samples): void {
     if (buckets === undefined) continue
     isUsed = true
     const first = at % CLASSES
-    const own = {
+    const request = {
       http_request_method: METHODS[Math.floor(at / CLASSES)]!,
       http_response_status_class: first === 0 ? 'none' : `${first}xx`,
     }
-    samples.addBuckets('duration', buckets, { ...own, ...labels }, MS)
+    samples.addBuckets('duration', buckets, { ...request, ...labels }, MS)
   }
   if (!isUsed) return
   if (upstream.count > 0) samples.addBuckets('upstream', upstream, labels, MS)
@@ -81,7 +81,7 @@ interface ServiceSums {
   downForMs: number
 }
 
-/** By name: services of several domains may have the same. */
+/** Sums by name: several domains may have services of the same name. */
 function readServices(services: readonly ServiceInUse[], samples: Samples): void {
   const sums = new Map<string, ServiceSums>()
   for (const { upstream, downForMs } of services) {
@@ -116,7 +116,7 @@ function readBroker({ broker }: GatewayStats, samples: Samples): void {
 
 function readCaches(measured: GatewayStats, samples: Samples): void {
   const caches = measured.caches()
-  // One for all of them.
+  // All caches share their counters.
   const { hits, misses } = caches[0]!.counts
   samples.add('cacheHits', hits)
   samples.add('cacheMisses', misses)
@@ -126,28 +126,28 @@ function readCaches(measured: GatewayStats, samples: Samples): void {
   )
 }
 
-/** The name of a certificate that has none of DNS, but of addresses. */
+/** Label of a certificate without DNS names. */
 const NO_NAME = '*'
-const ends = new WeakMap<Certificate, number>()
+const expiries = new WeakMap<Certificate, number>()
 
-/** Of each name the certificate that is served for it: the first one. One without names is served where it is the default. */
+/** Reads the served certificate of each name, which is the first one with that name. A certificate without names is served only as the default. */
 function readCertificates(pairs: readonly Certificate[], samples: Samples): void {
-  const told = new Set<string>()
+  const seen = new Set<string>()
   for (const [i, pair] of pairs.entries()) {
     const names = i === 0 && pair.names.length === 0 ? [NO_NAME] : pair.names
     for (const name of names) {
-      if (told.has(name)) continue
-      told.add(name)
-      samples.add('certificateEnd', readEnd(pair), { name })
+      if (seen.has(name)) continue
+      seen.add(name)
+      samples.add('certificateEnd', readExpiry(pair), { name })
     }
   }
 }
 
-function readEnd(pair: Certificate): number {
-  let seconds = ends.get(pair)
+function readExpiry(pair: Certificate): number {
+  let seconds = expiries.get(pair)
   if (seconds === undefined) {
     seconds = Math.floor(Date.parse(new X509Certificate(pair.cert).validTo) / 1000)
-    ends.set(pair, seconds)
+    expiries.set(pair, seconds)
   }
   return seconds
 }

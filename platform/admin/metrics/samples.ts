@@ -3,39 +3,39 @@ import { METRICS, type MetricKey, type MetricRow } from './table.ts'
 
 export type Labels = Readonly<Record<string, string | number>>
 
-/** A number of a metric, as `prom-client` keeps it, or a histogram. */
+/** A value of a metric in the format of `prom-client`, or a histogram. */
 export interface Sample {
   readonly labels: Labels
-  /** Of a histogram the sum. */
+  /** Sum for a histogram. */
   readonly value: number
-  /** Where it differs from the metric's: `..._bucket`, `..._sum`, `..._count`. */
+  /** Overrides the name of the metric: `..._bucket`, `..._sum`, `..._count`. */
   readonly metricName?: string
-  /** Of a histogram: how many values are up to each of the metric's bounds, and at last how many there are. */
+  /** Cumulative bucket counts of a histogram; the last one is the total. */
   readonly counts?: readonly number[]
 }
 
-/** A metric with its numbers; plain data, which another process may be told: one of many routes is thousands of lines. */
+/** A metric with its values; plain data that is sent between processes and formatted once, because it may be thousands of lines. */
 export interface Metric {
   readonly name: string
   readonly help: string
   readonly type: MetricRow['type'] | 'summary'
   readonly aggregator: string
-  /** Of those samples that have counts. */
+  /** Bucket bounds of the histograms. */
   readonly bounds?: readonly number[]
   readonly values: readonly Sample[]
 }
 
-/** Those that say something: an empty label is none. */
+/** Removes empty labels. */
 export function toLabels(labels: Readonly<Record<string, string>>): Labels {
   return Object.fromEntries(Object.entries(labels).filter(([, value]) => value !== ''))
 }
 
-/** Gathers the numbers of the metrics of the table. */
+/** Collects values of {@link METRICS}. */
 export interface Samples {
   readonly add: (key: MetricKey, value: number, labels?: Labels) => void
-  /** @param unit of the values, in that of the metric. */
+  /** @param unit factor from the unit of the values to that of the metric. */
   readonly addBuckets: (key: MetricKey, buckets: Buckets, labels: Labels, unit?: number) => void
-  /** Those that have numbers, in the order of the table. */
+  /** Metrics with values, in the order of the table. */
   readonly metrics: () => Metric[]
 }
 
@@ -43,8 +43,8 @@ export function createSamples(): Samples {
   const values = new Map<MetricKey, Sample[]>()
   const bounds = new Map<MetricKey, readonly number[]>()
   const of = (key: MetricKey): Sample[] => {
-    const known = values.get(key)
-    if (known !== undefined) return known
+    const existing = values.get(key)
+    if (existing !== undefined) return existing
     const list: Sample[] = []
     values.set(key, list)
     return list
@@ -66,8 +66,8 @@ export function createSamples(): Samples {
         const { name, help, type, of: aggregator } = METRICS[key]
         const list = values.get(key)
         if (list === undefined) return []
-        const own = bounds.get(key)
-        return [{ name, help, type, aggregator, ...(own && { bounds: own }), values: list }]
+        const limits = bounds.get(key)
+        return [{ name, help, type, aggregator, ...(limits && { bounds: limits }), values: list }]
       }),
   }
 }

@@ -1,14 +1,13 @@
-/** A metric that a gateway tells: what `/metrics` and docs/metrics.md say of it. */
+/** A gateway metric in `/metrics` and docs/metrics.md. */
 export interface MetricRow {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
   readonly labels: readonly string[]
-  /** What is told of the values of several worker processes. */
+  /** Aggregation over worker processes. */
   readonly of: 'sum' | 'max' | 'min' | 'first'
 }
 
-/** How the code calls them. */
 export type MetricKey =
   | 'duration'
   | 'upstream'
@@ -34,172 +33,172 @@ export type MetricKey =
   | 'certificateEnd'
   | 'build'
 
-/** Whose requests: service and endpoint, and the path that the endpoint declares. */
+/** Service, endpoint, and the declared path of the endpoint. */
 const ROUTE = ['service', 'endpoint', 'http_route']
 
 /**
- * Everything a gateway tells, besides what `prom-client` tells of its process. What OpenTelemetry has a name for is called that,
- * spelled as Prometheus does (its semantic conventions for HTTP); the rest begins with `mx_`.
+ * Gateway metrics, in addition to the process metrics of `prom-client`. Names follow the OpenTelemetry semantic conventions for HTTP
+ * in Prometheus spelling, where they define one; other names start with `mx_`.
  */
 export const METRICS: Readonly<Record<MetricKey, MetricRow>> = {
   duration: {
     name: 'http_server_request_duration_seconds',
     type: 'histogram',
-    help: 'Requests that are over: until the last byte of the reply, or until its head where it comes in pieces',
+    help: 'Duration of requests until the last response byte, or until the response head for streams',
     labels: ['http_request_method', 'http_response_status_class', ...ROUTE],
     of: 'sum',
   },
   upstream: {
     name: 'mx_upstream_duration_seconds',
     type: 'histogram',
-    help: 'The part of that until the head of the reply of a node, retries included',
+    help: 'Part of the request duration until the response head of a node, including retries',
     labels: ROUTE,
     of: 'sum',
   },
   gateway: {
     name: 'mx_gateway_duration_seconds',
     type: 'histogram',
-    help: 'The rest, which is the gateway itself; of one request in 16 where there are 1,000 a second',
+    help: 'Part of the request duration spent in the gateway; sampled at 1 in 16 from 1,000 requests per second',
     labels: ROUTE,
     of: 'sum',
   },
   requestSize: {
     name: 'http_server_request_body_size_bytes',
     type: 'histogram',
-    help: 'Bodies of requests',
+    help: 'Size of request bodies',
     labels: ROUTE,
     of: 'sum',
   },
   responseSize: {
     name: 'http_server_response_body_size_bytes',
     type: 'histogram',
-    help: 'Bodies of replies',
+    help: 'Size of response bodies',
     labels: ROUTE,
     of: 'sum',
   },
   active: {
     name: 'http_server_active_requests',
     type: 'gauge',
-    help: 'Requests that are not over',
+    help: 'Requests in flight',
     labels: [],
     of: 'sum',
   },
   connections: {
     name: 'mx_client_connections',
     type: 'gauge',
-    help: 'Open connections of clients',
+    help: 'Open client connections',
     labels: [],
     of: 'sum',
   },
   aborted: {
     name: 'mx_requests_aborted_total',
     type: 'counter',
-    help: 'Requests whose reply was not complete: the client left, or the node failed',
+    help: 'Requests with an incomplete response: the client disconnected or the node failed',
     labels: [],
     of: 'sum',
   },
   bufferedBytes: {
     name: 'mx_request_buffered_bytes',
     type: 'gauge',
-    help: 'Request bytes in memory: bodies and WebSocket messages that wait for slow backends or for their end (max_buffered)',
+    help: 'Buffered bytes of request bodies and WebSocket messages (max_buffered)',
     labels: [],
     of: 'sum',
   },
   bufferCuts: {
     name: 'mx_request_buffer_overflows_total',
     type: 'counter',
-    help: 'Requests and WebSockets ended because too many request bytes were buffered (max_buffered)',
+    help: 'Requests and WebSockets ended because the buffer limit was exceeded (max_buffered)',
     labels: [],
     of: 'sum',
   },
   nodes: {
     name: 'mx_upstream_nodes',
     type: 'gauge',
-    help: 'Nodes of a service in use: usable, ejected after failures, or draining',
+    help: 'Nodes of a service by state: usable, ejected after failures, or draining',
     labels: ['service', 'state'],
     of: 'max',
   },
   upstreamConnections: {
     name: 'mx_upstream_connections',
     type: 'gauge',
-    help: 'Open HTTP connections to its nodes',
+    help: 'Open HTTP connections to the nodes of a service',
     labels: ['service'],
     of: 'sum',
   },
   upstreamActive: {
     name: 'mx_upstream_active_requests',
     type: 'gauge',
-    help: 'Requests and calls its nodes have not answered',
+    help: 'Requests and calls in flight to the nodes of a service',
     labels: ['service'],
     of: 'sum',
   },
   retries: {
     name: 'mx_upstream_retries_total',
     type: 'counter',
-    help: 'Requests and calls that were sent once more',
+    help: 'Retried requests and calls',
     labels: ['service'],
     of: 'sum',
   },
   ejections: {
     name: 'mx_upstream_ejections_total',
     type: 'counter',
-    help: 'Times a node was ejected',
+    help: 'Ejections of nodes',
     labels: ['service'],
     of: 'sum',
   },
   registryAge: {
     name: 'mx_registry_age_seconds',
     type: 'gauge',
-    help: 'How old is what the registry told of a service in use; 0 while it tells of changes',
+    help: 'Age of the cached registry data of a service; 0 while the registry is watched',
     labels: ['service'],
     of: 'max',
   },
   registryOutage: {
     name: 'mx_registry_outage_seconds',
     type: 'gauge',
-    help: 'For how long the registry has not answered; 0: it does',
+    help: 'Duration of the current registry outage; 0 without one',
     labels: [],
     of: 'max',
   },
   cacheHits: {
     name: 'mx_route_cache_hits_total',
     type: 'counter',
-    help: 'Requests whose route was known',
+    help: 'Requests with a cached route',
     labels: [],
     of: 'sum',
   },
   cacheMisses: {
     name: 'mx_route_cache_misses_total',
     type: 'counter',
-    help: 'Requests whose route was worked out',
+    help: 'Requests without a cached route',
     labels: [],
     of: 'sum',
   },
   cacheEntries: {
     name: 'mx_route_cache_entries',
     type: 'gauge',
-    help: 'Routes that are known, and names that are known to be nowhere',
+    help: 'Cached routes and cached misses',
     labels: [],
     of: 'sum',
   },
   brokerDrops: {
     name: 'mx_broker_messages_dropped_total',
     type: 'counter',
-    help: 'Messages dropped for slow subscribers, by the queue: of this server, or of a subscriber that reported it',
+    help: 'Messages dropped for slow subscribers, by queue: of this server, or of a subscriber that reported it',
     labels: ['queue'],
     of: 'sum',
   },
   certificateEnd: {
     name: 'mx_tls_certificate_end_timestamp_seconds',
     type: 'gauge',
-    help: 'When the certificate served for a name ends, seconds since 1970; `*` is one without DNS names',
+    help: 'Expiry of the certificate served for a name, Unix time in seconds; `*` for a certificate without DNS names',
     labels: ['name'],
     of: 'min',
   },
   build: {
     name: 'mx_build_info',
     type: 'gauge',
-    help: 'Always 1; the version is a label',
+    help: 'Always 1; labeled with the version',
     labels: ['version'],
     of: 'first',
   },

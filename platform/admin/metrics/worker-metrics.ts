@@ -1,26 +1,28 @@
-import { keepRising, mergeMetrics } from './merge.ts'
+import { keepCumulative, mergeMetrics } from './merge.ts'
 import type { Metric } from './samples.ts'
 
-/** What each worker process that runs tells, by its id; undefined: it did not in time. */
-type Told = ReadonlyMap<number, readonly Metric[] | undefined>
+/** Metrics of the running workers by id; undefined after a timeout. */
+type WorkerResults = ReadonlyMap<number, readonly Metric[] | undefined>
 
 /**
- * The metrics of several worker processes as those of one. One that does not answer counts with what it told last, one that has
- * ended with what it had counted by then: a sum that fell would look like a restart of all of them.
+ * Merges the metrics of worker processes. A worker that does not respond contributes its last values, and one that has ended its last
+ * counters: a decreasing sum would look like a restart of all workers.
  *
- * @param ask what those say that run.
+ * @param query reads the metrics of the running workers.
  */
-export function createWorkerMetrics(ask: () => Promise<Told>): () => Promise<readonly Metric[]> {
+export function createWorkerMetrics(
+  query: () => Promise<WorkerResults>,
+): () => Promise<readonly Metric[]> {
   const last = new Map<number, readonly Metric[]>()
-  let gone: readonly Metric[] = []
+  let ended: readonly Metric[] = []
   return async () => {
-    const told = await ask()
-    for (const [id, metrics] of told) if (metrics !== undefined) last.set(id, metrics)
+    const results = await query()
+    for (const [id, metrics] of results) if (metrics !== undefined) last.set(id, metrics)
     for (const [id, metrics] of last) {
-      if (told.has(id)) continue
+      if (results.has(id)) continue
       last.delete(id)
-      gone = mergeMetrics([gone, keepRising(metrics)])
+      ended = mergeMetrics([ended, keepCumulative(metrics)])
     }
-    return mergeMetrics([...last.values(), gone])
+    return mergeMetrics([...last.values(), ended])
   }
 }

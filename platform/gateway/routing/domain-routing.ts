@@ -4,32 +4,33 @@ import { createPerDomain, type Domains } from './domains.ts'
 import type { RegistryRouting, Routing } from './routing.ts'
 
 export interface DomainRoutingOptions {
-  /** That of the default domain. Closed with this one. */
+  /** Routing of the default domain; closed together with this one. */
   readonly main: RegistryRouting
   readonly domains: Domains
-  /** Routing to the services of a domain, else to those of `main`. */
+  /** Creates the routing of a domain, which falls back to `main`. */
   readonly create: (registry: Registry, domain: string, main: RegistryRouting) => Routing
 }
 
-interface Opened extends Routing {
-  /** Undefined from when it is settled. */
+interface DomainRouting extends Routing {
+  /** Undefined once settled. */
   ready: Promise<void> | undefined
 }
 
 /**
- * Routing by the field `Mx-Namespace` (specification: Server API gateway; reference 9): services of that domain, else of the default
- * one. What a domain takes is made for its first request, and one where nothing is registered takes nothing.
+ * Routes by the `Mx-Namespace` header (specification: Server API gateway; reference 9): to services of that domain, else of the default
+ * domain. The routing of a domain is created with its first request, and only if services are registered in it.
  */
 export function createDomainRouting({ main, domains, create }: DomainRoutingOptions): Routing {
   const list = (): readonly Routing[] => [main, ...routings.values()]
   const routings = createPerDomain(domains, (registry, domain) => {
-    const routing: Opened = { ...create(registry, domain, main) }
+    const routing: DomainRouting = { ...create(registry, domain, main) }
     routing.ready = routing.ready?.then(() => {
       routing.ready = undefined
     })
     return routing
   })
-  const find = (x: Exchange): Opened | undefined => routings.of(x.headers.get('mx-namespace'))
+  const find = (x: Exchange): DomainRouting | undefined =>
+    routings.of(x.headers.get('mx-namespace'))
 
   return {
     route(x) {
@@ -45,8 +46,8 @@ export function createDomainRouting({ main, domains, create }: DomainRoutingOpti
     directories: () => list().flatMap((routing) => routing.directories()),
     caches: () => list().flatMap((routing) => routing.caches()),
 
-    reconfigure(gone) {
-      for (const routing of list()) routing.reconfigure(gone)
+    reconfigure(settled) {
+      for (const routing of list()) routing.reconfigure(settled)
     },
 
     close() {

@@ -1,32 +1,32 @@
 import type { Registry } from '../../../core/contracts/registry.ts'
 import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
 
-/** The domains there are besides the default one, each a set of services that knows nothing of the others. */
+/** The domains besides the default one; each is an isolated set of services. */
 export interface Domains {
-  /** The registry of a domain; undefined: nothing is registered in it. Asked for every request. */
+  /** Registry of a domain; undefined if nothing is registered in it. Called for every request. */
   readonly find: (domain: string) => Registry | undefined
 }
 
-/** Things that are made for domains. */
+/** Lazily created values by domain. */
 export interface PerDomain<T> {
-  /** That of a domain; undefined for the default one, and one where nothing is registered. */
+  /** Undefined for the default domain and for domains without services. */
   readonly of: (domain: string | undefined) => T | undefined
   readonly values: () => T[]
   readonly close: () => void
 }
 
-/** Makes a thing for each domain when it is first asked for. Those of domains that are gone are dropped as others are made. */
+/** Creates a value for each domain on first use. Values of removed domains are closed when another one is created. */
 export function createPerDomain<T extends { readonly close: () => void }>(
   domains: Domains,
   create: (registry: Registry, name: string) => T,
 ): PerDomain<T> {
-  const made = new Map<string, { readonly registry: Registry; readonly thing: T }>()
+  const created = new Map<string, { readonly registry: Registry; readonly value: T }>()
 
   function sweep(): void {
-    for (const [name, { registry, thing }] of made) {
+    for (const [name, { registry, value }] of created) {
       if (domains.find(name) === registry) continue
-      made.delete(name)
-      thing.close()
+      created.delete(name)
+      value.close()
     }
   }
 
@@ -35,19 +35,19 @@ export function createPerDomain<T extends { readonly close: () => void }>(
       if (name === undefined || name === '' || name === DEFAULT_DOMAIN) return undefined
       const registry = domains.find(name)
       if (registry === undefined) return undefined
-      const known = made.get(name)
-      if (known?.registry === registry) return known.thing
+      const cached = created.get(name)
+      if (cached?.registry === registry) return cached.value
       sweep()
-      const thing = create(registry, name)
-      made.set(name, { registry, thing })
-      return thing
+      const value = create(registry, name)
+      created.set(name, { registry, value })
+      return value
     },
 
-    values: () => [...made.values()].map(({ thing }) => thing),
+    values: () => [...created.values()].map(({ value }) => value),
 
     close() {
-      for (const { thing } of made.values()) thing.close()
-      made.clear()
+      for (const { value } of created.values()) value.close()
+      created.clear()
     },
   }
 }

@@ -5,11 +5,11 @@ import type { Settings } from '../../settings/settings.ts'
 
 type SlashSettings = Pick<Settings, 'resolver' | 'namespace' | 'encodedSlashServices'>
 
-/** With it the host alone names the service, and a proxied path is the backend's alone. */
+/** Resolver that does not read the path, which is forwarded unchanged. */
 const BY_HOST = 'host'
 const ENCODED_SLASH = /%2f/i
 
-/** Whether some service may have `%2F` in the path of a request: the listener then leaves the decision to {@link createSlashCheck}. */
+/** Whether any service accepts `%2F` in paths: the listener then leaves the check to {@link createSlashCheck}. */
 export function areEncodedSlashesServed({
   resolver,
   encodedSlashServices,
@@ -18,8 +18,8 @@ export function areEncodedSlashesServed({
 }
 
 /**
- * Rejects `%2F` in the path of a routed exchange, unless the request itself is sent on and its service may have it: calls are named by
- * their path. Undefined: the listener rejects all of them.
+ * Rejects `%2F` in the path, unless the request is proxied to a service that accepts it: the path of a call names its endpoint.
+ * Undefined if the listener rejects every `%2F`.
  */
 export function createSlashCheck(settings: SlashSettings): ((x: Exchange) => void) | undefined {
   if (!areEncodedSlashesServed(settings)) return undefined

@@ -1,10 +1,10 @@
 import { suggest } from '../../../lib/text/did-you-mean.ts'
 import type { Explanation } from './explanation.ts'
 
-/** Services and endpoints that are named. */
+/** Maximum number of listed services or endpoints. */
 const MAX_NAMES = 20
 
-/** Why the gateway itself answers, and what to do about it. */
+/** Explains a response of the gateway itself, with a hint. */
 export function toWhy({
   stages,
   answer,
@@ -16,15 +16,16 @@ export function toWhy({
 }: Omit<Explanation, 'why'>): string {
   const { plugin, hook } = stages.at(-1) ?? { plugin: undefined, hook: 'onRequest' }
   const { status = 0, error } = answer ?? {}
-  const where = plugin === undefined ? `the step ${hook}` : `plugin ${plugin} (${hook})`
-  if (error === undefined) return `${where} answers it itself`
+  const where = plugin === undefined ? `the ${hook} step` : `plugin ${plugin} (${hook})`
+  if (error === undefined) return `${where} sent the response`
   if (status === 404 && route === undefined && known.length > 0) {
-    const meant = known.find((name) => name.endsWith(`.${error.id}`)) ?? suggest(error.id, known)
+    const suggestion =
+      known.find((name) => name.endsWith(`.${error.id}`)) ?? suggest(error.id, known)
     const list = known.slice(0, MAX_NAMES).join(', ')
-    return meant === undefined ? `there are ${list}` : `did you mean ${meant}? There are ${list}`
+    return `${suggestion === undefined ? '' : `did you mean ${suggestion}? `}known services: ${list}`
   }
   if (status === 404 && error.message.startsWith('service not found'))
-    return 'nothing is registered: name services in mx.yaml or with --backend, or a registry with --registry'
+    return 'no service is registered: list services in mx.yaml or with --backend, or set a registry with --registry'
   if (status === 404 && endpoints.length > 0)
     return `the service declares ${endpoints.slice(0, MAX_NAMES).join(', ')}`
   const denied = rulings.find(({ granted }) => !granted)
@@ -32,14 +33,14 @@ export function toWhy({
     const cause =
       denied.rule === undefined ? 'no rule grants it' : `rule ${denied.rule.id} denies it`
     const hint =
-      account === '' ? ': show who calls, by "Authorization: Bearer $(mx user token)"' : ''
-    return `${cause} to ${account || 'nobody that is known'}${hint}`
+      account === '' ? ': authenticate with "Authorization: Bearer $(mx user token)"' : ''
+    return `${cause} to ${account || 'anonymous callers'}${hint}`
   }
   if (status === 503 && error.message.includes('no node'))
     return 'the service is registered, and none of its nodes can be used'
-  if (status === 503 && error.message.endsWith('the registry does not answer'))
+  if (status === 503 && error.message.endsWith('the registry is unavailable'))
     return 'see whether the registry runs, at the address that --registry, or the environment of --server, names'
-  if (status === 503 && error.message.endsWith('the registry refuses access'))
+  if (status === 503 && error.message.endsWith('the registry denies access'))
     return 'the account of the gateway (--auth_id, MX_AUTH_SECRET), or the token of --registry, is wrong or may not read the registry'
   if (stages.length === 0) return 'it is refused where it comes in, before any plugin runs'
   return `${where} refuses it`

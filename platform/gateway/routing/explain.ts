@@ -23,13 +23,12 @@ import { areEncodedSlashesServed } from './encoded-slashes.ts'
 import { toWhy } from './explain-why.ts'
 import type { ExplainedRuling, Explanation } from './explanation.ts'
 
-/** The request that is asked about. */
 export interface ExplainedRequest {
-  /** In whatever case. */
+  /** Case-insensitive. */
   readonly method: string
-  /** Path, and query behind a `?`. */
+  /** Path and query. */
   readonly path: string
-  /** By name, in whatever case; `Host` and `Upgrade` among them. */
+  /** Names are case-insensitive and include `Host` and `Upgrade`. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string
 }
@@ -37,32 +36,31 @@ export interface ExplainedRequest {
 export interface ExplainOptions {
   readonly configuration: Configuration
   readonly gate: Authorizer | undefined
-  /** As of a gateway that runs. @default by the settings */
+  /** Registry of a running gateway. @default by the settings */
   readonly registry?: Registry
   readonly domains?: Domains
   readonly log: Log
 }
 
-/** What a registry that does not answer costs. */
+/** Timeout of the registry. */
 const REGISTRY_MS = 3000
-/** Rules and keys may have to be fetched. */
+/** Overall timeout: rules and keys may have to be fetched. */
 const ANSWER_MS = 10_000
 const TOPIC = 'topic'
 
 /**
- * Leads a request through the chain of a configuration as a gateway would, but for the last yard: nothing is sent, published or
- * logged. What is told was decided by the very code that serves.
+ * Dry run of a request through the chain of a configuration, with the code that serves requests. Nothing is sent, published or logged.
  *
- * @throws {SettingsError} for a configuration that no gateway would start with; {@link TypeError} for a field that is malformed;
- *   {@link GatewayError} 504 when nothing is decided in 10 s.
+ * @throws {SettingsError} for an invalid configuration; {@link TypeError} for a malformed header;
+ *   {@link GatewayError} 504 without a decision within 10 s.
  */
 export async function explain(
-  asked: ExplainedRequest,
-  { configuration, gate, registry: given, domains, log }: ExplainOptions,
+  explained: ExplainedRequest,
+  { configuration, gate, registry: openRegistry, domains, log }: ExplainOptions,
   closing: Disposer,
 ): Promise<Explanation> {
   const { request, malformed } = toTestRequest(
-    asked,
+    explained,
     areEncodedSlashesServed(configuration.settings),
   )
   let reach: (where: string) => void = () => {}
@@ -73,10 +71,10 @@ export async function explain(
   const { registry, routing, buildChain } = await openPipeline(
     {
       configuration,
-      registry: given,
+      registry: openRegistry,
       domains,
       events: toSinks(() => reach(TOPIC)),
-      gate: gate && noteRulings(gate, rulings),
+      gate: gate && recordRulings(gate, rulings),
       upstream: createDryUpstreams(configuration, log, () => reach('')),
       log,
     },
@@ -88,7 +86,7 @@ export async function explain(
   const passed: Stage[] = []
   const x = new DryExchange(request, () => reach(''))
   x.begin(
-    { ...toTold(chain, passed), onReply: [], onDone: [] },
+    { ...recordStages(chain, passed), onReply: [], onDone: [] },
     () => {},
     () => {},
   )
@@ -103,12 +101,14 @@ export async function explain(
   void walk()
   const { body = '' } = request
   if (body.length > 0) x.sendBody(body, true)
-  const sent = reached.then((where) => where || x.node)
-  const answered = x.done.then(() => undefined)
-  const sentTo = await withTimeout(Promise.race([answered, sent]), ANSWER_MS).catch((cause) => {
-    const detail = `nothing is decided within ${ANSWER_MS} ms`
-    throw new GatewayError(GATEWAY_ID, 504, detail, { cause })
-  })
+  const forwarded = reached.then((where) => where || x.node)
+  const responded = x.done.then(() => undefined)
+  const sentTo = await withTimeout(Promise.race([responded, forwarded]), ANSWER_MS).catch(
+    (cause) => {
+      const detail = `no decision within ${ANSWER_MS} ms`
+      throw new GatewayError(GATEWAY_ID, 504, detail, { cause })
+    },
+  )
   const { route, upstream, namespace, session, error } = x
   const isMissing = error?.code === 404 && error.message.startsWith('service not found')
   const explanation = {
@@ -130,7 +130,7 @@ export async function explain(
   return { ...explanation, why: explanation.answer === undefined ? '' : toWhy(explanation) }
 }
 
-/** As a listener hands it over: judged, and without the fields that end at the port. */
+/** Validates the request like a listener, and removes the hop-by-hop headers. */
 function toTestRequest(
   { method, path, headers, body = '' }: ExplainedRequest,
   encodedSlashes: boolean,
@@ -138,23 +138,23 @@ function toTestRequest(
   readonly request: TestRequest
   readonly malformed: GatewayError | undefined
 } {
-  const fields = Object.entries(headers).flatMap(([name, values]) =>
+  const list = Object.entries(headers).flatMap(([name, values]) =>
     [values].flat().map((value) => [name.toLowerCase(), value] as const),
   )
-  const has = (wanted: string) => fields.some(([name]) => name === wanted)
-  const guard = new RequestValidator(false, encodedSlashes)
-  if (!has('host')) guard.add('host', 'localhost')
+  const has = (header: string) => list.some(([name]) => name === header)
+  const validator = new RequestValidator(false, encodedSlashes)
+  if (!has('host')) validator.add('host', 'localhost')
   if (body !== '' && !has('content-length') && !has('transfer-encoding'))
-    guard.add('content-length', String(Buffer.byteLength(body)))
-  // Who asks for a WebSocket need not name it in Connection, too.
-  if (has('upgrade') && !has('connection')) guard.add('connection', 'upgrade')
-  for (const [name, value] of fields) guard.add(name, value)
+    validator.add('content-length', String(Buffer.byteLength(body)))
+  // A WebSocket request may omit `Connection`.
+  if (has('upgrade') && !has('connection')) validator.add('connection', 'upgrade')
+  for (const [name, value] of list) validator.add(name, value)
   const verb = method.toUpperCase()
   const [target = '', ...query] = path.split('?')
-  const malformed = guard.validate(verb, target, query.join('?'))
+  const malformed = validator.validate(verb, target, query.join('?'))
   const request = {
-    ...{ method: verb, path, headers: toRecord(guard.headers), host: guard.host },
-    upgrade: guard.websocket && verb === 'GET',
+    ...{ method: verb, path, headers: toRecord(validator.headers), host: validator.host },
+    upgrade: validator.websocket && verb === 'GET',
     ...(body !== '' && { body }),
   }
   return { request, malformed }
@@ -165,8 +165,8 @@ function toRecord(headers: HeaderList): Record<string, string[]> {
   return Object.fromEntries([...names].map((name) => [name, headers.getAll(name)]))
 }
 
-/** The steps of a chain, which tell that they are reached. */
-function toTold(chain: Chain, passed: Stage[]): Chain {
+/** The chain with steps that record their stage in `passed`. */
+function recordStages(chain: Chain, passed: Stage[]): Chain {
   const steps = chain.steps.map((step, i) => (x: Exchange) => {
     passed.push(chain.stages.steps[i]!)
     return step(x)
@@ -174,7 +174,7 @@ function toTold(chain: Chain, passed: Stage[]): Chain {
   return { ...chain, steps }
 }
 
-function noteRulings(gate: Authorizer, rulings: ExplainedRuling[]): Authorizer {
+function recordRulings(gate: Authorizer, rulings: ExplainedRuling[]): Authorizer {
   return {
     ...gate,
     async judge(access) {
@@ -190,7 +190,7 @@ function noteRulings(gate: Authorizer, rulings: ExplainedRuling[]): Authorizer {
   }
 }
 
-/** Nodes as those of a gateway, but that nothing is sent to them. */
+/** Upstreams that send nothing to nodes. */
 function createDryUpstreams(
   configuration: Configuration,
   log: Log,
@@ -223,14 +223,13 @@ async function listNames(registry: Registry): Promise<readonly string[]> {
     const services = await withTimeout(Promise.resolve(registry.listServices()), REGISTRY_MS)
     return [...new Set(services.map(({ name }) => name))].sort()
   } catch {
-    // That it does not answer is what the request was told, or the log.
+    // The outage is already reported by the request or the log.
     return []
   }
 }
 
-/** Its WebSockets are not carried on. */
+/** Exchange whose WebSockets are not forwarded. */
 class DryExchange extends TestExchange {
-  /** It was answered with. */
   error: GatewayError | undefined = undefined
   readonly #reach: () => void
 

@@ -27,29 +27,35 @@ export interface GatewayRoutingOptions {
   readonly log: Log
 }
 
-/** Of a domain, which there may be many of. */
+/** Route cache of a domain, smaller because there may be many domains. */
 const DOMAIN_CACHE = { max: 1000, maxFailures: 100 }
 
 /**
- * The routing of a gateway, by its settings.
+ * Creates the routing of a gateway by its settings.
  *
- * @throws {SettingsError} when there is no such resolver.
+ * @throws {SettingsError} for an unknown resolver.
  */
-export function createGatewayRouting(options: GatewayRoutingOptions): Routing {
-  const { settings, registry, domains, upstream, onServices, log } = options
+export function createGatewayRouting({
+  settings,
+  registry,
+  domains,
+  upstream,
+  onServices,
+  log,
+}: GatewayRoutingOptions): Routing {
   const createResolver = findResolver(settings)
   const onWarning = (message: string): void => log.warn(message)
   const router = { namespace: settings.namespace, version: readVersion() }
   const cache = new RouteCache()
-  // Domains come and go, what was counted stays.
+  // Domains share the counters, which outlive them.
   const { counts } = cache
 
   const create = (
-    own: Pick<RoutingOptions, 'registry' | 'resolver' | 'fallback' | 'router'>,
+    options: Pick<RoutingOptions, 'registry' | 'resolver' | 'fallback' | 'router'>,
     domain: string = DEFAULT_DOMAIN,
   ) => {
     const routing: RegistryRouting = createRouting({
-      ...own,
+      ...options,
       directory: {
         upstream: (service) => ({ ...upstream(service), domain }),
         onError: (service, error) => log.warn({ service, err: error }, 'registry failed'),
@@ -70,7 +76,7 @@ export function createGatewayRouting(options: GatewayRoutingOptions): Routing {
           registry,
           resolver: createEndpoint({
             registry,
-            inner: lend(resolver),
+            inner: withoutClose(resolver),
             domain: '',
             onWarning,
           }),
@@ -82,8 +88,8 @@ export function createGatewayRouting(options: GatewayRoutingOptions): Routing {
   })
 }
 
-/** A resolver that is not to be closed by who gets it. */
-function lend(resolver: Resolver): Resolver {
+/** The resolver without `close`, for a routing that does not own it. */
+function withoutClose(resolver: Resolver): Resolver {
   return {
     name: resolver.name,
     expected: resolver.expected,

@@ -7,23 +7,21 @@ import type { RouteMessage } from '../../../services/gateway/messages.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { nameResolver } from '../find-resolver.ts'
 
-/** The routes of a gateway. */
 export interface ListedRoutes {
-  /** By the names of their services. */
+  /** Sorted by service name. */
   readonly routes: readonly RouteMessage[]
-  /** What is declared and not served, and why. */
+  /** Declared routes that are not served, with the reason. */
   readonly problems: readonly string[]
 }
 
-/** The settings that routes depend on. */
 export type ListedBy = Pick<Settings, 'handler' | 'resolver' | 'namespace'>
 
-/** Resolvers that take the first segment of a path for the service. */
+/** Resolvers that read the service from the first path segment. */
 const BY_FIRST_SEGMENT: ReadonlySet<string> = new Set(['proxy', 'path', 'vpath'])
 
 /**
- * The routes to some services: those their endpoints declare, where the gateway goes by these, and those by name. Of resolvers that go by the
- * host or the topic there are none to list.
+ * Lists the routes to services: those declared by endpoints, if the resolver uses them, and those by name. Resolvers by host or topic
+ * have no routes to list.
  */
 export function listRoutes(services: readonly Service[], settings: ListedBy): ListedRoutes {
   const resolver = settings.resolver || nameResolver(settings.handler)
@@ -64,9 +62,9 @@ function listByName(
     return [{ ...route, endpoint: '', handler, path: `/${name}[/...]` }]
   if (resolver !== 'endpoint' && resolver !== 'rpc') return []
   if (endpoints.length === 0) {
-    const wanted = (isDefault && HANDLERS.get(metadata['handler'] ?? '')) || 'rpc'
+    const declared = (isDefault && HANDLERS.get(metadata['handler'] ?? '')) || 'rpc'
     return [
-      { ...route, endpoint: '', handler: isDefault ? wanted : handler, path: `/${name}[/*][/*]` },
+      { ...route, endpoint: '', handler: isDefault ? declared : handler, path: `/${name}[/*][/*]` },
     ]
   }
   return endpoints.flatMap(({ name: endpoint }) => {
@@ -77,7 +75,7 @@ function listByName(
   })
 }
 
-/** The shortest path that the resolver takes for an endpoint; undefined: there is none. */
+/** Shortest path that resolves to an endpoint; undefined if there is none. */
 function findPath(
   name: string,
   endpoint: string,
@@ -86,8 +84,8 @@ function findPath(
   const [handler = '', method = '', ...more] = endpoint.split('.').map(lowerFirst)
   if (more.length > 0) return undefined
   return [`/${name}/${method}`, `/${name}/${handler}/${method}`].find((path) => {
-    const found = rpc.resolve({ method: 'POST', path, host: '', namespace })
-    return found?.service === service && found.endpoint === endpoint
+    const route = rpc.resolve({ method: 'POST', path, host: '', namespace })
+    return route?.service === service && route.endpoint === endpoint
   })
 }
 

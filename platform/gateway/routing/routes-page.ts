@@ -2,25 +2,21 @@ import type { Service } from '../../../core/contracts/registry.ts'
 import type { RouteMessage, RoutesPage, RoutesRequest } from '../../../services/gateway/messages.ts'
 import { type ListedBy, listRoutes } from './list-routes.ts'
 
-/** Bytes of JSON of a page, beyond which it ends, and of a service: what is made in one turn of the event loop has to be short. */
+/** Maximum JSON size of a page and of a service, in bytes: one tick of the event loop has to be short. */
 const MAX_BYTES = 512 * 1024
-/** What is wrong, of a page. */
+/** Maximum number of problems per page. */
 const MAX_LEFT_OUT = 100
 
-/** The routes to some of these services, by name, with what cannot be served, and where the next page begins; absent: this is the last. */
+/** One page of routes by service name, with the routes that cannot be served; `next` is absent on the last page. */
 export function toRoutesPage(
   services: readonly Service[],
   settings: ListedBy,
   { service, limit, after }: RoutesRequest,
 ): Pick<RoutesPage, 'routes' | 'left_out' | 'next'> {
   const versions = new Map<string, Service[]>()
-  for (const each of services) {
-    const others = versions.get(each.name)
-    if (others === undefined) versions.set(each.name, [each])
-    else others.push(each)
-  }
-  const asked = service === '' ? [...versions.keys()] : [service]
-  const names = asked.filter((name) => name > after).sort()
+  for (const each of services) versions.set(each.name, [...(versions.get(each.name) ?? []), each])
+  const selected = service === '' ? [...versions.keys()] : [service]
+  const names = selected.filter((name) => name > after).sort()
   const routes: RouteMessage[] = []
   const problems: string[] = []
   let bytes = 0
@@ -29,16 +25,16 @@ export function toRoutesPage(
     const name = names[done]!
     const listed = listRoutes(versions.get(name) ?? [], settings)
     problems.push(...listed.problems)
-    let ofService = 0
+    let serviceBytes = 0
     for (const [i, route] of listed.routes.entries()) {
-      ofService += JSON.stringify(route).length
-      if (ofService > MAX_BYTES) {
-        problems.push(`service ${name}: ${listed.routes.length - i} routes more than can be told`)
+      serviceBytes += JSON.stringify(route).length
+      if (serviceBytes > MAX_BYTES) {
+        problems.push(`service ${name}: ${listed.routes.length - i} more routes are not listed`)
         break
       }
       routes.push(route)
     }
-    bytes += ofService
+    bytes += serviceBytes
   }
   const more = problems.length - MAX_LEFT_OUT
   const left_out = [

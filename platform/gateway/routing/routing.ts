@@ -6,31 +6,30 @@ import type { Resolver } from '../../../core/route.ts'
 import { RouteCache } from '../../../core/route-cache.ts'
 import { createRouter, type RouterOptions } from '../../../core/router.ts'
 
-/** Finds the nodes of services. */
 export type Finder = RouterOptions['directory']
 
-/** The way from requests to services. */
+/** Resolves requests to services and their nodes. */
 export interface Routing {
-  /** Sets what a request is for. */
+  /** Sets the route of a request. */
   readonly route: Step
-  /** The nodes of a service that a request names itself; undefined when nobody registered it. */
+  /** Nodes of a service that the request names explicitly; undefined if it is not registered. */
   readonly find: (service: string, x: Exchange) => ReturnType<Finder['find']>
-  /** Settled once requests are routed by what the registry says; undefined: they are already. */
+  /** Settles once the registry has been read; undefined if it already is. */
   readonly ready: Promise<void> | undefined
-  /** The services in use: of the default domain first, then of those there are besides. */
+  /** Service caches: that of the default domain first. */
   readonly directories: () => readonly ServiceCache[]
-  /** Their caches, in the same order. */
+  /** Route caches, in the same order. */
   readonly caches: () => readonly RouteCache[]
-  /** Takes over how nodes are chosen; `gone` are services of which no node is missing any more. */
-  readonly reconfigure: (gone: Iterable<string>) => void
+  /** Applies changed load balancing; `settled` are services whose missing nodes are no longer retained. */
+  readonly reconfigure: (settled: Iterable<string>) => void
   readonly close: () => void
 }
 
-/** One that others stand on. */
+/** Routing of one registry. */
 export interface RegistryRouting extends Routing {
   readonly resolver: Resolver
   readonly directory: ServiceCache
-  /** The directory, and what it falls back on. */
+  /** The directory with its fallback. */
   readonly finder: Finder
 }
 
@@ -38,13 +37,12 @@ export interface RoutingOptions {
   readonly registry: Registry
   /** Closed with the routing. */
   readonly resolver: Resolver
-  /** Asked for services that the registry does not have. */
+  /** Used for services that the registry does not have. */
   readonly fallback?: Finder
   readonly directory: ServiceCacheOptions
   readonly router: Omit<RouterOptions, 'resolver' | 'directory'>
 }
 
-/** Routing to the services of a registry. */
 export function createRouting(options: RoutingOptions): RegistryRouting {
   const { registry, resolver, fallback, router } = options
   const { cache = new RouteCache() } = router
@@ -59,8 +57,8 @@ export function createRouting(options: RoutingOptions): RegistryRouting {
     ready: resolver.ready ?? undefined,
     directories: () => [directory],
     caches: () => [cache],
-    reconfigure(gone) {
-      directory.settle(gone)
+    reconfigure(settled) {
+      directory.settle(settled)
       directory.reconfigure()
     },
     close() {
@@ -70,19 +68,19 @@ export function createRouting(options: RoutingOptions): RegistryRouting {
   }
 }
 
-/** Services that the first knows, else those of the second. */
+/** Finds services in `first`, else in `second`. */
 export function withFallback(first: Finder, second: Finder): Finder {
   return {
-    /** Both only rise. */
+    // Both generations only increase, and so does their sum.
     get generation() {
       return first.generation + second.generation
     },
 
     find(service) {
-      const found = first.find(service)
-      if (found instanceof Promise)
-        return found.then((upstream) => upstream ?? second.find(service))
-      return found ?? second.find(service)
+      const upstream = first.find(service)
+      if (upstream instanceof Promise)
+        return upstream.then((upstream) => upstream ?? second.find(service))
+      return upstream ?? second.find(service)
     },
   }
 }

@@ -4,27 +4,27 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { lockFolder } from './folder-lock.ts'
 
-/** The folder where a server keeps what it keeps in files. */
+/** Folder for the files of a server. */
 export interface DataFolder {
   /** Absolute. */
   readonly path: string
-  /** Lets another server have it. */
+  /** Releases the lock of the folder. */
   readonly close: () => Promise<void>
 }
 
-/** Group and others may write. */
+/** Write permission of group and others. */
 const WRITABLE = 0o022
 
 /**
- * Opens a folder for this server alone; it is made where it is missing, for its owner alone.
+ * Opens and locks a folder for this server. A missing folder is created with access for its owner only.
  *
- * @param text a path; `~/` is the home folder of whoever runs the program.
- * @throws {Error} with one line when it cannot be used, others can write to it, or another server has it.
+ * @param text path; `~/` is the home folder of the current user.
+ * @throws {Error} with a one-line message when it is not usable, writable by others, or used by another server.
  */
 export async function openDataFolder(text: string): Promise<DataFolder> {
   const path = toFolderPath(text)
   try {
-    await makeFolder(path)
+    await createFolder(path)
     check(path, await stat(path))
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
@@ -34,16 +34,16 @@ export async function openDataFolder(text: string): Promise<DataFolder> {
   return { path, close: lock.release }
 }
 
-/** With those it lies in. Not by the option `recursive`, which never ends where a folder is there and takes none, as /proc. */
-async function makeFolder(path: string): Promise<void> {
+/** Creates a folder with its parents. Not with `recursive`, which never ends in folders like /proc. */
+async function createFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') return
     if (code !== 'ENOENT' || path === dirname(path)) throw error
-    await makeFolder(dirname(path))
-    // Another server may make it at the same time.
+    await createFolder(dirname(path))
+    // Another server may create it at the same time.
     await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
     })
@@ -51,10 +51,10 @@ async function makeFolder(path: string): Promise<void> {
 }
 
 /**
- * The absolute path of a data folder.
+ * Absolute path of a data folder.
  *
- * @param text as of {@link openDataFolder}.
- * @throws {Error} with one line when it lies in the home folder, and there is none.
+ * @param text as in {@link openDataFolder}.
+ * @throws {Error} with a one-line message when it is inside a missing home folder.
  */
 export function toFolderPath(text: string): string {
   if (text !== '~' && !text.startsWith('~/')) return resolve(text)
@@ -62,11 +62,11 @@ export function toFolderPath(text: string): string {
   try {
     home = homedir()
   } catch {
-    // Told below.
+    // Reported below.
   }
   if (home === '')
     throw new Error(
-      `the data folder ${text} is inside the home folder, and there is none: name another with --data_dir or MX_DATA_DIR`,
+      `the data folder ${text} is inside the home folder, which does not exist: set another with --data_dir or MX_DATA_DIR`,
     )
   return join(home, text.slice(1))
 }
@@ -74,28 +74,28 @@ export function toFolderPath(text: string): string {
 function check(path: string, stats: Stats): void {
   const { mode, uid } = stats
   if (!stats.isDirectory()) throw Object.assign(new Error(), { code: 'ENOTDIR' })
-  const own = process.getuid?.() ?? uid
-  if (uid !== own)
+  const user = process.getuid?.() ?? uid
+  if (uid !== user)
     throw new Error(
-      `the data folder ${path} belongs to user ${uid}, and this is user ${own}: change its owner, or name another with --data_dir`,
+      `the data folder ${path} belongs to user ${uid}, but the server runs as user ${user}: change its owner, or set another with --data_dir`,
     )
   if ((mode & WRITABLE) !== 0)
     throw new Error(
-      `others can write to the data folder ${path} (mode ${(mode & 0o777).toString(8)}): chmod 700 it, or name another with --data_dir`,
+      `the data folder ${path} is writable by others (mode ${(mode & 0o777).toString(8)}): run chmod 700, or set another with --data_dir`,
     )
 }
 
 function explain(path: string, error: NodeJS.ErrnoException): Error {
   if (error.code === undefined) return error
   const reasons: Readonly<Record<string, string>> = {
-    EACCES: 'this user may not use it',
-    ENOENT: 'it is not there, and cannot be made',
-    ENOTDIR: 'it is no folder',
+    EACCES: 'permission denied',
+    ENOENT: 'it does not exist and cannot be created',
+    ENOTDIR: 'it is not a folder',
     EROFS: 'its file system is read-only',
   }
   const reason = reasons[error.code] ?? error.message
   return new Error(
-    `the data folder ${path} cannot be used: ${reason}; name another with --data_dir or MX_DATA_DIR`,
+    `cannot use the data folder ${path}: ${reason}; set another with --data_dir or MX_DATA_DIR`,
     { cause: error },
   )
 }

@@ -4,9 +4,8 @@ import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** A folder nobody else uses as long as this process lives. */
+/** Exclusive lock of a folder for the lifetime of this process. */
 export interface FolderLock {
-  /** Lets others have the folder. */
   readonly release: () => Promise<void>
 }
 
@@ -17,21 +16,21 @@ interface Paths {
 
 const LOCK = /^lock\.(\d{1,15})$/
 const PREPARED = /^lock-[0-9a-f-]+$/
-/** What a path of a socket may be long: that of most systems, less than any. */
+/** Portable maximum length of socket paths. */
 const PATH_MAX_BYTES = 100
-/** How often starters that meet step back for one another. */
+/** Attempts while other processes lock the folder at the same time. */
 const ATTEMPTS = 50
-const STEP_BACK_MS = 20
+const RETRY_MAX_MS = 20
 const ANSWER_MS = 500
 
 /**
  * Locks a folder for this process.
  *
- * A lock is a socket in the folder, `lock.<n>`, on which its holder listens: the system closes it with the process, however
- * that ends, and no number of a process is mistaken for another's. The highest is the one that counts. A new one
- * appears with `link`, listening already and once only; whoever made one looks then whether another is held, and steps back.
+ * A lock is a Unix socket in the folder, `lock.<n>`, on which its owner listens: the system closes it when the process ends, and no
+ * reused process id is mistaken for the owner. The highest number is the current lock. A new one is created atomically with `link`,
+ * already listening; if another process holds a lock by then, the new one is removed and the attempt repeated.
  *
- * @throws {Error} with one line when another process has it, or a socket cannot be made there.
+ * @throws {Error} with a one-line message when another process holds the lock, or the socket cannot be created.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const paths = createPaths(folder)
@@ -42,17 +41,17 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   })
   const remove = (name: string): void => rmSync(join(folder, name), { force: true })
 
-  /** The lock that is this process's; undefined: others are at it. @throws {Error} */
-  async function take(): Promise<string | undefined> {
-    const before = listLocks(folder)
-    const highest = Math.max(0, ...before)
-    const holder = await findHolder(
+  /** Acquires the lock; undefined if another process is locking, too. @throws {Error} if it is held */
+  async function acquire(): Promise<string | undefined> {
+    const existing = listLocks(folder)
+    const highest = Math.max(0, ...existing)
+    const owner = await findOwner(
       paths,
-      before.filter((number) => number === highest),
+      existing.filter((number) => number === highest),
     )
-    if (holder !== undefined)
+    if (owner !== undefined)
       throw new Error(
-        `${folder} is in use by ${nameHolder(holder)}: stop it, or name another folder with --data_dir or MX_DATA_DIR`,
+        `${folder} is in use by ${describeOwner(owner)}: stop it, or set another folder with --data_dir or MX_DATA_DIR`,
       )
     const name = `lock.${highest + 1}`
     try {
@@ -62,7 +61,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
       throw error
     }
     const others = listLocks(folder).filter((number) => number !== highest + 1)
-    if (Math.max(0, ...others) > highest || (await findHolder(paths, others)) !== undefined) {
+    if (Math.max(0, ...others) > highest || (await findOwner(paths, others)) !== undefined) {
       remove(name)
       return undefined
     }
@@ -70,19 +69,19 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     return name
   }
 
-  /** What those left behind that were killed as they began. */
-  async function tidy(): Promise<void> {
+  /** Removes prepared sockets of killed processes. */
+  async function removeStale(): Promise<void> {
     for (const name of readdirSync(folder))
-      if (PREPARED.test(name) && (await ask(paths.of(name))) === undefined) remove(name)
+      if (PREPARED.test(name) && (await queryOwner(paths.of(name))) === undefined) remove(name)
   }
 
   try {
     await listen(server, paths.of(prepared), folder)
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const name = await take()
+      const name = await acquire()
       if (name !== undefined) {
         remove(prepared)
-        await tidy()
+        await removeStale()
         return {
           async release() {
             remove(name)
@@ -90,9 +89,9 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
           },
         }
       }
-      await wait(Math.random() * STEP_BACK_MS)
+      await wait(Math.random() * RETRY_MAX_MS)
     }
-    throw new Error(`${folder} cannot be locked: too many servers start in it at once`)
+    throw new Error(`cannot lock ${folder}: too many servers are starting`)
   } catch (error) {
     remove(prepared)
     await close(server)
@@ -103,23 +102,23 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
 }
 
 /**
- * Who has a folder: `another mx server (process 4711)`; undefined: nobody. Nothing in it is touched.
+ * Describes the owner of a lock: `another mx server (process 4711)`; undefined without a lock. Read-only.
  *
- * @throws {Error} when it cannot be read.
+ * @throws {Error} when the folder cannot be read.
  */
 export async function findLockOwner(folder: string): Promise<string | undefined> {
   const numbers = listLocks(folder)
   const paths = createPaths(folder)
   try {
-    const holder = await findHolder(paths, numbers)
-    return holder === undefined ? undefined : nameHolder(holder)
+    const owner = await findOwner(paths, numbers)
+    return owner === undefined ? undefined : describeOwner(owner)
   } finally {
     paths.close()
   }
 }
 
-function nameHolder(holder: string): string {
-  return `another mx server${holder === '' ? '' : ` (process ${holder})`}`
+function describeOwner(owner: string): string {
+  return `another mx server${owner === '' ? '' : ` (process ${owner})`}`
 }
 
 function listLocks(folder: string): number[] {
@@ -128,11 +127,11 @@ function listLocks(folder: string): number[] {
     .map(Number)
 }
 
-/** The holder of a lock, as its process has it; undefined: it is dead. */
-async function findHolder(paths: Paths, numbers: readonly number[]): Promise<string | undefined> {
+/** Process id of the first live lock; undefined if there is none. */
+async function findOwner(paths: Paths, numbers: readonly number[]): Promise<string | undefined> {
   for (const number of numbers) {
-    const holder = await ask(paths.of(`lock.${number}`))
-    if (holder !== undefined) return holder
+    const owner = await queryOwner(paths.of(`lock.${number}`))
+    if (owner !== undefined) return owner
   }
   return undefined
 }
@@ -140,7 +139,7 @@ async function findHolder(paths: Paths, numbers: readonly number[]): Promise<str
 function listen(server: Server, path: string, folder: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause) =>
-      reject(new Error(`${folder} cannot be locked: ${cause.message}`, { cause })),
+      reject(new Error(`cannot lock ${folder}: ${cause.message}`, { cause })),
     )
     server.listen(path, resolve)
     server.unref()
@@ -153,29 +152,28 @@ function close(server: Server): Promise<void> {
   })
 }
 
-/** What the holder of a socket says: its process; empty when it is there and says nothing; undefined: nobody listens. */
-function ask(path: string): Promise<string | undefined> {
+/** Process id of a listening owner; empty if it does not respond; undefined if nothing listens. */
+function queryOwner(path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    let said = ''
+    let text = ''
     const socket = connect(path)
     socket.setEncoding('utf8').setTimeout(ANSWER_MS)
-    socket.on('data', (text: string) => {
-      said = (said + text).slice(0, 20)
+    socket.on('data', (chunk: string) => {
+      text = (text + chunk).slice(0, 20)
     })
     socket.on('timeout', () => socket.destroy())
-    socket.on('close', () => resolve(/^\d*$/.test(said) ? said : ''))
+    socket.on('close', () => resolve(/^\d*$/.test(text) ? text : ''))
     socket.on('error', ({ code }: NodeJS.ErrnoException) => {
       if (code === 'ECONNREFUSED' || code === 'ENOENT') resolve(undefined)
     })
   })
 }
 
-/** Paths of sockets, which must be short: by way of the open folder where they are not. */
+/** Socket paths, through the open folder descriptor if they are too long. */
 function createPaths(folder: string): Paths {
   const isLong = Buffer.byteLength(join(folder, `lock-${randomUUID()}`)) > PATH_MAX_BYTES
   if (!isLong) return { of: (name) => join(folder, name), close: () => {} }
-  if (process.platform !== 'linux')
-    throw new Error(`${folder} cannot be locked: the name of the folder is too long`)
+  if (process.platform !== 'linux') throw new Error(`cannot lock ${folder}: the path is too long`)
   const descriptor = openSync(folder, 'r')
   return {
     of: (name) => `/proc/self/fd/${descriptor}/${name}`,

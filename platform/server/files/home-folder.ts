@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { SETTINGS } from '../../settings/settings.ts'
 import { toFolderPath } from './data-folder.ts'
 
-/** The folder of the files of whoever runs the server: the parent of the default data folder (specification: Authentication 10), and any other data folder itself. */
+/** Folder for user files: the parent of the default data folder (specification: Authentication 10), otherwise the data folder itself. */
 export function toHomeFolder(dataFolder: string): string
 export function toHomeFolder(dataFolder: string | undefined): string | undefined
 export function toHomeFolder(dataFolder: string | undefined): string | undefined {
@@ -13,7 +13,7 @@ function isDefault(path: string): boolean {
   try {
     return path === toFolderPath(SETTINGS.dataDir.inServer!.default!)
   } catch {
-    // Without a home folder there is no default one.
+    // There is no default data folder without a home folder.
     return false
   }
 }

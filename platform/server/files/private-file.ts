@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { readFile, rename, unlink, writeFile } from 'node:fs/promises'
 
 /**
- * Keeps a text in a file for its owner alone, in place of what it held. Whatever ends when: the file holds one of the two.
+ * Atomically writes a file with access for its owner only.
  *
- * @throws {Error} with one line.
+ * @throws {Error} with a one-line message.
  */
 export async function writePrivateFile(file: string, text: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`
@@ -13,16 +13,16 @@ export async function writePrivateFile(file: string, text: string): Promise<void
     await rename(draft, file)
   } catch (error) {
     await removeFile(draft)
-    throw new Error(`${file} cannot be written: ${(error as Error).message}`, { cause: error })
+    throw new Error(`cannot write ${file}: ${(error as Error).message}`, { cause: error })
   }
 }
 
-/** What a file holds; undefined: it is not there, or cannot be read. */
+/** Contents of a file; undefined if it is missing or unreadable. */
 export async function readPrivateFile(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch(() => undefined)
 }
 
-/** One that is not there does not matter. */
+/** Removes a file; ignores errors. */
 export async function removeFile(file: string): Promise<void> {
   await unlink(file).catch(() => {})
 }

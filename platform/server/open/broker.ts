@@ -5,22 +5,21 @@ import { type CheckedBroker, createBroker } from '../../../domain/broker/broker.
 import { redactUrl } from '../../../lib/text/redact.ts'
 import type { Log } from '../../process/log.ts'
 
-/** A topic nobody publishes to. */
-const LOOK = 'mx.looks'
+/** Unused topic to check the connection. */
+const PROBE = 'mx.looks'
 
 /**
- * Opens the broker of the setting `broker`: `memory`, that of this process, or a server of NATS, whose library is loaded by
- * those only who use it.
+ * Opens the broker of the setting `broker`: `memory` or a NATS server, whose library is imported on demand.
  *
- * @throws {Error} with one line when the server refuses or does not answer.
+ * @throws {Error} with a one-line message when the server is unreachable or denies access.
  */
 export async function openBroker(text: string, log: Log): Promise<CheckedBroker> {
   const adapter = await load(text, log)
   return createBroker(adapter, {
     onDrop: (subscription, count) =>
-      log.warn({ ...subscription, count }, 'a subscriber is too slow: messages dropped'),
+      log.warn({ ...subscription, count }, 'slow subscriber: messages dropped'),
     onError: (subscription, error) =>
-      log.error({ ...subscription, err: error }, 'a subscriber failed'),
+      log.error({ ...subscription, err: error }, 'subscriber failed'),
   })
 }
 
@@ -28,12 +27,12 @@ async function load(text: string, log: Log): Promise<Broker> {
   if (text === 'memory') return createMemoryBroker()
   const { createNatsBroker } = await import('../../../adapters/broker/nats.ts')
   let isOpen = false
-  // Until then what is wrong is told by the error.
+  // Before, problems are reported by the thrown error.
   const onWarning = (message: string): void => void (isOpen && log.warn(`broker: ${message}`))
   const broker = createNatsBroker({ address: parseNatsUrl(text), onWarning })
   try {
     await broker.tried
-    const stop = await broker.subscribe(LOOK, () => {})
+    const stop = await broker.subscribe(PROBE, () => {})
     await stop()
     isOpen = true
     return broker

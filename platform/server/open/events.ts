@@ -7,24 +7,24 @@ import type { Settings } from '../../settings/settings.ts'
 
 export interface OpenEventsOptions {
   readonly settings: Pick<Settings, 'events' | 'eventsReplicas' | 'storeSync'>
-  /** Where a file lies. */
+  /** Folder of the files. */
   readonly folder: string
   readonly onWarning: (message: string) => void
 }
 
-/** Most that events in memory take. */
+/** Maximum size of in-memory events. */
 const MEMORY_BYTES = 256 * 1024 * 1024
 
 /**
- * Opens what keeps events, by the setting `events`, and looks into it. Its adapter is loaded by those only who use it.
+ * Opens the event storage of the setting `events` and checks it. Imports its adapter on demand.
  *
- * @throws {Error} with one line when it cannot be used, or does not answer.
+ * @throws {Error} with a one-line message when it is unavailable.
  */
 export async function openEvents(options: OpenEventsOptions): Promise<EventsAdapter> {
   let isOpen = false
   const { adapter, tried } = await load({
     ...options,
-    // Until then what is wrong is told by the error.
+    // Before, problems are reported by the thrown error.
     onWarning: (message) => isOpen && options.onWarning(message),
   })
   try {
@@ -43,7 +43,7 @@ export async function openEvents(options: OpenEventsOptions): Promise<EventsAdap
   }
 }
 
-/** How much of events is kept, by the settings. */
+/** Retention limits of events by the settings. */
 export function toEventsLimits(
   settings: Pick<
     Settings,
@@ -67,7 +67,7 @@ export function toEventsLimits(
 
 interface Loaded {
   readonly adapter: EventsAdapter
-  /** Rejects when a server refused. */
+  /** Rejects when the server denies access. */
   readonly tried?: Promise<void>
 }
 

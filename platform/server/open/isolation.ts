@@ -7,7 +7,7 @@ import type { Settings } from '../../settings/settings.ts'
 
 export interface OpenIsolationOptions {
   readonly settings: Pick<Settings, 'profile' | 'runtimeNamespaces' | 'runtimeUids'>
-  /** Of the runtime. */
+  /** Folder of the runtime. */
   readonly folder: string
   /** Folder of the server's data and secrets. */
   readonly hidden: string
@@ -23,7 +23,7 @@ const PRIVILEGED =
 const HINT =
   'set runtime_uids to a range and give the server CAP_SYS_ADMIN, or run the server as an unprivileged user'
 
-/** Finds out whether programs can be isolated, and logs what they can access. */
+/** Checks whether programs can be isolated, and logs what they can access. */
 export async function openIsolation(options: OpenIsolationOptions): Promise<Isolation> {
   const { settings, folder, hidden, log } = options
   const { runtimeUids: userIds, runtimeNamespaces, profile } = settings
@@ -42,7 +42,7 @@ export async function openIsolation(options: OpenIsolationOptions): Promise<Isol
   } else {
     const details = { reason: isolation.reason, accessible }
     if (isolation.isPrivileged) log.warn({ ...details, hint: HINT }, PRIVILEGED)
-    // Someone's own machine, where only they run programs.
+    // A personal machine, on which only its owner runs programs.
     else if (profile === 'local') log.info(details, UNPRIVILEGED)
     else log.warn(details, UNPRIVILEGED)
   }
@@ -59,9 +59,9 @@ function toRemainder({ hasPrivateProc }: Sandbox): string {
   return `world-readable files${processes}, services on the network of this machine`
 }
 
-/** @param isPrivileged permissions of files do not bind the server: nor do they its programs. */
+/** @param isPrivileged the server, and thus its programs, bypass file permissions. */
 async function describeAccess(hidden: string, isPrivileged: boolean): Promise<string> {
   const memory = (await protectMemory()) ? '' : ', the environment and memory of the server'
-  const whose = isPrivileged ? 'all users of this machine' : `user ${process.getuid?.()}`
-  return `all files of ${whose}: the data and secrets in ${hidden}${memory}, the environment and memory of other programs`
+  const owner = isPrivileged ? 'all users of this machine' : `user ${process.getuid?.()}`
+  return `all files of ${owner}: the data and secrets in ${hidden}${memory}, the environment and memory of other programs`
 }

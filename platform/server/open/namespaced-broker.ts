@@ -5,8 +5,8 @@ import { rejectInput } from '../../../domain/broker/errors.ts'
 import { toTopicName } from '../../../domain/broker/topic-name.ts'
 
 /**
- * A broker whose topics are those of the namespace that a message names, as the service `broker` has them: `mx.orders`. For a gateway
- * that puts none in front itself.
+ * Prefixes topics with the namespace of the message, as the `broker` service does: `mx.orders`. For gateways that do not add the
+ * namespace themselves.
  */
 export function withNamespaces(
   broker: CheckedBroker,
@@ -23,12 +23,12 @@ export function withNamespaces(
           400,
           `Mx-Namespace must be ${NAMESPACE_FORM}, got ${JSON.stringify(namespace.slice(0, 100))}`,
         )
-      const told = {
+      const namespaced = {
         ...headers,
         'mx-topic': `${namespace}.${topic}`,
         'mx-namespace': namespace,
       }
-      return broker.publish(toTopicName(namespace, topic), { headers: told, body })
+      return broker.publish(toTopicName(namespace, topic), { headers: namespaced, body })
     },
   }
 }

@@ -21,14 +21,13 @@ export interface OpenRuntimeOptions {
     | 'restartDelayMaxMs'
   >
   readonly registries: ServerRegistries
-  /** Where files of services lie. */
+  /** Folder of service files. */
   readonly folder: string
-  /** Whether programs are isolated. */
   readonly isolation?: Promise<Isolation> | undefined
   readonly log: ServiceLog
 }
 
-/** The runtime that the setting `runtime` stands for; its library is loaded by those only who use it. */
+/** Opens the runtime of the setting `runtime`. Imports its library on demand. */
 export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime> {
   const { settings, registries, folder, isolation, log } = options
   if (settings.runtime === 'kubernetes') {
@@ -45,19 +44,19 @@ export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime>
     })
   }
   const { createProcessRuntime } = await import('../../../adapters/runtime/process.ts')
-  const doors = createInstanceRegistrar({
+  const registrar = createInstanceRegistrar({
     registryOf: (namespace) =>
       namespace === DEFAULT_NAMESPACE ? registries.registry : registries.create(namespace),
     log,
   })
   return createProcessRuntime({
-    ...{ folder: join(folder, 'processes'), doors, log },
+    ...{ folder: join(folder, 'processes'), registrar: doors, log },
     ...(isolation !== undefined && { isolation }),
     limits: { pauseMaxMs: settings.restartDelayMaxMs },
   })
 }
 
-/** Where services of a server lie that keeps nothing in files; it goes with it. */
+/** Creates a temporary folder for a server without a data folder; removed on close. */
 export async function openRuntimeFolder(): Promise<DataFolder> {
   const path = await mkdtemp(join(tmpdir(), 'mx-runtime-'))
   return { path, close: () => rm(path, { recursive: true, force: true }) }

@@ -8,15 +8,15 @@ export interface OpenStoreOptions {
     Settings,
     'store' | 'storeSync' | 'maxStoreBytes' | 'quotaStore' | 'quotaConfig'
   >
-  /** Where a file lies. */
+  /** Folder of the files. */
   readonly folder: string
   readonly onWarning: (message: string) => void
 }
 
 /**
- * Opens the store of the setting `store`, and looks into it. Its adapter is loaded by those only who use it.
+ * Opens the store of the setting `store` and checks it. Imports its adapter on demand.
  *
- * @throws {Error} with one line when it cannot be used, or does not answer.
+ * @throws {Error} with a one-line message when it is unavailable.
  */
 export async function openStore(options: OpenStoreOptions): Promise<StoreAdapter> {
   const adapter = await load(options)

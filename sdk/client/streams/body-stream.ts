@@ -1,10 +1,10 @@
-/** What a stream of bodies needs of the call it belongs to. */
+/** The call that a stream of bodies belongs to. */
 export interface BodySource {
-  /** What the reader gets of a body. Throws, or rejects, when it does not fit. */
+  /** Decodes a body. Throws or rejects when it is invalid. */
   readonly decode: (body: unknown) => unknown
-  /** The reader has taken a body of that many bytes. */
+  /** Called when the reader has consumed a body of that many bytes. */
   readonly onConsumed: (bytes: number) => void
-  /** Rejects with what made the stream fail. @default as it is */
+  /** Rejects with the error of the stream. @default unchanged */
   readonly reject?: (error: unknown) => Promise<never>
 }
 
@@ -13,19 +13,19 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** Places of bodies that were taken, before they are given back. */
+/** Consumed slots before the array is compacted. */
 const TAKEN_MAX = 256
 const DONE: IteratorResult<unknown> = { done: true, value: undefined }
 
 /**
- * The bodies one end of a call receives, as a handler or a caller iterates over them: bytes, text, or values of this process.
+ * Received bodies of a call as an async iterator: bytes, text, or values of this process.
  *
- * Bodies wait undecoded until they are asked for, and the other end may send more only as they are consumed: so what waits
- * here is bounded by the window of the call.
+ * Bodies are decoded on demand, and credit is returned as they are consumed: the buffer is bounded by the window of the
+ * call.
  */
 export class BodyStream implements AsyncIterableIterator<unknown> {
   readonly #source: BodySource
-  /** Those that were taken are undefined. */
+  /** Consumed ones are undefined. */
   #bodies: unknown[] = []
   #next = 0
   #waiting: Waiting | undefined = undefined
@@ -47,14 +47,14 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
     }
   }
 
-  /** The last body has come. */
+  /** No more bodies follow. */
   end(): void {
     this.#ended = true
     this.#waiting?.resolve(DONE)
     this.#waiting = undefined
   }
 
-  /** No more bodies come: behind those there are, the reader gets `error`. */
+  /** Ends the stream with an error after the buffered bodies. */
   break(error: unknown): void {
     this.#ended = true
     this.#failure ??= { error }
@@ -62,7 +62,7 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
     this.#waiting = undefined
   }
 
-  /** The call is over: the reader gets `error` in place of another body. */
+  /** Fails the stream: the reader gets the error next. */
   fail(error: unknown): void {
     this.#clear()
     this.break(error)
@@ -89,7 +89,7 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
     })
   }
 
-  /** The reader has left its loop: what else comes is dropped. */
+  /** The reader has left its loop: further bodies are dropped. */
   return(): Promise<IteratorResult<unknown>> {
     this.#clear()
     this.end()
@@ -109,7 +109,7 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
     this.#next = 0
   }
 
-  /** Decoded at once: the memory of a body that just came in is somebody else's afterwards. */
+  /** Decoded at once: the memory of the body is reused afterwards. */
   #take(body: unknown): Promise<IteratorResult<unknown>> {
     try {
       const bytes = body instanceof Uint8Array ? body.length : 0

@@ -2,7 +2,7 @@ import { badGateway } from '../../errors.ts'
 import type { StreamCall } from './stream-call.ts'
 
 /**
- * A call with a stream of replies, of requests, or both; iterate over it to get the replies.
+ * A streaming call; iterate over it to read the responses.
  *
  * ```ts
  * const chat = client.stream('chat', 'Chat.Talk')
@@ -10,8 +10,8 @@ import type { StreamCall } from './stream-call.ts'
  * for await (const { text } of chat) console.log(text)
  * ```
  *
- * Nothing is read ahead beyond a window (docs/protocol.md §2.5): a loop that is slow, or none at all, slows the service
- * down. Leaving the loop gives the call up. An error of the service comes behind the replies it has sent before.
+ * Flow control (docs/protocol.md §2.5) bounds buffering: a slow reader slows the service down. Leaving the loop cancels
+ * the call. An error of the service follows the responses sent before it.
  */
 export class CallStream<Q = unknown, R = unknown> implements AsyncIterableIterator<R> {
   readonly #call: StreamCall
@@ -21,37 +21,37 @@ export class CallStream<Q = unknown, R = unknown> implements AsyncIterableIterat
   }
 
   /**
-   * Sends a request. Resolves once it was taken: wait for it, so that a slow service slows the sender down. False: the
-   * call is over, and it went nowhere; why, the loop over the replies is told.
+   * Sends a request. Resolves when it was accepted: await it for backpressure.
    *
-   * @throws {TypeError} when JSON cannot say it, or it follows {@link end}.
+   * @returns false when the call has ended and the request was discarded; the loop over the responses gets the reason.
+   * @throws {TypeError} when JSON cannot represent the request, or it follows {@link end}.
    * @throws {RangeError} when it is longer than 16 MiB.
    */
   send(request: Q): Promise<boolean> {
     return this.#call.send(request)
   }
 
-  /** The last request was sent. */
+  /** Ends the stream of requests. */
   end(): void {
     this.#call.end()
   }
 
-  /** Gives the call up, and tells the service. */
+  /** Cancels the call and notifies the service. */
   cancel(): void {
     this.#call.giveUp()
   }
 
   /**
-   * Resolves once the service has begun to answer: it did what stands before its first reply, such as to subscribe.
+   * Resolves when the service has started its response, for example after it has subscribed.
    *
-   * @throws {GatewayError} why it has not.
+   * @throws {GatewayError} when it failed before.
    */
   begun(): Promise<void> {
     return this.#call.begun()
   }
 
   /**
-   * The only reply, of a call where the requests alone are a stream.
+   * The single response of a call with streamed requests.
    *
    * @throws {GatewayError} 502 when there is none.
    */
@@ -62,12 +62,12 @@ export class CallStream<Q = unknown, R = unknown> implements AsyncIterableIterat
     return value
   }
 
-  /** The next reply. */
+  /** The next response. */
   next(): Promise<IteratorResult<R>> {
     return this.#call.replies.next() as Promise<IteratorResult<R>>
   }
 
-  /** Leaves the stream: what a loop calls that is left early. Gives the call up. */
+  /** Cancels the call; called when a loop is left early. */
   return(): Promise<IteratorResult<R>> {
     this.#call.giveUp()
     return this.#call.replies.return() as Promise<IteratorResult<R>>

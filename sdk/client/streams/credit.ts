@@ -1,11 +1,11 @@
 import { WINDOW_BYTES } from '../../../core/rpc/ws/frames.ts'
 
-/** What a body takes from a window where it is a value, whose bytes nobody counts: 64 of them fill it. */
+/** Window cost of a value, whose size is unknown: 64 of them fill the window. */
 export const VALUE_COST: number = WINDOW_BYTES / 64
 
 /**
- * What one end of a stream may send, as the window of a connection has it (docs/protocol.md §2.5). More is granted in a
- * later turn of the event loop: two ends of one process that only wait for one another must not keep it from turning.
+ * Flow-control window of one direction of a stream (docs/protocol.md §2.5). Credit is granted in a later tick: two ends
+ * in one process that only wait for each other must not block the event loop.
  */
 export class Credit {
   #left = WINDOW_BYTES
@@ -21,12 +21,12 @@ export class Credit {
     this.#onGrant()
   }
 
-  /** @param onGrant called when a body may be sent after one was refused. */
+  /** @param onGrant called when a body may be sent after one was rejected. */
   constructor(onGrant: () => void) {
     this.#onGrant = onGrant
   }
 
-  /** Whether a body of that cost may be sent now. */
+  /** Takes credit for a body; false: none left. */
   take(cost: number): boolean {
     if (this.#left > 0) {
       this.#left -= cost
@@ -37,9 +37,9 @@ export class Credit {
     return false
   }
 
-  /** The other end is done with a body of that cost. */
+  /** Returns the credit of a consumed body. */
   consumed(cost: number): void {
-    // Never more than was sent, whatever the program says.
+    // Bounded by the credit taken, whatever the program reports.
     this.#consumed = Math.min(this.#consumed + cost, WINDOW_BYTES - this.#left)
     if (this.#isHeld) this.#ask()
   }

@@ -7,17 +7,16 @@ import type { CallPlan, CallRouter } from '../call-options.ts'
 import { toLocalValue } from '../in-process.ts'
 import { BodyStream } from './body-stream.ts'
 
-/** Requests one after the other. */
 export type Requests<Q = unknown> = Iterable<Q> | AsyncIterable<Q>
 
-/** A request that waits to be taken. */
+/** A request waiting for credit. */
 interface Waiting {
   readonly body: string
   readonly resolve: (taken: boolean) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Somebody who waits for the first sign of the service. */
+/** A caller waiting for the start of the response. */
 interface Starting {
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
@@ -25,7 +24,7 @@ interface Starting {
 
 const TAKEN = Promise.resolve(true)
 
-/** A call with streams, behind a `CallStream`. Never repeated: what was sent is gone. */
+/** A streaming call, behind a `CallStream`. Never retried, since requests are not stored. */
 export class StreamCall extends RoutedCall {
   readonly replies: BodyStream
   readonly #requests: unknown
@@ -34,11 +33,14 @@ export class StreamCall extends RoutedCall {
   #isEnded = false
   #feed: Iterator<unknown> | AsyncIterator<unknown> | undefined = undefined
   #hasBegun = false
-  /** Why it has not begun, and will not. */
+  /** Why the response will not start. */
   #failure: { readonly error: unknown } | undefined = undefined
   #starting: Starting[] = []
 
-  /** @param requests one request; or several, anything that can be iterated but text; or undefined: they are sent by {@link send}. */
+  /**
+   * @param requests one request; an iterable of requests, but not a string; or undefined: they follow through {@link
+   * send}.
+   */
   constructor(owner: CallRouter, plan: CallPlan, requests: unknown) {
     super(owner, { ...plan, retries: 0 }, owner.closing)
     this.stream = true
@@ -54,7 +56,7 @@ export class StreamCall extends RoutedCall {
 
   send(request: unknown): Promise<boolean> {
     if (this.#isEnded) return Promise.reject(new TypeError('the last request has been sent'))
-    // In a later turn: a loop that goes on sending must not keep the event loop from turning.
+    // In a later tick: a loop that keeps sending must not block the event loop.
     if (this.over) return new Promise((resolve) => setImmediate(resolve, false))
     try {
       const body = this.#encode(request)
@@ -73,7 +75,7 @@ export class StreamCall extends RoutedCall {
     if (this.#waiting.length === 0) this.endData()
   }
 
-  /** Settles once the service has begun to answer, or will not. */
+  /** Settles when the response has started or failed. */
   begun(): Promise<void> {
     if (this.#hasBegun) return Promise.resolve()
     return new Promise((resolve, reject) => {
@@ -82,7 +84,7 @@ export class StreamCall extends RoutedCall {
     })
   }
 
-  /** Nobody wants the rest. */
+  /** Cancels the call. */
   giveUp(): void {
     if (!this.drop()) return
     this.#stop()
@@ -111,7 +113,7 @@ export class StreamCall extends RoutedCall {
   protected failed(error: unknown): void {
     this.#stop()
     this.#miss(error)
-    // Whoever gave the call up waits for none of the replies there are.
+    // A cancelled call discards its buffered responses.
     if (error instanceof GatewayError) this.replies.break(error)
     else this.replies.fail(error)
   }
@@ -159,7 +161,7 @@ export class StreamCall extends RoutedCall {
     this.#starting = []
   }
 
-  /** Sends what waits, as far as it is taken. */
+  /** Sends waiting requests while there is credit. */
   #flush(): void {
     if (this.carrier === undefined || !this.more) return
     const waiting = this.#waiting
@@ -170,7 +172,7 @@ export class StreamCall extends RoutedCall {
         if (!this.sendData(body)) break
         resolve(true)
       } catch (error) {
-        // Too long: the others may still fit.
+        // Too long: the next ones may still fit.
         reject(error)
       }
       next++
@@ -195,7 +197,7 @@ export class StreamCall extends RoutedCall {
     }
   }
 
-  /** The call is over: requests go nowhere, and whoever makes them may stop. */
+  /** The call has ended: discards requests, and stops their source. */
   #stop(): void {
     const waiting = this.#waiting
     this.#waiting = []
@@ -203,7 +205,7 @@ export class StreamCall extends RoutedCall {
     const feed = this.#feed
     this.#feed = undefined
     if (feed?.return === undefined) return
-    // Nobody waits for what becomes of it.
+    // Errors of the source are ignored.
     new Promise((resolve) => resolve(feed.return!())).catch(() => {})
   }
 

@@ -6,40 +6,40 @@ import { ClientClosedError } from '../client-closed.ts'
 import type { CallStream } from './call-stream.ts'
 
 export interface WatchOptions<W, E> {
-  /** Begins to watch. */
+  /** Starts the watch. */
   readonly open: () => CallStream<unknown, W>
-  /** For errors. */
+  /** Service name for errors. */
   readonly service: string
-  /** What the program is told of a message. */
+  /** Converts a message to an event. */
   readonly toEvent: (message: W) => E
-  /** Whom the streams are opened as: a stream ends with its token. @default nobody */
+  /** Identity of the streams, which end with their token. @default anonymous */
   readonly tokens?: TokenSource | undefined
 }
 
-/** Of an attempt to open the next stream that failed, until another. */
+/** Delay after a failed attempt to open the next stream. */
 const RETRY_MS = 5000
 const AGAIN = 'the service ended the watch: watch again, and read what is there'
-/** From one stream to the next at least. */
+/** Minimum interval between two streams. */
 const PAUSE_MS = 100
 
 /**
- * What a watch tells, until the program leaves it or its client is closed: another end that the program did not ask for is an error, 503, also where a
- * service that is being stopped lets it end in order, and where its token is good for nothing any more.
+ * Events of a watch, until the program leaves the loop or its client is closed. Any other end is an error 503, also a
+ * graceful shutdown of the service and an expired token.
  *
- * Before the token of its stream ends another stream is opened with the next one, and takes over: nothing is missed, and what
- * happens meanwhile may be told by both.
+ * Before its token expires a second stream is opened with a new one and takes over: no event is missed, some may be
+ * duplicated.
  */
 export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableIterator<E> {
   const { open, service, toEvent, tokens } = options
-  /** Of the token the last stream was opened with; 0: there was none yet. */
+  /** Remaining lifetime of the token of the last stream; 0: none yet. */
   let leftMs = 0
   const begin = () => {
     leftMs = tokens?.leftMs() ?? Number.POSITIVE_INFINITY
     return open()
   }
-  /** That is read. */
+  /** The stream being read. */
   let stream = begin()
-  /** That is open: another one takes over from the one that is read once that has told what it has. */
+  /** The newest stream: takes over when the one being read is drained. */
   let newest = stream
   let timer: NodeJS.Timeout | undefined
   let hasBegun = false
@@ -50,7 +50,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
     timer = setTimeout(() => void renew(), Math.max(ms, PAUSE_MS)).unref()
   }
 
-  /** By now there may be another token than that which was shown. */
+  /** The current token may be newer than that of the stream. */
   function toLeft(): number {
     return leftMs === 0 ? tokens!.leftMs() : leftMs
   }
@@ -60,7 +60,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
     try {
       await next.begun()
     } catch {
-      // The one that is read tells the program, should this go on.
+      // If this persists, the stream being read reports it.
       next.cancel()
       return renewIn(RETRY_MS)
     }
@@ -91,7 +91,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
         } catch (error) {
           if (stream === newest) {
             end()
-            // The service that watches stops.
+            // The service that watches is stopping.
             if (error instanceof ClientClosedError) break
             throw hasBegun && error instanceof GatewayError && isInvalidToken(error)
               ? unavailable(service, AGAIN, { cause: error })

@@ -16,15 +16,15 @@ export interface AccountEndpointsOptions {
 
 const MAX_PAGE = 1000
 
-/** What the handler `Accounts` offers (reference 2.1). */
+/** Endpoints of the handler `Accounts` (reference 2.1). */
 export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoints {
   const { accounts, attemptLogin, audit } = options
   let deletion: Promise<unknown> = Promise.resolve()
 
   /**
-   * Deletes an account, one at a time: two administrators that delete each other at once would leave none.
+   * Deletes accounts one at a time: two administrators that delete each other concurrently would leave none.
    *
-   * @throws {GatewayError} 401 for a caller that was deleted meanwhile.
+   * @throws {GatewayError} 401 for a caller that was deleted in the meantime.
    */
   async function remove(
     caller: { readonly issuer: string; readonly id: string },
@@ -33,41 +33,43 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
   ): Promise<boolean> {
     const isStored = async () => (await accounts.find(caller.issuer, caller.id)) !== undefined
     const wasStored = await isStored()
-    const done = deletion.then(async () => {
+    const deleted = deletion.then(async () => {
       if (wasStored && !(await isStored())) throw invalidToken(errorId)
       return accounts.delete(account.namespace, account.id, errorId)
     })
-    deletion = done.catch(() => {})
-    return done
+    deletion = deleted.catch(() => {})
+    return deleted
   }
 
   return {
     list: endpoint({
       readOnly: true,
-      description: 'Accounts in the order of their ids, a page at a time, without secrets.',
+      description: 'Lists accounts sorted by id, paginated, without secrets.',
       request: Type.Object({
         options: Options,
-        limit: Type.Integer({ minimum: 0, default: 0, description: `Most; ${MAX_PAGE} where 0.` }),
-        after: text('Id behind which to go on: the next of a page.'),
+        limit: Type.Integer({ minimum: 0, default: 0, description: `Page size; 0: ${MAX_PAGE}.` }),
+        after: text('Cursor: next of the previous page.'),
       }),
       response: Type.Object({
         accounts: Type.Array(AccountView),
-        next: Type.Optional(Type.String({ description: 'There are more: list after this id.' })),
+        next: Type.Optional(
+          Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
+        ),
       }),
-      async handle({ options, limit: wanted, after }, ctx) {
+      async handle({ options, limit: requested, after }, ctx) {
         const namespace = namespaceOf(options, ctx)
         mustBeAdmin(ctx, namespace, idOf(ctx))
-        const most = Math.min(wanted || MAX_PAGE, MAX_PAGE)
-        const query = { limit: most, ...(after !== '' && { after }) }
+        const pageSize = Math.min(requested || MAX_PAGE, MAX_PAGE)
+        const query = { limit: pageSize, ...(after !== '' && { after }) }
         const page = await accounts.list(namespace, query, ctx.signal)
-        const told = page.accounts.map(toMessage)
-        return page.next === undefined ? { accounts: told } : { accounts: told, next: page.next }
+        const views = page.accounts.map(toMessage)
+        return page.next === undefined ? { accounts: views } : { accounts: views, next: page.next }
       },
     }),
 
     delete: endpoint({
-      description: 'Deletes an account; what was issued to it counts for nothing.',
-      request: Type.Object({ id: text('Of the account.'), options: Options }),
+      description: 'Deletes an account and revokes its tokens.',
+      request: Type.Object({ id: text('Account id.'), options: Options }),
       response: Type.Object({}),
       async handle({ id, options }, ctx) {
         const errorId = idOf(ctx)
@@ -86,12 +88,12 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
 
     changeSecret: endpoint({
       description:
-        'Changes what an account logs in with; what was issued to it counts for nothing. Administrators need not know the old secret of others.',
+        'Changes the secret of an account and revokes its tokens. Administrators do not need the old secret of other accounts.',
       idempotent: false,
       request: Type.Object({
-        id: text('Of the account.'),
-        old_secret: secret('What it logs in with now.'),
-        new_secret: secret('What it logs in with from now on.'),
+        id: text('Account id.'),
+        old_secret: secret('Current secret.'),
+        new_secret: secret('New secret.'),
         options: Options,
       }),
       response: Type.Object({}),
@@ -101,15 +103,15 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
         const caller = mustBeMember(ctx, namespace, errorId)
         if (id === '') throw badRequest(errorId, 'ID missing')
         if (new_secret === '') throw badRequest(errorId, 'New secret should not be blank')
-        // By its name, too.
+        // Accepts the account name as well.
         const target = (await accounts.find(namespace, id))?.id ?? id
-        const isOwn = caller.issuer === namespace && caller.id === target
-        if (isOwn && old === '')
-          throw badRequest(errorId, 'request.old_secret must be given: the account is your own')
+        const isSelf = caller.issuer === namespace && caller.id === target
+        if (isSelf && old === '')
+          throw badRequest(errorId, 'request.old_secret is required to change your own secret')
         const secrets = { old: old === '' ? undefined : old, new: new_secret }
         if (secrets.old === undefined) mustBeAdmin(ctx, namespace, errorId)
-        await attemptLogin(ctx, { namespace, id: target }, (turn) =>
-          accounts.changeSecret(namespace, target, secrets, errorId, turn),
+        await attemptLogin(ctx, { namespace, id: target }, (slot) =>
+          accounts.changeSecret(namespace, target, secrets, errorId, slot),
         )
         audit(ctx, 'account.change-secret', { namespace, target })
         return {}

@@ -25,23 +25,26 @@ import {
 } from '../records.ts'
 import { nextSecond, revokeAccount } from '../tokens/revocation-store.ts'
 
-/** Names, and ids that may be stored: no control characters, blanks or slashes. */
+/** Stored names and ids: no control characters, whitespace or slashes. */
 const STORED_ID = /^[^\s/\p{C}]{1,128}$/u
-const NAME_FORM = 'up to 128 characters without blanks and slashes'
-/** Ids of new accounts: ASCII, so that none looks like another, and none reads as a scope (`*`, `<public>`) in the audit. */
+const NAME_FORM = 'at most 128 characters without whitespace and slashes'
+/**
+ * Ids of new accounts: ASCII, so that no two look alike and none can be mistaken for a scope (`*`, `<public>`) in the audit
+ * log.
+ */
 const NEW_ID = /^[A-Za-z0-9][\w.@:+=~-]{0,127}$/
-const ID_FORM = 'up to 128 characters: a letter or digit, then letters, digits and . _ - @ : + = ~'
-/** Shortest secret of an account, in characters. Shorter ones from before still log in. */
+const ID_FORM =
+  'at most 128 characters: a letter or digit, then letters, digits and . _ - @ : + = ~'
+/** Minimum length of new secrets in characters. Shorter secrets of earlier versions remain valid. */
 export const SECRET_MIN = 8
 const SECRET_MAX = 1024
-/** What a scope must be, as errors say it. */
+/** Rule for scopes, for errors. */
 export const SCOPE_FORM: string =
-  '1 to 128 characters without blanks, commas and stars, or workload:<namespace>/<name>'
+  '1 to 128 characters without whitespace, commas and asterisks, or workload:<namespace>/<name>'
 const SCOPE = /^[^\s,*+<>\p{C}]{1,128}$/u
-/** What an account says of itself goes into tokens, which are 4 KiB at most. */
+/** Maximum size of claims: tokens are limited to 4 KiB. */
 const CLAIMS_MAX = 2000
 
-/** What an account is made of. */
 export interface NewAccount {
   readonly id: string
   /** @default the id */
@@ -52,92 +55,91 @@ export interface NewAccount {
   readonly metadata?: Readonly<Record<string, string>>
   /** @default a random one */
   readonly secret?: string
-  /** Whether the secret may be shorter than {@link SECRET_MIN}: the known one of profile `test`. @default false */
-  readonly isKnownSecret?: boolean
+  /** Whether the secret may be shorter than {@link SECRET_MIN}: the public one of profile `test`. @default false */
+  readonly allowShortSecret?: boolean
 }
 
-/** An account, and what only whoever makes it is told. */
+/** A created account with its secret, which is returned once. */
 export interface CreatedAccount {
   readonly account: AccountRecord
   readonly secret: string
 }
 
-/** Which accounts to list. */
 export interface AccountsQuery {
-  /** Id behind which to go on. */
+  /** Id after which the page begins. */
   readonly after?: string
-  /** Most of a page. */
+  /** Page size. */
   readonly limit?: number
 }
 
 export interface AccountsPage {
   readonly accounts: readonly AccountRecord[]
-  /** There are more: list after this id. */
+  /** Cursor of the next page. */
   readonly next: string | undefined
 }
 
-/** Accounts of all namespaces. Each function throws errors of the id it is given: 400 for what is wrong with a request. */
+/** Accounts of all namespaces. Errors use the id that is passed; 400 for invalid input. */
 export interface Accounts {
   readonly create: (
     namespace: string,
-    given: NewAccount,
+    input: NewAccount,
     errorId: string,
   ) => Promise<CreatedAccount>
-  /** By id, else by name. */
+  /** Finds an account by id, otherwise by name. */
   readonly find: (namespace: string, idOrName: string) => Promise<AccountRecord | undefined>
   /**
-   * The account whose secret this is. Who does not exist takes as long to be refused as who has another secret.
+   * Verifies a secret. An unknown account takes as long as a wrong secret (prevents user enumeration).
    *
-   * @param turn of the password check. @default that of the server itself
-   * @throws {GatewayError} 400 for a wrong secret or id, alike.
+   * @param turn slot of the password hash. @default that of the server itself
+   * @throws {GatewayError} 400 for a wrong secret and an unknown id alike.
    */
   readonly logIn: (
     namespace: string,
     idOrName: string,
     secret: string,
     errorId: string,
-    turn?: HashSlot,
+    slot?: HashSlot,
   ) => Promise<AccountRecord>
-  /** In the order of their ids, a page at a time. */
+  /** Lists accounts sorted by id, paginated. */
   readonly list: (
     namespace: string,
     page?: AccountsQuery,
     signal?: AbortSignal,
   ) => Promise<AccountsPage>
   /**
-   * What was issued to it counts for nothing.
+   * Deletes an account and revokes its tokens.
    *
-   * @returns whether there was one.
+   * @returns whether it existed.
    */
   readonly delete: (namespace: string, id: string, errorId: string) => Promise<boolean>
   /**
-   * What was issued to it counts for nothing.
+   * Changes the secret and revokes the tokens of an account.
    *
-   * @param secrets without the old one it is not asked for.
-   * @param turn of the check of the old secret. @default that of the server itself
+   * @param secrets without the old one, it is not verified.
+   * @param turn slot of the hash of the old secret. @default that of the server itself
    */
   readonly changeSecret: (
     namespace: string,
     id: string,
     secrets: { readonly old: string | undefined; readonly new: string },
     errorId: string,
-    turn?: HashSlot,
+    slot?: HashSlot,
   ) => Promise<void>
-  /** Replaces the scopes of an account and revokes its tokens; one that has exactly these is left alone. @returns whether they were others. */
+  /** Replaces the scopes of an account and revokes its tokens, if the scopes differ. @returns whether they differed. */
   readonly setScopes: (
     namespace: string,
     id: string,
     scopes: readonly string[],
     errorId: string,
   ) => Promise<boolean>
-  /** What was issued to it until now counts for nothing. */
+  /** Revokes all tokens issued until now. */
   readonly revoke: (namespace: string, id: string, errorId: string) => Promise<void>
 }
 
 export interface AccountsOptions {
   readonly store: Store
   readonly hasher: SecretHasher
-  /** Unix time. */
+  /** Unix time in milliseconds. */
   readonly nowMs: () => number
 }
 
@@ -156,13 +158,13 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
     return owner && parseAccountRecord(owner)
   }
 
-  /** What an account of the same id had before it was deleted counts for nothing. */
+  /** Tokens of a deleted account with the same id stay revoked. */
   async function findSince(namespace: string, id: string): Promise<number> {
     const record = await store.read(TABLE, toRevokedAccountKey(namespace, id))
     return record === undefined ? nowMs() : Math.max(nowMs(), parseRevocation(record).before)
   }
 
-  /** Makes another account of one, and has all its tokens count for nothing. Undefined: somebody else was faster. */
+  /** Replaces an account and revokes its tokens. Undefined on a version conflict. */
   async function replace(account: AccountRecord, ifVersion: number) {
     const { issuer, id } = account
     const now = nowMs()
@@ -177,18 +179,18 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
   return {
     find,
 
-    async create(namespace, given, errorId) {
-      const { id, name = id, type = 'user', scopes = [], metadata = {} } = given
-      const { secret = randomUUID(), isKnownSecret = false } = given
+    async create(namespace, input, errorId) {
+      const { id, name = id, type = 'user', scopes = [], metadata = {} } = input
+      const { secret = randomUUID(), allowShortSecret = false } = input
       checkNewId(id, errorId)
       checkName('name', name, errorId)
-      if (!isKnownSecret) checkNewSecret('secret', secret, errorId)
+      if (!allowShortSecret) checkNewSecret('secret', secret, errorId)
       checkClaims({ name, scopes, metadata }, errorId)
       checkWorkloadScopes(scopes, namespace, errorId)
       const account: AccountRecord = {
         ...{ id, name, type, issuer: namespace, scopes: [...new Set(scopes)], metadata },
         created: Math.floor(nowMs() / 1000),
-        hash: await hasher.hash(secret, turnOf(namespace)),
+        hash: await hasher.hash(secret, slotOf(namespace)),
         since: await findSince(namespace, id),
       }
       const key = toAccountKey(namespace, id)
@@ -202,16 +204,16 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
         },
       ])
       if (made === undefined) {
-        const taken = (await read(namespace, id)) === undefined ? 'Name' : 'ID'
-        throw badRequest(errorId, `Account with this ${taken} already exists`)
+        const duplicate = (await read(namespace, id)) === undefined ? 'Name' : 'ID'
+        throw badRequest(errorId, `Account with this ${duplicate} already exists`)
       }
       return { account, secret }
     },
 
-    async logIn(namespace, idOrName, secret, errorId, turn) {
+    async logIn(namespace, idOrName, secret, errorId, slot) {
       checkSecret('secret', secret, errorId)
       const account = await find(namespace, idOrName)
-      const matches = await hasher.matches(secret, account?.hash, turn)
+      const matches = await hasher.matches(secret, account?.hash, slot)
       if (account === undefined || !matches)
         throw badRequest(errorId, 'Secret not correct, or no account with this ID')
       return account
@@ -242,20 +244,20 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       return deleted === undefined ? this.delete(namespace, id, errorId) : true
     },
 
-    async changeSecret(namespace, id, { old, new: secret }, errorId, turn) {
+    async changeSecret(namespace, id, { old, new: secret }, errorId, slot) {
       if (secret === '') throw badRequest(errorId, 'New secret should not be blank')
       checkNewSecret('new_secret', secret, errorId)
       const account =
         old === undefined
           ? await find(namespace, id)
-          : await this.logIn(namespace, id, old, errorId, turn)
+          : await this.logIn(namespace, id, old, errorId, slot)
       if (account === undefined) throw badRequest(errorId, 'Account not found with this ID')
       const record = await read(namespace, account.id)
-      const hash = await hasher.hash(secret, turnOf(namespace))
-      // Of two changes that both know the old secret one comes first, and the other no longer knows it.
+      const hash = await hasher.hash(secret, slotOf(namespace))
+      // Of two concurrent changes with the same old secret, only the first succeeds.
       const isSame = record !== undefined && parseAccountRecord(record).hash === account.hash
       const changed = isSame && (await replace({ ...account, hash }, record.version))
-      if (!changed) throw badRequest(errorId, 'the secret was changed meanwhile')
+      if (!changed) throw badRequest(errorId, 'the secret was changed concurrently')
     },
 
     async setScopes(namespace, id, scopes, errorId) {
@@ -280,12 +282,11 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
   }
 }
 
-/** Whether an account can have a scope. */
 export function isScope(scope: string): boolean {
   return isWorkloadScope(scope) ? parseWorkloadScope(scope) !== undefined : SCOPE.test(scope)
 }
 
-/** A workload scope counts in the namespace of its account only, and never for services of the platform. */
+/** A workload scope applies only in the namespace of its account, and never to built-in services. */
 function checkWorkloadScopes(scopes: readonly string[], namespace: string, errorId: string): void {
   for (const [i, scope] of scopes.entries()) {
     if (!isWorkloadScope(scope)) continue
@@ -293,7 +294,7 @@ function checkWorkloadScopes(scopes: readonly string[], namespace: string, error
     if (workload?.namespace === namespace && !isReservedName(workload.service)) continue
     throw badRequest(
       errorId,
-      `request.scopes[${i}] must be workload:${namespace}/<name>, <name> being a service of the namespace ${namespace} that is not one of the platform`,
+      `request.scopes[${i}] must be workload:${namespace}/<name>, where <name> is a service of the namespace ${namespace} and not a built-in service`,
     )
   }
 }
@@ -309,12 +310,12 @@ function checkClaims(
   if (bytes > CLAIMS_MAX)
     throw badRequest(
       errorId,
-      `request.name, request.scopes and request.metadata must be at most ${CLAIMS_MAX} bytes of JSON together, got ${bytes}`,
+      `request.name, request.scopes and request.metadata must be at most ${CLAIMS_MAX} bytes of JSON in total, got ${bytes}`,
     )
 }
 
-/** Hashes of new secrets are ordered by callers that are known: by namespace, before logins of unknown addresses. */
-function turnOf(namespace: string): HashSlot {
+/** Queues hashes of new secrets by namespace, with priority over logins of unknown addresses. */
+function slotOf(namespace: string): HashSlot {
   return { key: `namespace ${namespace}`, hasPriority: true }
 }
 
@@ -329,7 +330,7 @@ function checkNewId(id: string, errorId: string): void {
   if (id !== ADMIN && id.toLowerCase() === ADMIN)
     throw badRequest(
       errorId,
-      `request.id: ${id} differs from ${ADMIN} in letter case only; choose another id`,
+      `request.id: ${id} differs from ${ADMIN} only in letter case; choose another id`,
     )
 }
 

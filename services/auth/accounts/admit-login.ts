@@ -6,12 +6,12 @@ import type { Context } from '../../../sdk/context.ts'
 import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
 
 /**
- * Applies the rules to a login, which gateway and RPC proxy forward without asking them (decision 32): operators log in whatever
- * the rules say.
+ * Applies the rules to a login, which the gateway and the RPC proxy forward unchecked (decision 32). Operators can always
+ * log in.
  *
- * @param logIn verifies credentials, and calls `mustBeAllowed` with the account they are of before it changes anything.
- * @throws {GatewayError} 401 where the rules deny the call and the account is not an operator's. Wrong credentials are the same
- * error then, and a failed login to the limit, so that the answer never says whether a secret is right.
+ * @param logIn verifies credentials, and calls `mustBeAllowed` with their account before it changes anything.
+ * @throws {GatewayError} 401 if the rules deny the call and the account is not an operator's. Wrong credentials get the same
+ * error then and count as a failed login, so that the response never reveals whether a secret is correct.
  */
 export type AdmitLogin = <T>(
   ctx: Context,
@@ -21,7 +21,7 @@ export type AdmitLogin = <T>(
 const TOKEN: Resource = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
 const ALLOW = (): void => {}
 
-/** @param gate undefined: no rules are enforced. */
+/** @param gate undefined: rules are not enforced. */
 export function createAdmitLogin(gate: Authorizer | undefined): AdmitLogin {
   return async (ctx, logIn) => {
     const target = { namespace: ctx.namespace, domain: DEFAULT_NAMESPACE, resource: TOKEN }

@@ -2,7 +2,7 @@ import { noQuota, type Quota, quotaReached } from '../../../core/limits/quota.ts
 import type { Store } from '../../../domain/store/store.ts'
 import { TABLE, toAccountsPrefix } from '../records.ts'
 
-/** What a namespace may have of the service `auth`. Changes by operators are not limited. */
+/** Quotas of a namespace in the service `auth`. Changes by operators are not limited. */
 export interface AuthQuotas {
   readonly accounts: Quota
   readonly rules: Quota
@@ -14,7 +14,7 @@ export const NO_AUTH_QUOTAS: AuthQuotas = {
 }
 
 /**
- * Runs what creates an account, if the namespace may have one more. Creations in progress count.
+ * Creates an account if the quota allows one more. Creations in progress count.
  *
  * @throws {GatewayError} 429 naming the quota.
  */
@@ -43,16 +43,16 @@ export function createAdmitAccount(store: Store, quota: Quota): AdmitAccount {
   return async (namespace, errorId, create) => {
     const limit = quota.limitOf(namespace)
     if (limit === Number.POSITIVE_INFINITY) return create()
-    const others = creating.get(namespace) ?? 0
-    creating.set(namespace, others + 1)
+    const inProgress = creating.get(namespace) ?? 0
+    creating.set(namespace, inProgress + 1)
     try {
-      const used = others + (await count(namespace, limit))
+      const used = inProgress + (await count(namespace, limit))
       checkCount(quota, { namespace, used, limit, what: 'accounts' }, errorId)
       return await create()
     } finally {
-      const left = creating.get(namespace)! - 1
-      if (left === 0) creating.delete(namespace)
-      else creating.set(namespace, left)
+      const remaining = creating.get(namespace)! - 1
+      if (remaining === 0) creating.delete(namespace)
+      else creating.set(namespace, remaining)
     }
   }
 }
@@ -64,7 +64,7 @@ interface Count {
   readonly what: 'accounts' | 'rules'
 }
 
-/** @throws {GatewayError} 429 when there is no room for one more. */
+/** @throws {GatewayError} 429 if the quota is reached. */
 export function checkCount(
   quota: Quota,
   { namespace, used, limit, what }: Count,

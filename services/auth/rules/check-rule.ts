@@ -3,44 +3,45 @@ import { badRequest } from '../../../sdk/errors.ts'
 import { isScope, SCOPE_FORM } from '../accounts/accounts.ts'
 import type { ResourceMessage, RuleMessage } from '../messages.ts'
 
-/** How people write the scope of everybody (specification: Rule). */
+/** Notation for everyone (specification: Rule). */
 const PUBLIC = '<public>'
 const NAMES_EVERYTHING = '*'
-/** As of accounts: no control characters, blanks or slashes. */
+/** Same as stored account ids: no control characters, whitespace or slashes. */
 const ID = /^[^\s/\p{C}]{1,128}$/u
 const TYPE = /^[A-Za-z][\w-]{0,63}$/
 const NAME = /^[^\s:*/\p{C}]{1,253}$/u
-/** A star stands for what follows a dot or a slash, at the end. */
+/** A trailing asterisk after a dot or a slash matches any suffix. */
 const ENDPOINT = /^[^\s:*\p{C}]{1,1000}(?:(?<=[./])\*)?$/u
 
 /**
- * The rule a request is for.
+ * Validates the rule of a request.
  *
- * @throws {GatewayError} 400 naming what is missing or wrong (reference 2.5).
+ * @throws {GatewayError} 400 naming what is missing or invalid (reference 2.5).
  */
-export function toRule(given: RuleMessage, errorId: string): Rule {
-  const { id, scope, resource, access, priority } = given
+export function toRule(message: RuleMessage, errorId: string): Rule {
+  const { id, scope, resource, access, priority } = message
   const isEmpty = id === '' && scope === '' && access === '' && isMissing(resource)
   if (isEmpty) throw badRequest(errorId, 'Rule missing')
   if (id === '') throw badRequest(errorId, 'ID missing')
   if (isMissing(resource)) throw badRequest(errorId, 'Resource missing')
   if (access === '' || access === 'UNKNOWN') throw badRequest(errorId, 'Access missing')
-  mustBe(ID.test(id), 'id', 'up to 128 characters without blanks and slashes', id, errorId)
-  const known = scope === PUBLIC ? '' : scope
-  const isKnown = known === '' || known === '*' || known === '+' || isScope(known)
-  mustBe(isKnown, 'scope', `empty for everybody, *, + or ${SCOPE_FORM}`, scope, errorId)
+  mustBe(ID.test(id), 'id', 'at most 128 characters without whitespace and slashes', id, errorId)
+  const normalized = scope === PUBLIC ? '' : scope
+  const isValid =
+    normalized === '' || normalized === '*' || normalized === '+' || isScope(normalized)
+  mustBe(isValid, 'scope', `empty for everyone, *, + or ${SCOPE_FORM}`, scope, errorId)
   const isAccess = access === 'GRANTED' || access === 'DENIED'
   mustBe(isAccess, 'access', 'GRANTED or DENIED', access, errorId)
   return {
     id,
-    scope: known,
+    scope: normalized,
     access: access as Rule['access'],
     resource: toResource(resource, 'request.rule.resource', errorId),
     priority,
   }
 }
 
-/** @throws {GatewayError} 400 naming which part is wrong. */
+/** @throws {GatewayError} 400 naming the invalid part. */
 export function toResource(
   { type, name, endpoint }: ResourceMessage,
   field: string,
@@ -48,15 +49,15 @@ export function toResource(
 ): Resource {
   const check = (part: string, value: string, form: RegExp, rule: string): void => {
     if (value !== NAMES_EVERYTHING && !form.test(value))
-      throw badRequest(errorId, `${field}.${part} must be ${rule}, got ${show(value)}`)
+      throw badRequest(errorId, `${field}.${part} must be ${rule}, got ${quote(value)}`)
   }
   check('type', type, TYPE, '*, or letters, digits, dashes or underscores')
-  check('name', name, NAME, '* alone, or a full name without blanks, colons, slashes and stars')
+  check('name', name, NAME, '*, or a full name without whitespace, colons, slashes and asterisks')
   check(
     'endpoint',
     endpoint,
     ENDPOINT,
-    '* alone, Handler.Method or a path, or what they begin with: Handler.* or /path/*',
+    '*, Handler.Method or a path, or a prefix: Handler.* or /path/*',
   )
   return { type, name, endpoint }
 }
@@ -65,10 +66,11 @@ function isMissing({ type, name, endpoint }: ResourceMessage): boolean {
   return type === '' && name === '' && endpoint === ''
 }
 
-function mustBe(isSo: boolean, field: string, rule: string, got: string, errorId: string): void {
-  if (!isSo) throw badRequest(errorId, `request.rule.${field} must be ${rule}, got ${show(got)}`)
+function mustBe(isValid: boolean, field: string, rule: string, got: string, errorId: string): void {
+  if (!isValid)
+    throw badRequest(errorId, `request.rule.${field} must be ${rule}, got ${quote(got)}`)
 }
 
-function show(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text.slice(0, 100))
 }

@@ -3,18 +3,18 @@ import type { Resource } from '../../../core/contracts/auth.ts'
 import type { Service } from '../../../core/contracts/registry.ts'
 import type { Maybe } from '../../../lib/async/maybe.ts'
 
-/** All versions of a service of a namespace; empty: it has none of that name. */
+/** Looks up all versions of a service; empty: not registered. */
 export type FindService = (namespace: string, name: string) => Maybe<readonly Service[]>
 
 const ANY = '*'
-/** Endpoints that are named in a warning. */
+/** Maximum number of endpoints in a warning. */
 const MAX_NAMES = 10
 
 /**
- * Why no call is judged by the endpoint of a rule, or of a test: the service is registered, and none of its endpoints matches.
+ * Returns a warning if the endpoint of a rule or of a test matches none of a registered service.
  *
- * @param namespaces to look for the service in; the first that has it counts.
- * @returns undefined where it may match.
+ * @param namespaces searched in order; the first that has the service is used.
+ * @returns undefined if it may match.
  */
 export async function findMismatch(
   find: FindService,
@@ -37,6 +37,8 @@ export async function findMismatch(
   if ([...names].some((each) => rules.judge(toJudged(each)).granted)) return undefined
   const list = [...names].sort().slice(0, MAX_NAMES).join(', ')
   const more = names.size > MAX_NAMES ? ', …' : ''
-  const hint = endpoint.startsWith('/') ? '; a request is judged by the endpoint of its path' : ''
+  const hint = endpoint.startsWith('/')
+    ? '; rules apply to the endpoint that the path resolves to'
+    : ''
   return `${endpoint} matches no endpoint of ${name}, which has ${list}${more}${hint}`
 }

@@ -40,16 +40,16 @@ export interface RuleEndpointsOptions {
   readonly findService: FindService
 }
 
-/** Rules as they are told to who watches. */
-interface RuleNews {
+/** Rules in watch messages. */
+interface RulesUpdate {
   readonly rules: readonly RuleMessage[]
   readonly more: boolean
 }
 
-const News: TUnsafe<RuleNews> = Type.Unsafe(
+const News: TUnsafe<RulesUpdate> = Type.Unsafe(
   Type.Object({
     rules: Type.Array(RuleView),
-    more: Type.Boolean({ description: 'Whether the next message goes on with the same list.' }),
+    more: Type.Boolean({ description: 'Whether the next message continues the list.' }),
   }),
 )
 const Force: TUnsafe<boolean> = Type.Unsafe(
@@ -62,51 +62,51 @@ const Force: TUnsafe<boolean> = Type.Unsafe(
 const Warning = Type.Optional(
   Type.String({
     description:
-      'Why no call is judged by this endpoint: the service is registered, and has others. Absent: it may be.',
+      'Warning that no endpoint of the registered service matches; absent if it may match.',
   }),
 )
-/** Rules, or names, of a message. */
+/** Maximum number of entries per message. */
 const PAGE = 500
 
-/** Names of namespaces as they are told to who watches. */
-interface NamespaceNews {
+/** Names of namespaces in watch messages. */
+interface NamespacesUpdate {
   readonly namespaces: readonly string[]
   readonly more: boolean
 }
 
-const NamesNews: TUnsafe<NamespaceNews> = Type.Unsafe(
+const NamesNews: TUnsafe<NamespacesUpdate> = Type.Unsafe(
   Type.Object({
     namespaces: Type.Array(Type.String()),
-    more: Type.Boolean({ description: 'Whether the next message goes on with the same list.' }),
+    more: Type.Boolean({ description: 'Whether the next message continues the list.' }),
   }),
 )
 
-/** What the handler `Rules` offers (reference 2.1). */
+/** Endpoints of the handler `Rules` (reference 2.1). */
 export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
   const { accounts, rules, source, watchers, audit, findService } = options
 
-  async function* tellRules(namespace: string, signal: AbortSignal): AsyncIterable<RuleNews> {
+  async function* streamRules(namespace: string, signal: AbortSignal): AsyncIterable<RulesUpdate> {
     for await (const all of source.watchRules(namespace, signal))
       for (const { page, more } of toPages(all)) yield { rules: page, more }
   }
 
-  async function* tellNamespaces(signal: AbortSignal): AsyncIterable<NamespaceNews> {
+  async function* streamNamespaces(signal: AbortSignal): AsyncIterable<NamespacesUpdate> {
     for await (const all of source.watchNamespaces(signal))
       for (const { page, more } of toPages([...all])) yield { namespaces: page, more }
   }
 
   return {
     create: endpoint({
-      description: 'Makes a rule.',
+      description: 'Creates a rule.',
       idempotent: false,
       request: Type.Object({ rule: RuleOfCaller, force: Force, options: Options }),
       response: Type.Object({ warning: Warning }),
-      async handle({ rule: given, force, options }, ctx) {
+      async handle({ rule: input, force, options }, ctx) {
         const errorId = idOf(ctx)
         const namespace = namespaceOf(options, ctx)
         const caller = mustBeAdmin(ctx, namespace, errorId)
         if (force) mustBeAllowedToForce(caller, errorId)
-        const rule = toRule(given, errorId)
+        const rule = toRule(input, errorId)
         await rules.create(namespace, rule, { force, caller }, errorId)
         audit(ctx, 'rule.create', { namespace, target: describe(rule) })
         const warning = await findMismatch(findService, toNamespaces(namespace), rule.resource)
@@ -117,7 +117,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
     delete: endpoint({
       description: 'Deletes a rule.',
       idempotent: false,
-      request: Type.Object({ id: text('Of the rule.'), force: Force, options: Options }),
+      request: Type.Object({ id: text('Rule id.'), force: Force, options: Options }),
       response: Type.Object({}),
       async handle({ id, force, options }, ctx) {
         const errorId = idOf(ctx)
@@ -133,7 +133,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
 
     list: endpoint({
       readOnly: true,
-      description: 'The rules of the namespace, in the order of their ids.',
+      description: 'Lists the rules of the namespace, sorted by id.',
       request: Type.Object({ options: Options }),
       response: Type.Object({ rules: Type.Array(RuleView) }),
       async handle({ options }, ctx) {
@@ -146,34 +146,36 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
     test: endpoint({
       readOnly: true,
       description:
-        'What the rules say of a call that is made in the namespace, and which of them says it. Asking for other accounts takes an administrator.',
+        'Evaluates the rules for a call in the namespace and returns the deciding rule. Testing other accounts requires an administrator.',
       request: Type.Object({
         resource: Resource,
-        account: text('Id of whoever calls; empty: somebody without a token.'),
+        account: text('Account id of the caller; empty: anonymous.'),
         domain: text(
-          `Namespace the service belongs to; empty: ${DEFAULT_NAMESPACE}, whose rules must grant the call as well.`,
+          `Namespace of the service; empty: ${DEFAULT_NAMESPACE}, whose rules must grant the call as well.`,
         ),
         options: Options,
       }),
       response: Type.Object({
         granted: Type.Boolean(),
         rule: Type.Optional(RuleView),
-        namespace: Type.String({ description: 'Whose rules decide.' }),
+        namespace: Type.String({ description: 'Namespace of the deciding rule.' }),
         warning: Warning,
       }),
-      async handle({ resource: given, account: id, domain, options }, ctx) {
+      async handle({ resource: input, account: id, domain, options }, ctx) {
         const errorId = idOf(ctx)
         const namespace = namespaceOf(options, ctx)
         const caller = mustBeMember(ctx, namespace, errorId)
         if (id !== '' && id !== caller.id) mustBeAdmin(ctx, namespace, errorId)
-        const resource = toResource(given, 'request.resource', errorId)
+        const resource = toResource(input, 'request.resource', errorId)
         const account = id === '' ? undefined : await accounts.find(namespace, id)
         if (id !== '' && account === undefined)
           throw badRequest(errorId, 'Account not found with this ID')
         if (isAlwaysAllowed(account, { ...resource, endpoint: toJudged(resource.endpoint) }))
           return { granted: true, namespace: DEFAULT_NAMESPACE }
-        const places = toNamespaces(namespace).filter((each) => domain === '' || domain === each)
-        const mismatch = await findMismatch(findService, places, resource)
+        const namespaces = toNamespaces(namespace).filter(
+          (each) => domain === '' || domain === each,
+        )
+        const mismatch = await findMismatch(findService, namespaces, resource)
         const warning = mismatch === undefined ? {} : { warning: mismatch }
         const judge = async (where: string) => {
           const book = new Policy(where, await rules.list(where, ctx.signal))
@@ -183,49 +185,49 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
             ? { granted, namespace: where, ...warning }
             : { granted, rule, namespace: where, ...warning }
         }
-        const own = await judge(namespace)
-        // As `judgeCall` has it.
+        const result = await judge(namespace)
+        // Same order as `judgeCall`.
         const isGeneral = domain === '' || domain === DEFAULT_NAMESPACE
-        return own.granted && isGeneral && namespace !== DEFAULT_NAMESPACE
+        return result.granted && isGeneral && namespace !== DEFAULT_NAMESPACE
           ? judge(DEFAULT_NAMESPACE)
-          : own
+          : result
       },
     }),
 
     watch: endpoint({
       readOnly: true,
       description:
-        'The rules of the namespace, at once and after each change, for services and administrators.',
+        'Streams the rules of the namespace, immediately and after each change, for services and administrators.',
       request: Type.Object({ options: Options }),
       response: News,
       stream: 'server',
       handle({ options }, ctx) {
         const namespace = namespaceOf(options, ctx)
         mustBeEnforcer(ctx, namespace)
-        return watchers.open(ctx, idOf(ctx), (signal) => tellRules(namespace, signal))
+        return watchers.open(ctx, idOf(ctx), (signal) => streamRules(namespace, signal))
       },
     }),
 
     watchNamespaces: endpoint({
       readOnly: true,
       description:
-        'Names of the namespaces that have rules of their own, at once and after each change, for services and administrators of the platform. In others everybody may do everything.',
+        'Streams the names of namespaces with rules, immediately and after each change, for services and administrators of the platform. Namespaces without rules allow everything.',
       response: NamesNews,
       stream: 'server',
       handle(_, ctx) {
         mustBeEnforcer(ctx, DEFAULT_NAMESPACE)
-        return watchers.open(ctx, idOf(ctx), tellNamespaces)
+        return watchers.open(ctx, idOf(ctx), streamNamespaces)
       },
     }),
   }
 }
 
-/** Whose services calls that are made in a namespace reach. */
+/** Namespaces whose services a call reaches. */
 function toNamespaces(namespace: string): readonly string[] {
   return namespace === DEFAULT_NAMESPACE ? [namespace] : [namespace, DEFAULT_NAMESPACE]
 }
 
-/** One at least, which may be empty. */
+/** Splits a list into pages; at least one, which may be empty. */
 function toPages<T>(all: readonly T[]): readonly { page: readonly T[]; more: boolean }[] {
   return Array.from({ length: Math.max(1, Math.ceil(all.length / PAGE)) }, (_, i) => {
     const end = (i + 1) * PAGE
@@ -234,8 +236,8 @@ function toPages<T>(all: readonly T[]): readonly { page: readonly T[]; more: boo
 }
 
 /**
- * Denies callers that do not enforce rules: services and administrators do. Those of `mx` enforce the rules of every namespace, in
- * which calls of their services may be made.
+ * Denies callers that do not enforce rules; services and administrators do. Those of `mx` enforce the rules of every
+ * namespace in which their services may be called.
  *
  * @throws {GatewayError} 401, 403
  */
@@ -247,7 +249,7 @@ function mustBeEnforcer(ctx: Context, namespace: string): void {
 }
 
 /**
- * Denies `force` to administrators of other namespaces than `mx`. They belong to the namespace of the call, so that it is not 403.
+ * Denies `force` to administrators of namespaces other than `mx`. They belong to the namespace of the call, hence not 403.
  *
  * @throws {GatewayError} 401
  */
@@ -256,7 +258,7 @@ function mustBeAllowedToForce(caller: Account, errorId: string): void {
     throw toMissingScope(errorId, ADMIN, DEFAULT_NAMESPACE, ' when force is set')
 }
 
-/** All of it: who reads the record may find the rule changed. */
+/** Full text of a rule for the audit: the rule may change later. */
 function describe({ id, scope, access, resource, priority }: Rule): string {
   const { type, name, endpoint } = resource
   return `${id}: ${access} ${type}:${name}:${endpoint} scope "${scope}" priority ${priority}`

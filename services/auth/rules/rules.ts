@@ -18,32 +18,34 @@ import {
   toRulesPrefix,
 } from '../records.ts'
 
-/** Of a change that others come before each time. */
+/** Maximum number of attempts under contention. */
 const ATTEMPTS_MAX = 50
 const RULES_MAX = 10_000
 
-/** Who changes rules, and how. */
 export interface RuleChange {
-  /** Even if nobody can log in any more, or who does it cannot undo it. @default false */
+  /** Apply the change even if nobody can log in afterwards or the caller cannot undo it. @default false */
   readonly force?: boolean
-  /** @default nobody whose rights matter */
+  /** Account whose access must survive the change. @default none */
   readonly caller?: SubjectRules
 }
 
-/** Rules of all namespaces. Each function throws errors of the id it is given: 400 for what is wrong with a request. */
+/** Rules of all namespaces. Errors use the id that is passed; 400 for invalid input. */
 export interface Rules {
-  /** Names of the namespaces whose rules somebody has changed. */
+  /** Names of namespaces with changed rules. */
   readonly namespaces: (signal?: AbortSignal) => Promise<readonly string[]>
-  /** In the order of their ids; the default rule where there have never been any. Kept once the rules are changed: who only reads writes nothing. */
+  /**
+   * Sorted by id; the default rule if they were never changed. The default is stored with the first change, so that reads
+   * write nothing.
+   */
   readonly list: (namespace: string, signal?: AbortSignal) => Promise<readonly Rule[]>
-  /** @throws {GatewayError} 409 for what asks for {@link RuleChange.force}; 429 naming the quota. */
+  /** @throws {GatewayError} 409 if {@link RuleChange.force} is required; 429 naming the quota. */
   readonly create: (
     namespace: string,
     rule: Rule,
     change: RuleChange,
     errorId: string,
   ) => Promise<void>
-  /** @throws {GatewayError} as above. */
+  /** @throws {GatewayError} as `create`. */
   readonly delete: (
     namespace: string,
     id: string,
@@ -52,9 +54,9 @@ export interface Rules {
   ) => Promise<void>
 }
 
-/** @param quota of rules that callers who are not operators create. @default no limits */
+/** @param quota of rules created by callers who are not operators. @default no limits */
 export function createRules(store: Store, quota: Quota = noQuota('quota_rules')): Rules {
-  /** All of one moment: the head is written with each change. */
+  /** Consistent snapshot: each change rewrites the head. */
   async function read(
     namespace: string,
     signal?: AbortSignal,
@@ -66,15 +68,15 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
       if ((await readVersion(namespace)) === version)
         return { rules: records.map(parseRuleRecord), version }
     }
-    throw unavailable('auth', `the rules of ${namespace} change all the time, try again`)
+    throw unavailable('auth', `the rules of ${namespace} are changing concurrently, try again`)
   }
 
-  /** Of a namespace's rules; 0: nobody has changed them yet. */
+  /** Version of a namespace's rules; 0: never changed. */
   async function readVersion(namespace: string): Promise<number> {
     return (await store.read(TABLE, toRulesHeadKey(namespace)))?.version ?? 0
   }
 
-  /** One change of a namespace's rules after the other: each sees those before it. */
+  /** Serializes changes of a namespace's rules. */
   async function change(
     namespace: string,
     errorId: string,
@@ -87,11 +89,11 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
     for (let i = 0; i < ATTEMPTS_MAX; i++) {
       const { rules, version } = await read(namespace)
       const { write, after } = edit(rules)
-      const lost = force ? undefined : findLost(namespace, caller, [rules, after])
-      if (lost !== undefined)
+      const lostAccess = force ? undefined : findLostAccess(namespace, caller, [rules, after])
+      if (lostAccess !== undefined)
         throw conflict(
           errorId,
-          `${lost}; set request.force (mx auth: --force) to do it nonetheless`,
+          `${lostAccess}; set request.force (mx auth: --force) to apply it anyway`,
         )
       const head = {
         table: TABLE,
@@ -105,7 +107,7 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
           : []
       if ((await commitIf(store, [head, ...first, write])) !== undefined) return
     }
-    throw unavailable(errorId, 'too many others change the rules, try again')
+    throw unavailable(errorId, 'the rules are changing concurrently, try again')
   }
 
   return {
@@ -148,8 +150,8 @@ function toWrite(namespace: string, rule: Rule): StoreWrite {
   return { table: TABLE, key: toRuleKey(namespace, rule.id), value: encodeRecord(rule) }
 }
 
-/** What could be done before a change, and not after, and had better be; undefined: nothing. */
-function findLost(
+/** Returns the access that a change would revoke from operators or the caller; undefined: none. */
+function findLostAccess(
   namespace: string,
   caller: SubjectRules | undefined,
   versions: readonly [before: readonly Rule[], after: readonly Rule[]],
@@ -160,16 +162,16 @@ function findLost(
   // Rules of this namespace do not apply to accounts of others, and no rule denies operators.
   if (caller?.issuer !== namespace || isOperator(caller)) return undefined
   if (canChange(before!, caller) && !canChange(after!, caller))
-    return 'you cannot change rules after this change, nor undo it: add a rule that grants you Rules.Create and Rules.Delete of auth'
+    return 'you cannot change rules after this change or undo it: add a rule that grants you Rules.Create and Rules.Delete of auth'
   return undefined
 }
 
-/** Whether who has no token may ask for one. */
+/** Whether anonymous callers may request a token. */
 function canLogIn(book: Policy): boolean {
   return book.caller(undefined).call('auth', 'Auth.Token').granted
 }
 
-/** Whether an account may make and delete rules, as far as rules are concerned. */
+/** Whether the rules let an account create and delete rules. */
 function canChange(book: Policy, account: SubjectRules): boolean {
   const caller = book.caller(account)
   return ['Rules.Create', 'Rules.Delete'].every((endpoint) => caller.call('auth', endpoint).granted)

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 
-/** A public key of tokens, for other programs (RFC 7517, RFC 8037). */
+/** Public key of tokens as JWK (RFC 7517, RFC 8037). */
 export interface PublicJwk {
   readonly kty: string
   readonly crv: string
@@ -10,7 +10,7 @@ export interface PublicJwk {
   readonly use: string
 }
 
-/** @param keys Ed25519, by their ids. */
+/** @param keys Ed25519, by id. */
 export function toJwks(keys: ReadonlyMap<string, KeyObject>): readonly PublicJwk[] {
   return [...keys].map(([kid, key]) => {
     const { kty, crv, x } = key.export({ format: 'jwk' })

@@ -6,23 +6,23 @@ import { createOnceAMinute } from '../audit-throttle.ts'
 import { idOf } from '../messages.ts'
 import type { TokenPair, Tokens } from './tokens.ts'
 
-/** Exchanges a refresh token. Each that was used up before is told; of those that are not known, one a minute from wherever they come. */
+/** Exchanges a refresh token. Reuse is audited; unknown tokens at most once a minute. */
 export type AttemptRefresh = (
   ctx: Context,
-  given: {
-    /** Of the call: what is not known is nobody's. */
+  input: {
+    /** Namespace of the call, for tokens of no known account. */
     readonly namespace: string
     readonly token: string
     readonly lifeS: number
   },
-  /** Throws for an account that may not log in: its token is not used up then. */
+  /** Throws for an account that may not log in; its token stays valid then. */
   mustBeAllowed: (account: Account) => void,
 ) => Promise<TokenPair>
 
 export interface AttemptRefreshOptions {
   readonly tokens: Pick<Tokens, 'refresh'>
   readonly audit: Audit
-  /** Unix time. */
+  /** Unix time in milliseconds. */
   readonly nowMs: () => number
 }
 

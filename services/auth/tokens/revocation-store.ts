@@ -14,43 +14,43 @@ import {
 
 export interface RevokedOptions {
   readonly store: Store
-  /** Unix time. */
+  /** Unix time in milliseconds. */
   readonly nowMs: () => number
   readonly onWarning: (message: string) => void
 }
 
-/** Which tokens count for nothing any more, of all servers of a store. */
+/** Revoked tokens of all servers that share the store. */
 export interface Revoked {
   readonly isRevoked: (session: Session) => boolean
   readonly list: () => readonly Revocation[]
-  /** Gets each that is new. Returns what ends that. */
-  readonly onRevoked: (listener: (news: readonly Revocation[]) => void) => () => void
+  /** Calls `listener` with new revocations until the returned function is called. */
+  readonly onRevoked: (listener: (added: readonly Revocation[]) => void) => () => void
   readonly close: () => void
 }
 
-/** No token that is revoked lives longer. */
+/** Maximum lifetime of a token: a revocation is stored this long. */
 const LIFE_MS: number = (TOKEN_LIFE_MAX_S + 2 * SKEW_S) * 1000
 
 /**
- * Reads what was revoked, and goes on to.
+ * Reads revocations and follows changes.
  *
- * @throws {GatewayError} 503 when the store cannot be reached.
+ * @throws {GatewayError} 503 if the store is unavailable.
  */
 export async function openRevoked({ store, nowMs, onWarning }: RevokedOptions): Promise<Revoked> {
   const revocations = new Revocations(nowMs)
-  const listeners = new Set<(news: readonly Revocation[]) => void>()
+  const listeners = new Set<(added: readonly Revocation[]) => void>()
   const watched = await watchRecords({
     store,
     table: TABLE,
     prefix: REVOKED_PREFIX,
-    onError: (error) => onWarning(`what was revoked cannot be read: ${String(error)}`),
+    onError: (error) => onWarning(`reading revocations failed: ${String(error)}`),
     onRecords(records) {
-      // What is gone from the store has ended.
-      const news = [...records.values()]
+      // Records that vanish have expired.
+      const added = [...records.values()]
         .filter((record) => record !== undefined)
         .map(parseRevocation)
         .filter((revocation) => revocations.add(revocation))
-      if (news.length > 0) for (const listener of listeners) listener(news)
+      if (added.length > 0) for (const listener of listeners) listener(added)
     },
   })
   return {
@@ -64,19 +64,19 @@ export async function openRevoked({ store, nowMs, onWarning }: RevokedOptions): 
   }
 }
 
-/** Revokes a token that is not taken from `endsMs` on. */
+/** Revokes a token that expires at `endsMs`. */
 export function revokeToken(id: string, endsMs: number): StoreWrite {
   const ends = endsMs + SKEW_S * 1000
   const revocation = { id, namespace: '', account: '', before: 0, ends }
   return toWrite(toRevokedTokenKey(id), revocation)
 }
 
-/** Revokes the tokens of a session: `id` is what theirs begin with. */
+/** Revokes the tokens of a session: `id` is the prefix of their ids. */
 export function revokeSession(id: string, nowMs: number): StoreWrite {
   return revokeToken(id, nowMs + (TOKEN_LIFE_MAX_S + SKEW_S) * 1000)
 }
 
-/** Revokes the tokens that were issued to an account before. */
+/** Revokes tokens issued to an account before a time. */
 export function revokeAccount(
   namespace: string,
   account: string,
@@ -87,7 +87,7 @@ export function revokeAccount(
   return toWrite(toRevokedAccountKey(namespace, account), revocation)
 }
 
-/** Of tokens, which say when they were issued in seconds: the first moment that is none of this second. */
+/** Rounds up to the next second: tokens contain their time of issue in seconds. */
 export function nextSecond(nowMs: number): number {
   return (Math.floor(nowMs / 1000) + 1) * 1000
 }

@@ -12,82 +12,85 @@ import { watchRecords } from '../../../domain/store/watch-records.ts'
 import { conflict, unavailable } from '../../../sdk/errors.ts'
 import { KEYS_PREFIX, type KeyRecord, parseKeyRecord, TABLE, toKeyKey } from '../records.ts'
 
-/** Encrypts private keys for where they are kept. */
+/** Encrypts private keys, bound to the path they are stored at. */
 export interface KeySealer {
-  /** Of what it encrypts with. */
+  /** Id of the encryption key. */
   readonly id: string
   readonly seal: (namespace: string, path: string, text: string) => string
-  /** Undefined: it was encrypted with something else, or for somewhere else. */
+  /** Undefined if it was encrypted with another key or for another path. */
   readonly open: (namespace: string, path: string, sealed: string) => string | undefined
 }
 
 export interface SigningKeysOptions {
   readonly store: Store
-  /** @default private keys are kept as they are */
+  /** @default private keys are stored unencrypted */
   readonly sealer?: KeySealer
-  /** Signs, and is kept nowhere; no other one is made. @default pairs are made, and change */
+  /** Fixed signing key; never stored or rotated. @default key pairs are generated and rotated */
   readonly privateKey?: KeyObject
-  /** Unix time. */
+  /** Unix time in milliseconds. */
   readonly nowMs: () => number
   readonly onWarning: (message: string) => void
-  /** Told of each key, by its id, that signs from now on and nobody asked for: the first one, a given one, and one that replaces an old one. @default nobody */
+  /**
+   * Called with the id of each key that starts to sign without a request: the first one, a configured one, and one that
+   * replaces an expired one. @default no-op
+   */
   readonly onReplaced?: (id: string) => void
 }
 
-/** The pairs of keys that tokens are signed with, of all servers of a store. */
+/** Key pairs that sign tokens, shared by all servers of a store. */
 export interface SigningKeys {
-  /** What signs now. */
+  /** Current signing key. */
   readonly current: () => SigningKey
-  /** What proves tokens, by id; another one after each change. */
+  /** Verification keys by id; a new map after each change. */
   readonly all: () => ReadonlyMap<string, KeyObject>
   /**
-   * Has tokens signed by a new pair of keys. The others still prove those they signed.
+   * Rotates the signing key. Previous keys still verify their tokens.
    *
-   * @param drop the others prove nothing any more, at once.
-   * @returns its id.
-   * @throws {GatewayError} 409 when the key was given.
+   * @param drop removes previous keys immediately.
+   * @returns the id of the new key.
+   * @throws {GatewayError} 409 if the key is configured.
    */
   readonly rotate: (drop: boolean, errorId: string) => Promise<string>
-  /** Called after each change of {@link all}. Returns what ends that. */
+  /** Called after each change of {@link all}, until the returned function is called. */
   readonly onChange: (listener: () => void) => () => void
   readonly close: () => void
 }
 
-/** Of the keys that are made here. */
+/** Lifetime of a generated signing key. */
 const LIFE_MS = 90 * 24 * 3600 * 1000
 const CHECK_MS = 3600 * 1000
-/** All servers know a key for so long before it signs. */
+/** Delay before a new key signs, so that all servers have it. */
 const AHEAD_MS = 2000
-/** What proves tokens is kept for so long after it has signed. */
+/** Retention of a verification key after it stopped signing. */
 const BEHIND_MS: number = (TOKEN_LIFE_MAX_S + 2 * SKEW_S) * 1000 + AHEAD_MS
 
-/** Of changes that others come before each time. */
+/** Maximum number of attempts under contention. */
 const ATTEMPTS_MAX = 10
-/** What is sealed for no namespace is nothing in any. */
-const NOWHERE = ''
+// No namespace: the sealed key cannot be opened in any.
+const NO_NAMESPACE = ''
 
-interface Kept {
+interface StoredKey {
   readonly record: KeyRecord
   readonly version: number
-  /** When it is forgotten; 0: it may sign. */
+  /** Time of deletion; 0: may sign. */
   readonly expiresMs: number
   readonly publicKey: KeyObject
-  /** Undefined: this server does not have it. */
+  /** Undefined: not available on this server. */
   readonly privateKey: KeyObject | undefined
 }
 
 /**
- * Opens the pairs of keys in a store, and makes one where there is none that signs.
+ * Opens the key pairs of a store, and generates one if none can sign.
  *
- * @throws {GatewayError} 503 when the store cannot be reached.
+ * @throws {GatewayError} 503 if the store is unavailable.
  */
 export async function openSigningKeys(options: SigningKeysOptions): Promise<SigningKeys> {
   const { store, sealer, privateKey, nowMs, onWarning, onReplaced = () => {} } = options
-  const given = privateKey === undefined ? undefined : toGiven(privateKey)
-  const kept = new Map<string, Kept>()
+  const configured = privateKey === undefined ? undefined : toConfigured(privateKey)
+  const stored = new Map<string, StoredKey>()
   const listeners = new Set<() => void>()
   let publicKeys: ReadonlyMap<string, KeyObject> = new Map()
-  /** The last that signed: goes on until this server has another. */
+  // The last signing key remains in use until this server has another.
   let last: SigningKey | undefined
   let hasWarned = false
 
@@ -96,7 +99,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     const text =
       record.sealedWith === ''
         ? record.privateKey
-        : sealer?.open(NOWHERE, toKeyKey(record.id), record.privateKey)
+        : sealer?.open(NO_NAMESPACE, toKeyKey(record.id), record.privateKey)
     if (text === undefined) return undefined
     return createPrivateKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'pkcs8' })
   }
@@ -105,66 +108,68 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     store,
     table: TABLE,
     prefix: KEYS_PREFIX,
-    onError: (error) => onWarning(`keys of tokens cannot be read: ${String(error)}`),
+    onError: (error) => onWarning(`reading signing keys failed: ${String(error)}`),
     onRecords(records, isAll) {
-      if (isAll) kept.clear()
+      if (isAll) stored.clear()
       for (const [key, record] of records) {
         if (record === undefined) {
-          kept.delete(key)
+          stored.delete(key)
           continue
         }
         const { version, expiresMs } = record
         const content = parseKeyRecord(record)
         const spki = Buffer.from(content.publicKey, 'base64')
-        kept.set(key, {
+        stored.set(key, {
           ...{ record: content, version, expiresMs },
           publicKey: createPublicKey({ key: spki, format: 'der', type: 'spki' }),
           privateKey: toPrivate(content),
         })
       }
-      const found = new Map([...kept.values()].map((one) => [one.record.id, one.publicKey]))
-      // That one may sign, or is to be forgotten, is news to this server alone.
-      if (isSame(found, publicKeys)) return
-      publicKeys = found
+      const publicKeyMap = new Map(
+        [...stored.values()].map((entry) => [entry.record.id, entry.publicKey]),
+      )
+      // Changes of signing status and expiry do not affect verification.
+      if (isSame(publicKeyMap, publicKeys)) return
+      publicKeys = publicKeyMap
       for (const listener of listeners) listener()
     },
   })
 
-  /** Those that this server may sign with, the newest first. */
-  function findOwn(): readonly Kept[] {
-    return [...kept.values()]
+  /** Keys that this server can sign with, newest first. */
+  function listSigning(): readonly StoredKey[] {
+    return [...stored.values()]
       .filter(({ expiresMs, privateKey }) => expiresMs === 0 && privateKey !== undefined)
       .sort(({ record: a }, { record: b }) => b.from - a.from || (a.id < b.id ? -1 : 1))
   }
 
   function current(): SigningKey {
-    if (given !== undefined) return given
-    const own = findOwn()
-    const isKnown = last !== undefined && kept.has(toKeyKey(last.id))
-    // Before the time of a new one, that before goes on; there may be none.
+    if (configured !== undefined) return configured
+    const signing = listSigning()
+    const isKnown = last !== undefined && stored.has(toKeyKey(last.id))
+    // Until a new key starts to sign, the previous one continues; there may be none.
     const key =
-      own.find(({ record }) => record.from <= nowMs()) ?? (isKnown ? undefined : own.at(-1))
+      signing.find(({ record }) => record.from <= nowMs()) ?? (isKnown ? undefined : signing.at(-1))
     if (key !== undefined) last = { id: key.record.id, privateKey: key.privateKey! }
-    if (last === undefined) throw unavailable('auth', 'there is no key to sign tokens with')
-    if (own.length === 0 && !hasWarned) {
+    if (last === undefined) throw unavailable('auth', 'no signing key is available')
+    if (signing.length === 0 && !hasWarned) {
       hasWarned = true
       onWarning(
-        'another server of this store has replaced the key that tokens are signed with by one this server cannot read: all must have the same MX_CONFIG_SECRET_KEY or MX_AUTH_PRIVATE_KEY',
+        'another server replaced the signing key with one that this server cannot read: all servers of a store need the same MX_CONFIG_SECRET_KEY or MX_AUTH_PRIVATE_KEY',
       )
     }
     return last
   }
 
   /**
-   * Writes a key, and has those there were forgotten when what they signed has ended, or at once.
+   * Stores a key, and expires the existing ones after their tokens end, or immediately.
    *
-   * @returns whether it did: false when others changed them meanwhile.
+   * @returns false on a version conflict.
    */
   async function add(record: KeyRecord, drop: boolean): Promise<boolean> {
     const key = toKeyKey(record.id)
-    const ifVersion = kept.get(key)?.version ?? 0
+    const ifVersion = stored.get(key)?.version ?? 0
     const writes: StoreWrite[] = [{ table: TABLE, key, value: encodeRecord(record), ifVersion }]
-    for (const [key, { version, expiresMs, record: other }] of kept) {
+    for (const [key, { version, expiresMs, record: other }] of stored) {
       if (other.id === record.id) continue
       const place = { table: TABLE, key, ifVersion: version }
       if (drop) writes.push(place)
@@ -176,63 +181,62 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     return versions !== undefined
   }
 
-  function make(from: number): KeyRecord {
+  function generate(from: number): KeyRecord {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519')
     const id = nameKey(publicKey)
     const text = privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64')
     return {
       id,
       publicKey: toText(publicKey),
-      privateKey: sealer === undefined ? text : sealer.seal(NOWHERE, toKeyKey(id), text),
+      privateKey: sealer === undefined ? text : sealer.seal(NO_NAMESPACE, toKeyKey(id), text),
       sealedWith: sealer?.id ?? '',
       from,
     }
   }
 
-  /** There is a key of this server, whatever others do at the same time. */
+  /** Ensures a key of this server, also while others start concurrently. */
   async function begin(): Promise<void> {
     for (let i = 0; i < ATTEMPTS_MAX; i++) {
       const isThere =
-        given === undefined ? findOwn().length > 0 : kept.get(toKeyKey(given.id))?.expiresMs === 0
+        configured === undefined
+          ? listSigning().length > 0
+          : stored.get(toKeyKey(configured.id))?.expiresMs === 0
       if (isThere) return
-      const record = given === undefined ? make(nowMs()) : toRecord(given, nowMs())
+      const record = configured === undefined ? generate(nowMs()) : toRecord(configured, nowMs())
       if (await add(record, false)) return onReplaced(record.id)
     }
-    throw unavailable('auth', 'too many servers make keys at the same time')
+    throw unavailable('auth', 'too many servers are creating signing keys concurrently')
   }
 
   async function rotate(drop: boolean, errorId: string): Promise<string> {
-    if (given !== undefined)
-      throw conflict(errorId, 'the key is the one of MX_AUTH_PRIVATE_KEY: give another there')
+    if (configured !== undefined)
+      throw conflict(errorId, 'the signing key is set by MX_AUTH_PRIVATE_KEY: change it there')
     for (let i = 0; i < ATTEMPTS_MAX; i++) {
-      const record = make(drop ? nowMs() : nowMs() + AHEAD_MS)
+      const record = generate(drop ? nowMs() : nowMs() + AHEAD_MS)
       if (await add(record, drop)) return record.id
     }
-    throw unavailable(errorId, 'too many others change the keys, try again')
+    throw unavailable(errorId, 'the signing keys are changing concurrently, try again')
   }
 
-  /** Others may do it first. */
+  /** Replaces an expired key, unless another server did. */
   function replaceOld(): void {
-    const newest = findOwn()[0]
-    if (given !== undefined || newest === undefined || newest.record.from > nowMs() - LIFE_MS)
+    const newest = listSigning()[0]
+    if (configured !== undefined || newest === undefined || newest.record.from > nowMs() - LIFE_MS)
       return
-    const record = make(nowMs() + AHEAD_MS)
+    const record = generate(nowMs() + AHEAD_MS)
     add(record, false).then(
       (isAdded) => isAdded && onReplaced(record.id),
-      (error: unknown) =>
-        onWarning(
-          `the key that tokens are signed with is old, and cannot be replaced: ${String(error)}`,
-        ),
+      (error: unknown) => onWarning(`replacing the expired signing key failed: ${String(error)}`),
     )
   }
 
   try {
-    if (sealer === undefined && given === undefined)
+    if (sealer === undefined && configured === undefined)
       onWarning(
-        'the keys that tokens are signed with are kept in the store as they are: set MX_CONFIG_SECRET_KEY to encrypt them, or MX_AUTH_PRIVATE_KEY',
+        'signing keys are stored unencrypted: set MX_CONFIG_SECRET_KEY to encrypt them, or MX_AUTH_PRIVATE_KEY',
       )
     await begin()
-    // It is the one before, should others make one before this server has signed anything.
+    // Becomes the previous key if another server adds one before this server has signed.
     current()
     replaceOld()
   } catch (error) {
@@ -255,12 +259,12 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
   }
 }
 
-function toGiven(privateKey: KeyObject) {
+function toConfigured(privateKey: KeyObject) {
   const publicKey = createPublicKey(privateKey)
   return { id: nameKey(publicKey), privateKey, publicKey: toText(publicKey) }
 }
 
-function toRecord({ id, publicKey }: ReturnType<typeof toGiven>, from: number): KeyRecord {
+function toRecord({ id, publicKey }: ReturnType<typeof toConfigured>, from: number): KeyRecord {
   return { id, publicKey, privateKey: '', sealedWith: '', from }
 }
 

@@ -4,11 +4,10 @@ import { type PublicJwk, toJwks } from './jwks.ts'
 import type { Revoked } from './revocation-store.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
-/** What tokens are judged by, as it is told to who watches. */
+/** State to verify tokens, in watch messages. */
 export interface TokenState {
-  /** All of them. */
   readonly keys: readonly PublicJwk[]
-  /** Those that have not been told before. */
+  /** Revocations since the last message. */
   readonly revoked: readonly Revocation[]
 }
 
@@ -16,28 +15,28 @@ export interface StreamTokenStateOptions {
   readonly keys: SigningKeys
   readonly revoked: Revoked
   readonly signal: AbortSignal
-  /** Which are told. */
+  /** Filter of revocations. */
   readonly isFor: (revocation: Revocation) => boolean
 }
 
-/** Revocations of a message. */
+/** Maximum number of revocations per message. */
 const PAGE = 1000
 
-/** What tokens are judged by, at once and after each change, until `signal` aborts. */
+/** Yields the state immediately and after each change, until `signal` aborts. */
 export async function* streamTokenState(
   options: StreamTokenStateOptions,
 ): AsyncIterable<TokenState> {
   const { keys, revoked, signal, isFor } = options
-  const waiting: Revocation[] = []
-  const news = follow<TokenState>(signal, {
-    read: () => ({ keys: toJwks(keys.all()), revoked: waiting.splice(0) }),
+  const pending: Revocation[] = []
+  const states = follow<TokenState>(signal, {
+    read: () => ({ keys: toJwks(keys.all()), revoked: pending.splice(0) }),
     watch(onUpdate) {
-      waiting.push(...revoked.list().filter(isFor))
+      pending.push(...revoked.list().filter(isFor))
       const stopKeys = keys.onChange(onUpdate)
       const stopRevoked = revoked.onRevoked((added) => {
-        const told = added.filter(isFor)
-        waiting.push(...told)
-        if (told.length > 0) onUpdate()
+        const matching = added.filter(isFor)
+        pending.push(...matching)
+        if (matching.length > 0) onUpdate()
       })
       return () => {
         stopKeys()
@@ -45,7 +44,7 @@ export async function* streamTokenState(
       }
     },
   })
-  for await (const { keys, revoked } of news) {
+  for await (const { keys, revoked } of states) {
     yield { keys, revoked: revoked.slice(0, PAGE) }
     for (let at = PAGE; at < revoked.length; at += PAGE)
       yield { keys, revoked: revoked.slice(at, at + PAGE) }

@@ -20,7 +20,7 @@ import { type Revoked, revokeSession, revokeToken } from './revocation-store.ts'
 import { createRevokeLimit } from './revoke-limit.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
-/** What a login, or a refresh, gives. */
+/** Result of a login or refresh. */
 export interface TokenPair {
   readonly accessToken: string
   readonly refreshToken: string
@@ -36,68 +36,65 @@ export interface TokensOptions {
   readonly accounts: Accounts
   readonly keys: SigningKeys
   readonly revoked: Revoked
-  /** Unix time. */
+  /** Unix time in milliseconds. */
   readonly nowMs: () => number
 }
 
-/** Access tokens, and the refresh tokens others are had with. */
+/** Issues, refreshes and revokes tokens. */
 export interface Tokens {
-  /** An access token of no login, which lives as long as one does where nothing is said. */
+  /** Issues an access token without a login, with the default lifetime. */
   readonly issue: (account: Account) => Promise<string>
-  /** What somebody gets who has logged in. Where the store is full the refresh token is good for nothing. */
+  /** Issues the tokens of a login. If the store is full, the refresh token is invalid. */
   readonly begin: (account: AccountRecord, lifeS: number) => Promise<TokenPair>
   /**
-   * New tokens for a refresh token, which is used up by that. One that was used up before was stolen, from whoever uses it
-   * now or before: all that came of its login counts for nothing any more (RFC 9700 §4.14.2). Within 10 s of its first use it returns the
-   * valid refresh token of its login, also after its successor was used: browser tabs and repeated requests race with one token. Where
-   * the store is full it is not used up, and the same again.
+   * Exchanges a refresh token, which can be used once. A token that is used twice was stolen, by one of its two users: all
+   * tokens of its login are revoked (RFC 9700 §4.14.2). Within 10 s of its first use it returns the valid refresh token of
+   * its login, also after its successor was used: browser tabs and repeated requests race with one token. If the store is
+   * full, it stays valid and is returned again.
    *
-   * @param onWrong told of a token that is not taken, and whose it was, as far as that is known.
-   * @throws {GatewayError} 400 for a token that is not taken.
+   * @param onWrong called for a rejected token with its family, if known.
+   * @throws {GatewayError} 400 for a rejected token.
    */
   readonly refresh: (
     token: string,
-    given: RefreshOptions,
-    onWrong: (why: 'reused' | 'unknown', family: FamilyRecord | undefined) => void,
+    input: RefreshOptions,
+    onRejected: (why: 'reused' | 'unknown', family: FamilyRecord | undefined) => void,
   ) => Promise<TokenPair>
-  /** Whom an access token stands for. @throws {TokenError} */
+  /** Returns the session of an access token. @throws {TokenError} */
   readonly inspect: (token: string) => Promise<Session>
   /**
-   * Has an access token count for nothing, or a refresh token and all that came of its login; one that counts for
-   * nothing anyway does not matter.
+   * Revokes an access token, or a refresh token with all tokens of its login; invalid tokens are ignored.
    *
-   * @returns whose it was.
+   * @returns its owner.
    * @throws {GatewayError} 429 after too many access tokens of an account.
    */
   readonly revoke: (token: string, errorId: string) => Promise<Owner | undefined>
 }
 
-/** How a refresh token is exchanged. */
 export interface RefreshOptions {
-  /** Seconds that the access token is good for. */
+  /** Lifetime of the access token in seconds. */
   readonly lifeS: number
   readonly errorId: string
-  /** Throws for an account that may not log in, before its token is used up. @default every account may */
+  /** Throws for an account that may not log in, before its token is used. @default allows all accounts */
   readonly mustBeAllowed?: (account: Account) => void
 }
 
-/** Whose a token is. */
 interface Owner {
   readonly namespace: string
   readonly account: string
 }
 
-/** Of an access token where nothing is said, seconds. */
+/** Default lifetime of an access token in seconds. */
 export const LIFE_S = 900
-/** A refresh token that is not used ends. */
+/** Lifetime of an unused refresh token. */
 const UNUSED_MS = 30 * 24 * 3600 * 1000
-/** From its first use, a refresh token returns the valid token of its login for so long. */
+/** Grace period after the first use, during which a refresh token returns the valid token of its login. */
 const GRACE_MS = 10_000
-/** Used tokens that a record holds: more within the grace is no client that repeats a request. */
+/** Maximum number of used tokens in a record: more within the grace period are not retries. */
 const USED_MAX = 10
-/** Of changes that others come before each time. */
+/** Maximum number of attempts under contention. */
 const ATTEMPTS_MAX = 10
-/** Bytes of the login's name and of the secret: multiples of 3, so that their texts can be put together, and taken apart. */
+/** Bytes of the family id and of the secret: multiples of 3, so that their base64url texts can be concatenated and split. */
 const FAMILY_BYTES = 18
 const SECRET_BYTES = 33
 const FAMILY_LENGTH = (FAMILY_BYTES / 3) * 4
@@ -113,7 +110,7 @@ export function createTokens(options: TokensOptions): Tokens {
   }
 
   async function toPair(account: AccountRecord, refreshToken: string, lifeS: number) {
-    // What was issued before counts for nothing, and tokens count in seconds.
+    // Tokens issued before `since` are revoked, and tokens have a resolution of seconds.
     const issuedMs = Math.max(nowMs(), account.since)
     const created = Math.floor(issuedMs / 1000)
     const accessToken = await issue(account, toSession(familyOf(refreshToken)), issuedMs, lifeS)
@@ -127,7 +124,7 @@ export function createTokens(options: TokensOptions): Tokens {
     ])
   }
 
-  /** The account of a login, as long as that counts for something. */
+  /** Account of a login; undefined if the login is revoked. */
   async function findAccount(family: FamilyRecord): Promise<AccountRecord | undefined> {
     const account = await accounts.find(family.namespace, family.account)
     const counts = account?.id === family.account && account.since <= family.began
@@ -150,15 +147,15 @@ export function createTokens(options: TokensOptions): Tokens {
       try {
         await store.commit([{ table: TABLE, key, value: encodeRecord(family), expiresMs }])
       } catch (error) {
-        // Whoever logs in can read: the login is one until its access token ends.
+        // A full store still serves reads: the login is valid until its access token expires.
         if (!isFull(error)) throw error
       }
       return toPair(account, token, lifeS)
     },
 
-    async refresh(token, { lifeS, errorId, mustBeAllowed }, onWrong) {
-      const toWrong = (...told: Parameters<typeof onWrong>): GatewayError => {
-        onWrong(...told)
+    async refresh(token, { lifeS, errorId, mustBeAllowed }, onRejected) {
+      const toWrong = (...told: Parameters<typeof onRejected>): GatewayError => {
+        onRejected(...told)
         return badRequest(errorId, 'refresh token not correct or used before: log in again')
       }
       if (!FORM.test(token)) throw toWrong('unknown', undefined)
@@ -198,7 +195,7 @@ export function createTokens(options: TokensOptions): Tokens {
           return toPair(account, token, lifeS)
         }
       }
-      throw unavailable(errorId, 'the refresh token is used by many at once, try again')
+      throw unavailable(errorId, 'the refresh token is in use by concurrent requests, try again')
     },
 
     async inspect(token) {
@@ -229,7 +226,7 @@ export function createTokens(options: TokensOptions): Tokens {
   }
 }
 
-/** Nothing can be written, but read. */
+/** Whether the store rejects writes but serves reads. */
 function isFull(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 507
 }
@@ -238,13 +235,13 @@ function makeRefreshToken(family: string): string {
   return family + randomBytes(SECRET_BYTES).toString('base64url')
 }
 
-/** The token that follows another one of its family: not to be derived from either without the other. */
+/** Derives the next token of a family: requires both the token and the seed. */
 function toSuccessor(token: string, seed: string): string {
   const bytes = createHmac('sha512', seed).update(token).digest().subarray(0, SECRET_BYTES)
   return familyOf(token) + bytes.toString('base64url')
 }
 
-/** The valid token of a login for one that is valid, or was used within the grace; undefined: it was used before that, or is unknown. */
+/** Valid token of a login for one that is valid or was used within the grace period; undefined: used earlier, or unknown. */
 function findCurrent(
   token: string,
   hash: string,
@@ -253,13 +250,13 @@ function findCurrent(
 ): string | undefined {
   if (hash === family.hash) return token
   const { used = [] } = family
-  const from = used.findIndex((known) => known.hash === hash)
+  const from = used.findIndex((entry) => entry.hash === hash)
   if (from < 0 || !isInGrace(used[from]!.usedMs, nowMs)) return undefined
   const current = used.slice(from).reduce((next, { seed }) => toSuccessor(next, seed), token)
   return toHash(current) === family.hash ? current : undefined
 }
 
-/** Used tokens from the first one within the grace on: those between it and the valid token make a chain. */
+/** Used tokens from the first one within the grace period on: the chain to the valid token. */
 function listRecent({ used = [] }: FamilyRecord, nowMs: number): readonly UsedToken[] {
   const from = used.findIndex(({ usedMs }) => isInGrace(usedMs, nowMs))
   return from < 0 ? [] : used.slice(from)
@@ -273,7 +270,7 @@ function familyOf(refreshToken: string): string {
   return refreshToken.slice(0, FAMILY_LENGTH)
 }
 
-/** What ids of the access tokens of a login begin with: says nothing of its refresh token. */
+/** Prefix of the ids of a login's access tokens: does not reveal its refresh token. */
 function toSession(family: string): string {
   return toHash(`session ${family}`).slice(0, 22)
 }

@@ -3,53 +3,53 @@ import { changeSecretKey, readKeyNote, tidy } from './rotate-key.ts'
 import { parseSecretKey, type SecretKey } from './secret-key.ts'
 import { createSecretKeyFile, readSecretKeyFile } from './secret-key-file.ts'
 
-/** Where the key is that secrets of the configuration are encrypted with. */
+/** Source of the key that encrypts secrets of the configuration. */
 export interface SecretKeyOptions {
-  /** What the configuration stands on. */
+  /** Store of the configuration. */
   readonly store: Store
-  /** The key: 32 bytes in base64. Goes before `file`. */
+  /** The key: 32 bytes in base64. Takes precedence over `file`. */
   readonly key?: string
-  /** The key there was until now, as `key`: secrets encrypted with it are encrypted anew. */
+  /** Previous key, in the same format: its secrets are re-encrypted. */
   readonly previousKey?: string
-  /** File that holds the key, and is made where there is none. Only for stores one server uses: others would make keys of their own. */
+  /** File with the key, created if missing. Only for a store with a single server: others would create different keys. */
   readonly file?: string
 }
 
-/** Where a key may come from, as errors say it. */
+// Names of the settings in errors.
 const SETTING = 'MX_CONFIG_SECRET_KEY or --config_secret_key'
 const PREVIOUS = 'MX_CONFIG_SECRET_KEY_PREVIOUS or --config_secret_key_previous'
 
 /**
- * Finds the key for secrets and makes sure that it is the one those in the store are encrypted with. To be called once, before the
- * service is made that gets the key.
+ * Opens the key of secrets and verifies that it is the key of the store. Call it once, before creating the service.
  *
- * @returns undefined when there is neither a key nor a file for one, nor any secret: then none can be written.
- * @throws {Error} in one line, nothing being changed: a key that is none, a file that cannot be used or that others may read, the
- * wrong key, no key at all for secrets there are. 503 when the store cannot be reached.
+ * @returns undefined if neither key, file nor secrets exist: then no secret can be written.
+ * @throws {Error} one line, without changing anything: malformed or wrong key, unusable or unprotected file, no key for
+ * existing secrets. 503 if the store is unavailable.
  */
 export async function openSecretKey(options: SecretKeyOptions): Promise<SecretKey | undefined> {
   const { store, key, previousKey, file } = options
-  const given = key === undefined ? undefined : parseSecretKey(key, SETTING)
+  const configured = key === undefined ? undefined : parseSecretKey(key, SETTING)
   const previous = previousKey === undefined ? undefined : parseSecretKey(previousKey, PREVIOUS)
-  const found = given ?? (file === undefined ? undefined : readSecretKeyFile(file))
+  const secretKey = configured ?? (file === undefined ? undefined : readSecretKeyFile(file))
   const note = await readKeyNote(store)
-  if (found === undefined) {
-    if (note !== undefined) throw new Error(tellMissing(file))
+  if (secretKey === undefined) {
+    if (note !== undefined) throw new Error(toMissing(file))
     return file === undefined ? undefined : createSecretKeyFile(file)
   }
-  if (note !== undefined && note.keyId !== found.id) {
-    if (note.keyId !== previous?.id) throw new Error(tellWrong(given ? SETTING : file!, previous))
-    await changeSecretKey({ store, from: previous, to: found })
+  if (note !== undefined && note.keyId !== secretKey.id) {
+    if (note.keyId !== previous?.id)
+      throw new Error(toWrong(configured ? SETTING : file!, previous))
+    await changeSecretKey({ store, from: previous, to: secretKey })
   } else await tidy(store)
-  return found
+  return secretKey
 }
 
-function tellMissing(file: string | undefined): string {
+function toMissing(file: string | undefined): string {
   const places = file === undefined ? SETTING : `${SETTING}, or ${file}`
-  return `the configuration has secrets, and their key is missing: give it by ${places}`
+  return `the configuration has secrets, and their key is missing: set ${places}`
 }
 
-function tellWrong(place: string, previous: SecretKey | undefined): string {
+function toWrong(place: string, previous: SecretKey | undefined): string {
   const keys =
     previous === undefined
       ? `the key of ${place} is not the one`

@@ -24,73 +24,74 @@ export interface KeyChange {
   readonly to: SecretKey
 }
 
-/** What a store says of its key. */
+/** Stored note of the key. */
 export interface StoredKeyNote extends KeyNote {
-  /** Version of the record. */
   readonly version: number
 }
 
-/** Namespaces may change meanwhile: then what changed is done again. */
+/** Maximum number of attempts: namespaces that change concurrently are processed again. */
 const MAX_ATTEMPTS = 100
 
-/** Which key the secrets of a store are encrypted with; undefined: there never were any. */
+/** Reads which key encrypts the secrets of a store; undefined: there never were any. */
 export async function readKeyNote(store: Store): Promise<StoredKeyNote | undefined> {
   const record = await store.read(KEY_NOTE.table, KEY_NOTE.key)
   return record && { ...parseKeyNote(record), version: record.version }
 }
 
 /**
- * Encrypts all secrets of all namespaces with another key, all or nothing: records are written anew beside those there are,
- * then one commit puts all heads over to them, and at last the old ones are deleted.
+ * Re-encrypts all secrets of all namespaces atomically: writes new records next to the old ones, switches all heads in one
+ * commit, then deletes the old records.
  *
- * @throws {Error} when `from` is not the key of the store, or a secret cannot be decrypted: then everything is as before.
+ * @throws {Error} if `from` is not the key of the store, or a secret cannot be decrypted; nothing is changed then.
  */
 export async function changeSecretKey(change: KeyChange): Promise<void> {
   const { store, from, to } = change
-  /** Of records written anew: the version of the record they were made of. */
+  /** Version of the source of each new record. */
   const done = new Map<string, number>()
-  let seen: number | undefined
+  let noteVersion: number | undefined
   for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
     const found = await readKeyNote(store)
     if (found === undefined || found.keyId === to.id) return tidy(store)
     if (found.keyId !== from.id)
-      throw new Error('the secrets of the configuration are not encrypted with the key to change')
+      throw new Error('the secrets of the configuration are not encrypted with the previous key')
     const note = found.untidy ? found : await tryWrite(store, { ...found, untidy: true })
     if (note === undefined) continue
-    // Somebody may have tidied up what was written anew.
-    if (note.version !== seen) done.clear()
-    seen = note.version
+    // Another process may have deleted the new records as leftovers.
+    if (note.version !== noteVersion) done.clear()
+    noteVersion = note.version
     const heads: StoreWrite[] = []
     const copies: StoreWrite[] = []
     for (const namespace of await listNamespaces(store)) {
-      const anew = await encryptAnew(change, namespace, done)
-      if (anew === undefined) continue
-      heads.push(anew.head)
-      if (attempts === 0) await store.commit(anew.copies)
-      else copies.push(...anew.copies)
+      const reencrypted = await encryptAnew(change, namespace, done)
+      if (reencrypted === undefined) continue
+      heads.push(reencrypted.head)
+      if (attempts === 0) await store.commit(reencrypted.copies)
+      else copies.push(...reencrypted.copies)
     }
-    // The few that came meanwhile go with the heads, so that little time is left for more to come.
+    // The few records that changed meanwhile are written with the heads, to shorten the window for further conflicts.
     if ((await tryWrite(store, { ...note, keyId: to.id }, [...heads, ...copies])) !== undefined)
       return tidy(store)
     await store.commit(copies)
   }
-  throw new Error('the configuration is changed all the time: its secret key could not be')
+  throw new Error(
+    'the configuration is being changed concurrently: its secret key could not be rotated',
+  )
 }
 
-/** Deletes what a change of keys left behind, if one did. */
+/** Deletes leftovers of a key rotation. */
 export async function tidy(store: Store): Promise<void> {
   let note = await readKeyNote(store)
   if (note?.untidy !== true) return
   for (const namespace of await listNamespaces(store)) {
     const unknown = await listUnknown(store, namespace)
-    // With the note, so that a change of keys that is under way loses nothing it has written: one of the two begins again.
+    // Together with the note, so that a concurrent rotation does not lose records: one of the two starts over.
     note = await tryWrite(store, note, unknown)
     if (note === undefined) return
   }
   await tryWrite(store, { ...note, untidy: false })
 }
 
-/** The records of a namespace that are not done, for the other key, and the head to go over to; undefined: it has no secrets. */
+/** Re-encrypts the outdated records of a namespace and builds the new head; undefined if it has no secrets. */
 async function encryptAnew(
   { store, from, to }: KeyChange,
   namespace: string,
@@ -113,30 +114,33 @@ async function encryptAnew(
     const newKey = newKeys[index]!
     const source = sources.get(key)
     const name = `${namespace}/${key}`
-    // Gone meanwhile, it has left the head, too: nothing will be put over.
+    // If deleted meanwhile, the head has changed, and the commit will conflict.
     if (newKey === key || source === undefined || done.get(name) === source) continue
     const found = await store.read(table, key)
     if (found === undefined) continue
-    const anew = mapLeaves(parseStored(Buffer.from(found.value).toString()), ({ names, leaf }) => {
-      if (!leaf.secret) return leaf
-      const text = open(names, leaf.text)
-      return { text: to.seal(namespace, formatPath(names), text), secret: true }
-    })
-    copies.push({ table, key: newKey, value: Buffer.from(formatStored(anew)) })
+    const reencrypted = mapLeaves(
+      parseStored(Buffer.from(found.value).toString()),
+      ({ names, leaf }) => {
+        if (!leaf.secret) return leaf
+        const text = open(names, leaf.text)
+        return { text: to.seal(namespace, formatPath(names), text), secret: true }
+      },
+    )
+    copies.push({ table, key: newKey, value: Buffer.from(formatStored(reencrypted)) })
     done.set(name, source)
   }
   const write = { table, key: HEAD, value: formatHead(newHead), ifVersion: record.version }
   return { head: write, copies }
 }
 
-/** Deletions of the records no head knows. */
+/** Deletions of the records that no head lists. */
 async function listUnknown(store: Store, namespace: string): Promise<StoreWrite[]> {
   const table = toTable(namespace)
   const { records } = await store.list(table, { keysOnly: true })
-  // Read after the list: what a head does not know by then it never will.
+  // Read after the list: records missing in this head will never be listed.
   const record = await store.read(table, HEAD)
-  const known = new Set([HEAD, KEY_NOTE.key, ...(record ? toKeys(parseHead(record)) : [])])
-  return records.filter(({ key }) => !known.has(key)).map(({ key }) => ({ table, key }))
+  const listed = new Set([HEAD, KEY_NOTE.key, ...(record ? toKeys(parseHead(record)) : [])])
+  return records.filter(({ key }) => !listed.has(key)).map(({ key }) => ({ table, key }))
 }
 
 async function listNamespaces(store: Store): Promise<string[]> {
@@ -144,7 +148,7 @@ async function listNamespaces(store: Store): Promise<string[]> {
   return tables.filter(({ table }) => table === TABLE).map(({ database }) => database)
 }
 
-/** Writes a note over the one of its version, and more with it. @returns it as it is stored; undefined: somebody else was faster. */
+/** Replaces the note of a version together with more writes. @returns the stored note; undefined on a conflict. */
 async function tryWrite(
   store: Store,
   { version: ifVersion, ...note }: StoredKeyNote,

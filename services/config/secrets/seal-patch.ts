@@ -3,17 +3,17 @@ import { isAbsent, type Patch } from '../tree/patch.ts'
 import { formatPath, parsePath } from '../tree/path.ts'
 import { type ConfigNode, isMap, mapLeaves, type PlacedLeaf } from '../tree/tree.ts'
 
-/** Places in trees, to be found by what is above and below them. */
+/** Places in trees, indexed by their ancestors. */
 interface Places {
   readonly exact: ReadonlySet<string>
-  /** By the paths that lead to them. */
+  /** Keyed by the paths of ancestors. */
   readonly below: ReadonlyMap<string, readonly (readonly string[])[]>
 }
 
 /**
- * Makes secret what lies at, below or on the way to any of the places.
+ * Encrypts values at, below and on the way to the places.
  *
- * @returns the same patch when there is nothing of that in it.
+ * @returns the same patch if it contains none.
  */
 export function sealPatch(
   patch: Patch,
@@ -60,9 +60,9 @@ function toPlaces(places: readonly (readonly string[])[]): Places {
   for (const place of places)
     for (let depth = 0; depth < place.length; depth++) {
       const path = formatPath(place.slice(0, depth))
-      const known = below.get(path)
-      if (known === undefined) below.set(path, [place])
-      else known.push(place)
+      const existing = below.get(path)
+      if (existing === undefined) below.set(path, [place])
+      else existing.push(place)
     }
   return { exact: new Set(places.map(formatPath)), below }
 }

@@ -5,17 +5,17 @@ import type { SecretKey } from './secret-key.ts'
 
 export interface SealerOptions {
   readonly namespace: string
-  /** Undefined: secrets can be neither encrypted nor decrypted. */
+  /** Undefined: secrets cannot be encrypted or decrypted. */
   readonly secretKey: SecretKey | undefined
-  /** Id of the key the namespace's secrets are encrypted with; undefined: it never had any. */
+  /** Id of the key of the namespace's secrets; undefined: it never had any. */
   readonly keyId: string | undefined
-  /** Of errors. */
+  /** Id of errors. */
   readonly id: string
 }
 
 /**
- * Encrypts and decrypts the secrets of a namespace: 501 without a key, 503 when others went over to another key, 500 for
- * what was not encrypted for its place.
+ * Encrypts and decrypts the secrets of a namespace: 501 without a key, 503 if another process rotated the key, 500 for a
+ * secret of another path.
  */
 export function createSealer({ namespace, secretKey, keyId, id }: SealerOptions): Sealer {
   function toKey(): SecretKey {
@@ -32,16 +32,13 @@ export function createSealer({ namespace, secretKey, keyId, id }: SealerOptions)
       if (text !== undefined) return text
       throw internal(
         id,
-        `the secret ${path} of ${namespace} cannot be decrypted: it was changed, or is of another place`,
+        `the secret ${path} of ${namespace} cannot be decrypted: it was modified, or belongs to another path`,
       )
     },
   }
 }
 
-/** The key was changed by somebody else while this process ran. */
+/** Another process rotated the key while this one was running. */
 export function otherKey(id: string): Error {
-  return unavailable(
-    id,
-    'the secrets are encrypted with another key by now: start again with that key',
-  )
+  return unavailable(id, 'the secrets are now encrypted with another key: restart with that key')
 }

@@ -13,15 +13,15 @@ import {
 import { dirname } from 'node:path'
 import { makeSecretKey, parseSecretKey, type SecretKey } from './secret-key.ts'
 
-/** Rights of whoever is not the owner. */
+/** Permissions of group and others. */
 const OTHERS = 0o077
-/** A key with its line feed takes 45. */
+/** Maximum file size; a key with its line feed takes 45 bytes. */
 const MAX_BYTES = 1024
 
 /**
- * Reads a key from a file; undefined: there is no such file.
+ * Reads a key from a file; undefined if the file does not exist.
  *
- * @throws {Error} in one line, when it holds no key, cannot be read, or others than its owner may read or write it.
+ * @throws {Error} one line, if it contains no key, cannot be read, or is accessible to others.
  */
 export function readSecretKeyFile(file: string): SecretKey | undefined {
   const stats = statSync(file, { throwIfNoEntry: false })
@@ -29,13 +29,13 @@ export function readSecretKeyFile(file: string): SecretKey | undefined {
   if (!stats.isFile() || stats.size > MAX_BYTES)
     throw new Error(`${file} must be a file with the secret key of the configuration`)
   if (process.platform !== 'win32' && (stats.mode & OTHERS) !== 0)
-    throw new Error(`${file} must be its owner's alone: chmod 600 ${file}`)
+    throw new Error(`${file} must be accessible only to its owner: chmod 600 ${file}`)
   return parseSecretKey(readFileSync(file, 'utf8'), file)
 }
 
 /**
- * Makes a key and keeps it in a file for its owner alone, in a folder that is made where it is missing. When somebody else is
- * first, the key is theirs: no file is ever replaced, and whatever ends when, it holds a key or is not there.
+ * Creates a key file with mode 600, and its folder. If another process is first, uses its key: no file is ever replaced, and
+ * after a crash the file is complete or missing.
  */
 export function createSecretKeyFile(file: string): SecretKey {
   const folder = dirname(file)
@@ -63,11 +63,11 @@ function tryUnlink(file: string): void {
   try {
     unlinkSync(file)
   } catch {
-    // It could not be made.
+    // It does not exist.
   }
 }
 
-/** So that the file has its name after the power failed. */
+/** Syncs the directory entry, so that the file survives a power failure. */
 function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r')
   try {

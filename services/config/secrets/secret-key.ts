@@ -1,20 +1,20 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
-/** Encrypts secrets, and decrypts them where they belong. */
+/** Encrypts and decrypts secrets, bound to their path. */
 export interface SecretKey {
-  /** Tells keys apart, and tells nothing about them. */
+  /** Identifies the key without revealing it. */
   readonly id: string
-  /** Encrypts a text for its place: opened anywhere else it is nothing. */
+  /** Encrypts a text; it can be decrypted only for the same path. */
   readonly seal: (namespace: string, path: string, text: string) => string
-  /** What was sealed; undefined when it was with another key, for another place, or was changed. */
+  /** Decrypts a text; undefined if it has another key or path, or was modified. */
   readonly open: (namespace: string, path: string, sealed: string) => string | undefined
 }
 
 const KEY_BYTES = 32
 /** RFC 4648 §4 and §5: both alphabets, padded or not. */
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
-/** Of everything below: what changes in it is another form. */
-const FORM = 'mx1'
+/** Version of the format; any change below needs a new one. */
+const FORMAT = 'mx1'
 const CIPHER = 'aes-256-gcm'
 /** NIST SP 800-38D §8.2.2: random, 96 bits; good for 2^32 secrets a key. */
 const NONCE_BYTES = 12
@@ -22,27 +22,27 @@ const TAG_BYTES = 16
 const ID_BYTES = 9
 
 /**
- * The key in a text: 32 bytes in base64.
+ * Parses a key: 32 bytes in base64.
  *
  * A sealed text is `mx1.<key id>.<nonce, ciphertext and tag in base64url>`: AES-256-GCM with a random nonce, bound to
- * namespace and path. What encrypts is derived from the key (RFC 5869), and so is its id.
+ * namespace and path. The encryption key and the key id are derived from the key (RFC 5869).
  *
- * @param what where the text comes from, as errors say it.
- * @throws {Error} in one line, without the text.
+ * @param what source of the text, for errors.
+ * @throws {Error} one line, without the text.
  */
 export function parseSecretKey(text: string, what: string): SecretKey {
   const trimmed = text.trim()
   const bytes = BASE64.test(trimmed) ? Buffer.from(trimmed, 'base64') : undefined
   if (bytes?.length !== KEY_BYTES) {
-    const got = bytes === undefined ? 'something that is no base64' : `${bytes.length} bytes`
+    const got = bytes === undefined ? 'invalid base64' : `${bytes.length} bytes`
     throw new Error(
-      `${what} must be ${KEY_BYTES} bytes in base64, as \`openssl rand -base64 ${KEY_BYTES}\` makes them, got ${got}`,
+      `${what} must be ${KEY_BYTES} bytes in base64, as created by \`openssl rand -base64 ${KEY_BYTES}\`, got ${got}`,
     )
   }
   return createSecretKey(bytes)
 }
 
-/** A new key, as text. */
+/** Generates a key. */
 export function makeSecretKey(): string {
   return randomBytes(KEY_BYTES).toString('base64')
 }
@@ -52,7 +52,7 @@ function createSecretKey(master: Uint8Array): SecretKey {
     Buffer.from(hkdfSync('sha256', master, '', `mx config ${use} 1`, bytes))
   const key = derive('encryption', KEY_BYTES)
   const id = derive('key id', ID_BYTES).toString('base64url')
-  const start = `${FORM}.${id}.`
+  const start = `${FORMAT}.${id}.`
   return {
     id,
 
@@ -83,7 +83,7 @@ function createSecretKey(master: Uint8Array): SecretKey {
   }
 }
 
-/** Neither of the two can hold NUL. */
+// Neither namespace nor path can contain NUL.
 function toPlace(namespace: string, path: string): Buffer {
-  return Buffer.from(`${FORM}\0${namespace}\0${path}`)
+  return Buffer.from(`${FORMAT}\0${namespace}\0${path}`)
 }

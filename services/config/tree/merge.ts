@@ -3,35 +3,35 @@ import type { ConfigInput, ConfigInputMap } from './parse-value.ts'
 import { formatPath } from './path.ts'
 import { type ConfigMap, type ConfigNode, EMPTY, holdsSecret, isMap, MASK } from './tree.ts'
 
-/** Encrypts and decrypts the secrets of one namespace; throws what callers are told. */
+/** Encrypts and decrypts the secrets of a namespace; errors are returned to callers. */
 export interface Sealer {
   readonly seal: (names: readonly string[], text: string) => string
   readonly open: (names: readonly string[], sealed: string) => string
 }
 
 export interface MergeOptions {
-  /** Whether everything given is secret. */
+  /** Whether the whole value is secret. */
   readonly secret: boolean
   readonly sealer: Sealer
-  /** Of errors. */
+  /** Id of errors. */
   readonly id: string
 }
 
 export interface Merged {
-  /** The same as before when nothing changed. */
+  /** The same tree if nothing changed. */
   readonly tree: ConfigMap
-  /** Where something is secret now that was not before. */
+  /** Paths of values that become secret. */
   readonly newlySecret: readonly (readonly string[])[]
 }
 
 /**
- * Sets a value (reference 3): maps are merged leaf by leaf; anything else takes the place of what is there, whatever it is.
+ * Sets a value (reference 3): maps are merged leaf by leaf; any other value replaces the existing one.
  *
- * What takes the place of a secret is one, too. The text `[secret]` leaves a secret as it is: it is what whoever read the
- * tree without its secrets sets again.
+ * A value that replaces a secret is secret, too. The text `[secret]` leaves a secret unchanged, so that a tree read without
+ * secrets can be written back.
  *
- * @param names path of the value; at the empty one only a map fits.
- * @throws {GatewayError} 400 for `[secret]` where there is no secret, and a value that is no map in place of the whole tree.
+ * @param names path of the value; the empty path accepts only a map.
+ * @throws {GatewayError} 400 for `[secret]` without an existing secret, and for a value that is not a map at the empty path.
  */
 export function setNode(
   tree: ConfigMap,
@@ -82,12 +82,12 @@ export function setNode(
     if (old !== undefined && !isMap(old) && old.secret) return old
     throw badRequest(
       id,
-      `request.value.data must not be ${MASK} at ${formatPath(path)}: it stands for secrets, and there is none`,
+      `request.value.data must not be ${MASK} at ${formatPath(path)}: it stands for an existing secret, and there is none`,
     )
   }
 
   if (names.length === 0 && typeof given === 'string')
-    throw badRequest(id, 'request.value.data must be an object where the path is empty')
+    throw badRequest(id, 'request.value.data must be an object if the path is empty')
   const wrapped = names.reduceRight<ConfigInput>((inner, name) => new Map([[name, inner]]), given)
   return { tree: merge(tree, wrapped, [], secret) as ConfigMap, newlySecret }
 }

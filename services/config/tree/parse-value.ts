@@ -4,18 +4,19 @@ import { skipBlanks, skipValue, visitMembers } from '../../../core/request/json/
 import { badRequest } from '../../../sdk/errors.ts'
 import { formatPath, isName, MAX_DEPTH, MAX_PATH_BYTES, NAME_RULE } from './path.ts'
 
-/** A value somebody sets: an object is a map, of anything else the JSON text, without blanks. */
+/** Value to set: an object is a map, any other value its JSON text without whitespace. */
 export type ConfigInput = string | ConfigInputMap
 export type ConfigInputMap = ReadonlyMap<string, ConfigInput>
 
 const WHAT = 'request.value.data'
 
 /**
- * Reads the value to set at a path. A string that is a JSON object counts as that object (specification: Config entry).
+ * Parses the value to set at a path. A string with a JSON object counts as that object (specification: Config entry).
  *
- * Numbers stay as they are written, whatever of them a program could hold; strings are written as `JSON.stringify` does.
+ * Numbers keep their notation, which may exceed the precision of a program; strings are normalized like `JSON.stringify`.
  *
- * @throws {GatewayError} 400 when it is not JSON, is nested too deep, names something twice or something no path can name.
+ * @throws {GatewayError} 400 if it is not JSON, is nested too deep, or contains a duplicate name or a name that no path can
+ * contain.
  */
 export function parseValue(data: string, path: readonly string[], id: string): ConfigInput {
   const value = parseJson(data, WHAT, id)
@@ -81,10 +82,10 @@ export function parseValue(data: string, path: readonly string[], id: string): C
     })
   }
 
-  /** @param depth names and lists around what begins here. */
+  /** @param depth number of enclosing names and lists. */
   function checkDepth(depth: number): void {
     if (depth >= MAX_DEPTH)
-      throw badRequest(id, `${WHAT} must not nest deeper than ${MAX_DEPTH}, its path included`)
+      throw badRequest(id, `${WHAT} must not nest deeper than ${MAX_DEPTH}, including its path`)
   }
 
   return read(path)

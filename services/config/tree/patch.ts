@@ -1,16 +1,13 @@
 import { formatPath, parsePath } from './path.ts'
 import { type ConfigMap, type ConfigNode, isMap, type Leaf } from './tree.ts'
 
-/**
- * What makes another tree of a tree: nodes by their paths, for what is there. Written, read and encrypted as a tree is: its
- * names have dots.
- */
+/** Restores a previous tree: previous nodes by path. Stored and encrypted like a tree, except that its names contain dots. */
 export type Patch = ConfigMap
 
-/** In a patch: there is nothing. No JSON is empty. */
+/** Absent node in a patch. No JSON text is empty. */
 const ABSENT: Leaf = { text: '', secret: false }
 
-/** What makes `to` of `from`. What the two share is not looked at. */
+/** Patch from one tree to another. Shared nodes are skipped. */
 export function toPatch(from: ConfigMap, to: ConfigMap): Patch {
   const patch = new Map<string, ConfigNode>()
   const compare = (before: ConfigMap, after: ConfigMap, names: readonly string[]): void => {
@@ -28,7 +25,7 @@ export function toPatch(from: ConfigMap, to: ConfigMap): Patch {
   return patch
 }
 
-/** The tree a patch makes of the one it was made for. */
+/** Applies a patch to the tree it was created for. */
 export function applyPatch(tree: ConfigMap, patch: Patch): ConfigMap {
   const copies = new Set<ConfigMap>()
   const toCopy = (map: ConfigMap): Map<string, ConfigNode> => {
@@ -53,7 +50,6 @@ export function applyPatch(tree: ConfigMap, patch: Patch): ConfigMap {
   return root
 }
 
-/** Whether a node of a patch stands for nothing. */
 export function isAbsent(node: ConfigNode): boolean {
   return !isMap(node) && node.text === ABSENT.text
 }

@@ -5,7 +5,7 @@ import { parsePath } from './path.ts'
 
 /**
  * Denies callers that may not read a path: services of the namespace may, a workload only the subtree of its name,
- * `<service>.<key>`. Names of services may have dots: `a.b.c` is in the subtrees of `a`, `a.b` and `a.b.c`.
+ * `<service>.<key>`. Service names may contain dots: `a.b.c` is in the subtrees of `a`, `a.b` and `a.b.c`.
  *
  * @param id of the error.
  * @throws {GatewayError} 401, 403
@@ -26,6 +26,8 @@ export function mustBeReader(
   }
   const { account } = ctx
   const subtrees = parsePath(path).map((_, i, names) => names.slice(0, i + 1).join('.'))
-  const own = subtrees.find((name) => account !== undefined && canActAs(account, namespace, name))
-  checks.mustBeService(ctx, namespace, id, own ?? subtrees[0]!)
+  const accessible = subtrees.find(
+    (name) => account !== undefined && canActAs(account, namespace, name),
+  )
+  checks.mustBeService(ctx, namespace, id, accessible ?? subtrees[0]!)
 }

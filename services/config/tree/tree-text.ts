@@ -1,10 +1,10 @@
 import { type ConfigMap, type ConfigNode, isMap, MASK, type PlacedLeaf } from './tree.ts'
 
 /**
- * A node as JSON, `<`, `>` and `&` as they are.
+ * Formats a node as JSON, with `<`, `>` and `&` unescaped.
  *
  * @param names its path.
- * @param open gives the JSON of a secret. @default what stands for all of them
+ * @param open returns the JSON of a secret. @default the mask
  */
 export function formatJson(
   node: ConfigNode,
@@ -18,7 +18,7 @@ export function formatJson(
   return `{${members.join()}}`
 }
 
-/** A node as it is stored: a map is an object, a leaf a string with its text, a secret a list of one. */
+/** Stored form of a node: a map is an object, a leaf a string with its text, a secret a list of one. */
 export function formatStored(node: ConfigNode): string {
   if (!isMap(node)) {
     const text = JSON.stringify(node.text)
@@ -34,26 +34,26 @@ interface Member {
   readonly bytes: number
 }
 
-/** Texts of the maps directly below a whole tree, which most changes leave as they are. */
+/** Cached texts of top-level maps, most of which a change leaves unchanged. */
 const members = new WeakMap<ConfigMap, Member>()
 
-/** A whole tree as it is stored. */
+/** Stored form of a whole tree. */
 export function formatTree(tree: ConfigMap): string {
   return `{${[...tree].map(([name, node]) => `${JSON.stringify(name)}:${toMember(node).text}`).join()}}`
 }
 
-/** Bytes of a whole tree as it is stored. */
+/** Size of the stored form in bytes. */
 export function sizeOfTree(tree: ConfigMap): number {
   let bytes = 1
-  // With colon and comma; the last has none, but there is a bracket.
+  // With colon and comma; the last member has no comma, but a bracket.
   for (const [name, node] of tree)
     bytes += Buffer.byteLength(JSON.stringify(name)) + toMember(node).bytes + 2
   return Math.max(bytes, 2)
 }
 
 function toMember(node: ConfigNode): Member {
-  const known = isMap(node) ? members.get(node) : undefined
-  if (known !== undefined) return known
+  const cached = isMap(node) ? members.get(node) : undefined
+  if (cached !== undefined) return cached
   const text = formatStored(node)
   const member = { text, bytes: Buffer.byteLength(text) }
   if (isMap(node)) members.set(node, member)
@@ -62,7 +62,7 @@ function toMember(node: ConfigNode): Member {
 
 type Stored = string | readonly [string] | { readonly [name: string]: Stored }
 
-/** @throws {SyntaxError} when it is no JSON. */
+/** @throws {SyntaxError} if it is not JSON. */
 export function parseStored(text: string): ConfigMap {
   return toNode(JSON.parse(text)) as ConfigMap
 }

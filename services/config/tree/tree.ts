@@ -1,29 +1,29 @@
-/** A value that is no map. */
+/** A value that is not a map. */
 export interface Leaf {
-  /** JSON; of a secret it is sealed. */
+  /** JSON; encrypted if secret. */
   readonly text: string
   readonly secret: boolean
 }
 
-/** Values by name. Never changed: what differs is a map of its own, what does not is shared. */
+/** Values by name. Immutable: changes copy the path and share the rest. */
 export type ConfigMap = ReadonlyMap<string, ConfigNode>
 export type ConfigNode = Leaf | ConfigMap
 
-/** A leaf where it is. */
+/** A leaf with its path. */
 export interface PlacedLeaf {
   readonly names: readonly string[]
   readonly leaf: Leaf
 }
 
 export const EMPTY: ConfigMap = new Map()
-/** What secrets look like to whoever does not ask for them (specification: Config entry), as JSON. */
+/** Mask of secrets in responses (specification: Config entry), as JSON. */
 export const MASK = '"[secret]"'
 
 export function isMap(node: ConfigNode): node is ConfigMap {
   return node instanceof Map
 }
 
-/** What a path leads to; undefined: nothing. */
+/** Node at a path; undefined if there is none. */
 export function findNode(tree: ConfigMap, names: readonly string[]): ConfigNode | undefined {
   let node: ConfigNode | undefined = tree
   for (const name of names) {
@@ -33,7 +33,7 @@ export function findNode(tree: ConfigMap, names: readonly string[]): ConfigNode 
   return node
 }
 
-/** The tree without what a path leads to; the same one when there is nothing. */
+/** Tree without the node at a path; the same tree if there is none. */
 export function removeNode(tree: ConfigMap, names: readonly string[]): ConfigMap {
   const [name, ...rest] = names
   if (name === undefined) return tree.size === 0 ? tree : EMPTY
@@ -49,7 +49,7 @@ export function removeNode(tree: ConfigMap, names: readonly string[]): ConfigMap
   return copy
 }
 
-/** Whether a node is a secret or has one in it. */
+/** Whether a node is or contains a secret. */
 export function holdsSecret(node: ConfigNode): boolean {
   if (!isMap(node)) return node.secret
   for (const child of node.values()) if (holdsSecret(child)) return true
@@ -57,7 +57,7 @@ export function holdsSecret(node: ConfigNode): boolean {
 }
 
 /**
- * The node with other leaves in the places of its own; the same one when all are the same.
+ * Maps the leaves of a node; returns the same node if all are unchanged.
  *
  * @param names path of the node.
  */

@@ -6,21 +6,21 @@ import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
 import { parseAddress, RESOLVED } from '../../../core/upstream/parse-node.ts'
 import { type Context, metadata as contextMetadata } from '../../../sdk/context.ts'
 
-/** The outgoing address policy of a registry service. */
+/** Outgoing address policy of a registry service. */
 export interface NodePolicy {
   readonly egress: Pick<EgressPolicy, 'resolvePeer'>
   /** Whether services of the default namespace may be on loopback, as in profile `local`. */
   readonly isLocal: boolean
-  /** Namespaces whose programs run on this machine: their workloads may be on loopback, where they could connect themselves. */
+  /** Namespaces whose programs run on this machine: their workloads may be on loopback, to which they can connect anyway. */
   readonly programNamespaces: readonly string[]
 }
 
 /**
- * Checks where the nodes of a registration are. Operators may register any address.
+ * Checks the addresses of the nodes of a registration. Operators may register any address.
  *
  * @param id of the error.
- * @returns the registration; a node that names a host has the addresses that were checked in its metadata, and gateways connect
- * to those alone.
+ * @returns the registration; for a node with a host name, the checked addresses are added to its metadata, and gateways
+ * connect only to those.
  * @throws {GatewayError} as {@link EgressPolicy.resolvePeer}. Rejects.
  */
 export type CheckAddresses = (
@@ -42,7 +42,7 @@ export function createAddressCheck(policy: NodePolicy | undefined): CheckAddress
       (policy.isLocal && domain === DEFAULT_DOMAIN) ||
       (account !== undefined && isWorkload(account) && policy.programNamespaces.includes(domain))
     const checked: Node[] = []
-    // One after the other: no registration has more than one host name looked up at a time.
+    // Sequential: a registration resolves only one host name at a time.
     for (const node of nodes) {
       const target = { ...parseAddress(node.address)!, what: 'node address', from, mayBeLocal }
       checked.push(withResolved(node, await policy.egress.resolvePeer(target, id)))
@@ -56,7 +56,7 @@ function withResolved(node: Node, addresses: readonly string[]): Node {
   return { ...node, metadata: { ...node.metadata, [RESOLVED]: addresses.join(',') } }
 }
 
-/** Only the registry writes it. */
+// Only the registry sets this key.
 function withoutResolved(node: Node): Node {
   if (!Object.hasOwn(node.metadata, RESOLVED)) return node
   const { [RESOLVED]: _, ...metadata } = node.metadata

@@ -1,17 +1,17 @@
 import type { Registry, Service } from '../../../core/contracts/registry.ts'
 import { queryRegistry } from '../query.ts'
 
-/** A version as a registry lists it. */
+/** Version of a service in a list. */
 export interface Listed {
   readonly service: Service
   readonly registry: Registry
 }
 
-/** Services whose nodes are asked for at once. */
+/** Concurrent node queries. */
 const BATCH = 16
 
 /**
- * The same, one after the other, with their nodes, where their registry lists them without: a question for each.
+ * Adds the nodes to services in order if their registry lists services without nodes: one query each.
  *
  * @param id of the error.
  * @throws {GatewayError} as {@link queryRegistry}.

@@ -5,10 +5,13 @@ import type { Account, Context } from '../../../sdk/context.ts'
 import { conflict } from '../../../sdk/errors.ts'
 import { queryRegistry } from '../query.ts'
 
-/** Metadata of a node: the account that registered it, or for whose program the runtime did. Callers cannot set it. */
+/** Node metadata: the account that registered it, or for whose program the runtime did. Callers cannot set it. */
 export const OWNER = 'mx-owner'
 
-/** The entry with its owner in the metadata of each node: it survives restarts of the service, and other servers of a shared registry see it. */
+/**
+ * Adds the owner to the metadata of each node, where it survives restarts and is visible to other servers of a shared
+ * registry.
+ */
 export function withOwner(service: Service, account: Account | undefined): Service {
   const owner = account === undefined ? undefined : toOwner(account)
   const nodes = service.nodes.map(({ metadata: { [OWNER]: _, ...metadata }, ...node }) => ({
@@ -18,7 +21,7 @@ export function withOwner(service: Service, account: Account | undefined): Servi
   return { ...service, nodes }
 }
 
-/** Where a name is registered. */
+/** Location of a name. */
 export interface NameScope {
   readonly registry: Registry
   readonly namespace: string
@@ -29,7 +32,7 @@ export interface NameScope {
  *
  * @param change registers or removes the nodes of `service`.
  * @param id of the error.
- * @throws {GatewayError} as {@link requireNodeOwner}, and what `change` throws. Rejects.
+ * @throws {GatewayError} as {@link requireNodeOwner}, and errors of `change`. Rejects.
  */
 export type ChangeAsOwner = (
   service: Service,
@@ -39,16 +42,19 @@ export type ChangeAsOwner = (
   change: () => Promise<void>,
 ) => Promise<void>
 
-/** Two accounts cannot both take a free name: changes to nodes that the account does not have yet are made one at a time for each name. */
+/**
+ * Serializes changes per name to nodes that the account does not have yet, so that two accounts cannot both claim a free
+ * name.
+ */
 export function createOwnerChanges(): ChangeAsOwner {
-  /** The latest of each name. */
+  /** The latest change of each name. */
   const changes = new Map<string, Promise<void>>()
   return async (service, scope, ctx, id, change) => {
     const check = (): Promise<boolean> => requireNodeOwner(service, scope, ctx.account, id)
     if (await check()) return change()
     const key = `${scope.namespace}/${service.name}`
     const checkAndChange = async (): Promise<void> => {
-      // A slow registry does not make a queue of calls that timed out.
+      // A slow registry must not build a queue of calls that timed out.
       ctx.signal.throwIfAborted()
       await check()
       await change()
@@ -66,13 +72,13 @@ export function createOwnerChanges(): ChangeAsOwner {
 }
 
 /**
- * Denies a `service` account that would register or remove nodes of a name that another account holds: it would receive
- * the calls, and the tokens, that are meant for the other. The name is held while nodes of the other account are registered;
- * nodes that an account has registered remain its own. Workloads own the name in their scope, and administrators may take over any
- * name. Nodes that were written into a shared registry directly have no owner.
+ * Denies a `service` account that would register or remove nodes of a name that another account owns: it would receive the
+ * calls and tokens meant for the other. The name is owned while nodes of the other account are registered; an account keeps
+ * the nodes that it has registered. Workloads own the name in their scope, and administrators may take over any name. Nodes
+ * that were written directly into a shared registry have no owner.
  *
  * @param id of the error.
- * @returns whether the account keeps the right to change these nodes, whatever other accounts register meanwhile.
+ * @returns whether the account keeps the right to change these nodes, regardless of later registrations of other accounts.
  * @throws {GatewayError} 409
  */
 export async function requireNodeOwner(
@@ -98,7 +104,7 @@ export async function requireNodeOwner(
   )
 }
 
-/** The {@link OWNER} of an account's nodes. A digest: the registry of namespace `mx` is public, and the ids of accounts are not. */
+/** The {@link OWNER} of an account's nodes. A digest: the registry of namespace `mx` is public, account ids are not. */
 export function toOwner({ issuer, id }: Pick<Account, 'issuer' | 'id'>): string {
   return createHash('sha256').update(`${issuer}/${id}`).digest('base64url').slice(0, 22)
 }

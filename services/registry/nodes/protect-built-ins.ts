@@ -4,10 +4,10 @@ import { conflict } from '../../../sdk/errors.ts'
 import { queryRegistry } from '../query.ts'
 
 /**
- * Keeps the services that run in this process registered: they would be unknown until their next sign of life, and the platform
- * with them. Those of other servers may have died, and may be removed.
+ * Rejects the removal of built-in services of this process: they would be unknown until their next heartbeat. Those of other
+ * servers may have died and may be removed.
  *
- * @param address where the process is reached; undefined: nothing of the platform runs in it.
+ * @param address of the process; undefined: it runs no built-in services.
  * @throws {GatewayError} 409
  */
 export async function rejectBuiltInNodes(

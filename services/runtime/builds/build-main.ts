@@ -1,4 +1,4 @@
-// The process of a build that runs as the user of its namespace: what it reads, writes and starts is checked by the kernel.
+// Process of a build. It runs as the user of the namespace, so the kernel checks what it reads, writes and starts.
 import { ServiceError } from '../../../sdk/errors.ts'
 import { buildSource } from './build.ts'
 import type { BuildResult } from './build-result.ts'

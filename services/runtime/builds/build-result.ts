@@ -29,16 +29,16 @@ const Built = Type.Object({
 const checkBuilt = Compile(Built)
 const checkFailure = Compile(Failure)
 
-/** What the process of a build reports. */
+/** Result that the build process reports. */
 export type BuildResult =
   | { readonly built: BuiltProgram }
   | { readonly failure: { readonly code: number; readonly message: string } }
 
 /**
- * Parses the report of a build's process. Code of the source ran as the same user, and may have written it.
+ * Parses the result of a build process. It is untrusted: code of the source ran as the same user, and may have written it.
  *
- * @param root folder of the build, which the program must be in.
- * @returns undefined if it is no valid report.
+ * @param root build folder that must contain the program.
+ * @returns undefined if the result is invalid.
  */
 export function parseBuildResult(text: string, root: string): BuildResult | undefined {
   try {

@@ -8,7 +8,7 @@ import { withWorkHome } from '../jobs/work-home.ts'
 import { toSafePath } from '../sources/safe-path.ts'
 import { createBuilder } from './builder.ts'
 import { withDownloads } from './downloads.ts'
-import { readIfThere } from './files.ts'
+import { readIfExists } from './files.ts'
 import { executable } from './languages/executable.ts'
 import { go } from './languages/go.ts'
 import type { Builder, Language, Project } from './languages/language.ts'
@@ -18,46 +18,43 @@ import { python } from './languages/python.ts'
 import { toCommand, toShell } from './languages/shell.ts'
 import type { ProjectSettings } from './project-file.ts'
 
-/** What is built. */
 export interface BuildInput {
-  /** The whole source; absolute. It is built in place, and must stay there for as long as it runs. */
+  /** Absolute path of the whole source. It is built in place, and must exist as long as the program runs. */
   readonly folder: string
-  /** The folder in it, or the file, that is run. @default '' itself */
+  /** Folder or file to run, relative to `folder`. @default '' the source itself */
   readonly entrypoint?: string
-  /** What whoever runs it says, over what the project says in its `mx.yaml`. */
+  /** Settings of the caller; they take precedence over the project's `mx.yaml`. */
   readonly overrides?: ProjectSettings
-  /** Folder of this server, for all builds. */
+  /** Cache of this server, shared by all builds. */
   readonly cacheFolder: string
-  /** Whether packages may run scripts when they are installed. @default false */
+  /** Allow install scripts of packages. @default false */
   readonly allowScripts?: boolean
 }
 
-/** Something that can be run. */
 export interface BuiltProgram {
-  /** Where it runs; absolute. */
+  /** Absolute working directory. */
   readonly folder: string
-  /** Program and arguments. */
   readonly command: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly instances?: number
   readonly resources?: ProjectSettings['resources']
   readonly protocol: 'mx' | 'http'
   readonly port?: number
-  /** `command`: nothing but a command of its own says how it is run. */
+  /** `command`: only a custom command defines how to run it. */
   readonly language: Language['name'] | 'command'
 }
 
 const ID = 'runtime'
 const PROJECT_FILE = 'mx.yaml'
 export const TIMEOUT_MS: number = 10 * 60_000
-/** In the order they are looked for. */
+/** In order of detection. */
 const LANGUAGES: readonly Language[] = [node, go, python, executable]
 
 /**
- * Makes a source something that can be run: finds out its language, installs what it stands on, and does its build step.
+ * Builds a source: detects its language, installs its dependencies and runs its build step.
  *
- * @throws {ServiceError} 400 when there is nothing to run, `mx.yaml` is wrong or a step failed: what did in the first line, the
- *   end of the output after it. 408 when it takes too long; or the reason of the signal.
+ * @throws {ServiceError} 400 if there is nothing to run, `mx.yaml` is invalid or a step failed; the cause is in the first
+ * line, the end of the output follows. 408 on timeout; or the reason of the signal.
  */
 export function buildSource(input: BuildInput, work: Work): Promise<BuiltProgram> {
   return withDeadline('the build', TIMEOUT_MS, work, async (signal) => {
@@ -80,7 +77,7 @@ export function buildSource(input: BuildInput, work: Work): Promise<BuiltProgram
         }),
       )
     } catch (error) {
-      // What follows the first line was told as it came.
+      // The lines after the first were already streamed.
       if (error instanceof ServiceError) work.onOutput(`${error.message.split('\n')[0]}\n`)
       throw error
     }
@@ -93,7 +90,7 @@ async function build(
   builder: Builder,
 ): Promise<BuiltProgram> {
   for (const language of LANGUAGES) {
-    if (!(await language.isHere(project))) continue
+    if (!(await language.detect(project))) continue
     const programs = await language.prepare(project, builder, settings)
     const env = programs === undefined ? {} : { PATH: toPath([programs]) }
     for (const line of settings.build ?? []) await builder.run(toShell(line), project.folder, env)
@@ -104,7 +101,7 @@ async function build(
   if (command === undefined)
     throw badRequest(
       ID,
-      `nothing to run in ${project.file ?? 'the folder'}: there must be a package.json with a start script, main.ts, main.js, main.py, Go files, a Procfile, a file that can be run, or a command in ${PROJECT_FILE}`,
+      `nothing to run in ${project.file ?? 'the folder'}: add a package.json with a start script, main.ts, main.js, main.py, Go files, a Procfile, an executable file, or a command in ${PROJECT_FILE}`,
     )
   for (const line of settings.build ?? []) await builder.run(toShell(line), project.folder)
   return toProgram(project, settings, command, 'command', {})
@@ -123,35 +120,35 @@ function toProgram(
 async function findProject(root: string, entrypoint: string): Promise<Project> {
   const path = entrypoint === '' ? '.' : toSafePath(entrypoint, 'the entrypoint')
   const there = await stat(join(root, path)).catch(() => undefined)
-  if (there === undefined) throw badRequest(ID, `there is no ${path} in the source`)
+  if (there === undefined) throw badRequest(ID, `the source does not contain ${path}`)
   if (there.isDirectory()) return { root, folder: join(root, path), file: undefined }
   const names = path.split('/')
   return { root, folder: join(root, ...names.slice(0, -1)), file: names.at(-1) }
 }
 
-/** Its library is loaded by those only who have such a file. */
-async function parseOwnFile(text: string): Promise<ProjectSettings> {
+// The YAML library is loaded only for projects with this file.
+async function parseSettings(text: string): Promise<ProjectSettings> {
   const { parseProjectFile } = await import('./project-file.ts')
   return parseProjectFile(text)
 }
 
-/** What is said of how it is built and run, the nearest word last. */
+/** Merges the settings of `mx.yaml`, the Procfile and the caller, in ascending precedence. */
 async function readSettings(
   { folder, file }: Project,
   overrides: ProjectSettings = {},
 ): Promise<ProjectSettings> {
-  const ownFile = await readIfThere(join(folder, PROJECT_FILE))
-  const own = ownFile === undefined ? {} : await parseOwnFile(ownFile)
+  const settingsFile = await readIfExists(join(folder, PROJECT_FILE))
+  const settings = settingsFile === undefined ? {} : await parseSettings(settingsFile)
   const line =
     file === undefined
-      ? parseProcfile((await readIfThere(join(folder, 'Procfile'))) ?? '')
+      ? parseProcfile((await readIfExists(join(folder, 'Procfile'))) ?? '')
       : undefined
-  const resources = { ...own.resources, ...overrides.resources }
+  const resources = { ...settings.resources, ...overrides.resources }
   return {
     ...(line !== undefined && { command: toCommand(line), protocol: 'http' as const }),
-    ...own,
+    ...settings,
     ...overrides,
-    env: { ...own.env, ...overrides.env },
+    env: { ...settings.env, ...overrides.env },
     ...(Object.keys(resources).length > 0 && { resources }),
   }
 }

@@ -6,9 +6,9 @@ import { toWorkEnvironment } from '../jobs/work-environment.ts'
 import type { Builder, Env } from './languages/language.ts'
 
 export interface BuilderOptions {
-  /** Of this build alone; there already. */
+  /** Home folder of this build; it exists. */
   readonly home: string
-  /** Control group of this build. @default that of this process */
+  /** Control group of this build. @default the group of this process */
   readonly group?: Cgroup | undefined
   readonly cacheFolder: string
   readonly allowScripts: boolean
@@ -17,10 +17,10 @@ export interface BuilderOptions {
 }
 
 const ID = 'runtime'
-/** What is told of a build, characters; the end of what failed is in the error. */
+/** Maximum length of a build's output in characters; the end of a failed step's output is in the error. */
 const MAX_OUTPUT = 4 * 1024 * 1024
 const MAX_READ = 64 * 1024
-/** A build takes no more than half of what this machine, or its container, has. */
+/** A build uses at most half of the machine's or container's resources. */
 export const BOUNDS: { readonly memoryBytes: number; readonly processes: number } = {
   memoryBytes: Math.min(totalmem(), process.constrainedMemory() || totalmem()) / 2,
   processes: 1024,
@@ -72,13 +72,13 @@ function toTitle(command: readonly string[]): string {
   return command[0] === '/bin/sh' && command[1] === '-c' ? command[2]! : command.join(' ')
 }
 
-/** Cuts output that is too long. */
-export function limit(tell: (text: string) => void): (text: string) => void {
-  let room = MAX_OUTPUT
+/** Truncates output that is too long. */
+export function limit(write: (text: string) => void): (text: string) => void {
+  let remaining = MAX_OUTPUT
   return (text) => {
-    if (room <= 0) return
-    tell(text.slice(0, room))
-    room -= text.length
-    if (room <= 0) tell('\n... the rest of the output is not kept\n')
+    if (remaining <= 0) return
+    write(text.slice(0, remaining))
+    remaining -= text.length
+    if (remaining <= 0) write('\n... output truncated\n')
   }
 }

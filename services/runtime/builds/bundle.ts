@@ -9,8 +9,8 @@ import type { Builder, Project } from './languages/language.ts'
 import { MX_PACKAGE } from './languages/link-mx.ts'
 import { readPackage } from './languages/package-file.ts'
 
-/** Where a file is, as it says itself: joined with others it would say where they all are. */
-const OWN_PLACE: Readonly<Record<string, string>> = {
+/** Variables for a file's location: after bundling, `import.meta` would refer to the bundle. */
+const LOCATION_VARIABLES: Readonly<Record<string, string>> = {
   'import.meta.url': '__mx_url',
   'import.meta.dirname': '__mx_dirname',
   'import.meta.filename': '__mx_filename',
@@ -19,16 +19,16 @@ const OWN_PLACE: Readonly<Record<string, string>> = {
   __filename: '__mx_filename',
 }
 const ASKS_PLACE = /\bimport\.meta\.(url|dirname|filename|main)\b|\b__(dirname|filename)\b/
-/** For files that use `require`, which modules do not have. */
+/** For files that use `require`, which ES modules lack. */
 const REQUIRE =
   "import { createRequire as __mxCreateRequire } from 'node:module'; const require = __mxCreateRequire(import.meta.url);"
 const ID = 'runtime'
-/** Says that a name is looked up by esbuild itself. */
-const LOOKED_UP = Symbol('looked up')
+/** Marks a path that esbuild itself resolves. */
+const RESOLVED = Symbol('resolved')
 
 /**
- * Joins a TypeScript program and the files of the source it imports into one that node runs as it is. Packages are left to
- * be found where it runs.
+ * Bundles a TypeScript program and the files of the source that it imports into one file for Node.js. Packages are resolved
+ * at run time.
  *
  * @param file relative to the project.
  * @throws {ServiceError} 400 with every error, by file and line.
@@ -43,7 +43,7 @@ export async function bundle(
   await buildWith({ ...options, outfile: outFile, sourcemap: 'linked' }, say)
 }
 
-/** Names of the packages that a program imports, `mx-gateway` and what node has left out. */
+/** Names of the packages that a program imports, without `mx-gateway` and Node.js built-ins. */
 export async function listPackages(
   { root, folder }: Project,
   file: string,
@@ -65,8 +65,8 @@ function buildWith(options: BuildOptions, say: Builder['say']): Promise<Metafile
       const { errors } = error as Partial<BuildFailure>
       if (errors === undefined) throw error
       const [first] = errors
-      const place = first?.location
-      const at = place ? `${place.file}:${place.line}:${place.column + 1}: ` : ''
+      const location = first?.location
+      const at = location ? `${location.file}:${location.line}:${location.column + 1}: ` : ''
       const all = (await formatMessages(errors, { kind: 'error', color: false })).join('').trim()
       say(`${all}\n`)
       throw badRequest(ID, `build failed: ${at}${first?.text}\n${all}`, { cause: error })
@@ -74,10 +74,10 @@ function buildWith(options: BuildOptions, say: Builder['say']): Promise<Metafile
   })
 }
 
-async function toOptions(givenRoot: string, givenFile: string): Promise<BuildOptions> {
-  // As esbuild tells them, also where a link leads to the folder of the server's data.
-  const root = await realpath(givenRoot)
-  const file = await realpath(givenFile)
+async function toOptions(rootPath: string, filePath: string): Promise<BuildOptions> {
+  // Resolved as esbuild does, also if a link leads to the data folder of the server.
+  const root = await realpath(rootPath)
+  const file = await realpath(filePath)
   return {
     entryPoints: [file],
     absWorkingDir: dirname(file),
@@ -87,40 +87,43 @@ async function toOptions(givenRoot: string, givenFile: string): Promise<BuildOpt
     format: 'esm',
     target: `node${process.versions.node}`,
     logLevel: 'silent',
-    // Programs that ask whether they were imported compare this with their own place.
+    // Programs that check whether they were imported compare this with their own path.
     banner: { js: `${REQUIRE} process.argv[1] = ${JSON.stringify(file)};` },
-    define: { ...OWN_PLACE },
-    plugins: [leavePackages(root), keepPlaces(file)],
+    define: { ...LOCATION_VARIABLES },
+    plugins: [externalPackages(root), defineLocations(file)],
   }
 }
 
-/** Imports of packages stay; what a name leads to within the source, by `paths`, `imports` or a workspace, is joined. */
-function leavePackages(root: string): Plugin {
-  const isOwn = (path: string): boolean => {
+/**
+ * Keeps package imports external; bundles what a name resolves to within the source through `paths`, `imports` or a
+ * workspace.
+ */
+function externalPackages(root: string): Plugin {
+  const isInSource = (path: string): boolean => {
     const names = relative(root, path).split(sep)
     return names[0] !== '..' && !names.includes('node_modules')
   }
   return {
-    name: 'leave-packages',
+    name: 'external-packages',
     setup(hooks) {
       hooks.onResolve({ filter: /^[^./]/ }, async ({ path, pluginData, ...from }) => {
-        if (pluginData === LOOKED_UP || from.kind === 'entry-point') return undefined
+        if (pluginData === RESOLVED || from.kind === 'entry-point') return undefined
         if (toPackage(path) === MX_PACKAGE || isBuiltin(path)) return { path, external: true }
         const { kind, importer, resolveDir } = from
-        const how = { kind, importer, resolveDir, pluginData: LOOKED_UP }
-        const found = await hooks.resolve(path, how)
-        if (found.errors.length > 0 || found.external) return { path, external: true }
-        if (isOwn(found.path)) return { path: found.path }
-        return { path: await toModulePath(path, found.path), external: true }
+        const how = { kind, importer, resolveDir, pluginData: RESOLVED }
+        const resolved = await hooks.resolve(path, how)
+        if (resolved.errors.length > 0 || resolved.external) return { path, external: true }
+        if (isInSource(resolved.path)) return { path: resolved.path }
+        return { path: await toModulePath(path, resolved.path), external: true }
       })
     },
   }
 }
 
-/** Has files that ask where they are, and whether they are the program, told as if they had not been joined. */
-function keepPlaces(program: string): Plugin {
+/** Defines the location variables per file, so that `import.meta` behaves as without bundling. */
+function defineLocations(program: string): Plugin {
   return {
-    name: 'keep-places',
+    name: 'define-locations',
     setup(hooks) {
       hooks.onLoad({ filter: /\.[cm]?[jt]sx?$/ }, async ({ path }) => {
         const text = await readFile(path, 'utf8')
@@ -128,10 +131,10 @@ function keepPlaces(program: string): Plugin {
         const values = [pathToFileURL(path).href, dirname(path), path].map((value) =>
           JSON.stringify(value),
         )
-        const places = `const __mx_url = ${values[0]}, __mx_dirname = ${values[1]}, __mx_filename = ${values[2]}, __mx_main = ${path === program};`
-        // On the same line, so that all others keep their numbers.
+        const definitions = `const __mx_url = ${values[0]}, __mx_dirname = ${values[1]}, __mx_filename = ${values[2]}, __mx_main = ${path === program};`
+        // On the first line, so that line numbers stay the same.
         const start = /^#!.*\n/.exec(text)?.[0].length ?? 0
-        const contents = text.slice(0, start) + places + text.slice(start)
+        const contents = text.slice(0, start) + definitions + text.slice(start)
         return { contents, loader: 'default' }
       })
     },
@@ -139,8 +142,8 @@ function keepPlaces(program: string): Plugin {
 }
 
 /**
- * The name of a file of a package as node's modules want it, with its ending: `lodash/fp.js` of `lodash/fp`. Packages that list
- * what can be imported of them know the name as it is.
+ * Returns the import path of a package's file with its extension, as ES modules require: `lodash/fp.js` for `lodash/fp`.
+ * Packages with `exports` resolve the path as it is.
  */
 async function toModulePath(path: string, file: string): Promise<string> {
   const name = toPackage(path)

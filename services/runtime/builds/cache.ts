@@ -5,97 +5,97 @@ import { untilAborted } from '../../../lib/async/timeout.ts'
 import { removeDownloads } from './downloads.ts'
 import { isReachable } from './files.ts'
 
-/** What is kept for builds to come. */
+/** Entry of the build cache. */
 export interface CacheEntry {
-  /** Folder of this server, for all builds. */
+  /** Cache of this server, shared by all builds. */
   readonly cacheFolder: string
-  /** What it is, a word. */
+  /** Type of the entry, one word. */
   readonly kind: string
-  /** What it was made of: another one when any of it changes. */
+  /** Inputs of the entry; part of its key. */
   readonly madeOf: readonly string[]
-  /** Who uses it for as long as it is there: a folder. */
+  /** Folder that uses the entry; the entry is retained while this folder exists. */
   readonly user: string
-  /** Ends the waiting for another build that makes it. */
+  /** Stops waiting for another build that creates the entry. */
   readonly signal: AbortSignal
 }
 
-/** There once it is whole; its time is that of the last use. */
-const WHOLE = '.whole'
+/** Marks a complete entry; its modification time is the last use. */
+const COMPLETE = '.whole'
 const USERS = '.users'
-/** What nobody uses is kept for so long. */
-const KEPT_MS = 7 * 86_400_000
-/** The same where there is no room: a build may be about to use it. */
-const KEPT_SHORT_OF_ROOM_MS = 60_000
-/** Of one kind that nobody uses: packages may be hundreds of megabytes each. */
-const UNUSED_MAX = 10
-/** Entries that are being made. */
-const making = new Map<string, Promise<unknown>>()
+/** Retention of unused entries. */
+const RETENTION_MS = 7 * 86_400_000
+/** Retention while the disk is full: a build may be about to use an entry. */
+const FULL_DISK_RETENTION_MS = 60_000
+/** Unused entries per type; packages may take hundreds of megabytes each. */
+const MAX_UNUSED = 10
+/** Entries being created. */
+const creating = new Map<string, Promise<unknown>>()
 
-/** The folder of an entry, which is made first where it is not there; once, however many builds ask for it. */
+/** Returns the folder of an entry and creates it if missing, once for concurrent builds. */
 export async function useCached(
   { cacheFolder, kind, madeOf, user, signal }: CacheEntry,
   make: (folder: string) => Promise<void>,
 ): Promise<string> {
   const folder = join(cacheFolder, kind, hash(JSON.stringify(madeOf)))
-  // One that failed, or was given up, does not fail those that waited for it.
-  for (let other = making.get(folder); other !== undefined; other = making.get(folder)) {
+  // A build that failed or was cancelled does not fail those that waited for it.
+  for (let pending = creating.get(folder); pending !== undefined; pending = creating.get(folder)) {
     await untilAborted(
-      other.catch(() => {}),
+      pending.catch(() => {}),
       signal,
     )
     signal.throwIfAborted()
   }
-  const made = makeUnlessThere(folder, make)
-  making.set(folder, made)
+  const made = createIfMissing(folder, make)
+  creating.set(folder, made)
   try {
     await made
   } finally {
-    making.delete(folder)
+    creating.delete(folder)
   }
   const now = new Date()
-  await utimes(join(folder, WHOLE), now, now)
+  await utimes(join(folder, COMPLETE), now, now)
   await writeFile(join(folder, USERS, hash(user)), user)
   await prune(join(cacheFolder, kind))
   return folder
 }
 
-async function makeUnlessThere(
+async function createIfMissing(
   folder: string,
   make: (folder: string) => Promise<void>,
 ): Promise<void> {
-  if (await isReachable(join(folder, WHOLE))) return
-  // Left by a server that was killed.
+  if (await isReachable(join(folder, COMPLETE))) return
+  // Left behind by a server that was killed.
   await rm(folder, { recursive: true, force: true })
   await mkdir(join(folder, USERS), { recursive: true })
   try {
     await make(folder)
-    await writeFile(join(folder, WHOLE), '')
+    await writeFile(join(folder, COMPLETE), '')
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     throw error
   }
 }
 
-/** Deletes all entries that nobody uses, and what tools have downloaded. */
+/** Deletes unused entries and the downloads of package managers. */
 export async function pruneCaches(cacheFolder: string): Promise<void> {
   await removeDownloads(cacheFolder, 0)
   const kinds = await readdir(cacheFolder, { withFileTypes: true }).catch(() => [])
   for (const kind of kinds)
-    if (kind.isDirectory()) await prune(join(cacheFolder, kind.name), KEPT_SHORT_OF_ROOM_MS)
+    if (kind.isDirectory()) await prune(join(cacheFolder, kind.name), FULL_DISK_RETENTION_MS)
 }
 
-/** Deletes the entries whose users are all gone, some time after the last use; of a great many, those that were used last stay so long. */
-async function prune(kindFolder: string, keptMs = KEPT_MS): Promise<void> {
+/** Deletes entries whose users no longer exist, after their retention. Beyond the maximum, the least recently used go first. */
+async function prune(kindFolder: string, retentionMs = RETENTION_MS): Promise<void> {
   const unused: { readonly folder: string; readonly usedMs: number }[] = []
   for (const name of await readdir(kindFolder)) {
     const folder = join(kindFolder, name)
-    const used = await stat(join(folder, WHOLE)).catch(() => undefined)
-    if (used === undefined || Date.now() - used.mtimeMs < KEPT_SHORT_OF_ROOM_MS) continue
+    const used = await stat(join(folder, COMPLETE)).catch(() => undefined)
+    if (used === undefined || Date.now() - used.mtimeMs < FULL_DISK_RETENTION_MS) continue
     if (!(await hasUsers(folder))) unused.push({ folder, usedMs: used.mtimeMs })
   }
   unused.sort((a, b) => b.usedMs - a.usedMs)
   for (const [index, { folder, usedMs }] of unused.entries())
-    if (index >= UNUSED_MAX || Date.now() - usedMs >= keptMs)
+    if (index >= MAX_UNUSED || Date.now() - usedMs >= retentionMs)
       await rm(folder, { recursive: true, force: true })
 }
 

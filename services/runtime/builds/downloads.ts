@@ -2,18 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { lstat, opendir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Folders of the cache that npm, pip and go keep in order themselves, and let grow. */
+/** Cache folders that npm, pip and Go manage themselves and never shrink. */
 const FOLDERS = ['npm', 'pip', 'go']
 const MOST_BYTES = 2 * 1024 ** 3
 const EVERY_MS = 3600 * 1000
-/** Builds under way, and when what they left was looked at last, by cache. */
-const caches = new Map<string, { running: number; lookedMs: number }>()
+/** Builds in progress and the time of the last size check, by cache. */
+const caches = new Map<string, { running: number; checkedMs: number }>()
 
 /**
- * Does a build. What tools have downloaded is removed once it has become too much, and when no build is under way that may use it.
+ * Runs a build. Downloads of package managers are deleted once they exceed the limit and no build is in progress that may
+ * use them.
  *
- * @param mostBytes of each tool.
- * @param everyMs how often it is looked at.
+ * @param mostBytes limit per package manager.
+ * @param everyMs interval of the size check.
  */
 export async function withDownloads<T>(
   cacheFolder: string,
@@ -21,34 +22,34 @@ export async function withDownloads<T>(
   mostBytes: number = MOST_BYTES,
   everyMs: number = EVERY_MS,
 ): Promise<T> {
-  const cache = caches.get(cacheFolder) ?? { running: 0, lookedMs: Number.NEGATIVE_INFINITY }
+  const cache = caches.get(cacheFolder) ?? { running: 0, checkedMs: Number.NEGATIVE_INFINITY }
   caches.set(cacheFolder, cache)
   cache.running++
   try {
     return await run()
   } finally {
     cache.running--
-    if (cache.running === 0 && performance.now() - cache.lookedMs >= everyMs) {
-      cache.lookedMs = performance.now()
+    if (cache.running === 0 && performance.now() - cache.checkedMs >= everyMs) {
+      cache.checkedMs = performance.now()
       void removeDownloads(cacheFolder, mostBytes).catch(() => {})
     }
   }
 }
 
-/** Removes what each tool has downloaded where it is more than this; nothing while a build is under way. */
+/** Deletes the downloads of each package manager that exceed the limit; no-op while a build is in progress. */
 export async function removeDownloads(cacheFolder: string, mostBytes: number): Promise<void> {
   for (const name of FOLDERS) {
     const folder = join(cacheFolder, name)
     if (!(await isLarger(folder, mostBytes))) continue
     if ((caches.get(cacheFolder)?.running ?? 0) > 0) return
-    // A build that begins meanwhile finds none, rather than half of one.
-    const away = `${folder}-${randomUUID()}`
-    await rename(folder, away)
-    await rm(away, { recursive: true, force: true, maxRetries: 3 })
+    // A build that starts meanwhile finds no folder rather than a partial one.
+    const doomed = `${folder}-${randomUUID()}`
+    await rename(folder, doomed)
+    await rm(doomed, { recursive: true, force: true, maxRetries: 3 })
   }
 }
 
-/** Whether the files below a folder take more than so many bytes. */
+/** Whether the files below a folder exceed a size. */
 async function isLarger(folder: string, bytes: number): Promise<boolean> {
   let sum = 0
   const folders = [folder]

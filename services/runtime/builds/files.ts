@@ -3,8 +3,8 @@ import { access, readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Project } from './languages/language.ts'
 
-/** The content of a file; undefined where there is none. */
-export async function readIfThere(file: string): Promise<string | undefined> {
+/** Content of a file; undefined if it does not exist. */
+export async function readIfExists(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
@@ -18,7 +18,7 @@ export async function isFile(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isFile() === true
 }
 
-/** Whether it is a file that can be run. */
+/** Whether the path is an executable file. */
 export async function isProgram(path: string): Promise<boolean> {
   return (await isFile(path)) && (await isReachable(path, constants.X_OK))
 }
@@ -30,7 +30,7 @@ export function isReachable(path: string, mode: number = constants.F_OK): Promis
   )
 }
 
-/** The first of the names that is a file of the folder. */
+/** The first of the names that is a file in the folder. */
 export async function findFile(
   folder: string,
   names: readonly string[],
@@ -39,7 +39,7 @@ export async function findFile(
   return undefined
 }
 
-/** The nearest folder with a file of this name: the project's own or one above, up to the root of the source. */
+/** The nearest folder with a file of this name, from the project up to the root of the source. */
 export async function findAbove(
   { root, folder }: Project,
   name: string,
@@ -50,7 +50,7 @@ export async function findAbove(
   }
 }
 
-/** Names of the files of a folder, sorted. */
+/** File names in a folder, sorted. */
 export async function listFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   return entries.flatMap((entry) => (entry.isFile() ? [entry.name] : [])).sort()

@@ -5,17 +5,17 @@ import { parseSize } from '../../../lib/text/units.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import { toCommand } from './languages/shell.ts'
 
-/** What a project, or whoever runs it, says itself of how it is built and run. */
+/** Build and run settings of a project or of the caller. */
 export interface ProjectSettings {
-  /** In place of what is found; program and arguments. */
+  /** Program and arguments; overrides the detected command. */
   readonly command?: readonly string[]
-  /** In place of the build step that is found; lines for a shell. */
+  /** Shell commands; override the detected build step. */
   readonly build?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly instances?: number
   readonly resources?: Resources
   readonly protocol?: 'mx' | 'http'
-  /** Where a program of protocol `http` listens; undefined: where it is told. */
+  /** Port of a program with protocol `http`; undefined: assigned through `PORT`. */
   readonly port?: number
 }
 
@@ -35,13 +35,13 @@ const READERS: Readonly<Record<string, Reader>> = {
   instances: (value, name) => ({ instances: readWhole(value, name, MAX_INSTANCES) }),
   resources: (value, name) => ({ resources: readResources(value, name) }),
   protocol: (value, name) => {
-    if (value !== 'mx' && value !== 'http') throw refuse(name, 'mx or http', value)
+    if (value !== 'mx' && value !== 'http') throw invalid(name, 'mx or http', value)
     return { protocol: value }
   },
   port: (value, name) => ({ port: readWhole(value, name, 65_535) }),
 }
 
-/** Reads the `mx.yaml` of a project. @throws {ServiceError} 400 that names the key, or the line. */
+/** Parses the `mx.yaml` of a project. @throws {ServiceError} 400 that names the key or the line. */
 export function parseProjectFile(text: string): ProjectSettings {
   let content: unknown
   try {
@@ -61,7 +61,7 @@ function readResources(value: unknown, name: string): Resources {
   for (const [key, amount] of readMap(value, name, ['memory', 'cpus'])) {
     if (key === 'memory') resources = { ...resources, memoryBytes: readSize(amount) }
     else if (typeof amount === 'number' && amount > 0) resources = { ...resources, cpus: amount }
-    else throw refuse('resources.cpus', 'a number of cores such as 0.5', amount)
+    else throw invalid('resources.cpus', 'a number of cores such as 0.5', amount)
   }
   return resources
 }
@@ -70,7 +70,7 @@ function readSize(value: unknown): number {
   try {
     const bytes = parseSize(value as string)
     if (bytes >= 1 && Number.isFinite(bytes)) return bytes
-    throw refuse('resources.memory', 'a size such as 256mb', value)
+    throw invalid('resources.memory', 'a size such as 256mb', value)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw badRequest(ID, `${PROJECT_FILE}: resources.memory ${(error as Error).message}`, {
@@ -81,46 +81,50 @@ function readSize(value: unknown): number {
 
 function readEnv(value: unknown, name: string): Record<string, string> {
   const env: Record<string, string> = {}
-  for (const [key, given] of readMap(value, name)) {
-    if (!VARIABLE.test(key)) throw refuse(name, 'names of variables', key)
-    if (given === null || typeof given === 'object')
-      throw refuse(`${name}.${key}`, 'a single value', given)
-    env[key] = String(given)
+  for (const [key, entry] of readMap(value, name)) {
+    if (!VARIABLE.test(key)) throw invalid(name, 'names of environment variables', key)
+    if (entry === null || typeof entry === 'object')
+      throw invalid(`${name}.${key}`, 'a scalar', entry)
+    env[key] = String(entry)
   }
   return env
 }
 
-function readMap(value: unknown, name: string, known?: readonly string[]): [string, unknown][] {
+function readMap(value: unknown, name: string, allowed?: readonly string[]): [string, unknown][] {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw refuse(name, 'a map', value)
+    throw invalid(name, 'a map', value)
   for (const key of Object.keys(value)) {
-    if (known === undefined || known.includes(key)) continue
-    const meant = suggest(key, known)
+    if (allowed === undefined || allowed.includes(key)) continue
+    const suggestion = suggest(key, allowed)
     throw badRequest(
       ID,
-      `${PROJECT_FILE}: unknown key ${key}; ${meant === undefined ? `known: ${known.join(', ')}` : `did you mean ${meant}?`}`,
+      `${PROJECT_FILE}: unknown key ${key}; ${suggestion === undefined ? `expected one of ${allowed.join(', ')}` : `did you mean ${suggestion}?`}`,
     )
   }
   return Object.entries(value)
 }
 
 function readTexts(values: readonly unknown[], name: string): string[] {
-  if (values.length === 0) throw refuse(name, 'a text or texts', values)
+  if (values.length === 0) throw invalid(name, 'a string or a list of strings', values)
   return values.map((value) => readText(value, name))
 }
 
 function readText(value: unknown, name: string): string {
   const text = typeof value === 'number' ? String(value) : value
-  if (typeof text !== 'string' || text.trim() === '') throw refuse(name, 'a text or texts', value)
+  if (typeof text !== 'string' || text.trim() === '')
+    throw invalid(name, 'a string or a list of strings', value)
   return text
 }
 
-function readWhole(value: unknown, name: string, most: number): number {
-  if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > most)
-    throw refuse(name, `a whole number from 1 to ${most}`, value)
+function readWhole(value: unknown, name: string, max: number): number {
+  if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > max)
+    throw invalid(name, `a whole number from 1 to ${max}`, value)
   return value as number
 }
 
-function refuse(name: string, wanted: string, value: unknown) {
-  return badRequest(ID, `${PROJECT_FILE}: ${name} must be ${wanted}, got ${JSON.stringify(value)}`)
+function invalid(name: string, expected: string, value: unknown) {
+  return badRequest(
+    ID,
+    `${PROJECT_FILE}: ${name} must be ${expected}, got ${JSON.stringify(value)}`,
+  )
 }

@@ -12,14 +12,14 @@ import { type BuildInput, type BuiltProgram, TIMEOUT_MS } from './build.ts'
 import { parseBuildResult } from './build-result.ts'
 import { BOUNDS, limit } from './builder.ts'
 
-/** What the process of a build is told. */
+/** Input of a build process. */
 export type BuildJob = { readonly input: BuildInput } | { readonly prune: string }
 
 /** Builds in the sandbox of a namespace. */
 export interface SandboxedBuilds {
-  /** As {@link buildSource}; `input.cacheFolder` is that of the namespace. */
+  /** Like {@link buildSource}, with the cache of the namespace. */
   readonly build: (input: Omit<BuildInput, 'cacheFolder'>, work: Work) => Promise<BuiltProgram>
-  /** Copies a tree that a program may be changing meanwhile. */
+  /** Copies a tree that a program may be modifying. */
   readonly copy: (from: string, to: string, work: Work) => Promise<void>
   /** Deletes cached packages that no build uses. */
   readonly prune: () => Promise<void>
@@ -30,7 +30,7 @@ export interface SandboxedBuildsOptions {
   readonly namespace: string
   /** Cache of the namespace; created if it is missing. */
   readonly cacheFolder: string
-  /** Folder for homes of builds. */
+  /** Folder for home folders of builds. */
   readonly workFolder: string
 }
 
@@ -42,8 +42,8 @@ interface Task {
 
 const ID = 'runtime'
 const MAX_RESULT = 1024 * 1024
-const IN_SILENCE: Work = { onOutput() {}, signal: new AbortController().signal }
-/** A test runs the source; otherwise the program is beside this module, or its bundle. */
+const SILENT: Work = { onOutput() {}, signal: new AbortController().signal }
+/** Tests run the source; otherwise the program is next to this module, or its bundle. */
 const IS_SOURCE = import.meta.filename.endsWith('.ts')
 const MAIN = fileURLToPath(new URL(`./build-main.${IS_SOURCE ? 'ts' : 'js'}`, import.meta.url))
 const NODE = [process.execPath, ...(IS_SOURCE ? process.execArgv : []), MAIN]
@@ -55,7 +55,7 @@ export function createSandboxedBuilds(options: SandboxedBuildsOptions): Sandboxe
   chownSync(cacheFolder, userId, userId)
   const cache = { path: cacheFolder, isWritable: true }
 
-  /** Runs a program to its end. Returns how it ended and what it wrote to standard output. */
+  /** Runs a command to completion. Returns how it ended and its standard output. */
   function run({ words, folder, exposed }: Task, { onOutput, signal }: Work) {
     const work = async (home: string, group: Cgroup | undefined) => {
       chownSync(home, userId, userId)
@@ -96,7 +96,7 @@ export function createSandboxedBuilds(options: SandboxedBuildsOptions): Sandboxe
       }),
 
     async copy(from, to, work) {
-      // Made before programs were isolated, at times.
+      // Builds made before isolation was enabled belong to the server's user.
       await sandbox.give(from, userId)
       mkdirSync(to, { recursive: true, mode: 0o700 })
       chownSync(to, userId, userId)
@@ -114,7 +114,7 @@ export function createSandboxedBuilds(options: SandboxedBuildsOptions): Sandboxe
           ...{ words: [...NODE, JSON.stringify({ prune: cacheFolder } satisfies BuildJob)] },
           ...{ folder: cacheFolder, exposed: [cache] },
         },
-        IN_SILENCE,
+        SILENT,
       ),
   }
 }

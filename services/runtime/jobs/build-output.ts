@@ -3,20 +3,22 @@ import { createWriteStream } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** What a build writes, kept in a file, while it runs and afterwards. */
+/** Output of a build, stored in a file during and after the build. */
 export interface BuildOutput {
   readonly write: (text: string) => void
-  /** Nothing more comes; resolves once it is in the file. */
+  /** Ends the output; resolves once it is written. */
   readonly end: () => Promise<void>
-  /** What is there, then what comes, until the end. */
+  /** Yields the existing output, then new output until the end. */
   readonly read: (signal: AbortSignal) => AsyncIterable<Uint8Array>
 }
 
 const PART_BYTES = 64 * 1024
 
 /**
- * @param path of the file; it is made anew.
- * @throws {Error} when it cannot be.
+ * Opens the output of a build.
+ *
+ * @param path of the file; an existing file is replaced.
+ * @throws {Error} if the file cannot be created.
  */
 export async function openBuildOutput(path: string): Promise<BuildOutput> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -29,7 +31,7 @@ export async function openBuildOutput(path: string): Promise<BuildOutput> {
     for (const reader of readers) reader()
     readers.clear()
   }
-  // A full disk costs the output, not the build.
+  // A full disk loses the output; the build continues.
   file.on('error', wake)
 
   return {
@@ -76,7 +78,7 @@ export async function openBuildOutput(path: string): Promise<BuildOutput> {
   }
 }
 
-/** Output of a build that is over; none where there is no file of it. */
+/** Yields the output of a finished build; nothing if its file does not exist. */
 export async function* readBuildOutput(path: string): AsyncIterable<Uint8Array> {
   try {
     yield* readPart(path, 0, Number.POSITIVE_INFINITY)

@@ -5,10 +5,10 @@ import type { Work } from './run-command.ts'
 const ID = 'runtime'
 
 /**
- * Does work that must end in time.
+ * Runs work with a timeout.
  *
- * @param what the work, as the error names it.
- * @throws {ServiceError} 408 when it took longer, whatever it failed with then.
+ * @param what name of the work in the error.
+ * @throws {ServiceError} 408 on timeout, whatever the work failed with.
  */
 export async function withDeadline<T>(
   what: string,
@@ -16,11 +16,11 @@ export async function withDeadline<T>(
   { signal, timeoutMs = defaultMs }: Pick<Work, 'signal' | 'timeoutMs'>,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const late = AbortSignal.timeout(timeoutMs)
+  const deadline = AbortSignal.timeout(timeoutMs)
   try {
-    return await run(AbortSignal.any([signal, late]))
+    return await run(AbortSignal.any([signal, deadline]))
   } catch (error) {
-    if (signal.aborted || !late.aborted) throw error
-    throw timeout(ID, `${what} took longer than ${formatDuration(timeoutMs)}`, { cause: error })
+    if (signal.aborted || !deadline.aborted) throw error
+    throw timeout(ID, `${what} timed out after ${formatDuration(timeoutMs)}`, { cause: error })
   }
 }

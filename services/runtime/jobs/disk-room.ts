@@ -3,24 +3,24 @@ import { formatSize } from '../../../lib/text/units.ts'
 import { ServiceError } from '../../../sdk/errors.ts'
 
 export interface DiskRoomOptions {
-  /** On the disk that is meant; it, or one above it, is there. */
+  /** Folder on the monitored disk; it or a parent exists. */
   readonly folder: string
-  /** Bytes that stay free, whatever is uploaded and built; 0: none have to. */
+  /** Free space in bytes to preserve during uploads and builds; 0: none. */
   readonly leastBytes: number
-  /** Makes room, where there is none. @default there is nothing to remove */
+  /** Frees space if the limit is reached. @default no-op */
   readonly makeRoom?: () => Promise<void>
-  /** Milliseconds between two looks. @default 1000 */
+  /** Interval of checks in milliseconds. @default 1000 */
   readonly everyMs?: number
-  /** Bytes that are free. @default what the system says */
+  /** Returns the free space in bytes. @default statfs */
   readonly readFree?: (folder: string) => Promise<number>
 }
 
-/** Room for uploads and builds, so that a full disk takes nothing else down. */
+/** Limits the disk usage of uploads and builds, so that the disk does not fill up. */
 export interface DiskRoom {
   /**
-   * Does work that takes room; it is ended, by the signal it is given, when there is too little left.
+   * Runs work that uses disk space; aborts it through its signal if free space falls below the limit.
    *
-   * @throws {ServiceError} 507 when there is, at once where there is none to begin with.
+   * @throws {ServiceError} 507 in that case, immediately if there is too little at the start.
    */
   readonly use: <T>(signal: AbortSignal, run: (signal: AbortSignal) => Promise<T>) => Promise<T>
 }
@@ -32,26 +32,26 @@ const MIB = 1024 * 1024
 export function createDiskRoom(options: DiskRoomOptions): DiskRoom {
   const { folder, leastBytes, makeRoom, everyMs = EVERY_MS, readFree = readFreeBytes } = options
 
-  async function findLack(): Promise<ServiceError | undefined> {
+  async function check(): Promise<ServiceError | undefined> {
     const free = await readFree(folder).catch(() => Number.POSITIVE_INFINITY)
     if (free >= leastBytes) return undefined
     return new ServiceError(
       ID,
       507,
-      `the disk of the server is full: ${Math.floor(free / MIB)} MiB are free, and ${formatSize(leastBytes)} have to stay so (min_free_disk)`,
+      `the disk of the server is full: ${Math.floor(free / MIB)} MiB are free, min_free_disk is ${formatSize(leastBytes)}`,
     )
   }
 
   return {
     async use(signal, run) {
       if (leastBytes === 0) return run(signal)
-      if ((await findLack()) !== undefined) await makeRoom?.()
-      const lack = await findLack()
+      if ((await check()) !== undefined) await makeRoom?.()
+      const lack = await check()
       if (lack !== undefined) throw lack
       const ending = new AbortController()
       const timer = setInterval(async () => {
-        const found = await findLack()
-        if (found !== undefined) ending.abort(found)
+        const failure = await check()
+        if (failure !== undefined) ending.abort(failure)
       }, everyMs)
       try {
         return await run(AbortSignal.any([signal, ending.signal]))

@@ -3,25 +3,25 @@ import { join } from 'node:path'
 import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
 import { removeFolder } from '../../../lib/process/sandbox/remove-folder.ts'
 
-/** Where the runtime keeps what in files. */
+/** Folder layout of the runtime. */
 export interface Folders {
   /** Shared by all builds, unless they are isolated. */
   readonly cache: string
-  /** Of the builds of a namespace, where they are isolated. */
+  /** Cache of isolated builds of a namespace. */
   readonly cacheOf: (namespace: string) => string
-  /** All that was uploaded and not built yet. */
+  /** Uploads that are not built yet. */
   readonly uploads: string
   readonly upload: (id: string) => string
-  /** All builds of an object. */
+  /** Folder of all builds of an object. */
   readonly builds: (key: WorkloadKey) => string
   readonly build: (key: WorkloadKey, build: string) => string
-  /** What a build wrote. */
+  /** Output file of a build. */
   readonly output: (key: WorkloadKey, build: string) => string
 }
 
 export function createFolders(root: string): Folders {
   const builds = ({ namespace, name, version }: WorkloadKey): string =>
-    // A version may have slashes; a folder of its own is no other's then.
+    // A version may contain slashes; encoded, folders of different versions never overlap.
     join(root, 'builds', namespace, name, encodeURIComponent(version))
   const uploads = join(root, 'uploads')
   return {
@@ -36,21 +36,21 @@ export function createFolders(root: string): Folders {
 }
 
 /**
- * Removes the builds of an object but for some, and what they wrote.
+ * Deletes the builds of an object and their output, except some.
  *
  * @param remove deletes the folder of a build. @default {@link removeFolder}
- * @param findKept asked once it is known which there are: one that begins later is none of them.
+ * @param findRetained called after listing the builds, so that a build that starts later is not deleted.
  */
 export async function removeBuilds(
   folders: Folders,
   key: WorkloadKey,
-  findKept: () => Promise<ReadonlySet<string>>,
+  findRetained: () => Promise<ReadonlySet<string>>,
   remove: (folder: string) => Promise<void> = removeFolder,
 ): Promise<void> {
   const names = await readdir(folders.builds(key)).catch(() => [])
-  const kept = await findKept()
+  const retained = await findRetained()
   for (const name of names) {
-    if (kept.has(name.replace(/\.log$/, ''))) continue
+    if (retained.has(name.replace(/\.log$/, ''))) continue
     const path = join(folders.builds(key), name)
     await (name.endsWith('.log') ? removeFolder(path) : remove(path))
   }

@@ -21,12 +21,12 @@ import type { Folders } from './folders.ts'
 export interface PrepareOptions {
   readonly folders: Folders
   readonly room: DiskRoom
-  /** Whether repositories of a namespace may be files of this machine. */
+  /** Whether repositories of a namespace may be local paths of this server. */
   readonly allowsLocal: (namespace: string) => boolean
-  /** Decides where other repositories may be. */
+  /** Outgoing address policy for other repositories. */
   readonly egress: RepositoryPolicy
   readonly openSecret: (place: SecretPlace, sealed: string) => string
-  /** Builds in the sandbox of a namespace; undefined: programs are not isolated. @default undefined */
+  /** Builds in the sandbox of a namespace; undefined: no isolation. @default undefined */
   readonly findSandbox?: FindSandboxedBuilds
   /** Deletes the folder of a build. @default {@link removeFolder} */
   readonly removeBuild?: RemoveBuild
@@ -37,37 +37,36 @@ export type RemoveBuild = (folder: string) => Promise<void>
 
 export type FindSandboxedBuilds = (namespace: string) => Promise<SandboxedBuilds | undefined>
 
-/** What a build tells, and how it is given up. */
 export interface Work {
   readonly onOutput: (text: string) => void
   readonly signal: AbortSignal
 }
 
-/** Makes what an object was asked for something that can be run. */
+/** Builds the requested state of an object into a revision. */
 export type Prepare = (record: ServiceRecord, work: Work) => Promise<Revision>
 
 const UPLOADED = 'source://'
 
-/** Whether a source is something that was uploaded. */
+/** Whether a source is an upload. */
 export function isUploaded(source: string): boolean {
   return source.startsWith(UPLOADED)
 }
 
-/** What names an upload (reference 7.1). */
+/** Returns the source URI of an upload (reference 7.1). */
 export function toUploadedSource({ name, version }: Pick<ServiceRecord, 'name' | 'version'>) {
   return `${UPLOADED}${name}:${version}`
 }
 
 /**
- * Fetches or takes the source, and builds it, in a folder of its own; where it fails nothing is left of it.
+ * Fetches or takes the source and builds it in a new folder; deletes the folder on failure.
  *
- * It throws what callers are told: errors of git, of the build, of the project.
+ * Errors are shown to callers: they come from git, the build or the project.
  */
 export function createPrepare(options: PrepareOptions): Prepare {
   const { folders, room, allowsLocal, egress, openSecret } = options
   const { findSandbox = async () => undefined, removeBuild = removeFolder } = options
 
-  /** Fills the folder of a build. Returns what is known of the source. */
+  /** Fills the folder of a build. Returns the commit and entrypoint of the source. */
   async function fetch(record: ServiceRecord, folder: string, work: Work) {
     const { source, version, asked, wish, current } = record
     await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
@@ -83,9 +82,9 @@ export function createPrepare(options: PrepareOptions): Prepare {
     const isUpload = asked.upload !== ''
     const from = isUpload ? folders.upload(asked.upload) : before
     if (from === '' || !(await isReachable(from)))
-      throw badRequest('runtime', 'its source is not here any more: upload it again')
-    // What was uploaded stays until this is over: a server that is killed begins anew.
-    // A program writes to its build: as root, the server could be made to copy what a link leads to.
+      throw badRequest('runtime', 'the source is no longer available: upload it again')
+    // The upload is retained until this completes: a server that is killed starts over.
+    // A program writes to its build: as root, the server could be tricked into copying the target of a link.
     const sandboxed = isUpload ? undefined : await findSandbox(record.namespace)
     if (sandboxed === undefined) await cp(from, folder, { recursive: true, verbatimSymlinks: true })
     else await sandboxed.copy(from, folder, work)
@@ -96,7 +95,7 @@ export function createPrepare(options: PrepareOptions): Prepare {
     const { asked, wish } = record
     const folder = folders.build(record, asked.id)
     const sandboxed = await findSandbox(record.namespace)
-    // One that a server did not finish.
+    // Left behind by a server that was killed.
     await removeBuild(folder)
     const { commit, entrypoint } = await fetch(record, folder, work)
     const input = {
@@ -121,7 +120,7 @@ export function createPrepare(options: PrepareOptions): Prepare {
   }
 }
 
-/** What of a project is not as the project says. */
+/** Settings of the object that override those of the project. */
 function toOverrides(wish: DesiredState) {
   const { command, args, instances, protocol, port } = wish
   const resources = toResources(wish)
@@ -167,7 +166,7 @@ function toImageRevision({ asked, wish }: ServiceRecord): Revision {
   }
 }
 
-/** The same program, as it is wished for now. */
+/** Same program with the current settings. */
 function toRestarted(current: Revision, { asked, wish }: ServiceRecord): Revision {
   return {
     ...current,

@@ -5,57 +5,53 @@ import { killTree } from '../../../lib/process/kill-tree.ts'
 import { preferOomKill } from '../../../lib/process/oom-score.ts'
 import { createWatchdog } from '../../../lib/process/watchdog.ts'
 
-/** Where work tells what it says, and what ends it. */
+/** Output and cancellation of a job. */
 export interface Work {
-  /** Takes what the programs write, as it comes. */
+  /** Called with output as it is written. */
   readonly onOutput: (text: string) => void
-  /** Ends the work and every process of it. */
+  /** Ends the job and all its processes. */
   readonly signal: AbortSignal
-  /** All it may take. */
+  /** Timeout in milliseconds. */
   readonly timeoutMs?: number
 }
 
 export interface CommandOptions {
   readonly cwd: string
-  /** All of it: nothing of this process's own comes along. */
+  /** Complete environment; nothing is inherited from this process. */
   readonly env: Readonly<Record<string, string>>
-  /** Takes what it writes to standard error, and to standard output unless `onStdout` is there. */
+  /** Receives standard error, and standard output unless `onStdout` is set. */
   readonly onOutput: (text: string) => void
   readonly onStdout?: (text: string) => void
   readonly signal: AbortSignal
-  /** Control group the program runs in. @default that of this process */
+  /** Control group of the program. @default the group of this process */
   readonly group?: Cgroup | undefined
-  /** What it, and all it begins, may take; it is killed when it takes more. @default as much as there is */
+  /** Limits of the process tree; it is killed when it exceeds them. @default none */
   readonly bounds?: { readonly memoryBytes: number; readonly processes: number }
 }
 
-/** How a program ended. */
+/** Result of a command. */
 export interface CommandEnd {
   readonly isDone: boolean
-  /** `exit status 1`, `SIGKILL`. */
   readonly how: string
-  /** The last of what it wrote, a few thousand characters. */
+  /** End of the output, a few thousand characters. */
   readonly tail: string
 }
 
-/** Milliseconds between two looks at what programs take. */
-const LOOK_MS = 1000
-const watchdog = createWatchdog(LOOK_MS)
-/** What the shell says where there is no such program. */
+/** Interval of checks of resource usage in milliseconds. */
+const CHECK_MS = 1000
+const watchdog = createWatchdog(CHECK_MS)
+/** Exit status of the shell if the program does not exist. */
 const NO_PROGRAM = 127
 const TAIL_CHARS = 4096
-/** How long what it wrote may take to be read once it has ended: something that left its group may hold its outputs for ever. */
+/** Timeout for reading the output after the end: a process that left the group may keep the pipes open. */
 const READ_MS = 2000
-/**
- * Becomes the program, which leads the group; beside it something waits that kills the group when this process ends, however
- * it ends.
- */
+/** Executes the program as leader of the group; a watcher beside it kills the group when this process ends for any reason. */
 const TIED = '(read -r _ <&3 || kill -9 -$$) >/dev/null 2>&1 & exec "$@" 3<&-'
 
 /**
- * Runs a program to its end, in a process group of its own of which nothing is left then.
+ * Runs a command to completion in its own process group, which is killed afterwards.
  *
- * @throws {Error} when it cannot be started, or the reason of `signal`.
+ * @throws {Error} if it cannot be started, or the reason of `signal`.
  */
 export async function runCommand(
   command: readonly string[],
@@ -72,25 +68,25 @@ export async function runCommand(
   })
   if (child.pid !== undefined) preferOomKill(child.pid)
   const tie = child.stdio[3] as Writable
-  // Already gone with its process, at times.
+  // The pipe may already be closed with its process.
   tie.on('error', () => {})
   let tail = ''
-  const keep = (text: string): void => {
+  const append = (text: string): void => {
     tail = (tail + text).slice(-TAIL_CHARS)
     onOutput(text)
   }
-  child.stdout!.setEncoding('utf8').on('data', onStdout ?? keep)
-  child.stderr!.setEncoding('utf8').on('data', keep)
-  let late: NodeJS.Timeout | undefined
+  child.stdout!.setEncoding('utf8').on('data', onStdout ?? append)
+  child.stderr!.setEncoding('utf8').on('data', append)
+  let readTimer: NodeJS.Timeout | undefined
   const killGroup = (): void => {
     try {
-      // What waits beside the program keeps the number of the group taken until then.
+      // The watcher keeps the process group id in use until then.
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
     } catch {}
   }
   const end = (): void => {
     killGroup()
-    late = setTimeout(() => {
+    readTimer = setTimeout(() => {
       child.stdout!.destroy()
       child.stderr!.destroy()
     }, READ_MS)
@@ -109,7 +105,7 @@ export async function runCommand(
       child.once('exit', end)
       child.once('close', (code, by) => {
         if (signal.aborted) reject(signal.reason)
-        const exit = code === NO_PROGRAM ? 'there is no such program' : `exit status ${code}`
+        const exit = code === NO_PROGRAM ? 'program not found' : `exit status ${code}`
         resolve({
           isDone: code === 0 && excess === undefined,
           how: excess ?? by ?? exit,
@@ -118,7 +114,7 @@ export async function runCommand(
       })
     })
   } finally {
-    clearTimeout(late)
+    clearTimeout(readTimer)
     if (watch !== undefined) await killTree(watch)
     watch?.end()
     signal.removeEventListener('abort', killGroup)

@@ -16,10 +16,10 @@ export interface Sandboxes {
   readonly removeBuild: RemoveBuild
 }
 
-/** Packages of builds that were made before programs were isolated. */
+/** Package caches of builds made before isolation was enabled. */
 const EARLIER_CACHES = ['node', 'python']
 
-/** What is done as the user of a namespace. */
+/** Creates the jobs that run as the user of a namespace. */
 export function createSandboxes(
   folders: Folders,
   isolation: Promise<Isolation> | undefined,
@@ -50,7 +50,7 @@ export function createSandboxes(
   }
 }
 
-/** Names the folders that an isolated program needs. */
+/** Adds the folders that an isolated program needs. */
 export function withFolders(workload: Workload, folders: Folders, build: string): Workload {
   const { program, namespace } = workload
   if (program.kind !== 'process') return workload

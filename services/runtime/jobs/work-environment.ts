@@ -1,6 +1,6 @@
 import { delimiter, dirname } from 'node:path'
 
-/** What of this process's environment builds and fetches are told: where things are found, nothing of the server. */
+/** Environment variables passed to builds and fetches: locations of tools, nothing about the server. */
 const ALLOWED = new Set(
   `LANG LANGUAGE LC_ALL LC_CTYPE TZ
   HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy
@@ -10,7 +10,7 @@ const ALLOWED = new Set(
   GOPROXY GOSUMDB GONOSUMDB GOPRIVATE GONOPROXY GOINSECURE GOFLAGS GOTOOLCHAIN GOROOT`.split(/\s+/),
 )
 
-/** The environment of a program that builds or fetches: an allow-list, and a home of its own. */
+/** Environment of a build or fetch: an allow-list and a home folder. */
 export function toWorkEnvironment(home: string): Record<string, string> {
   const env: Record<string, string> = { HOME: home, TMPDIR: home, PATH: toPath([]) }
   for (const [name, value] of Object.entries(process.env)) {
@@ -19,8 +19,8 @@ export function toWorkEnvironment(home: string): Record<string, string> {
   return env
 }
 
-/** Folders in which programs are looked for: those given, the one of this very node, and this process's own. */
+/** Returns a `PATH` of the given folders, the folder of this Node.js, and the `PATH` of this process. */
 export function toPath(folders: readonly string[]): string {
-  const own = process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'
-  return [...folders, dirname(process.execPath), own].join(delimiter)
+  const inherited = process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'
+  return [...folders, dirname(process.execPath), inherited].join(delimiter)
 }

@@ -12,10 +12,10 @@ import { removeFolder } from '../../../lib/process/sandbox/remove-folder.ts'
 import type { Sandbox } from '../../../lib/process/sandbox/sandbox.ts'
 
 /**
- * Does work in a home folder of its own (`HOME` of the programs it runs). Nothing of it is left then: neither files nor programs
- * that left their parents: they share a control group, where there can be one, and have that home in their environment.
+ * Runs work with a temporary home folder (`HOME` of its programs). Afterwards the folder is deleted and its programs are
+ * killed, including detached ones: they share a control group, if available, and have that home in their environment.
  *
- * @param cacheFolder of this server, for all builds.
+ * @param cacheFolder of this server, shared by all builds.
  * @param sandbox that the programs run in. @default none
  */
 export async function withWorkHome<T>(
@@ -33,7 +33,7 @@ export async function withWorkHome<T>(
   }
 }
 
-/** Ends and removes what a server that was killed left of its work. @throws {Error} when some of it does not end. */
+/** Ends and deletes work left behind by a server that was killed. @throws {Error} if a process does not end. */
 export async function endLeftoverWork(cacheFolder: string, sandbox?: Sandbox): Promise<void> {
   const homes = toHomes(cacheFolder)
   const names = await readdir(homes).catch(() => [])
@@ -43,7 +43,6 @@ export async function endLeftoverWork(cacheFolder: string, sandbox?: Sandbox): P
   )
 }
 
-/** Source of the mounts of isolated programs with this home. */
 export function toMountSource(home: string): string {
   return `mx-${basename(home)}`
 }

@@ -2,25 +2,25 @@ import { formatSize } from '../../../lib/text/units.ts'
 import { ServiceError } from '../../../sdk/errors.ts'
 import type { Git } from './git.ts'
 
-/** What a commit may hold. */
+/** Limits of a commit. */
 export interface TreeLimits {
   /** Files and folders. @default 100 000 */
   readonly maxFiles?: number
-  /** Of all files, bytes. @default 1 GiB */
+  /** Total size of all files in bytes. @default 1 GiB */
   readonly maxBytes?: number
 }
 
 const ID = 'runtime'
 const MAX_FILES = 100_000
 const MAX_BYTES = 1024 ** 3
-/** Mode, type, object and size of an entry, as `git ls-tree --long` writes them. */
+/** Mode, type, object and size of an entry in the output of `git ls-tree --long`. */
 const ENTRY = /^\d+ \w+ [0-9a-f]+ +(\d+|-)\t/
 
 /**
- * Checks a fetched commit before it is checked out. Trees that repeat one another make billions of files out of a few hundred bytes: to
- * check them out takes all memory and all inodes.
+ * Checks a fetched commit before checkout. Trees that repeat one another expand a few hundred bytes to billions of files,
+ * whose checkout would exhaust memory and inodes.
  *
- * @throws {ServiceError} 413 for too many files, or bytes.
+ * @throws {ServiceError} 413 for too many files or bytes.
  */
 export async function checkTree(
   git: Git,
@@ -38,13 +38,13 @@ export async function checkTree(
         files++
         bytes += Number(ENTRY.exec(entry)?.[1]) || 0
       }
-      if (files > maxFiles) throw tooLarge(`more than ${maxFiles} files and folders`)
-      if (bytes > maxBytes) throw tooLarge(`more than ${formatSize(maxBytes)}`)
+      if (files > maxFiles) throw tooLarge(`${maxFiles} files and folders`)
+      if (bytes > maxBytes) throw tooLarge(`${formatSize(maxBytes)}`)
     },
     ...['ls-tree', '-r', '-t', '-z', '--long', '--full-tree', commit],
   )
 }
 
-function tooLarge(what: string): ServiceError {
-  return new ServiceError(ID, 413, `the repository holds ${what}`)
+function tooLarge(limit: string): ServiceError {
+  return new ServiceError(ID, 413, `the repository exceeds the limit of ${limit}`)
 }

@@ -17,41 +17,39 @@ import {
 } from './references.ts'
 import { findRef, listBranches, parseRemoteRefs, type RemoteRefs } from './remote-refs.ts'
 
-/** What is fetched. */
 export interface RepositorySource {
-  /** `https://host/owner/name`, `host/owner/name`; it may go on with a folder of the repository. */
+  /** `https://host/owner/name` or `host/owner/name`, optionally followed by a folder of the repository. */
   readonly address: string
   /** Branch, tag or commit. @default 'latest', the default branch */
   readonly ref?: string
   /** For private repositories: a token, or `user:token`. */
   readonly credentials?: string
-  /** Whether repositories of this machine (`file://`, a path), `http://` and SSH may be fetched. */
+  /** Allow local repositories (`file://`, a path), `http://` and SSH. */
   readonly allowLocal: boolean
-  /** Decides where other repositories may be. */
+  /** Outgoing address policy for other repositories. */
   readonly egress: RepositoryPolicy
-  /** Folder of this server, for all builds. */
+  /** Cache of this server, shared by all builds. */
   readonly cacheFolder: string
 }
 
 export interface FetchedRepository {
-  /** Its full hash. */
+  /** Full commit hash. */
   readonly commit: string
-  /** The folder that `address` went on with; empty for none. */
+  /** Folder part of `address`; empty if none. */
   readonly entrypoint: string
 }
 
 const ID = 'runtime'
 const TIMEOUT_MS = 5 * 60_000
 const FULL_COMMIT = /^[0-9a-f]{40}$/
-const NAMED_AT_MOST = 10
+const MAX_NAMES = 10
 
 /**
- * Fetches the files of one commit into a folder that is not there yet: without the history, without links, and nothing of the
- * repository is run. A folder that could not be fetched whole is gone again.
+ * Fetches the files of one commit into a new folder, without history and links; no code of the repository is run. Deletes
+ * the folder on failure.
  *
- * @throws {ServiceError} 400 for a malformed address or reference, 404 for a repository, branch or commit that is not there,
- *   413 when it holds too many files or bytes, 502 when the repository cannot be reached, 408 when it takes too long; or the reason of
- *   the signal.
+ * @throws {ServiceError} 400 for a malformed address or reference, 404 for an unknown repository, branch or commit, 413 if
+ * it exceeds the limit of files or bytes, 502 if the repository is unreachable, 408 on timeout; or the reason of the signal.
  */
 export function fetchRepository(
   source: RepositorySource,
@@ -61,12 +59,12 @@ export function fetchRepository(
   const { address, ref = LATEST, allowLocal, egress, credentials, cacheFolder } = source
   return withDeadline(`fetching ${address}`, TIMEOUT_MS, work, async (signal) => {
     checkRef(ref)
-    const places = toRepositoryPlaces(address, allowLocal)
+    const candidates = toRepositoryPlaces(address, allowLocal)
     await mkdir(dirname(folder), { recursive: true })
     await mkdir(folder)
     try {
       return await withWorkHome(cacheFolder, (home) =>
-        fetchFirst(places, ref, async (url) => {
+        fetchFirst(candidates, ref, async (url) => {
           const pin = allowLocal ? undefined : await pinHost(url, egress)
           const { onOutput } = work
           const options = { folder, home, url, credentials, allowLocal, pin, onOutput, signal }
@@ -84,14 +82,14 @@ export function fetchRepository(
   })
 }
 
-/** Fetches from the first place there is a repository at. */
+/** Fetches from the first candidate that is a repository. */
 async function fetchFirst(
-  places: readonly RepositoryPlace[],
+  candidates: readonly RepositoryPlace[],
   ref: string,
   open: (url: string) => Promise<Git>,
 ): Promise<FetchedRepository> {
   let failure: unknown
-  for (const { url, entrypoint } of places) {
+  for (const { url, entrypoint } of candidates) {
     const git = await open(url)
     let refs: RemoteRefs
     try {
@@ -114,16 +112,16 @@ async function checkOut(git: Git, url: string, ref: string, refs: RemoteRefs): P
       ? await fetchCommit(git, url, ref)
       : await git.run('fetch', '--depth=1', '--no-tags', '--quiet', '--', url, name)
   if (isFetched === false) throw toUnknown(url, ref, refs)
-  // Of a commit all branches were fetched when the repository gives none by its hash.
-  const wanted = name === undefined ? ref : 'FETCH_HEAD'
-  if (!(await git.try('rev-parse', '--verify', '--quiet', `${wanted}^{commit}`)))
+  // All branches were fetched if the server does not serve commits by hash.
+  const revision = name === undefined ? ref : 'FETCH_HEAD'
+  if (!(await git.try('rev-parse', '--verify', '--quiet', `${revision}^{commit}`)))
     throw toUnknown(url, ref, refs)
-  await checkTree(git, wanted)
-  if (!(await git.try('checkout', '--quiet', '--detach', wanted))) throw toUnknown(url, ref, refs)
+  await checkTree(git, revision)
+  if (!(await git.try('checkout', '--quiet', '--detach', revision))) throw toUnknown(url, ref, refs)
   return (await git.read('rev-parse', 'HEAD')).trim()
 }
 
-/** False when there is no such commit. */
+/** False if the commit does not exist. */
 async function fetchCommit(git: Git, url: string, ref: string): Promise<boolean> {
   if (!isCommit(ref)) return false
   if (FULL_COMMIT.test(ref) && (await git.try('fetch', '--depth=1', '--no-tags', '--', url, ref)))
@@ -135,11 +133,10 @@ async function fetchCommit(git: Git, url: string, ref: string): Promise<boolean>
 function toUnknown(url: string, ref: string, refs: RemoteRefs): ServiceError {
   const branches = listBranches(refs)
   if (branches.length === 0) return notFound(ID, `the repository ${url} has no branches yet`)
-  const meant = suggest(ref, branches)
-  const named = branches.slice(0, NAMED_AT_MOST).join(', ')
-  const more =
-    branches.length > NAMED_AT_MOST ? `, and ${branches.length - NAMED_AT_MOST} more` : ''
+  const suggestion = suggest(ref, branches)
+  const named = branches.slice(0, MAX_NAMES).join(', ')
+  const more = branches.length > MAX_NAMES ? `, and ${branches.length - MAX_NAMES} more` : ''
   const hint =
-    meant === undefined ? `it has the branches ${named}${more}` : `did you mean ${meant}?`
+    suggestion === undefined ? `it has the branches ${named}${more}` : `did you mean ${suggestion}?`
   return notFound(ID, `no branch, tag or commit ${ref} in ${url}; ${hint}`)
 }

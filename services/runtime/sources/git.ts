@@ -4,37 +4,37 @@ import { BOUNDS } from '../builds/builder.ts'
 import { type CommandEnd, runCommand } from '../jobs/run-command.ts'
 import { toWorkEnvironment } from '../jobs/work-environment.ts'
 
-/** The system's git, of one working folder. */
+/** Runs the system's git in a working folder. */
 export interface Git {
-  /** @throws {ServiceError} by {@link toFailure}. */
+  /** @throws {ServiceError} see {@link toFailure}. */
   readonly run: (...words: string[]) => Promise<void>
-  /** What it wrote to standard output. */
+  /** Returns the standard output. */
   readonly read: (...words: string[]) => Promise<string>
-  /** Hands on what it writes to standard output. An error of `onText` ends it, and is thrown. */
+  /** Streams the standard output. An error thrown by `onText` aborts the command and is rethrown. */
   readonly scan: (onText: (text: string) => void, ...words: string[]) => Promise<void>
-  /** Whether it did what it was told; what it says is not shown. */
+  /** Whether the command succeeded; its output is dropped. */
   readonly try: (...words: string[]) => Promise<boolean>
 }
 
 export interface GitOptions {
-  /** There already. */
+  /** Existing working folder. */
   readonly folder: string
   readonly home: string
-  /** The repository: what it is called in errors. */
+  /** Repository, for errors. */
   readonly url: string
-  /** A token, or `user:token`; sent to the host of `url` alone. */
+  /** A token, or `user:token`; sent only to the host of `url`. */
   readonly credentials: string | undefined
   readonly allowLocal: boolean
-  /** Address of the host, as `http.curloptResolve` takes it; undefined: git, or a proxy, looks it up. */
+  /** Address of the host in the format of `http.curloptResolve`; undefined: git or a proxy resolves it. */
   readonly pin: string | undefined
   readonly onOutput: (text: string) => void
   readonly signal: AbortSignal
 }
 
 const ID = 'runtime'
-/** The most that is kept of a list of branches. */
+/** Maximum length of the standard output, such as a list of branches. */
 const MAX_STDOUT = 32 * 1024 * 1024
-/** Nothing a repository brings is run or followed. */
+/** Hooks, links, submodules and helpers of a repository are disabled. */
 const HARDENED = toWords({
   'core.hooksPath': '/dev/null',
   'core.symlinks': 'false',
@@ -47,7 +47,7 @@ const HARDENED = toWords({
   'gc.auto': '0',
   'advice.detachedHead': 'false',
 })
-/** How git says that a repository is not there, or is not for everybody. */
+/** Messages of git for a missing or private repository. */
 const NO_REPOSITORY =
   /could not read (Username|Password)|Permission denied|Authentication failed|[Nn]ot found|does not (exist|appear to be)|error: 40[134]/
 
@@ -119,14 +119,11 @@ export async function requirePinning(git: Git): Promise<void> {
 }
 
 function toFailure(url: string, { tail, how }: CommandEnd): ServiceError {
-  const said = tail.replace(/^(fatal|error|remote): */gm, '').trim()
-  const why = said === '' ? `git: ${how}` : said
+  const output = tail.replace(/^(fatal|error|remote): */gm, '').trim()
+  const why = output === '' ? `git: ${how}` : output
   return NO_REPOSITORY.test(tail)
-    ? notFound(
-        ID,
-        `no repository at ${url}, or it is not for everybody: set git.credentials\n${why}`,
-      )
-    : badGateway(ID, `cannot reach the repository ${url}\n${why}`)
+    ? notFound(ID, `no repository at ${url}, or it is private: set git.credentials\n${why}`)
+    : badGateway(ID, `the repository ${url} is unreachable\n${why}`)
 }
 
 function toEnvironment(options: GitOptions): Record<string, string> {
@@ -153,12 +150,12 @@ function toEnvironment(options: GitOptions): Record<string, string> {
   return env
 }
 
-/** What is not among the words of the command, which every user of the machine can see. */
+/** Settings that are not passed as arguments, which every user of the machine can see. */
 function toSettings({ url, credentials, pin, allowLocal }: GitOptions): Record<string, string> {
   const settings: Record<string, string> = {}
   if (pin !== undefined) settings['http.curloptResolve'] = pin
   const hasCredentials = credentials !== undefined && credentials !== '' && /^https?:/.test(url)
-  // Neither is a token sent on to another host, nor anything asked of a host that was not looked up.
+  // Redirects could send the token to another host, or connect to an unchecked host.
   if (hasCredentials || !allowLocal) settings['http.followRedirects'] = 'false'
   if (hasCredentials) {
     const pair = credentials.includes(':') ? credentials : `x-access-token:${credentials}`

@@ -1,15 +1,15 @@
 import type { EgressPolicy } from '../../../core/egress/egress-policy.ts'
 import type { GatewayError } from '../../../core/errors.ts'
 
-/** What of the outgoing address policy decides about repositories. */
+/** Part of the outgoing address policy for repositories. */
 export type RepositoryPolicy = Pick<EgressPolicy, 'resolveRepository'>
 
 const ID = 'runtime'
 const DEFAULT_PORT = 443
 
 /**
- * Resolves the host of a repository and checks its addresses. Returns `host:port:addresses`, as `http.curloptResolve` of git
- * takes it, so that git connects to the addresses that were checked; undefined for a host that only a proxy can resolve.
+ * Resolves the host of a repository and checks its addresses. Returns `host:port:addresses` in the format of
+ * `http.curloptResolve`, so that git connects to the checked addresses; undefined for a host that only a proxy can resolve.
  *
  * @throws {GatewayError} as {@link EgressPolicy.resolveRepository}. Rejects.
  */
@@ -18,11 +18,13 @@ export async function pinHost(url: string, policy: RepositoryPolicy): Promise<st
   const host = hostname.replace(/^\[|\]$/g, '')
   const isProxied = ['https_proxy', 'HTTPS_PROXY'].some((name) => process.env[name])
   const port = text === '' ? DEFAULT_PORT : Number(text)
-  const found = await policy.resolveRepository({ host, port }, ID).catch((error: GatewayError) => {
-    if (error.code === 403 || !isProxied) throw error
-    return undefined
-  })
-  if (found === undefined) return undefined
-  const addresses = found.map((address) => (address.includes(':') ? `[${address}]` : address))
+  const resolved = await policy
+    .resolveRepository({ host, port }, ID)
+    .catch((error: GatewayError) => {
+      if (error.code === 403 || !isProxied) throw error
+      return undefined
+    })
+  if (resolved === undefined) return undefined
+  const addresses = resolved.map((address) => (address.includes(':') ? `[${address}]` : address))
   return `${host}:${port}:${addresses.join(',')}`
 }

@@ -1,17 +1,17 @@
 import { LATEST } from './references.ts'
 
-/** Branches and tags of a repository, each with its commit. */
+/** Branches and tags of a repository with their commits. */
 export interface RemoteRefs {
-  /** The branch that the repository names as its own; undefined: none. */
+  /** Default branch; undefined if none. */
   readonly head: string | undefined
-  /** By full name, `refs/heads/main`. */
+  /** Keyed by full name, `refs/heads/main`. */
   readonly commits: ReadonlyMap<string, string>
 }
 
-/** Where `latest` leads when a repository names no branch as its own. */
+/** Candidates for `latest` if a repository has no default branch. */
 const DEFAULT_BRANCHES = [LATEST, 'master', 'main', 'trunk']
 
-/** Reads what `git ls-remote --symref` writes. */
+/** Parses the output of `git ls-remote --symref`. */
 export function parseRemoteRefs(text: string): RemoteRefs {
   const commits = new Map<string, string>()
   let head: string | undefined
@@ -23,7 +23,7 @@ export function parseRemoteRefs(text: string): RemoteRefs {
   return { head, commits }
 }
 
-/** The full name of what is meant by a reference: a branch first, then a tag; undefined when it is none of them. */
+/** Full name of a reference, a branch before a tag; undefined if there is none. */
 export function findRef({ head, commits }: RemoteRefs, ref: string): string | undefined {
   const branches = ref === LATEST ? DEFAULT_BRANCHES : [ref]
   const names = [...branches.map((name) => `refs/heads/${name}`), `refs/tags/${ref}`]
@@ -31,7 +31,7 @@ export function findRef({ head, commits }: RemoteRefs, ref: string): string | un
   return names.find((name) => commits.has(name))
 }
 
-/** Names of branches, for people. */
+/** Names of branches, for messages. */
 export function listBranches({ commits }: RemoteRefs): string[] {
   const prefix = 'refs/heads/'
   return [...commits.keys()].flatMap((name) =>

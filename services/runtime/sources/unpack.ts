@@ -6,13 +6,13 @@ import { formatSize } from '../../../lib/text/units.ts'
 import { badRequest, ServiceError } from '../../../sdk/errors.ts'
 import { toSafePath } from './safe-path.ts'
 
-/** What an archive may hold. */
+/** Limits of an archive. */
 export interface UnpackLimits {
   /** Files and folders. @default 5000 */
   readonly maxFiles?: number
-  /** Of all files, bytes. @default 64 MiB */
+  /** Total size of all files in bytes. @default 64 MiB */
   readonly maxBytes?: number
-  /** Of one file, bytes. @default 32 MiB */
+  /** Size of a file in bytes. @default 32 MiB */
   readonly maxFileBytes?: number
 }
 
@@ -20,22 +20,22 @@ const ID = 'runtime'
 const MAX_FILES = 5000
 const MAX_BYTES = 64 * 1024 * 1024
 const MAX_FILE_BYTES = 32 * 1024 * 1024
-/** What the headers and the padding of a file may take. */
+/** Allowance for headers and padding per file. */
 const HEADER_BYTES = 8 * 1024
-/** The blocks at the end. */
+/** Allowance for the blocks at the end. */
 const END_BYTES = 64 * 1024
-/** Kinds of entries that are regular files. */
+/** Entry types of regular files. */
 const FILES = new Set(['File', 'OldFile', 'ContiguousFile'])
-/** Never over something that is there already, and through no link. */
-const FRESH = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+/** Never overwrites a file or follows a link. */
+const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
 /**
- * Writes what a tar archive holds, gzipped or not, into a folder that is not there yet. It takes regular files and folders
- * alone, each of them new; of what the archive says about a file only whether it can be run is kept.
+ * Unpacks a tar archive, optionally gzipped, into a new folder. It accepts only regular files and folders, each once; of the
+ * metadata, only the executable bit is preserved.
  *
- * A folder that could not be written whole is gone again.
+ * Deletes the folder on failure.
  *
- * @throws {ServiceError} 400 what is wrong with the archive, 413 for too much of it; each with the name.
+ * @throws {ServiceError} 400 for an invalid archive, 413 if it exceeds a limit; the message names the entry.
  */
 export async function unpackSource(
   chunks: AsyncIterable<Uint8Array>,
@@ -69,22 +69,25 @@ async function unpackInto(
     if (folders.has(path)) return
     await makeFolder(dirname(path))
     count()
-    await mkdir(join(folder, path)).catch(refuseTwice(path))
+    await mkdir(join(folder, path)).catch(rejectDuplicate(path))
     folders.add(path)
   }
 
   async function makeFile(path: string, { size, mode = 0 }: ReadEntry): Promise<FileHandle> {
-    const most = formatSize(maxFileBytes)
-    if (size > maxFileBytes) throw tooLarge(`${path} with ${size} bytes; a file may have ${most}`)
+    const limit = formatSize(maxFileBytes)
+    if (size > maxFileBytes)
+      throw tooLarge(`${path} with ${size} bytes; the limit per file is ${limit}`)
     bytes += size
     if (bytes > maxBytes) throw tooLarge(`more than ${formatSize(maxBytes)}`)
     await makeFolder(dirname(path))
     count()
     const isProgram = (mode & 0o100) !== 0
-    return open(join(folder, path), FRESH, isProgram ? 0o755 : 0o644).catch(refuseTwice(path))
+    return open(join(folder, path), NEW_FILE, isProgram ? 0o755 : 0o644).catch(
+      rejectDuplicate(path),
+    )
   }
 
-  // Its library is loaded by the first upload.
+  // The tar library is loaded by the first upload.
   const { readTar } = await import('./read-tar.ts')
   let file: FileHandle | undefined
   try {
@@ -101,7 +104,7 @@ async function unpackInto(
       else
         throw badRequest(
           ID,
-          `the archive holds ${path}, a ${item.type}; it may hold files and folders alone`,
+          `the archive contains ${path}, a ${item.type}; only files and folders are allowed`,
         )
     }
   } finally {
@@ -110,12 +113,12 @@ async function unpackInto(
 }
 
 function tooLarge(what: string): ServiceError {
-  return new ServiceError(ID, 413, `the archive holds ${what}`)
+  return new ServiceError(ID, 413, `the archive contains ${what}`)
 }
 
-function refuseTwice(path: string): (error: NodeJS.ErrnoException) => never {
+function rejectDuplicate(path: string): (error: NodeJS.ErrnoException) => never {
   return (error) => {
     if (error.code !== 'EEXIST') throw error
-    throw badRequest(ID, `the archive holds ${path} twice`, { cause: error })
+    throw badRequest(ID, `the archive contains ${path} twice`, { cause: error })
   }
 }

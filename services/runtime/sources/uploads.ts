@@ -12,99 +12,98 @@ import type { Folders } from '../jobs/folders.ts'
 import { toObjectKey } from '../state/records.ts'
 import { unpackSource } from './unpack.ts'
 
-/** Sources that were uploaded, and wait to be built. */
+/** Uploaded sources that wait to be built. */
 export interface Uploads {
   /**
-   * Unpacks an archive; the one that waits for the same object is forgotten.
+   * Unpacks an archive; it replaces a pending upload of the same object.
    *
-   * @throws {GatewayError} 400, 413 for what it is made of, 408 when it takes too long or nothing comes, 429 when its namespace has
-   *   reached its quota, 503 when too many others are in progress, 507 when there is no room for it.
+   * @throws {GatewayError} 400, 413 for an invalid archive, 408 on timeout or stall, 429 if the namespace has reached its
+   * quota, 503 if too many uploads are in progress, 507 if the disk is full.
    */
   readonly take: (
     key: WorkloadKey,
     parts: AsyncIterable<Uint8Array>,
     signal: AbortSignal,
   ) => Promise<void>
-  /** Id of what waits for an object, which is its taker's from now on; undefined: nothing. */
+  /** Claims the pending upload of an object and returns its id; undefined if there is none. */
   readonly claim: (key: WorkloadKey) => string | undefined
-  /** Whether an upload of the object was claimed within the last 10 minutes. */
   readonly wasClaimed: (key: WorkloadKey) => boolean
-  /** Forgets what an object waits for. */
+  /** Deletes the pending upload of an object. */
   readonly forget: (key: WorkloadKey) => Promise<void>
-  /** Removes what was claimed; nothing for an empty id. */
+  /** Deletes a claimed upload; no-op for an empty id. */
   readonly remove: (id: string) => Promise<void>
-  /** Removes all of them but these: whoever uploaded them is gone with the server that took them. */
+  /** Deletes all uploads except these: pending ones are lost when the server restarts. */
   readonly clean: (kept: ReadonlySet<string>) => Promise<void>
 }
 
-/** At a time, of all namespaces; one leaves as many to others as it has. */
-const MOST = 16
-/** For all of it. */
+/** Maximum number of concurrent uploads; a namespace leaves one to others. */
+const MAX_UPLOADS = 16
+/** Timeout of an upload. */
 const TIMEOUT_MS = 10 * 60_000
-/** Without a further part: a client that stalls keeps its place no longer. */
+/** Timeout without data, so that a stalled client frees its slot. */
 const IDLE_MS = 30_000
-/** Longest wait for a place. */
+/** Maximum wait for a slot. */
 const WAIT_MS = 5000
-/** For so long, a missing upload is explained by another deployment of the object. */
+/** Period in which a missing upload is explained by another deployment of the object. */
 const CLAIMED_MS = 10 * 60_000
-/** What was uploaded and is not used is forgotten after so long. */
+/** Retention of unused uploads. */
 const UNUSED_MS = 3600 * 1000
 
 export interface UploadsOptions {
   readonly folders: Folders
   readonly room: DiskRoom
-  /** Uploads of a namespace in progress, or waiting to be run. */
+  /** Quota of uploads of a namespace, in progress or pending. */
   readonly quota: Quota
-  /** Milliseconds an upload may take. @default 600000 */
+  /** Timeout of an upload in milliseconds. @default 600000 */
   readonly timeoutMs?: number
-  /** Milliseconds without a further part. @default 30000 */
+  /** Timeout without data in milliseconds. @default 30000 */
   readonly idleMs?: number
-  /** Milliseconds to wait for a place. @default 5000 */
+  /** Maximum wait for a slot in milliseconds. @default 5000 */
   readonly maxWaitMs?: number
 }
 
 export function createUploads(options: UploadsOptions): Uploads {
   const { folders, room, quota } = options
   const { timeoutMs = TIMEOUT_MS, idleMs = IDLE_MS, maxWaitMs = WAIT_MS } = options
-  /** Uploaded, not yet run. */
+  /** Uploads that are not deployed yet. */
   const waiting = new Map<string, Upload>()
-  /** When uploads were claimed, by object, oldest first; milliseconds of the monotonic clock. */
+  /** Time of claims by object, oldest first, on the monotonic clock in milliseconds. */
   const claimed = new Map<string, number>()
-  /** In progress, or waiting for a place. */
+  /** In progress, or waiting for a slot. */
   const running = new Set<{ readonly namespace: string }>()
   const queue = createFairQueue({
-    places: MOST,
+    places: MAX_UPLOADS,
     leavesRoom: true,
     toError: () =>
       unavailable(
         'runtime',
-        `too many uploads are in progress: no place within ${formatDuration(maxWaitMs)}, try again later`,
+        `too many uploads are in progress: no free slot within ${formatDuration(maxWaitMs)}; try again later`,
         { headers: ['retry-after', '5'] },
       ),
   })
 
   /** @throws {GatewayError} 429 */
-  function checkQuota({ namespace }: WorkloadKey, own: string): void {
+  function checkQuota({ namespace }: WorkloadKey, ownName: string): void {
     const limit = quota.limitOf(namespace)
     if (limit === Number.POSITIVE_INFINITY) return
     let count = 0
     for (const upload of running) if (upload.namespace === namespace) count++
-    // One of the same object is replaced.
+    // An upload of the same object is replaced.
     for (const [name, upload] of waiting)
-      if (upload.namespace === namespace && name !== own) count++
+      if (upload.namespace === namespace && name !== ownName) count++
     if (count >= limit)
       throw quotaReached('runtime', 429, quota, {
         ...{ namespace, limit: `${limit} uploads`, used: `${count}` },
-        remedy: 'run what was uploaded or wait until uploads have ended',
+        remedy: 'deploy the uploads or wait until some have ended',
       })
   }
 
   function claim(key: WorkloadKey): string | undefined {
-    const found = waiting.get(toObjectKey(key))
-    if (found === undefined) return undefined
-    clearTimeout(found.timer)
+    const upload = waiting.get(toObjectKey(key))
+    if (upload === undefined) return undefined
+    clearTimeout(upload.timer)
     waiting.delete(toObjectKey(key))
-    return found.id
+    return upload.id
   }
 
   async function forget(key: WorkloadKey): Promise<void> {
@@ -112,7 +111,7 @@ export function createUploads(options: UploadsOptions): Uploads {
     if (id !== undefined) await removeFolder(folders.upload(id))
   }
 
-  function noteClaim(name: string): void {
+  function recordClaim(name: string): void {
     const nowMs = performance.now()
     for (const [other, ms] of claimed) {
       if (nowMs - ms < CLAIMED_MS) break
@@ -125,7 +124,7 @@ export function createUploads(options: UploadsOptions): Uploads {
   return {
     claim(key) {
       const id = claim(key)
-      if (id !== undefined) noteClaim(toObjectKey(key))
+      if (id !== undefined) recordClaim(toObjectKey(key))
       return id
     },
 
@@ -154,7 +153,7 @@ export function createUploads(options: UploadsOptions): Uploads {
             unpackSource(endWith(ending, parts, idleMs), folders.upload(id)),
           ),
         )
-        // Before anything is awaited: another upload of the object may end meanwhile.
+        // Synchronously: another upload of the object may end meanwhile.
         const earlier = claim(key)
         const timer = setTimeout(() => void forget(key).catch(() => {}), UNUSED_MS).unref()
         waiting.set(toObjectKey(key), { id, timer, namespace: key.namespace })
@@ -174,12 +173,12 @@ export function createUploads(options: UploadsOptions): Uploads {
 
 interface Upload {
   readonly id: string
-  /** Ends what is not run. */
+  /** Expires an unused upload. */
   readonly timer: NodeJS.Timeout
   readonly namespace: string
 }
 
-/** The same parts, until the signal, or none has come for too long: none is waited for then. */
+/** Passes the chunks on until the signal aborts or the sender stalls. */
 async function* endWith(
   signal: AbortSignal,
   parts: AsyncIterable<Uint8Array>,
@@ -193,7 +192,7 @@ async function* endWith(
   ended.catch(() => {})
   signal.addEventListener('abort', () => end(signal.reason), { once: true })
   const onIdle = (): void =>
-    end(timeout('runtime', `the upload sent nothing for ${formatDuration(idleMs)}`))
+    end(timeout('runtime', `the upload stalled for ${formatDuration(idleMs)}`))
   for (;;) {
     signal.throwIfAborted()
     const timer = setTimeout(onIdle, idleMs)

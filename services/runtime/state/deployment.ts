@@ -8,31 +8,31 @@ export interface DeploymentOptions {
   readonly record: ServiceRecord
   readonly folders: Folders
   readonly prepare: Prepare
-  /** Waits until it may build. Returns what lets the next one. */
-  readonly turn: (signal: AbortSignal) => Promise<() => void>
-  /** Gives what was built to the runtime. */
+  /** Waits for a build slot. Returns its release function. */
+  readonly acquireSlot: (signal: AbortSignal) => Promise<() => void>
+  /** Applies the revision to the runtime. */
   readonly apply: (revision: Revision) => Promise<void>
-  /** How the object runs, at once and after each change. */
+  /** State of the object, immediately and after each change. */
   readonly states: (signal: AbortSignal) => AsyncIterable<WorkloadState | undefined>
   readonly onPhase: () => void
 }
 
-/** What an object was asked for, on its way. */
+/** Deployment in progress of an object. */
 export interface Deployment {
-  /** Id of what was asked for. */
+  /** Id of the request. */
   readonly asked: string
   readonly phase: 'pending' | 'building' | 'starting'
-  /** Of its build. */
+  /** Output of its build. */
   readonly output: Promise<BuildOutput>
-  /** What came up; rejects with why nothing did. */
+  /** Resolves with the revision once it runs; rejects with the cause of failure. */
   readonly done: Promise<Revision>
-  /** Gives it up. Resolves once nothing of it goes on. */
+  /** Cancels it. Resolves once all its work has ended. */
   readonly stop: () => Promise<void>
 }
 
-/** Builds what an object was asked for, and runs it: over once it runs, or has failed. */
+/** Builds and starts the requested revision; settles once it runs or has failed. */
 export function startDeployment(options: DeploymentOptions): Deployment {
-  const { record, folders, prepare, turn, apply, states, onPhase } = options
+  const { record, folders, prepare, acquireSlot, apply, states, onPhase } = options
   const stopping = new AbortController()
   const { signal } = stopping
   let phase: Deployment['phase'] = 'pending'
@@ -46,16 +46,16 @@ export function startDeployment(options: DeploymentOptions): Deployment {
 
   async function build(): Promise<Revision> {
     const { write, end } = await output
-    let leave = (): void => {}
+    let release = (): void => {}
     try {
-      if (needsBuild(record)) leave = await turn(signal)
+      if (needsBuild(record)) release = await acquireSlot(signal)
       enter('building')
       return await prepare(record, { onOutput: write, signal })
     } catch (error) {
       if (!signal.aborted) write(`${toMessage(error).split('\n', 1)[0]}\n`)
       throw error
     } finally {
-      leave()
+      release()
       await end()
     }
   }
@@ -69,7 +69,7 @@ export function startDeployment(options: DeploymentOptions): Deployment {
       if (state === undefined) continue
       if (state.revision === revision.id && state.status === 'running') return revision
       const isOlder = state.revision !== revision.id && state.error !== undefined
-      if (isOlder || state.status === 'error') throw new Error(state.error ?? 'it does not come up')
+      if (isOlder || state.status === 'error') throw new Error(state.error ?? 'it does not start')
     }
     throw signal.reason
   }
@@ -83,13 +83,13 @@ export function startDeployment(options: DeploymentOptions): Deployment {
     },
     ...{ output, done },
     async stop() {
-      stopping.abort(new Error('it was given up'))
+      stopping.abort(new Error('the deployment was cancelled'))
       await done.catch(() => {})
     },
   }
 }
 
-/** What people are told of a failure. */
+/** Error message for callers. */
 export function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -14,26 +14,29 @@ export interface DeploymentsOptions {
   readonly prepare: Prepare
   /** Deletes the folder of a build. @default {@link removeFolder} */
   readonly removeBuild?: RemoveBuild
-  /** At a time; a namespace leaves one to others, where there are two or more. */
+  /** Maximum number of concurrent builds; a namespace leaves one to others, if there are two or more. */
   readonly builds: number
-  /** Gives a revision to the runtime. */
+  /** Applies a revision to the runtime. */
   readonly apply: (record: ServiceRecord, revision: Revision) => Promise<void>
   readonly states: (key: string, signal: AbortSignal) => AsyncIterable<WorkloadState | undefined>
-  /** A record as things are now. */
+  /** Merges the observed state into a record. */
   readonly withLive: (record: ServiceRecord) => ServiceRecord
-  /** Told when there is something new of an object. */
+  /** Called when the state of an object changed. */
   readonly onChange: (key: string) => void
   readonly log: ServiceLog
 }
 
-/** What is on its way, one for an object. */
+/** Deployments in progress, at most one per object. */
 export interface Deployments {
   readonly get: (key: string) => Deployment | undefined
-  /** Begins what an object was asked for; what becomes of it is written into its record. */
+  /** Starts the requested deployment of an object; its result is written to the record. */
   readonly begin: (record: ServiceRecord) => void
-  /** Gives up what is on its way for an object; resolves once nothing of it goes on. One that came up by then is what serves. */
+  /**
+   * Cancels the deployment of an object; resolves once all its work has ended. If it came up by then, it becomes the current
+   * revision.
+   */
   readonly giveUp: (key: string) => Promise<void>
-  /** Stops all of them, to be begun again by the next server. */
+  /** Stops all deployments; the next server starts them again. */
   readonly close: () => Promise<void>
 }
 
@@ -50,7 +53,7 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
     { readonly deployment: Deployment; readonly record: ServiceRecord }
   >()
 
-  /** Writes down how it ended: where something else was asked for meanwhile, what serves until that does, and no failure. */
+  /** Stores the result. If a newer request exists, only the serving revision is stored, not a failure. */
   async function settle(
     record: ServiceRecord,
     outcome: { readonly current: Revision } | { readonly failure: string },
@@ -75,40 +78,40 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
 
   async function end(record: ServiceRecord, { done }: Deployment): Promise<void> {
     const key = toObjectKey(record)
-    const isOver = (): boolean => running.get(key)?.record !== record
+    const isReplaced = (): boolean => running.get(key)?.record !== record
     try {
       const current = await done
-      if (isOver()) return
+      if (isReplaced()) return
       await settle(record, { current })
     } catch (error) {
-      if (isOver()) return
+      if (isReplaced()) return
       const failure = toMessage(error)
-      log.info({ service: record.name, reason: failure }, 'a deployment failed')
+      log.info({ service: record.name, reason: failure }, 'deployment failed')
       await settle(record, { failure })
       await removeBuild(folders.build(record, record.asked.id))
     }
-    // Another one may have begun meanwhile.
-    if (!isOver()) running.delete(key)
+    // A newer deployment may have started.
+    if (!isReplaced()) running.delete(key)
     onChange(key)
     await tidy(record)
   }
 
-  /** Removes files nobody needs any more. */
+  /** Deletes builds that are no longer used. */
   async function tidy(record: ServiceRecord): Promise<void> {
     await removeUpload(record, await objects.read(record))
-    const findKept = async () => {
+    const findRetained = async () => {
       const now = await objects.read(record)
-      // What was asked for meanwhile may have begun.
+      // A newer request may have started.
       const builds = [now?.current?.build, now?.previous?.build, now?.asked.id, record.asked.id]
       return new Set(builds.flatMap((build) => build ?? []))
     }
-    await removeBuilds(folders, record, findKept, (folder) =>
-      // An older instance may be writing to it: what it adds is removed with the object.
+    await removeBuilds(folders, record, findRetained, (folder) =>
+      // An older instance may still write to it; the rest is deleted with the object.
       removeBuild(folder).catch(() => {}),
     )
   }
 
-  /** Removes what was uploaded, unless it is all the source there is for the next update. */
+  /** Deletes the upload, unless it is the only source for the next update. */
   async function removeUpload(
     { asked: { upload } }: ServiceRecord,
     now: ServiceRecord | undefined,
@@ -125,29 +128,29 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
       const key = toObjectKey(record)
       const deployment = startDeployment({
         ...{ record, folders, prepare },
-        turn: (signal) => queue.acquire(record.namespace, { signal }),
+        acquireSlot: (signal) => queue.acquire(record.namespace, { signal }),
         apply: (revision) => apply(record, revision),
         states: (signal) => states(key, signal),
         onPhase: () => onChange(key),
       })
       running.set(key, { deployment, record })
       end(record, deployment).catch((error: unknown) => {
-        // It is begun once more.
+        // It will be started again.
         if (running.get(key)?.record === record) running.delete(key)
         const reason = toMessage(error)
-        log.warn({ service: record.name, reason }, 'what became of a deployment cannot be kept')
+        log.warn({ service: record.name, reason }, 'storing the result of a deployment failed')
       })
     },
 
     async giveUp(key) {
-      const found = running.get(key)
-      if (found === undefined) return
+      const entry = running.get(key)
+      if (entry === undefined) return
       running.delete(key)
-      const { deployment, record } = found
+      const { deployment, record } = entry
       await deployment.stop()
       const current = await deployment.done.catch(() => undefined)
       if (current !== undefined) await settle(record, { current })
-      // Its copies may be there still: its build goes with those that the next one has no use for.
+      // Its instances may still run: its build is deleted with those that the next deployment does not use.
       await removeUpload(record, await objects.read(record))
     },
 

@@ -20,10 +20,10 @@ const NOTHING: DesiredState = {
 }
 
 /**
- * What an owner wants after these options: what is empty in them is as before, and variables are added to those there are.
+ * Applies options to the desired state: empty options keep their values, and variables are merged.
  *
- * @param hasSource whether they come with a source: what was said of the one before is forgotten.
- * @throws {GatewayError} 400 for secrets that cannot be kept.
+ * @param hasSource whether the request has a new source: settings of the previous source are dropped.
+ * @throws {GatewayError} 400 for secrets that cannot be stored.
  */
 export function toDesiredState(
   key: WorkloadKey,
@@ -36,21 +36,21 @@ export function toDesiredState(
   const place = { namespace: key.namespace, key: toObjectKey(key) }
   const secretPlace = { ...place, what: 'secrets' } as const
   const hasSecrets = Object.keys(options.secrets).length > 0
-  const isKnown = hasSecrets && secrets.canOpen(secretPlace, before.secrets)
-  const known = isKnown ? openVariables(secrets.open(secretPlace, before.secrets)) : {}
+  const canOpen = hasSecrets && secrets.canOpen(secretPlace, before.secrets)
+  const existing = canOpen ? openVariables(secrets.open(secretPlace, before.secrets)) : {}
   return {
     command: command.length > 0 ? command : before.command,
     args: args.length > 0 ? args : before.args,
     env: { ...before.env, ...toVariables(env) },
     secrets: hasSecrets
-      ? secrets.seal(secretPlace, JSON.stringify({ ...known, ...options.secrets }))
+      ? secrets.seal(secretPlace, JSON.stringify({ ...existing, ...options.secrets }))
       : before.secrets,
     credentials:
       options.credentials === ''
         ? before.credentials
         : secrets.seal({ ...place, what: 'credentials' }, options.credentials),
     image: image || before.image,
-    // That of another source says nothing of this one.
+    // The entrypoint of the previous source does not apply to a new one.
     entrypoint: hasSource ? entrypoint : entrypoint || before.entrypoint,
     instances: instances || before.instances,
     protocol: protocol || before.protocol,
@@ -61,7 +61,7 @@ export function toDesiredState(
   }
 }
 
-/** Whether what was built for one wish is what the other needs, too. */
+/** Whether both states use the same build. */
 export function needsNoBuild(before: DesiredState, after: DesiredState): boolean {
   const ofBuild = ({
     command,
@@ -76,12 +76,12 @@ export function needsNoBuild(before: DesiredState, after: DesiredState): boolean
   return ofBuild(before) === ofBuild(after)
 }
 
-/** Secrets as they were before they were sealed. */
+/** Parses decrypted secrets. */
 export function openVariables(text: string): Readonly<Record<string, string>> {
   return text === '' ? {} : JSON.parse(text)
 }
 
-/** `<name>=<value>` each, checked. */
+/** Parses validated `<name>=<value>` lines. */
 function toVariables(lines: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     lines.map((line) => {

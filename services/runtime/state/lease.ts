@@ -5,42 +5,41 @@ import { TABLE } from './records.ts'
 
 export interface LeaseOptions {
   readonly store: Store
-  /** Id of this server. A lease in its name is of an earlier process, and is taken over at once. */
+  /** Id of this server. A lease with this id is of an earlier process and is taken over immediately. */
   readonly holder: string
-  /** Called when this server gets the lease, and when it loses it. */
+  /** Called when this server acquires or loses the lease. */
   readonly onChange: (isHeld: boolean) => void
-  /** Milliseconds a server without a sign of life keeps the lease. @default 15000 */
+  /** Lease duration in milliseconds. @default 15000 */
   readonly durationMs?: number
   /** Monotonic clock in milliseconds. @default performance.now */
   readonly elapsedMs?: () => number
 }
 
-/** The right to act on what several servers share: one server holds it at a time. */
+/** Leader lease: only one server at a time acts on shared workloads. */
 export interface Lease {
-  /** False as soon as another server may hold it: a third of the duration earlier. */
+  /** False before another server can acquire it: a third of the duration earlier. */
   readonly isHeld: () => boolean
-  /** Tries to get it, and goes on trying and renewing until `close`. */
+  /** Acquires and renews the lease until `close`. */
   readonly begin: () => Promise<void>
-  /** Releases it: another server gets it at its next attempt. */
+  /** Releases it, so that another server gets it at its next attempt. */
   readonly close: () => Promise<void>
 }
 
 interface LeaseRecord {
-  /** Empty: released. */
   readonly holder: string
 }
 
 const KEY = 'lease'
 
 /**
- * A lease in the store, as those of Kubernetes controllers: its record changes with each renewal, and a server takes it over that
- * has seen no change for the duration by its own clock. Clocks of different servers are never compared.
+ * A lease in the store, like the leases of Kubernetes controllers: each renewal changes its record, and another server takes
+ * over after it has observed no change for the duration on its own clock. Clocks of different servers are never compared.
  */
 export function createLease(options: LeaseOptions): Lease {
   const { store, holder, onChange, durationMs = 15_000 } = options
   const { elapsedMs = () => performance.now() } = options
-  /** Version of the record as it was seen last, and since when it is unchanged. */
-  let seen = { version: 0, sinceMs: 0 }
+  /** Version of the record when last read, and the time since when it is unchanged. */
+  let observed = { version: 0, sinceMs: 0 }
   let heldUntilMs = Number.NEGATIVE_INFINITY
   let wasHeld = false
   let timer: NodeJS.Timeout | undefined
@@ -52,20 +51,20 @@ export function createLease(options: LeaseOptions): Lease {
   async function write(name: string): Promise<boolean> {
     const beganMs = elapsedMs()
     const value = encodeRecord({ holder: name } satisfies LeaseRecord)
-    const write = { table: TABLE, key: KEY, value, ifVersion: seen.version }
+    const write = { table: TABLE, key: KEY, value, ifVersion: observed.version }
     const [version] = (await commitIf(store, [write])) ?? []
     if (version === undefined) return false
-    seen = { version, sinceMs: beganMs }
+    observed = { version, sinceMs: beganMs }
     heldUntilMs = name === holder ? beganMs + (durationMs * 2) / 3 : Number.NEGATIVE_INFINITY
     return true
   }
 
-  /** Whether the lease is free, by the record in the store. */
+  /** Whether the lease is free according to the store. */
   async function isFree(): Promise<boolean> {
     const record = await store.read(TABLE, KEY)
     const version = record?.version ?? 0
-    if (version !== seen.version) seen = { version, sinceMs: elapsedMs() }
-    if (record === undefined || elapsedMs() - seen.sinceMs >= durationMs) return true
+    if (version !== observed.version) observed = { version, sinceMs: elapsedMs() }
+    if (record === undefined || elapsedMs() - observed.sinceMs >= durationMs) return true
     const { holder: name } = decodeRecord<LeaseRecord>(
       record,
       TABLE.table,
@@ -80,7 +79,7 @@ export function createLease(options: LeaseOptions): Lease {
       heldUntilMs = Number.NEGATIVE_INFINITY
       if (await isFree()) await write(holder)
     } catch {
-      // A store that is unavailable is reported by those who need it more; the lease ends by itself.
+      // Other components report an unavailable store; the lease expires by itself.
     }
   }
 

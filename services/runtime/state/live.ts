@@ -2,26 +2,27 @@ import type { WorkloadState } from '../../../core/contracts/runtime.ts'
 import type { Deployment } from './deployment.ts'
 import type { ServiceRecord } from './records.ts'
 
-/** What changes of a record while the object runs. */
+/** Observed state of an object. */
 export interface Live {
-  /** What is on its way, if anything is. */
+  /** Deployment in progress, if any. */
   readonly deployment: Pick<Deployment, 'asked' | 'phase'> | undefined
-  /** As the runtime told it last; undefined: nothing of it runs. */
+  /** State last reported by the runtime; undefined: no instance runs. */
   readonly state: WorkloadState | undefined
   readonly nowMs: number
 }
 
-/** The record as things are now: itself where nothing has changed. */
+/** Merges the observed state into the record; returns the same record if nothing changed. */
 export function withLive(record: ServiceRecord, { deployment, state, nowMs }: Live): ServiceRecord {
   const { asked, settled, current } = record
-  const isUnderWay = asked.id !== settled
+  const isInProgress = asked.id !== settled
   const phase = deployment?.asked === asked.id ? deployment.phase : 'pending'
   const serves = current !== undefined && state?.revision === current.id
-  const isUpdate = isUnderWay && serves
-  const isUnplaced = state?.status === 'pending' && state.revision === asked.id
+  const isUpdate = isInProgress && serves
+  const isUnscheduled = state?.status === 'pending' && state.revision === asked.id
   let { status } = record
   if (record.deleting) status = 'stopping'
-  else if (isUnderWay && !serves) status = phase === 'starting' && isUnplaced ? 'pending' : phase
+  else if (isInProgress && !serves)
+    status = phase === 'starting' && isUnscheduled ? 'pending' : phase
   else if (state !== undefined) ({ status } = state)
   const next = {
     status,
@@ -36,7 +37,7 @@ export function withLive(record: ServiceRecord, { deployment, state, nowMs }: Li
     (name) => next[name] === record[name],
   )
   if (isSame) return record
-  const isTurn = next.status !== record.status || next.update !== record.update
+  const isTransition = next.status !== record.status || next.update !== record.update
   const { update: _, fault: __, restarts: ___, lastFailure: ____, ...rest } = record
   return {
     ...rest,
@@ -45,6 +46,6 @@ export function withLive(record: ServiceRecord, { deployment, state, nowMs }: Li
     ...(next.fault !== undefined && { fault: next.fault }),
     ...(next.restarts !== undefined && { restarts: next.restarts }),
     ...(next.lastFailure !== undefined && { lastFailure: next.lastFailure }),
-    changedMs: isTurn ? nowMs : record.changedMs,
+    changedMs: isTransition ? nowMs : record.changedMs,
   }
 }

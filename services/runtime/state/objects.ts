@@ -17,16 +17,16 @@ import {
   toObjectKey,
 } from './records.ts'
 
-/** The runtime objects in the store. */
+/** Runtime objects in the store. */
 export interface Objects {
   readonly read: (key: WorkloadKey) => Promise<ServiceRecord | undefined>
-  /** Those of a namespace, in the order of their names. */
+  /** Objects of a namespace, sorted by name. */
   readonly list: (namespace: string, name?: string, signal?: AbortSignal) => Promise<Listed>
   /**
-   * The one that is meant: without a version `latest`, or the only one there is, of several those that ever came up.
+   * Finds an object; without a version `latest`, or the only one, ignoring those that never came up.
    *
-   * @param which `staying`: none that is on its way out. @default 'staying'
-   * @throws {GatewayError} 404, 400 where it may be one of several.
+   * @param which `staying`: excludes objects being deleted. @default 'staying'
+   * @throws {GatewayError} 404, or 400 if it is ambiguous.
    */
   readonly find: (
     namespace: string,
@@ -34,13 +34,13 @@ export interface Objects {
     errorId: string,
     which?: 'staying' | 'all',
   ) => Promise<ServiceRecord>
-  /** False: there is one already. */
+  /** False: it already exists. */
   readonly add: (record: ServiceRecord) => Promise<boolean>
   /**
-   * Makes another of a record, of the newest there is whoever else changes it.
+   * Changes a record with optimistic concurrency: `change` is called with the newest record until no one else changed it.
    *
-   * @param change returns the record itself where nothing is to be changed, undefined to remove it.
-   * @returns what is there now; undefined: nothing.
+   * @param change returns the same record to leave it, undefined to delete it.
+   * @returns the stored record; undefined if there is none.
    */
   readonly change: (
     key: WorkloadKey,
@@ -48,28 +48,27 @@ export interface Objects {
   ) => Promise<ServiceRecord | undefined>
 }
 
-/** What there is, in the order of names. */
+/** Objects sorted by name. */
 export interface Listed {
   readonly records: readonly ServiceRecord[]
-  /** Those another version of mx wrote. */
+  /** Records written by another version of mx. */
   readonly unread: readonly UnreadRecord[]
 }
 
 export interface UnreadRecord {
   readonly name: string
   readonly version: string
-  /** Why it cannot be read. */
+  /** Parse error. */
   readonly error: GatewayError
 }
 
-/** What a caller calls it. */
 export interface Named {
   readonly name: string
-  /** Empty: whichever is meant. */
+  /** Empty: any. */
   readonly version: string
 }
 
-/** Of changes that others come before each time. */
+/** Maximum number of attempts under contention. */
 const ATTEMPTS_MAX = 20
 
 export function createObjects(store: Store): Objects {
@@ -77,11 +76,11 @@ export function createObjects(store: Store): Objects {
     const prefix = toNamespacePrefix(namespace) + (name === undefined ? '' : `${name}:`)
     const records: ServiceRecord[] = []
     const unread: UnreadRecord[] = []
-    for (const kept of await readAll(store, TABLE, prefix, signal)) {
+    for (const stored of await readAll(store, TABLE, prefix, signal)) {
       try {
-        records.push(parseServiceRecord(kept))
+        records.push(parseServiceRecord(stored))
       } catch (error) {
-        unread.push({ ...parseObjectKey(kept.key), error: error as GatewayError })
+        unread.push({ ...parseObjectKey(stored.key), error: error as GatewayError })
       }
     }
     return { records, unread }
@@ -100,23 +99,23 @@ export function createObjects(store: Store): Objects {
       const { records, unread } = await list(namespace, name)
       const there = which === 'all' ? records : records.filter(({ deleting }) => !deleting)
       const versions = there.map((record) => record.version)
-      // What a misspelt branch left is hardly meant.
+      // A version left by a misspelled branch is ignored.
       const standing = there.length === 1 ? there : there.filter((record) => !neverCameUp(record))
       const isOnly = version === '' && standing.length === 1 && !versions.includes(LATEST)
-      const wanted = isOnly ? standing[0]!.version : version || LATEST
-      const found = there.find((record) => record.version === wanted)
+      const wantedVersion = isOnly ? standing[0]!.version : version || LATEST
+      const found = there.find((record) => record.version === wantedVersion)
       if (found !== undefined) return found
-      const written = unread.find((one) => one.version === wanted)
+      const written = unread.find((record) => record.version === wantedVersion)
       if (written !== undefined) throw written.error
       if (version === '' && versions.length > 1)
         throw badRequest(
           errorId,
-          `there are several versions of ${name}, say which: ${versions.join(', ')}`,
+          `${name} has several versions, specify one: ${versions.join(', ')}`,
         )
-      const others = versions.length === 0 ? '' : `; there is ${versions.join(', ')}`
+      const existing = versions.length === 0 ? '' : `; existing versions: ${versions.join(', ')}`
       throw notFound(
         errorId,
-        `service not found: ${formatObject({ name, version: wanted })}${others}`,
+        `service not found: ${formatObject({ name, version: wantedVersion })}${existing}`,
       )
     },
 
@@ -128,17 +127,20 @@ export function createObjects(store: Store): Objects {
     async change(place, change) {
       const key = toObjectKey(place)
       for (let i = 0; i < ATTEMPTS_MAX; i++) {
-        const kept = await store.read(TABLE, key)
-        if (kept === undefined) return undefined
-        const record = parseServiceRecord(kept)
+        const stored = await store.read(TABLE, key)
+        if (stored === undefined) return undefined
+        const record = parseServiceRecord(stored)
         const next = change(record)
         if (next === record) return record
-        const write = { table: TABLE, key, ifVersion: kept.version }
+        const write = { table: TABLE, key, ifVersion: stored.version }
         const value = next && encodeRecord(next)
         const written = await commitIf(store, [value ? { ...write, value } : write])
         if (written !== undefined) return next
       }
-      throw unavailable('runtime', `${formatObject(place)} is changed by many at once, try again`)
+      throw unavailable(
+        'runtime',
+        `${formatObject(place)} is being changed concurrently, try again`,
+      )
     },
   }
 }

@@ -4,36 +4,36 @@ import { readAll } from '../../../domain/store/read-all.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import { TABLE } from './records.ts'
 
-/** The servers that run services of a store. */
+/** Servers that share a store. */
 export interface Servers {
-  /** Gives signs of life of this one, until `close`. */
+  /** Sends heartbeats until `close`. */
   readonly begin: () => Promise<void>
-  /** When the others gave their last sign of life that have not lately, Unix time in milliseconds, by id. */
+  /** Servers without a recent heartbeat: their last heartbeat as Unix time in milliseconds, by id. */
   readonly findAway: (signal?: AbortSignal) => Promise<ReadonlyMap<string, number>>
-  /** Those of {@link findAway} as they were at the last sign of life given. */
+  /** Result of {@link findAway} at the last heartbeat of this server. */
   readonly away: () => ReadonlyMap<string, number>
-  /** Calls `listener` with those that went away or came back; until the function that is returned is called. */
+  /** Calls `listener` with the servers that became unavailable or returned, until the returned function is called. */
   readonly watch: (listener: (changed: ReadonlySet<string>) => void) => () => void
-  /** Gives a sign of life, and looks for those of others. */
+  /** Sends a heartbeat and reads those of others. */
   readonly refresh: () => Promise<void>
   readonly close: () => void
 }
 
 interface Sign {
-  /** Unix time. */
+  /** Unix time in milliseconds. */
   readonly timeMs: number
 }
 
 export interface ServersOptions {
   readonly store: Store
-  /** Id of this one. */
+  /** Id of this server. */
   readonly server: string
   readonly nowMs: () => number
 }
 
 const PREFIX = 'server:'
 const EVERY_MS = 15_000
-/** A few signs may be missing, and clocks differ. */
+/** Tolerates missed heartbeats and clock skew. */
 const AWAY_MS = 60_000
 
 export function createServers({ store, server, nowMs }: ServersOptions): Servers {
@@ -41,24 +41,24 @@ export function createServers({ store, server, nowMs }: ServersOptions): Servers
   let timer: NodeJS.Timeout | undefined
   let away: ReadonlyMap<string, number> = new Map()
 
-  async function give(): Promise<void> {
+  async function sendHeartbeat(): Promise<void> {
     const value = encodeRecord({ timeMs: nowMs() } satisfies Sign)
     await store.commit([{ table: TABLE, key: PREFIX + server, value }])
   }
 
   async function findAway(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
-    const found = new Map<string, number>()
+    const result = new Map<string, number>()
     for (const record of await readAll(store, TABLE, PREFIX, signal)) {
       const id = record.key.slice(PREFIX.length)
       const timeMs = readTime(record)
       if (timeMs === undefined || id === server || nowMs() - timeMs <= AWAY_MS) continue
-      found.set(id, timeMs)
+      result.set(id, timeMs)
     }
-    return found
+    return result
   }
 
   async function refresh(): Promise<void> {
-    await give()
+    await sendHeartbeat()
     const [before, now] = [away, await findAway()]
     away = now
     const changed = [...before.keys(), ...now.keys()].filter((id) => before.has(id) !== now.has(id))
@@ -70,7 +70,7 @@ export function createServers({ store, server, nowMs }: ServersOptions): Servers
 
     async begin() {
       await refresh()
-      // A store that is away is told by those who need it more.
+      // Other components report an unavailable store.
       timer = setInterval(() => refresh().catch(() => {}), EVERY_MS).unref()
     },
 
@@ -85,7 +85,7 @@ export function createServers({ store, server, nowMs }: ServersOptions): Servers
   }
 }
 
-/** Undefined: another version of mx wrote it, and it is not known to be away. */
+/** Undefined for a record of another version of mx: then the server counts as available. */
 function readTime(record: StoreRecord): number | undefined {
   try {
     return decodeRecord<Sign>(record, TABLE.table, ({ timeMs }) => Number.isFinite(timeMs)).timeMs

@@ -4,7 +4,7 @@ import { testBroker } from '../../contracts/broker.ts'
 
 testBroker(t, createMemoryBroker)
 
-t.test('members of a queue take turns, also when one leaves', (t) => {
+t.test('distributes messages of a queue round-robin, also after a member leaves', (t) => {
   const broker = createMemoryBroker()
   const got: string[] = []
   const leave = ['a', 'b', 'c'].map((name) =>

@@ -4,7 +4,7 @@ import { parseNatsUrl } from '../../../adapters/nats/url.ts'
 import { testBroker } from '../../contracts/broker.ts'
 import { startNats } from '../../fixtures/nats.ts'
 
-t.test('the contract of brokers', async (t) => {
+t.test('fulfills the broker contract', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   let prefixes = 0

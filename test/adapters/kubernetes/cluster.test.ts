@@ -14,41 +14,36 @@ function leaveCluster(t: Test): void {
   setEnv(t, { KUBERNETES_SERVICE_HOST: undefined, KUBECONFIG: undefined, HOME: t.testdir({}) })
 }
 
-t.test(
-  'a pod asks the server of its cluster, as its service account, about its namespace',
-  async (t) => {
-    leaveCluster(t)
-    setEnv(t, { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '6443' })
-    const accountFolder = t.testdir(FOLDER)
-    const cluster = await findCluster({ accountFolder })
-    t.equal(cluster.server.href, 'https://10.96.0.1:6443/')
-    t.equal(cluster.namespace, 'shop')
-    t.same(await cluster.readOptions(), {
-      ca: 'certificate',
-      headers: { authorization: 'Bearer one' },
-    })
-    writeFileSync(join(accountFolder, 'token'), 'two\n')
-    t.match(
-      await cluster.readOptions(),
-      { headers: { authorization: 'Bearer two' } },
-      'a token that was replaced is read again',
-    )
-    t.equal((await findCluster({ accountFolder, namespace: 'other' })).namespace, 'other')
-    setEnv(t, { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: undefined })
-    t.equal((await findCluster({ accountFolder })).server.host, '[fd00::1]')
-  },
-)
+t.test('uses the service account and namespace of a pod', async (t) => {
+  leaveCluster(t)
+  setEnv(t, { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '6443' })
+  const accountFolder = t.testdir(FOLDER)
+  const cluster = await findCluster({ accountFolder })
+  t.equal(cluster.server.href, 'https://10.96.0.1:6443/')
+  t.equal(cluster.namespace, 'shop')
+  t.same(await cluster.readOptions(), {
+    ca: 'certificate',
+    headers: { authorization: 'Bearer one' },
+  })
+  writeFileSync(join(accountFolder, 'token'), 'two\n')
+  t.match(
+    await cluster.readOptions(),
+    { headers: { authorization: 'Bearer two' } },
+    'a token that was replaced is read again',
+  )
+  t.equal((await findCluster({ accountFolder, namespace: 'other' })).namespace, 'other')
+  setEnv(t, { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: undefined })
+  t.equal((await findCluster({ accountFolder })).server.host, '[fd00::1]')
+})
 
-t.test(
-  'outside a cluster the context of the kubeconfig is asked, with its credentials',
-  async (t) => {
-    leaveCluster(t)
-    const api = await openKubernetesApi(t)
-    const file = join(t.testdir({}), 'config')
-    const ca = join(api.accountFolder, 'ca.crt')
-    writeFileSync(
-      file,
-      `
+t.test('uses the context of the kubeconfig outside a cluster', async (t) => {
+  leaveCluster(t)
+  const api = await openKubernetesApi(t)
+  const file = join(t.testdir({}), 'config')
+  const ca = join(api.accountFolder, 'ca.crt')
+  writeFileSync(
+    file,
+    `
 apiVersion: v1
 kind: Config
 current-context: nobody
@@ -68,27 +63,26 @@ users:
   - name: pod
     user: { token: "${api.token}" }
 `,
-    )
-    setEnv(t, { KUBECONFIG: file })
-    const path = '/api/v1/namespaces/shop/services'
-    const current = await findCluster({})
-    t.equal(current.namespace, 'default')
-    t.equal(current.server.origin, api.server)
-    await t.rejects(get(current, path, SIGNAL), { message: '401 Unauthorized' })
-    const shop = await findCluster({ context: 'shop' })
-    t.equal(shop.namespace, 'shop')
-    t.match(JSON.parse(await readText(await get(shop, path, SIGNAL), 1e6)), { kind: 'List' })
-    t.equal((await findCluster({ context: 'shop', namespace: 'other' })).namespace, 'other')
-    await t.rejects(findCluster({ context: 'lost' }), {
-      message: 'the kubeconfig has no context "lost" with a cluster; it has nobody, shop, lost',
-    })
-    await t.rejects(findCluster({ context: 'shpo' }), {
-      message: /no context "shpo" with a cluster/,
-    })
-  },
-)
+  )
+  setEnv(t, { KUBECONFIG: file })
+  const path = '/api/v1/namespaces/shop/services'
+  const current = await findCluster({})
+  t.equal(current.namespace, 'default')
+  t.equal(current.server.origin, api.server)
+  await t.rejects(get(current, path, SIGNAL), { message: '401 Unauthorized' })
+  const shop = await findCluster({ context: 'shop' })
+  t.equal(shop.namespace, 'shop')
+  t.match(JSON.parse(await readText(await get(shop, path, SIGNAL), 1e6)), { kind: 'List' })
+  t.equal((await findCluster({ context: 'shop', namespace: 'other' })).namespace, 'other')
+  await t.rejects(findCluster({ context: 'lost' }), {
+    message: 'the kubeconfig has no context "lost" with a cluster; available: nobody, shop, lost',
+  })
+  await t.rejects(findCluster({ context: 'shpo' }), {
+    message: /no context "shpo" with a cluster/,
+  })
+})
 
-t.test('a server that cannot prove who it is gets no credentials', async (t) => {
+t.test('sends no credentials to a server with an untrusted certificate', async (t) => {
   leaveCluster(t)
   const api = await openKubernetesApi(t)
   api.enterCluster()
@@ -107,22 +101,24 @@ t.test('a server that cannot prove who it is gets no credentials', async (t) => 
   t.equal(asked, 0)
 })
 
-t.test('a malformed or missing kubeconfig is an error that names it', async (t) => {
+t.test('names a malformed or missing kubeconfig in the error', async (t) => {
   leaveCluster(t)
   await t.rejects(findCluster({}), {
     message:
-      'there is no Kubernetes cluster to ask: this is not a pod with a service account, KUBECONFIG is not set and ~/.kube/config does not exist',
+      'no Kubernetes cluster found: this is not a pod with a service account, KUBECONFIG is not set and ~/.kube/config does not exist',
   })
   setEnv(t, { KUBECONFIG: '/nonexistent/config' })
   await t.rejects(findCluster({}), {
-    message: /^the kubeconfig \/nonexistent\/config cannot be read: ENOENT/,
+    message: /^cannot read the kubeconfig \/nonexistent\/config: ENOENT/,
   })
   const file = join(t.testdir({ config: 'apiVersion: v1\nkind: Config\n' }), 'config')
   setEnv(t, { KUBECONFIG: file })
-  await t.rejects(findCluster({}), { message: /has no context "" with a cluster; it has none$/ })
+  await t.rejects(findCluster({}), {
+    message: /has no context "" with a cluster; available: none$/,
+  })
 })
 
-t.test('a file in the home folder is found as kubectl finds it', async (t) => {
+t.test('reads ~/.kube/config like kubectl', async (t) => {
   leaveCluster(t)
   const config = {
     clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:6443' } }],

@@ -5,15 +5,15 @@ import { isPermanent } from '../../../core/registry/errors.ts'
 
 const SERVICES = { name: 'services', group: '' }
 
-t.test('the reason of an outage says what to do, and keeps its cause', async (t) => {
+t.test('explains an error and keeps its cause', async (t) => {
   const cases: [unknown, string][] = [
     [new Error('connect ECONNREFUSED'), 'connect ECONNREFUSED'],
     ['odd', 'odd'],
     [new ApiError('503 busy', { status: 503 }), '503 busy'],
-    [new ApiError('401 no', { status: 401 }), 'the credentials are refused (401 no)'],
+    [new ApiError('401 no', { status: 401 }), 'the credentials were rejected (401 no)'],
     [
       new ApiError('403 no', { status: 403 }),
-      'access is denied; grant the verbs get, list and watch on services of the core API group "" by a Role and a RoleBinding (403 no)',
+      'access denied; grant the verbs get, list and watch on services of the core API group "" by a Role and a RoleBinding (403 no)',
     ],
   ]
   for (const [error, message] of cases) {
@@ -23,7 +23,7 @@ t.test('the reason of an outage says what to do, and keeps its cause', async (t)
   }
 })
 
-t.test('what is not granted is a refusal, anything else an outage', async (t) => {
+t.test('marks 401 and 403 as denials and everything else as an outage', async (t) => {
   for (const status of [401, 403])
     t.equal(isPermanent(explain(new ApiError('no', { status }), SERVICES)), true)
   for (const error of [
@@ -33,35 +33,32 @@ t.test('what is not granted is a refusal, anything else an outage', async (t) =>
     t.equal(isPermanent(explain(error, SERVICES)), false)
 })
 
-t.test('what was tried is named, with the verbs it takes', async (t) => {
+t.test('names the operation and the required verbs', async (t) => {
   const attempt = { verb: 'apply', verbs: 'create and patch' }
   const denied = new ApiError('403 no', { status: 403 })
   t.equal(
     explain(denied, { name: 'deployments', group: 'apps' }, attempt).message,
-    'cannot apply Kubernetes deployments: access is denied; grant the verbs create and patch on deployments of the API group apps by a Role and a RoleBinding (403 no)',
+    'cannot apply Kubernetes deployments: access denied; grant the verbs create and patch on deployments of the API group apps by a Role and a RoleBinding (403 no)',
   )
 })
 
-t.test(
-  'retries come later each time, up to 10 s, and not before the server allows them',
-  async (t) => {
-    const spread = (failures: number, error?: Error): number[] =>
-      Array.from({ length: 200 }, () => toRetryMs(error, failures, 250))
-    for (const [failures, longestMs] of [
-      [0, 250],
-      [1, 500],
-      [5, 8000],
-      [7, 10_000],
-      [5000, 10_000],
-    ] as const) {
-      const times = spread(failures)
-      t.ok(
-        times.every((ms) => ms >= longestMs / 2 && ms <= longestMs),
-        `${failures} failures`,
-      )
-      t.ok(new Set(times).size > 100, 'jittered')
-    }
-    const busy = new ApiError('429', { status: 429, retryAfterMs: 60_000 })
-    t.ok(spread(0, busy).every((ms) => ms === 60_000))
-  },
-)
+t.test('doubles the retry delay up to 10 s, but honors Retry-After', async (t) => {
+  const spread = (failures: number, error?: Error): number[] =>
+    Array.from({ length: 200 }, () => toRetryMs(error, failures, 250))
+  for (const [failures, longestMs] of [
+    [0, 250],
+    [1, 500],
+    [5, 8000],
+    [7, 10_000],
+    [5000, 10_000],
+  ] as const) {
+    const times = spread(failures)
+    t.ok(
+      times.every((ms) => ms >= longestMs / 2 && ms <= longestMs),
+      `${failures} failures`,
+    )
+    t.ok(new Set(times).size > 100, 'jittered')
+  }
+  const busy = new ApiError('429', { status: 429, retryAfterMs: 60_000 })
+  t.ok(spread(0, busy).every((ms) => ms === 60_000))
+})

@@ -48,50 +48,47 @@ async function open(t: Test): Promise<Mirrored> {
   return { api, mirror, names, outages }
 }
 
-t.test(
-  'the first question starts it and waits for all lists; later ones do not wait',
-  async (t) => {
-    const { api, mirror, names } = await open(t)
-    t.same(api.requests, [])
-    const answer = mirror.answer(() => [...names].sort())
-    t.ok(answer instanceof Promise)
-    t.same(await answer, ['a', 'a-1'])
-    t.same(
-      mirror.answer(() => names.size),
-      2,
-    )
-    await until(() => api.watchers.size === 2)
-    api.write('services', makeKubernetesService('b'))
-    await until(() => names.has('b'))
-  },
-)
+t.test('starts with the first query, which waits for all lists', async (t) => {
+  const { api, mirror, names } = await open(t)
+  t.same(api.requests, [])
+  const answer = mirror.query(() => [...names].sort())
+  t.ok(answer instanceof Promise)
+  t.same(await answer, ['a', 'a-1'])
+  t.same(
+    mirror.query(() => names.size),
+    2,
+  )
+  await until(() => api.watchers.size === 2)
+  api.write('services', makeKubernetesService('b'))
+  await until(() => names.has('b'))
+})
 
-t.test('a list that is refused is told to whoever waits, and once as an outage', async (t) => {
+t.test('rejects pending queries and reports one outage when a list fails', async (t) => {
   const { api, mirror, outages } = await open(t)
   api.intercept = (_, __, response) => {
     answerStatus(response, 403, 'no')
     return true
   }
-  await t.rejects(Promise.resolve(mirror.answer(() => 0)), /access is denied/)
-  t.throws(() => mirror.answer(() => 0), /access is denied/, 'who asks later does not wait')
-  t.match(outages, [/access is denied/])
+  await t.rejects(Promise.resolve(mirror.query(() => 0)), /access denied/)
+  t.throws(() => mirror.query(() => 0), /access denied/, 'who asks later does not wait')
+  t.match(outages, [/access denied/])
   t.equal(outages.length, 1)
   api.intercept = () => false
   await until(() => outages.length === 2)
   t.equal(outages[1], undefined)
   t.equal(
-    mirror.answer(() => 1),
+    mirror.query(() => 1),
     1,
   )
 })
 
-t.test('once closed it answers nobody, whoever waits included', async (t) => {
+t.test('rejects pending and new queries after close', async (t) => {
   const { api, mirror } = await open(t)
   api.intercept = () => true
-  const waiting = t.rejects(Promise.resolve(mirror.answer(() => 0)), /the mirror is closed/)
+  const waiting = t.rejects(Promise.resolve(mirror.query(() => 0)), /the mirror is closed/)
   mirror.close()
   await waiting
-  t.throws(() => mirror.answer(() => 0), /the mirror is closed/)
+  t.throws(() => mirror.query(() => 0), /the mirror is closed/)
   mirror.start()
   await new Promise(setImmediate)
   t.equal(api.watchers.size, 0)

@@ -29,7 +29,7 @@ async function open(t: Test, answer: RequestListener, path = ''): Promise<Cluste
   }
 }
 
-t.test('a request carries the credentials and stays below the path of the server', async (t) => {
+t.test('sends the credentials and keeps the base path of the server', async (t) => {
   for (const path of ['', '/', '/clusters/a', '/clusters/a/']) {
     const cluster = await open(
       t,
@@ -42,7 +42,7 @@ t.test('a request carries the credentials and stays below the path of the server
   }
 })
 
-t.test('any answer that refuses is an error with the reason of the server', async (t) => {
+t.test('throws the message of an error response', async (t) => {
   const cases: [number, string, RegExp][] = [
     [403, '{"kind":"Status","message":"services is forbidden"}', /^403 services is forbidden$/],
     [302, '', /^302$/],
@@ -57,7 +57,7 @@ t.test('any answer that refuses is an error with the reason of the server', asyn
   }
 })
 
-t.test('a request with a body says what it is, and may be answered by more than 200', async (t) => {
+t.test('sends a body with its type and accepts 201 and 202', async (t) => {
   const cluster = await open(t, async (request, response) => {
     const { method, url, headers } = request
     const body = await text(request)
@@ -74,7 +74,7 @@ t.test('a request with a body says what it is, and may be answered by more than 
   t.equal(await ask({ path }), `GET ${path} undefined `)
 })
 
-t.test('the time the server asks for is read, at most a minute', async (t) => {
+t.test('reads Retry-After up to one minute', async (t) => {
   for (const [text, retryAfterMs] of [
     ['2', 2000],
     ['9999', 60_000],
@@ -87,7 +87,7 @@ t.test('the time the server asks for is read, at most a minute', async (t) => {
   }
 })
 
-t.test('no answer is an error, and so is a request that is given up', async (t) => {
+t.test('throws without a response or on abort', async (t) => {
   const cluster = await open(t, ({ socket }) => socket.destroy())
   await t.rejects(get(cluster, '/', SIGNAL), { code: 'ECONNRESET' })
   const silent = await open(t, () => {})
@@ -97,16 +97,16 @@ t.test('no answer is an error, and so is a request that is given up', async (t) 
   await answer
 })
 
-t.test('an answer longer than allowed is not read to its end', async (t) => {
+t.test('stops reading a response beyond the limit', async (t) => {
   const cluster = await open(t, (_, response) => response.end('x'.repeat(1001)))
   await t.rejects(readText(await get(cluster, '/', SIGNAL), 1000), {
     name: 'ApiError',
-    message: 'the answer is longer than 1000 bytes',
+    message: 'the response exceeds the limit of 1000 bytes',
   })
   t.equal((await readText(await get(cluster, '/', SIGNAL), 1001)).length, 1001)
 })
 
-t.test('lines are whole however the bytes come', async (t) => {
+t.test('returns whole lines for any chunks', async (t) => {
   const text = '{"a":"ü€𝄞"}\n\n{"b":2}\r\n{"c":3}\nrest without end'
   for (const size of [1, 2, 3, 7, 1000]) {
     const cluster = await open(t, async (_, response) => {
@@ -124,12 +124,12 @@ t.test('lines are whole however the bytes come', async (t) => {
   }
 })
 
-t.test('a line longer than allowed is an error, whole lines of any number are not', async (t) => {
+t.test('rejects a line beyond the limit but accepts any number of lines', async (t) => {
   const cluster = await open(t, (_, response) => response.end('x'.repeat(2000)))
   const read = async (): Promise<void> => {
     for await (const _ of readLines(await get(cluster, '/', SIGNAL), 1000));
   }
-  await t.rejects(read(), { name: 'ApiError', message: 'an event is longer than 1000 bytes' })
+  await t.rejects(read(), { name: 'ApiError', message: 'an event exceeds the limit of 1000 bytes' })
   const many = await open(t, (_, response) => response.end('{"a":1}\n'.repeat(1000)))
   let count = 0
   for await (const some of readLines(await get(many, '/', SIGNAL), 1000)) count += some.length

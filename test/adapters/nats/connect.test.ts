@@ -15,7 +15,7 @@ async function connect(t: Test, url: string, host?: NatsHost) {
   return connection
 }
 
-t.test('who comes is known by user and password, or by a token', async (t) => {
+t.test('authenticates by user and password or by token', async (t) => {
   const server = await startNats(t, {
     settings: ['authorization { user: ann, password: "p@ss: word" }'],
   })
@@ -26,14 +26,17 @@ t.test('who comes is known by user and password, or by a token', async (t) => {
   for (const wrong of ['', 'ann:wrong@', 'p%40ss%3A%20word@'])
     await t.rejects(connect(t, `nats://${wrong}${at}`), {
       denied: true,
-      message: /it refuses who comes: .*Authorization Violation/i,
+      message: /authentication failed: .*Authorization Violation/i,
     })
   await server.start(['authorization { token: "s3cret" }'])
   await (await connect(t, `nats://s3cret@${at}`)).flush()
-  await t.rejects(connect(t, `nats://other@${at}`), { denied: true, message: /refuses who comes/ })
+  await t.rejects(connect(t, `nats://other@${at}`), {
+    denied: true,
+    message: /authentication failed/,
+  })
 })
 
-t.test('TLS is what the text says, nothing less', async (t) => {
+t.test('requires TLS for tls:// without fallback', async (t) => {
   const folder = createCertificateFolder()
   t.teardown(folder.remove)
   const certificate = createCertificate(['localhost', '127.0.0.1'])
@@ -45,13 +48,13 @@ t.test('TLS is what the text says, nothing less', async (t) => {
     await (await connect(t, `tls://${host}:${port}?ca=${certFile}`)).flush()
   const other = folder.write('other', createCertificate(['elsewhere'], { ownKey: true }))
   const refusals: [string, RegExp][] = [
-    [`nats://localhost:${port}`, /it requires TLS; was tls:\/\/ meant\?/],
+    [`nats://localhost:${port}`, /TLS is required; did you mean tls:\/\/\?/],
     [`tls://localhost:${port}`, /TLS: self-signed certificate/],
     [`tls://localhost:${port}?ca=${other.certFile}`, /TLS: /],
-    [`tls://localhost:${port}?ca=${join(folder.path, 'none')}`, /cannot read its ca: ENOENT/],
+    [`tls://localhost:${port}?ca=${join(folder.path, 'none')}`, /cannot read the ca file: ENOENT/],
     [
       `tls://localhost:${port}?ca=${certFile}&cert=${certFile}&key=${other.certFile}`,
-      /its certificates cannot be used/,
+      /invalid certificates/,
     ],
   ]
   for (const [url, message] of refusals)
@@ -78,17 +81,17 @@ t.test('TLS is what the text says, nothing less', async (t) => {
   const plain = await startNats(t)
   await t.rejects(connect(t, `tls://localhost:${plain!.port}?ca=${certFile}`), {
     denied: true,
-    message: /it speaks no TLS; was nats:\/\/ meant\?/,
+    message: /TLS is not supported; did you mean nats:\/\/\?/,
   })
 })
 
-t.test('a server that takes no headers is refused', async (t) => {
+t.test('rejects a server without support for headers', async (t) => {
   const server = await startNats(t, { settings: ['no_header_support: true'] })
   if (server === undefined) return
-  await t.rejects(connect(t, server.url), { denied: true, message: /it takes no headers/ })
+  await t.rejects(connect(t, server.url), { denied: true, message: /no support for headers/ })
 })
 
-t.test('a server that is not there is no refusal', async (t) => {
+t.test('treats an unreachable server as an outage', async (t) => {
   const backend = await openRawBackend(t)
   backend.close()
   const failure = await connect(t, `nats://127.0.0.1:${backend.port}`).catch((error) => error)

@@ -25,7 +25,7 @@ function open(t: Test, url: string, options: Partial<NatsLinkOptions> = {}) {
 const countConnections = async (server: NatsServer): Promise<number> =>
   (await server.monitor('/connz'))['num_connections'] as number
 
-t.test('a connection that breaks is replaced, and both is told in a line', async (t) => {
+t.test('reconnects after a connection loss and reports both', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const { link, warnings, ups, downs } = open(t, server.url)
@@ -38,53 +38,54 @@ t.test('a connection that breaks is replaced, and both is told in a line', async
     await server.kill()
     await until(() => link.connection === undefined)
     t.equal(downs(), round)
-    await t.rejects(link.open(), { message: /^NATS at nats:\/\/127\.0\.0\.1:\d+ is away: / })
-    await t.rejects(link.confirm(), { message: /is away/ })
+    await t.rejects(link.open(), { message: /^NATS at nats:\/\/127\.0\.0\.1:\d+ is unreachable: / })
+    await t.rejects(link.confirm(), { message: /is unreachable/ })
     await server.start()
     await until(() => link.connection !== undefined)
     await link.confirm()
     t.equal(ups.length, round + 1)
     t.equal(ups.at(-1), link.connection)
     t.match(warnings.splice(0), [
-      /^NATS at nats:\/\/127\.0\.0\.1:\d+ is away: .*; connecting again$/,
-      /^NATS at nats:\/\/127\.0\.0\.1:\d+ is back after \d+ ms$/,
+      /^NATS at nats:\/\/127\.0\.0\.1:\d+ is unreachable: .*; reconnecting$/,
+      /^NATS at nats:\/\/127\.0\.0\.1:\d+ is reachable again after \d+ ms$/,
     ])
   }
   t.equal(await countConnections(server), 1)
 })
 
-t.test('a server that is not there yet is waited for', async (t) => {
+t.test('waits for a server that is not started yet', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   await server.stop()
   const { link, warnings, ups } = open(t, server.url)
-  await t.rejects(link.open(), { message: /is away: 127\.0\.0\.1:\d+: connection refused$/ })
+  await t.rejects(link.open(), { message: /is unreachable: 127\.0\.0\.1:\d+: connection refused$/ })
   t.equal(await link.tried, undefined, 'it refused nothing')
   await server.start()
   await until(() => ups.length > 0)
   await link.confirm()
-  t.match(warnings, [/is away: .*connection refused; trying again/, /is back/])
+  t.match(warnings, [/is unreachable: .*connection refused; retrying/, /is reachable again/])
   t.equal(warnings.length, 2, 'however often it was tried')
 })
 
-t.test('a refusal is told as one, without what is secret, and tried again', async (t) => {
+t.test('reports a rejection without secrets and retries', async (t) => {
   const server = await startNats(t, { settings: ['authorization { token: "right" }'] })
   if (server === undefined) return
   const { link, warnings } = open(t, `nats://s3cret@127.0.0.1:${server.port}`)
   await t.rejects(link.tried, {
     denied: true,
-    message: /^NATS at nats:\/\/127\.0\.0\.1:\d+ refuses: .*Authorization Violation/i,
+    message:
+      /^NATS at nats:\/\/127\.0\.0\.1:\d+ rejected the connection: .*Authorization Violation/i,
   })
-  await t.rejects(link.open(), { denied: true, message: /refuses/ })
+  await t.rejects(link.open(), { denied: true, message: /rejected the connection/ })
   await server.start(['authorization { token: "s3cret" }'])
   await until(() => link.connection !== undefined)
   await link.confirm()
   t.notMatch(warnings.join(), /s3cret/)
-  t.match(warnings[0], /refuses: .*; trying again until it takes a connection$/)
-  t.match(warnings.at(-1), /is back/)
+  t.match(warnings[0], /rejected the connection: .*; retrying$/)
+  t.match(warnings.at(-1), /is reachable again/)
 })
 
-t.test('of several servers one that answers is taken, and another when it goes', async (t) => {
+t.test('uses a reachable server of several and fails over', async (t) => {
   const [first, second] = [await startNats(t), await startNats(t)]
   if (first === undefined || second === undefined) return
   await first.stop()
@@ -99,16 +100,16 @@ t.test('of several servers one that answers is taken, and another when it goes',
   t.match(link.connection!.getServer(), String(first.port))
 })
 
-t.test('a server that is frozen is given up, and leaves no connection behind', async (t) => {
+t.test('gives up on a frozen server and leaves no connection open', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const { link, ups, warnings } = open(t, server.url, { timeoutMs: 50, pingMs: 200 })
   await link.open()
   server.freeze()
   // On a busy machine it may be given up first.
-  await t.rejects(link.confirm(), { message: /did not answer within 50 ms|is away/ })
+  await t.rejects(link.confirm(), { message: /did not respond within 50 ms|is unreachable/ })
   await until(() => link.connection === undefined)
-  await t.rejects(link.open(), { message: /is away/ })
+  await t.rejects(link.open(), { message: /is unreachable/ })
   // Attempts at it run out of time, one after the other.
   const sockets = (): number =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
@@ -127,7 +128,7 @@ t.test('a server that is frozen is given up, and leaves no connection behind', a
   t.pass('and the server has only the one that is used')
 })
 
-t.test('what the server does not permit is told once', async (t) => {
+t.test('reports a permission violation once', async (t) => {
   const server = await startNats(t, {
     settings: [
       'authorization { users: [{ user: a, password: b, permissions: { publish: "mine.>" } }] }',
@@ -145,7 +146,7 @@ t.test('what the server does not permit is told once', async (t) => {
   t.equal(warnings.length, 1)
 })
 
-t.test('a connection that is no good to whoever wanted it is replaced', async (t) => {
+t.test('replaces a connection that breaks in onUp', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   let ups = 0
@@ -161,7 +162,7 @@ t.test('a connection that is no good to whoever wanted it is replaced', async (t
   t.equal(await countConnections(server), 1)
 })
 
-t.test('closing sends what waits, and ends attempts that are under way', async (t) => {
+t.test('sends the buffer and aborts attempts on close', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const other = open(t, server.url)

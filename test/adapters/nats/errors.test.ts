@@ -2,7 +2,7 @@ import t from 'tap'
 import { toConnectError, toPermissionError } from '../../../adapters/nats/errors.ts'
 import { isPermanent } from '../../../core/registry/errors.ts'
 
-t.test('what connecting again does not mend is a refusal', async (t) => {
+t.test('marks errors that a reconnect does not resolve as denials', async (t) => {
   const named = (name: string) => Object.assign(new Error('Authorization Violation'), { name })
   const coded = (code: string) => Object.assign(new Error('no'), { code })
   const own = toPermissionError('no')
@@ -18,12 +18,12 @@ t.test('what connecting again does not mend is a refusal', async (t) => {
   ])
     t.ok(isPermanent(toConnectError(error)), error.message)
   t.match(toConnectError(named('AuthorizationError')), {
-    message: 'it refuses who comes: Authorization Violation',
+    message: 'authentication failed: Authorization Violation',
     cause: { name: 'AuthorizationError' },
   })
 })
 
-t.test('anything else is an outage', async (t) => {
+t.test('treats other errors as outages', async (t) => {
   const error = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
   t.equal(toConnectError(error), error)
   t.notOk(isPermanent(toConnectError(error)))

@@ -5,7 +5,7 @@ import { openRawBackend } from '../../fixtures/raw-backend.ts'
 
 const never = new AbortController().signal
 
-t.test('a server says where it is and what it can do', async (t) => {
+t.test('returns the address and INFO of a server', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const { ip, info } = await probeNats({ host: 'localhost', port: server.port }, 5000, never)
@@ -13,37 +13,34 @@ t.test('a server says where it is and what it can do', async (t) => {
   t.match(info, { headers: true, max_payload: 1024 * 1024 })
 })
 
-t.test(
-  'whoever answers nothing, or something else, is left with its connection closed',
-  async (t) => {
-    const backend = await openRawBackend(t)
-    const place = { host: '127.0.0.1', port: backend.port }
-    const replies: [string | undefined, RegExp][] = [
-      [undefined, /no answer within 50 ms/],
-      ['SSH-2.0-OpenSSH\r\n', /it does not speak the protocol of NATS/],
-      ['INFO {"headers"\r\n', /it does not speak the protocol of NATS/],
-      ['INFO 5\r\n', /it does not speak the protocol of NATS/],
-      ['x'.repeat(1024 * 1024), /it does not speak the protocol of NATS/],
-    ]
-    for (const [i, [reply, message]] of replies.entries()) {
-      const probing = t.rejects(probeNats(place, reply === undefined ? 50 : 5000, never), {
-        message,
-      })
-      const connection = await backend.connection(i)
-      if (reply !== undefined) connection.send(reply)
-      await probing
-      await connection.ended()
-    }
-    const probing = t.rejects(probeNats(place, 5000, never), {
-      message: /it closes the connection/,
+t.test('closes the connection without a valid response', async (t) => {
+  const backend = await openRawBackend(t)
+  const place = { host: '127.0.0.1', port: backend.port }
+  const replies: [string | undefined, RegExp][] = [
+    [undefined, /no response within 50 ms/],
+    ['SSH-2.0-OpenSSH\r\n', /not a NATS server/],
+    ['INFO {"headers"\r\n', /not a NATS server/],
+    ['INFO 5\r\n', /not a NATS server/],
+    ['x'.repeat(1024 * 1024), /not a NATS server/],
+  ]
+  for (const [i, [reply, message]] of replies.entries()) {
+    const probing = t.rejects(probeNats(place, reply === undefined ? 50 : 5000, never), {
+      message,
     })
-    const connection = await backend.connection(replies.length)
-    connection.socket.end()
+    const connection = await backend.connection(i)
+    if (reply !== undefined) connection.send(reply)
     await probing
-  },
-)
+    await connection.ended()
+  }
+  const probing = t.rejects(probeNats(place, 5000, never), {
+    message: /connection closed/,
+  })
+  const connection = await backend.connection(replies.length)
+  connection.socket.end()
+  await probing
+})
 
-t.test('an INFO may come in parts', async (t) => {
+t.test('accepts a split INFO', async (t) => {
   const backend = await openRawBackend(t)
   const probing = probeNats({ host: '127.0.0.1', port: backend.port }, 5000, never)
   const connection = await backend.connection()
@@ -53,7 +50,7 @@ t.test('an INFO may come in parts', async (t) => {
   t.same(await probing, { ip: '127.0.0.1', info: { headers: true } })
 })
 
-t.test('a probe ends when it is given up, and where nobody listens', async (t) => {
+t.test('ends on abort and on a refused connection', async (t) => {
   const backend = await openRawBackend(t)
   const place = { host: '127.0.0.1', port: backend.port }
   const given = new AbortController()

@@ -27,7 +27,7 @@ function openRegistry(t: Test): {
   return { registry, clock, told }
 }
 
-t.test('a registered node is dropped when it is not registered again within its TTL', async (t) => {
+t.test('drops a node that is not registered again within its TTL', async (t) => {
   const { registry, clock, told } = openRegistry(t)
   const service = makeService('greeter', ['127.0.0.1:9001'])
   await registry.register?.(service, { ttlSeconds: 90 })
@@ -41,7 +41,7 @@ t.test('a registered node is dropped when it is not registered again within its 
   t.same(told(), ['delete latest 0'])
 })
 
-t.test('a node that expires emits an event, and the others stay', async (t) => {
+t.test('emits an event for an expired node and keeps the others', async (t) => {
   const { registry, clock, told } = openRegistry(t)
   await registry.register?.(makeService('greeter', ['127.0.0.1:9001']), { ttlSeconds: 10 })
   await registry.register?.(makeService('greeter', ['127.0.0.1:9002']), { ttlSeconds: 20 })
@@ -56,7 +56,7 @@ t.test('a node that expires emits an event, and the others stay', async (t) => {
   t.same(told(), ['update latest 1', 'delete next 0'], 'no TTL: never')
 })
 
-t.test('expiry is told without anybody asking', async (t) => {
+t.test('emits expiries without a query', async (t) => {
   let now = 0
   const registry = createMemoryRegistry({ nowMs: () => now, sweepMs: 1 })
   t.teardown(() => registry.close?.())
@@ -69,7 +69,7 @@ t.test('expiry is told without anybody asking', async (t) => {
   t.match(await told, { type: 'delete', service: { name: 'greeter', nodes: [] } })
 })
 
-t.test('what a service says about itself may change', async (t) => {
+t.test('updates the description of a service', async (t) => {
   const { registry, told } = openRegistry(t)
   const service = makeService('greeter', ['127.0.0.1:9001'])
   await registry.register?.(service)
@@ -81,7 +81,7 @@ t.test('what a service says about itself may change', async (t) => {
   t.same(await registry.getService('greeter'), [{ ...service, endpoints: [endpoint] }])
 })
 
-t.test('what a newer node says stays, whatever an older one does, and goes with it', async (t) => {
+t.test('keeps the description of the newest node until it leaves', async (t) => {
   const { registry, clock, told } = openRegistry(t)
   const value = { name: 'Request', type: 'Request', values: [] }
   const describe = (name: string, address: string, metadata = {}): Service => ({
@@ -110,7 +110,7 @@ t.test('what a newer node says stays, whatever an older one does, and goes with 
   t.same(await names(), ['Greeter.New'])
 })
 
-t.test('what was registered cannot be changed from outside', async (t) => {
+t.test('copies registered services', async (t) => {
   const { registry } = openRegistry(t)
   const metadata = { weight: '1' }
   await registry.register?.(makeService('greeter', [makeNode('127.0.0.1:9001', metadata)]))

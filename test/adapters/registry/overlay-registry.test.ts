@@ -77,7 +77,7 @@ async function open(t: Test, options: WatchOptions = {}) {
   return { own, other: memory, registry, told, stop, setAway }
 }
 
-t.test('a configured service hides all versions of the registered one', async (t) => {
+t.test('hides all registered versions behind a configured service', async (t) => {
   const { own, registry } = await open(t)
   own.replace([OWN])
   t.same(await registry.getService('greeter'), [OWN])
@@ -86,7 +86,7 @@ t.test('a configured service hides all versions of the registered one', async (t
   t.same(await registry.getService('greeter'), [THEIRS, THEIR_NEXT])
 })
 
-t.test('a name that changes hands is told as such', async (t) => {
+t.test('emits the changes when a name moves between the registries', async (t) => {
   const { own, other, told } = await open(t)
   own.replace([OWN])
   await until(() => told.length === 2)
@@ -99,7 +99,7 @@ t.test('a name that changes hands is told as such', async (t) => {
   t.same(told, ['delete greeter latest', 'create greeter latest 127.0.0.1:9002 127.0.0.1:9005'])
 })
 
-t.test('a name that comes back while the registry is away is told once it answers', async (t) => {
+t.test('emits a name handed over during an outage after it', async (t) => {
   const reasons: unknown[] = []
   const { own, told, setAway } = await open(t, {
     onOutage: (reason) => reasons.push(reason ?? told.length),
@@ -122,7 +122,7 @@ t.test('a name that comes back while the registry is away is told once it answer
   t.same(reasons, [reason, 3], 'and the end of the outage behind it')
 })
 
-t.test('nothing is told after the watch was stopped, whatever is being asked', async (t) => {
+t.test('emits nothing after the watch was stopped', async (t) => {
   const { own, told, stop } = await open(t, { service: 'greeter' })
   own.replace([OWN])
   t.same(told, ['create greeter latest 127.0.0.1:9001'])

@@ -9,7 +9,7 @@ testRegistry(t, () => {
   return { registry, become: registry.replace }
 })
 
-t.test('a backend is a name and its nodes', async (t) => {
+t.test('parses a name and its nodes', async (t) => {
   t.same(
     parseBackend('greeter=127.0.0.1:9001;3,127.0.0.1:9002', 'go.mx.api'),
     makeService('go.mx.api.greeter', [
@@ -23,14 +23,14 @@ t.test('a backend is a name and its nodes', async (t) => {
   )
 })
 
-t.test('a name without a dot lies inside the namespace', async (t) => {
+t.test('prefixes a name without a dot with the namespace', async (t) => {
   const nameOf = (text: string, namespace: string): string => parseBackend(text, namespace).name
   t.equal(nameOf('greeter=a:1', 'go.mx.api'), 'go.mx.api.greeter')
   t.equal(nameOf('v1.greeter=a:1', 'go.mx.api'), 'v1.greeter')
   t.equal(nameOf('greeter=a:1', ''), 'greeter', 'no namespace')
 })
 
-t.test('a node may be an IPv6 address, and may speak TLS', async (t) => {
+t.test('accepts IPv6 addresses and TLS', async (t) => {
   const cases: [string, string, Record<string, string>][] = [
     ['[::1]:9001', '[::1]:9001', {}],
     ['http://a:9001', 'a:9001', { protocol: 'http' }],
@@ -45,7 +45,7 @@ t.test('a node may be an IPv6 address, and may speak TLS', async (t) => {
   }
 })
 
-t.test('what is wrong with a backend is named', async (t) => {
+t.test('names the invalid part of a backend', async (t) => {
   const cases: [string, RegExp][] = [
     [
       'greeter',
@@ -64,7 +64,7 @@ t.test('what is wrong with a backend is named', async (t) => {
     ['greeter=a:1;0', /^backend node "a:1;0": weight must be a whole number from 1 to 1000/],
     ['greeter=a:1;', /weight must be a whole number .* got ""$/],
     ['greeter=a:1;pipeline=99', /pipeline must be a whole number from 1 to 64, got "99"$/],
-    ['greeter=a:1;2;3', /^backend node a:1 takes ;<weight> and ;pipeline=<n>, got "3"$/],
+    ['greeter=a:1;2;3', /^backend node a:1 accepts ;<weight> and ;pipeline=<n>, got "3"$/],
     ['greeter=a:1;speed=3', /got "speed=3"$/],
     [
       'greeter=ftp://a:1',
@@ -84,12 +84,12 @@ t.test('what is wrong with a backend is named', async (t) => {
   }
 })
 
-t.test('a service without nodes is known, and down', async (t) => {
+t.test('lists a service without nodes', async (t) => {
   const registry = createStaticRegistry([toService('greeter', [], 'go.mx.api')])
   t.same(await registry.getService('go.mx.api.greeter'), [makeService('go.mx.api.greeter', [])])
 })
 
-t.test('entries of the same name and version are one', async (t) => {
+t.test('merges entries with the same name and version', async (t) => {
   const registry = createStaticRegistry([
     parseBackend('greeter=a:1;1,b:2', ''),
     parseBackend('greeter=a:1;5,c:3', ''),
@@ -99,7 +99,7 @@ t.test('entries of the same name and version are one', async (t) => {
   ])
 })
 
-t.test('a list with a malformed entry is refused, and the old one stays', async (t) => {
+t.test('rejects a list with a malformed entry and keeps the current one', async (t) => {
   const registry = createStaticRegistry([makeService('greeter', ['a:1'])])
   const events: RegistryEvent[] = []
   registry.watch?.((event) => events.push(event))

@@ -69,7 +69,7 @@ function makeCuttable(store: Store): { readonly store: Store; cut: () => void } 
 const run = (server: PlatformRuntime, method: string, options: object): Promise<unknown> =>
   server.call(method, 'shop', { options })
 
-t.test('an image is run, updated, found by the next server, and ended', async (t) => {
+t.test('runs, updates, recovers and stops an image', async (t) => {
   const cluster = await openCluster(t)
   const { api, copies } = cluster
   const server = await openServer(t, cluster)
@@ -96,7 +96,7 @@ t.test('an image is run, updated, found by the next server, and ended', async (t
     t.same(api.list(collection), [], collection)
 })
 
-t.test('an update to an image that fails leaves the old one serving, and says why', async (t) => {
+t.test('keeps the old revision serving when an update fails and reports the reason', async (t) => {
   const cluster = await openCluster(t)
   const server = await openServer(t, cluster)
   await run(server, 'Create', { image: 'shop:1' })
@@ -110,7 +110,7 @@ t.test('an update to an image that fails leaves the old one serving, and says wh
   t.match((await server.settled('shop')).metadata, { status: 'running', error: undefined })
 })
 
-t.test('an image that is not there is in error with the reason of the cluster', async (t) => {
+t.test("reports the cluster's reason for a missing image", async (t) => {
   const server = await openServer(t, await openCluster(t))
   await run(server, 'Create', { image: 'nobody/knows:1' })
   t.match((await server.settled('shop')).metadata, {
@@ -119,7 +119,7 @@ t.test('an image that is not there is in error with the reason of the cluster', 
   })
 })
 
-t.test('a server with a new id acts on what a killed one has left', async (t) => {
+t.test('continues the work of a killed server under a new id', async (t) => {
   const cluster = await openCluster(t)
   const { api, copies, left } = cluster
   const { store, cut } = makeCuttable(left.store)
@@ -140,7 +140,7 @@ t.test('a server with a new id acts on what a killed one has left', async (t) =>
     t.same(api.list(collection), [], collection)
 })
 
-t.test('of two servers either is asked, and one acts', async (t) => {
+t.test('acts on one of two servers', async (t) => {
   const cluster = await openCluster(t)
   const { api, copies } = cluster
   const [one, two] = [
@@ -165,7 +165,7 @@ t.test('of two servers either is asked, and one acts', async (t) => {
   t.same(api.list('deployments'), [])
 })
 
-t.test('what others delete comes back', async (t) => {
+t.test('restores objects that others deleted', async (t) => {
   const cluster = await openCluster(t)
   const { api, copies } = cluster
   const server = await openServer(t, cluster)
@@ -189,7 +189,7 @@ t.test('what others delete comes back', async (t) => {
     t.same(api.list(collection), [], collection)
 })
 
-t.test('a service that no node has room for is pending, and says why', async (t) => {
+t.test('reports a service that no node can run as pending with the reason', async (t) => {
   const cluster = await openCluster(t)
   cluster.kubelet.unscheduled = '0/3 nodes are available: insufficient memory'
   const server = await openServer(t, cluster)
@@ -199,7 +199,7 @@ t.test('a service that no node has room for is pending, and says why', async (t)
     {
       metadata: {
         status: 'pending',
-        error: 'no node takes it: 0/3 nodes are available: insufficient memory',
+        error: 'no node can run it: 0/3 nodes are available: insufficient memory',
       },
     },
   ])

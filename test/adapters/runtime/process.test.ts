@@ -28,12 +28,12 @@ testRuntime(t, (t) => ({
   toWorkload: (behaviour, changes) => makeWorkload(t, BEHAVIOURS[behaviour], changes),
 }))
 
-t.test('a copy of protocol mx serves once the platform says that it does', async (t) => {
-  const { runtime, doors } = openProcessRuntime(t)
+t.test('reports an mx instance as ready when it is registered and healthy', async (t) => {
+  const { runtime, registrar } = openProcessRuntime(t)
   const workload = makeWorkload(t, 'setInterval(() => {}, 1000)', { protocol: 'mx', instances: 2 })
   await runtime.apply(workload)
-  await until(() => doors.waiting.size === 2)
-  const [one, two] = [...doors.waiting]
+  await until(() => registrar.waiting.size === 2)
+  const [one, two] = [...registrar.waiting]
   one![1]()
   t.match(await whenState(runtime, ({ ready }) => ready === 1), { status: 'starting' })
   two![1]()
@@ -41,23 +41,23 @@ t.test('a copy of protocol mx serves once the platform says that it does', async
   await runtime.remove(workload)
 })
 
-t.test('a copy that ends by itself is started again, and takes its own place', async (t) => {
-  const { runtime, doors } = openProcessRuntime(t)
+t.test('restarts an instance that exits and replaces its registration', async (t) => {
+  const { runtime, registrar } = openProcessRuntime(t)
   const source = `${ANSWERS}; process.on('SIGUSR2', () => process.exit(7)); console.log(process.pid)`
   const workload = makeWorkload(t, source, { env: { REPLY: 'a' } })
   await startRunning(runtime, workload)
-  const [address] = doors.addresses.get('shop')!
+  const [address] = registrar.addresses.get('shop')!
   const crashed = whenState(runtime, ({ status }) => status === 'starting')
   process.kill(Number((await readTexts(runtime, workload, 2))[1]), 'SIGUSR2')
   t.match(await crashed, { ready: 0 })
   const state = await whenState(runtime, ({ status }) => status === 'running')
   t.match(state, { ready: 1, retries: 1 })
   t.equal(state.error, undefined)
-  t.not(doors.addresses.get('shop')![0], address)
-  t.equal(doors.addresses.get('shop')!.length, 1)
+  t.not(registrar.addresses.get('shop')![0], address)
+  t.equal(registrar.addresses.get('shop')!.length, 1)
 })
 
-t.test('what cannot be run at all is in error at once, with why', async (t) => {
+t.test('fails at once if the workload cannot be started, with the reason', async (t) => {
   const { runtime } = openProcessRuntime(t, { limits: { pauseMinMs: 60_000 } })
   const workload = makeWorkload(t, ANSWERS)
   const { folder } = workload.program as { folder: string }
@@ -66,9 +66,9 @@ t.test('what cannot be run at all is in error at once, with why', async (t) => {
     [{ program: { kind: 'process', folder, command: ['./main.cjs'] } }, /main.cjs is no program/],
     [{ program: { kind: 'process', folder, command: ['no-such-1'] } }, /no program no-such-1 in/],
     [{ program: { kind: 'process', folder, command: [] } }, /the command is empty/],
-    [{ program: { kind: 'process', folder: '/gone', command: ['ls'] } }, /\/gone is not there/],
-    [{ program: { kind: 'image', image: 'nginx' } }, /it is an image/],
-    [{ port: 8000, instances: 2 }, /its 2 copies cannot all listen at port 8000/],
+    [{ program: { kind: 'process', folder: '/gone', command: ['ls'] } }, /\/gone does not exist/],
+    [{ program: { kind: 'image', image: 'nginx' } }, /images are not supported/],
+    [{ port: 8000, instances: 2 }, /2 instances cannot share port 8000/],
   ]
   for (const [index, [changes, error]] of cases.entries()) {
     const revision = String(index)
@@ -81,14 +81,14 @@ t.test('what cannot be run at all is in error at once, with why', async (t) => {
   }
 })
 
-t.test('a copy that never takes calls is a failure after a while, and ended', async (t) => {
+t.test('ends an instance that does not listen in time', async (t) => {
   const { runtime } = openProcessRuntime(t, { limits: { startMs: 300 } })
   await runtime.apply(makeWorkload(t, 'setInterval(() => {}, 1000); console.log("here")'))
   const { error } = await whenState(runtime, ({ status }) => status === 'error')
-  t.match(error, /took no connections at port \d+, which PORT tells it, within 0.3 s/)
+  t.match(error, /did not listen on port \d+ \(variable PORT\) within 0.3 s/)
 })
 
-t.test('nothing is left of what was removed, closed or failed', async (t) => {
+t.test('leaves nothing of removed, closed or failed workloads', async (t) => {
   const { runtime, folder } = openProcessRuntime(t)
   const workload = makeWorkload(t, ANSWERS)
   await startRunning(runtime, workload)
@@ -106,7 +106,7 @@ t.test('nothing is left of what was removed, closed or failed', async (t) => {
   await t.rejects(async () => runtime.apply(workload), /the runtime is closed/)
 })
 
-t.test('lines outlive the runtime, and are those of the workload', async (t) => {
+t.test('keeps the log of a workload across runtimes', async (t) => {
   const { runtime, folder } = openProcessRuntime(t)
   const workload = makeWorkload(t, ANSWERS, { env: { REPLY: 'a' }, name: '../..', version: 'a/b' })
   await startRunning(runtime, workload)
@@ -118,34 +118,31 @@ t.test('lines outlive the runtime, and are those of the workload', async (t) => 
   t.strictSame(await readTexts(next, workload, 2), ['up a', 'up a'])
 })
 
-t.test(
-  'a server that is killed leaves nothing running: neither at once, nor where the next starts',
-  async (t) => {
-    const folder = makeTempFolder(t, 'runtime')
-    // What leaves its group, and forgets its parent, is not ended by the system.
-    const source = `${ANSWERS}
+t.test('leaves no processes when the server is killed, at once or at the next start', async (t) => {
+  const folder = makeTempFolder(t, 'runtime')
+  // What leaves its group, and forgets its parent, is not ended by the system.
+  const source = `${ANSWERS}
     const stray = require('node:child_process').spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' })
     console.log(process.pid + ' ' + stray.pid)`
-    const workload = makeWorkload(t, source, { env: { REPLY: 'a' } })
-    const program = new URL('../../fixtures/runtime-process.ts', import.meta.url)
-    const server = spawn(process.execPath, toNodeWords(program, folder, JSON.stringify(workload)))
-    t.teardown(() => server.kill('SIGKILL'))
-    await once(server.stdout, 'data')
-    const logs = join(folder, 'logs')
-    const file = join(logs, readdirSync(logs)[0]!, '0000000001.log')
-    await until(() => / o \d+ \d+\n/.test(readFileSync(file, 'utf8')))
-    const [, pid, stray] = / o (\d+) (\d+)\n/.exec(readFileSync(file, 'utf8'))!.map(Number)
-    t.ok(readProcess(pid!))
-    t.ok(readProcess(stray!))
-    server.kill('SIGKILL')
-    await once(server, 'exit')
-    await until(() => readProcess(pid!) === undefined)
-    t.ok(readProcess(stray!))
-    const { runtime, warnings, doors } = openProcessRuntime(t, { folder })
-    await startRunning(runtime, workload)
-    t.equal(readProcess(stray!), undefined)
-    t.match(warnings, [/processes that a server before this one left were ended/])
-    t.equal(readdirSync(join(folder, 'copies')).length, 1)
-    t.equal(doors.addresses.get('shop')!.length, 1)
-  },
-)
+  const workload = makeWorkload(t, source, { env: { REPLY: 'a' } })
+  const program = new URL('../../fixtures/runtime-process.ts', import.meta.url)
+  const server = spawn(process.execPath, toNodeWords(program, folder, JSON.stringify(workload)))
+  t.teardown(() => server.kill('SIGKILL'))
+  await once(server.stdout, 'data')
+  const logs = join(folder, 'logs')
+  const file = join(logs, readdirSync(logs)[0]!, '0000000001.log')
+  await until(() => / o \d+ \d+\n/.test(readFileSync(file, 'utf8')))
+  const [, pid, stray] = / o (\d+) (\d+)\n/.exec(readFileSync(file, 'utf8'))!.map(Number)
+  t.ok(readProcess(pid!))
+  t.ok(readProcess(stray!))
+  server.kill('SIGKILL')
+  await once(server, 'exit')
+  await until(() => readProcess(pid!) === undefined)
+  t.ok(readProcess(stray!))
+  const { runtime, warnings, registrar } = openProcessRuntime(t, { folder })
+  await startRunning(runtime, workload)
+  t.equal(readProcess(stray!), undefined)
+  t.match(warnings, [/ended processes left over from an earlier server/])
+  t.equal(readdirSync(join(folder, 'copies')).length, 1)
+  t.equal(registrar.addresses.get('shop')!.length, 1)
+})

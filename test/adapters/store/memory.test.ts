@@ -10,30 +10,27 @@ testStoreQuotas(t, () => (quotas) => createMemoryStore({ quotas }), false)
 testStoreReserve(t, () => (maxBytes) => createMemoryStore({ maxBytes }))
 testStoreModel(t, () => createMemoryStore(), 1000)
 
-t.test(
-  'more than there is room for is refused, as on a full disk, and nothing of it is written',
-  async (t) => {
-    const store = createStore(createMemoryStore({ maxBytes: 100_000 }))
-    t.teardown(store.close)
-    const table = { database: 'mx', table: 'a' }
-    const write = (key: string, bytes: number) =>
-      store.commit([{ table, key, value: Buffer.alloc(bytes) }])
-    const full = { code: 507, id: 'store', message: 'the store is full: nothing was written' }
-    await write('a', 50_000)
-    await write('b', 40_000)
-    await t.rejects(write('c', 20_000), full)
-    await t.rejects(write('a', 70_000), full)
-    t.equal(await store.read(table, 'c'), undefined)
-    t.equal((await store.read(table, 'a'))!.value.length, 50_000)
-    await write('a', 40_000)
-    await t.rejects(write('c', 20_000), full)
-    await store.commit([{ table, key: 'b' }])
-    await write('c', 20_000)
-    t.strictSame((await store.list(table, { keysOnly: true })).records.length, 2)
-  },
-)
+t.test('rejects a group beyond the memory limit without partial writes', async (t) => {
+  const store = createStore(createMemoryStore({ maxBytes: 100_000 }))
+  t.teardown(store.close)
+  const table = { database: 'mx', table: 'a' }
+  const write = (key: string, bytes: number) =>
+    store.commit([{ table, key, value: Buffer.alloc(bytes) }])
+  const full = { code: 507, id: 'store', message: 'the store is full: nothing was written' }
+  await write('a', 50_000)
+  await write('b', 40_000)
+  await t.rejects(write('c', 20_000), full)
+  await t.rejects(write('a', 70_000), full)
+  t.equal(await store.read(table, 'c'), undefined)
+  t.equal((await store.read(table, 'a'))!.value.length, 50_000)
+  await write('a', 40_000)
+  await t.rejects(write('c', 20_000), full)
+  await store.commit([{ table, key: 'b' }])
+  await write('c', 20_000)
+  t.strictSame((await store.list(table, { keysOnly: true })).records.length, 2)
+})
 
-t.test('records count by more than their values, and expired ones no more', async (t) => {
+t.test('counts overhead and frees purged records', async (t) => {
   const adapter = createMemoryStore({ maxBytes: 100_000 })
   const table = { database: 'mx', table: 'a' }
   const value = Buffer.alloc(0)

@@ -24,40 +24,37 @@ const write = (key: string, value: Uint8Array | string): StoreChange => ({
   ifVersion: undefined,
 })
 
-t.test(
-  'a server that is killed and started again under load loses no acknowledged write',
-  async (t) => {
-    const server = await startPostgres(t)
-    if (server === undefined) return
-    const loads = [startLoad(t, server, 'a'), startLoad(t, server, 'b')]
-    const acknowledged = (): number => loads.reduce((sum, { acked }) => sum + acked.size, 0)
-    for (let round = 0; round < ROUNDS; round++) {
-      const before = acknowledged()
-      while (acknowledged() < before + 10 * GROUPS) await delay(1)
-      await (round % 3 === 2 ? server.stop() : server.kill())
-      const failed = loads.map(({ failures }) => failures())
-      while (loads.some(({ failures }, i) => failures() === failed[i])) await delay(1)
-      await server.start()
-    }
+t.test('loses no acknowledged write when the server restarts under load', async (t) => {
+  const server = await startPostgres(t)
+  if (server === undefined) return
+  const loads = [startLoad(t, server, 'a'), startLoad(t, server, 'b')]
+  const acknowledged = (): number => loads.reduce((sum, { acked }) => sum + acked.size, 0)
+  for (let round = 0; round < ROUNDS; round++) {
     const before = acknowledged()
     while (acknowledged() < before + 10 * GROUPS) await delay(1)
-    for (const { stop } of loads) await stop()
-    t.same([...new Set(loads.flatMap(({ codes }) => [...codes]))], [503])
+    await (round % 3 === 2 ? server.stop() : server.kill())
+    const failed = loads.map(({ failures }) => failures())
+    while (loads.some(({ failures }, i) => failures() === failed[i])) await delay(1)
+    await server.start()
+  }
+  const before = acknowledged()
+  while (acknowledged() < before + 10 * GROUPS) await delay(1)
+  for (const { stop } of loads) await stop()
+  t.same([...new Set(loads.flatMap(({ codes }) => [...codes]))], [503])
 
-    const found = await readAll(open(t, server))
-    let lost = 0
-    let torn = 0
-    for (const { acked, pairs } of loads) {
-      for (const [key, value] of acked) if (found.get(key) !== value) lost++
-      for (const [one, other] of pairs) if (found.has(one) !== found.has(other)) torn++
-    }
-    t.comment(`${acknowledged()} acknowledged, ${ROUNDS} restarts`)
-    t.equal(lost, 0)
-    t.equal(torn, 0, 'no group was written in part')
-  },
-)
+  const found = await readAll(open(t, server))
+  let lost = 0
+  let torn = 0
+  for (const { acked, pairs } of loads) {
+    for (const [key, value] of acked) if (found.get(key) !== value) lost++
+    for (const [one, other] of pairs) if (found.has(one) !== found.has(other)) torn++
+  }
+  t.comment(`${acknowledged()} acknowledged, ${ROUNDS} restarts`)
+  t.equal(lost, 0)
+  t.equal(torn, 0, 'no group was written in part')
+})
 
-t.test('whoever watches is told of a gap after a restart, and of what comes then', async (t) => {
+t.test('reports missed events after a restart and continues', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
   const adapter = open(t, server)
@@ -79,7 +76,7 @@ t.test('whoever watches is told of a gap after a restart, and of what comes then
   t.same(events, [{ type: 'write', table, key: 'a' }])
 })
 
-t.test('a server that is away or answers nothing is 503, in time, and nobody hangs', async (t) => {
+t.test('fails with 503 in time while the server is unreachable or silent', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
   const adapter = open(t, server, { statementTimeoutMs: 200, connectTimeoutMs: 300 })
@@ -104,7 +101,7 @@ t.test('a server that is away or answers nothing is 503, in time, and nobody han
   t.ok((await adapter.listTables({ limit: 1 })).length)
 })
 
-t.test('a gateway that begins before its server works as soon as that is there', async (t) => {
+t.test('starts before its server and works when it is up', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
   await server.stop()
@@ -119,47 +116,43 @@ t.test('a gateway that begins before its server works as soon as that is there',
   t.ok(await adapter.read(table, 'a'))
 })
 
-t.test(
-  'a full disk is 507: nothing is written, reading and deleting go on, and writing when there is room',
-  async (t) => {
-    const server = await startPostgres(t)
-    if (server === undefined) return
-    const folder = join(server.folder, 'small')
-    const adapter = open(t, server)
-    await adapter.commit([[write('kept', 'kept')]], NOW_MS)
-    if (!mountSmall(t, server.folder, folder))
-      return t.comment('a small disk cannot be mounted here')
-    await server.query(`CREATE TABLESPACE small LOCATION '${folder}'`)
-    await server.query('ALTER TABLE mx.records SET TABLESPACE small', 'mx')
-    // Not to be compressed.
-    const value = randomBytes(64 * 1024)
-    let error: GatewayError | undefined
-    let written = 0
-    while (error === undefined && written < 1000) {
-      const key = `big ${written}`
-      error = await Promise.resolve(
-        adapter.commit([[write(key, value)], [write('with', key)]], NOW_MS),
-      ).then(
-        () => undefined,
-        (error: GatewayError) => error,
-      )
-      if (error === undefined) written++
-    }
-    t.match(error, { code: 507, message: /full/, cause: { code: '53100' } })
-    t.equal(await adapter.read(table, `big ${written}`), undefined)
-    t.equal(Buffer.from((await adapter.read(table, 'kept'))!.value).toString(), 'kept')
-    const last = Buffer.from((await adapter.read(table, 'with'))!.value).toString()
-    t.equal(last, `big ${written - 1}`, 'of the commit that failed nothing is there')
-    const removed = Array.from({ length: written }, (_, i) => ({
-      ...write(`big ${i}`, ''),
-      value: undefined,
-    }))
-    await adapter.commit([removed], NOW_MS)
-    t.equal(await adapter.read(table, 'big 0'), undefined)
-    spawnSync('mount', ['-o', 'remount,size=16m', folder])
-    t.ok(await adapter.commit([[write('big again', value)]], NOW_MS))
-  },
-)
+t.test('fails writes with 507 on a full disk, still reads and deletes, and recovers', async (t) => {
+  const server = await startPostgres(t)
+  if (server === undefined) return
+  const folder = join(server.folder, 'small')
+  const adapter = open(t, server)
+  await adapter.commit([[write('kept', 'kept')]], NOW_MS)
+  if (!mountSmall(t, server.folder, folder)) return t.comment('a small disk cannot be mounted here')
+  await server.query(`CREATE TABLESPACE small LOCATION '${folder}'`)
+  await server.query('ALTER TABLE mx.records SET TABLESPACE small', 'mx')
+  // Not to be compressed.
+  const value = randomBytes(64 * 1024)
+  let error: GatewayError | undefined
+  let written = 0
+  while (error === undefined && written < 1000) {
+    const key = `big ${written}`
+    error = await Promise.resolve(
+      adapter.commit([[write(key, value)], [write('with', key)]], NOW_MS),
+    ).then(
+      () => undefined,
+      (error: GatewayError) => error,
+    )
+    if (error === undefined) written++
+  }
+  t.match(error, { code: 507, message: /full/, cause: { code: '53100' } })
+  t.equal(await adapter.read(table, `big ${written}`), undefined)
+  t.equal(Buffer.from((await adapter.read(table, 'kept'))!.value).toString(), 'kept')
+  const last = Buffer.from((await adapter.read(table, 'with'))!.value).toString()
+  t.equal(last, `big ${written - 1}`, 'of the commit that failed nothing is there')
+  const removed = Array.from({ length: written }, (_, i) => ({
+    ...write(`big ${i}`, ''),
+    value: undefined,
+  }))
+  await adapter.commit([removed], NOW_MS)
+  t.equal(await adapter.read(table, 'big 0'), undefined)
+  spawnSync('mount', ['-o', 'remount,size=16m', folder])
+  t.ok(await adapter.commit([[write('big again', value)]], NOW_MS))
+})
 
 function open(t: Test, server: PostgresServer, options: object = {}): StoreAdapter {
   const adapter = createPostgresStore({ url: server.url(), ...options })

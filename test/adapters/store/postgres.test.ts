@@ -10,7 +10,7 @@ t.setTimeout(120_000)
 /** Each on a schema of its own, over sockets. */
 const MODEL_RUNS = 30
 
-t.test('the contract of stores', async (t) => {
+t.test('fulfills the store contract', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
   let schemas = 0

@@ -29,56 +29,53 @@ function make({ tracing }: Told, count: number, name = 'work'): void {
   for (let i = 0; i < count; i++) tracer.start(name, { kind: 'server' }).end()
 }
 
-t.test(
-  'spans tell of their service, of those they are part of and what they have to do with',
-  async (t) => {
-    const collector = await openOtlpCollector(t)
-    exportTo(t, collector)
-    setVariables(t, {
-      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,team=a%20b',
-      OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=1234',
-    })
-    const { tracing } = await open(t)
-    const tracer = tracing.createTracer({
-      name: 'greeter',
-      version: '1.2.3',
-      instance: 'greeter-1',
-    })
-    const parent = tracer.start('parent', { kind: 'server', startMs: performance.now() - 50 })
-    const link = { ...parent, traceId: 'c'.repeat(32), spanId: 'd'.repeat(16), isRemote: true }
-    const child = tracer.start('child', { kind: 'producer', parent, link })
-    child.set({ text: 'a', number: 1.5, whole: 2, yes: true, none: undefined })
-    child.fail('timeout', 'took too long')
-    child.end()
-    parent.rename('GET /')
-    parent.end()
-    await tracing.close()
-    const [sent, above] = collector.spans
-    t.match(sent, {
-      service: 'greeter',
-      name: 'child',
-      kind: 'producer',
-      traceId: parent.traceId,
-      parentSpanId: parent.spanId,
-      attributes: { text: 'a', number: 1.5, whole: 2, yes: true, 'error.type': 'timeout' },
-      failed: true,
-      message: 'took too long',
-      links: [`${'c'.repeat(32)}-${'d'.repeat(16)}`],
-    })
-    t.notOk('none' in sent!.attributes)
-    t.match(above, { name: 'GET /', kind: 'server', parentSpanId: '', failed: false })
-    t.ok(above!.durationMs >= 50)
-    t.match(above!.resource, {
-      'service.version': '1.2.3',
-      'service.instance.id': 'greeter-1',
-      'deployment.environment.name': 'test',
-      team: 'a b',
-    })
-    t.match(collector.requests[0], { url: '/v1/traces', 'x-api-key': '1234' })
-  },
-)
+t.test('exports spans with service, parent and link', async (t) => {
+  const collector = await openOtlpCollector(t)
+  exportTo(t, collector)
+  setVariables(t, {
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,team=a%20b',
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=1234',
+  })
+  const { tracing } = await open(t)
+  const tracer = tracing.createTracer({
+    name: 'greeter',
+    version: '1.2.3',
+    instance: 'greeter-1',
+  })
+  const parent = tracer.start('parent', { kind: 'server', startMs: performance.now() - 50 })
+  const link = { ...parent, traceId: 'c'.repeat(32), spanId: 'd'.repeat(16), isRemote: true }
+  const child = tracer.start('child', { kind: 'producer', parent, link })
+  child.set({ text: 'a', number: 1.5, whole: 2, yes: true, none: undefined })
+  child.fail('timeout', 'took too long')
+  child.end()
+  parent.rename('GET /')
+  parent.end()
+  await tracing.close()
+  const [sent, above] = collector.spans
+  t.match(sent, {
+    service: 'greeter',
+    name: 'child',
+    kind: 'producer',
+    traceId: parent.traceId,
+    parentSpanId: parent.spanId,
+    attributes: { text: 'a', number: 1.5, whole: 2, yes: true, 'error.type': 'timeout' },
+    failed: true,
+    message: 'took too long',
+    links: [`${'c'.repeat(32)}-${'d'.repeat(16)}`],
+  })
+  t.notOk('none' in sent!.attributes)
+  t.match(above, { name: 'GET /', kind: 'server', parentSpanId: '', failed: false })
+  t.ok(above!.durationMs >= 50)
+  t.match(above!.resource, {
+    'service.version': '1.2.3',
+    'service.instance.id': 'greeter-1',
+    'deployment.environment.name': 'test',
+    team: 'a b',
+  })
+  t.match(collector.requests[0], { url: '/v1/traces', 'x-api-key': '1234' })
+})
 
-t.test('spans take as long as they took, and lie within those they are part of', async (t) => {
+t.test('exports durations and child spans within their parents', async (t) => {
   const collector = await openOtlpCollector(t)
   exportTo(t, collector)
   const { tracing } = await open(t)
@@ -110,7 +107,7 @@ t.test('spans take as long as they took, and lie within those they are part of',
   t.ok(Math.abs(offMs) < 60_000, 'since 1970')
 })
 
-t.test('a clock that is set changes when spans begin, and not how long they take', async (t) => {
+t.test('applies a changed system clock to starts but not to durations', async (t) => {
   const collector = await openOtlpCollector(t)
   exportTo(t, collector)
   const { tracing } = await open(t)
@@ -126,7 +123,7 @@ t.test('a clock that is set changes when spans begin, and not how long they take
   t.ok(Number(after!.startNs) - Number(begun!.startNs) > 3.59e12)
 })
 
-t.test('OTEL_SERVICE_NAME names the service', async (t) => {
+t.test('prefers OTEL_SERVICE_NAME', async (t) => {
   const collector = await openOtlpCollector(t)
   exportTo(t, collector)
   setVariables(t, { OTEL_SERVICE_NAME: 'shop' })
@@ -136,7 +133,7 @@ t.test('OTEL_SERVICE_NAME names the service', async (t) => {
   t.equal(collector.spans[0]!.service, 'shop')
 })
 
-t.test('a share of the traces is recorded, and whole ones', async (t) => {
+t.test('samples whole traces', async (t) => {
   const collector = await openOtlpCollector(t)
   exportTo(t, collector)
   setVariables(t, {
@@ -161,7 +158,7 @@ t.test('a share of the traces is recorded, and whole ones', async (t) => {
   t.equal(collector.spans.length, 2 * recorded)
 })
 
-t.test('spans that a collector refuses are counted, and told of in one line', async (t) => {
+t.test('reports rejected spans once with their number', async (t) => {
   const collector = await openOtlpCollector(t)
   exportTo(t, collector)
   collector.status = 400
@@ -174,11 +171,11 @@ t.test('spans that a collector refuses are counted, and told of in one line', as
   make(told, 1, 'taken')
   await collector.find(({ name }) => name === 'taken')
   await until(() => told.recovered.length === 1)
-  t.match(told.troubles, [/^the collector answers 400/])
+  t.match(told.troubles, [/^the collector returned 400/])
   t.same(told.recovered, [5])
 })
 
-t.test('a collector that is away costs spans, and nothing else', async (t) => {
+t.test('drops spans while the collector is unreachable', async (t) => {
   exportTo(t, { url: 'http://127.0.0.1:1' })
   setVariables(t, { OTEL_EXPORTER_OTLP_TIMEOUT: '200' })
   const told = await open(t)
@@ -187,7 +184,7 @@ t.test('a collector that is away costs spans, and nothing else', async (t) => {
   t.match(told.troubles, [/ECONNREFUSED/])
 })
 
-t.test('what waits for a collector that is silent is bounded, and so is closing', async (t) => {
+t.test('bounds the queue and the close for a silent collector', async (t) => {
   const sockets = new Set<Socket>()
   const silent = createServer((socket) => sockets.add(socket))
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
@@ -203,7 +200,7 @@ t.test('what waits for a collector that is silent is bounded, and so is closing'
   })
   const told = await open(t, 100)
   make(told, 100)
-  t.match(told.troubles, [/more than 10 spans wait/])
+  t.match(told.troubles, [/the queue of 10 spans is full/])
   const startedMs = performance.now()
   await told.tracing.close()
   t.ok(performance.now() - startedMs < 1000)

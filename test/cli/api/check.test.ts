@@ -41,7 +41,7 @@ t.test('rejects an mx.yaml that links to a missing file', async (t) => {
   symlinkSync('nowhere.yaml', join(cwd, 'mx.yaml'))
   const { code, stderr } = await runMx(['api', 'check'], { cwd, env: { HOME: cwd } })
   t.equal(code, 2)
-  t.match(stderr, /mx\.yaml cannot be read: it links to nowhere\.yaml, which does not exist/)
+  t.match(stderr, /cannot read configuration file mx\.yaml: its link target nowhere\.yaml does not exist/)
 })
 
 t.test('what is right and yet may not be meant is a warning', async (t) => {

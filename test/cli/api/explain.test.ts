@@ -56,7 +56,7 @@ t.test('the plugin that answers is named', async (t) => {
   const config = `${CONFIG}plugins:\n  - namespace\n  - body-limit: { limit: 3 }\n`
   t.match(await explain(t, ['POST', '/greeter/hello', '-d', '12345'], {}, config), {
     answer: { status: 413 },
-    why: 'plugin body-limit (onRequest) refuses it',
+    why: 'plugin body-limit (onRequest) rejected the request',
   })
 })
 
@@ -73,7 +73,7 @@ t.test('--server: the answer is that of the server', async (t) => {
     '--backend=greeter=127.0.0.1:9001',
   ])
   const at = async (...words: string[]) =>
-    JSON.parse(await run(() => runExplain([...words, '--server', '-o', 'json']), 'api'))
+    JSON.parse(await run({ run: () => runExplain([...words, '--server', '-o', 'json']) }))
   t.match(await at('GET', '/registry/listServices'), {
     route: { service: 'registry', endpoint: 'Registry.ListServices' },
     handler: String,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { extractFlags, splitWords } from '../../../cli/api/extract-flags.ts'
+import { extractFlags, separateFlags } from '../../../cli/api/extract-flags.ts'
 
 const NAMES = { '-H': 'header', '--header': 'header', '-o': 'output' } as const
 
@@ -20,8 +20,8 @@ t.test('words are found among flags, wherever these stand', async (t) => {
     ['explain', ...flags, 'GET', '/a'],
     ['explain', 'GET', '/a', ...flags],
   ])
-    t.same(splitWords(line), { words: ['explain', 'GET', '/a'], flags })
-  t.same(splitWords(['--namespace', 'check']), { words: [], flags: ['--namespace', 'check'] })
-  t.same(splitWords(['--enable_tls', 'true', 'check']).words, ['check'])
-  t.same(splitWords(['-d', '-5', '/a']), { words: ['/a'], flags: ['-d', '-5'] })
+    t.same(separateFlags(line), { words: ['explain', 'GET', '/a'], flags })
+  t.same(separateFlags(['--namespace', 'check']), { words: [], flags: ['--namespace', 'check'] })
+  t.same(separateFlags(['--enable_tls', 'true', 'check']).words, ['check'])
+  t.same(separateFlags(['-d', '-5', '/a']), { words: ['/a'], flags: ['-d', '-5'] })
 })

@@ -1,20 +1,18 @@
-import type { CAC } from 'cac'
 import t from 'tap'
 import { readCommandLine } from '../../../cli/args/args.ts'
 import type { CliError } from '../../../cli/ui/output.ts'
 
-const TYPES = {
-  password: 'string',
-  old_password: 'string',
-  force: 'boolean',
-  env_vars: 'strings',
-  output: 'string',
-  lines: 'string',
-  follow: 'boolean',
-  prefix: 'optional',
-} as const
-const read = (...args: string[]) =>
-  readCommandLine({ rawArgs: ['node', 'mx', 'login', ...args] } as unknown as CAC, TYPES)
+const FLAGS = {
+  '--password <password>': '',
+  '--old_password <password>': '',
+  '--force': '',
+  '--env_vars <name=value>...': '',
+  '-o, --output <format>': '',
+  '-n, --lines <n>': '',
+  '-f, --follow': '',
+  '-p, --prefix [text]': '',
+}
+const read = (...args: string[]) => readCommandLine('login', args, FLAGS)
 
 t.test('flags are texts as they were typed, words too', async (t) => {
   const { words, flags } = read('007', '--password', '0123', '--old_password=1e3', 'x', '--force')

@@ -1,26 +1,22 @@
 import t from 'tap'
-import { runSubcommand, type Subcommand } from '../../../cli/args/subcommands.ts'
+import { runSubcommand } from '../../../cli/args/subcommands.ts'
 
 const ran: string[] = []
-const toCommand = (words: string, ...args: string[]): Subcommand<string> => ({
-  words,
-  args,
-  async run(given, flags) {
-    ran.push(`${words}(${given.join(' ')}) ${flags}`)
-  },
-})
-const COMMANDS = [
-  toCommand(''),
-  toCommand('namespace'),
-  toCommand('namespace set', 'NAME'),
-  toCommand('copy', 'FROM', 'TO'),
-  toCommand('list', '[PATH]'),
-  toCommand('publish', 'TOPIC', '[MESSAGE]'),
-  toCommand('connect', 'ADDRESS...'),
+const FORMS = [
+  ...['', 'namespace', 'namespace set <name>', 'copy <from> <to>', 'list [path]'],
+  ...['publish <topic> [message]', 'connect <address>...'],
 ]
+const SUBCOMMANDS = Object.fromEntries(
+  FORMS.map((form) => [
+    form,
+    async (args: readonly (string | undefined)[], flags: string) => {
+      ran.push(`${form.replaceAll(/ ?[[<].*/g, '')}(${args.join(' ')}) ${flags}`)
+    },
+  ]),
+)
 const run = async (...words: string[]): Promise<string | undefined> => {
   ran.length = 0
-  await runSubcommand('user', COMMANDS, words, 'flags')
+  await runSubcommand('user', SUBCOMMANDS, words, 'flags')
   return ran[0]
 }
 

@@ -40,23 +40,23 @@ t.test('what fails is told to fail, and nothing is guessed', async (t) => {
   const session = openSession({})
   t.teardown(session.close)
   runtime.objects.set('shop@latest', STARTING)
-  const failing = { status: 3, metadata: { error: 'ended with exit code 3', retries: '1' } }
-  runtime.course = [failing, { status: 7, metadata: { error: 'ended with exit code 3' } }]
+  const failing = { status: 3, metadata: { error: 'exited with code 3', retries: '1' } }
+  runtime.course = [failing, { status: 7, metadata: { error: 'exited with code 3' } }]
   runtime.hangs = false
   const steps = openNotes()
   const hint = { text: 'it may be plain HTTP', afterMs: 3_600_000 }
   const waiting = untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
   await t.rejects(waiting, {
-    message: "shop failed: ended with exit code 3. See 'mx logs shop'",
+    message: "shop failed: exited with code 3. See 'mx logs shop'",
   })
-  t.same(steps.notes, ['shop ended with exit code 3; it is started again'])
+  t.same(steps.notes, ['shop exited with code 3; it is started again'])
 })
 
 t.test('prints the hint at once if a program fails for want of PORT', async (t) => {
   const session = openSession({})
   t.teardown(session.close)
   runtime.objects.set('shop@latest', STARTING)
-  const error = "ended with exit code 1; its last line: KeyError: 'PORT'"
+  const error = "exited with code 1; last line: KeyError: 'PORT'"
   runtime.course = [
     { status: 3, metadata: { error, retries: '1' } },
     { status: 4, metadata: {} },

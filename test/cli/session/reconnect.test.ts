@@ -8,7 +8,7 @@ import { openClient } from '../../fixtures/sdk-services.ts'
 import { type ServerProcess, startServerProcess } from '../../fixtures/server-process.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-const LOST = badGateway('go.mx.proxy', 'the RPC proxy went away')
+const LOST = badGateway('go.mx.proxy', 'the RPC proxy closed the connection')
 
 t.test('retries transient errors of a stream that was open, and no others', async (t) => {
   const written = t.capture(process.stderr, 'write', () => true)

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import storeCommand from '../../../cli/commands/store.ts'
 import { createSnapshotLines } from '../../../cli/store/snapshot-file.ts'
-import { runStore } from '../../../cli/store.ts'
 import { openCliServer } from '../../fixtures/cli-server.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const { home, run, mx, start } = await openCliServer(t)
-const store = (...words: string[]) => run(runStore, 'store', ...words)
+const store = (...words: string[]) => run(storeCommand, ...words)
 const toRecord = (key: string, expires = 0) => ({
   ...{ database: 'mx', table: 'shop', key, value: 'AP8=', expires },
   metadata: { from: { type: 'string', value: 'me' } },

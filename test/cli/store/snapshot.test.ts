@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { runConfig } from '../../../cli/config.ts'
-import { runStore } from '../../../cli/store.ts'
+import configCommand from '../../../cli/commands/config.ts'
+import storeCommand from '../../../cli/commands/store.ts'
 import { openCliServer } from '../../fixtures/cli-server.ts'
 
 const { home, run, mx, start } = await openCliServer(t)
-const store = (...words: string[]) => run(runStore, 'store', ...words)
+const store = (...words: string[]) => run(storeCommand, ...words)
 const toLines = (text: string) =>
   text
     .trimEnd()
@@ -19,7 +19,7 @@ await store('write', '-t', 'shop', 'bytes', '@bytes')
 await store('write', '-t', 'mail', 'x', 'y')
 await store('write', '-d', 'acme', 'z', '1')
 // A table that is the service's own.
-await run(runConfig, 'config', 'set', 'a', '1')
+await run(configCommand, 'set', 'a', '1')
 
 t.test('a snapshot has the records of the namespace, how many, and their digest', async (t) => {
   await store('snapshot', 'backup')

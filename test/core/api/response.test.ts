@@ -117,7 +117,7 @@ t.test('anything else is no api.Response: 502 in the name of the service', (t) =
       ['x\r\ny', '1'],
     ].map(([key, value]): [unknown, string] => [
       pair(key, [value]),
-      'header "x" must have a token as key, and values of one line, got others',
+      'header "x" must have a token as key, and values without line breaks, got others',
     ]),
     [pair('x', ['a'.repeat(65_536)]), 'header must not be longer than 65536, got 65537 and more'],
     [{ body: { a: 1 } }, 'body must be a string, got a value of type object'],
@@ -128,7 +128,7 @@ t.test('anything else is no api.Response: 502 in the name of the service', (t) =
     t.throws(() => toApiReply(response, SERVICE), {
       code: 502,
       id: SERVICE,
-      message: `the answer is no api.Response: ${message}`,
+      message: `the response is not an api.Response: ${message}`,
     })
   }
   t.end()

@@ -33,8 +33,7 @@ t.test('a line is an id, what proves it, and scopes', async (t) => {
 t.test('a line that is wrong is named, and not repeated: it may hold a secret', async (t) => {
   for (const line of ['shop secret', 'shop', 'a/b 00ff', 'shop 00ff a b', 'shop 00ff a,"b"']) {
     t.throws(() => parseCallerLines(['a 0000', line], 'keys.txt', OPTIONS), {
-      message:
-        'keys.txt:2: must be an id, four digits and, if there are any, scopes joined by commas',
+      message: 'keys.txt:2: must be an id, four digits and optional scopes joined by commas',
     })
   }
 })

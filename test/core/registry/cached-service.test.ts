@@ -12,7 +12,7 @@ function open(refused: () => void = () => {}) {
     name: 'a',
     upstream: { createPool },
     nowMs: () => clock.ms,
-    onRefuse: refused,
+    onNodeDropped: refused,
   })
   /** Ids of the nodes in use; undefined: no version is left. */
   const use = (): string[] | undefined =>

@@ -29,7 +29,7 @@ t.test('who asks is told whether it refuses, and nothing of why', async (t) => {
     new TypeError('refuses: Secret not correct'),
     tooMany,
   ])
-    t.equal(toRegistryFault(refusal), 'the registry refuses access')
+    t.equal(toRegistryFault(refusal), 'the registry denies access')
   for (const outage of [new Error('connect ECONNREFUSED'), undefined])
-    t.equal(toRegistryFault(outage), 'the registry does not answer')
+    t.equal(toRegistryFault(outage), 'the registry is unavailable')
 })

@@ -104,7 +104,7 @@ t.test('a first lookup that fails is 503, and the next request asks again', asyn
   await t.rejects(failing, {
     code: 503,
     id: 'greeter',
-    message: 'cannot look up greeter: the registry does not answer',
+    message: 'cannot look up greeter: the registry is unavailable',
   })
   t.same(reported, ['greeter: connection refused'])
   const again = directory.find('greeter')
@@ -119,7 +119,7 @@ t.test('a registry that refuses is told as that, without the reason', async (t) 
   refuse(Object.assign(new Error('ACL not found: secret'), { denied: true }))
   await t.rejects(failing, {
     code: 503,
-    message: /^cannot look up greeter: the registry refuses access$/,
+    message: /^cannot look up greeter: the registry denies access$/,
   })
 })
 

@@ -4,7 +4,7 @@ import { BalancedCall } from '../../../core/rpc/balanced-call.ts'
 import type { OutgoingCall, TransportFailure } from '../../../core/rpc/call.ts'
 import type { Caller } from '../../../core/rpc/caller.ts'
 import { deadlines } from '../../../core/rpc/deadlines.ts'
-import { toBadAnswer } from '../../../core/rpc/error-codec.ts'
+import { toBadResponse } from '../../../core/rpc/error-codec.ts'
 import type { UpstreamNode } from '../../../core/upstream/node-health.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
 import { ServiceError } from '../../../sdk/errors.ts'
@@ -167,7 +167,7 @@ t.test(
   'a node that answers with errors is well, unless they are none of the protocol',
   async (t) => {
     const own = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
-    const foreign = open(t, ['a', 'b'], (call) => call.onFail(toBadAnswer('x', 'none'), true))
+    const foreign = open(t, ['a', 'b'], (call) => call.onFail(toBadResponse('x', 'none'), true))
     for (let i = 0; i < 20; i++) {
       t.strictSame(new TestCall(own.upstream).send().events, ['refused 503'])
       t.strictSame(new TestCall(foreign.upstream).send().events, ['refused 502'])

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { GatewayError } from '../../../core/errors.ts'
-import { formatFail, isErrorCode, parseFail, toBadAnswer } from '../../../core/rpc/error-codec.ts'
+import { formatFail, isErrorCode, parseFail, toBadResponse } from '../../../core/rpc/error-codec.ts'
 import { readVectors } from '../../fixtures/rpc.ts'
 
 t.test('errors are JSON; readers accept the four names in any letter case', async (t) => {
@@ -66,9 +66,9 @@ t.test(
 )
 
 t.test('a malformed answer is a 502 that names the service', async (t) => {
-  const error = toBadAnswer('helloworld', 'no JSON')
+  const error = toBadResponse('helloworld', 'no JSON')
   t.match(error, { id: 'helloworld', code: 502, cause: 'no JSON' })
-  t.equal(error.message, 'bad gateway: the answer of helloworld is malformed')
+  t.equal(error.message, 'bad gateway: malformed response from helloworld')
 })
 
 t.test('an error has a status from 400 to 599', async (t) => {

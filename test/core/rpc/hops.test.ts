@@ -29,7 +29,7 @@ t.test('a call that has passed too many proxies is 508', async (t) => {
     t.throws(() => addHop(`mx-hops: ${hops}\r\n`), {
       id: 'go.mx.proxy',
       code: 508,
-      message: `the call has passed ${hops} proxies, and may pass 16: most likely it goes round in a loop`,
+      message: `the call has passed ${hops} proxies, the maximum is 16: this is most likely a routing loop`,
     })
 })
 

@@ -223,7 +223,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
     t.strictSame(events[0], ['cancel cancel'])
     const late = await settle(plain, { timeoutMs: 50 })
     // Whose clock is first decides; either is the same to the one who called.
-    t.match(late, [/^(lost timeout|fail 408 helloworld: no answer within \d+ ms)$/])
+    t.match(late, [/^(lost timeout|fail 408 helloworld: no response within \d+ ms)$/])
     await until(() => events[1]!.length === 1)
     t.match(events[1], [/^cancel (timeout|cancel)$/])
     t.equal(plain.pending, 0)

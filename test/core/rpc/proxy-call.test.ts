@@ -183,7 +183,7 @@ t.test(
       for (const { sockets } of services) for (const socket of sockets) socket.terminate()
     }
     const { settle, services, active } = await open(t, [die, die])
-    t.strictSame(await settle(), ['fail 502 helloworld: bad gateway: the service went away'])
+    t.strictSame(await settle(), ['fail 502 helloworld: bad gateway: the service closed the connection'])
     t.equal(served, 1)
     t.strictSame(active(), [0, 0])
   },
@@ -287,10 +287,10 @@ t.test('an answer that cannot be passed on is told, and ends the call for the no
     return call.events
   }
   t.strictSame(await ask('A.Proto'), [
-    'fail 400 helloworld: streams of application/protobuf need the fast form',
+    'fail 400 helloworld: streams of application/protobuf require the WebSocket transport',
   ])
   t.strictSame(await ask('A.Wrong'), [
-    'fail 502 helloworld: bad gateway: the answer of helloworld is malformed',
+    'fail 502 helloworld: bad gateway: malformed response from helloworld',
   ])
   await until(() => cancelled.length === 2)
   t.strictSame(cancelled, ['cancel', 'cancel'])
@@ -349,7 +349,7 @@ t.test('a call that goes round in a loop is 508', async (t) => {
   openCaller(t, proxy.port, 'mx').call(call)
   await until(() => call.events.length > 0)
   t.strictSame(call.events, [
-    `fail 508 go.mx.proxy: the call has passed ${HOPS_MAX} proxies, and may pass ${HOPS_MAX}: most likely it goes round in a loop`,
+    `fail 508 go.mx.proxy: the call has passed ${HOPS_MAX} proxies, the maximum is ${HOPS_MAX}: this is most likely a routing loop`,
   ])
   t.equal(passed, HOPS_MAX)
 })
@@ -444,7 +444,7 @@ t.test(
     t.equal(down.bodies.length, 1)
     for (let i = 0; i < 4; i++) up.send('x'.repeat(30_000))
     await up.done
-    t.match(up.error, { code: 503, message: /too many bodies wait/ })
+    t.match(up.error, { code: 503, message: /too many messages are buffered/ })
     await until(() => cancelled.length === 1)
     t.equal(relayMemory.usedBytes, 0)
     t.strictSame(await settle({ endpoint: 'A.Echo' }), [`reply "" ${JOHN}`])

@@ -32,7 +32,7 @@ t.test('it says who was called', async (t) => {
   )
   t.strictSame(texts, [
     'bad gateway: the RPC proxy refused the connection',
-    'bad gateway: the RPC proxy does not speak the call protocol: another program listens at its address',
-    'bad gateway: the RPC proxy went away',
+    'bad gateway: the RPC proxy does not speak the call protocol: another program listens on its address',
+    'bad gateway: the RPC proxy closed the connection',
   ])
 })

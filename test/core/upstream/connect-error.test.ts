@@ -18,18 +18,21 @@ t.test('a client is told what happened, and no address', (t) => {
   const cases: readonly [detail: string, told: string][] = [
     ['connect ECONNREFUSED 127.0.0.1:1', 'the backend refused the connection'],
     ['getaddrinfo ENOTFOUND orders.internal', 'the name of the backend does not resolve'],
-    ['getaddrinfo EAI_AGAIN orders', 'the name of the backend was not resolved in time'],
+    ['getaddrinfo EAI_AGAIN orders', 'resolving the name of the backend timed out'],
     ['connect EHOSTUNREACH 10.0.0.1:80', 'there is no route to the backend'],
     ['connect ENETUNREACH 10.0.0.1:80', 'there is no route to the backend'],
-    ['connect ETIMEDOUT 10.0.0.1:80', 'the backend took no connection in time'],
-    ['no connection to the backend in time', 'the backend took no connection in time'],
-    ['no connection to a:1: no answer within 9 ms', 'the backend took no connection in time'],
+    ['connect ETIMEDOUT 10.0.0.1:80', 'the backend did not accept a connection in time'],
+    ['connecting to the backend timed out', 'the backend did not accept a connection in time'],
+    [
+      'no connection to a:1: no answer within 9 ms',
+      'the backend did not accept a connection in time',
+    ],
     ['certificate has expired', 'the certificate of the backend is not trusted'],
     ['write EPROTO SSL routines: packet', 'the TLS handshake with the backend failed'],
     ['the backend does not offer HTTP/2 (ALPN h2)', 'the backend does not speak HTTP/2'],
-    ['socket hang up', 'the backend closed the connection before it answered'],
-    ['read ECONNRESET', 'the backend closed the connection before it answered'],
-    ['connection closed', 'no connection to the backend came about'],
+    ['socket hang up', 'the backend closed the connection before it responded'],
+    ['read ECONNRESET', 'the backend closed the connection before it responded'],
+    ['connection closed', 'cannot connect to the backend'],
   ]
   for (const [detail, told] of cases) t.equal(describeConnectFault(detail, 'the backend'), told)
   t.equal(findConnectFault('no connection to tls.issuer:1: connect ECONNREFUSED'), 'refused')

@@ -148,7 +148,7 @@ t.test(
     let gone = true
     const upstream = makeUpstream([1, 1], {
       nowMs: () => 0,
-      onRefuse: ({ id }) => {
+      onConnectionRefused: ({ id }) => {
         refused.push(id)
         return gone
       },

@@ -18,14 +18,14 @@ async function rulesOf({ post }: OpenServer): Promise<string[]> {
 
 /** Fills in the form that makes a rule. */
 async function makeRule(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
-  const form = page.getByRole('form', { name: 'New rule' })
-  if (!(await form.isVisible())) await page.getByText('New rule', { exact: true }).click()
+  const form = page.getByRole('form', { name: 'New access rule' })
+  if (!(await form.isVisible())) await page.getByText('New access rule', { exact: true }).click()
   for (const [label, value] of Object.entries(fields)) {
     const field = form.getByLabel(label, { exact: true })
     if (LISTS.has(label)) await field.selectOption(value)
     else await field.fill(value)
   }
-  await form.getByRole('button', { name: 'Make rule' }).click()
+  await form.getByRole('button', { name: 'Create rule' }).click()
 }
 
 t.test('lists rules in evaluation order, creates and deletes them', async (t) => {
@@ -34,21 +34,21 @@ t.test('lists rules in evaluation order, creates and deletes them', async (t) =>
   if (opened === undefined) return
   const { page } = opened
   await page.getByRole('row', { name: /default/ }).waitFor()
-  await makeRule(page, { Id: 'staff', 'Resource name': 'a b' })
+  await makeRule(page, { ID: 'staff', 'Resource name': 'a b' })
   await page.getByText(/request\.rule\.resource\.name must be/).waitFor()
-  await makeRule(page, { 'Resource name': 'helloworld', To: 'own', Scope: 'staff' })
+  await makeRule(page, { 'Resource name': 'helloworld', To: 'custom', Scope: 'staff' })
   await page.getByRole('row', { name: /staff/ }).waitFor()
-  const refusal = { Id: 'no', Access: 'DENIED', 'Resource name': 'helloworld', Priority: '5' }
+  const refusal = { ID: 'no', Access: 'DENIED', 'Resource name': 'helloworld', Priority: '5' }
   await makeRule(page, refusal)
   await page.getByRole('row', { name: /denied/ }).waitFor()
   const table = page.getByRole('table', { name: 'Rules' })
   t.strictSame(
     await table.getByRole('rowheader').allTextContents(),
     ['no', 'default', 'staff'],
-    'the order in which they are asked',
+    'order of evaluation',
   )
   await checkAccessibility(t, page, 'auth-rules')
-  await page.getByRole('button', { name: 'Delete the rule no' }).click()
+  await page.getByRole('button', { name: 'Delete access rule no' }).click()
   await page.getByRole('button', { name: 'Delete rule' }).click()
   await page.getByRole('row', { name: /denied/ }).waitFor({ state: 'detached' })
   t.strictSame(await rulesOf(server), ['default', 'staff'])
@@ -59,8 +59,8 @@ t.test('asks for confirmation before a change that locks everyone out', async (t
   const opened = await openDashboard(t, { server, path: '/auth?tab=rules' })
   if (opened === undefined) return
   const { page } = opened
-  const remove = page.getByRole('button', { name: 'Delete the rule default' })
-  const asked = page.getByRole('dialog', { name: 'Delete the rule default?' })
+  const remove = page.getByRole('button', { name: 'Delete access rule default' })
+  const asked = page.getByRole('dialog', { name: 'Delete access rule default?' })
   const warned = page.getByRole('dialog', { name: 'This may lock you out' })
   await remove.click()
   await asked.getByRole('button', { name: 'Delete rule' }).click()
@@ -70,14 +70,14 @@ t.test('asks for confirmation before a change that locks everyone out', async (t
   await warned.waitFor({ state: 'detached' })
   t.strictSame(await rulesOf(server), ['default'], 'nothing was changed')
 
-  const refusal = { Id: 'nobody', Access: 'DENIED', 'Resource name': 'auth', Priority: '9' }
+  const refusal = { ID: 'nobody', Access: 'DENIED', 'Resource name': 'auth', Priority: '9' }
   await makeRule(page, refusal)
   await warned.getByRole('button', { name: 'Cancel' }).click()
   t.strictSame(await rulesOf(server), ['default'], 'nor by a rule that denies')
 
   await remove.click()
   await asked.getByRole('button', { name: 'Delete rule' }).click()
-  await warned.getByRole('button', { name: 'Do it nonetheless' }).click()
+  await warned.getByRole('button', { name: 'Change anyway' }).click()
   await page.getByRole('row', { name: /default/ }).waitFor({ state: 'detached' })
   t.strictSame(await rulesOf(server), [], 'an operator still lists the rules')
 })
@@ -91,7 +91,7 @@ t.test('the test view shows who may call what, and by which rule', async (t) => 
   const opened = await openDashboard(t, { server, path: '/auth?tab=test' })
   if (opened === undefined) return
   const { page } = opened
-  const form = page.getByRole('form', { name: 'Test the rules' })
+  const form = page.getByRole('form', { name: 'Test access rules' })
   const ask = () => form.getByRole('button', { name: 'Test' }).click()
   await form.getByLabel('Account').fill('jane')
   await form.getByLabel('Name').fill('registry')
@@ -103,23 +103,23 @@ t.test('the test view shows who may call what, and by which rule', async (t) => 
   await row.getByText('denied service:registry:Registry.Register to all accounts of mx').waitFor()
 
   await form.getByLabel('Endpoint').fill('')
-  await form.getByLabel('Who calls').selectOption('nobody')
+  await form.getByLabel('Caller').selectOption('anonymous')
   await ask()
   await page.getByText(/^(\d+) of \1 granted$/).waitFor()
   await row.getByText('default', { exact: true }).waitFor()
   await checkAccessibility(t, page, 'auth-test')
 
   await form.getByLabel('Endpoint').fill('Registry.Register')
-  await form.getByLabel('Who calls').selectOption('everybody')
+  await form.getByLabel('Caller').selectOption('all')
   await ask()
   await page.getByText(/^1 of \d granted$/).waitFor()
-  await page.getByRole('row', { name: /nobody .*granted/ }).waitFor()
+  await page.getByRole('row', { name: /anonymous .*granted/ }).waitFor()
   await page.getByRole('row', { name: /^jane .*denied/ }).waitFor()
 
   await form.getByLabel('Name').fill('unheard')
   await form.getByLabel('Endpoint').fill('')
   await ask()
-  await form.getByText('name one: nobody knows the endpoints of unheard').waitFor()
+  await form.getByText('required: the endpoints of unheard are unknown').waitFor()
 })
 
 t.test('shows an account without administration rights its own rights', async (t) => {
@@ -128,14 +128,14 @@ t.test('shows an account without administration rights its own rights', async (t
   const opened = await openDashboard(t, { server, account: JANE, path: '/auth' })
   if (opened === undefined) return
   const { page } = opened
-  await page.getByText('Forbidden: the list of accounts (auth Accounts.List)').waitFor()
+  await page.getByText('Forbidden: list of accounts (auth Accounts.List)').waitFor()
   await page.getByRole('tab', { name: 'Rules' }).click()
   await page.getByRole('row', { name: /default/ }).waitFor()
-  await makeRule(page, { Id: 'mine', 'Resource name': '*' })
-  await page.getByText('Forbidden: make the rule mine (auth Rules.Create)').waitFor()
+  await makeRule(page, { ID: 'mine', 'Resource name': '*' })
+  await page.getByText('Forbidden: create access rule mine (auth Rules.Create)').waitFor()
   await page.getByRole('tab', { name: 'Test' }).click()
-  const form = page.getByRole('form', { name: 'Test the rules' })
-  await form.getByText('You may ask for your own only.').waitFor()
+  const form = page.getByRole('form', { name: 'Test access rules' })
+  await form.getByText('Without the admin scope you can test only your own account.').waitFor()
   await form.getByLabel('Name').fill('registry')
   await form.getByRole('button', { name: 'Test' }).click()
   await page.getByText(/^(\d+) of \1 granted$/).waitFor()
@@ -150,10 +150,10 @@ t.test('preserves input for accounts, rules and tests', async (t) => {
   await page.getByText('New account', { exact: true }).click()
   await page.getByRole('form', { name: 'New account' }).getByLabel('Id').fill('jane')
   await page.getByRole('tab', { name: 'Rules' }).click()
-  await page.getByText('New rule', { exact: true }).click()
-  await page.getByRole('form', { name: 'New rule' }).getByLabel('Id').fill('staff')
+  await page.getByText('New access rule', { exact: true }).click()
+  await page.getByRole('form', { name: 'New access rule' }).getByLabel('Id').fill('staff')
   await page.getByRole('tab', { name: 'Test' }).click()
-  await page.getByRole('form', { name: 'Test the rules' }).getByLabel('Name').fill('shop')
+  await page.getByRole('form', { name: 'Test access rules' }).getByLabel('Name').fill('shop')
 
   await held.cut()
   await page.getByText('Live', { exact: true }).waitFor()
@@ -164,17 +164,17 @@ t.test('preserves input for accounts, rules and tests', async (t) => {
   await account.waitFor()
   t.equal(await account.inputValue(), 'jane')
   await page.getByRole('tab', { name: 'Rules' }).click()
-  const rule = page.getByRole('form', { name: 'New rule' }).getByLabel('Id')
+  const rule = page.getByRole('form', { name: 'New access rule' }).getByLabel('Id')
   await rule.waitFor()
   t.equal(await rule.inputValue(), 'staff')
   await page.getByRole('tab', { name: 'Test' }).click()
-  const name = page.getByRole('form', { name: 'Test the rules' }).getByLabel('Name')
+  const name = page.getByRole('form', { name: 'Test access rules' }).getByLabel('Name')
   await name.waitFor()
   t.equal(await name.inputValue(), 'shop')
 
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.getByRole('textbox', { name: 'Account' }).fill(ADMIN.id)
-  await page.getByLabel('Secret').fill(ADMIN.secret)
+  await page.getByLabel('Password').fill(ADMIN.secret)
   await page.keyboard.press('Enter')
   await page.getByRole('tab', { name: 'Test' }).click()
   await name.waitFor()
@@ -201,14 +201,14 @@ t.test('creates an account, changes its secret and deletes it', async (t) => {
   await form.getByLabel('Id').fill('a/b')
   await form.getByLabel('Scopes').fill('reader, staff')
   await form.getByLabel('Metadata').fill(`note=${SCRIPT}`)
-  const make = form.getByRole('button', { name: 'Make account' })
+  const make = form.getByRole('button', { name: 'Create account' })
   await make.click()
-  await form.getByText('request.id must be up to 128 characters').waitFor()
+  await form.getByText('request.id must be at most 128 characters').waitFor()
   t.equal(await form.getByLabel('Scopes').inputValue(), 'reader, staff', 'it is still there')
   await checkAccessibility(t, page, 'auth-account-invalid')
   await form.getByLabel('Id').fill('jane')
   await make.click()
-  const told = page.getByRole('dialog', { name: 'The account jane was made' })
+  const told = page.getByRole('dialog', { name: 'Account jane created' })
   const secret = (await told.locator('code').textContent()) ?? ''
   t.equal(await logIn(server, 'jane', secret), 200)
   await checkAccessibility(t, page, 'auth-account-made')
@@ -231,26 +231,26 @@ t.test('creates an account, changes its secret and deletes it', async (t) => {
   await account.getByText(SCRIPT).waitFor()
   t.equal(await page.evaluate('window.wasRun'), undefined)
   await checkAccessibility(t, page, 'auth-account')
-  await account.getByRole('button', { name: 'Change secret…' }).click()
-  const changing = page.getByRole('dialog', { name: 'Change the secret of jane' })
-  await changing.getByLabel('New secret', { exact: true }).fill('another one')
-  await changing.getByLabel('New secret again').fill('mistyped')
-  await changing.getByRole('button', { name: 'Change secret' }).click()
-  await changing.getByText('the two are not the same').waitFor()
+  await account.getByRole('button', { name: 'Change password…' }).click()
+  const changing = page.getByRole('dialog', { name: 'Change password of jane' })
+  await changing.getByLabel('New password', { exact: true }).fill('another one')
+  await changing.getByLabel('Confirm password').fill('mistyped')
+  await changing.getByRole('button', { name: 'Change password' }).click()
+  await changing.getByText('does not match').waitFor()
   await checkAccessibility(t, page, 'auth-secret')
-  await changing.getByLabel('New secret again').fill('another one')
-  await changing.getByRole('button', { name: 'Change secret' }).click()
+  await changing.getByLabel('Confirm password').fill('another one')
+  await changing.getByRole('button', { name: 'Change password' }).click()
   await changing.waitFor({ state: 'detached' })
   t.equal(await logIn(server, 'jane', 'another one'), 200)
 
   await open()
   await account.getByRole('button', { name: 'Log out everywhere…' }).click()
   await page.getByRole('button', { name: 'Log out', exact: true }).last().click()
-  await page.getByText('jane was logged out everywhere').waitFor()
+  await page.getByText('jane logged out everywhere').waitFor()
 
   await open()
   await account.getByRole('button', { name: 'Delete…' }).click()
-  const asked = page.getByRole('dialog', { name: 'Delete the account jane?' })
+  const asked = page.getByRole('dialog', { name: 'Delete account jane?' })
   await asked.getByRole('button', { name: 'Cancel' }).click()
   t.equal(await logIn(server, 'jane', 'another one'), 200, 'nothing happened')
   await open()
@@ -271,15 +271,15 @@ t.test('changes the own secret with the old one and requires a new login', async
   const opened = await openDashboard(t, { server, account: JANE, path: '/auth' })
   if (opened === undefined) return
   const { page } = opened
-  await page.getByRole('button', { name: 'Change my secret…' }).click()
-  const dialog = page.getByRole('dialog', { name: 'Change the secret of jane' })
-  await dialog.getByLabel('Old secret').fill('wrong')
-  await dialog.getByLabel('New secret', { exact: true }).fill('another one')
-  await dialog.getByLabel('New secret again').fill('another one')
-  await dialog.getByRole('button', { name: 'Change secret' }).click()
+  await page.getByRole('button', { name: 'Change my password…' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Change password of jane' })
+  await dialog.getByLabel('Current password').fill('wrong')
+  await dialog.getByLabel('New password', { exact: true }).fill('another one')
+  await dialog.getByLabel('Confirm password').fill('another one')
+  await dialog.getByRole('button', { name: 'Change password' }).click()
   await dialog.getByText(/Secret not correct/).waitFor()
-  await dialog.getByLabel('Old secret').fill(JANE.secret)
-  await dialog.getByRole('button', { name: 'Change secret' }).click()
-  await page.getByRole('heading', { name: 'The login has ended' }).waitFor()
+  await dialog.getByLabel('Current password').fill(JANE.secret)
+  await dialog.getByRole('button', { name: 'Change password' }).click()
+  await page.getByRole('heading', { name: 'Session expired' }).waitFor()
   t.equal(await logIn(server, 'jane', 'another one'), 200)
 })

@@ -32,11 +32,11 @@ t.test('shows a stream as live once the service confirms it', async (t) => {
   const held = await openStalled(opened.context, '/events/orders?tab=replay')
   const { page } = held
   await page.getByLabel('From').selectOption('oldest')
-  await page.getByRole('button', { name: 'Begin', exact: true }).click()
+  await page.getByRole('button', { name: 'Start', exact: true }).click()
   await page.getByText('2 events, live').waitFor()
   held.hold()
   await page.evaluate(NOTE_STATES)
-  await page.getByRole('button', { name: 'Begin anew', exact: true }).click()
+  await page.getByRole('button', { name: 'Restart', exact: true }).click()
   await eventually(async () => held.hasCalled('Stream.Consume'))
   await settle(page)
   t.strictSame(await page.evaluate('states.filter((state) => state.includes("live"))'), [])
@@ -86,7 +86,7 @@ t.test('opens a stream once connected and sends nothing before', async (t) => {
   await held.cut(true)
   await page.getByText('Stale', { exact: true }).first().waitFor()
   await page.getByRole('button', { name: 'Open and send', exact: true }).click()
-  await stream.getByText('waiting for a connection', { exact: true }).waitFor()
+  await stream.getByText('connecting', { exact: true }).waitFor()
   t.equal(await stream.getByText('↑ sent').count(), 0)
   held.restore()
   await stream.getByText('{"echo":"early"}').waitFor()
@@ -145,7 +145,7 @@ t.test('continues a confirmed action when its dialog closes, and reports a failu
   await dialog.waitFor({ state: 'detached' })
   isHeld = false
   await sockets.at(-1)!.close()
-  await page.getByText('Delete shop? It failed: the connection was lost').waitFor()
+  await page.getByText('Delete shop? Failed: the connection was lost').waitFor()
 })
 
 t.test('marks the page stale while the server is gone and resumes afterwards', async (t) => {
@@ -159,19 +159,19 @@ t.test('marks the page stale while the server is gone and resumes afterwards', a
 
   await first.server.close()
   await page.getByText('Stale', { exact: true }).first().waitFor()
-  await page.getByText('The server does not answer.').waitFor()
+  await page.getByText('Server unreachable, reconnecting.').waitFor()
   await page.getByRole('rowheader', { name: 'registry' }).waitFor()
   await checkAccessibility(t, page, 'stale')
 
   const { port } = first.server.webAddress
   const second = await openServer(t, [`--web_address=127.0.0.1:${port}`])
   // Another server knows nothing of the login.
-  await page.getByRole('dialog', { name: 'The login has ended' }).waitFor()
+  await page.getByRole('dialog', { name: 'Session expired' }).waitFor()
   await checkAccessibility(t, page, 'login-ended')
   t.equal(await page.getByRole('textbox', { name: 'Account' }).inputValue(), ADMIN.id)
   await page.keyboard.press('Escape')
   await page.keyboard.press('Escape')
-  await page.getByLabel('Secret').fill(ADMIN.secret)
+  await page.getByLabel('Password').fill(ADMIN.secret)
   await page.keyboard.press('Enter')
   await page.getByText('Live', { exact: true }).waitFor()
   await page.getByText('Stale', { exact: true }).waitFor({ state: 'detached' })
@@ -198,9 +198,9 @@ t.test('shows nothing of the previous account after a login in place', async (t)
   const { page, context, url } = opened
   await page.getByRole('rowheader', { name: 'registry' }).waitFor()
   await context.request.post(`${url}/logout`, { headers: { origin: url } })
-  await page.getByRole('dialog', { name: 'The login has ended' }).waitFor()
+  await page.getByRole('dialog', { name: 'Session expired' }).waitFor()
   await page.getByRole('textbox', { name: 'Account' }).fill(jane.id)
-  await page.getByLabel('Secret').fill(jane.secret)
+  await page.getByLabel('Password').fill(jane.secret)
   await page.keyboard.press('Enter')
   await page.locator('[data-kind=forbidden]').first().waitFor()
   t.equal(await page.getByRole('rowheader').count(), 0)

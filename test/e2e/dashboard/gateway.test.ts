@@ -30,11 +30,11 @@ t.test('the gateway page', async (t) => {
     await page.getByLabel('Search routes').fill('shop')
     await row('/items/{id}').getByText('declared').waitFor()
     await row('/items/{id}').getByText('GET').waitFor()
-    await row('/shop/find').getByText('name', { exact: true }).waitFor()
+    await row('/shop/find').getByText('by name', { exact: true }).waitFor()
     t.equal(await table.getByRole('row').count(), 3, 'with the headings')
     await checkAccessibility(t, page, 'gateway-routes')
     await page.getByLabel('Search routes').fill('no such route')
-    await page.getByText('Nothing matches no such route').waitFor()
+    await page.getByText('No routes match “no such route”').waitFor()
     await page.getByLabel('Search routes').fill('shop')
     await row('/shop/find').getByRole('link', { name: 'shop' }).click()
     await page.waitForURL('**/services/shop')
@@ -48,7 +48,7 @@ t.test('the gateway page', async (t) => {
     }
     t.match(await server.post('/registry/register', service), { status: 200 })
     await page.goto('/gateway')
-    await page.getByText('1 declared route is not served').click()
+    await page.getByText('1 declared route skipped').click()
     await page.getByText('ignored path ').waitFor()
     t.equal(await page.evaluate('window.wasRun'), undefined)
     t.equal(await page.locator('main img').count(), 0)
@@ -56,7 +56,7 @@ t.test('the gateway page', async (t) => {
 
   await t.test('shows the chain in order, with options', async (t) => {
     await page.getByRole('tab', { name: 'Plugins' }).click()
-    const plugins = page.getByRole('list', { name: 'Plugins, in the order of the chain' })
+    const plugins = page.getByRole('list', { name: 'Plugins in order of execution' })
     await plugins.getByRole('heading', { name: 'auth', exact: true }).waitFor()
     const names = await plugins.getByRole('heading').allTextContents()
     t.ok(names.indexOf('request-id') < names.indexOf('auth'))
@@ -83,13 +83,13 @@ t.test('the gateway page', async (t) => {
     await path.fill('no slash')
     await page.getByRole('textbox', { name: 'Headers' }).fill('nothing')
     await explain.click()
-    await page.getByText('A path begins with /').waitFor()
+    await page.getByText('A path must start with /').waitFor()
     await page.getByText('line 1 must be "Name: value"').waitFor()
     t.equal(await path.inputValue(), 'no slash', 'what was typed is still there')
     await path.fill('/items/7')
     await page.getByRole('textbox', { name: 'Headers' }).fill('X-Test: 1')
     await explain.click()
-    await told.getByText('sent on').waitFor()
+    await told.getByText('forwarded', { exact: true }).waitFor()
     await told.getByText('shop Shop.Find').waitFor()
     await told.getByText('id=7').waitFor()
     await told.getByText('by rule default').waitFor()
@@ -127,7 +127,7 @@ t.test('the gateway page', async (t) => {
     if (other === undefined) return
     await other.page.getByRole('table', { name: 'Routes' }).waitFor()
     await other.page.getByRole('tab', { name: 'Plugins' }).click()
-    await other.page.getByText('Forbidden: the plugins of the gateway').waitFor()
+    await other.page.getByText('Forbidden: gateway plugins').waitFor()
     await other.page.getByText('reader', { exact: true }).first().waitFor()
   })
 })
@@ -136,11 +136,11 @@ t.test('shows a server without links', async (t) => {
   const opened = await openDashboard(t, { path: '/network', words: ['--server_id=alone'] })
   if (opened === undefined) return
   const { page } = opened
-  await page.getByRole('img', { name: '1 server and 0 links, alone in the middle' }).waitFor()
-  await page.getByText('This server is linked with no other').waitFor()
-  await page.getByText('No other server has a service').waitFor()
-  await page.getByLabel('Also those that are here').check()
-  await page.getByRole('row').filter({ hasText: 'registry' }).getByText('here').waitFor()
+  await page.getByRole('img', { name: '1 server and 0 links, alone in the center' }).waitFor()
+  await page.getByText('No links').waitFor()
+  await page.getByText('No remote services').waitFor()
+  await page.getByLabel('Show local services').check()
+  await page.getByRole('row').filter({ hasText: 'registry' }).getByText('local').waitFor()
 })
 
 t.test('draws linked servers with their services', async (t) => {
@@ -162,8 +162,8 @@ t.test('draws linked servers with their services', async (t) => {
   await eventually(answers)
   await page.clock.fastForward('00:05')
 
-  await page.getByRole('img', { name: '2 servers and 1 link, two in the middle' }).waitFor()
-  const drawing = page.getByRole('region', { name: 'Drawing of the network' })
+  await page.getByRole('img', { name: '2 servers and 1 link, two in the center' }).waitFor()
+  const drawing = page.getByRole('region', { name: 'Network graph' })
   t.strictSame((await drawing.locator('text').allTextContents()).sort(), ['one', 'two'])
   const link = page
     .getByRole('table', { name: 'Links' })
@@ -173,7 +173,7 @@ t.test('draws linked servers with their services', async (t) => {
   await drawing.locator('.link.down').waitFor({ state: 'detached' })
   const services = page.getByRole('table', { name: 'Services of the network' })
   await services.getByRole('row').filter({ hasText: 'greeter' }).getByText('one').first().waitFor()
-  await page.getByRole('table', { name: 'Servers' }).getByText('this one').waitFor()
+  await page.getByRole('table', { name: 'Servers' }).getByText('this server').waitFor()
   await checkAccessibility(t, page, 'network')
 
   await one.server.close()

@@ -30,7 +30,7 @@ t.test('renders names and addresses of servers as text', async (t) => {
   const links = page.getByRole('table', { name: 'Links' })
   await links.getByRole('rowheader', { name: HOSTILE }).waitFor()
   await links.getByText(toHostile(one.proxy)).waitFor()
-  await page.getByRole('img', { name: `${toHostile(own)} in the middle` }).waitFor()
+  await page.getByRole('img', { name: `${toHostile(own)} in the center` }).waitFor()
   t.equal(await page.evaluate('window.wasRun'), undefined)
   t.equal(await page.locator('main img').count(), 0)
 })
@@ -46,8 +46,8 @@ t.test('renders rules as text', async (t) => {
   const page = await openReplaced(opened.context, '/auth?tab=rules', toHostiles([id, scope, name]))
   await page.getByRole('rowheader', { name: HOSTILE }).waitFor()
   await page.getByText(`service:${toHostile(name)}:*`).waitFor()
-  await page.getByRole('button', { name: `Delete the rule ${toHostile(id)}` }).click()
-  await page.getByRole('dialog', { name: `Delete the rule ${toHostile(id)}?` }).waitFor()
+  await page.getByRole('button', { name: `Delete access rule ${toHostile(id)}` }).click()
+  await page.getByRole('dialog', { name: `Delete access rule ${toHostile(id)}?` }).waitFor()
   t.equal(await page.evaluate('window.wasRun'), undefined)
   t.equal(await page.locator('img').count(), 0)
 })
@@ -71,10 +71,10 @@ t.test('shows an error for malformed data, and other pages still work', async (t
   if (opened === undefined) return
   const page = await openReplaced(opened.context, '/services', { '"nodes"': '"nodez"' })
   page.on('pageerror', (error) => t.fail(error.message))
-  await page.getByText('The page Services cannot be shown').waitFor()
+  await page.getByText('The page Services failed to render').waitFor()
   await checkAccessibility(t, page, 'page-failed')
   await page.getByRole('link', { name: 'Runtime' }).click()
-  await page.getByText('Nothing runs here yet').waitFor()
+  await page.getByText('No deployed services').waitFor()
 })
 
 t.test('renders any schema of a service', async (t) => {
@@ -112,13 +112,13 @@ t.test('renders any schema of a service', async (t) => {
 
   t.test('handles JSON of thousands of levels as schema, response and input', async () => {
     await page.goto('/services/odd?endpoint=Odd.True')
-    const raw = page.getByRole('textbox', { name: 'Request as JSON' })
+    const raw = page.getByRole('textbox', { name: 'JSON request' })
     await raw.fill(DEEP)
     await page.getByRole('button', { name: 'Call', exact: true }).click()
     await page.getByText('must not be nested more than 1000 levels deep').first().waitFor()
     await raw.fill('{}')
     await page.getByRole('button', { name: 'Call', exact: true }).click()
-    const answer = page.getByRole('region', { name: 'Answer', exact: true })
+    const answer = page.getByRole('region', { name: 'Response', exact: true })
     await answer.getByText('the answer of odd is nested more than 1000 levels deep').waitFor()
   })
 })

@@ -52,7 +52,7 @@ t.test('the runtime pages', async (t) => {
 
   t.test('show an empty state, and instances as soon as they run', async (t) => {
     await page.goto('/runtime')
-    await page.getByText('Nothing runs here yet').waitFor()
+    await page.getByText('No deployed services').waitFor()
     await deployer.create('writer', WRITER)
     await row(page, 'writer').getByText('running').waitFor()
     await checkAccessibility(t, page, 'runtime')
@@ -84,7 +84,7 @@ t.test('the runtime pages', async (t) => {
   })
 
   t.test('stop following while the user scrolls back', async (t) => {
-    const box = page.getByRole('region', { name: 'Lines of the log' })
+    const box = page.getByRole('region', { name: 'Log lines' })
     await box.hover()
     await page.mouse.wheel(0, -4000)
     const follow = page.getByRole('button', { name: 'Follow' })
@@ -99,16 +99,16 @@ t.test('the runtime pages', async (t) => {
   })
 
   t.test('search a log while it grows', async (t) => {
-    const search = page.getByRole('searchbox', { name: 'Search the log' })
+    const search = page.getByRole('searchbox', { name: 'Search log' })
     await search.fill('needle')
-    await page.getByText('10 lines', { exact: true }).waitFor()
+    await page.getByText('10 matches', { exact: true }).waitFor()
     await search.press('Enter')
-    await page.getByText('1 of 10 lines').waitFor()
+    await page.getByText('1 of 10 matches').waitFor()
     await page.locator('.log-line.is-current mark').waitFor()
     await checkAccessibility(t, page, 'runtime-log')
     await page.getByRole('button', { name: 'Previous' }).click()
-    await page.getByText('10 of 10 lines').waitFor()
-    await page.getByRole('checkbox', { name: 'Only lines that match' }).check()
+    await page.getByText('10 of 10 matches').waitFor()
+    await page.getByRole('checkbox', { name: 'Matching lines only' }).check()
     await becomes(t, () => lines.count(), 10)
     await search.fill('<img')
     await server.get('/writer/markup')
@@ -130,9 +130,9 @@ t.test('the runtime pages', async (t) => {
     t.ok(sizes.below <= 0, 'all of its rows are shown')
     t.ok(sizes.rows >= 5 && sizes.rows <= 9, `it has ${sizes.rows} rows`)
     await search.fill('no such thing')
-    await page.getByText('no line matches').waitFor()
+    await page.getByText('no matches').waitFor()
     await search.fill('')
-    await page.getByRole('checkbox', { name: 'Only lines that match' }).uncheck()
+    await page.getByRole('checkbox', { name: 'Matching lines only' }).uncheck()
   })
 
   t.test('resume a log after access was denied temporarily', async (t) => {
@@ -141,13 +141,13 @@ t.test('the runtime pages', async (t) => {
       resource: { type: 'service', name: 'runtime', endpoint: 'Runtime.Logs' },
     }
     await client.call('auth', 'Rules.Create', { rule })
-    await page.getByRole('alert').getByText('Forbidden: the log of writer').waitFor()
+    await page.getByRole('alert').getByText('Forbidden: log of writer').waitFor()
     await page.getByText(`${KEPT} lines, 20502 older`).waitFor()
     await writeLines(3)
     await client.call('auth', 'Rules.Delete', { id: 'no-logs' })
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByText('20505 older').waitFor()
-    t.equal(await page.getByText('Forbidden: the log of writer').count(), 0)
+    t.equal(await page.getByText('Forbidden: log of writer').count(), 0)
   })
 
   t.test('show the build output and all details', async () => {
@@ -162,9 +162,9 @@ t.test('the runtime pages', async (t) => {
     await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
     const path = '/runtime/writer?version=latest'
     const { page } = (await openDashboard(t, { server, account: ann, path }))!
-    await page.getByText('this account has not the scope admin').waitFor()
+    await page.getByText('require the admin scope').waitFor()
     t.ok(await page.getByRole('button', { name: 'Kill' }).isDisabled())
-    await page.getByRole('alert').getByText('Forbidden: the log of writer').waitFor()
+    await page.getByRole('alert').getByText('Forbidden: log of writer').waitFor()
     await checkAccessibility(t, page, 'runtime-forbidden')
     await page.getByRole('link', { name: 'Runtime' }).click()
     await row(page, 'writer').getByText('running').waitFor()
@@ -185,11 +185,11 @@ t.test('the runtime pages', async (t) => {
 
     const [before] = await deployer.read()
     await act('Restart')
-    await page.getByText('writer is restarted').waitFor()
+    await page.getByText('writer restart started').waitFor()
     const after = await deployer.settled('writer')
     t.not(after.metadata['started'], before!.metadata['started'])
     await act('Rebuild')
-    await page.getByText('writer is built again').waitFor()
+    await page.getByText('writer rebuild started').waitFor()
     const built = await deployer.settled('writer')
     t.equal(built.status, 4)
     t.not(built.metadata['build'], before!.metadata['build'])
@@ -201,10 +201,10 @@ t.test('the runtime pages', async (t) => {
     await branch.getByRole('button', { name: 'Update', exact: true }).click()
     t.equal(await branch.getByRole('button', { name: 'Restart' }).count(), 0)
     const dialog = branch.getByRole('dialog', { name: 'Update writer@latest?' })
-    await dialog.getByText('Fetches the newest code of its version').waitFor()
+    await dialog.getByText('Fetches the latest code of this version').waitFor()
     const [before] = await deployer.read()
     await dialog.getByRole('button', { name: 'Update' }).click()
-    await branch.getByText('writer is updated').waitFor()
+    await branch.getByText('writer update started').waitFor()
     const after = await deployer.settled('writer')
     t.not(after.metadata['started'], before!.metadata['started'])
     await branch.close()
@@ -227,8 +227,8 @@ t.test('the runtime pages', async (t) => {
   t.test('kill an instance', async (t) => {
     await page.getByRole('button', { name: 'Kill', exact: true }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Kill', exact: true }).click()
-    await page.getByText('writer was killed').waitFor()
-    await page.getByText('writer@latest is not there').waitFor()
+    await page.getByText('writer killed').waitFor()
+    await page.getByText('writer@latest not found').waitFor()
     t.same(await deployer.read(), [])
   })
 })

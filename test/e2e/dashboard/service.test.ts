@@ -21,7 +21,7 @@ const field = (page: Page, path: string) =>
 const typeInto = (page: Page, path: string, text: string) =>
   field(page, path).locator('input, textarea').first().fill(text)
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
-const answer = (page: Page) => page.getByRole('region', { name: 'Answer', exact: true })
+const answer = (page: Page) => page.getByRole('region', { name: 'Response', exact: true })
 /** What the mirror was asked. */
 const shown = async (page: Page): Promise<unknown> => {
   await answer(page).getByText('200 OK').waitFor()
@@ -55,12 +55,12 @@ t.test('the service page', async (t) => {
     await press(page, 'Send empty note')
     await press(page, 'Add tags')
     for (const [i, tag] of ['first', 'second'].entries()) {
-      await press(page, 'Add an item to tags')
+      await press(page, 'Add item to tags')
       await typeInto(page, `request.tags[${i}]`, tag)
     }
     await press(page, 'Move tags 2 up')
     await press(page, 'Add labels')
-    await press(page, 'Add an entry to labels')
+    await press(page, 'Add entry to labels')
     await page.getByRole('textbox', { name: 'Key 1 of labels' }).fill('a key')
     await typeInto(page, 'request.labels["a key"]', '7')
     await press(page, 'Add point')
@@ -70,12 +70,12 @@ t.test('the service page', async (t) => {
     await press(page, 'Add deep')
     await field(page, 'request.inner.deep.on').locator('select').selectOption('true')
     await press(page, 'Add either')
-    await page.getByRole('combobox', { name: 'Form of either' }).selectOption('1')
+    await page.getByRole('combobox', { name: 'Type of either' }).selectOption('1')
     await typeInto(page, 'request.either.id', '9')
     await press(page, 'Add tree')
     await typeInto(page, 'request.tree.label', 'root')
     await press(page, 'Add children')
-    await press(page, 'Add an item to children')
+    await press(page, 'Add item to children')
     await typeInto(page, 'request.tree.children[0].label', 'leaf')
     await typeInto(page, 'request.other', '{"any": [true]}')
     await press(page, 'Call')
@@ -99,12 +99,12 @@ t.test('the service page', async (t) => {
     await typeInto(page, 'request.small', '2147483648')
     await typeInto(page, 'request.other', '{')
     await press(page, 'Call')
-    await page.getByText('5 things are wrong:').waitFor()
+    await page.getByText('5 errors:').waitFor()
     const wrong = [
-      ['request.name', 'is missing'],
+      ['request.name', 'is required'],
       ['request.count', 'must be an integer such as 42 or 0x2a, got "many"'],
       ['request.small', 'must be an int32, from -2147483648 to 2147483647, got "2147483648"'],
-      ['request.inner.domain', 'is missing'],
+      ['request.inner.domain', 'is required'],
       [
         'request.other',
         'must be JSON: expected a name in double quotes at position 1, got the end',
@@ -140,7 +140,7 @@ t.test('the service page', async (t) => {
       await typeInto(page, 'request.name', 'Bob')
       await typeInto(page, 'request.inner.domain', 'd')
       await press(page, 'JSON')
-      const raw = page.getByRole('textbox', { name: 'Request as JSON' })
+      const raw = page.getByRole('textbox', { name: 'JSON request' })
       t.same(JSON.parse(await raw.inputValue()), {
         name: 'Bob',
         version: 1,
@@ -148,7 +148,7 @@ t.test('the service page', async (t) => {
       })
       await raw.fill('{"name":"Bob","version":1,"inner":{"domain":"d"},"unknown":1}')
       await press(page, 'Form')
-      await page.getByText('request.unknown is no field of the form').first().waitFor()
+      await page.getByText('request.unknown is not in the schema').first().waitFor()
       await press(page, 'Call')
       t.match(await shown(page), { unknown: 1 })
       await raw.fill('{"name":')
@@ -165,7 +165,7 @@ t.test('the service page', async (t) => {
 
   t.test('accepts JSON for an endpoint without a schema', async (t) => {
     await open('Mirror.Anything')
-    await page.getByRole('textbox', { name: 'Request as JSON' }).fill('{"a":[1]}')
+    await page.getByRole('textbox', { name: 'JSON request' }).fill('{"a":[1]}')
     await press(page, 'Call')
     await answer(page).getByText('200 OK').waitFor()
     t.match(await answer(page).textContent(), /"got"/)
@@ -207,9 +207,9 @@ t.test('the service page', async (t) => {
 
   t.test('shows the equivalent mx and curl commands, which make the same call', async (t) => {
     await open('Mirror.Anything')
-    await page.getByRole('textbox', { name: 'Request as JSON' }).fill(`{"name":"it's $HOME"}`)
+    await page.getByRole('textbox', { name: 'JSON request' }).fill(`{"name":"it's $HOME"}`)
     await page.getByText('Commands', { exact: true }).click()
-    const command = (name: string) => page.getByRole('region', { name: `Command for ${name}` })
+    const command = (name: string) => page.getByRole('region', { name: `${name} command` })
     t.equal(
       await command('mx').textContent(),
       `mx call mirror Mirror.Anything '{"name":"it'\\''s $HOME"}'`,
@@ -234,14 +234,17 @@ t.test('the service page', async (t) => {
     await open('Mirror.Slow')
     await typeInto(page, 'request.name', 'typed')
     await press(page, 'Call')
-    await page.getByText('Waiting for the answer').waitFor()
+    await page.getByText('Waiting for the response').waitFor()
     await press(page, 'Cancel')
     await answer(page).locator('[data-kind=cancelled]').getByText('499').waitFor()
     await page.getByText('Options', { exact: true }).click()
-    const limit = page.getByRole('textbox', { name: 'Time limit' })
+    const limit = page.getByRole('textbox', { name: 'Timeout' })
     await limit.fill('soon')
     await press(page, 'Call')
-    await page.getByText('must be milliseconds, such as 5000, got "soon"').first().waitFor()
+    await page
+      .getByText('must be a number of milliseconds such as 5000, got "soon"')
+      .first()
+      .waitFor()
     await limit.fill('200')
     await press(page, 'Call')
     await page.locator('[data-kind=timeout]').waitFor()
@@ -252,9 +255,9 @@ t.test('the service page', async (t) => {
     await open('Mirror.Huge')
     await press(page, 'Call')
     await answer(page).getByText('200 OK').waitFor()
-    t.match(await answer(page).locator('.answer-facts').textContent(), /MiB/)
+    t.match(await answer(page).locator('.response-facts').textContent(), /MiB/)
     await answer(page)
-      .getByRole('button', { name: /^Show more of the other 19,?900/ })
+      .getByRole('button', { name: /^Show more \(19,?900 left\)/ })
       .waitFor()
     const downloading = page.waitForEvent('download')
     await press(page, 'Download')
@@ -271,7 +274,7 @@ t.test('the service page', async (t) => {
     await typeInto(page, 'request.to', '5000')
     await press(page, 'Open stream')
     await page.getByText('5001 messages').waitFor()
-    await page.getByText('The last 200 messages; older ones are not shown.').waitFor()
+    await page.getByText('Showing the last 200 messages.').waitFor()
   })
 
   t.test('sends messages into an open stream', async (t) => {
@@ -288,7 +291,7 @@ t.test('the service page', async (t) => {
     await page.getByText('ended', { exact: true }).waitFor()
     await page.getByText('Commands', { exact: true }).click()
     t.match(
-      await page.getByRole('region', { name: 'Command for mx' }).textContent(),
+      await page.getByRole('region', { name: 'mx command' }).textContent(),
       `printf '%s\\n' '{"text":"one"}' '{"text":"two"}' | mx stream mirror Stream.Echo -`,
     )
 
@@ -321,10 +324,10 @@ t.test('the service page', async (t) => {
     t.notMatch(await page.evaluate('JSON.stringify(localStorage)'), 'never-kept')
     await page.reload()
     await page.getByText('History (1)').click()
-    await press(page, 'Fill in')
+    await press(page, 'Use request')
     t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'kept')
     t.equal(await field(page, 'request.secret').locator('input').inputValue(), '')
-    await press(page, 'Forget all calls of this account')
+    await press(page, 'Clear history of this account')
     await page.getByText('History (0)').waitFor()
   })
 
@@ -365,10 +368,10 @@ t.test('the service page', async (t) => {
     await open('Mirror.Show')
     await press(page, 'Add tree')
     await press(page, 'Add labels')
-    await press(page, 'Add an entry to labels')
+    await press(page, 'Add entry to labels')
     await page.getByText('Schemas', { exact: true }).click()
     await press(page, 'Call')
-    await page.getByText(/things are wrong/).waitFor()
+    await page.getByText(/errors:/).waitFor()
     await checkAccessibility(t, page, 'service-form')
     await open('Stream.Count')
     await press(page, 'Open stream')
@@ -407,10 +410,10 @@ t.test('announces the status of a response, not the body, to screen readers', as
   const { page, server } = opened
   await startMirror(t, server)
   await page.goto('/services/mirror?endpoint=Mirror.Anything')
-  await page.getByRole('textbox', { name: 'Request as JSON' }).fill('{"typed":true}')
+  await page.getByRole('textbox', { name: 'JSON request' }).fill('{"typed":true}')
   await checkAccessibility(t, page, 'service-not-called')
   await page.getByRole('button', { name: 'Call', exact: true }).click()
-  const answer = page.getByRole('region', { name: 'Answer', exact: true })
+  const answer = page.getByRole('region', { name: 'Response', exact: true })
   const status = answer.getByRole('status').filter({ hasText: '200 OK' })
   await status.waitFor()
   await answer.getByText('typed').first().waitFor()
@@ -433,16 +436,13 @@ t.test('shows endpoint and account of a denied call', async (t) => {
   const opened = await openDashboard(t, { server, account: JANE, path })
   if (opened === undefined) return
   const { page } = opened
-  await page.getByRole('textbox', { name: 'Request as JSON' }).fill('{"typed":true}')
+  await page.getByRole('textbox', { name: 'JSON request' }).fill('{"typed":true}')
   await page.getByRole('button', { name: 'Call', exact: true }).click()
   const problem = page.locator('[data-kind=forbidden]')
   await problem.getByText('mirror Mirror.Anything').waitFor()
   t.match(await problem.textContent(), /Account jane/)
   await checkAccessibility(t, page, 'service-forbidden')
-  t.match(
-    await page.getByRole('textbox', { name: 'Request as JSON' }).inputValue(),
-    '{"typed":true}',
-  )
+  t.match(await page.getByRole('textbox', { name: 'JSON request' }).inputValue(), '{"typed":true}')
 })
 
 t.test('preserves input across login and server restart', async (t) => {
@@ -452,7 +452,7 @@ t.test('preserves input across login and server restart', async (t) => {
   const mirror = await startMirror(t, server)
   const logIn = async (action: string): Promise<void> => {
     await page.getByRole('textbox', { name: 'Account' }).fill(ADMIN.id)
-    await page.getByLabel('Secret').fill(ADMIN.secret)
+    await page.getByLabel('Password').fill(ADMIN.secret)
     await page.getByRole('button', { name: action }).click()
   }
   await page.goto('/services/mirror?endpoint=Mirror.Slow')
@@ -463,8 +463,8 @@ t.test('preserves input across login and server restart', async (t) => {
 
   // Logged out in another tab: the page notices by itself.
   await context.request.post(`${url}/logout`, { headers: { origin: url } })
-  await page.getByRole('dialog', { name: 'The login has ended' }).waitFor()
-  await logIn('Go on')
+  await page.getByRole('dialog', { name: 'Session expired' }).waitFor()
+  await logIn('Continue')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   t.equal(await name.inputValue(), 'typed')
 
@@ -478,15 +478,15 @@ t.test('preserves input across login and server restart', async (t) => {
   // The service is gone: an error, and nothing else.
   await mirror.stop({ timeoutMs: 100 })
   await call.click()
-  await page.getByRole('region', { name: 'Answer', exact: true }).locator('.problem').waitFor()
+  await page.getByRole('region', { name: 'Response', exact: true }).locator('.problem').waitFor()
   t.equal(await name.inputValue(), 'typed')
 
   await server.server.close()
   await call.click()
   // It waits for the server, as long as that may be back in time.
-  await page.getByText('Waiting for the answer').waitFor()
+  await page.getByText('Waiting for the response').waitFor()
   await page.clock.fastForward('00:10')
-  await page.locator('[data-kind=gone]').first().waitFor()
+  await page.locator('[data-kind=unreachable]').first().waitFor()
   t.equal(await name.inputValue(), 'typed')
 })
 
@@ -507,7 +507,7 @@ t.test('carries input over to a version with another form, or retains it as JSON
   t.equal(await field('name').inputValue(), 'typed')
   await field('other').fill('gone soon')
   await start('v3', Type.Object({ name: Type.String() }))
-  const raw = page.getByRole('textbox', { name: 'Request as JSON' })
+  const raw = page.getByRole('textbox', { name: 'JSON request' })
   await raw.waitFor()
   t.same(JSON.parse(await raw.inputValue()), { name: 'typed', other: 'gone soon' })
 })

@@ -190,7 +190,7 @@ t.test(
     const page = await context.newPage()
     await page.goto(url)
     await page.getByRole('textbox', { name: 'Account' }).fill(ADMIN.id)
-    await page.getByLabel('Secret').fill(ADMIN.secret)
+    await page.getByLabel('Password').fill(ADMIN.secret)
     await page.getByRole('button', { name: 'Log in' }).click()
     await page.getByText('Live', { exact: true }).waitFor()
     const cookies = await context.cookies(url)

@@ -11,12 +11,12 @@ const MINUTE_MS = 60_000
 
 const logIn = async (page: Page, { id, secret }: typeof ADMIN, action: string): Promise<void> => {
   await page.getByRole('textbox', { name: 'Account' }).fill(id)
-  await page.getByLabel('Secret').fill(secret)
+  await page.getByLabel('Password').fill(secret)
   await page.getByRole('button', { name: action }).click()
 }
 /** Resolves when the page has taken what came to it before. */
 const settle = (page: Page): Promise<unknown> => page.evaluate('fetch("/session").then(() => 0)')
-const dialogOf = (page: Page) => page.getByRole('dialog', { name: 'The login has ended' })
+const dialogOf = (page: Page) => page.getByRole('dialog', { name: 'Session expired' })
 const namespaceOf = (page: Page) => page.locator('.account input[name=namespace]')
 
 for (const minutes of [20, -20])
@@ -69,7 +69,7 @@ t.test('an answer that comes after a logout, or another login, counts for nothin
   t.equal(refused.request().method(), 'POST')
   await context.request.post(`${url}/logout`, { headers: { origin: url } })
   await dialogOf(page).waitFor()
-  await logIn(page, ADMIN, 'Go on')
+  await logIn(page, ADMIN, 'Continue')
   await dialogOf(page).waitFor({ state: 'detached' })
   const json = { Id: 'dashboard', Code: 401, Detail: 'nobody is logged in', Status: '' }
   await refused.fulfill({ status: 401, json })
@@ -83,7 +83,7 @@ t.test('a page that comes while the server is away goes on by itself', async (t)
   const { page } = opened
   await page.route('**/session', (route) => route.abort())
   await page.reload()
-  await page.locator('[data-kind=gone]').waitFor()
+  await page.locator('[data-kind=unreachable]').waitFor()
   await page.unroute('**/session')
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
 })
@@ -109,12 +109,12 @@ t.test('a namespace is another one with Enter, and is chosen by one account alon
   t.equal(await namespace.inputValue(), 'acme')
   await context.request.post(`${url}/logout`, { headers: { origin: url } })
   await dialogOf(page).waitFor()
-  await logIn(page, ADMIN, 'Go on')
+  await logIn(page, ADMIN, 'Continue')
   await dialogOf(page).waitFor({ state: 'detached' })
   t.equal(await namespace.inputValue(), 'acme', 'it goes on for the same account')
   await context.request.post(`${url}/logout`, { headers: { origin: url } })
   await dialogOf(page).waitFor()
-  await logIn(page, JANE, 'Go on')
+  await logIn(page, JANE, 'Continue')
   await dialogOf(page).waitFor({ state: 'detached' })
   t.equal(await namespace.inputValue(), 'mx')
 })
@@ -126,7 +126,7 @@ t.test('what went wrong is told until it is closed', async (t) => {
   await page.getByRole('rowheader', { name: 'registry' }).waitFor()
   await page.clock.install()
   await page.route('**/logout', (route) => route.abort())
-  const toast = page.getByText('Still logged in: the server does not answer')
+  const toast = page.getByText('Logout failed: the server is unreachable')
   for (let i = 0; i < 2; i++) {
     await page.getByRole('button', { name: 'Log out' }).click()
     await toast.waitFor()
@@ -164,13 +164,13 @@ t.test('whoever is not logged in logs in, and comes to the page that was asked f
   await checkAccessibility(t, page, 'login')
 
   await page.getByLabel('Account').fill(ADMIN.id)
-  await page.getByLabel('Secret').fill('wrong')
+  await page.getByLabel('Password').fill('wrong')
   await page.keyboard.press('Enter')
-  await page.getByText('Account, secret or namespace is wrong.').waitFor()
+  await page.getByText('Wrong account, password or namespace.').waitFor()
   t.equal(await page.getByLabel('Account').inputValue(), ADMIN.id, 'the account is still there')
-  t.equal(await page.getByLabel('Secret').inputValue(), '')
+  t.equal(await page.getByLabel('Password').inputValue(), '')
 
-  await page.getByLabel('Secret').fill(ADMIN.secret)
+  await page.getByLabel('Password').fill(ADMIN.secret)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Services', level: 1 }).waitFor()
   await page.getByText('Live', { exact: true }).waitFor()

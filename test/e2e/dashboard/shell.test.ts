@@ -160,7 +160,7 @@ t.test('shows an error for an unknown page; logging out leads to the login', asy
   const opened = await openDashboard(t, { path: '/no/such/page' })
   if (opened === undefined) return
   const { page } = opened
-  await page.getByRole('heading', { name: 'No such page' }).waitFor()
+  await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.getByRole('button', { name: 'Log in' }).waitFor()
   await page.reload()
@@ -216,7 +216,10 @@ t.test('lists, searches, sorts and opens services', async (t) => {
   const opened = await openDashboard(t, { path: '/services' })
   if (opened === undefined) return
   const { page } = opened
-  await page.getByRole('row', { name: 'registry' }).getByText('What runs where').waitFor()
+  await page
+    .getByRole('row', { name: 'registry' })
+    .getByText('Registered services and their nodes')
+    .waitFor()
   await checkAccessibility(t, page, 'services')
   const names = (): Promise<string[]> => page.getByRole('rowheader').allTextContents()
   const first = (await names())[0]

@@ -3,7 +3,7 @@ import { createGreeter } from '../../fixtures/greeter.ts'
 import { openMxService } from '../../fixtures/mx-service.ts'
 import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
 
-t.test('a stream is one JSON document a line, an error the last of them', async (t) => {
+t.test('streams one JSON document per line, an error as the last line', async (t) => {
   const service = await openMxService(t, createGreeter())
   const { origin } = await openRpcGateway(t, [service.entry])
   const rows: [string, string][] = [
@@ -28,7 +28,7 @@ t.test('a stream is one JSON document a line, an error the last of them', async 
   }
 })
 
-t.test('a request that is a body streams as well', async (t) => {
+t.test('streams for a request with a body', async (t) => {
   const service = await openMxService(t, createGreeter())
   const { origin } = await openRpcGateway(t, [service.entry])
   const reply = await fetch(`${origin}/greeter/count`, {
@@ -39,7 +39,7 @@ t.test('a request that is a body streams as well', async (t) => {
   t.equal(await reply.text(), '{"n":1}\n{"n":2}\n')
 })
 
-t.test('a document of several lines becomes one', async (t) => {
+t.test('joins a multi-line document to one line', async (t) => {
   const service = await openMxService(t, createGreeter(), {
     intercept: (call) => {
       call.sendData('{\n  "a": "\\n",\r\n  "b": 1\n}')
@@ -53,7 +53,7 @@ t.test('a document of several lines becomes one', async (t) => {
   t.strictSame(JSON.parse(text), { a: '\n', b: 1 })
 })
 
-t.test('an empty document is {}', async (t) => {
+t.test('formats an empty document as {}', async (t) => {
   const service = await openMxService(t, createGreeter(), {
     intercept: (call) => {
       call.sendData('')

@@ -8,7 +8,7 @@ import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
 const HEADERS = { accept: 'text/event-stream' }
 
 t.test(
-  'a client that accepts text/event-stream gets an event a message, and one that tells the end',
+  'streams one event per message and an end event for text/event-stream',
   async (t) => {
     const service = await openMxService(t, createGreeter())
     const { origin } = await openRpcGateway(t, [service.entry])
@@ -32,7 +32,7 @@ t.test(
   },
 )
 
-t.test('a unary endpoint answers as ever', async (t) => {
+t.test('a unary endpoint ignores text/event-stream', async (t) => {
   const service = await openMxService(t, createGreeter())
   const { origin } = await openRpcGateway(t, [service.entry])
   const reply = await fetch(`${origin}/greeter/hello?name=x`, { headers: HEADERS })
@@ -40,7 +40,7 @@ t.test('a unary endpoint answers as ever', async (t) => {
   t.strictSame(await reply.json(), { message: 'Hello x' })
 })
 
-t.test('a document of several lines stays one event: line ends would end it', async (t) => {
+t.test('joins a multi-line document to one event', async (t) => {
   const service = await openMxService(t, createGreeter(), {
     intercept: (call) => {
       call.sendData('{\n"a": 1,\r\n\r\n"b": 2\r}')
@@ -56,7 +56,7 @@ t.test('a document of several lines stays one event: line ends would end it', as
   t.strictSame(more, ['event: end\ndata: {}', ''])
 })
 
-t.test('an empty document is {}', async (t) => {
+t.test('formats an empty document as {}', async (t) => {
   const service = await openMxService(t, createGreeter(), {
     intercept: (call) => {
       call.sendData('')
@@ -73,7 +73,7 @@ for (const [name, listener] of Object.entries({
   node: createNodeListener,
   uws: createUwsListener,
 })) {
-  t.test(`listener ${name}: a stream without events yet is open for its client`, async (t) => {
+  t.test(`listener ${name}: opens a stream before its first event`, async (t) => {
     const service = await openMxService(t, createGreeter(), {
       intercept: (call) => {
         call.start('')

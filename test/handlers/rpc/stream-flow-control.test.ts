@@ -32,7 +32,7 @@ function open() {
   return { call, writes, state, outflow, add }
 }
 
-t.test('the bodies of one turn go out together, and are consumed then', async (t) => {
+t.test('writes and credits the bodies of one tick together', async (t) => {
   const { call, writes, add } = open()
   add('one\n')
   add('three\n')
@@ -46,7 +46,7 @@ t.test('the bodies of one turn go out together, and are consumed then', async (t
   t.strictSame(writes.at(-1), ['next\n'])
 })
 
-t.test('64 KiB go out at once', async (t) => {
+t.test('writes 64 KiB immediately', async (t) => {
   const { writes, add } = open()
   const body = 'x'.repeat(20_000)
   for (let i = 0; i < 3; i++) add(body)
@@ -57,7 +57,7 @@ t.test('64 KiB go out at once', async (t) => {
   t.equal(writes.length, 1, 'and not again')
 })
 
-t.test('a flush sends what waits, and only that', async (t) => {
+t.test('flush writes pending pieces once', async (t) => {
   const { writes, add, outflow } = open()
   outflow.flush()
   t.strictSame(writes, [])
@@ -68,7 +68,7 @@ t.test('a flush sends what waits, and only that', async (t) => {
   t.equal(writes.length, 1)
 })
 
-t.test('the service is asked for no more while the client takes none', async (t) => {
+t.test('grants no credit during backpressure', async (t) => {
   const { call, writes, state, add, outflow } = open()
   state.takesMore = false
   add('one\n')

@@ -103,7 +103,7 @@ async function send(
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const protocol of FORMS) {
-    t.test(`${name}, ${protocol}: the service gets the request whole`, async (t) => {
+    t.test(`${name}, ${protocol}: passes the complete request to the service`, async (t) => {
       const { gateway, asked, service } = await open(t, { listener }, { protocol })
       const headers = {
         'Content-Type': 'text/html',
@@ -141,7 +141,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.same(metadataOf(service.calls[0]!, 'host'), protocol.endsWith('http') ? [] : ['a.test'])
     })
 
-    t.test(`${name}, ${protocol}: any method, any content type, any body`, async (t) => {
+    t.test(`${name}, ${protocol}: accepts any method, content type and body`, async (t) => {
       const { gateway, asked } = await open(t, { listener }, { protocol })
       const bytes = Uint8Array.from({ length: 256 }, (_, i) => i)
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'REPORT']) {
@@ -160,7 +160,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.equal(asked().header['Content-Type']?.values[0], 'text/plain; charset=UTF-8')
     })
 
-    t.test(`${name}, ${protocol}: a form is read, its body is empty`, async (t) => {
+    t.test(`${name}, ${protocol}: parses a form and passes no body`, async (t) => {
       const { gateway, asked } = await open(t, { listener }, { protocol })
       const type = { 'content-type': `${FORM}; charset=utf-8` }
       await send(gateway, 'POST', '/pages/show?q=1', 'a=1&b=x+y&a=%C3%A9', type)
@@ -170,7 +170,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(
-      `${name}, ${protocol}: the service has full control of status, fields and body`,
+      `${name}, ${protocol}: the service controls status, headers and body`,
       async (t) => {
         const { gateway, answer } = await open(t, { listener }, { protocol })
         const bytes = Uint8Array.from({ length: 256 }, (_, i) => i)
@@ -226,7 +226,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       },
     )
 
-    t.test(`${name}, ${protocol}: errors of the service are errors like any`, async (t) => {
+    t.test(`${name}, ${protocol}: returns errors of the service`, async (t) => {
       const { gateway, answer } = await open(t, { listener }, { protocol })
       answer(new ServiceError('pages.own', 403, 'not you'))
       const denied = await send(gateway, 'GET', '/pages/show')
@@ -244,7 +244,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
   }
 
-  t.test(`${name}: replies without a body, whatever the service says`, async (t) => {
+  t.test(`${name}: sends no body for statuses without one`, async (t) => {
     const { gateway, answer } = await open(t, { listener })
     const { port } = gateway
     const client = new RawClient(port)
@@ -269,7 +269,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 }
 
 t.test(
-  'fields of the connection are not the service’s, and none can split the reply',
+  'ignores connection headers of the service and prevents response splitting',
   async (t) => {
     const { gateway, answer } = await open(t)
     const field = (key: string, value: unknown) => ({ [key]: { key, values: [value] } })
@@ -305,7 +305,7 @@ t.test(
   },
 )
 
-t.test('an answer that is no api.Response is 502, and says so in the log', async (t) => {
+t.test('returns 502 for an invalid api.Response and logs it', async (t) => {
   const { gateway, answer } = await open(t)
   for (const response of [
     'text',
@@ -339,7 +339,7 @@ t.test('an answer that is no api.Response is 502, and says so in the log', async
   }
 })
 
-t.test('a query or form that is malformed is 400, a body too long 413', async (t) => {
+t.test('returns 400 for a malformed query or form, 413 for a large body', async (t) => {
   const { gateway, service } = await open(t)
   t.equal((await send(gateway, 'GET', '/pages/show?a=%ff')).status, 400)
   t.equal((await send(gateway, 'GET', '/pages/show?__proto__=1')).status, 400)
@@ -357,7 +357,7 @@ t.test('a query or form that is malformed is 400, a body too long 413', async (t
 })
 
 t.test(
-  'of a service that is not there, an endpoint it has not, and a deadline: as of any call',
+  'handles unknown services, unknown endpoints and deadlines like other calls',
   async (t) => {
     const { gateway } = await open(t)
     t.equal((await send(gateway, 'GET', '/nobody/show')).status, 404)
@@ -367,7 +367,7 @@ t.test(
   },
 )
 
-t.test('a client that leaves cancels the call', async (t) => {
+t.test('a disconnect of the client cancels the call', async (t) => {
   const { gateway, service } = await open(t)
   const client = new RawClient(gateway.port)
   client.send('GET /pages/wait HTTP/1.1\r\nhost: a\r\n\r\n')

@@ -78,8 +78,8 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await delay(5)
 }
 
-/** The certificate shown for a name, if it is of `root`; else why there is none. */
-async function shown(port: number, servername: string, root: string): Promise<string> {
+/** The certificate getSerial for a name, if it is of `root`; else why there is none. */
+async function getSerial(port: number, servername: string, root: string): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', servername, ca: root })
   try {
     await once(socket, 'secureConnect')
@@ -108,7 +108,7 @@ function countOrders(pebble: Pebble): number {
   return pebble.count(/Added order "/)
 }
 
-t.test('certificates of a Pebble server that refuses every second nonce', async (t) => {
+t.test('certificates of a Pebble server that rejects every second nonce', async (t) => {
   /** By host; elsewhere nobody answers. */
   const places = new Map<string, string>()
   const pebble = await startPebble(t, { locate: (host) => places.get(host) ?? '127.0.0.1' })
@@ -130,9 +130,9 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
     await until(() => names().length === 2)
     t.same(names(), ['a.test', 'b.test'], 'the first that was listed is the default')
     for (const { port } of listeners) {
-      t.equal(await shown(port, 'a.test', root), serialOf(gateway, 'a.test'))
-      t.equal(await shown(port, 'b.test', root), serialOf(gateway, 'b.test'))
-      t.equal(await shown(port, 'c.test', root), 'ERR_TLS_CERT_ALTNAME_INVALID')
+      t.equal(await getSerial(port, 'a.test', root), serialOf(gateway, 'a.test'))
+      t.equal(await getSerial(port, 'b.test', root), serialOf(gateway, 'b.test'))
+      t.equal(await getSerial(port, 'c.test', root), 'ERR_TLS_CERT_ALTNAME_INVALID')
     }
     const orders = countOrders(pebble)
     await acme.work()
@@ -146,18 +146,23 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
     aheadMs += YEAR_MS
     await until(() => serialOf(gateway, 'a.test') !== before)
     for (const { port } of listeners)
-      t.equal(await shown(port, 'a.test', root), serialOf(gateway, 'a.test'))
-    const told = lines.filter(({ level }) => level === 30).map(({ host, msg }) => `${host}: ${msg}`)
-    t.same(told.slice(0, 2).sort(), ['a.test: certificate issued', 'b.test: certificate issued'])
-    t.ok(told.includes('a.test: certificate renewed'))
+      t.equal(await getSerial(port, 'a.test', root), serialOf(gateway, 'a.test'))
+    const messages = lines
+      .filter(({ level }) => level === 30)
+      .map(({ host, msg }) => `${host}: ${msg}`)
+    t.same(messages.slice(0, 2).sort(), [
+      'a.test: certificate issued',
+      'b.test: certificate issued',
+    ])
+    t.ok(messages.includes('a.test: certificate renewed'))
     t.match(
       lines.filter(({ level }) => level > 30).map(({ msg }) => msg),
       [/^the clock of this machine is \d+ minutes ahead of that of 127\.0\.0\.1:/],
-      'a clock that is wrong is told, once',
+      'a clock that is wrong is messages, once',
     )
   })
 
-  await t.test('are had again after a restart without an order', async (t) => {
+  await t.test('are restored after a restart without an order', async (t) => {
     const store = openMemory(t)
     const first = await openGateway(t, pebble, store, ['--acme_hosts=a.test'])
     await until(() => first.names().length === 1)
@@ -169,36 +174,39 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
     t.equal(countOrders(pebble), orders)
   })
 
-  await t.test('stay while the directory is away, and are renewed when it is back', async (t) => {
-    let nowMs = Date.now()
-    const words = ['--acme_hosts=a.test']
-    const options = { nowMs: () => nowMs }
-    const gateway = await openGateway(t, pebble, openMemory(t), words, options)
-    const { acme, lines } = gateway
-    await until(() => acme.pairs.length === 1)
-    const before = serialOf(gateway, 'a.test')
-    await pebble.kill()
-    nowMs += 4 * YEAR_MS
-    const failures = () => lines.filter(({ failures = 0 }) => failures > 0)
-    await until(() => failures().length === 1)
-    t.match(failures(), [
-      {
-        host: 'a.test',
-        reason: /^127\.0\.0\.1:\d+ cannot be reached: connect ECONNREFUSED/,
-        msg: 'the certificate cannot be renewed; the one there is stays in use',
-      },
-    ])
-    await acme.work()
-    t.equal(failures().length, 1, 'it is left alone for a while')
-    t.equal(serialOf(gateway, 'a.test'), before)
-    // It has forgotten the account.
-    await pebble.start()
-    root = await pebble.readRoot()
-    nowMs += 13_000
-    await until(() => serialOf(gateway, 'a.test') !== before)
-  })
+  await t.test(
+    'stay in use while the directory is unreachable, and are renewed once it is back',
+    async (t) => {
+      let nowMs = Date.now()
+      const words = ['--acme_hosts=a.test']
+      const options = { nowMs: () => nowMs }
+      const gateway = await openGateway(t, pebble, openMemory(t), words, options)
+      const { acme, lines } = gateway
+      await until(() => acme.pairs.length === 1)
+      const before = serialOf(gateway, 'a.test')
+      await pebble.kill()
+      nowMs += 4 * YEAR_MS
+      const failures = () => lines.filter(({ failures = 0 }) => failures > 0)
+      await until(() => failures().length === 1)
+      t.match(failures(), [
+        {
+          host: 'a.test',
+          reason: /^127\.0\.0\.1:\d+ is unreachable: connect ECONNREFUSED/,
+          msg: 'certificate renewal failed; the current certificate stays in use',
+        },
+      ])
+      await acme.work()
+      t.equal(failures().length, 1, 'it is left alone for a while')
+      t.equal(serialOf(gateway, 'a.test'), before)
+      // It has forgotten the account.
+      await pebble.start()
+      root = await pebble.readRoot()
+      nowMs += 13_000
+      await until(() => serialOf(gateway, 'a.test') !== before)
+    },
+  )
 
-  await t.test('of hosts it refuses are not asked for all the time', async (t) => {
+  await t.test('are not reordered in a loop for rejected hosts', async (t) => {
     places.set('elsewhere.test', '127.0.0.9')
     const store = openMemory(t)
     const words = ['--acme_hosts=elsewhere.test,good.test']
@@ -214,16 +222,16 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
       {
         reason: /^connection: .*elsewhere\.test/,
         failures: 1,
-        msg: 'no certificate can be had; handshakes for this host fail until then',
+        msg: 'certificate request failed; handshakes for this host fail until a retry succeeds',
       },
     ])
   })
 
-  await t.test('wait for a gateway that has the turn, until it is taken for gone', async (t) => {
+  await t.test('are ordered only after the lease of another gateway expired', async (t) => {
     let nowMs = Date.now()
     const store = openMemory(t)
     const host = 'turn.test'
-    const held = {
+    const record = {
       host,
       holder: 'gone',
       holdMs: 60_000,
@@ -233,7 +241,7 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
       reason: '',
     }
     const key = toOrderKey(toScope(pebble.directory), '', host)
-    await store.commit([{ table: TABLE, key, value: encodeRecord(held) }])
+    await store.commit([{ table: TABLE, key, value: encodeRecord(record) }])
     const orders = countOrders(pebble)
     const words = [`--acme_hosts=${host}`]
     const { acme, names } = await openGateway(t, pebble, store, words, { nowMs: () => nowMs })
@@ -243,7 +251,7 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
     await until(() => names().length === 1)
   })
 
-  await t.test('have their keys encrypted in the store', async (t) => {
+  await t.test('are stored with encrypted private keys', async (t) => {
     const store = openMemory(t)
     const secretKeys = [parseSecretKey(makeSecretKey(), 'a')]
     const words = ['--acme_hosts=a.test']
@@ -266,11 +274,11 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
     t.same(fourth.names(), ['a.test'], 'and takes it from nobody')
   })
 
-  await t.test('are ordered on demand for hosts that the ask rule lets', async (t) => {
-    const asked: string[] = []
+  await t.test('are ordered on demand for hosts that the policy allows', async (t) => {
+    const queries: string[] = []
     const rule = createHttpServer((req, res) => {
       const host = new URL(req.url!, 'http://rule').searchParams.get('domain')!
-      asked.push(host)
+      queries.push(host)
       res.writeHead(host.startsWith('yes') ? 200 : 403).end()
     }).listen(0, '127.0.0.1')
     await once(rule, 'listening')
@@ -283,77 +291,74 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
         openListener(t, create, (x) => x.reply(200, 'ok'), { tls: acme }),
       ),
     )
-    t.equal(await shown(node!.port, 'yes1.test', root), serialOf(gateway, 'yes1.test'))
-    t.not(await shown(node!.port, 'no.test', root), '', 'the handshake fails')
-    t.not(await shown(uws!.port, 'yes2.test', root), '', 'this one does not wait')
+    t.equal(await getSerial(node!.port, 'yes1.test', root), serialOf(gateway, 'yes1.test'))
+    t.not(await getSerial(node!.port, 'no.test', root), '', 'the handshake fails')
+    t.not(await getSerial(uws!.port, 'yes2.test', root), '', 'this one does not wait')
     await until(() => names().length === 2)
-    t.equal(await shown(uws!.port, 'yes2.test', root), serialOf(gateway, 'yes2.test'))
-    t.same(await getPlain(acme.door.port, 'yes3.test', '/a?b'), {
+    t.equal(await getSerial(uws!.port, 'yes2.test', root), serialOf(gateway, 'yes2.test'))
+    t.same(await getPlain(acme.challengeServer.port, 'yes3.test', '/a?b'), {
       status: 308,
       location: 'https://yes3.test/a?b',
     })
-    t.equal((await getPlain(acme.door.port, 'no.test', '/')).status, 404)
-    t.equal((await getPlain(acme.door.port, '127.0.0.1', '/')).status, 400)
+    t.equal((await getPlain(acme.challengeServer.port, 'no.test', '/')).status, 404)
+    t.equal((await getPlain(acme.challengeServer.port, '127.0.0.1', '/')).status, 400)
     t.same(names(), ['yes1.test', 'yes2.test', 'yes3.test'])
-    t.same(asked, ['yes1.test', 'no.test', 'yes2.test', 'yes3.test'], 'each is asked for once')
+    t.same(queries, ['yes1.test', 'no.test', 'yes2.test', 'yes3.test'], 'each is queries for once')
   })
 
-  await t.test('are ordered for any host if neither hosts nor a rule are set', async (t) => {
+  await t.test('are ordered for any host if neither hosts nor a policy are set', async (t) => {
     const { acme, lines, names } = await openGateway(t, pebble, openMemory(t), [])
     t.match(lines[0], { level: 40, msg: /at most 10 new names an hour; list hosts in acme_hosts/ })
-    t.equal((await getPlain(acme.door.port, 'any.test', '/')).status, 308)
+    t.equal((await getPlain(acme.challengeServer.port, 'any.test', '/')).status, 308)
     t.same(names(), ['any.test'])
   })
 
-  await t.test(
-    'are renewed when the directory wants it (ARI), and replace the ones before',
-    async (t) => {
-      let nowMs = Date.now()
-      const asked: string[] = []
-      const window = (fromMs: number) => ({
-        suggestedWindow: {
-          start: new Date(fromMs).toISOString(),
-          end: new Date(fromMs + HOUR_MS).toISOString(),
-        },
-      })
-      let suggested = window(nowMs + 1000 * HOUR_MS)
-      const known = await pebble.readDirectory()
-      // Pebble with renewal information, which this version of it does not have.
-      const front = createHttpsServer({ ...pebble.certificate }, (req, res) => {
-        const { port } = front.address() as AddressInfo
-        if (req.url!.startsWith('/ari/')) asked.push(req.url!.slice(5))
-        const reply = req.url!.startsWith('/ari/')
-          ? suggested
-          : { ...known, renewalInfo: `https://127.0.0.1:${port}/ari` }
-        res.setHeader('retry-after', '21600').end(JSON.stringify(reply))
-      }).listen(0, '127.0.0.1')
-      await once(front, 'listening')
-      t.teardown(() => front.close())
-      const directory = `https://127.0.0.1:${(front.address() as AddressInfo).port}/dir`
-      const both = { ...pebble, directory }
-      const words = ['--acme_hosts=a.test']
-      const gateway = await openGateway(t, both, openMemory(t), words, { nowMs: () => nowMs })
-      await until(() => gateway.names().length === 1)
-      await until(() => asked.length === 1)
-      const before = serialOf(gateway, 'a.test')
-      const { serialNumber } = new X509Certificate(gateway.acme.pairs[0]!.cert)
-      const [, serial] = asked[0]!.split('.')
-      t.match(asked[0], /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/)
-      t.equal(
-        Buffer.from(serial!, 'base64url').toString('hex').replace(/^00/, ''),
-        serialNumber.toLowerCase(),
-      )
-      suggested = window(nowMs - HOUR_MS)
-      await gateway.acme.work()
-      t.equal(asked.length, 1, 'it is not asked before it says')
-      nowMs += 6 * HOUR_MS
-      await until(() => serialOf(gateway, 'a.test') !== before)
-      t.equal(asked[1], asked[0])
-    },
-  )
+  await t.test('are renewed in the window of the directory (ARI) as replacements', async (t) => {
+    let nowMs = Date.now()
+    const queries: string[] = []
+    const window = (fromMs: number) => ({
+      suggestedWindow: {
+        start: new Date(fromMs).toISOString(),
+        end: new Date(fromMs + HOUR_MS).toISOString(),
+      },
+    })
+    let suggested = window(nowMs + 1000 * HOUR_MS)
+    const known = await pebble.readDirectory()
+    // Pebble with renewal information, which this version of it does not have.
+    const front = createHttpsServer({ ...pebble.certificate }, (req, res) => {
+      const { port } = front.address() as AddressInfo
+      if (req.url!.startsWith('/ari/')) queries.push(req.url!.slice(5))
+      const reply = req.url!.startsWith('/ari/')
+        ? suggested
+        : { ...known, renewalInfo: `https://127.0.0.1:${port}/ari` }
+      res.setHeader('retry-after', '21600').end(JSON.stringify(reply))
+    }).listen(0, '127.0.0.1')
+    await once(front, 'listening')
+    t.teardown(() => front.close())
+    const directory = `https://127.0.0.1:${(front.address() as AddressInfo).port}/dir`
+    const both = { ...pebble, directory }
+    const words = ['--acme_hosts=a.test']
+    const gateway = await openGateway(t, both, openMemory(t), words, { nowMs: () => nowMs })
+    await until(() => gateway.names().length === 1)
+    await until(() => queries.length === 1)
+    const before = serialOf(gateway, 'a.test')
+    const { serialNumber } = new X509Certificate(gateway.acme.pairs[0]!.cert)
+    const [, serial] = queries[0]!.split('.')
+    t.match(queries[0], /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/)
+    t.equal(
+      Buffer.from(serial!, 'base64url').toString('hex').replace(/^00/, ''),
+      serialNumber.toLowerCase(),
+    )
+    suggested = window(nowMs - HOUR_MS)
+    await gateway.acme.work()
+    t.equal(queries.length, 1, 'it is not queries before it says')
+    nowMs += 6 * HOUR_MS
+    await until(() => serialOf(gateway, 'a.test') !== before)
+    t.equal(queries[1], queries[0])
+  })
 })
 
-t.test('a file of authorities without any keeps it from starting', async (t) => {
+t.test('fails to start with a CA file that contains no certificate', async (t) => {
   const folder = createCertificateFolder()
   t.teardown(() => folder.remove())
   const { keyFile } = folder.write('authority', createCertificate(['authority.test']))
@@ -366,7 +371,7 @@ t.test('a file of authorities without any keeps it from starting', async (t) => 
   })
 })
 
-t.test('a directory that wants an external account gets what it gave out', async (t) => {
+t.test('registers with the external account binding', async (t) => {
   const key = randomBytes(32).toString('base64url')
   const pebble = await startPebble(t, {
     settings: { externalAccountBindingRequired: true, externalAccountMACKeys: { 'kid-1': key } },
@@ -384,7 +389,7 @@ t.test('a directory that wants an external account gets what it gave out', async
 })
 
 t.test('two gateways that share a PostgreSQL store', async (t) => {
-  /** Challenges for what one orders are asked of the other. */
+  /** Challenges for what one orders are queries of the other. */
   const places = new Map([
     ['a.test', '127.0.0.2'],
     ['b.test', '127.0.0.1'],
@@ -398,7 +403,7 @@ t.test('two gateways that share a PostgreSQL store', async (t) => {
     return store
   }
 
-  await t.test('answer the challenges of each other', async (t) => {
+  await t.test('respond to the challenges of each other', async (t) => {
     // The first may order before the second answers: what fails then is soon tried again.
     const options = { elapsedMs: () => performance.now() * 1000 }
     const first = await openGateway(t, pebble, openShared(), ['--acme_hosts=a.test'], options)
@@ -411,7 +416,7 @@ t.test('two gateways that share a PostgreSQL store', async (t) => {
     await Promise.all([first.acme.close(), second.acme.close()])
   })
 
-  await t.test('order a certificate once, and both serve it without a restart', async (t) => {
+  await t.test('order a certificate once and both serve it without a restart', async (t) => {
     const words = ['--acme_hosts=shared.test']
     const orders = countOrders(pebble)
     let nowMs = Date.now()
@@ -429,13 +434,13 @@ t.test('two gateways that share a PostgreSQL store', async (t) => {
     }
     await until(() => first.names().length + second.names().length === 2)
     const serial = serialOf(first, 'shared.test')
-    for (const port of ports) t.equal(await shown(port, 'shared.test', root), serial)
+    for (const port of ports) t.equal(await getSerial(port, 'shared.test', root), serial)
     t.equal(countOrders(pebble), orders + 1, 'one order')
 
     nowMs += 4 * YEAR_MS
     await until(() => gateways.every((gateway) => serialOf(gateway, 'shared.test') !== serial))
     for (const port of ports)
-      t.equal(await shown(port, 'shared.test', root), serialOf(first, 'shared.test'))
+      t.equal(await getSerial(port, 'shared.test', root), serialOf(first, 'shared.test'))
     t.equal(countOrders(pebble), orders + 2, 'one for the renewal')
   })
 })

@@ -14,29 +14,26 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-t.test(
-  'a certificate is renewed at two thirds of its lifetime and a little later, by chance',
-  (t) => {
-    const validity = { fromMs: 0, toMs: 90 * DAY_MS }
-    t.equal(
-      toRenewMs(validity, () => 0),
-      60 * DAY_MS,
-    )
-    t.equal(
-      toRenewMs(validity, () => 1),
-      63 * DAY_MS,
-    )
-    const notBefore = new Date('2026-01-01T00:00:00Z')
-    const notAfter = new Date('2026-04-01T00:00:00Z')
-    t.same(readValidity(createCertificate(['a.test'], { notBefore, notAfter }).cert), {
-      fromMs: notBefore.getTime(),
-      toMs: notAfter.getTime(),
-    })
-    t.end()
-  },
-)
+t.test('renews a certificate after two thirds of its lifetime, plus jitter', (t) => {
+  const validity = { fromMs: 0, toMs: 90 * DAY_MS }
+  t.equal(
+    toRenewMs(validity, () => 0),
+    60 * DAY_MS,
+  )
+  t.equal(
+    toRenewMs(validity, () => 1),
+    63 * DAY_MS,
+  )
+  const notBefore = new Date('2026-01-01T00:00:00Z')
+  const notAfter = new Date('2026-04-01T00:00:00Z')
+  t.same(readValidity(createCertificate(['a.test'], { notBefore, notAfter }).cert), {
+    fromMs: notBefore.getTime(),
+    toMs: notAfter.getTime(),
+  })
+  t.end()
+})
 
-t.test('of the window of a directory a time is picked once (RFC 9773 §4.2)', (t) => {
+t.test('picks a stable random time in the suggested window (RFC 9773 §4.2)', (t) => {
   const window = { startMs: 1000, endMs: 2000, retryAfterMs: undefined }
   const renewMs = pickTime(window, undefined, () => 0.5)
   t.equal(renewMs, 1500)
@@ -55,7 +52,7 @@ t.test('of the window of a directory a time is picked once (RFC 9773 §4.2)', (t
   t.end()
 })
 
-t.test('the id of a certificate is that of the example of RFC 9773, appendix A', async (t) => {
+t.test('computes the certificate id of the example in RFC 9773, appendix A', async (t) => {
   const cert = `-----BEGIN CERTIFICATE-----
 MIIBQzCB66ADAgECAgUAh2VDITAKBggqhkjOPQQDAjAVMRMwEQYDVQQDEwpFeGFt
 cGxlIENBMCIYDzAwMDEwMTAxMDAwMDAwWhgPMDAwMTAxMDEwMDAwMDBaMBYxFDAS
@@ -73,27 +70,27 @@ yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
   )
 })
 
-t.test('what failed is tried again at a pace that limits of directories bear', (t) => {
+t.test('backs off by the kind of the failure, within the rate limits of directories', (t) => {
   const of = (kind: AcmeError['kind'], retryAfterMs?: number) => (failures: number) =>
     toRetryMs({ kind, retryAfterMs }, failures, () => 0)
-  t.same([0, 1, 2, 3, 20].map(of('away')), [10_000, 20_000, 40_000, 80_000, 10 * MINUTE_MS])
+  t.same([0, 1, 2, 3, 20].map(of('unavailable')), [10_000, 20_000, 40_000, 80_000, 10 * MINUTE_MS])
   t.same(
-    [0, 1, 2, 3, 20].map(of('refused')),
+    [0, 1, 2, 3, 20].map(of('rejected')),
     [1, 3, 9, 27, 360].map((minutes) => minutes * MINUTE_MS),
   )
-  t.equal(of('limited')(0), HOUR_MS)
-  t.equal(of('limited', 3 * DAY_MS)(0), 3 * DAY_MS, 'the directory knows better')
-  t.equal(of('limited', 1000 * DAY_MS)(0), 7 * DAY_MS)
-  t.equal(of('refused', 1000)(0), MINUTE_MS, 'never sooner than by itself')
+  t.equal(of('rateLimited')(0), HOUR_MS)
+  t.equal(of('rateLimited', 3 * DAY_MS)(0), 3 * DAY_MS, 'the directory knows better')
+  t.equal(of('rateLimited', 1000 * DAY_MS)(0), 7 * DAY_MS)
+  t.equal(of('rejected', 1000)(0), MINUTE_MS, 'never sooner than by itself')
   t.equal(
-    toRetryMs({ kind: 'away', retryAfterMs: undefined }, 0, () => 1),
+    toRetryMs({ kind: 'unavailable', retryAfterMs: undefined }, 0, () => 1),
     12_500,
     'and later by chance',
   )
   t.end()
 })
 
-t.test('Retry-After is seconds or a date (RFC 9110 §10.2.3)', (t) => {
+t.test('parses Retry-After as seconds or a date (RFC 9110 §10.2.3)', (t) => {
   const nowMs = Date.parse('2026-01-01T00:00:00Z')
   t.equal(parseRetryAfter('120', nowMs), 120_000)
   t.equal(parseRetryAfter('Thu, 01 Jan 2026 00:01:00 GMT', nowMs), MINUTE_MS)

@@ -39,7 +39,7 @@ const status = async (url: string | undefined, host?: string): Promise<number> =
   return answer.statusCode
 }
 
-t.test('it opens where it is told to, or nowhere', async (t) => {
+t.test('opens the configured address, or none', async (t) => {
   const { url, warning } = await open(t, ['--admin_address=127.0.0.1:0'])
   t.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
   t.equal(warning, undefined)
@@ -47,7 +47,7 @@ t.test('it opens where it is told to, or nowhere', async (t) => {
   t.match(await open(t, ['--admin_address=none']), { url: undefined, warning: undefined })
 })
 
-t.test('on loopback it is asked as this machine, or by the names of --hosts', async (t) => {
+t.test('on loopback it accepts local hosts and the names in --hosts', async (t) => {
   const { url } = await open(t, ['--admin_address=127.0.0.1:0'])
   t.equal(await status(url, 'localhost'), 200)
   t.equal(await status(url, 'rebound.example.com'), 403)
@@ -56,14 +56,14 @@ t.test('on loopback it is asked as this machine, or by the names of --hosts', as
   t.equal(await status(named.url, 'other.example.com'), 403)
 })
 
-t.test('where others reach it they may use any name, unless --hosts lists some', async (t) => {
+t.test('on other addresses it accepts any host unless --hosts lists some', async (t) => {
   const { url } = await open(t, ['--admin_address=:0'])
   t.equal(await status(toLoopback(url), 'mx.default.svc'), 200)
   const listed = await open(t, ['--admin_address=:0', '--hosts=local'])
   t.equal(await status(toLoopback(listed.url), 'mx.default.svc'), 403)
 })
 
-t.test('a port that is taken is an error where it was asked for, else a warning', async (t) => {
+t.test('fails for an explicit port in use, and warns for the default port', async (t) => {
   const port = await takePort(t)
   await t.rejects(open(t, [`--admin_address=127.0.0.1:${port}`]), {
     message: `address 127.0.0.1:${port} is in use by another program; choose another with --admin_address or MX_ADMIN_ADDRESS`,
@@ -73,8 +73,8 @@ t.test('a port that is taken is an error where it was asked for, else a warning'
   t.match(warning, /^no \/livez, \/readyz and \/metrics: address .* is in use by another program/)
 })
 
-t.test('it gives way to an address of the gateway itself', async (t) => {
+t.test('skips the default address if the gateway uses it', async (t) => {
   const { url, warning } = await open(t, ['--address=:8089'])
   t.equal(url, undefined)
-  t.match(warning, /another setting has the address/)
+  t.match(warning, /another setting uses the address/)
 })

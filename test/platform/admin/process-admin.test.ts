@@ -50,7 +50,7 @@ async function countRequests(admin: string, service: string | undefined): Promis
 }
 
 for (const workers of [1, 2]) {
-  t.test(`${workers} process(es): SIGTERM makes it unready first, then it drains`, async (t) => {
+  t.test(`${workers} process(es): SIGTERM makes it unready first, then drains`, async (t) => {
     const node = await startBackend(t)
     const words = ['--drain_delay=1s', `--workers=${workers}`, `--backend=greeter=${node}`]
     const mx = start(t, words)
@@ -64,17 +64,17 @@ for (const workers of [1, 2]) {
     t.equal(await countRequests(admin, undefined), 3)
     const requestedMs = performance.now()
     mx.child.kill('SIGTERM')
-    await mx.until(/not ready any more, new requests are taken for another 1s/)
+    await mx.until(/not ready, accepting requests for another 1s/)
     t.equal(await status(`${admin}/readyz`), 503)
     t.equal(await status(`${admin}/livez`), 200)
     t.equal(await status(`${gateway}/greeter`), 200, 'and the port is open')
-    await mx.until(/SIGTERM: finishing running requests/)
+    await mx.until(/SIGTERM: draining/)
     t.ok(performance.now() - requestedMs >= 950)
     t.equal(await mx.ended, 0)
   })
 }
 
-t.test('a worker process that does not answer does not make the others unready', async (t) => {
+t.test('an unresponsive worker does not make the others unready', async (t) => {
   const mx = start(t, ['--workers=2'])
   const admin = await readBanner(mx, 'admin')
   const { pid } = mx.child
@@ -95,22 +95,22 @@ t.test('a worker process that does not answer does not make the others unready',
   t.ok(readyMs < 400, `${readyMs} ms: nobody waits for it`)
   process.kill(workers[1]!, 'SIGSTOP')
   const [text, tookMs] = await readyz()
-  t.equal(text, 'no worker process has answered within 500 ms\n')
+  t.equal(text, 'no worker responded within 500 ms\n')
   t.ok(tookMs < 3000, `${tookMs} ms`)
   process.kill(workers[0]!, 'SIGCONT')
   t.equal((await readyz())[0], 'ready\n')
 })
 
-t.test('while it drains, a second signal ends it at once', async (t) => {
+t.test('a second signal during a drain ends the process immediately', async (t) => {
   const mx = start(t, ['--drain_delay=1h'])
   await mx.url()
   mx.child.kill('SIGTERM')
-  await mx.until(/not ready any more/)
+  await mx.until(/not ready/)
   mx.child.kill('SIGTERM')
   t.equal(await mx.ended, 1)
 })
 
-t.test('a port that is taken keeps it from starting, and nothing is left running', async (t) => {
+t.test('fails to start when the admin port is in use, and leaves nothing running', async (t) => {
   const { port } = new URL(`http://${await startBackend(t)}`)
   const taken = startMx(['api', '--address=127.0.0.1:0', `--admin_address=127.0.0.1:${port}`], {
     cwd: t.testdir(),
@@ -119,7 +119,7 @@ t.test('a port that is taken keeps it from starting, and nothing is left running
   t.match(taken.output.stderr, /is in use by another program; choose another with --admin_address/)
 })
 
-t.test('mx server has one, too', async (t) => {
+t.test('mx server has an admin server, too', async (t) => {
   const mx = launchServer(t, ['--profile=test', '--admin_address=127.0.0.1:0'])
   const admin = await readBanner(mx, 'admin')
   t.equal(await status(`${admin}/readyz`), 200)

@@ -1,23 +1,23 @@
 import t from 'tap'
 import { createReadiness } from '../../../platform/admin/readiness.ts'
 
-t.test('a process is ready from when it serves and lacks nothing, until it leaves', async (t) => {
+t.test('is ready while it serves without problems, until it leaves', async (t) => {
   const readiness = createReadiness()
-  const lacks = ['the registry has not answered yet']
-  t.same(await readiness.problems(), ['starting: it does not serve yet'])
+  const lacks = ['the registry has not responded yet']
+  t.same(await readiness.problems(), ['starting'])
   readiness.serve(() => lacks)
   t.ok(readiness.isServing)
-  t.same(await readiness.problems(), ['the registry has not answered yet'])
+  t.same(await readiness.problems(), ['the registry has not responded yet'])
   lacks.pop()
   t.same(await readiness.problems(), [])
   readiness.leave()
   t.notOk(readiness.isServing)
-  t.same(await readiness.problems(), ['ending: it drains'])
+  t.same(await readiness.problems(), ['draining'])
 })
 
-t.test('one that was asked to end while it started is never ready', async (t) => {
+t.test('is never ready if it was asked to end during the start', async (t) => {
   const readiness = createReadiness()
   readiness.leave()
   readiness.serve(() => [])
-  t.same(await readiness.problems(), ['ending: it drains'])
+  t.same(await readiness.problems(), ['draining'])
 })

@@ -4,15 +4,15 @@ import type { Workers } from '../../../platform/workers/workers.ts'
 
 type Answers = [worker: number, problems: readonly string[] | undefined][]
 
-t.test('processes that share a port are ready where one is', async (t) => {
+t.test('is ready if any process that shares the port is ready', async (t) => {
   const cases: [told: Answers, problems: string[]][] = [
-    [[], ['no worker process serves']],
+    [[], ['no worker is running']],
     [
       [
         [1, undefined],
         [2, undefined],
       ],
-      ['no worker process has answered within 500 ms'],
+      ['no worker responded within 500 ms'],
     ],
     [
       [
@@ -37,15 +37,15 @@ t.test('processes that share a port are ready where one is', async (t) => {
     ],
   ]
   for (const [told, problems] of cases) {
-    const read = createWorkerReadiness((async () => new Map(told)) as Workers['ask'])
+    const read = createWorkerReadiness((async () => new Map(told)) as Workers['query'])
     t.same(await read(), problems)
   }
 })
 
-t.test('those who ask at one time get one answer, who asks later another', async (t) => {
+t.test('concurrent checks share one result', async (t) => {
   let questions = 0
-  const ask = async () => new Map([[++questions, []]])
-  const read = createWorkerReadiness(ask as unknown as Workers['ask'])
+  const query = async () => new Map([[++questions, []]])
+  const read = createWorkerReadiness(query as unknown as Workers['query'])
   await Promise.all([read(), read(), read()])
   t.equal(questions, 1)
   await read()

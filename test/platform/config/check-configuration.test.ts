@@ -21,23 +21,20 @@ async function check(t: Test, config: string, ...words: readonly string[]) {
   return checkApi(configuration, createLog('silent'), closing)
 }
 
-t.test(
-  'all of a gateway is told: address, handler, services, and plugins in their order',
-  async (t) => {
-    const config = `
+t.test('returns address, handler, services, and plugins in order', async (t) => {
+  const config = `
 handler: proxy
 services: { greeter: 127.0.0.1:9001 }
 plugins: [request-id, { body-limit: { limit: 1mb } }, namespace]
 `
-    t.match(await check(t, config, '--address=127.0.0.1:7'), {
-      ...{ address: '127.0.0.1:7', handler: 'proxy', services: ['go.mx.api.greeter'] },
-      plugins: ['request-id', 'body-limit', 'namespace'],
-      warnings: [],
-    })
-  },
-)
+  t.match(await check(t, config, '--address=127.0.0.1:7'), {
+    ...{ address: '127.0.0.1:7', handler: 'proxy', services: ['go.mx.api.greeter'] },
+    plugins: ['request-id', 'body-limit', 'namespace'],
+    warnings: [],
+  })
+})
 
-t.test('its port is left alone, also one that is taken', async (t) => {
+t.test('does not open the port, even if it is in use', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   t.teardown(() => server.close())
@@ -47,13 +44,13 @@ t.test('its port is left alone, also one that is taken', async (t) => {
   })
 })
 
-t.test('plugins are built with their options, certificates are read', async (t) => {
+t.test('builds plugins with their options and reads certificates', async (t) => {
   await t.rejects(check(t, 'plugins: [{ body-limit: { limit: many } }]'), /body-limit.*limit/s)
   const tls = ['--enable_tls', '--tls_cert_file=none.pem', '--tls_key_file=none.pem']
   await t.rejects(check(t, 'handler: rpc\n', ...tls), /none\.pem cannot be read/)
 })
 
-t.test('half of what proves who the gateway is, is told', async (t) => {
+t.test('rejects incomplete credentials of the gateway', async (t) => {
   await t.rejects(check(t, 'handler: rpc\n', '--auth=mx://127.0.0.1:1', '--auth_id=admin'), {
     message: /auth_id and auth_secret/,
   })

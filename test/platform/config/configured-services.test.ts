@@ -17,22 +17,25 @@ function configure(words: readonly string[], yaml = '') {
   return { settings: mergeSettings(given), config, given, file: undefined }
 }
 
-t.test('a name without a dot lies inside the namespace, one with a dot is whole', async (t) => {
-  const services = listServices(
-    configure(['--backend', 'a=h:1', '--backend', 'b.c=h:2'], 'services: {d: "h:3", e.f: "h:4"}'),
-  )
-  t.same(
-    services.map(({ name }) => name),
-    ['go.mx.api.a', 'b.c', 'go.mx.api.d', 'e.f'],
-  )
-  const bare = listServices(configure(['--namespace', ' ', '--backend', 'a=h:1']))
-  t.same(
-    bare.map(({ name }) => name),
-    ['a'],
-  )
-})
+t.test(
+  'a name without a dot is relative to the namespace, one with a dot is absolute',
+  async (t) => {
+    const services = listServices(
+      configure(['--backend', 'a=h:1', '--backend', 'b.c=h:2'], 'services: {d: "h:3", e.f: "h:4"}'),
+    )
+    t.same(
+      services.map(({ name }) => name),
+      ['go.mx.api.a', 'b.c', 'go.mx.api.d', 'e.f'],
+    )
+    const bare = listServices(configure(['--namespace', ' ', '--backend', 'a=h:1']))
+    t.same(
+      bare.map(({ name }) => name),
+      ['a'],
+    )
+  },
+)
 
-t.test('a service of a flag replaces the one of the file', async (t) => {
+t.test('a service of a flag replaces that of the file', async (t) => {
   const services = listServices(configure(['--backend', 'a=h:1'], 'services: {a: ["h:2", "h:3"]}'))
   t.same(
     services.map(({ nodes }) => nodes.map(({ address }) => address)),
@@ -40,7 +43,7 @@ t.test('a service of a flag replaces the one of the file', async (t) => {
   )
 })
 
-t.test('a flag given twice for a service adds nodes to it', async (t) => {
+t.test('repeated flags add nodes to a service', async (t) => {
   const configuration = configure(['--backend', 'a=h:1', '--backend', 'a=h:2'])
   t.same(listNames(configuration), ['go.mx.api.a'], 'it is one service')
   const { registry } = createConfiguredRegistry('static', listServices(configuration))
@@ -51,7 +54,7 @@ t.test('a flag given twice for a service adds nodes to it', async (t) => {
   )
 })
 
-t.test('node choices of single services go by full name', async (t) => {
+t.test('lists balance overrides by full service name', async (t) => {
   const yaml =
     'services: {a: {nodes: ["h:1"], balance: random}, b.c: {nodes: ["h:1"], balance: p2c}, d: "h:1"}'
   t.same(
@@ -63,7 +66,7 @@ t.test('node choices of single services go by full name', async (t) => {
   )
 })
 
-t.test('idle time and maximum age of single services go by full name', (t) => {
+t.test('lists overrides of idle time and maximum age by full service name', (t) => {
   const yaml = 'services: {a: {nodes: ["h:1"], keep_alive: 2s, max_connection_age: none}, b: "h:1"}'
   const configuration = configure([], yaml)
   t.same([...listConfiguredServices(configuration, 'keepAliveMs')], [['go.mx.api.a', 2000]])
@@ -75,7 +78,7 @@ t.test('idle time and maximum age of single services go by full name', (t) => {
 })
 
 for (const kind of ['static', 'memory'] as const) {
-  t.test(`the registry ${kind} takes over another list of services`, async (t) => {
+  t.test(`the registry ${kind} replaces its configured services`, async (t) => {
     const { registry, replace } = createConfiguredRegistry(
       kind,
       listServices(configure(['--backend', 'a=h:1,h:2', '--backend', 'b=h:1'])),
@@ -90,7 +93,7 @@ for (const kind of ['static', 'memory'] as const) {
   })
 }
 
-t.test('what needs a restart stays as it runs, and is named', async (t) => {
+t.test('keeps and names settings that require a restart', async (t) => {
   const { settings: running } = configure(['--workers=1', '--drain_timeout=1s'])
   const { settings: next } = configure(['--workers=2', '--address=:1', '--drain_timeout=2s'])
   const { settings, restart } = keepFixed(running, next)

@@ -17,7 +17,7 @@ function find(...words: string[]): readonly string[] {
   })
 }
 
-t.test('plugins that are listed without tracing are odd where traces are exported', async (t) => {
+t.test('warns if traces are exported and the listed plugins lack tracing', async (t) => {
   const given = readFlags(['--backend', 'a=h:1', '--namespace= '])
   const list = (...specifiers: string[]): readonly string[] => {
     const plugins = specifiers.map((specifier) => ({ specifier, options: undefined, at: '' }))
@@ -26,13 +26,13 @@ t.test('plugins that are listed without tracing are odd where traces are exporte
   }
   t.same(list('cors'), [])
   setVariables(t, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' })
-  t.match(list('cors'), [/requests are in no trace.*without tracing/])
+  t.match(list('cors'), [/requests are not traced .* add tracing to the listed plugins/])
   t.same(list('tracing', 'cors'), [])
   t.same(find('--backend', 'a=h:1'), [])
 })
 
 t.test(
-  'plugins that are listed without namespace are odd where services lie inside it',
+  'warns if services are inside the namespace and the listed plugins lack namespace',
   async (t) => {
     const list = (words: readonly string[], ...specifiers: string[]): readonly string[] => {
       const given = readFlags(['--handler=proxy', ...words])
@@ -42,7 +42,9 @@ t.test(
     }
     const inside = ['--backend', 'a=h:1', '--backend', 'b=h:1']
     const told = list(inside, './hello.ts')
-    t.match(told, [/^no path leads to service go\.mx\.api\.a, .* without namespace; add it there$/])
+    t.match(told, [
+      /^service go\.mx\.api\.a is unreachable by path .* add namespace to the listed plugins$/,
+    ])
     t.equal(told.length, 1)
     t.same(list(inside, 'namespace', './hello.ts'), [])
     t.same(list([...inside, '--namespace= '], './hello.ts'), [])
@@ -52,7 +54,7 @@ t.test(
 )
 
 t.test(
-  'what a variable of the environment hides of the file is told, its value is not',
+  'warns about settings of the file that a variable overrides, without the value',
   async (t) => {
     const backend = readFlags(['--backend', 'a=h:1'])
     const inFile = (key: 'address', value: string) =>
@@ -64,7 +66,7 @@ t.test(
     }
     const address = inFile('address', ':9000')
     t.same(of(address, { MX_ADDRESS: ':8080' }), [
-      'mx.yaml:1:1: address has no effect: the variable MX_ADDRESS goes before it',
+      'mx.yaml:1:1: address has no effect: the environment variable MX_ADDRESS overrides it',
     ])
     t.same(of(address, { MX_ADDRESS: ':9000' }), [])
     t.same(of(address, { MX_HTTP2: 'off' }), [])
@@ -72,7 +74,7 @@ t.test(
   },
 )
 
-t.test('a configuration that can be meant as it is has none', async (t) => {
+t.test('does not warn about consistent configurations', async (t) => {
   t.same(
     find(
       '--backend',
@@ -91,44 +93,46 @@ t.test('a configuration that can be meant as it is has none', async (t) => {
   t.same(find('--handler=proxy', '--backend', 'a=http://h:1'), [])
 })
 
-t.test('no service at all', async (t) => {
-  t.match(find(), [/^no service is known: /])
-  t.match(find('--registry=memory'), [/^no service is known: /])
+t.test('warns if no service is configured', async (t) => {
+  t.match(find(), [/^no service is configured: /])
+  t.match(find('--registry=memory'), [/^no service is configured: /])
   t.same(find('--handler=event', '--broker=nats://h:1'), [], 'topics need none')
 })
 
-t.test('events of which nobody can hear', async (t) => {
-  t.match(find('--handler=event', '--registry=mx://h:1'), [/^events reach nobody: /])
+t.test('warns about events without subscribers', async (t) => {
+  t.match(find('--handler=event', '--registry=mx://h:1'), [/^events have no subscribers: /])
   t.same(find('--handler=event', '--registry=mx://h:1', '--broker=nats://h:1'), [])
 })
 
-t.test('servers to link with, and no token', async (t) => {
+t.test('warns about network_nodes without network_token', async (t) => {
   const findServer = (...words: string[]): readonly string[] => {
     const given = readFlags(words, 'server')
     const settings = mergeSettings(given)
     return lintConfiguration({ settings, config: NO_CONFIG, given, file: undefined }, 'server')
   }
   const nodes = '--network_nodes=10.0.0.2:8081'
-  t.match(findServer(nodes), [/^no server will be linked: .*; set MX_NETWORK_TOKEN, /])
+  t.match(findServer(nodes), [
+    /^network_nodes has no effect without network_token; set the same MX_NETWORK_TOKEN /,
+  ])
   t.same(findServer(nodes, '--network_token=s3cret-of-a-network'), [])
   t.same(findServer('--proxy_address=:8081'), [])
 })
 
-t.test('a service that is called, behind a handler that does not call', async (t) => {
+t.test('warns about mx:// services behind a proxy handler', async (t) => {
   for (const handler of ['proxy', 'web']) {
     for (const scheme of ['mx', 'mxs']) {
       t.match(find(`--handler=${handler}`, '--backend', `weird=h:1,${scheme}://h:2`), [
         new RegExp(
-          `^service go\\.mx\\.api\\.weird is at mx://, and the handler ${handler} .* http://host:port$`,
+          `^service go\\.mx\\.api\\.weird uses mx://, but the handler ${handler} .* http://host:port$`,
         ),
       ])
     }
   }
 })
 
-t.test('names that no path leads to', async (t) => {
+t.test('warns about names that are unreachable by path', async (t) => {
   const outside =
-    /^service my-shop\.v2 lies outside the namespace go\.mx\.api: .* go\.mx\.api\.my-shop\.v2$/
+    /^service my-shop\.v2 is outside the namespace go\.mx\.api .* go\.mx\.api\.my-shop\.v2 to route paths to it$/
   for (const handler of ['meta', 'rpc', 'proxy', 'web', 'api'])
     t.match(find(`--handler=${handler}`, '--backend', 'my-shop.v2=h:1'), [outside], handler)
   t.match(
@@ -137,7 +141,7 @@ t.test('names that no path leads to', async (t) => {
     'said once',
   )
   const version =
-    /^service go\.mx\.api\.v1 is named like a version: .*\/v1\/<a>\/<b>, lead to go\.mx\.api\.v1\.<a>$/
+    /^service go\.mx\.api\.v1 is named like a version: .*\/v1\/<a>\/<b>, route to go\.mx\.api\.v1\.<a>$/
   t.match(find('--backend', 'v1=h:1'), [version])
   t.match(find('--backend', 'v1=h:1', '--resolver=subdomain:domain=example.com'), [version])
   t.same(find('--backend', 'v1=h:1', '--resolver=path'), [], 'where versions mean nothing')

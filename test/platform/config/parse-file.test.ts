@@ -15,7 +15,7 @@ function problemsOf(text: string): readonly string[] {
   return []
 }
 
-t.test('settings, services and plugins are read', async (t) => {
+t.test('parses settings, services and plugins', async (t) => {
   const { settings, services, plugins } = parseConfig(
     `
 address: :9000
@@ -76,7 +76,7 @@ plugins:
   ])
 })
 
-t.test('files named in it belong to its folder', async (t) => {
+t.test('resolves paths relative to the folder of the file', async (t) => {
   const { settings } = parseConfig(
     'enable_tls: true\ntls_cert_file: a.pem\ntls_key_file: [/k/a.key]\naccess_log: access.log',
     '/etc/mx/mx.yaml',
@@ -88,34 +88,36 @@ t.test('files named in it belong to its folder', async (t) => {
   })
 })
 
-t.test('empty services and plugins are none; a file without any setting is refused', async (t) => {
+t.test('accepts empty services and plugins, rejects a file without any setting', async (t) => {
   const { settings, services, plugins } = parseConfig('services:\n', 'mx.yaml')
   t.same([settings.size, services, plugins], [0, [], undefined])
   t.same(parseConfig('plugins: []', 'mx.yaml').plugins, [], 'an empty list is no plugins at all')
   for (const text of ['', '# later\n'])
-    t.same(problemsOf(text), ['mx.yaml:1:1: the file holds no setting; write one, or remove it'])
+    t.same(problemsOf(text), [
+      'mx.yaml:1:1: the file contains no setting; add one or remove the file',
+    ])
 })
 
-t.test('an anchor may be used again', async (t) => {
+t.test('resolves YAML aliases', async (t) => {
   const { services } = parseConfig('services:\n  a: &nodes [127.0.0.1:1]\n  b: *nodes\n', 'mx.yaml')
   t.same(services[1]?.nodes, ['127.0.0.1:1'])
 })
 
-t.test('a text is kept as it is written, whatever YAML takes it for', async (t) => {
+t.test('keeps the source text of scalars', async (t) => {
   t.match(mergeSettings(parseConfig('namespace: 1.10\n', 'mx.yaml').settings), {
     namespace: '1.10',
   })
 })
 
-t.test('every problem is told with file, line, column and reason', async (t) => {
+t.test('reports every problem with file, line, column and reason', async (t) => {
   const cases: [text: string, problem: string | RegExp][] = [
     ['adress: :80', 'mx.yaml:1:1: unknown key "adress", did you mean "address"?'],
     [
       '\nzzzzzzzzzzz: 1',
       /^mx\.yaml:2:1: unknown key "z+": 'mx api --help' lists the settings\. .* or with --config$/,
     ],
-    ['workers: 1\nworkers: 2', 'mx.yaml:2:1: key "workers" stands here twice'],
-    ['drain_timeout: 1s\ndrain-timeout: 2s', 'mx.yaml:2:1: key "drain_timeout" stands here twice'],
+    ['workers: 1\nworkers: 2', 'mx.yaml:2:1: duplicate key "workers"'],
+    ['drain_timeout: 1s\ndrain-timeout: 2s', 'mx.yaml:2:1: duplicate key "drain_timeout"'],
     [
       'workers:  none',
       'mx.yaml:1:11: workers must be a whole number from 1 to 256, or auto, got "none"',
@@ -128,12 +130,15 @@ t.test('every problem is told with file, line, column and reason', async (t) => 
     ['workers:', /^mx\.yaml:1:\d+: workers needs a value/],
     ['trusted_proxies: {a: b}', /^mx\.yaml:1:18: trusted_proxies must be a list .*, got a map$/],
     ['trusted_proxies: [[a]]', /^mx\.yaml:1:19: trusted_proxies must be a list of single values/],
-    ['plugin: a', /^mx\.yaml:1:1: "plugin" is no key of this file: list plugins under "plugins"/],
+    [
+      'plugin: a',
+      /^mx\.yaml:1:1: key "plugin" is not allowed in this file: list plugins under "plugins"/,
+    ],
     [
       'backend: a',
-      /^mx\.yaml:1:1: "backend" is no key of this file: list backends under "services"/,
+      /^mx\.yaml:1:1: key "backend" is not allowed in this file: list backends under "services"/,
     ],
-    ['- a', /^mx\.yaml:1:1: a map of settings expected/],
+    ['- a', /^mx\.yaml:1:1: expected a map of settings/],
     ['a: [1\nb: 2', /^mx\.yaml:2:1: /],
     ['a: *b', /^mx\.yaml:1:/],
     ['services: [a]', /^mx\.yaml:1:11: services must be a map/],
@@ -162,14 +167,14 @@ t.test('every problem is told with file, line, column and reason', async (t) => 
   t.equal(problemsOf('zzzzzzzz: 1\nyyyyyyyy: 1')[1], 'mx.yaml:2:1: unknown key "yyyyyyyy"')
 })
 
-t.test('a file that cannot be read is named', async (t) => {
+t.test('reports an unreadable file', async (t) => {
   const file = join(t.testdir(), 'missing.yaml')
   await t.rejects(readConfig(file), {
-    message: new RegExp(`^configuration file ${file} cannot be read: ENOENT`),
+    message: new RegExp(`^cannot read configuration file ${file}: ENOENT`),
   })
   symlinkSync('nowhere.yaml', file)
   await t.rejects(readConfig(file), {
-    message: `configuration file ${file} cannot be read: it links to nowhere.yaml, which does not exist`,
+    message: `cannot read configuration file ${file}: its link target nowhere.yaml does not exist`,
   })
   rmSync(file)
   writeFileSync(file, 'workers: 3')

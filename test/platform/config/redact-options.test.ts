@@ -3,7 +3,7 @@ import { Type } from '../../../core/schema.ts'
 import { REDACTED } from '../../../lib/text/redact.ts'
 import { redactOptions } from '../../../platform/config/redact-options.ts'
 
-t.test('what the schema calls secret is not told, however deep it lies', async (t) => {
+t.test('redacts writeOnly options at any depth', async (t) => {
   const schema = Type.Object({
     keys: Type.Array(Type.String(), { writeOnly: true }),
     header: Type.String(),
@@ -30,34 +30,31 @@ t.test('what the schema calls secret is not told, however deep it lies', async (
   })
 })
 
-t.test(
-  'names that say so, and logins in URLs, are secret without a schema saying it',
-  async (t) => {
-    const schema = Type.Object({
-      clientSecret: Type.String(),
-      forwardToken: Type.Boolean(),
-      url: Type.String(),
-      urls: Type.Array(Type.String()),
-      mail: Type.String(),
-    })
-    const options = {
-      clientSecret: 'abc',
-      forwardToken: true,
-      url: 'https://ann:pw@host/path?x=a@b',
-      urls: ['nats://t0ken@host'],
-      mail: 'ann@example.com',
-    }
-    t.strictSame(redactOptions(options, schema), {
-      clientSecret: REDACTED,
-      forwardToken: true,
-      url: `https://${REDACTED}@host/path?x=a@b`,
-      urls: [`nats://${REDACTED}@host`],
-      mail: 'ann@example.com',
-    })
-  },
-)
+t.test('redacts options with secret names and userinfo in URLs', async (t) => {
+  const schema = Type.Object({
+    clientSecret: Type.String(),
+    forwardToken: Type.Boolean(),
+    url: Type.String(),
+    urls: Type.Array(Type.String()),
+    mail: Type.String(),
+  })
+  const options = {
+    clientSecret: 'abc',
+    forwardToken: true,
+    url: 'https://ann:pw@host/path?x=a@b',
+    urls: ['nats://t0ken@host'],
+    mail: 'ann@example.com',
+  }
+  t.strictSame(redactOptions(options, schema), {
+    clientSecret: REDACTED,
+    forwardToken: true,
+    url: `https://${REDACTED}@host/path?x=a@b`,
+    urls: [`nats://${REDACTED}@host`],
+    mail: 'ann@example.com',
+  })
+})
 
-t.test('of a plugin without a schema only numbers, truths and their names are told', async (t) => {
+t.test('without a schema, only numbers and booleans are visible', async (t) => {
   const options = { limit: 3, on: true, name: 'x', list: ['a'], inner: { a: 1 } }
   t.strictSame(redactOptions(options, undefined), {
     limit: 3,

@@ -18,7 +18,7 @@ function collectErrors(): { log: Log; lines: string[] } {
   return { lines, log: { error } as unknown as Log }
 }
 
-t.test('what is loaded is applied', async (t) => {
+t.test('applies the loaded configuration', async (t) => {
   const applied: Configuration[] = []
   const { log, lines } = collectErrors()
   const apply = (next: Configuration) => void applied.push(next)
@@ -26,19 +26,19 @@ t.test('what is loaded is applied', async (t) => {
   t.same([applied.length, lines], [1, []])
 })
 
-t.test('every problem of a refused configuration is logged, and nothing is applied', async (t) => {
+t.test('logs every problem of a rejected configuration and applies nothing', async (t) => {
   const { log, lines } = collectErrors()
   const load = async () => {
     throw new SettingsError(['mx.yaml:1:1: a', 'mx.yaml:2:1: b'])
   }
   await createReloader(load, () => void t.fail('must not be applied'), log)()
   t.match(lines, [
-    /refused: mx\.yaml:1:1: a; the previous/,
-    /refused: mx\.yaml:2:1: b; the previous/,
+    /rejected: mx\.yaml:1:1: a; the previous/,
+    /rejected: mx\.yaml:2:1: b; the previous/,
   ])
 })
 
-t.test('a failure to apply is logged, and the next reload works', async (t) => {
+t.test('logs a failure to apply, and reloads again afterwards', async (t) => {
   const { log, lines } = collectErrors()
   let applied = 0
   const apply = () => {
@@ -48,10 +48,10 @@ t.test('a failure to apply is logged, and the next reload works', async (t) => {
   await reload()
   await reload()
   t.equal(applied, 2)
-  t.match(lines, [/reload failed; the previous configuration keeps serving/])
+  t.match(lines, [/reload failed; the previous configuration stays in use/])
 })
 
-t.test('calls during a reload lead to exactly one more', async (t) => {
+t.test('calls during a reload cause exactly one more reload', async (t) => {
   let loads = 0
   let go = (): void => {}
   const load = () => {

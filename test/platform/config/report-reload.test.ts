@@ -10,7 +10,7 @@ function configure(yaml: string): Configuration {
   return { settings: mergeSettings(given), config, given, file: 'mx.yaml' }
 }
 
-t.test('what a reload changed is named, and nothing else', async (t) => {
+t.test('names only the changes of a reload', async (t) => {
   const before = configure(
     'services: {a: "h:1", b: "h:1", c: "h:1", d: {nodes: ["h:1"], balance: p2c}}\nmax_body: 1kb',
   )

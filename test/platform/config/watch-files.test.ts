@@ -29,43 +29,43 @@ function watch(t: Test, files: readonly string[]) {
   }
 }
 
+t.test('detects a file that is written, replaced, removed and restored', async (t) => {
+  const dir = t.testdir({ 'mx.yaml': 'a' })
+  const file = join(dir, 'mx.yaml')
+  const watched = watch(t, [file])
+  const steps = [
+    () => writeFileSync(file, 'b'),
+    () => {
+      writeFileSync(join(dir, 'new'), 'c')
+      renameSync(join(dir, 'new'), file)
+    },
+    () => rmSync(file),
+    () => writeFileSync(file, 'd'),
+  ]
+  for (const step of steps) {
+    const changed = watched.next()
+    step()
+    await changed
+  }
+  t.equal(watched.changes, steps.length)
+})
+
 t.test(
-  'a file written in place, replaced by a rename, removed and put back is noticed each time',
+  'detects a symbolic link that is switched to another folder, as in Kubernetes',
   async (t) => {
-    const dir = t.testdir({ 'mx.yaml': 'a' })
-    const file = join(dir, 'mx.yaml')
-    const watched = watch(t, [file])
-    const steps = [
-      () => writeFileSync(file, 'b'),
-      () => {
-        writeFileSync(join(dir, 'new'), 'c')
-        renameSync(join(dir, 'new'), file)
-      },
-      () => rmSync(file),
-      () => writeFileSync(file, 'd'),
-    ]
-    for (const step of steps) {
-      const changed = watched.next()
-      step()
-      await changed
-    }
-    t.equal(watched.changes, steps.length)
+    const dir = t.testdir({ one: { 'mx.yaml': '1' }, two: { 'mx.yaml': '2' } })
+    symlinkSync('one', join(dir, '..data'))
+    symlinkSync(join('..data', 'mx.yaml'), join(dir, 'mx.yaml'))
+    const watched = watch(t, [join(dir, 'mx.yaml')])
+    const changed = watched.next()
+    symlinkSync('two', join(dir, 'next'))
+    renameSync(join(dir, 'next'), join(dir, '..data'))
+    await changed
+    t.equal(watched.changes, 1)
   },
 )
 
-t.test('a link switched to another folder is noticed, as Kubernetes does it', async (t) => {
-  const dir = t.testdir({ one: { 'mx.yaml': '1' }, two: { 'mx.yaml': '2' } })
-  symlinkSync('one', join(dir, '..data'))
-  symlinkSync(join('..data', 'mx.yaml'), join(dir, 'mx.yaml'))
-  const watched = watch(t, [join(dir, 'mx.yaml')])
-  const changed = watched.next()
-  symlinkSync('two', join(dir, 'next'))
-  renameSync(join(dir, 'next'), join(dir, '..data'))
-  await changed
-  t.equal(watched.changes, 1)
-})
-
-t.test('another file of the folder, and the same content again, are no change', async (t) => {
+t.test('ignores other files of the folder and unchanged contents', async (t) => {
   const dir = t.testdir({ 'mx.yaml': 'a' })
   const file = join(dir, 'mx.yaml')
   const watched = watch(t, [file])
@@ -78,22 +78,19 @@ t.test('another file of the folder, and the same content again, are no change', 
   t.equal(watched.changes, 1)
 })
 
-t.test(
-  'a change is noticed while another file of the folder is written without a pause',
-  async (t) => {
-    // Before the folder is there: tap removes it ahead of what is torn down later.
-    t.teardown(() => clearInterval(writing))
-    const dir = t.testdir({ 'mx.yaml': 'a' })
-    const watched = watch(t, [join(dir, 'mx.yaml')])
-    const writing = setInterval(() => appendFileSync(join(dir, 'log'), 'x'), 5)
-    const changed = watched.next()
-    writeFileSync(join(dir, 'mx.yaml'), 'b')
-    await changed
-    t.equal(watched.changes, 1)
-  },
-)
+t.test('detects a change while another file of the folder is written continuously', async (t) => {
+  // Before the folder is there: tap removes it ahead of what is torn down later.
+  t.teardown(() => clearInterval(writing))
+  const dir = t.testdir({ 'mx.yaml': 'a' })
+  const watched = watch(t, [join(dir, 'mx.yaml')])
+  const writing = setInterval(() => appendFileSync(join(dir, 'log'), 'x'), 5)
+  const changed = watched.next()
+  writeFileSync(join(dir, 'mx.yaml'), 'b')
+  await changed
+  t.equal(watched.changes, 1)
+})
 
-t.test('which files are watched may change', async (t) => {
+t.test('replaces the list of watched files', async (t) => {
   const dir = t.testdir({ 'a.yaml': 'a' })
   const folder = join(dir, 'more')
   mkdirSync(folder)
@@ -106,7 +103,7 @@ t.test('which files are watched may change', async (t) => {
   t.equal(watched.changes, 1)
 })
 
-t.test('a folder that cannot be watched is told', async (t) => {
+t.test('reports a folder that cannot be watched', async (t) => {
   const told: string[] = []
   const watched = watchFiles(
     () => {},

@@ -55,7 +55,7 @@ async function open(
 }
 
 for (const listener of ['uws', 'node'] as const) {
-  t.test(`${listener}: every path of a page is the one document`, async (t) => {
+  t.test(`${listener}: serves the document at every page path`, async (t) => {
     const { origin } = await open(t, listener)
     for (const path of ['/', '/services/go.mx.api.greeter', '/login', '/index.html', '/a/b?c=d']) {
       const reply = await fetch(origin + path)
@@ -71,7 +71,7 @@ for (const listener of ['uws', 'node'] as const) {
   })
 
   t.test(
-    `${listener}: assets are kept for ever, compressed where the browser takes it`,
+    `${listener}: serves assets as immutable, compressed if the browser accepts it`,
     async (t) => {
       const { origin } = await open(t, listener)
       const get = (path: string, encoding: string): Promise<Response> =>
@@ -106,7 +106,7 @@ for (const listener of ['uws', 'node'] as const) {
     },
   )
 
-  t.test(`${listener}: every reply says what its pages may do, errors too`, async (t) => {
+  t.test(`${listener}: sends security headers with every response, including errors`, async (t) => {
     const { origin, port } = await open(t, listener)
     for (const [method, path] of [
       ['GET', '/'],
@@ -144,32 +144,35 @@ for (const listener of ['uws', 'node'] as const) {
     }
   })
 
-  t.test(`${listener}: a Host that is no plain name does not get into the policy`, async (t) => {
+  t.test(`${listener}: does not copy an unusual Host into the policy`, async (t) => {
     const { port } = await open(t, listener)
     for (const host of ["a'b", 'a_b', 'a;b'])
       t.notMatch(await ask(port, host), /connect-src 'self' ws/, host)
     t.match(await ask(port, '[::1]:80'), "connect-src 'self' ws://[::1]:80 wss://[::1]:80")
   })
 
-  t.test(`${listener}: what it does not serve is told`, async (t) => {
+  t.test(`${listener}: rejects other methods, files and WebSockets`, async (t) => {
     const { origin } = await open(t, listener)
     const posted = await fetch(`${origin}/`, { method: 'POST' })
     t.strictSame([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD'])
-    t.match(await posted.json(), { Id: 'dashboard', Detail: '/ takes GET, got POST' })
+    t.match(await posted.json(), {
+      Id: 'dashboard',
+      Detail: 'method POST not allowed for /; expected GET',
+    })
     const put = await fetch(`${origin}/session`, { method: 'PUT' })
     t.strictSame([put.status, put.headers.get('allow')], [405, 'GET, POST'])
     t.equal((await fetch(`${origin}/.mx/rpc`)).status, 426, 'no WebSocket')
   })
 }
 
-t.test('a front end that is not built is told', async (t) => {
+t.test('reports a missing front end', async (t) => {
   const { origin } = await open(t, 'uws', { folder: '/nonexistent' })
   const reply = await fetch(`${origin}/`)
   t.equal(reply.status, 503)
   t.match(await reply.text(), /The dashboard is not built.*<code>npm run build<\/code>/s)
 })
 
-t.test('guards stand in front of everything, and may be replaced', async (t) => {
+t.test('guards apply to every request and can be replaced', async (t) => {
   const { port, use } = await open(t, 'uws', { guards: [buildPlugin(hosts)] })
   t.match(await ask(port, 'localhost'), /^HTTP\/1.1 200/)
   const refusal = await ask(port, 'evil.test')

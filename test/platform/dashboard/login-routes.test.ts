@@ -11,7 +11,7 @@ const { post } = open
 const servers = { uws: open, node: await openServer(t, ['--listener=node']) }
 
 for (const listener of ['uws', 'node'] as const) {
-  t.test(`${listener}: logging in gives the browser a cookie no script can read`, async (t) => {
+  t.test(`${listener}: a login sets a cookie that scripts cannot read`, async (t) => {
     const client = visit(servers[listener])
     const reply = await client.logIn()
     t.equal(reply.status, 200)
@@ -37,22 +37,25 @@ for (const listener of ['uws', 'node'] as const) {
     t.strictSame([renewed.status, renewed.headers.getSetCookie()], [200, []])
   })
 
-  t.test(`${listener}: a login gets a session id of its own and ends the one before`, async (t) => {
-    const client = visit(servers[listener])
-    client.cookie = `mx-dashboard=${'a'.repeat(43)}`
-    await client.logIn()
-    const first = client.cookie
-    t.not(first, `mx-dashboard=${'a'.repeat(43)}`, 'an id that the browser chose is not accepted')
-    await client.logIn()
-    const second = client.cookie
-    t.not(second, first)
-    client.cookie = first
-    t.equal((await client.ask('GET', '/session')).status, 401)
-    client.cookie = second
-    t.equal((await client.ask('GET', '/session')).status, 200)
-  })
+  t.test(
+    `${listener}: a login creates a new session id and ends the previous session`,
+    async (t) => {
+      const client = visit(servers[listener])
+      client.cookie = `mx-dashboard=${'a'.repeat(43)}`
+      await client.logIn()
+      const first = client.cookie
+      t.not(first, `mx-dashboard=${'a'.repeat(43)}`, 'an id that the browser chose is not accepted')
+      await client.logIn()
+      const second = client.cookie
+      t.not(second, first)
+      client.cookie = first
+      t.equal((await client.ask('GET', '/session')).status, 401)
+      client.cookie = second
+      t.equal((await client.ask('GET', '/session')).status, 200)
+    },
+  )
 
-  t.test(`${listener}: logging out ends the session on the server`, async (t) => {
+  t.test(`${listener}: a logout ends the session on the server`, async (t) => {
     const client = visit(servers[listener])
     await client.logIn()
     const { cookie } = client
@@ -68,7 +71,7 @@ for (const listener of ['uws', 'node'] as const) {
   })
 }
 
-t.test('who is not logged in is told so', async (t) => {
+t.test('returns 401 without a session', async (t) => {
   const client = visit(open)
   const reply = await client.ask('GET', '/session')
   t.equal(reply.status, 401)
@@ -80,7 +83,7 @@ t.test('who is not logged in is told so', async (t) => {
   t.equal((await client.ask('GET', '/session')).status, 401, 'an access token')
 })
 
-t.test('trusts none of several sessions, which a page of the host may have added', async (t) => {
+t.test('rejects several sessions, which a page of the host may have added', async (t) => {
   const [client, attacker] = [visit(open), visit(open)]
   await client.logIn()
   await attacker.logIn()
@@ -89,14 +92,14 @@ t.test('trusts none of several sessions, which a page of the host may have added
   t.equal((await client.ask('GET', '/session')).status, 200, 'ids of no session are ignored')
   client.cookie = `${attacker.cookie}; ${cookie}`
   const reply = await client.ask('GET', '/session')
-  t.match(reply, { status: 401, body: { Detail: /several sessions: log in again/ } })
+  t.match(reply, { status: 401, body: { Detail: /several sessions; log in again/ } })
   await client.logIn()
   t.not(client.cookie, '')
   client.cookie = `${attacker.cookie}; ${client.cookie}`
   t.equal((await client.ask('GET', '/session')).status, 200, 'a login ends all of them')
 })
 
-t.test('a wrong id or secret is 401, and too many are 429', async (t) => {
+t.test('returns 401 for an invalid id or password, and 429 after too many attempts', async (t) => {
   const client = visit(open)
   await post('/auth/generate', { id: 'joan', secret: 'a secret of hers' })
   for (const credentials of [
@@ -105,7 +108,7 @@ t.test('a wrong id or secret is 401, and too many are 429', async (t) => {
   ]) {
     const reply = await client.logIn(credentials)
     t.equal(reply.status, 401)
-    t.match(reply.body, { Id: 'dashboard', Detail: 'id or secret not correct' })
+    t.match(reply.body, { Id: 'dashboard', Detail: 'invalid id or password' })
     t.equal(client.cookie, '')
   }
   for (let i = 0; i < 4; i++) await client.logIn({ id: 'joan', secret: `wrong ${i}` })
@@ -114,7 +117,7 @@ t.test('a wrong id or secret is 401, and too many are 429', async (t) => {
   t.ok(Number(refused.headers.get('retry-after')) > 0)
 })
 
-t.test('a login may be of another namespace', async (t) => {
+t.test('logs in to another namespace', async (t) => {
   const client = visit(open)
   const jane = { id: 'jane', secret: 'a secret of hers', options: { namespace: 'staging' } }
   t.equal((await post('/auth/generate', jane)).status, 200)
@@ -125,7 +128,7 @@ t.test('a login may be of another namespace', async (t) => {
   t.equal((await client.ask('GET', '/session')).status, 200)
 })
 
-t.test('a body that is no login is told what would be', async (t) => {
+t.test('rejects an invalid login body', async (t) => {
   const client = visit(open)
   const login = (body: unknown, headers = {}) => client.ask('POST', '/login', body, headers)
   t.match(await login('{'), { status: 400, body: { Detail: /^request body must be JSON/ } })
@@ -136,7 +139,7 @@ t.test('a body that is no login is told what would be', async (t) => {
   for (const body of [{ id: 'admin' }, { id: 'admin', secret: '' }, { id: 'admin', secret: 7 }])
     t.match(await login(body), {
       status: 400,
-      body: { Detail: 'secret must be a text that is not empty' },
+      body: { Detail: 'secret must be a non-empty string' },
     })
   t.equal((await login({ id: 'a', secret: 'x'.repeat(17_000) })).status, 413)
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -146,7 +149,7 @@ t.test('a body that is no login is told what would be', async (t) => {
   })
 })
 
-t.test('only pages of the dashboard itself may write', async (t) => {
+t.test('rejects requests that a page of the dashboard did not send', async (t) => {
   const client = visit(await openServer(t, ['--web_origins=any', '--hosts=any']))
   await client.logIn()
   const { cookie, url } = client
@@ -161,7 +164,7 @@ t.test('only pages of the dashboard itself may write', async (t) => {
     for (const path of ['/login', '/logout', '/session']) {
       const reply = await client.ask('POST', path, { id: 'admin', secret: 'mx' }, headers)
       t.equal(reply.status, 403, `${path} ${JSON.stringify(headers)}`)
-      t.match(reply.body.Detail, /^only pages of the dashboard may do that/)
+      t.match(reply.body.Detail, /^only allowed for pages of the dashboard/)
     }
   t.equal(client.cookie, cookie)
   t.equal((await client.ask('GET', '/session')).status, 200, 'still logged in')
@@ -173,33 +176,30 @@ t.test('only pages of the dashboard itself may write', async (t) => {
   )
 })
 
-t.test(
-  'a page that came over TLS, which may end in front, gets a cookie for TLS only',
-  async (t) => {
-    const client = visit(open)
-    const headers = { origin: client.url.replace('http:', 'https:') }
-    const reply = await client.ask('POST', '/login', { id: 'admin', secret: 'mx' }, headers)
-    t.equal(reply.status, 200)
-    t.match(client.cookie, /^__Host-mx-dashboard=/)
-    t.strictSame(client.attributes, [
-      ...['path=/', 'max-age=43200', 'httponly', 'samesite=strict', 'secure'],
-    ])
-    const { cookie } = client
-    t.equal((await client.ask('POST', '/session', undefined, headers)).status, 200)
-    t.equal((await client.ask('GET', '/session', undefined, { origin: '' })).status, 200)
-    client.cookie = cookie.replace('__Host-', '')
-    t.equal(
-      (await client.ask('POST', '/session', undefined, headers)).status,
-      401,
-      'a cookie that anybody can set without TLS',
-    )
-    client.cookie = cookie
-    t.equal((await client.ask('POST', '/logout', undefined, headers)).status, 204)
-    t.ok(client.attributes.includes('secure'), 'else the browser would not remove it')
-  },
-)
+t.test('sets a secure cookie for a page over TLS, even behind a TLS proxy', async (t) => {
+  const client = visit(open)
+  const headers = { origin: client.url.replace('http:', 'https:') }
+  const reply = await client.ask('POST', '/login', { id: 'admin', secret: 'mx' }, headers)
+  t.equal(reply.status, 200)
+  t.match(client.cookie, /^__Host-mx-dashboard=/)
+  t.strictSame(client.attributes, [
+    ...['path=/', 'max-age=43200', 'httponly', 'samesite=strict', 'secure'],
+  ])
+  const { cookie } = client
+  t.equal((await client.ask('POST', '/session', undefined, headers)).status, 200)
+  t.equal((await client.ask('GET', '/session', undefined, { origin: '' })).status, 200)
+  client.cookie = cookie.replace('__Host-', '')
+  t.equal(
+    (await client.ask('POST', '/session', undefined, headers)).status,
+    401,
+    'a cookie that anybody can set without TLS',
+  )
+  client.cookie = cookie
+  t.equal((await client.ask('POST', '/logout', undefined, headers)).status, 204)
+  t.ok(client.attributes.includes('secure'), 'else the browser would not remove it')
+})
 
-t.test('a deleted account, and one whose logins were revoked, is logged out', async (t) => {
+t.test('logs out deleted accounts and accounts with revoked logins', async (t) => {
   const client = visit(open)
   const jane = { id: 'jane', secret: 'a secret of hers' }
   await post('/auth/generate', jane)
@@ -210,7 +210,7 @@ t.test('a deleted account, and one whose logins were revoked, is logged out', as
   t.equal((await client.ask('POST', '/session')).status, 401)
 })
 
-t.test('behind a trusted proxy, guesses of one client keep no other client out', async (t) => {
+t.test('behind a trusted proxy, failed logins of one client do not block others', async (t) => {
   for (const listener of ['uws', 'node']) {
     const words = [
       '--trusted_proxies=loopback',

@@ -7,7 +7,7 @@ import { ADMIN, openServer } from '../../fixtures/server.ts'
 const ADDRESS = '127.0.0.1'
 const CREDENTIALS = { ...ADMIN, namespace: '' }
 const MINUTE_MS = 60_000
-const ENDED = { code: 401, message: 'the session has ended: log in again' }
+const ENDED = { code: 401, message: 'session expired; log in again' }
 
 const { proxy, post } = await openServer(t)
 
@@ -70,7 +70,7 @@ function open(
   }
 }
 
-t.test('finds a session by its id, which is random and says nothing of its token', async (t) => {
+t.test('finds a session by a random id that does not contain its token', async (t) => {
   const { sessions } = open(t)
   const one = await sessions.begin(CREDENTIALS, ADDRESS)
   const other = await sessions.begin(CREDENTIALS, ADDRESS)
@@ -82,7 +82,7 @@ t.test('finds a session by its id, which is random and says nothing of its token
   t.match(sessions.toView(one), { account: { id: 'admin' }, namespace: 'mx' })
 })
 
-t.test('exchanges a token that is past half of its life, once for all who ask', async (t) => {
+t.test('exchanges a token after half of its lifetime, once for concurrent checks', async (t) => {
   const { sessions, takeCalls, wait } = open(t)
   const session = await sessions.begin(CREDENTIALS, ADDRESS)
   const first = session.token
@@ -118,7 +118,7 @@ t.test('a session outlives its access token while it is used', async (t) => {
   await sessions.check(session, ADDRESS)
 })
 
-t.test('a session ends when nothing used it for the idle timeout', async (t) => {
+t.test('a session ends after the idle timeout', async (t) => {
   const { sessions, ended, wait } = open(t)
   const session = await sessions.begin(CREDENTIALS, ADDRESS)
   wait(20)
@@ -135,7 +135,7 @@ t.test('a session ends when nothing used it for the idle timeout', async (t) => 
   await t.rejects(sessions.check(session, ADDRESS), ENDED)
 })
 
-t.test('a session ends at its maximum age, however much it is used', async (t) => {
+t.test('a session in use ends at its maximum age', async (t) => {
   const { sessions, wait } = open(t, { maxAgeMs: 60 * MINUTE_MS })
   const session = await sessions.begin(CREDENTIALS, ADDRESS)
   for (let i = 0; i < 5; i++) {
@@ -148,7 +148,7 @@ t.test('a session ends at its maximum age, however much it is used', async (t) =
   t.equal(sessions.find(session.id), undefined)
 })
 
-t.test('a session ends in time though nobody asks for it', async (t) => {
+t.test('a session ends on time without requests', async (t) => {
   for (const times of [{ idleTimeoutMs: 50 }, { maxAgeMs: 50 }]) {
     const { sessions, ended, nextEnd } = open(t, times)
     const end = nextEnd()
@@ -177,7 +177,7 @@ t.test('ending a session revokes all of its tokens', async (t) => {
   t.equal((await post('/auth/token', ADMIN)).status, 200)
 })
 
-t.test('a session whose tokens were revoked has ended', async (t) => {
+t.test('a session with revoked tokens has ended', async (t) => {
   const { sessions, ended, wait } = open(t)
   for (const [id, minutes] of [
     ['jane', 0],
@@ -192,7 +192,7 @@ t.test('a session whose tokens were revoked has ended', async (t) => {
   }
 })
 
-t.test('the least recently used session ends when there are too many', async (t) => {
+t.test('the least recently used session ends above the limit', async (t) => {
   const { sessions, ended } = open(t)
   const token = await sessions.begin(CREDENTIALS, ADDRESS)
   // Without 10 000 logins, which take a tenth of a second each.
@@ -225,7 +225,7 @@ t.test('rules that deny Auth.Inspect end no session', async (t) => {
   t.equal(sessions.find(session.id), session)
 })
 
-t.test('rules that deny Auth.Token are not mistaken for a wrong secret', async (t) => {
+t.test('rules that deny Auth.Token are not reported as an invalid password', async (t) => {
   const { sessions } = open(t)
   const jane = await addAccount('denied')
   await deny(t, 'Auth.Token')

@@ -7,7 +7,7 @@ import { readFlags } from '../../../platform/settings/flags.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
 import { ADMIN, QUIET_WORDS } from '../../fixtures/server.ts'
 
-t.test('with enable_tls the dashboard speaks TLS, and its cookie is for TLS only', async (t) => {
+t.test('with enable_tls the dashboard uses TLS and a secure cookie', async (t) => {
   const folder = createCertificateFolder()
   t.teardown(folder.remove)
   const { certFile, keyFile } = folder.write('site', createCertificate(['localhost']))

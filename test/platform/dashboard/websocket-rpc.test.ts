@@ -24,7 +24,7 @@ function toRule(id: string, access: string, name: string, endpoint = '*') {
 }
 
 for (const listener of ['uws', 'node'] as const) {
-  t.test(`${listener}: calls of a page are those of whoever is logged in`, async (t) => {
+  t.test(`${listener}: authenticates calls of a page by the session`, async (t) => {
     const server = servers[listener]
     const client = await visit(server)
     const admin = await client.connect(t)
@@ -46,7 +46,7 @@ for (const listener of ['uws', 'node'] as const) {
     t.equal(await admin.closed, 1001, 'another login of the same browser ends its session')
   })
 
-  t.test(`${listener}: what a page says of its caller counts for nothing`, async (t) => {
+  t.test(`${listener}: ignores credentials in the metadata of a page`, async (t) => {
     const server = servers[listener]
     const { token } = server
     const client = await visit(server)
@@ -69,7 +69,7 @@ for (const listener of ['uws', 'node'] as const) {
   })
 }
 
-t.test('only a page of the dashboard, of somebody who is logged in, is let in', async (t) => {
+t.test('accepts only pages of the dashboard with a session', async (t) => {
   const server = await openServer(t, ['--web_origins=any', '--hosts=any'])
   const { token } = server
   const client = await visit(server)
@@ -93,7 +93,7 @@ t.test('only a page of the dashboard, of somebody who is logged in, is let in', 
   t.ok(await client.connect(t))
 })
 
-t.test('a stream is ended when the rules deny it, and when the login ends', async (t) => {
+t.test('ends a stream when the rules deny it and when the session ends', async (t) => {
   const server = await openServer(t)
   const { post } = server
   const client = await visit(server)
@@ -114,7 +114,7 @@ t.test('a stream is ended when the rules deny it, and when the login ends', asyn
   await t.rejects(page.call('auth', 'Accounts.List'), { code: 401 })
 })
 
-t.test('logging out closes the connections of that login, and no others', async (t) => {
+t.test('a logout closes the connections of its session only', async (t) => {
   const client = await visit(servers.uws)
   const page = await client.connect(t)
   const other = new DashboardClient(client.url)
@@ -125,7 +125,7 @@ t.test('logging out closes the connections of that login, and no others', async 
   t.ok(await stays.call('auth', 'Accounts.List'))
 })
 
-t.test('what nobody serves is told', async (t) => {
+t.test('returns an error for an unknown service', async (t) => {
   const client = await visit(servers.uws)
   const page = await client.connect(t)
   await t.rejects(page.call('greeter', 'Greeter.Hello'), {
@@ -135,7 +135,7 @@ t.test('what nobody serves is told', async (t) => {
   await t.rejects(page.call(' ', 'Greeter.Hello'), { code: 400 })
 })
 
-t.test('a server that ends has its pages go, and their calls finish', async (t) => {
+t.test('a stopping server sends GOAWAY to pages and finishes their calls', async (t) => {
   const open = await openServer(t)
   const { server } = open
   const client = await visit(open)

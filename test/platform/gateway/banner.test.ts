@@ -14,7 +14,7 @@ const FACTS: BannerFacts = {
   plugins: [],
 }
 
-t.test('a log is told of a hundred services at most, and how many more there are', async (t) => {
+t.test('logs at most a hundred services and the number of the others', async (t) => {
   const told: (readonly string[])[] = []
   const log = {
     isLevelEnabled: () => false,
@@ -26,7 +26,7 @@ t.test('a log is told of a hundred services at most, and how many more there are
   t.same(told, [FACTS.services, [...services.slice(0, 100), 'and 4900 more']])
 })
 
-t.test('the banner tells where it serves, what, and by which plugins', async (t) => {
+t.test('the banner contains address, services and plugins', async (t) => {
   const banner = formatBanner(FACTS)
   t.equal(
     banner,
@@ -45,7 +45,7 @@ t.test('the banner tells where it serves, what, and by which plugins', async (t)
   )
 })
 
-t.test('a name is not left out where that would be one alone', async (t) => {
+t.test('does not abbreviate a single remaining name', async (t) => {
   const services = FACTS.services.slice(0, 9)
   t.match(formatBanner({ ...FACTS, services }), 's6, s7, s8\n')
 })

@@ -24,7 +24,7 @@ const READ = {
   metadata: { path: '/v1/items' },
 }
 
-t.test('an expected service is known without nodes until it registers', async (t) => {
+t.test('an expected service exists without nodes until it registers', async (t) => {
   const { memory, expected, registry, events } = open(t)
   expected.add('mx', makeService('shop', []))
   t.match(await registry.getService('shop'), [{ name: 'shop', nodes: [] }])
@@ -40,7 +40,7 @@ t.test('an expected service is known without nodes until it registers', async (t
   t.equal(events.at(-1), 'delete shop 0')
 })
 
-t.test('a service that has left keeps the routes that it registered', async (t) => {
+t.test('a deregistered expected service keeps its routes', async (t) => {
   const { memory, expected, registry } = open(t)
   expected.add('mx', makeService('shop', []))
   const running = { ...makeService('shop', ['127.0.0.1:1']), endpoints: [READ] }
@@ -48,6 +48,37 @@ t.test('a service that has left keeps the routes that it registered', async (t) 
   memory.deregister(running)
   t.match(await registry.getService('shop'), [{ endpoints: [READ], nodes: [] }])
 })
+
+t.test(
+  'after a restart, an expected service has the routes that it registered before',
+  async (t) => {
+    const before = open(t)
+    let changes = 0
+    before.expected.watch(() => changes++)
+    before.expected.add('mx', makeService('shop', []))
+    before.memory.register({ ...makeService('shop', ['127.0.0.1:1']), endpoints: [READ] })
+    before.memory.register({ ...makeService('shop', ['127.0.0.1:2']), endpoints: [READ] })
+    t.equal(changes, 1, 'another node is no other description')
+
+    const { expected, registry, memory, events } = open(t)
+    expected.add('mx', makeService('shop', []))
+    expected.restore(before.expected.listKnown())
+    t.match(await registry.getService('shop'), [{ endpoints: [READ], nodes: [] }])
+    t.equal(events.at(-1), 'update shop 0')
+    const path = { path: '/v2/items' }
+    const newer = {
+      ...makeService('shop', ['127.0.0.1:1']),
+      endpoints: [{ ...READ, metadata: path }],
+    }
+    memory.register(newer)
+    memory.deregister(newer)
+    expected.restore(before.expected.listKnown())
+    t.match(await registry.getService('shop'), [{ endpoints: [{ metadata: path }], nodes: [] }])
+    expected.remove('mx', { name: 'shop', version: 'latest' })
+    expected.restore(before.expected.listKnown())
+    t.same(await registry.getService('shop'), [], 'what is not expected stays unknown')
+  },
+)
 
 t.test('a domain with expected services exists before anything is registered in it', async (t) => {
   const { expected } = open(t)

@@ -16,7 +16,7 @@ function at(path: string, host = 'localhost'): RequestLine {
   return { method: 'GET', path, host, namespace: 'ns' }
 }
 
-t.test('each handler of the table has its resolver', async (t) => {
+t.test('each handler has its default resolver', async (t) => {
   const rows: [Settings['handler'], string][] = [
     ['api', 'rpc'],
     ['rpc', 'rpc'],
@@ -36,7 +36,7 @@ t.test(
   },
 )
 
-t.test('another resolver may be asked for', async (t) => {
+t.test('the setting selects another resolver', async (t) => {
   for (const name of ['host', 'path', 'vpath', 'grpc', 'rpc', 'endpoint'])
     t.equal(create('proxy', name).name, name)
   t.same(create('web', 'endpoint').resolve(at('/a/b')), { service: 'ns.a', endpoint: '' })
@@ -60,9 +60,9 @@ t.test('subdomain wraps the resolver of the handler', async (t) => {
   }
 })
 
-t.test('what is asked for and cannot be is refused with what could', async (t) => {
+t.test('rejects an invalid resolver with a suggestion', async (t) => {
   const rows: [string, RegExp][] = [
-    ['subdomian:domain=x.org', /subdomian is not part.*did you mean subdomain/],
+    ['subdomian:domain=x.org', /unknown resolver subdomian, .*did you mean subdomain/],
     ['hots', /did you mean host/],
     ['subdomain', /resolver must be subdomain:domain=<name>/],
     ['subdomain:domain=', /resolver must be subdomain:domain=<name>/],
@@ -70,8 +70,8 @@ t.test('what is asked for and cannot be is refused with what could', async (t) =
     ['subdomain:example.com', /such as subdomain:domain=example.com/],
     ['host:domain=example.com', /resolver must be host, got/],
     ['host:', /resolver must be host, got/],
-    [':', /is not part/],
-    ['__proto__', /is not part/],
+    [':', /unknown resolver/],
+    ['__proto__', /unknown resolver/],
   ]
   for (const [resolver, message] of rows)
     t.throws(

@@ -9,7 +9,7 @@ import { readFlags } from '../../../platform/settings/flags.ts'
 import { openGate } from '../../fixtures/gates.ts'
 import { openServer, QUIET_WORDS } from '../../fixtures/server.ts'
 
-t.test('before the gateway runs there is nothing to tell', async (t) => {
+t.test('is empty before the gateway runs', async (t) => {
   const registry = createMemoryRegistry()
   t.teardown(() => registry.close?.())
   const { gate } = await openGate(t)
@@ -20,11 +20,9 @@ t.test('before the gateway runs there is nothing to tell', async (t) => {
   t.equal(told.metrics.requests, 0)
 })
 
-t.test(
-  'what is told is in force: plugins of files with their options, also after a reload',
-  async (t) => {
-    const cwd = t.testdir({
-      'own.mjs': `
+t.test('reflects the current plugins and options, also after a reload', async (t) => {
+  const cwd = t.testdir({
+    'own.mjs': `
       import { definePlugin, Type } from 'mx-gateway'
       export default definePlugin({
         name: 'own',
@@ -35,29 +33,25 @@ t.test(
         }),
         create: () => ({ onReply() {} }),
       })`,
-      'mx.yaml': 'plugins:\n  - ./own.mjs: { pin: "1234" }\n',
-    })
-    const file = join(cwd, 'mx.yaml')
-    const { server, get } = await openServer(t, [`--config=${file}`])
-    const read = async () => (await get('/api/plugins')).body.plugins
-    const own = (await read()).find(({ name }: { name: string }) => name === 'own')
-    t.match(own, {
-      ...{ description: 'Does nothing.', specifier: join(cwd, 'own.mjs'), hooks: ['onReply'] },
-      ...{ source: /mx\.yaml:2/, options: { pin: REDACTED, limit: 7 } },
-    })
-    writeFileSync(
-      file,
-      'plugins:\n  - body-limit: { limit: 3 }\nservices:\n  plain: [127.0.0.1:1]\n',
-    )
-    const flags = readFlags([...QUIET_WORDS, `--config=${file}`], 'server')
-    await server.reload(await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')())
-    const names = (await read()).map(({ name }: { name: string }) => name)
-    t.ok(names.includes('body-limit') && !names.includes('own'), names.join())
-    const asked = { method: 'POST', path: '/plain/x', body: '12345' }
-    t.match((await get(`/api/explain?${new URLSearchParams(asked)}`)).body, {
-      answer: { status: 413 },
-      why: 'plugin body-limit (onRequest) refuses it',
-    })
-    t.match((await get('/api/routes?service=plain')).body.routes, [{ service: 'plain' }])
-  },
-)
+    'mx.yaml': 'plugins:\n  - ./own.mjs: { pin: "1234" }\n',
+  })
+  const file = join(cwd, 'mx.yaml')
+  const { server, get } = await openServer(t, [`--config=${file}`])
+  const read = async () => (await get('/api/plugins')).body.plugins
+  const own = (await read()).find(({ name }: { name: string }) => name === 'own')
+  t.match(own, {
+    ...{ description: 'Does nothing.', specifier: join(cwd, 'own.mjs'), hooks: ['onReply'] },
+    ...{ source: /mx\.yaml:2/, options: { pin: REDACTED, limit: 7 } },
+  })
+  writeFileSync(file, 'plugins:\n  - body-limit: { limit: 3 }\nservices:\n  plain: [127.0.0.1:1]\n')
+  const flags = readFlags([...QUIET_WORDS, `--config=${file}`], 'server')
+  await server.reload(await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')())
+  const names = (await read()).map(({ name }: { name: string }) => name)
+  t.ok(names.includes('body-limit') && !names.includes('own'), names.join())
+  const asked = { method: 'POST', path: '/plain/x', body: '12345' }
+  t.match((await get(`/api/explain?${new URLSearchParams(asked)}`)).body, {
+    answer: { status: 413 },
+    why: 'plugin body-limit (onRequest) rejected the request',
+  })
+  t.match((await get('/api/routes?service=plain')).body.routes, [{ service: 'plain' }])
+})

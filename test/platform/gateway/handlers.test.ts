@@ -51,95 +51,89 @@ function withRoutes({ entry }: MxService, routes: Record<string, Endpoint['metad
   }
 }
 
-t.test(
-  'the default handler goes by the handler that the endpoint of a route asks for',
-  async (t) => {
-    const greeter = await openMxService(t, createGreeter(), {
-      intercept: (call) => {
-        if (call.endpoint !== 'Greeter.Echo') return false
-        call.reply('', JSON.stringify({ statusCode: 201, body: 'page' }))
-        return true
-      },
-    })
-    const address = await openBackend(t, (request, response) =>
-      response.end(`backend ${request.url}`),
+t.test('the default handler uses the handler that the endpoint declares', async (t) => {
+  const greeter = await openMxService(t, createGreeter(), {
+    intercept: (call) => {
+      if (call.endpoint !== 'Greeter.Echo') return false
+      call.reply('', JSON.stringify({ statusCode: 201, body: 'page' }))
+      return true
+    },
+  })
+  const address = await openBackend(t, (request, response) =>
+    response.end(`backend ${request.url}`),
+  )
+  const { origin, port, broker } = await openRpcGateway(t, [
+    withRoutes(greeter, {
+      'Greeter.Hello': { path: '/hello/{name}', method: 'GET', handler: 'rpc' },
+      'Greeter.Echo': { path: '/pages/**', handler: 'api' },
+      'Greeter.Nothing': { path: '/plain', method: 'POST' },
+      'Greeter.Wait': { path: '/events/{id}', method: 'POST', handler: 'event' },
+    }),
+    describe(address, {
+      'Site.Proxy': { path: '/files/**', handler: 'proxy' },
+      'Site.Http': { path: '/http/**', handler: 'http' },
+      'Site.Web': { path: '/socket', handler: 'web' },
+    }),
+  ])
+  t.strictSame(await (await fetch(`${origin}/hello/John`)).json(), { message: 'Hello John' })
+  t.strictSame(
+    await (await fetch(`${origin}/plain`, { method: 'POST' })).json(),
+    {},
+    'none asked for: rpc',
+  )
+  const page = await fetch(`${origin}/pages/a/b?c=1`, { method: 'PUT', body: 'text' })
+  t.strictSame([page.status, await page.text()], [201, 'page'])
+  t.equal(greeter.calls.at(-1)?.endpoint, 'Greeter.Echo')
+  t.match(JSON.parse(greeter.calls.at(-1)!.body), { method: 'PUT', url: '/pages/a/b?c=1' })
+  const message = new Promise<unknown>((resolve) => {
+    void broker.subscribe('go.mx.api.greeter', ({ body }) =>
+      resolve(JSON.parse(Buffer.from(body).toString())),
     )
-    const { origin, port, broker } = await openRpcGateway(t, [
-      withRoutes(greeter, {
-        'Greeter.Hello': { path: '/hello/{name}', method: 'GET', handler: 'rpc' },
-        'Greeter.Echo': { path: '/pages/**', handler: 'api' },
-        'Greeter.Nothing': { path: '/plain', method: 'POST' },
-        'Greeter.Wait': { path: '/events/{id}', method: 'POST', handler: 'event' },
-      }),
-      describe(address, {
-        'Site.Proxy': { path: '/files/**', handler: 'proxy' },
-        'Site.Http': { path: '/http/**', handler: 'http' },
-        'Site.Web': { path: '/socket', handler: 'web' },
-      }),
-    ])
-    t.strictSame(await (await fetch(`${origin}/hello/John`)).json(), { message: 'Hello John' })
-    t.strictSame(
-      await (await fetch(`${origin}/plain`, { method: 'POST' })).json(),
-      {},
-      'none asked for: rpc',
-    )
-    const page = await fetch(`${origin}/pages/a/b?c=1`, { method: 'PUT', body: 'text' })
-    t.strictSame([page.status, await page.text()], [201, 'page'])
-    t.equal(greeter.calls.at(-1)?.endpoint, 'Greeter.Echo')
-    t.match(JSON.parse(greeter.calls.at(-1)!.body), { method: 'PUT', url: '/pages/a/b?c=1' })
-    const message = new Promise<unknown>((resolve) => {
-      void broker.subscribe('go.mx.api.greeter', ({ body }) =>
-        resolve(JSON.parse(Buffer.from(body).toString())),
-      )
-    })
-    const event = await fetch(`${origin}/events/7`, { method: 'POST', body: 'data' })
-    t.match(await event.json(), { id: /^[\da-f-]{36}$/ })
-    t.match(await message, { name: 'Greeter.Wait', data: 'data' })
-    t.equal(await (await fetch(`${origin}/files/a?b=c`)).text(), 'backend /files/a?b=c')
-    t.equal(await (await fetch(`${origin}/http/x`)).text(), 'backend /http/x')
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/socket`)
-    t.teardown(() => socket.terminate())
-    await once(socket, 'open')
-    socket.send('hi')
-    const [data] = await once(socket, 'message')
-    t.equal(String(data), 'backend hi')
-  },
-)
+  })
+  const event = await fetch(`${origin}/events/7`, { method: 'POST', body: 'data' })
+  t.match(await event.json(), { id: /^[\da-f-]{36}$/ })
+  t.match(await message, { name: 'Greeter.Wait', data: 'data' })
+  t.equal(await (await fetch(`${origin}/files/a?b=c`)).text(), 'backend /files/a?b=c')
+  t.equal(await (await fetch(`${origin}/http/x`)).text(), 'backend /http/x')
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/socket`)
+  t.teardown(() => socket.terminate())
+  await once(socket, 'open')
+  socket.send('hi')
+  const [data] = await once(socket, 'message')
+  t.equal(String(data), 'backend hi')
+})
 
-t.test(
-  'a service that declares nothing is served by the handler its metadata asks for',
-  async (t) => {
-    const address = await openBackend(t, ({ method, url }, response) =>
-      response.end(`${method} ${url}`),
-    )
-    const greeter = await openMxService(t, createGreeter())
-    const plain = (handler: string): Service => ({
-      ...describe(address, {}),
-      name: `go.mx.api.${handler}`,
-      metadata: { handler },
-    })
-    const { origin, port, registry } = await openRpcGateway(t, [
-      plain('proxy'),
-      plain('http'),
-      plain('web'),
-      { ...greeter.entry, endpoints: [], metadata: { handler: 'rpc' } },
-    ])
-    for (const name of ['proxy', 'http']) {
-      t.equal(await (await fetch(`${origin}/${name}`)).text(), `GET /${name}`)
-      const reply = await fetch(`${origin}/${name}/a/b?c=1`, { method: 'PUT', body: '1' })
-      t.equal(await reply.text(), `PUT /${name}/a/b?c=1`)
-    }
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/web/socket`)
-    t.teardown(() => socket.terminate())
-    await once(socket, 'open')
-    const hello = async () => (await fetch(`${origin}/greeter/hello?name=x`)).json()
-    t.strictSame(await hello(), { message: 'Hello x' }, 'rpc')
-    await registry.register?.({ ...greeter.entry, metadata: { handler: 'proxy' } })
-    t.strictSame(await hello(), { message: 'Hello x' }, 'one that declares endpoints is called')
-  },
-)
+t.test('a service without endpoints uses the handler of its metadata', async (t) => {
+  const address = await openBackend(t, ({ method, url }, response) =>
+    response.end(`${method} ${url}`),
+  )
+  const greeter = await openMxService(t, createGreeter())
+  const plain = (handler: string): Service => ({
+    ...describe(address, {}),
+    name: `go.mx.api.${handler}`,
+    metadata: { handler },
+  })
+  const { origin, port, registry } = await openRpcGateway(t, [
+    plain('proxy'),
+    plain('http'),
+    plain('web'),
+    { ...greeter.entry, endpoints: [], metadata: { handler: 'rpc' } },
+  ])
+  for (const name of ['proxy', 'http']) {
+    t.equal(await (await fetch(`${origin}/${name}`)).text(), `GET /${name}`)
+    const reply = await fetch(`${origin}/${name}/a/b?c=1`, { method: 'PUT', body: '1' })
+    t.equal(await reply.text(), `PUT /${name}/a/b?c=1`)
+  }
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/web/socket`)
+  t.teardown(() => socket.terminate())
+  await once(socket, 'open')
+  const hello = async () => (await fetch(`${origin}/greeter/hello?name=x`)).json()
+  t.strictSame(await hello(), { message: 'Hello x' }, 'rpc')
+  await registry.register?.({ ...greeter.entry, metadata: { handler: 'proxy' } })
+  t.strictSame(await hello(), { message: 'Hello x' }, 'one that declares endpoints is called')
+})
 
-t.test('where no route matches, the default handler is rpc', async (t) => {
+t.test('the default handler is rpc if no route matches', async (t) => {
   const greeter = await openMxService(t, createGreeter())
   const { origin } = await openRpcGateway(t, [
     withRoutes(greeter, { 'Greeter.Hello': { path: '/hello/{name}', method: 'GET' } }),
@@ -148,7 +142,7 @@ t.test('where no route matches, the default handler is rpc', async (t) => {
   t.equal((await fetch(`${origin}/hello/x/y`)).status, 404)
 })
 
-t.test('a route that appears is served, one that goes is not', async (t) => {
+t.test('serves added routes and stops serving removed ones', async (t) => {
   const greeter = await openMxService(t, createGreeter())
   const { origin, registry } = await openRpcGateway(t, [greeter.entry])
   t.equal((await fetch(`${origin}/hello/x`)).status, 404)
@@ -159,7 +153,7 @@ t.test('a route that appears is served, one that goes is not', async (t) => {
   while ((await status()) !== 404) await new Promise(setImmediate)
 })
 
-t.test('any other handler serves everything itself, whatever endpoints ask for', async (t) => {
+t.test('other handlers ignore the handlers that endpoints declare', async (t) => {
   const greeter = await openMxService(t, createGreeter())
   const entry = withRoutes(greeter, {
     'Greeter.Hello': { path: '/greeter/hello', handler: 'event' },
@@ -172,7 +166,7 @@ t.test('any other handler serves everything itself, whatever endpoints ask for',
   }
 })
 
-t.test('GET / tells the version with every handler', async (t) => {
+t.test('GET / returns the version with every handler', async (t) => {
   for (const handler of ['meta', 'rpc', 'api', 'proxy', 'event', 'web']) {
     const { origin } = await openRpcGateway(t, [], { flags: [`--handler=${handler}`] })
     const reply = await fetch(origin)

@@ -3,48 +3,45 @@ import t from 'tap'
 import type { OutageState } from '../../../core/registry/outage-tracker.ts'
 import { logOutage } from '../../../platform/gateway/log-outage.ts'
 
-t.test(
-  'an outage of the registry is a warning with its reason and age, its end is none',
-  async (t) => {
-    const lines: Record<string, unknown>[] = []
-    const log = pino(
-      { base: null, timestamp: false },
-      { write: (line) => lines.push(JSON.parse(line)) },
-    )
-    const reason = new Error('connection refused')
-    const tell = (state: OutageState, forMs: number): void =>
-      logOutage(log, state, { reason, forMs }, 42)
-    tell('began', 0)
-    tell('lasts', 60_400)
-    tell('ended', 65_000)
-    const [WARN, INFO] = [40, 30]
-    t.strictSame(lines, [
-      {
-        level: WARN,
-        reason: 'connection refused',
-        seconds: 0,
-        services: 42,
-        msg: 'the registry cannot be asked; services in use are served from memory',
-      },
-      {
-        level: WARN,
-        reason: 'connection refused',
-        seconds: 60,
-        services: 42,
-        msg: 'the registry still cannot be asked; services in use are served from memory',
-      },
-      { level: INFO, seconds: 65, msg: 'the registry answers again' },
-    ])
-  },
-)
+t.test('logs an outage with reason and duration as a warning, its end as info', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  const log = pino(
+    { base: null, timestamp: false },
+    { write: (line) => lines.push(JSON.parse(line)) },
+  )
+  const reason = new Error('connection refused')
+  const tell = (state: OutageState, forMs: number): void =>
+    logOutage(log, state, { reason, forMs }, 42)
+  tell('began', 0)
+  tell('lasts', 60_400)
+  tell('ended', 65_000)
+  const [WARN, INFO] = [40, 30]
+  t.strictSame(lines, [
+    {
+      level: WARN,
+      reason: 'connection refused',
+      seconds: 0,
+      services: 42,
+      msg: 'registry unavailable; services in use are served from the cache',
+    },
+    {
+      level: WARN,
+      reason: 'connection refused',
+      seconds: 60,
+      services: 42,
+      msg: 'registry still unavailable; services in use are served from the cache',
+    },
+    { level: INFO, seconds: 65, msg: 'registry available again' },
+  ])
+})
 
-t.test('where no service is in use yet, none is said to be served', async (t) => {
+t.test('does not mention the cache without services in use', async (t) => {
   const lines: string[] = []
   const log = pino({ base: null, timestamp: false }, { write: (line) => lines.push(line) })
   const outage = { reason: new Error('connection refused'), forMs: 0 }
   for (const state of ['began', 'lasts'] as const) logOutage(log, state, outage, 0)
   t.same(
     lines.map((line) => JSON.parse(line).msg),
-    ['the registry cannot be asked', 'the registry still cannot be asked'],
+    ['registry unavailable', 'registry still unavailable'],
   )
 })

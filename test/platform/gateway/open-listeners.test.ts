@@ -40,7 +40,7 @@ async function open(t: Teardown, options: Partial<ListenerOptions> = {}) {
   return { ...opened, http2Port }
 }
 
-t.test('one gateway answers at both addresses, HTTP/2 at one of them', async (t) => {
+t.test('serves both addresses, one of them with HTTP/2', async (t) => {
   const { port, http2Port, listener, served, gateway } = await open(t)
   t.equal(listener.name, 'uws')
   t.not(port, http2Port)
@@ -57,7 +57,7 @@ t.test('one gateway answers at both addresses, HTTP/2 at one of them', async (t)
   }
 })
 
-t.test('both have the same certificates', async (t) => {
+t.test('both listeners serve the same certificates', async (t) => {
   const folder = createCertificateFolder()
   const tls = loadTls([folder.write('a', createCertificate(['a.test']))])
   t.teardown(async () => {
@@ -69,7 +69,7 @@ t.test('both have the same certificates', async (t) => {
   await t.rejects(ask(`https://127.0.0.1:${port}`), 'uWebSockets has no HTTP/2')
 })
 
-t.test('a second address that is taken is named, and the first is not left open', async (t) => {
+t.test('reports a second address in use and closes the first listener', async (t) => {
   const holder = createServer().listen(0, '127.0.0.1')
   t.teardown(() => holder.close())
   await once(holder, 'listening')

@@ -44,20 +44,17 @@ async function lead({ deciding, configuration }: Awaited<ReturnType<typeof open>
 
 const BACKEND = ['--backend', 'greeter=127.0.0.1:9001']
 
-t.test(
-  'a request is led to a service of the configuration, by the handler that is set',
-  async (t) => {
-    for (const handler of ['proxy', 'web', 'rpc', 'api'])
-      t.equal(
-        await lead(await open(t, ...BACKEND, `--handler=${handler}`), '/greeter/hello'),
-        `${handler} go.mx.api.greeter`,
-      )
-    t.equal(await lead(await open(t, ...BACKEND), '/greeter/hello'), 'rpc go.mx.api.greeter')
-    t.equal(await lead(await open(t, ...BACKEND), '/nobody/hello'), '')
-  },
-)
+t.test('routes a request to a configured service with the configured handler', async (t) => {
+  for (const handler of ['proxy', 'web', 'rpc', 'api'])
+    t.equal(
+      await lead(await open(t, ...BACKEND, `--handler=${handler}`), '/greeter/hello'),
+      `${handler} go.mx.api.greeter`,
+    )
+  t.equal(await lead(await open(t, ...BACKEND), '/greeter/hello'), 'rpc go.mx.api.greeter')
+  t.equal(await lead(await open(t, ...BACKEND), '/nobody/hello'), '')
+})
 
-t.test('another list of services is taken over', async (t) => {
+t.test('replaces the configured services', async (t) => {
   const opened = await open(t, ...BACKEND, '--handler=proxy')
   const { deciding }: { deciding: Pipeline } = opened
   deciding.replace([makeService('go.mx.api.mail', ['127.0.0.1:9002'])])
@@ -66,7 +63,7 @@ t.test('another list of services is taken over', async (t) => {
   t.equal(await lead(opened, '/greeter/hello'), '')
 })
 
-t.test('what was opened is closed once, by whoever opened it', async (t) => {
+t.test('closes opened resources exactly once', async (t) => {
   const { closing } = await open(t, ...BACKEND)
   await closing.close()
   await closing.close()

@@ -48,33 +48,30 @@ async function get(session: ClientHttp2Session, path: string): Promise<string> {
   return (await stream.toArray()).join('')
 }
 
-t.test(
-  'the address for HTTP/2 is one of all workers, and loses nothing in a restart',
-  async (t) => {
-    const { node, answer } = await startBackend(t)
-    const words = ['--workers=2', '--http2_address=127.0.0.1:0', '--backend', `greeter=${node}`]
-    const mx = start(t, words)
-    await mx.until(/gateway ready"/)
-    const { http2 } = mx.log().find(({ msg }) => msg === 'gateway ready')!
-    t.match(http2, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/, 'the port that was chosen')
-    const url = String(http2)
-    for (let i = 0; i < 4; i++) t.equal(await get(open(t, url), '/greeter/hello'), 'hello')
-    const kept = open(t, url)
-    t.equal(await get(kept, '/greeter/hello'), 'hello')
-    const slow = get(kept, '/greeter/slow')
-    // Behind it on the same connection: by its answer the first is under way.
-    t.equal(await get(kept, '/greeter/hello'), 'hello')
-    mx.child.kill('SIGUSR2')
-    await mx.until(/new processes serve; the old ones finish their requests/)
-    for (let i = 0; i < 4; i++) t.equal(await get(open(t, url), '/greeter/hello'), 'hello')
-    answer()
-    t.equal(await slow, 'slow', 'a request of before is finished')
-    mx.child.kill('SIGTERM')
-    t.equal(await mx.ended, 0)
-  },
-)
+t.test('all workers share the HTTP/2 address, and a restart loses no request', async (t) => {
+  const { node, answer } = await startBackend(t)
+  const words = ['--workers=2', '--http2_address=127.0.0.1:0', '--backend', `greeter=${node}`]
+  const mx = start(t, words)
+  await mx.until(/gateway ready"/)
+  const { http2 } = mx.log().find(({ msg }) => msg === 'gateway ready')!
+  t.match(http2, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/, 'the port that was chosen')
+  const url = String(http2)
+  for (let i = 0; i < 4; i++) t.equal(await get(open(t, url), '/greeter/hello'), 'hello')
+  const kept = open(t, url)
+  t.equal(await get(kept, '/greeter/hello'), 'hello')
+  const slow = get(kept, '/greeter/slow')
+  // Behind it on the same connection: by its answer the first is under way.
+  t.equal(await get(kept, '/greeter/hello'), 'hello')
+  mx.child.kill('SIGUSR2')
+  await mx.until(/new workers serve; old workers finish their requests/)
+  for (let i = 0; i < 4; i++) t.equal(await get(open(t, url), '/greeter/hello'), 'hello')
+  answer()
+  t.equal(await slow, 'slow', 'a request of before is finished')
+  mx.child.kill('SIGTERM')
+  t.equal(await mx.ended, 0)
+})
 
-t.test('a port for HTTP/2 that is taken is named before any worker starts', async (t) => {
+t.test('reports an HTTP/2 port in use before any worker starts', async (t) => {
   const server = createTcpServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())

@@ -70,37 +70,34 @@ async function open(t: Test, balance: string, weight = '') {
   return { a, b, port, names }
 }
 
-t.test('round-robin: in turn, by weight', async (t) => {
+t.test('round-robin: selects nodes in turn by weight', async (t) => {
   const even = (await (await open(t, 'round-robin')).names(8)).join('')
   t.match(even, /^(ab)+$|^(ba)+$/)
   const weighted = await (await open(t, 'round-robin', ';3')).names(8)
   t.equal(weighted.filter((name) => name === 'a').length, 6)
 })
 
-t.test('random: any of them', async (t) => {
+t.test('random: selects any node', async (t) => {
   t.same(new Set(await (await open(t, 'random')).names(MANY)), new Set(['a', 'b']))
 })
 
-t.test(
-  'least-conn and p2c: whoever has less to do; of two draws, which may be the same, by the latter',
-  async (t) => {
-    for (const [balance, count, most] of [
-      ['least-conn', 16, 0],
-      ['p2c', 400, 150],
-    ] as const) {
-      const { a, b, port, names } = await open(t, balance)
-      const slow = ask(port, '/app/hold')
-      await until(() => a.held.length + b.held.length === 1)
-      const busy = a.held.length === 1 ? 'a' : 'b'
-      const took = (await names(count)).filter((name) => name === busy).length
-      t.ok(took <= most, `${balance}: ${took} of ${count} to the busy one`)
-      for (const res of [...a.held, ...b.held]) res.end('held')
-      t.equal((await slow).text, 'held')
-    }
-  },
-)
+t.test('least-conn and p2c: select the less busy node', async (t) => {
+  for (const [balance, count, most] of [
+    ['least-conn', 16, 0],
+    ['p2c', 400, 150],
+  ] as const) {
+    const { a, b, port, names } = await open(t, balance)
+    const slow = ask(port, '/app/hold')
+    await until(() => a.held.length + b.held.length === 1)
+    const busy = a.held.length === 1 ? 'a' : 'b'
+    const took = (await names(count)).filter((name) => name === busy).length
+    t.ok(took <= most, `${balance}: ${took} of ${count} to the busy one`)
+    for (const res of [...a.held, ...b.held]) res.end('held')
+    t.equal((await slow).text, 'held')
+  }
+})
 
-t.test('hash: whoever asks with the same comes to the same', async (t) => {
+t.test('hash: the same key selects the same node', async (t) => {
   const rows: [string, (i: number) => Record<string, string>][] = [
     ['hash:header:x-user', (i) => ({ 'x-user': `u${i}` })],
     ['hash:cookie:sid', (i) => ({ cookie: `sid=s${i}` })],
@@ -124,7 +121,7 @@ t.test('hash: whoever asks with the same comes to the same', async (t) => {
   t.equal(new Set(await (await open(t, 'hash:ip')).names(16)).size, 1)
 })
 
-t.test('sticky: a client stays with the node that a cookie names', async (t) => {
+t.test('sticky: a cookie binds a client to a node', async (t) => {
   const { port, names } = await open(t, 'sticky:node')
   const first = await ask(port, '/app/x')
   t.match(first.cookie, /^node=./)
@@ -145,7 +142,7 @@ const RESOLVED: [resolver: string, service: string, path: string, host: string, 
     ['subdomain:domain=example.com', 'staging.app', '/app/x', 'staging.example.com', '/other/x'],
   ]
 for (const [resolver, service, path, host, nowhere] of RESOLVED) {
-  t.test(`--resolver=${resolver}: ${host}${path} leads to ${service}`, async (t) => {
+  t.test(`--resolver=${resolver}: ${host}${path} routes to ${service}`, async (t) => {
     const { address } = await openBackend(t, 'found')
     const { port } = await openApi(t, {
       MX_HANDLER: 'proxy',
@@ -159,7 +156,7 @@ for (const [resolver, service, path, host, nowhere] of RESOLVED) {
   })
 }
 
-t.test('keep_alive and max_connection_age hold for connections of all services', async (t) => {
+t.test('keep_alive and max_connection_age apply to connections of all services', async (t) => {
   for (const [name, value] of [
     ['MX_KEEP_ALIVE', '1ms'],
     ['MX_MAX_CONNECTION_AGE', '1ms'],

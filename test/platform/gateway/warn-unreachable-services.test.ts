@@ -19,22 +19,22 @@ function open(settings: { namespace?: string; resolver?: string } = {}) {
   }
 }
 
-t.test('services outside the namespace are warned of once: how many, and three names', (t) => {
+t.test('warns once of services outside the namespace with their number and three names', (t) => {
   const { warnings, tell } = open()
   tell('ns.a', 'registry', 'www.example.com')
   t.same(warnings, [])
   tell('a', 'ns.b', 'nsb', 'c', 'c', 'd')
   tell('e')
   t.same(warnings, [
-    '4 services of the registry lie outside the namespace ns, so that no path leads there: a, nsb, c, ...; --namespace=" " (a blank) takes them all',
+    '4 registered services are outside the namespace ns and unreachable by path: a, nsb, c, ...; --namespace=" " (a space) makes all services reachable',
   ])
   const later = open()
   later.tell('late')
-  t.match(later.warnings, [/^1 service of the registry lies outside .* there: late; --namespace/])
+  t.match(later.warnings, [/^1 registered service is outside .* by path: late; --namespace/])
   t.end()
 })
 
-t.test('where hosts choose the namespace, or there is none, all are inside', (t) => {
+t.test('does not warn without a namespace or if hosts select it', (t) => {
   for (const settings of [{ namespace: '' }, { resolver: 'subdomain:domain=a.test' }]) {
     const { warnings, tell } = open(settings)
     tell('a', 'b.c')
@@ -55,12 +55,12 @@ async function start(t: Test, registry: string): Promise<() => string[]> {
   return () => mx.output.stderr.split('\n').filter((line) => line.includes('outside the namespace'))
 }
 
-t.test('a gateway says why it finds no service in its registry', async (t) => {
+t.test('a gateway warns of registered services outside of its namespace', async (t) => {
   const { address } = await openPlatformRegistry(t)
   const service = createService(t, { name: 'helloworld', registry: `mx://${address}` })
   service.handle('Helloworld', { call: endpoint({ handle: () => ({}) }) })
   await service.start()
   const told = (await start(t, `mx://${address}`))()
   t.equal(told.length, 1)
-  t.match(told[0], /1 service of the registry lies outside the namespace go\.mx\.api.*helloworld/)
+  t.match(told[0], /1 registered service is outside the namespace go\.mx\.api.*helloworld/)
 })

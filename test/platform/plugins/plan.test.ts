@@ -38,7 +38,7 @@ function namesOf(configuration: Configuration): string[] {
   return planPlugins(configuration).map(({ specifier }) => specifier)
 }
 
-t.test('without a list the default plugins with an effect run, then those of flags', async (t) => {
+t.test('without a list it plans the effective default plugins, then those of flags', async (t) => {
   t.same(namesOf(configure(['--access_log=off', '--max_body=none', '--plugin=headers'])), [
     'request-id',
     'namespace',
@@ -47,76 +47,69 @@ t.test('without a list the default plugins with an effect run, then those of fla
   ])
 })
 
-t.test('a flag configures its plugin where the list of the file has it', async (t) => {
+t.test('a flag configures its plugin at the position in the file', async (t) => {
   const yaml = 'plugins: [access-log, cors: {max_age: 5}]'
   const plan = planPlugins(configure(['--access_log=a.log', '--cors_origins=*'], yaml))
   t.match(plan, [{ options: { path: 'a.log' } }, { options: { origins: ['*'], max_age: 5 } }])
   t.same(namesOf(configure(['--access_log=off'], yaml)), ['cors'], 'and switches it off')
 })
 
-t.test('a setting whose plugin the list of the file leaves out is refused', async (t) => {
+t.test('rejects a setting whose plugin is missing in the list', async (t) => {
   const yaml = 'trusted_proxies: [loopback]\nplugins: [request-id]'
   const words = ['--max_body=1kb', '--access_log=a.log']
   t.same(await problemsOf(() => planPlugins(configure(words, yaml, { MX_CORS_ORIGINS: '*' }))), [
-    '--access_log has no effect: the plugins listed in /etc/mx.yaml are without access-log; add it there, or leave access_log out',
-    'MX_CORS_ORIGINS has no effect: the plugins listed in /etc/mx.yaml are without cors; add it there, or leave cors_origins out',
-    '/etc/mx.yaml:1:18: trusted_proxies has no effect: the plugins listed in /etc/mx.yaml are without forwarded; add it there, or leave trusted_proxies out',
-    '--max_body has no effect: the plugins listed in /etc/mx.yaml are without body-limit; add it there, or leave max_body out',
+    '--access_log has no effect: add the plugin access-log to the list in /etc/mx.yaml, or remove access_log',
+    'MX_CORS_ORIGINS has no effect: add the plugin cors to the list in /etc/mx.yaml, or remove cors_origins',
+    '/etc/mx.yaml:1:18: trusted_proxies has no effect: add the plugin forwarded to the list in /etc/mx.yaml, or remove trusted_proxies',
+    '--max_body has no effect: add the plugin body-limit to the list in /etc/mx.yaml, or remove max_body',
   ])
   const off = configure(['--max_body=none', '--access_log=off'], 'plugins: [request-id]')
   t.same(namesOf(off), ['request-id'], 'what is switched off needs no plugin')
 })
 
-t.test(
-  'guards run whatever the list of the file says, unless their settings are any',
-  async (t) => {
-    const words = [
-      '--web_origins=https://a.test',
-      '--cors_origins=https://b.test',
-      '--hosts=c.test',
-    ]
-    const address = '--address=gateway.test:0'
-    const names = (yaml: string): string[] => namesOf(configure([...words, address], yaml))
-    t.same(names('plugins: [request-id, namespace, access-log, cors]'), [
-      'request-id',
-      'hosts',
-      'origins',
-      'namespace',
-      'access-log',
-      'cors',
-    ])
-    t.same(names('plugins: [request-id, access-log, cors: {origins: [https://b.test]}, origins]'), [
-      'request-id',
-      'access-log',
-      'hosts',
-      'cors',
-      'origins',
-    ])
-    t.same(names('plugins: [cors]'), ['hosts', 'origins', 'cors'])
-    t.match(planPlugins(configure([...words, address], 'plugins: [cors]')), [
-      { options: { allow: ['c.test', 'gateway.test'] } },
-      { options: { allow: ['https://a.test', 'https://b.test'] } },
-    ])
-    t.same(namesOf(configure([], 'plugins: [request-id]')), ['request-id'])
-    t.same(namesOf(configure(['--web_origins=same-host', '--hosts=local'], 'plugins: []')), [
-      'hosts',
-      'origins',
-    ])
-    const open = ['--web_origins=same-host', '--cors_origins=*']
-    t.same(namesOf(configure(open, 'plugins: [cors]')), ['cors'], 'cors lets all pages read')
-  },
-)
+t.test('guards run regardless of the list, unless their settings are any', async (t) => {
+  const words = ['--web_origins=https://a.test', '--cors_origins=https://b.test', '--hosts=c.test']
+  const address = '--address=gateway.test:0'
+  const names = (yaml: string): string[] => namesOf(configure([...words, address], yaml))
+  t.same(names('plugins: [request-id, namespace, access-log, cors]'), [
+    'request-id',
+    'hosts',
+    'origins',
+    'namespace',
+    'access-log',
+    'cors',
+  ])
+  t.same(names('plugins: [request-id, access-log, cors: {origins: [https://b.test]}, origins]'), [
+    'request-id',
+    'access-log',
+    'hosts',
+    'cors',
+    'origins',
+  ])
+  t.same(names('plugins: [cors]'), ['hosts', 'origins', 'cors'])
+  t.match(planPlugins(configure([...words, address], 'plugins: [cors]')), [
+    { options: { allow: ['c.test', 'gateway.test'] } },
+    { options: { allow: ['https://a.test', 'https://b.test'] } },
+  ])
+  t.same(namesOf(configure([], 'plugins: [request-id]')), ['request-id'])
+  t.same(namesOf(configure(['--web_origins=same-host', '--hosts=local'], 'plugins: []')), [
+    'hosts',
+    'origins',
+  ])
+  const open = ['--web_origins=same-host', '--cors_origins=*']
+  t.same(namesOf(configure(open, 'plugins: [cors]')), ['cors'], 'cors lets all pages read')
+})
 
-t.test('a plugin runs once', async (t) => {
+t.test('rejects a duplicate plugin', async (t) => {
   t.same(await problemsOf(() => planPlugins(configure([], 'plugins: [cors, request-id, cors]'))), [
-    '/etc/mx.yaml:1:29: plugin cors is in the chain already (/etc/mx.yaml:1:11)',
+    '/etc/mx.yaml:1:29: plugin cors is already in the chain (/etc/mx.yaml:1:11)',
   ])
   t.same(await problemsOf(() => planPlugins(configure(['--plugin=request-id']))), [
-    '--plugin: plugin request-id is in the chain already (default plugin)',
+    '--plugin: plugin request-id is already in the chain (default plugin)',
   ])
 })
 
-t.test('every wrong option is told with its source', async (t) => {
+t.test('reports every invalid option with its source', async (t) => {
   const plan = planPlugins(
     configure([], 'plugins: [request-id, cors: {maxAgeSeconds: a, orgins: []}]'),
   )
@@ -126,7 +119,7 @@ t.test('every wrong option is told with its source', async (t) => {
   ])
 })
 
-t.test('a plugin of a flag that needs options is told where they go', async (t) => {
+t.test('a plugin of a flag with required options suggests mx.yaml', async (t) => {
   const folder = t.testdir({
     'mine.ts': `import { definePlugin, Type } from 'mx-gateway'
 export default definePlugin({
@@ -139,11 +132,11 @@ export default definePlugin({
   const plan = planPlugins(configure([`--plugin=${folder}/mine.ts`]))
   t.same(await problemsOf(() => buildPlugins(plan, createTestEnv())), [
     '--plugin: plugin "mine": option "max" is missing',
-    `--plugin cannot give options; list the plugin in mx.yaml instead, under "plugins": "- ${folder}/mine.ts: { max: ... }"`,
+    `--plugin cannot set options; list the plugin under "plugins" in mx.yaml instead: "- ${folder}/mine.ts: { max: ... }"`,
   ])
 })
 
-t.test('a default plugin that cannot be built names the setting it was told by', async (t) => {
+t.test('a failing default plugin names the setting of its options', async (t) => {
   const log = `${t.testdir()}/no/access.log`
   const plan = planPlugins(configure([], '', { MX_ACCESS_LOG: log }))
   t.match(await problemsOf(() => buildPlugins(plan, createTestEnv())), [
@@ -151,7 +144,7 @@ t.test('a default plugin that cannot be built names the setting it was told by',
   ])
 })
 
-t.test('a list of plugins does not do without auth, but --auth=none does', async (t) => {
+t.test('only --auth=none disables auth, a list of plugins does not', async (t) => {
   const yaml = 'plugins: [access-log, cors]'
   const address = '--auth=mx://127.0.0.1:8081'
   t.same(namesOf(configure([address, '--hosts=any', '--web_origins=any'], yaml)), [
@@ -168,7 +161,7 @@ t.test('a list of plugins does not do without auth, but --auth=none does', async
   t.same(plan?.options, { forwardToken: true, forwardAccount: false })
 })
 
-t.test('plugin files are shown relative to the working folder', (t) => {
+t.test('formats plugin files relative to the working folder', (t) => {
   const show = (specifier: string) => formatSpecifier({ specifier, options: {}, source: '' })
   t.equal(show(resolve('plugins', 'hello.ts')), './plugins/hello.ts')
   t.equal(show(resolve('..', 'hello.ts')), '../hello.ts')

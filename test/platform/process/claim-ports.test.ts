@@ -16,35 +16,32 @@ async function takePort(t: Test): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-t.test("ports that are free, or to be chosen, are nobody else's", async () => {
+t.test('accepts free ports and port 0', async () => {
   await claimPorts(
     { address: FREE, http2Address: undefined, proxyAddress: FREE, webAddress: FREE },
     '/nowhere',
   )
 })
 
-t.test(
-  'who starts a second server is told of the first, and the folder is as it was',
-  async (t) => {
-    const folder = join(makeTempFolder(t, 'ports'), 'state')
-    const address = { host: '127.0.0.1', port: await takePort(t) }
-    const claim = () =>
-      claimPorts(
-        { address: FREE, http2Address: undefined, proxyAddress: address, webAddress: FREE },
-        folder,
-      )
-    const where = `address 127.0.0.1:${address.port} is in use`
-    const byOther = `${where} by another program; choose another with --proxy_address or MX_PROXY_ADDRESS`
-    await t.rejects(claim(), { message: byOther }, 'no folder')
-    mkdirSync(folder)
-    await t.rejects(claim(), { message: byOther }, 'nobody has it')
-    const lock = await lockFolder(folder)
-    const names = readdirSync(folder)
-    await t.rejects(claim(), {
-      message: `${where}, and another mx server (process ${process.pid}) has the data folder ${folder}: stop it, or choose other addresses and another --data_dir`,
-    })
-    t.same(readdirSync(folder), names)
-    await lock.release()
-    await t.rejects(claim(), { message: byOther }, 'nobody has it any more')
-  },
-)
+t.test('names the other server that uses the data folder, without changing it', async (t) => {
+  const folder = join(makeTempFolder(t, 'ports'), 'state')
+  const address = { host: '127.0.0.1', port: await takePort(t) }
+  const claim = () =>
+    claimPorts(
+      { address: FREE, http2Address: undefined, proxyAddress: address, webAddress: FREE },
+      folder,
+    )
+  const where = `address 127.0.0.1:${address.port} is in use`
+  const byOther = `${where} by another program; choose another with --proxy_address or MX_PROXY_ADDRESS`
+  await t.rejects(claim(), { message: byOther }, 'no folder')
+  mkdirSync(folder)
+  await t.rejects(claim(), { message: byOther }, 'nobody has it')
+  const lock = await lockFolder(folder)
+  const names = readdirSync(folder)
+  await t.rejects(claim(), {
+    message: `${where}, and another mx server (process ${process.pid}) uses the data folder ${folder}: stop that server, or choose other addresses and another --data_dir`,
+  })
+  t.same(readdirSync(folder), names)
+  await lock.release()
+  await t.rejects(claim(), { message: byOther }, 'nobody has it any more')
+})

@@ -36,7 +36,7 @@ async function openBackend(t: Test): Promise<string> {
   return `app=127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-t.test('logins by a trusted gateway count for its clients', async (t) => {
+t.test('counts logins through a trusted gateway for its clients', async (t) => {
   const logIn = async (words: readonly string[]) => {
     const { proxy } = await openServer(t, words)
     const url = await openApi(t, [
@@ -63,7 +63,7 @@ t.test('logins by a trusted gateway count for its clients', async (t) => {
   t.equal(await other('198.51.100.8'), 429, 'of others only their own address is known')
 })
 
-t.test('a gateway alone keeps the rules of the platform it is told of', async (t) => {
+t.test('a standalone gateway enforces the rules of its server', async (t) => {
   const { server, proxy, post } = await openServer(t)
   const { body } = await post('/auth/token', { id: 'admin', secret: 'mx' })
   const headers = { authorization: `Bearer ${body.token.access_token}` }
@@ -94,7 +94,7 @@ t.test('a gateway alone keeps the rules of the platform it is told of', async (t
   t.equal(await ask({ headers }), 200, 'and the last keys')
 })
 
-t.test('while the platform has never been reached nobody is let in', async (t) => {
+t.test('denies all calls until the server has been reached', async (t) => {
   const url = await openApi(t, [
     '--handler=proxy',
     '--auth=mx://127.0.0.1:1',
@@ -106,21 +106,23 @@ t.test('while the platform has never been reached nobody is let in', async (t) =
   t.equal((await fetch(url)).status, 200, 'GET / is open')
 })
 
-t.test('/readyz says that rules and keys were never told, and whether for a refusal', async (t) => {
+t.test('/readyz reports missing rules and keys, and denied access', async (t) => {
   const { server, proxy } = await openServer(t)
   const open = (secret: string, auth = `mx://${proxy}`): Promise<GatewayServer> =>
     startGateway(t, [`--auth=${auth}`, '--auth_id=admin', `--auth_secret=${secret}`])
   const becomes = (api: GatewayServer, problem: string | undefined): Promise<void> =>
     eventually(async () => (await api.problems())[0] === problem)
-  t.same(await (await open('mx', 'mx://127.0.0.1:1')).problems(), ['auth has not answered yet'])
-  await becomes(await open('wrong'), 'auth refuses access: the log says why')
+  t.same(await (await open('mx', 'mx://127.0.0.1:1')).problems(), [
+    'the auth service has not responded yet',
+  ])
+  await becomes(await open('wrong'), 'the auth service denies access; see the log')
   const known = await open('mx')
   await becomes(known, undefined)
   await server.close()
   t.same(await known.problems(), [], 'the last rules stay in force')
 })
 
-t.test('half of what proves who asks is refused at the start', async (t) => {
+t.test('rejects incomplete credentials at the start', async (t) => {
   for (const word of ['--auth_id=admin', '--auth_secret=mx'])
     await t.rejects(openApi(t, ['--auth=mx://127.0.0.1:1', word]), {
       message: /must both be given/,

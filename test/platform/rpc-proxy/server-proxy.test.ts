@@ -40,7 +40,7 @@ async function open(t: Test, ...words: string[]): Promise<ServerProxy> {
 
 const toText = ({ address }: ServerProxy): string => `${address.host}:${address.port}`
 
-t.test('while the server starts, calls of what is not hosted yet are 503, not 404', async (t) => {
+t.test('returns 503 instead of 404 while the server starts', async (t) => {
   const proxy = await open(t)
   const client = openClient(t, { proxy: toText(proxy), retries: 0 })
   await t.rejects(client.call('store', 'Store.Read'), {
@@ -51,7 +51,7 @@ t.test('while the server starts, calls of what is not hosted yet are 503, not 40
   await t.rejects(client.call('store', 'Store.Read'), { code: 404 })
 })
 
-t.test('drained it takes no more calls, and waits for those it has', async (t) => {
+t.test('a drain rejects new calls and waits for those in flight', async (t) => {
   const proxy = await open(t)
   proxy.begin()
   let release: () => void = () => {}
@@ -80,7 +80,7 @@ t.test('drained it takes no more calls, and waits for those it has', async (t) =
   await drained
 })
 
-t.test('what takes longer than drain_timeout is cut off', async (t) => {
+t.test('aborts calls that exceed drain_timeout', async (t) => {
   const proxy = await open(t, '--drain_timeout=10ms')
   proxy.begin()
   let calls = 0
@@ -100,7 +100,7 @@ t.test('what takes longer than drain_timeout is cut off', async (t) => {
   await Promise.all([t.rejects(call, { code: 503 }), proxy.close()])
 })
 
-t.test('its services are registered where others reach them', async (t) => {
+t.test('registers services at the advertised address', async (t) => {
   const plain = await open(t)
   t.equal(plain.host.address, toText(plain))
   const named = await open(t, '--advertise_address=mx.internal')

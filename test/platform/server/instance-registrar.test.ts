@@ -34,7 +34,7 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, late])) === 'late'
 }
 
-t.test('a copy is ready once it is registered, by whatever name, and answers', async (t) => {
+t.test('an instance is ready once it is registered under any name and healthy', async (t) => {
   const { doors, register } = open(t)
   const address = await createService(t, { name: 'greeter' }).start()
   register('greeter', address, 'another')
@@ -46,7 +46,7 @@ t.test('a copy is ready once it is registered, by whatever name, and answers', a
   t.pass('it is found, too, where it was registered before')
 })
 
-t.test('an instance that crashed leaves the registry, the others stay', async (t) => {
+t.test('deregisters only the crashed instance', async (t) => {
   const { doors, registry, register } = open(t)
   const address = await createService(t, { name: 'greeter' }).start()
   register('greeter', address, 'one')
@@ -60,7 +60,7 @@ t.test('an instance that crashed leaves the registry, the others stay', async (t
   await doors.forget(WORKLOAD, 'one')
 })
 
-t.test('one that does not answer is asked until it does, or the signal', async (t) => {
+t.test('polls the health until it succeeds or the signal aborts', async (t) => {
   const { doors, register } = open(t)
   register('greeter', '127.0.0.1:1', 'one')
   const giving = new AbortController()
@@ -75,7 +75,7 @@ t.test('one that does not answer is asked until it does, or the signal', async (
   await t.rejects(never, { message: 'too late' })
 })
 
-t.test('a registry that tells nodes of one service only is asked for each', async (t) => {
+t.test('queries each service if the registry lists services without nodes', async (t) => {
   const { doors, register } = open(t, (registry) => ({
     ...registry,
     async listServices() {
@@ -86,7 +86,7 @@ t.test('a registry that tells nodes of one service only is asked for each', asyn
   await doors.whenReady(WORKLOAD, 'one', NEVER)
 })
 
-t.test('a copy is heard of where only who watches its service is told of new nodes', async (t) => {
+t.test('finds an instance if only watches of its service report new nodes', async (t) => {
   const { doors, register } = open(t, (registry) => ({
     ...registry,
     watch: (listener, options) =>
@@ -100,7 +100,7 @@ t.test('a copy is heard of where only who watches its service is told of new nod
   await ready
 })
 
-t.test('a program without the SDK is registered, and leaves by draining first', async (t) => {
+t.test('registers a program without the SDK, and drains it before it leaves', async (t) => {
   const { doors, registry } = open(t)
   const states: unknown[] = []
   registry.watch!(({ type, service }) => {
@@ -122,7 +122,7 @@ t.test('a program without the SDK is registered, and leaves by draining first', 
   ])
 })
 
-t.test('one that fell is known, and called no more, until it leaves', async (t) => {
+t.test('an instance that is down stays registered and receives no calls', async (t) => {
   const { doors, registry } = open(t)
   const directory = new ServiceCache(registry, { upstream: () => ({ createPool: createTestPool }) })
   t.teardown(() => directory.close())
@@ -143,7 +143,7 @@ t.test('one that fell is known, and called no more, until it leaves', async (t) 
   t.equal(await ways(), undefined)
 })
 
-t.test('a registered program owns its name, also while it is down and draining', async (t) => {
+t.test('a registered program owns its name, also while it is down or draining', async (t) => {
   const { doors, registry } = open(t)
   const domain = { registry, namespace: 'mx' }
   const toAccount = (id: string, scope: string) => ({

@@ -43,14 +43,14 @@ async function open(t: Test) {
   return { text, origin: `http://127.0.0.1:${port}` }
 }
 
-t.test('with a registry the gateway knows schemas: a number for a text stays a text', async (t) => {
+t.test('coerces numbers to strings by the schemas in the registry', async (t) => {
   const { text, origin } = await open(t)
   await startParcels(t, text)
   const reply = await fetch(`${origin}/parcels/find?code=0042&count=7&id=18446744073709551615`)
   t.same(await reply.json(), { seen: 'string 0042 number 18446744073709551615' })
 })
 
-t.test('routes that services declare are served as soon as they are registered', async (t) => {
+t.test('serves declared routes as soon as they are registered', async (t) => {
   const { text, origin } = await open(t)
   const status = async () => (await fetch(`${origin}/track/0042`)).status
   t.equal(await status(), 404)
@@ -61,62 +61,59 @@ t.test('routes that services declare are served as soon as they are registered',
   await eventually(async () => (await status()) === 404)
 })
 
-t.test(
-  'configured services hide those of the registry, until a reload takes them out',
-  async (t) => {
-    const { address } = await openPlatformRegistry(t)
-    const text = `mx://${address}`
-    const who = (name: string) => ({ who: endpoint({ handle: async () => ({ name }) }) })
-    const registered = createService(t, { name: NAME, registry: text }).handle(
-      'Parcels',
-      who('registered'),
-    )
-    const configured = createService(t, { name: NAME }).handle('Parcels', who('configured'))
-    await registered.start()
-    const variables = { MX_REGISTRY: text, MX_ADDRESS: '127.0.0.1:0', MX_LOG_LEVEL: 'silent' }
-    const api = await openApi(t, {
-      ...variables,
-      MX_BACKEND: `parcels=mx://${await configured.start()}`,
-    })
-    const ask = async (): Promise<{ name?: string }> => {
-      const reply = await fetch(`http://127.0.0.1:${api.port}/parcels/who`)
-      return (await reply.json()) as { name?: string }
-    }
-    t.same(await ask(), { name: 'configured' })
-    await api.reload(await configurationFrom(new Map(), variables)())
-    await eventually(async () => (await ask()).name === 'registered')
-    t.same(await ask(), { name: 'registered' })
-  },
-)
-
-t.test('a gateway starts without its registry, and picks it up when it comes', async (t) => {
-  const gone = await openPlatformRegistry(t)
-  await gone.close()
-  const { port } = await openApi(t, { MX_REGISTRY: `mx://${gone.address}` })
-  const status = async () =>
-    (await fetch(`http://127.0.0.1:${port}/parcels/find?code=1&count=1&id=1`)).status
-  t.equal(await status(), 503)
-  await openPlatformRegistry(t, { address: gone.address })
-  await startParcels(t, `mx://${gone.address}`)
-  await eventually(async () => (await status()) === 200)
-  t.equal(await status(), 200)
+t.test('configured services override registered ones until a reload removes them', async (t) => {
+  const { address } = await openPlatformRegistry(t)
+  const text = `mx://${address}`
+  const who = (name: string) => ({ who: endpoint({ handle: async () => ({ name }) }) })
+  const registered = createService(t, { name: NAME, registry: text }).handle(
+    'Parcels',
+    who('registered'),
+  )
+  const configured = createService(t, { name: NAME }).handle('Parcels', who('configured'))
+  await registered.start()
+  const variables = { MX_REGISTRY: text, MX_ADDRESS: '127.0.0.1:0', MX_LOG_LEVEL: 'silent' }
+  const api = await openApi(t, {
+    ...variables,
+    MX_BACKEND: `parcels=mx://${await configured.start()}`,
+  })
+  const ask = async (): Promise<{ name?: string }> => {
+    const reply = await fetch(`http://127.0.0.1:${api.port}/parcels/who`)
+    return (await reply.json()) as { name?: string }
+  }
+  t.same(await ask(), { name: 'configured' })
+  await api.reload(await configurationFrom(new Map(), variables)())
+  await eventually(async () => (await ask()).name === 'registered')
+  t.same(await ask(), { name: 'registered' })
 })
 
 t.test(
-  'a gateway that lost its registry is ready, also when nobody asked before, if it was answered once',
+  'a gateway starts without its registry and connects when it becomes available',
   async (t) => {
-    const { address, close } = await openPlatformRegistry(t)
-    const one = await openApi(t, { MX_REGISTRY: `mx://${address}` })
-    t.equal((await fetch(`http://127.0.0.1:${one.port}/parcels/find`)).status, 404)
-    await close()
-    t.same(await one.problems(), [])
-    const other = await openApi(t, { MX_REGISTRY: `mx://${address}` })
-    t.same(await other.problems(), ['the registry has not answered yet'])
+    const gone = await openPlatformRegistry(t)
+    await gone.close()
+    const { port } = await openApi(t, { MX_REGISTRY: `mx://${gone.address}` })
+    const status = async () =>
+      (await fetch(`http://127.0.0.1:${port}/parcels/find?code=1&count=1&id=1`)).status
+    t.equal(await status(), 503)
+    await openPlatformRegistry(t, { address: gone.address })
+    await startParcels(t, `mx://${gone.address}`)
+    await eventually(async () => (await status()) === 200)
+    t.equal(await status(), 200)
   },
 )
 
+t.test('a gateway stays ready during an outage of a registry that responded once', async (t) => {
+  const { address, close } = await openPlatformRegistry(t)
+  const one = await openApi(t, { MX_REGISTRY: `mx://${address}` })
+  t.equal((await fetch(`http://127.0.0.1:${one.port}/parcels/find`)).status, 404)
+  await close()
+  t.same(await one.problems(), [])
+  const other = await openApi(t, { MX_REGISTRY: `mx://${address}` })
+  t.same(await other.problems(), ['the registry has not responded yet'])
+})
+
 t.test(
-  'a gateway that the registry does not let in says so to clients and at /readyz, and not why',
+  'reports denied access to the registry to clients and at /readyz, without details',
   async (t) => {
     const { proxy, post } = await openServer(t)
     const { body } = await post('/auth/token', { id: 'admin', secret: 'mx' })
@@ -145,16 +142,19 @@ t.test(
         const reply = await fetch(`http://127.0.0.1:${gateway.port}/parcels/find`)
         return (await reply.json()) as object
       }
-      const refused = 'the registry refuses access'
+      const refused = 'the registry denies access'
       // Where the machine is busy, the answer is not there in time at first.
-      await eventually(async () => (await gateway.problems())[0] === `${refused}: the log says why`)
-      t.match(await ask(), { Code: 503, Detail: `cannot look up ${NAME}: ${refused}` })
+      await eventually(async () => (await gateway.problems())[0] === `${denied}; see the log`)
+      t.match(await ask(), {
+        Code: 503,
+        Detail: `cannot look up ${NAME}: the registry refuses access`,
+      })
     }
   },
 )
 
 t.test(
-  'with the registry of this process its services are found, beside the configured ones',
+  'the registry memory finds services of the process besides the configured ones',
   async (t) => {
     const service = createService(t, { name: NAME, registry: 'memory' }).handle('Parcels', {
       who: endpoint({ handle: async () => ({ name: 'registered' }) }),
@@ -179,7 +179,7 @@ const unusable: [text: string, reason: RegExp][] = [
   ['kubernetes', /^mx: the kubeconfig \/nonexistent\/config cannot be read: ENOENT.*\n$/],
 ]
 for (const [text, reason] of unusable) {
-  t.test(`a registry that can never be asked ends the start: ${text}`, async (t) => {
+  t.test(`fails to start with a permanently invalid registry: ${text}`, async (t) => {
     const env = { KUBECONFIG: '/nonexistent/config', KUBERNETES_SERVICE_HOST: '' }
     const words = ['api', '--address=127.0.0.1:0', `--registry=${text}`]
     const mx = startMx(words, { cwd: t.testdir(), env })
@@ -189,7 +189,7 @@ for (const [text, reason] of unusable) {
   })
 }
 
-t.test('an outage at the start is one line of the log, with the reason', async (t) => {
+t.test('logs an outage at the start in one line with the reason', async (t) => {
   const gone = await openPlatformRegistry(t)
   await gone.close()
   const words = ['api', '--address=127.0.0.1:0', `--registry=mx://${gone.address}`]
@@ -201,5 +201,5 @@ t.test('an outage at the start is one line of the log, with the reason', async (
   await mx.url()
   const told = mx.output.stderr.split('\n').filter((line) => line.includes('ECONNREFUSED'))
   t.equal(told.length, 1)
-  t.match(told[0], /"msg":"the registry cannot be asked/)
+  t.match(told[0], /"msg":"registry unavailable/)
 })

@@ -5,16 +5,16 @@ import { lockFolder } from '../../../platform/server/files/folder-lock.ts'
 import { resetAccessOffline } from '../../../platform/server/reset-access.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-t.test('it says where there is nothing to reset', async (t) => {
+t.test('reports a folder without server data', async (t) => {
   const folder = makeTempFolder(t, 'data')
   const reset = (...words: string[]) => resetAccessOffline(words, {})
   await t.rejects(reset('--store=memory'), { message: /^the store is in memory/ })
   const nowhere = `--data_dir=${join(folder, 'nowhere')}`
-  await t.rejects(reset(nowhere), { message: /nowhere holds no data of a server: name its folder/ })
+  await t.rejects(reset(nowhere), { message: /nowhere contains no server data: set the folder/ })
   await t.rejects(reset('--data_dirs=x'), { message: /did you mean --data_dir/ })
 })
 
-t.test('the data of a server that runs are left alone', async (t) => {
+t.test('does not change the data of a running server', async (t) => {
   const folder = makeTempFolder(t, 'data')
   mkdirSync(join(folder, 'store'), { mode: 0o700 })
   const lock = await lockFolder(folder)

@@ -21,7 +21,7 @@ const SERVER: ServerBannerInput = {
   admin: 'http://127.0.0.1:8089',
 }
 
-t.test('the banner tells the addresses, where state lies, and what it stands on', async (t) => {
+t.test('the banner contains addresses, data folder and backends', async (t) => {
   const configuration = await configurationFrom(new Map(), {}, 'server')()
   t.equal(
     formatServerBanner(SERVER, configuration),
@@ -36,14 +36,14 @@ t.test('the banner tells the addresses, where state lies, and what it stands on'
   state      /home/a/.mx/server
   services   registry, store
   log in     mx login admin
-  stands on  memory (registry), lmdb (store), memory (broker), lmdb (events)
+  backends   memory (registry), lmdb (store), memory (broker), lmdb (events)
   try it     curl http://127.0.0.1:8080/
 
 `,
   )
 })
 
-t.test('it shows where others reach it, and no secrets', async (t) => {
+t.test('shows the advertised address and no secrets', async (t) => {
   const words = [
     '--profile=cluster',
     '--registry=consul://token@127.0.0.1:8500',
@@ -54,12 +54,12 @@ t.test('it shows where others reach it, and no secrets', async (t) => {
   const server = { ...SERVER, advertised: '10.0.0.1:8081', folder: undefined }
   const banner = formatServerBanner(server, configuration)
   t.match(banner, /^ {2}advertised +10\.0\.0\.1:8081$/m)
-  t.match(banner, /^ {2}state +none in files$/m)
+  t.match(banner, /^ {2}state +in memory$/m)
   t.match(banner, 'consul://[hidden]@127.0.0.1:8500 (registry), postgres://[hidden]@db/mx (store)')
   t.notMatch(banner, /token|pass|AAAA/)
 })
 
-t.test('suggests a command that a shell passes on, whatever the gateway listens on', async (t) => {
+t.test('suggests a command that is safe in a shell for any address', async (t) => {
   const configuration = await configurationFrom(new Map(), {}, 'server')()
   for (const host of ['::', '0.0.0.0'])
     t.match(
@@ -68,7 +68,7 @@ t.test('suggests a command that a shell passes on, whatever the gateway listens 
     )
 })
 
-t.test('suggests a login to this server, whatever its RPC proxy listens on', async (t) => {
+t.test('suggests a login to this server for any address of its RPC proxy', async (t) => {
   const configuration = await configurationFrom(new Map(), {}, 'server')()
   for (const [host, port, commands] of [
     ['0.0.0.0', 8081, 'mx login admin'],
@@ -82,7 +82,7 @@ t.test('suggests a login to this server, whatever its RPC proxy listens on', asy
     )
 })
 
-t.test('a log names the file of the first password, and never the password', async (t) => {
+t.test('logs the file of the initial password, never the password', async (t) => {
   const configuration = await configurationFrom(new Map(), {}, 'server')()
   const lines: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
@@ -95,7 +95,7 @@ t.test('a log names the file of the first password, and never the password', asy
   t.notMatch(lines.join(''), password)
 })
 
-t.test('the first start shows the password of the administrator on a terminal', async (t) => {
+t.test('the first start shows the admin password on a terminal', async (t) => {
   const configuration = await configurationFrom(new Map(), {}, 'server')()
   const adminPassword = { password: 'abc', file: '/home/a/.mx/admin_password' }
   t.match(

@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import t from 'tap'
 import { isServerId } from '../../../domain/mesh/names.ts'
-import { makeServerId, readServerId } from '../../../platform/server/server-id.ts'
+import { createServerId, readServerId } from '../../../platform/server/server-id.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-t.test('a server has the same id whenever it is started', async (t) => {
+t.test('the id of a server is stable across restarts', async (t) => {
   const folder = makeTempFolder(t, 'server-id')
   const id = await readServerId(folder)
   t.ok(isServerId(id))
@@ -15,31 +15,33 @@ t.test('a server has the same id whenever it is started', async (t) => {
   t.strictSame(readdirSync(folder), ['server_id'], 'and nothing else is left')
 })
 
-t.test('ids begin with the name of the host, and are not the same', (t) => {
-  t.match(makeServerId('web-1.example.com'), /^web-1\.example\.com-[0-9a-f]{8}$/)
-  t.not(makeServerId('web'), makeServerId('web'))
+t.test('ids start with the host name and are unique', (t) => {
+  t.match(createServerId('web-1.example.com'), /^web-1\.example\.com-[0-9a-f]{8}$/)
+  t.not(createServerId('web'), createServerId('web'))
   for (const host of ['', '-', 'ä b', 'x'.repeat(300), '.x'])
-    t.ok(isServerId(makeServerId(host)), host)
+    t.ok(isServerId(createServerId(host)), host)
   t.end()
 })
 
-t.test('one that was written by hand is taken, and what is none is refused', async (t) => {
+t.test('accepts a custom id and rejects an invalid one', async (t) => {
   const folder = makeTempFolder(t, 'server-id')
   const file = join(folder, 'server_id')
   writeFileSync(file, ' north \n')
   t.equal(await readServerId(folder), 'north')
   writeFileSync(file, 'a b')
   await t.rejects(readServerId(folder), {
-    message: `${file} must hold the id of this server, 1 to 100 letters, digits, and inner dots, dashes or underscores, got "a b"; without it a new one is made`,
+    message: `${file} must contain the server id, 1 to 100 letters, digits, and inner dots, dashes or underscores, got "a b"; remove it to create a new id`,
   })
   t.equal(readFileSync(file, 'utf8'), 'a b')
 })
 
-t.test('a folder where nothing can be kept: one line', async (t) => {
+t.test('reports a folder that is not writable in one line', async (t) => {
   const folder = makeTempFolder(t, 'server-id')
   await t.rejects(readServerId(join(folder, 'none')), {
-    message: /^the id of this server cannot be kept in .*server_id: ENOENT[^\n]*$/,
+    message: /^cannot store the server id in .*server_id: ENOENT[^\n]*$/,
   })
   mkdirSync(join(folder, 'server_id'))
-  await t.rejects(readServerId(folder), { message: /^the id of this server [^\n]*: EISDIR[^\n]*$/ })
+  await t.rejects(readServerId(folder), {
+    message: /^cannot store the server id [^\n]*: EISDIR[^\n]*$/,
+  })
 })

@@ -50,14 +50,14 @@ const inFiles = (folder: string): string[] => [
   `--data_dir=${folder}`,
 ]
 
-t.test('what runs in memory leaves nothing in files', async (t) => {
+t.test('in-memory state leaves no files', async (t) => {
   const folder = join(makeTempFolder(t, 'server'), 'state')
   const { server } = await openServer(t, [`--data_dir=${folder}`])
   t.equal(server.folder, undefined)
   t.notOk(existsSync(folder))
 })
 
-t.test('state in files is there after the next start', async (t) => {
+t.test('state in files survives a restart', async (t) => {
   const folder = join(makeTempFolder(t, 'server'), 'state')
   const first = await openServer(t, inFiles(folder))
   t.equal(first.server.folder, folder)
@@ -84,7 +84,7 @@ t.test('state in files is there after the next start', async (t) => {
   })
 })
 
-t.test('a start that fails says why in a line, and leaves nothing open', async (t) => {
+t.test('a failed start reports the reason in one line and leaves nothing open', async (t) => {
   const folder = join(makeTempFolder(t, 'server'), 'state')
   const port = await takePort(t)
   for (const setting of ['address', 'proxy_address', 'web_address']) {
@@ -101,11 +101,14 @@ t.test('a start that fails says why in a line, and leaves nothing open', async (
   const cases: [words: string[], message: RegExp][] = [
     [
       ['--broker=nats://127.0.0.1:1'],
-      /^the broker nats:\/\/127\.0\.0\.1:1 cannot be used: [^\n]*$/,
+      /^the broker nats:\/\/127\.0\.0\.1:1 is not available: [^\n]*$/,
     ],
-    [['--registry=consul://127.0.0.1:1'], /^the registry consul:[^\n]* cannot be used: [^\n]*$/],
-    [['--store=postgres://a@127.0.0.1:1/b'], /^the store postgres:[^\n]* cannot be used: [^\n]*$/],
-    [['--events=nats://127.0.0.1:1'], /^what keeps events, nats:[^\n]* cannot be used: [^\n]*$/],
+    [['--registry=consul://127.0.0.1:1'], /^the registry consul:[^\n]* is not available: [^\n]*$/],
+    [
+      ['--store=postgres://a@127.0.0.1:1/b'],
+      /^the store postgres:[^\n]* is not available: [^\n]*$/,
+    ],
+    [['--events=nats://127.0.0.1:1'], /^the event storage nats:[^\n]* is not available: [^\n]*$/],
     [['--plugin=./none.ts'], /none\.ts/],
   ]
   for (const [words, message] of cases) {
@@ -119,7 +122,7 @@ t.test('a start that fails says why in a line, and leaves nothing open', async (
   await openServer(t, inFiles(folder))
 })
 
-t.test('the wrong key for secrets is told, and nothing is changed', async (t) => {
+t.test('reports a wrong secret key and changes nothing', async (t) => {
   const folder = join(makeTempFolder(t, 'server'), 'state')
   const withKey = (key: string) => [
     ...inFiles(folder).filter((word) => !word.startsWith('--config')),
@@ -140,7 +143,7 @@ t.test('the wrong key for secrets is told, and nothing is changed', async (t) =>
   })
 })
 
-t.test('services of users are registered, found and called through the RPC proxy', async (t) => {
+t.test('user services are registered, found and called through the RPC proxy', async (t) => {
   const { proxy, get } = await openServer(t)
   const greeter = createService(t, { name: 'greeter', proxy, auth: ADMIN })
   greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
@@ -155,7 +158,7 @@ t.test('services of users are registered, found and called through the RPC proxy
   t.equal((await get('/greeter/hello')).status, 404)
 })
 
-t.test('the registry tells the broker what changes', async (t) => {
+t.test('the registry publishes changes to the broker', async (t) => {
   const { proxy, post } = await openServer(t)
   const client = openClient(t, { proxy, auth: ADMIN })
   const heard = await hear(t, client, 'registry.events')
@@ -164,36 +167,39 @@ t.test('the registry tells the broker what changes', async (t) => {
   t.match(heard, [{ action: 'create', service: { name: 'a' } }])
 })
 
-t.test('Services of Kubernetes are found beside its own, and nobody registers there', async (t) => {
-  const api = await openKubernetesApi(t)
-  const backend = createHttpServer((_, response) => response.end('plain'))
-  await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    backend.closeAllConnections()
-    backend.close()
-  })
-  const { port } = backend.address() as { port: number }
-  const ports = { ports: [{ name: 'http', port, protocol: 'TCP' }] }
-  api.write('endpointslices', makeSlice('web-1', 'web', ['127.0.0.1'], ports))
-  api.write('services', makeKubernetesService('web'))
-  useKubeconfig(t, api)
-  const opened = await openServer(t, ['--registry=kubernetes'])
-  const { get, post, url } = opened
-  t.equal(await (await fetch(`${url}/web/x`)).text(), 'plain')
-  t.equal((await get('/store/databases')).status, 200)
-  const { body } = await get('/registry/listServices')
-  const names = body.services.map(({ name }: { name: string }) => name)
-  t.same(names, [...opened.server.services, 'web'].sort())
-  const registration = { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] }
-  t.match(await post('/registry/register', registration), {
-    status: 501,
-    body: {
-      Detail: 'the registry kubernetes takes no registrations: it knows by itself what runs',
-    },
-  })
-})
+t.test(
+  'finds Kubernetes services besides the built-in ones, and rejects registrations',
+  async (t) => {
+    const api = await openKubernetesApi(t)
+    const backend = createHttpServer((_, response) => response.end('plain'))
+    await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => {
+      backend.closeAllConnections()
+      backend.close()
+    })
+    const { port } = backend.address() as { port: number }
+    const ports = { ports: [{ name: 'http', port, protocol: 'TCP' }] }
+    api.write('endpointslices', makeSlice('web-1', 'web', ['127.0.0.1'], ports))
+    api.write('services', makeKubernetesService('web'))
+    useKubeconfig(t, api)
+    const opened = await openServer(t, ['--registry=kubernetes'])
+    const { get, post, url } = opened
+    t.equal(await (await fetch(`${url}/web/x`)).text(), 'plain')
+    t.equal((await get('/store/databases')).status, 200)
+    const { body } = await get('/registry/listServices')
+    const names = body.services.map(({ name }: { name: string }) => name)
+    t.same(names, [...opened.server.services, 'web'].sort())
+    const registration = { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] }
+    t.match(await post('/registry/register', registration), {
+      status: 501,
+      body: {
+        Detail: 'the registry kubernetes is read-only: it discovers services itself',
+      },
+    })
+  },
+)
 
-t.test('requests to an endpoint of the handler event become messages, or are kept', async (t) => {
+t.test('the event handler publishes requests, stores them, or both', async (t) => {
   for (const sink of ['broker', 'events', 'both']) {
     const { proxy, post } = await openServer(t, [`--event_sink=${sink}`])
     const orders = createService(t, { name: 'orders', proxy, auth: ADMIN })
@@ -211,7 +217,7 @@ t.test('requests to an endpoint of the handler event become messages, or are kep
   }
 })
 
-t.test('servers that are linked call services that only one of them has', async (t) => {
+t.test('linked servers call services of each other', async (t) => {
   const { privateKey } = generateKeyPairSync('ed25519')
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
   // Callers of one are known to the other.
@@ -239,7 +245,7 @@ t.test('servers that are linked call services that only one of them has', async 
   await until(async () => (await two.get('/greeter/hello')).status === 503)
 })
 
-t.test('without a network token no server links, wherever the RPC proxy listens', async (t) => {
+t.test('servers do not link without a network token', async (t) => {
   const folder = join(makeTempFolder(t, 'server'), 'state')
   const { proxy } = await openServer(t, ['--profile=local', ...inFiles(folder)])
   const { post } = await openServer(t, ['--server_id=stranger'])
@@ -247,7 +253,7 @@ t.test('without a network token no server links, wherever the RPC proxy listens'
   t.match(body.links, [{ state: 'waiting', error: /has no network_token/ }])
 })
 
-t.test('a reload takes over what can be, and names what cannot', async (t) => {
+t.test('a reload applies live settings and names those that require a restart', async (t) => {
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
   const cwd = t.testdir({ 'mx.yaml': 'events: memory\n' })
@@ -260,12 +266,12 @@ t.test('a reload takes over what can be, and names what cannot', async (t) => {
   t.equal((await get('/plain/x')).status, 502, 'the node is known, and takes no connection')
   const own = lines.filter(({ service }) => service === undefined)
   t.match(own, [
-    { msg: 'needs a restart to take effect: events' },
+    { msg: 'restart required to apply: events' },
     { msg: 'configuration reloaded', servicesAdded: ['plain'], settings: ['max_body'] },
   ])
 })
 
-t.test('calls are answered 503 when the broker has gone', async (t) => {
+t.test('returns 503 during an outage of the broker', async (t) => {
   const nats = await startNats(t)
   if (nats === undefined) return
   const { post } = await openServer(t, [`--broker=${nats.url}`])
@@ -277,7 +283,7 @@ t.test('calls are answered 503 when the broker has gone', async (t) => {
   await until(async () => (await post('/broker/publish', message)).status === 200, 10_000)
 })
 
-t.test('its own services are called where they are, whoever else is registered', async (t) => {
+t.test('calls built-in services in process, regardless of other registrations', async (t) => {
   const { get, post } = await openServer(t)
   let asked = 0
   const gone = createServer((socket) => {

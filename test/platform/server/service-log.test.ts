@@ -9,7 +9,7 @@ function open(level: string) {
   return { lines, log: createBuiltInLog('store', pino({ level }, { write })) }
 }
 
-t.test('lines of a built-in service are lines of the server, with its name', async (t) => {
+t.test('writes lines of a built-in service to the log of the server with its name', async (t) => {
   const { lines, log } = open('info')
   log.info({ address: 'a:1' }, 'service ready')
   log.warn({ registry: 'consul' }, 'could not register')
@@ -28,7 +28,7 @@ t.test('lines of a built-in service are lines of the server, with its name', asy
   )
 })
 
-t.test('with debug everything is told', async (t) => {
+t.test('logs everything at level debug', async (t) => {
   const { lines, log } = open('debug')
   log.debug({ a: 1 }, 'look')
   log.info({}, 'service ready')

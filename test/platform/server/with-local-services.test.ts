@@ -6,7 +6,7 @@ import { makeService } from '../../fixtures/services.ts'
 
 const isOwn = (address: string): boolean => address === '10.0.0.1:8081'
 
-t.test('services of this server are found beside those of the registry', async (t) => {
+t.test('finds services of this server besides those of the registry', async (t) => {
   const other = createStaticRegistry([makeService('web', ['a:1']), makeService('store', ['b:1'])])
   const registry = withLocalServices(other, isOwn)
   const told: RegistryEvent[] = []
@@ -22,13 +22,13 @@ t.test('services of this server are found beside those of the registry', async (
   t.strictSame(await nodesOf('store'), ['b:1'])
 })
 
-t.test('services that run elsewhere are refused with 501', async (t) => {
+t.test('rejects registrations of other services with 501', async (t) => {
   const registry = withLocalServices(createStaticRegistry([]), isOwn)
   const elsewhere = makeService('web', ['10.0.0.1:8081', '10.0.0.2:8081'])
   for (const tell of [registry.register!, registry.deregister!])
     t.throws(() => tell(elsewhere), {
       code: 501,
-      message: 'the registry static takes no registrations: it knows by itself what runs',
+      message: 'the registry static is read-only: it discovers services itself',
     })
   t.same(await registry.listServices(), [])
 })

@@ -53,13 +53,15 @@ t.test('a setting of the other command is refused, and said to be one', async (t
   )
   t.same(
     problemsOf(() => parseConfig('events: memory\naddress: :1\n', 'mx.yaml', 'api')),
-    ['mx.yaml:1:1: "events" is no key of this file: it is a setting of mx server, not of mx api'],
+    [
+      'mx.yaml:1:1: key "events" is not allowed in this file: it is a setting of mx server, not of mx api',
+    ],
   )
   t.match(
     problemsOf(() => parseConfig('stor: memory\nworkers: 2\n', 'mx.yaml', 'server')),
     [
       'mx.yaml:1:1: unknown key "stor", did you mean "store"?',
-      'mx.yaml:2:1: "workers" is no key of this file: it is a setting of mx api',
+      'mx.yaml:2:1: key "workers" is not allowed in this file: it is a setting of mx api',
     ],
   )
 })

@@ -223,7 +223,7 @@ t.test('a wrong value is named with its source, what it must be and what it is',
     [['--tls_key_file=a'], /^--tls_key_file has no effect without enable_tls/],
     [
       ['--enable_tls', '--tls_cert_file=a,b', '--tls_key_file=a'],
-      /^--tls_cert_file: .* as many files each, got 2 and 1$/,
+      /^--tls_cert_file: .* the same number of files, got 2 and 1$/,
     ],
   ]
   for (const [flags, problem] of cases)

@@ -59,7 +59,7 @@ t.test('what is wrong with certificates is told with what would be right', async
     ],
     [
       ['--enable_acme', '--acme_hosts=a.test', '--acme_eab_kid=k'],
-      /^--acme_eab_kid: acme_eab_kid and acme_eab_key belong together$/,
+      /^--acme_eab_kid: acme_eab_kid and acme_eab_key require each other$/,
     ],
     [
       ['--enable_tls', '--tls_cert_file=self-signed,a.pem'],
@@ -67,7 +67,7 @@ t.test('what is wrong with certificates is told with what would be right', async
     ],
     [
       ['--enable_tls', '--tls_cert_file=self-signed', '--tls_key_file=a.key'],
-      /^--tls_key_file: a self-signed certificate has its own key/,
+      /^--tls_key_file: tls_cert_file=self-signed generates its own key/,
     ],
   ]
   for (const [flags, problem] of cases) t.match(problemsOf(flags)[0], problem, flags.join(' '))

@@ -17,7 +17,7 @@ function createWorker(id: number, say: (question: { ask: string; id: number }) =
 }
 
 /** Stands for the channel of this process to the first one, while the test runs. */
-function openChannel(t: Test): { hear: (message: unknown) => void; sent: unknown[] } {
+function openChannel(t: Test): { receive: (message: unknown) => void; sent: unknown[] } {
   const sent: unknown[] = []
   const before = { send: process.send, connected: process.connected }
   Object.assign(process, { send: (message: unknown) => sent.push(message), connected: true })
@@ -27,15 +27,18 @@ function openChannel(t: Test): { hear: (message: unknown) => void; sent: unknown
     for (const listener of process.listeners('message'))
       if (!known.includes(listener)) process.off('message', listener)
   })
-  return { hear: (message) => process.emit('message', message, undefined), sent }
+  return { receive: (message) => process.emit('message', message, undefined), sent }
 }
 
-t.test('each worker is asked, and what it says belongs to what it was asked', async (t) => {
-  const { ask } = createIpcClient()
+t.test('matches concurrent results to their queries', async (t) => {
+  const { query } = createIpcClient()
   const workers = [1, 2].map((id) =>
     createWorker(id, ({ ask, id: question }) => ({ answers: question, value: `${ask} of ${id}` })),
   )
-  const [ready, metrics] = await Promise.all([ask(workers, 'problems'), ask(workers, 'metrics')])
+  const [ready, metrics] = await Promise.all([
+    query(workers, 'problems'),
+    query(workers, 'metrics'),
+  ])
   t.same(
     [...ready],
     [
@@ -52,25 +55,25 @@ t.test('each worker is asked, and what it says belongs to what it was asked', as
   )
 })
 
-t.test('however much a worker is asked at one time, one listener hears it', async (t) => {
-  const { ask } = createIpcClient()
+t.test('adds one listener per worker for any number of queries', async (t) => {
+  const { query } = createIpcClient()
   const worker = createWorker(1, ({ id }) => ({ answers: id, value: id }))
-  const asked = Array.from({ length: 20 }, () => ask([worker], 'metrics'))
+  const queries = Array.from({ length: 20 }, () => query([worker], 'metrics'))
   t.equal(worker.listenerCount('message'), 1)
   t.equal(worker.listenerCount('exit'), 1)
-  const told = await Promise.all(asked)
-  t.equal(new Set(told.map((answers) => answers.get(1))).size, 20, 'to each its own')
+  const results = await Promise.all(queries)
+  t.equal(new Set(results.map((answers) => answers.get(1))).size, 20, 'to each its own')
 })
 
-t.test('one that says enough spares those who ask the others', async (t) => {
-  const { ask } = createIpcClient()
+t.test('a final result ends the query without the other workers', async (t) => {
+  const { query } = createIpcClient()
   const silent = createWorker(1, () => 'ready')
   const no = createWorker(2, ({ id }) => ({ answers: id, value: ['lacks'] }))
   const yes = createWorker(3, ({ id }) => ({ answers: id, value: [] }))
-  const isEnough = (problems: readonly string[]): boolean => problems.length === 0
-  const asked = ask<readonly string[]>([silent, no, yes], 'problems', { isEnough })
+  const isFinal = (problems: readonly string[]): boolean => problems.length === 0
+  const queries = query<readonly string[]>([silent, no, yes], 'problems', { isFinal })
   t.same(
-    [...(await asked)],
+    [...(await queries)],
     [
       [1, undefined],
       [2, ['lacks']],
@@ -80,18 +83,18 @@ t.test('one that says enough spares those who ask the others', async (t) => {
   silent.emit('exit', 1, '')
 })
 
-t.test('one that says nothing, ends, or cannot be asked has no answer', async (t) => {
-  const { ask } = createIpcClient()
+t.test('the result is undefined after a timeout, an exit or a disconnect', async (t) => {
+  const { query } = createIpcClient()
   const silent = createWorker(1, () => 'ready')
   const ending = createWorker(2, () => 'drain')
   const lost = Object.assign(
     createWorker(3, () => {}),
     { isConnected: () => false },
   )
-  const asked = ask([silent, ending, lost], 'metrics', { timeoutMs: 20 })
+  const queries = query([silent, ending, lost], 'metrics', { timeoutMs: 20 })
   ending.emit('exit', 1, '')
   t.same(
-    [...(await asked)],
+    [...(await queries)],
     [
       [1, undefined],
       [2, undefined],
@@ -100,12 +103,12 @@ t.test('one that says nothing, ends, or cannot be asked has no answer', async (t
   )
 })
 
-t.test('a worker answers what it can, and takes orders for no questions', async (t) => {
-  const { hear, sent } = openChannel(t)
+t.test('a worker handles known queries and ignores other messages', async (t) => {
+  const { receive, sent } = openChannel(t)
   serveIpc({ problems: () => [], metrics: async () => ['m'] })
   for (const message of ['drain', null, { ask: 'constructor', id: 1 }, { ask: 'problems', id: 2 }])
-    hear(message)
-  hear({ ask: 'metrics', id: 3 })
+    receive(message)
+  receive({ ask: 'metrics', id: 3 })
   await new Promise(setImmediate)
   t.strictSame(sent, [
     { answers: 2, value: [] },

@@ -29,7 +29,7 @@ function workerOf({ child }: RunningMx): number | undefined {
 }
 
 t.test(
-  'a worker that ends while what is on disk is refused comes back by the last good',
+  'a worker restarts with the last good configuration while the files are invalid',
   async (t) => {
     const server = createServer((_request, response) => response.end('hello'))
     server.listen(0, '127.0.0.1')
@@ -54,15 +54,15 @@ t.test(
 
     writeFileSync(file, 'handler: nonesuch\n')
     writeFileSync(certFile, 'no certificate')
-    await mx.until(/configuration refused/)
+    await mx.until(/configuration rejected/)
     await mx.until(/contains no PEM certificate.*the previous certificates stay in use/)
     const before = workerOf(mx)
     process.kill(before!, 'SIGKILL')
-    await mx.until(/a worker ended; starting another/)
+    await mx.until(/worker exited; restarting/)
     await eventually(async () => (await ask(url).catch(() => undefined))?.name === first.name)
     t.same(await ask(url), first)
     t.not(workerOf(mx), before)
-    t.match(mx.output.stderr, /a worker ended.*configuration refused/s, 'the new one says so, too')
+    t.match(mx.output.stderr, /worker exited.*configuration rejected/s, 'the new one says so, too')
 
     folder.write('site', createCertificate(['second.test']))
     await eventually(async () => (await ask(url)).name === 'second.test')

@@ -4,29 +4,26 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { handlePrimaryMessages } from '../../../platform/workers/worker-ipc.ts'
 
-t.test(
-  'connections that wait when a worker is told to leave are accepted, none is reset',
-  async (t) => {
-    const server = createServer((_, response) => response.end('hello'))
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.teardown(() => server.close())
-    const { port } = server.address() as AddressInfo
-    let left = false
-    const drain = (): void => {
-      left = true
-      server.close()
-    }
-    handlePrimaryMessages({ listener: 'uws', port }, { reload: () => {}, drain })
-    t.teardown(() => process.removeAllListeners('message'))
+t.test('a leaving worker accepts pending connections and resets none', async (t) => {
+  const server = createServer((_, response) => response.end('hello'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  let left = false
+  const drain = (): void => {
+    left = true
+    server.close()
+  }
+  handlePrimaryMessages({ listener: 'uws', port }, { reload: () => {}, drain })
+  t.teardown(() => process.removeAllListeners('message'))
 
-    const request = get({ host: '127.0.0.1', port, agent: false })
-    // The system has the connection from here on, the server only in its next turn.
-    await new Promise<void>((resolve) => process.nextTick(resolve))
-    process.emit('message', 'leave', undefined)
-    const [reply] = (await once(request, 'response')) as [IncomingMessage]
-    t.equal(reply.resume().statusCode, 200)
-    await once(reply, 'end')
-    t.ok(left)
-  },
-)
+  const request = get({ host: '127.0.0.1', port, agent: false })
+  // The system has the connection from here on, the server only in its next turn.
+  await new Promise<void>((resolve) => process.nextTick(resolve))
+  process.emit('message', 'leave', undefined)
+  const [reply] = (await once(request, 'response')) as [IncomingMessage]
+  t.equal(reply.resume().statusCode, 200)
+  await once(reply, 'end')
+  t.ok(left)
+})

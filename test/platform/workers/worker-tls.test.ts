@@ -45,7 +45,7 @@ function openChannel(t: Test): Channel {
 
 const hostsOf = ({ pairs }: TlsSource): readonly string[] => pairs.flatMap(({ names }) => names)
 
-t.test('a worker hears of a certificate that is told right behind its first answer', async (t) => {
+t.test('receives an update that follows the first response immediately', async (t) => {
   const { worker, deliver } = openChannel(t)
   const tls = createCertificateSource()
   shareTls(tls)(worker)
@@ -55,7 +55,7 @@ t.test('a worker hears of a certificate that is told right behind its first answ
   t.same(hostsOf(await receiving), ['a.test'])
 })
 
-t.test('a worker is told of each certificate once, and of those that are gone', async (t) => {
+t.test('sends each certificate to a worker once, and removals', async (t) => {
   const { worker, sent, deliver } = openChannel(t)
   const [a, b, c] = ['a.test', 'b.test', 'c.test'].map(toPair) as [
     Certificate,
@@ -86,7 +86,7 @@ t.test('a worker is told of each certificate once, and of those that are gone', 
   ])
 })
 
-t.test('names that are asked for have nothing sent but that it is done', async (t) => {
+t.test('confirms a requested name without sending its certificate again', async (t) => {
   const { worker, sent, deliver } = openChannel(t)
   const asked: string[] = []
   const tls = createCertificateSource({
@@ -113,18 +113,15 @@ t.test('names that are asked for have nothing sent but that it is done', async (
   t.same(hostsOf(received), ['a.test', 'yes.test'])
 })
 
-t.test(
-  'a worker that is to have certificates of a primary without any does not start',
-  async (t) => {
-    const { worker, deliver } = openChannel(t)
-    shareTls(undefined)(worker)
-    const receiving = receiveTls()
-    deliver()
-    await t.rejects(receiving, /^enable_acme was not set when the first process was started/)
-  },
-)
+t.test('a worker fails to start if the primary has no certificates', async (t) => {
+  const { worker, deliver } = openChannel(t)
+  shareTls(undefined)(worker)
+  const receiving = receiveTls()
+  deliver()
+  await t.rejects(receiving, /^enable_acme was not set when the primary process started/)
+})
 
-t.test('a worker is answered by a primary that has no certificates on demand', async (t) => {
+t.test('a primary without on-demand certificates confirms requests', async (t) => {
   const { worker, deliver } = openChannel(t)
   shareTls(createCertificateSource())(worker)
   const receiving = receiveTls()

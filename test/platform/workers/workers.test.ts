@@ -41,7 +41,7 @@ function kill(pid: number): void {
   while (isRunning()) Atomics.wait(pause, 0, 0, PAUSE_MS)
 }
 
-t.test('a worker that ends in the moment it is told something ends nobody else', async (t) => {
+t.test('an order to an exiting worker does not affect the others', async (t) => {
   const workers = await open(t, 2)
   const [first, second] = pids()
   kill(first!)
@@ -53,7 +53,7 @@ t.test('a worker that ends in the moment it is told something ends nobody else',
   t.strictSame(pids(), [])
 })
 
-t.test('a start that is given up leaves none running', async (t) => {
+t.test('an aborted start leaves no worker running', async (t) => {
   const stopper = new AbortController()
   const starting = open(t, 3, stopper.signal)
   await until(() => pids().length > 0)
@@ -63,11 +63,11 @@ t.test('a start that is given up leaves none running', async (t) => {
   t.strictSame(pids(), [])
 })
 
-t.test('a process of another version than its first one says so', async (t) => {
+t.test('warns if the primary has another version', async (t) => {
   t.equal(explainVersion({}, '2.0.0'), undefined, 'started by one that does not tell')
   t.equal(explainVersion({ MX_WORKER_VERSION: '2.0.0' }, '2.0.0'), undefined)
   t.match(
     explainVersion({ MX_WORKER_VERSION: '1.9.0' }, '2.0.0'),
-    /^this process is mx 2\.0\.0, the first one is 1\.9\.0 still: restart it/,
+    /^this worker is mx 2\.0\.0, but the primary process is still 1\.9\.0: restart/,
   )
 })

@@ -164,6 +164,6 @@ t.test('wrong credentials end the start with one line', async (t) => {
   })
   const without = createService(t, { name: 'orders', proxy: server.proxy })
   await t.rejects(without.start(), {
-    message: /An account is required; whoever registers needs MX_AUTH_ID and MX_AUTH_SECRET$/,
+    message: /An account is required; registering requires MX_AUTH_ID and MX_AUTH_SECRET$/,
   })
 })

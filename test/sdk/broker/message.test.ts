@@ -49,19 +49,18 @@ t.test('a message with an integer that would be rounded does not fit', async (t)
 
 t.test('what cannot be said is refused', async (t) => {
   t.throws(() => encodeMessage({ count: 5n }, {}), {
-    message:
-      'message must be bytes or what JSON can say: it has a bigint, which can be said as a text',
+    message: 'message must be bytes or a JSON value: it contains a bigint: send it as a string',
   })
   for (const value of [undefined, () => {}, Symbol('x')])
     t.throws(() => encodeMessage(value, {}), {
       name: 'TypeError',
-      message: /^message must be bytes or what JSON can say, got/,
+      message: /^message must be bytes or a JSON value, got/,
     })
   t.throws(() => encodeMessage({}, { headers: { 'content-type': 'text/plain' } }), {
     message: 'message must be bytes or text where it is text/plain, got object',
   })
   t.throws(() => encodeMessage({}, { headers: { 'Mx-Account': '{}' } }), {
-    message: 'header mx-account belongs to the platform, it cannot be set',
+    message: 'header mx-account is reserved for the platform and cannot be set',
   })
 })
 

@@ -186,12 +186,12 @@ t.test('an address goes before the registry; plain HTTP, too', async (t) => {
   t.match(await call(openClient(t, { address: `http://${address}` })), { message: 'Hello John' })
   const client = openClient(t, {})
   t.match(await call(client, { address: `mx://${address}` }), { message: 'Hello John' })
-  await t.rejects(call(client), /calling any\.greeter needs a registry, a proxy or an address/)
+  await t.rejects(call(client), /calling any\.greeter requires a registry, a proxy or an address/)
   await t.rejects(call(client, { address: 'nowhere' }), /address must be host:port/)
   const other = openClient(t, { address: `http://${address}` })
   await t.rejects(other.call('greeter', 'Helloworld.Nope'), { code: 404 })
   const up = other.stream('greeter', 'Helloworld.Call', [{ name: 'John' }])
-  await t.rejects(up.reply(), { code: 400 }, 'streams need the fast form')
+  await t.rejects(up.reply(), { code: 400 }, 'streams require the WebSocket transport')
 })
 
 t.test('who it is a client shows the platform, and no other address', async (t) => {
@@ -436,7 +436,7 @@ t.test('kill of one of two services under load: only what it had is lost', async
   t.equal(pids.size, 2)
   t.ok(killed)
   t.ok(failures.length <= 20, `${failures.length} of the 20 that were under way`)
-  t.ok(failures.every((message) => message === 'bad gateway: the service went away'))
+  t.ok(failures.every((message) => message === 'bad gateway: the service closed the connection'))
   pids.clear()
   for (let i = 0; i < 10; i++)
     pids.add(((await client.call('greeter', 'A.Where')) as { pid: number }).pid)
@@ -472,7 +472,7 @@ t.test('a proxy that is away, is none, or goes away: the error says so', async (
   const cases: [string, RegExp][] = [
     ['127.0.0.1:1', /the RPC proxy refused the connection/],
     [`127.0.0.1:${silent}`, /the RPC proxy does not speak the call protocol/],
-    [port.address, /the RPC proxy went away/],
+    [port.address, /the RPC proxy closed the connection/],
   ]
   for (const [proxy, message] of cases) {
     const client = openClient(t, { proxy, retries: 0 })

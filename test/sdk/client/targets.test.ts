@@ -50,7 +50,7 @@ t.test('services that were named need no registry', async (t) => {
   const local = create('greeter')
   const targets = open(t, { services: [local], inProcess: false })
   t.equal(targets.find('greeter'), local)
-  t.throws(() => targets.find('other'), /calling other needs a registry, a proxy or an address/)
+  t.throws(() => targets.find('other'), /calling other requires a registry, a proxy or an address/)
 })
 
 t.test('with a proxy calls go there, but those within the process', async (t) => {

@@ -14,8 +14,8 @@ t.test('what it cannot is refused, and why is told', async (t) => {
   for (const [value, reason] of [
     [undefined, ', got undefined'],
     [() => {}, ', got function'],
-    [5n, ': it has a bigint, which can be said as a text'],
-    [{ a: [5n] }, ': it has a bigint, which can be said as a text'],
+    [5n, ': it contains a bigint: send it as a string'],
+    [{ a: [5n] }, ': it contains a bigint: send it as a string'],
     [circle, ': Converting circular structure to JSON'],
   ] as const)
     t.throws(() => toJsonText(value, RULE), { name: 'TypeError', message: `${RULE}${reason}` })

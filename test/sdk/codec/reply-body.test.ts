@@ -15,7 +15,7 @@ t.test('one that is no JSON is 502, and only the log learns why', async (t) => {
       parseReply('greeter', Buffer.from(text))
       t.fail(text)
     } catch (error) {
-      t.match(error, { id: 'greeter', code: 502, cause: /no JSON/ })
+      t.match(error, { id: 'greeter', code: 502, cause: /invalid JSON/ })
       t.match((error as Error).message, /the answer of greeter is malformed/)
     }
   }

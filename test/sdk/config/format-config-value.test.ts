@@ -34,7 +34,7 @@ t.test('what JSON makes something else of is refused', async (t) => {
   ] as const)
     t.throws(() => formatConfigValue(value), {
       name: 'TypeError',
-      message: `a value of the configuration must be something JSON can say, got ${what}`,
+      message: `a configuration value must be a JSON value, got ${what}`,
     })
   t.throws(() => formatConfigValue(circle), TypeError)
 })

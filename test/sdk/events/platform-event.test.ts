@@ -32,7 +32,7 @@ t.test('a message is bytes, or JSON', (t) => {
     t.equal(read(message), JSON.stringify(message))
   t.throws(() => toPayload(undefined), {
     name: 'TypeError',
-    message: 'message must be bytes or what JSON can say, got undefined',
+    message: 'message must be bytes or a JSON value, got undefined',
   })
   t.end()
 })

@@ -302,7 +302,7 @@ t.test('any other error is 500 with no stack to the client, and one in the log',
   }
   t.equal(lines.length, 3)
   const { level, endpoint: name, id, msg, err } = JSON.parse(lines[0]!)
-  t.strictSame([level, name, id, msg], [50, 'Helloworld.Now', 'r-1', 'the handler failed'])
+  t.strictSame([level, name, id, msg], [50, 'Helloworld.Now', 'r-1', 'handler failed'])
   t.match(err.stack, /dispatch\.test/)
 })
 
@@ -625,8 +625,8 @@ t.test('what is declared wrongly is refused before the service runs', async (t) 
   const refuse = (t: Test, handlers: Record<string, Endpoints>, message: RegExp) =>
     t.throws(() => createDispatcher({ service: 'greeter', handlers }), { message })
   refuse(t, { Helloworld: { call, Call: call } }, /endpoint Helloworld\.Call is declared twice/)
-  refuse(t, { Debug: { call } }, /Debug is every service's own/)
-  refuse(t, { debug: { call } }, /debug is every service's own/)
+  refuse(t, { Debug: { call } }, /the handler Debug is reserved/)
+  refuse(t, { debug: { call } }, /the handler debug is reserved/)
   refuse(t, { 'Hello.World': { call } }, /handler must be letters and digits/)
   refuse(t, { Helloworld: { 'a-b': call } }, /method must be letters and digits/)
 })

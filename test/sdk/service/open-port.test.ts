@@ -24,7 +24,7 @@ t.test('an address that is none is refused, and options of a port beside a host'
   for (const options of [{ address: ':0' }, { limits: {} }, { listener: 'uws' }, { origins: [] }])
     t.throws(() => checkPortOptions('a', { host, ...options } as object), {
       name: 'TypeError',
-      message: `${Object.keys(options)} is for a port of its own, and the service a has a host`,
+      message: `${Object.keys(options)} requires a port of its own, but the service a uses a shared one`,
     })
   t.doesNotThrow(() => checkPortOptions('a', { host }))
 })

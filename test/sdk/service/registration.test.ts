@@ -147,8 +147,8 @@ t.test('a registry that is away for a while is told again, sooner', async (t) =>
   t.equal(await nodesOf(registry), 1)
   const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
   t.match(told, [
-    { level: 40, msg: 'could not register; trying again', reason: 'gone fishing', seconds: 0 },
-    { level: 40, msg: 'still cannot register; trying again', seconds: 60 },
+    { level: 40, msg: 'registration failed, retrying', reason: 'gone fishing', seconds: 0 },
+    { level: 40, msg: 'registration still failing, retrying', seconds: 60 },
     { level: 30, msg: 'registered again', registry: 'memory', seconds: 65 },
   ])
   t.notOk(
@@ -184,7 +184,7 @@ t.test('up to 3 attempts at once; then the service starts all the same', async (
   t.equal(await nodesOf(registry), 0)
   await until(() => lines.length === 2)
   t.equal(await nodesOf(registry), 1, 'registered as soon as the registry answers')
-  t.match(lines, [/could not register; trying again/, /"msg":"registered"/])
+  t.match(lines, [/registration failed, retrying/, /"msg":"registered"/])
   await second.end()
 })
 
@@ -209,7 +209,7 @@ t.test('an answer that takes its time is waited for once, then the service start
   })
   t.equal(asked, 1)
   t.equal(JSON.parse(lines[0]!).seconds, 7, 'since it was asked')
-  t.match(lines, [/"reason":"no answer within 200 ms".*trying again/])
+  t.match(lines, [/"reason":"no answer within 200 ms".*retrying/])
   await registration.end()
 })
 

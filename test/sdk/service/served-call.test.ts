@@ -109,7 +109,7 @@ t.test('only an endpoint that answers with a stream can begin one', async (t) =>
   const { incoming, lines } = serve(unary, { stream: true })
   await incoming.done
   t.equal(incoming.error?.code, 500)
-  t.strictSame(lines, ['the handler failed'])
+  t.strictSame(lines, ['handler failed'])
 })
 
 t.test('a body too long for the protocol is a fault of the handler', async (t) => {
@@ -183,7 +183,7 @@ t.test('whatever a handler throws, its call ends and is logged', async (t) => {
     for (const { incoming, codes, lines } of [sync, late, stream]) {
       await incoming.done
       t.match(incoming.error, { code: 500, message: 'internal error' })
-      t.strictSame([codes, lines], [[500], ['the handler failed']])
+      t.strictSame([codes, lines], [[500], ['handler failed']])
     }
   }
 })
@@ -220,7 +220,7 @@ t.test('an answer whose `then` cannot be read is a fault of the handler', async 
   )
   const { incoming, codes, lines } = serve(endpoint({ handle: () => odd }))
   await incoming.done
-  t.strictSame([incoming.error?.code, codes, lines], [500, [500], ['the handler failed']])
+  t.strictSame([incoming.error?.code, codes, lines], [500, [500], ['handler failed']])
 })
 
 t.test('a reply that is too long is told to the caller, and to the log', async (t) => {
@@ -233,7 +233,8 @@ t.test('a reply that is too long is told to the caller, and to the log', async (
     await incoming.done
     t.strictSame(codes, [code])
     t.equal(lines.length, code === 200 ? 0 : 1)
-    if (code === 500) t.match(incoming.error, { message: 'reply must be at most 16777216 bytes' })
+    if (code === 500)
+      t.match(incoming.error, { message: 'response must be at most 16777216 bytes' })
   }
 })
 

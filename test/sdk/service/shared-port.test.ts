@@ -89,7 +89,7 @@ t.test('what is for a port of its own is refused', async (t) => {
     { origins: [] },
   ])
     t.throws(() => new Service({ name: 'a', host, ...options }), {
-      message: `${Object.keys(options)[0]} is for a port of its own, and the service a has a host`,
+      message: `${Object.keys(options)[0]} requires a port of its own, but the service a uses a shared one`,
     })
 })
 

@@ -40,7 +40,7 @@ t.test('what is wrong with variables is told once, by name, and the rest holds',
   }
   t.equal(collector.spans.length, 2)
   const expected = [
-    /^OTEL_EXPORTER_OTLP_CERTIFICATE must be a file that can be read, got "\/nowhere\/ca.pem"/,
+    /^OTEL_EXPORTER_OTLP_CERTIFICATE must be a readable file, got "\/nowhere\/ca.pem"/,
     /^OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY must be a file/,
     /OTEL_EXPORTER_OTLP_TIMEOUT, expected a number/,
     /OTEL_EXPORTER_OTLP_COMPRESSION is invalid, expected 'none' or 'gzip'/,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createOnceAMinute } from '../../../services/auth/audit-throttle.ts'
 
-t.test('a name is the first one once a minute, and of all names a hundred are', (t) => {
+t.test('reports a name once a minute, at most a hundred names', (t) => {
   let now = 1_000_000
   const isFirst = createOnceAMinute(() => now)
   t.ok(isFirst('a'))

@@ -13,10 +13,10 @@ const RECORD: AuditRecord = {
   ...{ account: 'mx/admin', address: '192.0.2.1', request: 'r1', time: 5 },
 }
 
-t.test('a record says who did what, to what, from where', async (t) => {
+t.test('records who did what, to what, from where', async (t) => {
   const records: AuditRecord[] = []
   const { log } = createQuietLog()
-  const audit = createAudit({ log, keep: (record) => void records.push(record), nowMs: () => 5 })
+  const audit = createAudit({ log, store: (record) => void records.push(record), nowMs: () => 5 })
   audit(createContext({ metadata }), 'rule.delete', { namespace: 'acme', target: 'default' })
   audit(createContext(), 'login.failed', { namespace: 'mx', target: 'x'.repeat(1000) })
   audit(undefined, 'key.rotate', { namespace: 'mx', target: 'a key' })
@@ -25,7 +25,7 @@ t.test('a record says who did what, to what, from where', async (t) => {
   t.match(records[1], { account: '', address: '', target: 'x'.repeat(200) })
 })
 
-t.test('a record that cannot be kept is in the log', async (t) => {
+t.test('logs a record that cannot be stored', async (t) => {
   for (const keep of [
     () => {
       throw new Error('away')
@@ -33,16 +33,16 @@ t.test('a record that cannot be kept is in the log', async (t) => {
     () => Promise.reject(new Error('away')),
   ]) {
     const { log, lines } = createQuietLog()
-    const audit = createAudit({ log, keep, nowMs: () => 5 })
+    const audit = createAudit({ log, store: keep, nowMs: () => 5 })
     audit(createContext({ metadata }), 'rule.delete', { namespace: 'acme', target: 'default' })
     await new Promise(setImmediate)
     const { err, ...line } = JSON.parse(lines[0]!)
-    t.match(line, { ...RECORD, time: String, msg: 'a record of the audit could not be kept' })
+    t.match(line, { ...RECORD, time: String, msg: 'storing an audit record failed' })
     t.equal(err.message, 'away')
   }
 })
 
-t.test('the address is the one the platform wrote', (t) => {
+t.test('uses the address set by the platform', (t) => {
   t.equal(addressOf(createContext({ metadata })), '192.0.2.1')
   t.equal(addressOf(createContext()), '')
   t.end()

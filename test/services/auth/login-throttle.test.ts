@@ -6,7 +6,7 @@ import { createAttemptLogin } from '../../../services/auth/login-throttle.ts'
 
 const WHAT = { namespace: 'mx', id: 'jane' }
 
-t.test('what was wrong is told and counted, what the server failed to do is not', async (t) => {
+t.test('audits and counts wrong credentials, not server errors', async (t) => {
   const told: unknown[] = []
   const attempt = createAttemptLogin(
     createLoginLimit(() => 0),

@@ -21,7 +21,7 @@ function open() {
   return { state, followed, change }
 }
 
-t.test('what there is is told at once and after changes, the last of them', async (t) => {
+t.test('yields the value immediately and the last one after changes', async (t) => {
   const { followed, change, state } = open()
   const stop = new AbortController()
   const told = follow(stop.signal, followed)[Symbol.asyncIterator]()
@@ -35,7 +35,7 @@ t.test('what there is is told at once and after changes, the last of them', asyn
   t.equal(state.watchers, 0)
 })
 
-t.test('who leaves is told nothing any more', async (t) => {
+t.test('stops yielding when the watcher leaves', async (t) => {
   const { followed, state } = open()
   for await (const value of follow(new AbortController().signal, followed)) {
     t.equal(value, 0)
@@ -44,7 +44,7 @@ t.test('who leaves is told nothing any more', async (t) => {
   t.equal(state.watchers, 0)
 })
 
-t.test('what fails is told, unless it was given up', async (t) => {
+t.test('reports errors unless the watcher left', async (t) => {
   const stop = new AbortController()
   const read = async (): Promise<number> => {
     throw new Error('away')

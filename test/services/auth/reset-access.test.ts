@@ -10,7 +10,7 @@ const DENIED: Rule = {
   resource: { type: '*', name: '*', endpoint: '*' },
 }
 
-t.test('rules that deny operators a call of auth are deleted, and no others', async (t) => {
+t.test('deletes exactly the rules that deny operators a call of auth', async (t) => {
   const { accounts, rules } = await openAuthParts(t)
   const at = (name: string, type = 'service') => ({ type, name, endpoint: '*' })
   const harmless: Rule[] = [
@@ -35,7 +35,7 @@ t.test('rules that deny operators a call of auth are deleted, and no others', as
   t.equal((await rules.list('acme')).length, 2)
 })
 
-t.test('admin has the password and the scope admin, whatever it was', async (t) => {
+t.test('resets password and scope of admin in any state', async (t) => {
   const { accounts, rules } = await openAuthParts(t)
   const reset = async () => {
     await resetAccess({ accounts, rules }, PASSWORD)

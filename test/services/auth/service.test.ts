@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ADMIN, nextOf, openPlatformAuth, type TokenReply } from '../../fixtures/platform-auth.ts'
 
-t.test('an account is made, logs in, and is told who it is', async (t) => {
+t.test('creates an account that logs in and inspects its token', async (t) => {
   const { call } = await openPlatformAuth(t)
   const { account } = await call<{ account: { secret: string } }>(
     'Auth.Generate',
@@ -17,23 +17,20 @@ t.test('an account is made, logs in, and is told who it is', async (t) => {
   t.same(inspected, { account: { ...told, metadata: {}, created: 1_800_000_000 } })
 })
 
-t.test(
-  'the streams of those who watch end with an error when the service is stopped',
-  async (t) => {
-    const { watch, close } = await openPlatformAuth(t)
-    const rules = watch('Rules.Watch', {}, ADMIN)
-    const tokens = watch('Auth.Watch')
-    await nextOf(rules)
-    await nextOf(tokens)
-    const ends = [rules.next(), tokens.next()].map((end) =>
-      t.rejects(end, { code: 503, message: 'the service auth is being closed' }),
-    )
-    await close()
-    await Promise.all(ends)
-  },
-)
+t.test('ends watches with an error when the service stops', async (t) => {
+  const { watch, close } = await openPlatformAuth(t)
+  const rules = watch('Rules.Watch', {}, ADMIN)
+  const tokens = watch('Auth.Watch')
+  await nextOf(rules)
+  await nextOf(tokens)
+  const ends = [rules.next(), tokens.next()].map((end) =>
+    t.rejects(end, { code: 503, message: 'the service auth is stopping' }),
+  )
+  await close()
+  await Promise.all(ends)
+})
 
-t.test('there are no more watchers than are allowed', async (t) => {
+t.test('limits the number of watchers', async (t) => {
   const { watch } = await openPlatformAuth(t, { maxWatchers: 1 })
   await nextOf(watch('Auth.Watch'))
   await t.rejects(watch('Auth.Watch').next(), { code: 429, id: 'auth.Auth.Watch' })

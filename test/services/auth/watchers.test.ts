@@ -13,7 +13,7 @@ async function* tell(signal: AbortSignal): AsyncIterable<string> {
   })
 }
 
-t.test('who watches is told, until they leave', async (t) => {
+t.test('streams until the watcher leaves', async (t) => {
   const watchers = createWatchers(1)
   const stop = new AbortController()
   const ctx = createContext({ signal: stop.signal })
@@ -28,7 +28,7 @@ t.test('who watches is told, until they leave', async (t) => {
   watchers.close()
 })
 
-t.test('strangers keep nobody from watching who enforces rules', async (t) => {
+t.test('reserves slots for watchers that enforce rules', async (t) => {
   const watchers = createWatchers(20)
   t.teardown(watchers.close)
   const begin = async (account?: object) => {
@@ -45,7 +45,7 @@ t.test('strangers keep nobody from watching who enforces rules', async (t) => {
   await t.rejects(begin({ ...jane, scopes: ['admin'] }), { code: 429 })
 })
 
-t.test('who watches when it is closed gets an error, as does who comes then', async (t) => {
+t.test('ends watches with an error on close and rejects new ones', async (t) => {
   const watchers = createWatchers(10)
   const told = watchers.open(createContext(), ID, tell)[Symbol.asyncIterator]()
   await told.next()

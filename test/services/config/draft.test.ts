@@ -26,7 +26,7 @@ function open(t: Test, { maxVersions = 3, maxValueBytes = 1000, key = KEY } = {}
 const plain = (text: string) => ({ ...ABOUT, tree: parseStored(`{"a":"${text}"}`) })
 const key = (version: number) => toPatchKey({ version })
 
-t.test('versions that are added are as if they were stored', async (t) => {
+t.test('adds versions equal to stored ones', async (t) => {
   const { store, begin, keys } = open(t)
   const draft = await begin()
   t.strictSame(draft.writes(), [])
@@ -55,7 +55,7 @@ t.test('versions that are added are as if they were stored', async (t) => {
   t.ok(draft.bytes() > 0)
 })
 
-t.test('what is kept no more is deleted, or never written', async (t) => {
+t.test('deletes or never writes versions beyond the limit', async (t) => {
   const { store, begin, keys } = open(t)
   const first = await begin()
   for (const text of ['1', '2', '3']) await first.add(plain(text))
@@ -79,7 +79,7 @@ t.test('what is kept no more is deleted, or never written', async (t) => {
   t.equal(await third.readVersion(6), undefined)
 })
 
-t.test('of one version nothing is kept but the tree', async (t) => {
+t.test('stores only the tree with a limit of one version', async (t) => {
   const { store, begin, keys } = open(t, { maxVersions: 1 })
   for (const text of ['1', '2', '3']) {
     const draft = await begin()
@@ -91,7 +91,7 @@ t.test('of one version nothing is kept but the tree', async (t) => {
   t.match((await begin()).now(), { version: 6, head: { versions: [{ version: 6 }] } })
 })
 
-t.test('a version whose way back would be too long is not kept, nor those before', async (t) => {
+t.test('drops a version whose patch is too long, and those before', async (t) => {
   const { store, begin, keys } = open(t, { maxValueBytes: 400 })
   const names = Array.from({ length: 15 }, (_, i) => `k${i}`)
   const tree = parseStored(
@@ -109,7 +109,7 @@ t.test('a version whose way back would be too long is not kept, nor those before
   t.match((await begin()).now(), { version: 3, head: { versions: [{ version: 3 }] } })
 })
 
-t.test('a tree that is too long is refused, and the draft stays as it is', async (t) => {
+t.test('rejects a tree that is too long and leaves the draft unchanged', async (t) => {
   const { begin } = open(t)
   const draft = await begin()
   await draft.add(plain('1'))
@@ -117,32 +117,29 @@ t.test('a tree that is too long is refused, and the draft stays as it is', async
   await t.rejects(draft.add(plain('x'.repeat(1000))), {
     id: 'id',
     code: 413,
-    message: 'the configuration of mx would take 1008 bytes, it may take 1000',
+    message: 'the configuration of mx exceeds the limit of 1000 bytes, got 1008',
   })
   t.equal(JSON.stringify(draft.writes()), before)
 })
 
-t.test(
-  'what is secret from now on is so in versions that are stored, and in those that are to be',
-  async (t) => {
-    const { store, begin, keys } = open(t)
-    const first = await begin()
-    await first.add(plain('\\"one\\"'))
-    await store.commit(first.writes())
-    const draft = await begin()
-    await draft.add(plain('\\"two\\"'))
-    const tree = parseStored('{"a":["sealed"]}')
-    await draft.add({ ...ABOUT, secret: true, tree, newlySecret: [['a']] })
-    await store.commit(draft.writes())
-    const { id: keyId } = parseSecretKey(KEY, 'key')
-    const sealed = [1, 2].map((version) => toPatchKey({ version, keyId }))
-    t.strictSame(await keys(), [...sealed, 'key', 'now/head', `now/tree/${keyId}`])
-    for (const version of [1, 2, 3])
-      t.equal(formatJson((await (await begin()).readVersion(version))!), '{"a":"[secret]"}')
-  },
-)
+t.test('encrypts values that become secret in stored and pending versions', async (t) => {
+  const { store, begin, keys } = open(t)
+  const first = await begin()
+  await first.add(plain('\\"one\\"'))
+  await store.commit(first.writes())
+  const draft = await begin()
+  await draft.add(plain('\\"two\\"'))
+  const tree = parseStored('{"a":["sealed"]}')
+  await draft.add({ ...ABOUT, secret: true, tree, newlySecret: [['a']] })
+  await store.commit(draft.writes())
+  const { id: keyId } = parseSecretKey(KEY, 'key')
+  const sealed = [1, 2].map((version) => toPatchKey({ version, keyId }))
+  t.strictSame(await keys(), [...sealed, 'key', 'now/head', `now/tree/${keyId}`])
+  for (const version of [1, 2, 3])
+    t.equal(formatJson((await (await begin()).readVersion(version))!), '{"a":"[secret]"}')
+})
 
-t.test('the first secret is refused when others have another key', async (t) => {
+t.test('rejects the first secret if the store uses another key', async (t) => {
   const { store, begin } = open(t)
   const secret = { ...ABOUT, tree: parseStored('{"a":["sealed"]}'), newlySecret: [['a']] }
   const first = await begin()
@@ -162,7 +159,7 @@ t.test('the first secret is refused when others have another key', async (t) => 
   t.strictSame(other.writes(), [])
 })
 
-t.test('a version that is being changed by others is 409', async (t) => {
+t.test('returns 409 for a version that is changing concurrently', async (t) => {
   const { store, begin } = open(t)
   const first = await begin()
   await first.add(plain('1'))

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { dumpStore, openPlatformConfig } from '../../fixtures/platform-config.ts'
 
-t.test('a value is set, read and deleted, in the shapes of the reference', async (t) => {
+t.test('sets, reads and deletes a value in the shapes of the reference', async (t) => {
   const { call } = await openPlatformConfig(t)
   t.strictSame(await call('Set', { path: 'a.b', value: { data: '5' } }), { version: 1 })
   t.strictSame(await call('Get', { path: 'a.b' }), {
@@ -27,7 +27,7 @@ t.test('a value is set, read and deleted, in the shapes of the reference', async
   })
 })
 
-t.test('a namespace nobody wrote to is 404; a path that leads nowhere is null', async (t) => {
+t.test('returns 404 for an unknown namespace and null for an unknown path', async (t) => {
   const { call, set } = await openPlatformConfig(t)
   await t.rejects(call('Get', { path: 'a' }), {
     id: 'config.Config.Get',
@@ -47,7 +47,7 @@ t.test('a namespace nobody wrote to is 404; a path that leads nowhere is null', 
   t.match(await call('Get', { path: 'a' }), { value: { data: 'null' }, exists: true })
 })
 
-t.test('the whole tree can be deleted, and counts as written', async (t) => {
+t.test('deletes the whole tree, which still counts as written', async (t) => {
   const { call, set, get } = await openPlatformConfig(t)
   await set('a.b', 1)
   await call('Delete')
@@ -59,7 +59,7 @@ t.test('the whole tree can be deleted, and counts as written', async (t) => {
   })
 })
 
-t.test('namespaces are apart: the request says which, else the call, else mx', async (t) => {
+t.test('selects the namespace by request, call or default mx', async (t) => {
   const { call, client, get } = await openPlatformConfig(t)
   const data = (text: string) => ({ path: 'a', value: { data: text } })
   await call('Set', data('1'))
@@ -82,7 +82,7 @@ t.test('namespaces are apart: the request says which, else the call, else mx', a
   })
 })
 
-t.test('what is malformed is 400 by the name of the field, and nothing is stored', async (t) => {
+t.test('returns 400 naming the malformed field and stores nothing', async (t) => {
   const { call, store } = await openPlatformConfig(t, { storeOptions: { maxValueBytes: 1000 } })
   const refused = async (method: string, request: object, message: RegExp) => {
     await t.rejects(call(method, request), { id: /^config/, code: 400, message })
@@ -137,7 +137,7 @@ t.test('what is malformed is 400 by the name of the field, and nothing is stored
   await refused(
     'Set',
     { path: '', value },
-    /^request\.value\.data must be an object where the path is empty/,
+    /^request\.value\.data must be an object if the path is empty/,
   )
   await refused(
     'Set',
@@ -154,20 +154,20 @@ t.test('what is malformed is 400 by the name of the field, and nothing is stored
   t.strictSame(await store.listTables(), [])
 })
 
-t.test('a configuration that would be too long is 413, and stays as it is', async (t) => {
+t.test('returns 413 for a configuration that is too long and leaves it unchanged', async (t) => {
   const { call, set, get } = await openPlatformConfig(t, { storeOptions: { maxValueBytes: 3000 } })
   await set('a', 'x'.repeat(2000))
   await t.rejects(set('b', 'x'.repeat(2000)), {
     id: 'config.Config.Set',
     code: 413,
-    message: 'the configuration of mx would take 4023 bytes, it may take 3000',
+    message: 'the configuration of mx exceeds the limit of 3000 bytes, got 4023',
   })
   t.match(await call('List'), { entries: [{ path: 'a' }] })
   t.equal(await set('b', 1), 2)
   t.strictSame(Object.keys((await get('')) as object), ['a', 'b'])
 })
 
-t.test('secrets are [secret] unless they are asked for', async (t) => {
+t.test('masks secrets unless they are requested', async (t) => {
   const { set, get, call, store, lines } = await openPlatformConfig(t)
   await set('db', { host: 'localhost' })
   await set('db', { password: 'hunter2', port: 54321, on: true, list: ['hunter2'] }, true)
@@ -199,7 +199,7 @@ t.test('secrets are [secret] unless they are asked for', async (t) => {
   for (const text of [await dumpStore(store), told]) t.notMatch(text, /hunter2|54321/)
 })
 
-t.test('a list of paths comes in pages', async (t) => {
+t.test('lists paths in pages', async (t) => {
   const { call, set } = await openPlatformConfig(t)
   const names = Array.from({ length: 2500 }, (_, i) => `k${String(i).padStart(4, '0')}`)
   await set('all', Object.fromEntries(names.map((name) => [name, 0])))
@@ -223,7 +223,7 @@ t.test('a list of paths comes in pages', async (t) => {
   })
 })
 
-t.test('who changed what and when is told, the newest first', async (t) => {
+t.test('lists versions with author and time, newest first', async (t) => {
   const { call, set, clock } = await openPlatformConfig(t)
   await set('a', 1)
   clock.seconds += 5
@@ -254,7 +254,7 @@ t.test('who changed what and when is told, the newest first', async (t) => {
   })
 })
 
-t.test('a version that is kept can be read and gone back to; another is 404', async (t) => {
+t.test('reads a stored version and rolls back to it; returns 404 for another', async (t) => {
   const { call, set, get } = await openPlatformConfig(t, { maxVersions: 3 })
   for (let i = 1; i <= 5; i++) await set('a', i)
   t.equal(await get('a', { version: 3 }), 3)
@@ -264,16 +264,18 @@ t.test('a version that is kept can be read and gone back to; another is 404', as
     await t.rejects(call('Rollback', { version }), {
       id: 'config.Config.Rollback',
       code: 404,
-      message: `not found: version ${version} of mx; kept: 3 to 5`,
+      message: `not found: version ${version} of mx; stored versions: 3 to 5`,
     })
   await t.rejects(get('a', { version: 2 }), { id: 'config.Config.Get', code: 404 })
-  await t.rejects(call('Rollback', { namespace: 'foo', version: 1 }), { message: /kept: none$/ })
+  await t.rejects(call('Rollback', { namespace: 'foo', version: 1 }), {
+    message: /stored versions: none$/,
+  })
   t.strictSame(await call('Rollback', { version: 3 }), { version: 6 })
   t.equal(await get('a'), 3)
   t.strictSame(await call('Rollback', { version: 6 }), { version: 6 }, 'what it is already')
 })
 
-t.test('without a key there are no secrets, and everything else works', async (t) => {
+t.test('supports everything but secrets without a key', async (t) => {
   const { set, get, store } = await openPlatformConfig(t, { key: '' })
   await set('a', 1)
   t.equal(await get('a', { secret: true }), 1)

@@ -37,21 +37,18 @@ function open({ maxBatch = 10, maxWaitingBytes = 1_000_000 } = {}) {
   }
 }
 
-t.test(
-  'what waits for a name is one batch, in its order; other names do not wait for it',
-  async (t) => {
-    const { batches, log, release } = open()
-    const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
-    const other = batches.push('two', 'd', 0)
-    t.strictSame(log, ['one: a', 'two: d'])
-    release()
-    t.strictSame(await Promise.all([...all, other]), ['A', 'B', 'C', 'D'])
-    t.strictSame(log, ['one: a', 'two: d', 'one: b,c'])
-    t.equal(await batches.push('one', 'e', 0), 'E')
-  },
-)
+t.test('batches the work of a name in order, independent of other names', async (t) => {
+  const { batches, log, release } = open()
+  const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
+  const other = batches.push('two', 'd', 0)
+  t.strictSame(log, ['one: a', 'two: d'])
+  release()
+  t.strictSame(await Promise.all([...all, other]), ['A', 'B', 'C', 'D'])
+  t.strictSame(log, ['one: a', 'two: d', 'one: b,c'])
+  t.equal(await batches.push('one', 'e', 0), 'E')
+})
 
-t.test('a batch is not longer than it may be', async (t) => {
+t.test('limits the size of a batch', async (t) => {
   const { batches, log, release } = open({ maxBatch: 2 })
   const all = ['a', 'b', 'c', 'd', 'e', 'f'].map((work) => batches.push('one', work, 0))
   release()
@@ -59,26 +56,23 @@ t.test('a batch is not longer than it may be', async (t) => {
   t.strictSame(log, ['one: a', 'one: b,c', 'one: d,e', 'one: f'])
 })
 
-t.test(
-  'a batch that fails does so for those it did not settle, and the next has its turn',
-  async (t) => {
-    const { batches, release, doInstead } = open()
-    doInstead(([first]) => {
-      first!.resolve('done')
-      throw new Error('no')
-    })
-    release()
-    const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
-    const results = await Promise.allSettled(all)
-    t.match(results, [
-      { status: 'fulfilled', value: 'done' },
-      { status: 'fulfilled', value: 'done' },
-      { status: 'rejected', reason: { message: 'no' } },
-    ])
-  },
-)
+t.test('fails the unsettled work of a failed batch and continues with the next', async (t) => {
+  const { batches, release, doInstead } = open()
+  doInstead(([first]) => {
+    first!.resolve('done')
+    throw new Error('no')
+  })
+  release()
+  const all = ['a', 'b', 'c'].map((work) => batches.push('one', work, 0))
+  const results = await Promise.allSettled(all)
+  t.match(results, [
+    { status: 'fulfilled', value: 'done' },
+    { status: 'fulfilled', value: 'done' },
+    { status: 'rejected', reason: { message: 'no' } },
+  ])
+})
 
-t.test('one that is refused does not keep the others of its batch', async (t) => {
+t.test('does not fail a batch for one rejected item', async (t) => {
   const { batches, release, doInstead } = open()
   doInstead((batch) => {
     for (const { work, resolve, reject } of batch)
@@ -94,24 +88,24 @@ t.test('one that is refused does not keep the others of its batch', async (t) =>
   ])
 })
 
-t.test('with too much waiting work is refused, until there is room', async (t) => {
+t.test('rejects work while too much is pending', async (t) => {
   const { batches, release } = open({ maxWaitingBytes: 10_000 })
   const first = batches.push('one', 'a', 5000)
   const second = batches.push('one', 'b', 2500)
   await t.rejects(batches.push('two', 'c', 0), {
     code: 503,
-    message: 'too many changes of the configuration are waiting',
+    message: 'too many changes of the configuration are pending',
   })
   release()
   await Promise.all([first, second])
   t.equal(await batches.push('two', 'c', 8000), 'C')
 })
 
-t.test('closing waits for what is under way, and nothing more is taken', async (t) => {
+t.test('finishes work in progress on close and rejects new work', async (t) => {
   const { batches, log, release } = open()
   const all = ['a', 'b'].map((work) => batches.push('one', work, 0))
   const closed = batches.close().then(() => log.push('closed'))
-  await t.rejects(batches.push('two', 'c', 0), { code: 503, message: /being closed/ })
+  await t.rejects(batches.push('two', 'c', 0), { code: 503, message: /is stopping/ })
   release()
   await Promise.all([...all, closed])
   t.strictSame(log, ['one: a', 'one: b', 'closed'])

@@ -21,7 +21,7 @@ const Request = Type.Object({
 })
 const { decode } = compileSchema(Request, 'request')
 
-t.test('what is left out is empty, plain, and all there is', async (t) => {
+t.test('applies defaults to omitted fields', async (t) => {
   t.strictSame(decode({}), {
     namespace: '',
     path: '',
@@ -32,7 +32,7 @@ t.test('what is left out is empty, plain, and all there is', async (t) => {
   })
 })
 
-t.test('what is malformed is told by its rule', async (t) => {
+t.test('rejects a malformed field with its rule', async (t) => {
   for (const [request, message] of [
     [{ namespace: 'a b' }, /^request\.namespace must be letters, digits .*, got "a b"$/],
     [{ path: 'a..b' }, /^request\.path must be at most 32 names joined by dots.*, got "a\.\.b"$/],
@@ -43,7 +43,7 @@ t.test('what is malformed is told by its rule', async (t) => {
     t.throws(() => decode(request), { message })
 })
 
-t.test('a value is never quoted in an error', async (t) => {
+t.test('never quotes a value in an error', async (t) => {
   const value = compileSchema(Type.Object({ value: ConfigValueInput }), 'request')
   t.strictSame(value.decode({ value: { data: '1' } }), { value: { data: '1', format: '' } })
   t.throws(() => value.decode({ value: { data: ['hunter2'] } }), {

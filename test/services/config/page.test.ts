@@ -8,7 +8,7 @@ const TREE = parseStored(
 const paths = (path = '', after = '', limit = 100) =>
   toPage(TREE, path, after, limit).entries.map((entry) => entry.path)
 
-t.test('leaves are listed in the order of their paths', async (t) => {
+t.test('lists leaves sorted by path', async (t) => {
   const all = ['a', 'a-b.c', 'b-', 'b.10', 'b.2', 'b.a.x', 'b0']
   t.strictSame(paths(), all)
   t.strictSame([...all].sort(), all)
@@ -17,7 +17,7 @@ t.test('leaves are listed in the order of their paths', async (t) => {
   for (const path of ['c', 'x', 'a.b', 'b.2.x']) t.strictSame(paths(path), [], path)
 })
 
-t.test('which are secret is said, and nothing else of them', async (t) => {
+t.test('marks secret leaves without their values', async (t) => {
   t.strictSame(toPage(TREE, 'b', 'b.10', 10), {
     entries: [
       { path: 'b.2', secret: false },
@@ -26,7 +26,7 @@ t.test('which are secret is said, and nothing else of them', async (t) => {
   })
 })
 
-t.test('pages of any length make the whole', async (t) => {
+t.test('returns the complete list in pages of any size', async (t) => {
   for (let limit = 1; limit < 9; limit++) {
     const seen: string[] = []
     let next: string | undefined = ''
@@ -40,7 +40,7 @@ t.test('pages of any length make the whole', async (t) => {
   }
 })
 
-t.test('a page goes on behind a path that is not there any more', async (t) => {
+t.test('continues a page behind a deleted path', async (t) => {
   t.strictSame(paths('', 'b.11'), ['b.2', 'b.a.x', 'b0'])
   t.strictSame(paths('', 'b'), ['b-', 'b.10', 'b.2', 'b.a.x', 'b0'])
   t.strictSame(paths('', 'b.a.x.y'), ['b0'])

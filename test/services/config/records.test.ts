@@ -25,7 +25,7 @@ function toRecord(value: Uint8Array, key = 'now/head') {
   return { key, value, metadata: {}, expiresMs: 0, version: 1 }
 }
 
-t.test('a head and a note of the key are read as they were written', async (t) => {
+t.test('reads head and key note as written', async (t) => {
   const { keyId: _, ...plain } = ENTRY
   for (const head of [{ keyId: 'k', versions: [plain, ENTRY] }, { versions: [plain] }])
     t.match(parseHead(toRecord(formatHead(head))), head)
@@ -33,7 +33,7 @@ t.test('a head and a note of the key are read as they were written', async (t) =
   t.match(parseKeyNote(toRecord(formatKeyNote(note))), note)
 })
 
-t.test('what is of another form is told', async (t) => {
+t.test('rejects a malformed record', async (t) => {
   for (const text of [
     '',
     'null',
@@ -53,14 +53,14 @@ t.test('what is of another form is told', async (t) => {
   })
 })
 
-t.test('keys of versions before are in their order; encrypted anew, they are others', async (t) => {
+t.test('sorts keys of previous versions; re-encryption changes them', async (t) => {
   const keys = [2, 9, 10, 100, Number.MAX_SAFE_INTEGER].map((version) => toPatchKey({ version }))
   t.strictSame([...keys].sort(), keys)
   t.equal(keys[0], 'before/0000000000000002')
   t.equal(toPatchKey(ENTRY), 'before/0000000000000012/k')
 })
 
-t.test('the last version is the tree itself', async (t) => {
+t.test('stores the last version as the tree', async (t) => {
   const { keyId: _, ...plain } = ENTRY
   t.strictSame(toKeys({ versions: [ENTRY, { ...plain, version: 13 }] }), [
     'before/0000000000000012/k',
@@ -71,6 +71,6 @@ t.test('the last version is the tree itself', async (t) => {
   t.strictSame(toKeys({ versions: [] }), [])
 })
 
-t.test('a namespace is a database', async (t) => {
+t.test('uses the database of the namespace', async (t) => {
   t.strictSame(toTable('foo'), { database: 'foo', table: 'config' })
 })

@@ -13,7 +13,7 @@ interface Told {
   readonly version: number
 }
 
-t.test('it is the service config, and the registry says what it offers', async (t) => {
+t.test('registers the service config with its endpoints', async (t) => {
   const registry = openRegistry(t)
   await openPlatformConfig(t, { registry })
   const [service] = await registry.getService('config')
@@ -32,7 +32,7 @@ t.test('it is the service config, and the registry says what it offers', async (
 })
 
 t.test(
-  'a watcher is told over the wire, secrets only if asked for, until the service is stopped',
+  'streams changes over the wire, secrets only on request, until the service stops',
   async (t) => {
     const { set, watch, close } = await openPlatformConfig(t)
     await set('a.b', 1)
@@ -48,13 +48,13 @@ t.test(
     const gone = watch<Told>({ path: 'x' })
     t.match((await gone.next()).value, { value: { data: 'null' }, exists: false })
     const last = plain.next()
-    const failed = t.rejects(last, { code: 503, message: 'the configuration is being closed' })
+    const failed = t.rejects(last, { code: 503, message: 'the service config is stopping' })
     await close()
     await failed
   },
 )
 
-t.test('what the store cannot do is told as it is', async (t) => {
+t.test('passes on errors of the store', async (t) => {
   let error = storeFull(new Error('ENOSPC'))
   const inner = createMemoryStore()
   const { set, get } = await openPlatformConfig(t, {
@@ -71,7 +71,7 @@ t.test('what the store cannot do is told as it is', async (t) => {
   await t.rejects(get('a'), { code: 404 }, 'nothing was stored')
 })
 
-t.test('who changed something is the account of the call', async (t) => {
+t.test('records the account of the call as author', async (t) => {
   const { call, set } = await openPlatformConfig(t)
   const context = createContext({ metadata: { 'mx-account': '{"id":"admin"}' } })
   await call('Set', { path: 'a', value: { data: '1' } }, { context })
@@ -83,7 +83,7 @@ t.test('who changed something is the account of the call', async (t) => {
   )
 })
 
-t.test('closing waits for changes under way, and leaves the store open', async (t) => {
+t.test('finishes changes in progress on close and leaves the store open', async (t) => {
   const inner = createMemoryStore()
   let resume = (): void => {}
   const held = new Promise<void>((resolve) => {
@@ -111,7 +111,7 @@ t.test('closing waits for changes under way, and leaves the store open', async (
   t.equal((await store.listTables()).length, 1)
 })
 
-t.test('it starts nothing by itself', async (t) => {
+t.test('does nothing on its own', async (t) => {
   const store = createStore(createMemoryStore())
   const { service, close } = createConfigService({ store, log: createQuietLog('config').log })
   t.equal(service.address, '')

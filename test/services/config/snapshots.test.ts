@@ -56,7 +56,7 @@ function open(t: Test) {
   return { store, spied, reads, put, snapshots: createSnapshots(spied) }
 }
 
-t.test('what others wrote counts at once; what did not change is not read again', async (t) => {
+t.test('reads changes of others immediately and unchanged trees from the cache', async (t) => {
   const { snapshots, put, reads } = open(t)
   t.match(await snapshots.read('mx'), { version: 0, headVersion: 0, head: undefined })
   await put(1, '{"a":"1"}')
@@ -73,7 +73,7 @@ t.test('what others wrote counts at once; what did not change is not read again'
   t.equal((await snapshots.read('foo')).version, 0)
 })
 
-t.test('head and tree are of the same moment, whatever happens meanwhile', async (t) => {
+t.test('reads head and tree consistently under concurrency', async (t) => {
   const { store, put } = open(t)
   await put(1, '{"a":"1"}')
   let isFirst = true
@@ -90,7 +90,7 @@ t.test('head and tree are of the same moment, whatever happens meanwhile', async
   t.strictSame([version, formatJson(tree)], [2, '{"a":2}'])
 })
 
-t.test('a head whose tree is not there is an error, not an empty tree', async (t) => {
+t.test('reports a head without its tree as an error', async (t) => {
   const { store, snapshots, put } = open(t)
   await put(1, '{}')
   await store.commit([{ table: TABLE, key: TREE }])
@@ -100,12 +100,12 @@ t.test('a head whose tree is not there is an error, not an empty tree', async (t
   })
 })
 
-t.test('a version that is kept is read; another is 404', async (t) => {
+t.test('reads a stored version and returns 404 for another', async (t) => {
   const { store, snapshots, put } = open(t)
   await t.rejects(snapshots.readVersion('mx', 1, 'id'), {
     id: 'id',
     code: 404,
-    message: 'not found: version 1 of mx; kept: none',
+    message: 'not found: version 1 of mx; stored versions: none',
   })
   await put(4, '{"a":"4","b":"1"}', ['{"a":"","c":"5"}', '{"a":"3"}'])
   const read = async (version: number) => {
@@ -115,12 +115,12 @@ t.test('a version that is kept is read; another is 404', async (t) => {
   t.strictSame(await read(4), [4, '{"a":4,"b":1}'])
   t.strictSame(await read(3), [3, '{"a":3,"b":1}'])
   t.strictSame(await read(2), [2, '{"b":1,"c":5}'])
-  await t.rejects(read(1), { message: 'not found: version 1 of mx; kept: 2 to 4' })
+  await t.rejects(read(1), { message: 'not found: version 1 of mx; stored versions: 2 to 4' })
   await store.commit([{ table: TABLE, key: key(3) }])
   await t.rejects(read(2), { code: 500, message: /incomplete/ })
 })
 
-t.test('a version that is encrypted anew while it is looked for is looked for again', async (t) => {
+t.test('retries a version that is re-encrypted while it is read', async (t) => {
   const { store, put } = open(t)
   await put(2, '{"a":"2"}', ['{"a":"1"}'])
   let isFirst = true
@@ -143,7 +143,7 @@ t.test('a version that is encrypted anew while it is looked for is looked for ag
   t.equal(formatJson(tree), '{"a":"[secret]"}')
 })
 
-t.test('a tree that was remembered is not read', async (t) => {
+t.test('does not read a cached tree', async (t) => {
   const { snapshots, spied, put, reads } = open(t)
   await put(1, '{"a":"1"}')
   const before = await snapshots.read('mx')

@@ -57,7 +57,7 @@ async function take(events: AsyncIterator<Snapshot>): Promise<string> {
   return formatJson((value as Snapshot).tree)
 }
 
-t.test('a watcher is told what there is, then what there is after a change', async (t) => {
+t.test('streams the current value, then each change', async (t) => {
   const { put, begin } = open(t)
   const events = await begin('a')
   t.equal(await take(events), '{}', 'of a namespace nobody wrote to')
@@ -66,7 +66,7 @@ t.test('a watcher is told what there is, then what there is after a change', asy
   t.equal(await take(await begin('a')), '{"a":1}')
 })
 
-t.test('what changes elsewhere is not told, nor what was written as it was', async (t) => {
+t.test('does not stream changes elsewhere or unchanged values', async (t) => {
   const { put, begin } = open(t)
   await put('{"a":{"x":"1"},"b":"1"}')
   const events = await begin('a')
@@ -82,7 +82,7 @@ t.test('what changes elsewhere is not told, nor what was written as it was', asy
   t.equal(await gone, '{"b":4}')
 })
 
-t.test('a secret that changed is told, though it looks the same', async (t) => {
+t.test('streams a changed secret although its mask is the same', async (t) => {
   const { put, begin } = open(t)
   await put('{"a":["one"]}')
   const events = await begin('a')
@@ -91,7 +91,7 @@ t.test('a secret that changed is told, though it looks the same', async (t) => {
   t.equal(await take(events), '{"a":"[secret]"}')
 })
 
-t.test('for a slow watcher only the last state waits', async (t) => {
+t.test('coalesces changes for a slow watcher', async (t) => {
   const { put, begin } = open(t)
   const events = await begin()
   await take(events)
@@ -99,7 +99,7 @@ t.test('for a slow watcher only the last state waits', async (t) => {
   t.equal(await take(events), '{"a":99}')
 })
 
-t.test('where changes may have been missed, what there is now is told', async (t) => {
+t.test('streams the current value after changes may have been missed', async (t) => {
   const { store, put } = open(t)
   let listener: StoreListener | undefined
   const deaf: Store = {
@@ -119,7 +119,7 @@ t.test('where changes may have been missed, what there is now is told', async (t
   t.equal(await next, '{"a":1}')
 })
 
-t.test('what cannot be read ends the stream with the reason', async (t) => {
+t.test('ends the stream with the cause if a read fails', async (t) => {
   const { store, watches, begin } = open(t)
   const events = await begin()
   await take(events)
@@ -128,7 +128,7 @@ t.test('what cannot be read ends the stream with the reason', async (t) => {
   t.equal(watches.count(), 0)
 })
 
-t.test('a store that cannot be watched is told', async (t) => {
+t.test('reports a store that cannot be watched', async (t) => {
   const { store } = open(t)
   const away: Store = { ...store, watch: () => Promise.reject(new Error('away')) }
   const watches = createWatches({ store: away, snapshots: createSnapshots(store), maxWatchers: 1 })
@@ -138,13 +138,13 @@ t.test('a store that cannot be watched is told', async (t) => {
   t.equal(watches.count(), 0)
 })
 
-t.test('closing ends all streams, and no more begin', async (t) => {
+t.test('ends all streams on close and rejects new ones', async (t) => {
   const { watches, begin, stopped } = open(t)
   const [a, b] = [await begin(), await begin('x')]
   await take(a)
   const waiting = a.next()
   watches.close()
-  const error = { id: ID, code: 503, message: 'the configuration is being closed' }
+  const error = { id: ID, code: 503, message: 'the service config is stopping' }
   await t.rejects(waiting, error)
   await t.rejects(b.next(), error)
   t.equal(stopped(), 2)

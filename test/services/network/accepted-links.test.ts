@@ -119,5 +119,8 @@ t.test('a server that leaves lets everybody go, and nobody in', async (t) => {
   await link.settled()
   a.leave()
   await until(() => reasons.length > 1)
-  t.strictSame(reasons.slice(0, 2), ['503 it ended the stream', '503 the server is stopping'])
+  t.strictSame(reasons.slice(0, 2), [
+    '503 the service ended the stream',
+    '503 the server is stopping',
+  ])
 })

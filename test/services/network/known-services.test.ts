@@ -3,18 +3,19 @@ import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import { createNetwork } from '../../../domain/mesh/network.ts'
 import { formatVersions } from '../../../domain/mesh/registry/entry.ts'
+import { encodeRecord } from '../../../domain/store/json-record.ts'
 import { createStore, type Store } from '../../../domain/store/store.ts'
 import { createKnownServices } from '../../../services/network/known-services.ts'
+import { makeDeclaring } from '../../fixtures/endpoints.ts'
 import { eventually } from '../../fixtures/eventually.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
-import { makeService } from '../../fixtures/services.ts'
 
 /** The network of a server, which peer b can tell of services. */
 function open(t: Test, store: Pick<Store, 'read' | 'commit' | 'maxValueBytes'>) {
   const registry = createMemoryRegistry()
   const network = createNetwork({ id: 'a', registry })
   const { log, lines } = createQuietLog('network')
-  const known = createKnownServices({ store, network, log, saveMs: 1 })
+  const known = createKnownServices({ store, key: 'a', source: network.routes, log, saveMs: 1 })
   t.teardown(() => {
     network.close()
     registry.close?.()
@@ -23,7 +24,8 @@ function open(t: Test, store: Pick<Store, 'read' | 'commit' | 'maxValueBytes'>) 
   const learn = (...names: string[]): void => {
     network.nodes.set('b', { id: 'b-1', address: 'b:1', metadata: { protocol: 'mx' } })
     for (const name of names) {
-      const entry = formatVersions([makeService(name, [], 'v1')])
+      const endpoints = { 'A.Call': {}, 'A.List': { path: `/${name}/list` } }
+      const entry = formatVersions([makeDeclaring(name, endpoints, 'v1')])
       network.table.learn('b', name, { path: ['b'], metric: 0, entry })
     }
   }
@@ -37,28 +39,33 @@ function openStore(t: Test, maxValueBytes = 1024 * 1024): Store {
   return store
 }
 
-t.test('after a restart, services of other servers are known without nodes', async (t) => {
-  const store = openStore(t)
-  const first = open(t, store)
-  await first.known.open()
-  t.strictSame(await first.list(), [])
-  first.learn('greeter')
-  // A server that is killed saves nothing at its end.
-  await eventually(async () => (await store.read(TABLE, 'a')) !== undefined)
-  const second = open(t, store)
-  await second.known.open()
-  t.match(await second.network.registry.getService('greeter'), [{ version: 'v1', nodes: [] }])
-  second.learn('users')
-  await second.known.close()
-  const third = open(t, store)
-  await third.known.open()
-  t.strictSame((await third.list()).sort(), ['greeter', 'users'])
-  await first.known.close()
-  await third.known.close()
-})
+t.test(
+  'after a restart, services of other servers are known without nodes, with the paths they declare',
+  async (t) => {
+    const store = openStore(t)
+    const first = open(t, store)
+    await first.known.open()
+    t.strictSame(await first.list(), [])
+    first.learn('greeter')
+    // A server that is killed saves nothing at its end.
+    await eventually(async () => (await store.read(TABLE, 'a')) !== undefined)
+    const second = open(t, store)
+    await second.known.open()
+    t.strictSame(await second.network.registry.getService('greeter'), [
+      makeDeclaring('greeter', { 'A.List': { path: '/greeter/list' } }, 'v1'),
+    ])
+    second.learn('users')
+    await second.known.close()
+    const third = open(t, store)
+    await third.known.open()
+    t.strictSame((await third.list()).sort(), ['greeter', 'users'])
+    await first.known.close()
+    await third.known.close()
+  },
+)
 
 t.test('as many are saved as a value may hold', async (t) => {
-  const store = openStore(t, 1000)
+  const store = openStore(t, 2000)
   const first = open(t, store)
   await first.known.open()
   first.learn(...Array.from({ length: 100 }, (_, i) => `service-${i}`))
@@ -89,6 +96,45 @@ t.test('a server that knows no others writes nothing', async (t) => {
   await known.open()
   await known.close()
   t.equal(await store.read(TABLE, 'a'), undefined)
+})
+
+t.test('a long description takes no room from others', async (t) => {
+  const store = openStore(t, 1000)
+  const first = open(t, store)
+  await first.known.open()
+  first.learn('a'.repeat(250), ...Array.from('bcd', (letter) => letter.repeat(10)))
+  first.learn('e'.repeat(253))
+  await first.known.close()
+  const second = open(t, store)
+  await second.known.open()
+  t.strictSame((await second.list()).map((name) => name[0]).sort(), ['b', 'c', 'd'])
+  await second.known.close()
+})
+
+t.test('closed before it was opened, it leaves what an earlier process saved', async (t) => {
+  const store = openStore(t)
+  const first = open(t, store)
+  await first.known.open()
+  first.learn('greeter')
+  await first.known.close()
+  const second = open(t, store)
+  second.learn('users')
+  await second.known.close()
+  const third = open(t, store)
+  await third.known.open()
+  t.strictSame(await third.list(), ['greeter'])
+  await third.known.close()
+})
+
+t.test('a record that is malformed is logged, and replaced', async (t) => {
+  const store = openStore(t)
+  const services = [{ name: 'greeter', versions: ['latest'], owners: [], ageMs: 0 }]
+  await store.commit([{ table: TABLE, key: 'a', value: encodeRecord({ services }) }])
+  const { known, list, lines } = open(t, store)
+  await known.open()
+  t.strictSame(await list(), [])
+  t.match(lines, [/were not restored/])
+  await known.close()
 })
 
 const TABLE = { database: 'mx', table: 'network' }

@@ -35,8 +35,8 @@ t.test('it is a stream of Network.Link that begins with hello', (t) => {
 
 t.test('its end is told once, with the reason', (t) => {
   const ends: [end: (call: LinkCall) => void, event: string][] = [
-    [(call) => call.onEnd(), '503 it ended the stream'],
-    [(call) => call.onReply(), '502 the answer is no stream'],
+    [(call) => call.onEnd(), '503 the service ended the stream'],
+    [(call) => call.onReply(), '502 the response is not a stream'],
     [(call) => call.onFail(new GatewayError('x', 409, 'no')), '409 no'],
     [(call) => call.onLost('closed', 'gone'), '502 gone'],
   ]

@@ -226,7 +226,7 @@ t.test('a service whose name differs in letter case only is rejected', async (t)
   await call('Register', toRegistration('shop', ['127.0.0.1:9001']))
   await t.rejects(call('Register', toRegistration('Shop', ['127.0.0.1:9002'])), {
     code: 409,
-    message: /^the name Shop differs from that of the registered service shop in letter case only/,
+    message: /^the name Shop differs from that of the registered service shop only in letter case/,
   })
   const domain = 'acme'
   const elsewhere = { ...toRegistration('Shop', ['127.0.0.1:9002']), options: { domain } }

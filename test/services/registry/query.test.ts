@@ -4,7 +4,7 @@ import type { Registry } from '../../../core/contracts/registry.ts'
 import { notImplemented } from '../../../sdk/errors.ts'
 import { openPlatformRegistry, toRegistration } from '../../fixtures/platform-registry.ts'
 
-const WHERE = 'Consul at 127.0.0.1:8500 does not answer: connect ECONNREFUSED'
+const WHERE = 'Consul at 127.0.0.1:8500 is unreachable: connect ECONNREFUSED'
 
 t.test('what a registry cannot do is told with its reason, whoever is asked', async (t) => {
   let failure: Error | undefined

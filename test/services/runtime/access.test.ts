@@ -17,7 +17,7 @@ function deny(account: Partial<Account> | undefined, namespace: string, namespac
 }
 
 t.test(
-  'operators run programs in every namespace, administrators where it is listed',
+  'allows operators to run programs in every namespace, administrators in listed ones',
   async (t) => {
     const operator = { issuer: 'mx', scopes: ['admin'] }
     const tenant = { issuer: 'tb', scopes: ['admin'] }

@@ -15,7 +15,7 @@ function open(t: Test) {
   return { accounts, services: createServiceAccounts(accounts) }
 }
 
-t.test('a service has an account of its own, with the scope of its workload', async (t) => {
+t.test('gives each service an account with the scope of its workload', async (t) => {
   const { accounts, services } = open(t)
   const { id, secret } = await services.open(KEY)
   t.equal(id, ID)
@@ -30,7 +30,7 @@ t.test('a service has an account of its own, with the scope of its workload', as
   await services.remove(KEY)
 })
 
-t.test('accounts of earlier versions get the scope of their workload, once', async (t) => {
+t.test('migrates accounts of earlier versions to the workload scope once', async (t) => {
   const { accounts, services } = open(t)
   await services.migrate(KEY)
   t.equal(await accounts.find('acme', ID), undefined, 'none is made')
@@ -48,7 +48,7 @@ t.test('accounts of earlier versions get the scope of their workload, once', asy
   t.match(await accounts.find('acme', ID), { scopes: ['service'] }, 'somebody else’s')
 })
 
-t.test('an account of that id which is somebody else’s is left alone', async (t) => {
+t.test('leaves an account alone that the runtime did not create', async (t) => {
   const { accounts, services } = open(t)
   await accounts.create('acme', { id: ID, secret: 'mine alone' }, 'x')
   await t.rejects(services.open(KEY), {
@@ -59,7 +59,7 @@ t.test('an account of that id which is somebody else’s is left alone', async (
   t.ok(await accounts.find('acme', ID))
 })
 
-t.test('no two objects have the same account', async (t) => {
+t.test('gives different objects different account ids', async (t) => {
   const ids = [
     ['a-b', 'c'],
     ['a', 'b-c'],

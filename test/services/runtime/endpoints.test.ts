@@ -10,7 +10,7 @@ const ALL: Rule = {
   resource: { type: '*', name: '*', endpoint: '*' },
 }
 
-t.test('members read, administrators of the namespace do the rest', async (t) => {
+t.test('lets members read and only administrators of the namespace write', async (t) => {
   const { gate, issue } = await openGate(t, ALL)
   const runtime = await openPlatformRuntime(t, { gate })
   const account = (more: Partial<Account>): Account => ({
@@ -47,7 +47,7 @@ t.test('members read, administrators of the namespace do the rest', async (t) =>
   for (const answer of others(admin)) await t.rejects(answer, { code: /400|404/ })
 })
 
-t.test('logs are those of the last lines that are asked for', async (t) => {
+t.test('returns the requested number of log lines', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', toPlain('one'))
   await runtime.settled('shop')
@@ -66,7 +66,7 @@ t.test('logs are those of the last lines that are asked for', async (t) => {
   await t.rejects(logs({ service: 'none' }).next(), { code: 404 })
 })
 
-t.test('who follows a log is told that the service is stopped', async (t) => {
+t.test('ends followed logs with an error when the service stops', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', toPlain('one'))
   await runtime.settled('shop')
@@ -79,7 +79,7 @@ t.test('who follows a log is told that the service is stopped', async (t) => {
   await next
 })
 
-t.test('each change is told, with who did it', async (t) => {
+t.test('reports each change with its account', async (t) => {
   const events: unknown[] = []
   const runtime = await openPlatformRuntime(t, {
     events: async (event) => {
@@ -96,5 +96,5 @@ t.test('each change is told, with who did it', async (t) => {
     { action: 'service.updated' },
     { action: 'service.deleted' },
   ])
-  t.match(runtime.lines.join(''), /"reason":"no room".*could not be kept/)
+  t.match(runtime.lines.join(''), /"reason":"no room".*storing a runtime event failed/)
 })

@@ -8,7 +8,7 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const SOURCE = 'source://shop:latest'
 
-t.test('what is wrong with a request is told, naming the field', async (t) => {
+t.test('names the invalid field of a request', async (t) => {
   const { client, call, read } = await openPlatformRuntime(t)
   const create = (service: object, options: object = {}) =>
     client.call('runtime', 'Runtime.Create', { resource: { service }, options })
@@ -23,20 +23,24 @@ t.test('what is wrong with a request is told, naming the field', async (t) => {
       {},
       /source must be source:\/\/shop:latest/,
     ],
-    [{ name: 'shop', source: 'ftp://a/b' }, {}, /no address of a repository/],
+    [{ name: 'shop', source: 'ftp://a/b' }, {}, /invalid repository address/],
     [
       { name: 'shop', source: SOURCE },
       { image: 'nginx' },
-      /options\.image: this server runs programs/,
+      /options\.image: this server runs processes/,
     ],
-    [{ name: 'auth', source: 'source://auth:latest' }, {}, /^auth is a service of the platform/],
-    [{ name: 'Auth', source: 'source://Auth:latest' }, {}, /^Auth is a service of the platform/],
+    [{ name: 'auth', source: 'source://auth:latest' }, {}, /^the name auth is reserved/],
+    [{ name: 'Auth', source: 'source://Auth:latest' }, {}, /^the name Auth is reserved/],
     [
       { name: 'shop', source: SOURCE },
       { env: ['MX_SERVICE_NAME=store'] },
-      /^store is a service of/,
+      /^the name store is reserved/,
     ],
-    [{ name: 'shop', source: SOURCE }, { secrets: { MX_SERVICE_NAME: 'auth' } }, /^auth is a serv/],
+    [
+      { name: 'shop', source: SOURCE },
+      { secrets: { MX_SERVICE_NAME: 'auth' } },
+      /^the name auth is reserved/,
+    ],
     [{ name: 'shop', source: SOURCE }, { env: ['no'] }, /env.*<name>=<value>/],
     [{ name: 'shop', source: SOURCE }, { instances: 1000 }, /instances/],
     [{ name: 'shop', source: SOURCE }, { namespace: '../x' }, /namespace/],
@@ -55,16 +59,16 @@ t.test('what is wrong with a request is told, naming the field', async (t) => {
   t.same(await read(), [])
 })
 
-t.test('what runs programs runs no images, by an update neither', async (t) => {
+t.test('rejects images on a server that runs processes, also in an update', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', toPlain('one'))
   await runtime.settled('shop')
   await t.rejects(runtime.update('shop', undefined, { image: 'nginx' }), {
-    ...{ code: 400, message: /options\.image: this server runs programs/ },
+    ...{ code: 400, message: /options\.image: this server runs processes/ },
   })
 })
 
-t.test('a name that is taken is refused; with force it is updated', async (t) => {
+t.test('rejects an existing name; updates it with force', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', toPlain('one'))
   await t.rejects(runtime.create('shop', toPlain('two')), {
@@ -73,7 +77,7 @@ t.test('a name that is taken is refused; with force it is updated', async (t) =>
   await t.rejects(runtime.create('Shop', toPlain('two')), {
     ...{
       code: 409,
-      message: /^the name Shop differs from that of shop@latest in letter case only/,
+      message: /^the name Shop differs from that of shop@latest only in letter case/,
     },
   })
   await runtime.settled('shop')
@@ -86,12 +90,15 @@ t.test('a name that is taken is refused; with force it is updated', async (t) =>
   t.equal(await runtime.doors.call('shop'), 'two')
 })
 
-t.test('there is nothing to roll back to before an update', async (t) => {
+t.test('rejects a rollback before the first update', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', toPlain('one'))
   await runtime.settled('shop')
   const rollBack = () => runtime.call('Update', 'shop', { rollback: true })
-  await t.rejects(rollBack(), { code: 400, message: /nothing shop@latest could be rolled back to/ })
+  await t.rejects(rollBack(), {
+    code: 400,
+    message: /shop@latest has no previous revision to roll back to/,
+  })
   await runtime.update('shop', toPlain('two'))
   await runtime.settled('shop')
   await rollBack()
@@ -99,7 +106,7 @@ t.test('there is nothing to roll back to before an update', async (t) => {
   t.equal(await runtime.doors.call('shop'), 'one')
 })
 
-t.test('what was uploaded once is built again with another command', async (t) => {
+t.test('rebuilds an upload with another command', async (t) => {
   const runtime = await openPlatformRuntime(t)
   const files = { ...toPlain('one'), 'other.cjs': toPlain('other')['main.cjs']! }
   await runtime.create('shop', files)
@@ -110,7 +117,7 @@ t.test('what was uploaded once is built again with another command', async (t) =
   t.equal(await runtime.doors.call('shop'), 'other')
 })
 
-t.test('what never came up is run by an update, from what was uploaded for it', async (t) => {
+t.test('starts an object that never came up from its upload by an update', async (t) => {
   const runtime = await openPlatformRuntime(t)
   const uploads = () => readdirSync(join(runtime.folder, 'uploads')).length
   await runtime.create('shop', { 'other.cjs': toPlain('one')['main.cjs']! })
@@ -121,7 +128,7 @@ t.test('what never came up is run by an update, from what was uploaded for it', 
   await until(() => uploads() === 0)
 })
 
-t.test('what is uploaded anew leaves nothing of what never came up', async (t) => {
+t.test('deletes the old upload when a new source replaces one that never came up', async (t) => {
   const runtime = await openPlatformRuntime(t)
   const uploads = () => readdirSync(join(runtime.folder, 'uploads')).length
   await runtime.create('shop', { 'none.txt': '' })
@@ -133,7 +140,7 @@ t.test('what is uploaded anew leaves nothing of what never came up', async (t) =
   t.equal(uploads(), 0)
 })
 
-t.test('a name that never came up is free for what is run next', async (t) => {
+t.test('replaces an object that never came up', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', { 'none.txt': '' }, { env: ['OLD=1'] })
   t.match(await runtime.settled('shop'), { status: 7 })
@@ -146,7 +153,7 @@ t.test('a name that never came up is free for what is run next', async (t) => {
   await until(() => readdirSync(join(runtime.folder, 'uploads')).length === 0)
 })
 
-t.test('a service of another server is left to it', async (t) => {
+t.test('leaves a service of another server to that server', async (t) => {
   const left = makeLeft(t)
   const one = await openPlatformRuntime(t, { server: 'one' }, left)
   await one.create('shop', toPlain('one'))
@@ -170,7 +177,7 @@ t.test('a service of another server is left to it', async (t) => {
 })
 
 t.test(
-  'what a server that is gone ran is forgotten with force, also asked for a second time',
+  "deletes the record of an unreachable server's service with force, also repeatedly",
   async (t) => {
     const left = makeLeft(t)
     const one = await openPlatformRuntime(t, { server: 'one' }, left)
@@ -179,13 +186,13 @@ t.test(
     await one.close()
     const elsewhere = { ...left, folder: makeTempFolder(t, 'runtime') }
     const two = await openPlatformRuntime(t, { server: 'two', otherServerMs: 50 }, elsewhere)
-    const away = { code: 503, message: /server one, which runs it, does not answer; with force/ }
+    const away = { code: 503, message: /server one, which runs the service, is unreachable; force/ }
     await t.rejects(two.call('Delete', 'shop'), away)
     await t.rejects(two.call('Delete', 'shop'), away, 'it is not taken for gone')
     const again = two.call('Create', 'shop', {
       resource: { service: { name: 'shop', source: SOURCE } },
     })
-    await t.rejects(again, { code: 409, message: 'shop@latest is being removed' })
+    await t.rejects(again, { code: 409, message: 'shop@latest is being deleted' })
     await two.call('Delete', 'shop', { options: { force: true } })
     t.same(await two.read(), [])
     t.equal(await two.accounts.find('mx', 'shop@latest'), undefined, 'its account is gone, too')

@@ -21,14 +21,14 @@ function open(programs: number, builds: number) {
   return { admission, records, add }
 }
 
-t.test('a namespace has as many programs as its quota says', (t) => {
+t.test('limits the programs of a namespace to its quota', (t) => {
   const { admission, add } = open(2, 10)
   add({ name: 'a', settled: 'one' })
   const settle = admission.admit({ ...ACME, name: 'b' }, true, ID)
   t.throws(() => admission.admit({ ...ACME, name: 'c' }, true, ID), {
     ...{ id: ID, code: 429 },
     message:
-      'quota_programs of namespace acme is reached: 2 of 2 programs in use; remove programs, or raise it (quota_programs=acme=...)',
+      'quota_programs of namespace acme is reached: 2 of 2 programs in use; delete programs, or raise it (quota_programs=acme=...)',
   })
   admission.admit({ ...ACME, name: 'a' }, true, ID)()
   admission.admit({ ...ACME, namespace: 'other', name: 'c' }, true, ID)()
@@ -38,7 +38,7 @@ t.test('a namespace has as many programs as its quota says', (t) => {
   t.end()
 })
 
-t.test('a namespace has as many builds in progress or waiting as its quota says', (t) => {
+t.test('limits queued and running builds of a namespace to its quota', (t) => {
   const { admission, add } = open(10, 2)
   add({ name: 'a', settled: '' })
   add({ name: 'b', settled: 'one' })
@@ -53,7 +53,7 @@ t.test('a namespace has as many builds in progress or waiting as its quota says'
   t.end()
 })
 
-t.test('restarts, rollbacks and images are no builds', (t) => {
+t.test('does not count restarts, rollbacks and images as builds', (t) => {
   const { admission, add } = open(10, 2)
   const image = { ...makeRecord({}).wish, image: 'shop:1' }
   add({ name: 'a', settled: '', asked: { id: 'two', kind: 'restart', upload: '' } })
@@ -66,7 +66,7 @@ t.test('restarts, rollbacks and images are no builds', (t) => {
   t.end()
 })
 
-t.test('without quotas everything is admitted', (t) => {
+t.test('admits everything without quotas', (t) => {
   const programs = noQuota('quota_programs')
   const admission = createAdmission({ programs, builds: noQuota('quota_builds') }, new Map())
   for (let i = 0; i < 100; i++) admission.admit({ ...ACME, name: `p${i}` }, true, ID)

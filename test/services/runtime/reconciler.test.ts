@@ -11,7 +11,7 @@ import { until } from '../../fixtures/raw-backend.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
 
-t.test('what is in error stays so over restarts, until it is updated', async (t) => {
+t.test('keeps the error status over restarts until an update', async (t) => {
   const left = makeLeft(t)
   const one = await openPlatformRuntime(t, {}, left)
   const failing = { 'main.cjs': "console.log('I give up'); process.exit(7)" }
@@ -26,7 +26,7 @@ t.test('what is in error stays so over restarts, until it is updated', async (t)
   t.equal(await two.doors.call('shop'), 'two')
 })
 
-t.test('a service whose record was removed by somebody is ended', async (t) => {
+t.test('stops a service whose record was deleted', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', toPlain('one'))
   await runtime.settled('shop')
@@ -35,7 +35,7 @@ t.test('a service whose record was removed by somebody is ended', async (t) => {
   t.same(await runtime.read(), [])
 })
 
-t.test('what is settled is not built again where news of the store are late', async (t) => {
+t.test('does not rebuild a settled request while store updates are delayed', async (t) => {
   const left = makeLeft(t)
   let late = 0
   const store: Store = {
@@ -57,7 +57,7 @@ t.test('what is settled is not built again where news of the store are late', as
   await eventually(async () => (await one.read())[0]?.status === 4)
   await until(() => late === 0)
   t.match(await one.settled('shop'), { status: 4, metadata: { error: undefined } })
-  t.notMatch(one.lines.join(''), /a deployment failed/)
+  t.notMatch(one.lines.join(''), /deployment failed/)
   await one.close()
   const two = await openPlatformRuntime(t, {}, left)
   t.match(
@@ -68,7 +68,7 @@ t.test('what is settled is not built again where news of the store are late', as
   t.equal(await two.doors.call('shop'), 'one')
 })
 
-t.test('a record of a newer version is left alone, and said to be', async (t) => {
+t.test('skips a record of a newer version and logs it', async (t) => {
   const left = makeLeft(t)
   const table = { database: 'mx', table: 'runtime' }
   const value = Buffer.from('{"format":2}')
@@ -76,7 +76,7 @@ t.test('a record of a newer version is left alone, and said to be', async (t) =>
   const runtime = await openPlatformRuntime(t, {}, left)
   await runtime.create('shop', toPlain('one'))
   t.match(await runtime.settled('shop'), { status: 4 })
-  t.match(runtime.lines.join(''), /a service cannot be read/)
+  t.match(runtime.lines.join(''), /reading a service failed/)
   t.match(
     await runtime.read(),
     [
@@ -88,7 +88,7 @@ t.test('a record of a newer version is left alone, and said to be', async (t) =>
   await t.rejects(runtime.call('Delete', 'other'), { code: 500, message: /a newer mx/ })
 })
 
-t.test('a server that stops while a revision is applied does not wait for it', async (t) => {
+t.test('does not wait for a revision being applied when the server stops', async (t) => {
   const left = makeLeft(t)
   const { runtime } = openProcessRuntime(t, { folder: join(left.folder, 'processes') })
   let isApplying = false

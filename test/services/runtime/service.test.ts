@@ -6,7 +6,7 @@ import { makeLeft, openPlatformRuntime } from '../../fixtures/platform-runtime.t
 import { until } from '../../fixtures/raw-backend.ts'
 import { openRegistry } from '../../fixtures/sdk-services.ts'
 
-t.test('it is the service runtime, and the registry says what it offers', async (t) => {
+t.test('registers the service runtime with its endpoints', async (t) => {
   const registry = openRegistry(t)
   await openPlatformRuntime(t, { registry })
   const [service] = await registry.getService('runtime')
@@ -25,7 +25,7 @@ t.test('it is the service runtime, and the registry says what it offers', async 
   )
 })
 
-t.test('what runs is ended with it, and runs again after the next start', async (t) => {
+t.test('stops workloads with the service and starts them again', async (t) => {
   const left = makeLeft(t)
   const one = await openPlatformRuntime(t, {}, left)
   await one.create('shop', toPlain('hello'), { env: ['A=1'], secrets: { B: '2' } })
@@ -41,29 +41,32 @@ t.test('what runs is ended with it, and runs again after the next start', async 
   await two.call('Delete', 'shop')
 })
 
-t.test('the account of a service keeps its secret over restarts, and goes with it', async (t) => {
-  const left = makeLeft(t)
-  const one = await openPlatformRuntime(t, {}, left)
-  await one.create('shop', toPlain('hello'))
-  await one.settled('shop')
-  const secretOf = async ({ doors }: typeof one) => {
-    const [address] = doors.addresses.get('shop')!
-    return (await fetch(`http://${address}/MX_AUTH_SECRET`)).text()
-  }
-  const secret = await secretOf(one)
-  t.match(await one.accounts.logIn('mx', 'shop@latest', secret, 'x'), { type: 'service' })
-  const kept = await left.store.list({ database: 'mx', table: 'runtime' }, { prefix: 'service:' })
-  t.notMatch(Buffer.from(kept.records[0]!.value).toString(), secret)
-  await one.close()
+t.test(
+  "keeps the secret of a service's account over restarts and deletes both together",
+  async (t) => {
+    const left = makeLeft(t)
+    const one = await openPlatformRuntime(t, {}, left)
+    await one.create('shop', toPlain('hello'))
+    await one.settled('shop')
+    const secretOf = async ({ doors }: typeof one) => {
+      const [address] = doors.addresses.get('shop')!
+      return (await fetch(`http://${address}/MX_AUTH_SECRET`)).text()
+    }
+    const secret = await secretOf(one)
+    t.match(await one.accounts.logIn('mx', 'shop@latest', secret, 'x'), { type: 'service' })
+    const kept = await left.store.list({ database: 'mx', table: 'runtime' }, { prefix: 'service:' })
+    t.notMatch(Buffer.from(kept.records[0]!.value).toString(), secret)
+    await one.close()
 
-  const two = await openPlatformRuntime(t, {}, left)
-  await until(() => two.doors.addresses.get('shop')?.length === 1)
-  t.equal(await secretOf(two), secret)
-  await two.call('Delete', 'shop')
-  t.equal(await two.accounts.find('mx', 'shop@latest'), undefined)
-})
+    const two = await openPlatformRuntime(t, {}, left)
+    await until(() => two.doors.addresses.get('shop')?.length === 1)
+    t.equal(await secretOf(two), secret)
+    await two.call('Delete', 'shop')
+    t.equal(await two.accounts.find('mx', 'shop@latest'), undefined)
+  },
+)
 
-t.test('of what was removed nothing is left', async (t) => {
+t.test('deletes all files of a deleted service', async (t) => {
   const { folder, ...runtime } = await openPlatformRuntime(t)
   await runtime.create('shop', toPlain('hello'))
   await runtime.settled('shop')
@@ -78,7 +81,7 @@ t.test('of what was removed nothing is left', async (t) => {
   t.same(records, [])
 })
 
-t.test('a build that a server did not finish is begun again by the next', async (t) => {
+t.test('restarts an interrupted build on the next start', async (t) => {
   const left = makeLeft(t)
   const one = await openPlatformRuntime(t, {}, left)
   await one.create('shop', toPlain('one'))
@@ -100,29 +103,26 @@ t.test('a build that a server did not finish is begun again by the next', async 
   await until(() => readdirSync(join(left.folder, 'uploads')).length === 0)
 })
 
-t.test(
-  'an update that is overtaken by another, and one of what is removed, are given up',
-  async (t) => {
-    const runtime = await openPlatformRuntime(t)
-    const gate = join(runtime.folder, 'gate')
-    const building = async () => {
-      for await (const { metadata } of runtime.follow('shop'))
-        if (metadata['status'] === 'building' || metadata['update'] === 'building') return
-    }
-    await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': toSlow(gate) })
-    await building()
-    await runtime.update('shop', toPlain('two'))
-    t.match(await runtime.settled('shop'), { status: 4 })
-    t.equal(await runtime.doors.call('shop'), 'two')
-    await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': toSlow(gate) })
-    await building()
-    await runtime.call('Delete', 'shop')
-    t.same(await runtime.read(), [])
-    t.same(readdirSync(join(runtime.folder, 'builds', 'mx', 'shop')), [])
-  },
-)
+t.test('cancels an update that is superseded or whose service is deleted', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  const gate = join(runtime.folder, 'gate')
+  const building = async () => {
+    for await (const { metadata } of runtime.follow('shop'))
+      if (metadata['status'] === 'building' || metadata['update'] === 'building') return
+  }
+  await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': toSlow(gate) })
+  await building()
+  await runtime.update('shop', toPlain('two'))
+  t.match(await runtime.settled('shop'), { status: 4 })
+  t.equal(await runtime.doors.call('shop'), 'two')
+  await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': toSlow(gate) })
+  await building()
+  await runtime.call('Delete', 'shop')
+  t.same(await runtime.read(), [])
+  t.same(readdirSync(join(runtime.folder, 'builds', 'mx', 'shop')), [])
+})
 
-t.test('secrets of another key are an error that an update with new ones mends', async (t) => {
+t.test('reports secrets of another key as an error until an update replaces them', async (t) => {
   const left = makeLeft(t)
   const one = await openPlatformRuntime(t, {}, left)
   await one.create('shop', toPlain('one'), { secrets: { TOKEN: 'a' } })
@@ -140,7 +140,7 @@ t.test('secrets of another key are an error that an update with new ones mends',
   t.equal(await (await fetch(`http://${address}/TOKEN`)).text(), 'b')
 })
 
-t.test('a server that is alone runs what it had when it was called otherwise', async (t) => {
+t.test('adopts objects of another server id if no other server uses the store', async (t) => {
   const left = makeLeft(t)
   const one = await openPlatformRuntime(t, { server: 'one' }, left)
   await one.create('shop', toPlain('one'))

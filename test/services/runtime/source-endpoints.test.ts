@@ -4,7 +4,7 @@ import t from 'tap'
 import { toPlain } from '../../fixtures/deployer.ts'
 import { openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 
-t.test('an upload is answered by what to name as its source', async (t) => {
+t.test('returns the source URI of an upload', async (t) => {
   const { upload, client } = await openPlatformRuntime(t)
   t.equal(await upload('shop', toPlain('one')), 'source://shop:latest')
   t.equal(await upload('shop', toPlain('one'), 'v2'), 'source://shop:v2')
@@ -14,7 +14,7 @@ t.test('an upload is answered by what to name as its source', async (t) => {
   await t.rejects(empty.next(), { code: 400 })
 })
 
-t.test('the output of a build is read while it runs, and afterwards', async (t) => {
+t.test('streams the output of a build during and after it', async (t) => {
   const runtime = await openPlatformRuntime(t)
   const gate = join(runtime.folder, 'gate')
   const build = `echo begun && while [ ! -e ${gate} ]; do sleep 0.05; done && echo done`

@@ -2,7 +2,7 @@ import t from 'tap'
 import { toServiceMessage } from '../../../services/runtime/to-message.ts'
 import { makeRecord, makeRevision } from './parts.ts'
 
-t.test('a runtime object is told with the keys of reference 7.2', async (t) => {
+t.test('sets the metadata keys of reference 7.2', async (t) => {
   const record = makeRecord({
     ...{ status: 'running', settled: 'one', startedMs: 1e12, changedMs: 1e12, retries: 2 },
     current: makeRevision('4f2a91c0', { commit: 'abc' }),
@@ -19,13 +19,13 @@ t.test('a runtime object is told with the keys of reference 7.2', async (t) => {
 })
 
 t.test('restarts and how the last copy ended are told where there were any', async (t) => {
-  const record = makeRecord({ restarts: 2, lastFailure: 'ended with exit code 7' })
+  const record = makeRecord({ restarts: 2, lastFailure: 'exited with code 7' })
   t.match(toServiceMessage(record).metadata, {
-    ...{ restarts: '2', lastFailure: 'ended with exit code 7' },
+    ...{ restarts: '2', lastFailure: 'exited with code 7' },
   })
 })
 
-t.test('what is wrong is told, before what the owner says of it', async (t) => {
+t.test("gives errors precedence over the owner's metadata", async (t) => {
   const metadata = { error: 'mine', owner: 'somebody' }
   t.match(toServiceMessage(makeRecord({ metadata, failure: 'no build' })), {
     ...{ status: 1, metadata: { error: 'no build', owner: 'admin' } },

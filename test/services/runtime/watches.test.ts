@@ -4,34 +4,31 @@ import { toPlain } from '../../fixtures/deployer.ts'
 import { openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 import { makeRecord } from './parts.ts'
 
-t.test(
-  'who watches gets all there are, then each change, until what it named is gone',
-  async (t) => {
-    const runtime = await openPlatformRuntime(t)
-    const watch = (options: object) =>
-      runtime.client.stream<unknown, WatchMessage>('runtime', 'Runtime.Watch', { options })
-    t.same(await watch({ service: 'shop' }).next(), { done: true, value: undefined })
+t.test('streams all objects, then changes, until the named object is deleted', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  const watch = (options: object) =>
+    runtime.client.stream<unknown, WatchMessage>('runtime', 'Runtime.Watch', { options })
+  t.same(await watch({ service: 'shop' }).next(), { done: true, value: undefined })
 
-    await runtime.create('shop', toPlain('one'))
-    await runtime.settled('shop')
-    const named = watch({ service: 'shop' })
-    t.match((await named.next()).value, { action: 'write', service: { name: 'shop', status: 4 } })
-    const others = watch({ type: 'other' })
-    await runtime.create('late', toPlain('two'), { type: 'other' })
-    t.match((await others.next()).value, { service: { name: 'late' } })
-    await others.return()
-    await runtime.call('Delete', 'shop')
-    const rest: WatchMessage[] = []
-    for await (const message of named) rest.push(message)
-    t.match(rest.at(-1), {
-      action: 'delete',
-      service: { status: 6, metadata: { status: 'stopped' } },
-    })
-    t.ok(rest.every(({ service }) => service.name === 'shop'))
-  },
-)
+  await runtime.create('shop', toPlain('one'))
+  await runtime.settled('shop')
+  const named = watch({ service: 'shop' })
+  t.match((await named.next()).value, { action: 'write', service: { name: 'shop', status: 4 } })
+  const others = watch({ type: 'other' })
+  await runtime.create('late', toPlain('two'), { type: 'other' })
+  t.match((await others.next()).value, { service: { name: 'late' } })
+  await others.return()
+  await runtime.call('Delete', 'shop')
+  const rest: WatchMessage[] = []
+  for await (const message of named) rest.push(message)
+  t.match(rest.at(-1), {
+    action: 'delete',
+    service: { status: 6, metadata: { status: 'stopped' } },
+  })
+  t.ok(rest.every(({ service }) => service.name === 'shop'))
+})
 
-t.test('who watches is told that the service is stopped, and nobody new is taken', async (t) => {
+t.test('ends watches when the service stops and rejects new ones', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', toPlain('one'))
   await runtime.settled('shop')
@@ -42,7 +39,7 @@ t.test('who watches is told that the service is stopped, and nobody new is taken
   await next
 })
 
-t.test('who watches is told when the server of an object goes away, and comes back', async (t) => {
+t.test('reports when the server of an object becomes unavailable and returns', async (t) => {
   const record = makeRecord({ status: 'running' })
   const away = new Map<string, number>()
   let tell = (_: ReadonlySet<string>): void => {}
@@ -63,7 +60,7 @@ t.test('who watches is told when the server of an object goes away, and comes ba
   t.match(await watch.next(), { value: { service: { status: 4 } } })
   away.set('one', 10_000)
   tell(new Set(['one', 'other']))
-  const error = /^server one, which runs it, has given no sign of life for 2m/
+  const error = /^server one, which runs the service, sent no heartbeat for 2m/
   t.match(await watch.next(), { value: { service: { status: 0, metadata: { error } } } })
   away.clear()
   tell(new Set(['one']))

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { checkAll, MAX_CHECKS, toAccessChecks } from '../../../web/auth/access-checks.ts'
 
-t.test('each account is asked about with each endpoint', (t) => {
+t.test('combines each account with each endpoint', (t) => {
   t.strictSame(toAccessChecks(['', 'jane'], ['A.B', 'C.D']), {
-    questions: [
+    checks: [
       { account: '', endpoint: 'A.B' },
       { account: '', endpoint: 'C.D' },
       { account: 'jane', endpoint: 'A.B' },
@@ -14,42 +14,42 @@ t.test('each account is asked about with each endpoint', (t) => {
   t.end()
 })
 
-t.test('of too many the first are asked, and the total is told', (t) => {
+t.test('returns the first checks and the total if there are too many', (t) => {
   const many = Array.from({ length: 100 }, (_, i) => String(i))
-  const { questions, total } = toAccessChecks(many, many)
-  t.equal(questions.length, MAX_CHECKS)
+  const { checks, total } = toAccessChecks(many, many)
+  t.equal(checks.length, MAX_CHECKS)
   t.equal(total, 10_000)
   t.end()
 })
 
-t.test('answers are in the order of the questions, however long each takes', async (t) => {
-  const waiting: (() => void)[] = []
-  let most = 0
+t.test('returns results in input order, with limited concurrency', async (t) => {
+  const pending: (() => void)[] = []
+  let maxPending = 0
   const all = checkAll(
     Array.from({ length: 30 }, (_, i) => i),
-    async (question) => {
+    async (check) => {
       await new Promise<void>((resolve) => {
-        waiting.push(resolve)
-        most = Math.max(most, waiting.length)
-        if (waiting.length > 4 || question > 24) waiting.splice(0).reverse().forEach(call)
+        pending.push(resolve)
+        maxPending = Math.max(maxPending, pending.length)
+        if (pending.length > 4 || check > 24) pending.splice(0).reverse().forEach(call)
       })
-      return question * 2
+      return check * 2
     },
   )
   t.strictSame(
     await all,
     Array.from({ length: 30 }, (_, i) => i * 2),
   )
-  t.ok(most <= 8)
+  t.ok(maxPending <= 8)
 })
 
-t.test('the first failure is told', async (t) => {
-  const ask = async (question: number) => {
-    if (question === 3) throw new Error('gone')
-    return question
+t.test('rejects with the first error', async (t) => {
+  const run = async (check: number) => {
+    if (check === 3) throw new Error('failed')
+    return check
   }
-  await t.rejects(checkAll([1, 2, 3, 4], ask), { message: 'gone' })
-  t.strictSame(await checkAll([], ask), [])
+  await t.rejects(checkAll([1, 2, 3, 4], run), { message: 'failed' })
+  t.strictSame(await checkAll([], run), [])
 })
 
 function call(resolve: () => void): void {

@@ -1,31 +1,31 @@
 import t from 'tap'
 import {
-  beginEdit,
   hideEdit,
-  isTyped,
+  isDirty,
   revealEdit,
   settleEdit,
-  withBefore,
+  startEdit,
+  withOriginal,
 } from '../../../web/config/edit.ts'
 
-t.test('what is typed stays when a secret is shown and hidden', async (t) => {
-  const typed = { ...beginEdit(''), typed: 'new' }
-  t.match(revealEdit(typed, 'old'), { before: 'old', typed: 'new', isRevealed: true })
-  t.match(hideEdit(revealEdit(typed, 'old')), { before: '', typed: 'new', isRevealed: false })
-  const untouched = revealEdit(beginEdit(''), 'old')
-  t.equal(untouched.typed, 'old')
-  t.strictSame(hideEdit(untouched), beginEdit(''), 'nothing of the secret stays')
+t.test('preserves input when a secret is revealed and hidden', async (t) => {
+  const text = { ...startEdit(''), text: 'new' }
+  t.match(revealEdit(text, 'old'), { original: 'old', text: 'new', isRevealed: true })
+  t.match(hideEdit(revealEdit(text, 'old')), { original: '', text: 'new', isRevealed: false })
+  const untouched = revealEdit(startEdit(''), 'old')
+  t.equal(untouched.text, 'old')
+  t.strictSame(hideEdit(untouched), startEdit(''), 'the secret is removed')
 })
 
-t.test('what others set is taken, but not over what is typed', async (t) => {
-  t.strictSame(withBefore(beginEdit('one'), 'two'), beginEdit('two'))
-  t.equal(withBefore({ ...beginEdit('one'), typed: 'mine' }, 'two').typed, 'mine')
+t.test('adopts changes of others, but not over unsaved input', async (t) => {
+  t.strictSame(withOriginal(startEdit('one'), 'two'), startEdit('two'))
+  t.equal(withOriginal({ ...startEdit('one'), text: 'mine' }, 'two').text, 'mine')
 })
 
-t.test('what is typed while another value is being set stays', async (t) => {
-  const sent = { ...beginEdit('one'), typed: 'two' }
-  t.strictSame(settleEdit(sent, 'two', 'two'), beginEdit('two'))
-  const since = settleEdit({ ...sent, typed: 'two, and more' }, 'two', 'two')
-  t.match(since, { before: 'two', typed: 'two, and more' })
-  t.ok(isTyped(since))
+t.test('preserves input entered while another value is saved', async (t) => {
+  const sent = { ...startEdit('one'), text: 'two' }
+  t.strictSame(settleEdit(sent, 'two', 'two'), startEdit('two'))
+  const since = settleEdit({ ...sent, text: 'two, and more' }, 'two', 'two')
+  t.match(since, { original: 'two', text: 'two, and more' })
+  t.ok(isDirty(since))
 })

@@ -11,7 +11,7 @@ import {
 
 const TEXT = '{"b":{"max":9007199254740993,"list":[1,{"x":2}]},"a":"[secret]","c":{}}'
 
-t.test('a tree has the names in order, and values as they are written', async (t) => {
+t.test('parses a tree sorted by name, with values as source text', async (t) => {
   const tree = parseTree(TEXT)
   t.strictSame(
     [...walkValues(tree)],
@@ -28,7 +28,7 @@ t.test('a tree has the names in order, and values as they are written', async (t
   )
 })
 
-t.test('a path leads to a place', async (t) => {
+t.test('finds the node at a path', async (t) => {
   const tree = parseTree(TEXT)
   t.strictSame(findNode(tree, 'b.max'), { kind: 'value', text: '9007199254740993' })
   t.equal(findNode(tree, ''), tree)
@@ -39,7 +39,7 @@ t.test('a path leads to a place', async (t) => {
   t.equal(joinPath(joinPath('', 'b'), 'max'), 'b.max')
 })
 
-t.test('what differs between versions is told by path', async (t) => {
+t.test('reports differences between versions by path', async (t) => {
   t.strictSame(
     diffTrees(parseTree('{"a":1,"b":{"c":true},"d":"x"}'), parseTree('{"a":2,"b":{},"d":"x"}')),
     [

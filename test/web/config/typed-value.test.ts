@@ -1,26 +1,26 @@
 import t from 'tap'
-import { readTyped, toTyped } from '../../../web/config/typed-value.ts'
+import { formatInput, parseInput } from '../../../web/config/typed-value.ts'
 
-t.test('what is JSON is that, anything else a text', async (t) => {
+t.test('parses JSON input as JSON, anything else as a string', async (t) => {
   const cases: [string, string, string][] = [
     ['5', '5', 'number'],
     ['9007199254740993', '9007199254740993', 'number'],
     ['true', 'true', 'boolean'],
     ['null', 'null', 'null'],
-    ['[1]', '[1]', 'list'],
+    ['[1]', '[1]', 'array'],
     ['{"a":1}', '{"a":1}', 'object'],
-    ['"5"', '"5"', 'text'],
-    ['hello "you"', '"hello \\"you\\""', 'text'],
-    ['', '""', 'text'],
+    ['"5"', '"5"', 'string'],
+    ['hello "you"', '"hello \\"you\\""', 'string'],
+    ['', '""', 'string'],
   ]
-  for (const [typed, data, kind] of cases) t.strictSame(readTyped(typed), { data, kind }, typed)
+  for (const [text, data, kind] of cases) t.strictSame(parseInput(text), { data, kind }, text)
 })
 
-t.test('a value is typed as it was, read again it is the same', async (t) => {
-  t.equal(toTyped('"hello"'), 'hello')
-  t.equal(toTyped('"5"'), '"5"')
-  t.equal(toTyped('"{}"'), '"{}"')
-  t.equal(toTyped('5'), '5')
+t.test('formats a value so that parsing returns the same value', async (t) => {
+  t.equal(formatInput('"hello"'), 'hello')
+  t.equal(formatInput('"5"'), '"5"')
+  t.equal(formatInput('"{}"'), '"{}"')
+  t.equal(formatInput('5'), '5')
   for (const data of ['"a\\nb"', '""', '"true"', '[1,"a"]', '1.0'])
-    t.equal(readTyped(toTyped(data)).data, data, data)
+    t.equal(parseInput(formatInput(data)).data, data, data)
 })

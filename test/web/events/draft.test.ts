@@ -3,9 +3,9 @@ import { EMPTY, toDraft, toRequest } from '../../../web/events/draft.ts'
 
 const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
 
-t.test('a draft becomes the request that publishes it', (t) => {
-  const typed = { ...EMPTY, topic: ' orders ', payload: '{ "id": 12345678901234567890 }' }
-  t.strictSame(toRequest({ ...typed, metadata: 'source=shop', time: '2026-11-22T21:30:05' }), {
+t.test('builds the publish request from a draft', (t) => {
+  const draft = { ...EMPTY, topic: ' orders ', payload: '{ "id": 12345678901234567890 }' }
+  t.strictSame(toRequest({ ...draft, metadata: 'source=shop', time: '2026-11-22T21:30:05' }), {
     request: {
       topic: 'orders',
       payload: base64('{"id":12345678901234567890}'),
@@ -13,31 +13,31 @@ t.test('a draft becomes the request that publishes it', (t) => {
       timestamp_ms: new Date(2026, 10, 22, 21, 30, 5).getTime(),
     },
   })
-  t.match(toRequest({ ...typed, format: 'text', payload: 'hé' }), {
+  t.match(toRequest({ ...draft, format: 'text', payload: 'hé' }), {
     request: { payload: base64('hé'), timestamp_ms: 0 },
   })
-  t.match(toRequest({ ...typed, format: 'hex', payload: '00 ff' }), {
+  t.match(toRequest({ ...draft, format: 'hex', payload: '00 ff' }), {
     request: { payload: 'AP8=' },
   })
   const file = { name: 'bytes', bytes: new Uint8Array([0, 255]) }
-  t.match(toRequest({ ...typed, payload: '{', file }), { request: { payload: 'AP8=' } }, 'a file')
+  t.match(toRequest({ ...draft, payload: '{', file }), { request: { payload: 'AP8=' } }, 'a file')
   t.end()
 })
 
-t.test('each field that is wrong says so', (t) => {
-  const typed = { ...EMPTY, payload: '{', metadata: 'x', time: 'x' }
-  t.match(toRequest(typed), {
+t.test('reports an error for each invalid field', (t) => {
+  const draft = { ...EMPTY, payload: '{', metadata: 'x', time: 'x' }
+  t.match(toRequest(draft), {
     errors: {
-      topic: 'name a topic',
-      payload: /^this is no JSON/,
+      topic: 'required',
+      payload: /^invalid JSON/,
       metadata: /^line 1 must be name=value/,
-      time: /^a time is a date/,
+      time: /^time must be a date/,
     },
   })
   t.end()
 })
 
-t.test('an event that was kept can be published again as it is', (t) => {
+t.test('republishes a stored event unchanged', (t) => {
   for (const payload of [
     base64('{"id":12345678901234567890,"b":[1]}'),
     base64('some text\nof two lines'),

@@ -12,21 +12,21 @@ const topic = (first: number, last: number, lags: readonly number[] = []): Topic
   groups: lags.map((lag, i) => ({ group: `g${i}`, acked: 0, pending: 0, lag })),
 })
 
-t.test('events that are kept are counted', (t) => {
+t.test('counts retained events', (t) => {
   t.equal(countEvents(topic(1, 5)), 5)
   t.equal(countEvents(topic(6, 5)), 0)
   t.equal(countEvents(topic(5, 5)), 1)
   t.end()
 })
 
-t.test('a topic is as far behind as its slowest group', (t) => {
+t.test('the lag of a topic is that of its slowest group', (t) => {
   t.equal(findLag(topic(1, 9, [0, 4, 2])), 4)
   t.equal(findLag(topic(1, 9, [0])), 0)
   t.equal(findLag(topic(1, 9)), undefined)
   t.end()
 })
 
-t.test('the size of a payload is that of its bytes', (t) => {
+t.test('returns the size of a payload in bytes', (t) => {
   for (const bytes of [0, 1, 2, 3, 4, 1000]) {
     const payload = Buffer.alloc(bytes).toString('base64')
     const event = { id: '', topic: '', sequence: 1, timestamp_ms: 0, metadata: {}, payload }
@@ -35,7 +35,7 @@ t.test('the size of a payload is that of its bytes', (t) => {
   t.end()
 })
 
-t.test('metadata are told on a line', (t) => {
+t.test('formats metadata on one line', (t) => {
   t.equal(formatMetadata({ source: 'shop', kind: 'a=b' }), 'source=shop, kind=a=b')
   t.equal(formatMetadata({}), '')
   t.end()

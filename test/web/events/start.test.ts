@@ -1,7 +1,7 @@
 import t from 'tap'
 import { NEW, parseStart } from '../../../web/events/start.ts'
 
-t.test('consuming begins with what is new, the oldest event, a sequence or a time', (t) => {
+t.test('parses a start at new events, the oldest event, a sequence or a time', (t) => {
   const time = '2026-11-22T21:30:05'
   t.strictSame(parseStart(NEW), {})
   t.strictSame(parseStart({ ...NEW, from: 'oldest' }), { sequence: 1 })
@@ -12,12 +12,12 @@ t.test('consuming begins with what is new, the oldest event, a sequence or a tim
   t.end()
 })
 
-t.test('what is no sequence and no time is refused', (t) => {
+t.test('rejects an invalid sequence or time', (t) => {
   for (const sequence of ['', '0', '-1', '1.5', 'x', '1e3', '99999999999999999999'])
     t.throws(() => parseStart({ ...NEW, from: 'sequence', sequence }), {
-      message: /^a sequence is a whole number from 1 on, got /,
+      message: /^sequence must be a positive integer, got /,
     })
   for (const time of ['', 'x', '1950-01-01T00:00'])
-    t.throws(() => parseStart({ ...NEW, from: 'time', time }), { message: /^a time is a date/ })
+    t.throws(() => parseStart({ ...NEW, from: 'time', time }), { message: /^time must be a date/ })
   t.end()
 })

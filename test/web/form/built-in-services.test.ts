@@ -7,13 +7,13 @@ import { fromRequest } from '../../../web/form/from-request.ts'
 import { toRequest } from '../../../web/form/to-request.ts'
 import { openServer } from '../../fixtures/server.ts'
 
-/** What a schema may say of anything at all. */
-const SILENT = ['$defs', 'default', 'description', 'title', 'type']
+/** Keywords that do not constrain a value. */
+const ANNOTATIONS = ['$defs', 'default', 'description', 'title', 'type']
 
-/** Paths of fields that are typed as JSON though their schemas say more, down to a depth. */
+/** Paths of fields entered as JSON although their schema has constraints. */
 function findJson(field: Field, path: string, depth = 0): readonly string[] {
   if (field.kind === 'json')
-    return Object.keys(field.schema).every((key) => SILENT.includes(key)) ? [] : [path]
+    return Object.keys(field.schema).every((key) => ANNOTATIONS.includes(key)) ? [] : [path]
   if (depth > 4) return []
   const inner = field.item === undefined ? [] : findJson(field.item, `${path}[]`, depth + 1)
   return [
@@ -29,13 +29,13 @@ t.test('every endpoint of the built-in services has a form', async (t) => {
   t.ok(services.length >= 8, services.map(({ name }) => name).join())
   for (const { name, endpoints } of services)
     for (const endpoint of endpoints) {
-      const what = `${name} ${endpoint.name}`
+      const label = `${name} ${endpoint.name}`
       const form = toField(schemaOf(endpoint, 'request'))
-      t.same(findJson(form, 'request'), [], `${what}: all that is known has controls`)
+      t.same(findJson(form, 'request'), [], `${label}: no field falls back to JSON`)
       const empty = emptyDraft(form)
       const { value, problems } = toRequest(form, empty)
-      for (const { message } of problems) t.equal(message, 'is missing', what)
+      for (const { message } of problems) t.equal(message, 'is required', label)
       if (problems.length === 0)
-        t.same(toRequest(form, fromRequest(form, value)).value, value, what)
+        t.same(toRequest(form, fromRequest(form, value)).value, value, label)
     }
 })

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { parseMetadataLines, parseTimeout } from '../../../web/form/call-options.ts'
 
-t.test('metadata: a line each, names in lower case', (t) => {
+t.test('parses metadata lines, with names in lower case', (t) => {
   t.same(parseMetadataLines('X-Customer: 7: a \n\n x-b:\n'), [
     ['x-customer', '7: a'],
     ['x-b', ''],
   ])
   for (const [text, message] of [
-    ['nothing', 'a line must be name: value, got "nothing"'],
-    [': x', /a line must be name: value/],
+    ['nothing', 'each line must be name: value, got "nothing"'],
+    [': x', /each line must be name: value/],
     ['a b: x', /metadata name must be a token/],
     ['a: \u20ac', /metadata a must hold one byte a character/],
   ] as const)
@@ -16,13 +16,13 @@ t.test('metadata: a line each, names in lower case', (t) => {
   t.end()
 })
 
-t.test('time limit: whole milliseconds, or none', (t) => {
+t.test('parses a timeout in whole milliseconds', (t) => {
   t.equal(parseTimeout(' '), undefined)
   t.equal(parseTimeout('500'), 500)
   for (const text of ['0', '-1', '1.5', 'x', '9999999999'])
     t.throws(
       () => parseTimeout(text),
-      { message: /^must be milliseconds, such as 5000, got / },
+      { message: /^must be a number of milliseconds such as 5000, got / },
       text,
     )
   t.end()

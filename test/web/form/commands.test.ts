@@ -16,7 +16,7 @@ const CALL: ShellCall = {
 }
 const GATEWAY = 'http://localhost:8080/'
 
-/** The words a shell makes of a command. */
+/** Words of a command as parsed by a shell. */
 function wordsOf(command: string): readonly string[] {
   const program = 'printf "%s\\0" "$@"'
   const out = execFileSync('sh', ['-c', `mx() { echo t; }; set -- ${command}; ${program}`], {
@@ -25,7 +25,7 @@ function wordsOf(command: string): readonly string[] {
   return out.split('\0').slice(0, -1)
 }
 
-t.test('the command of a call', (t) => {
+t.test('formats a call as mx and curl commands', (t) => {
   t.equal(toMxCommand(CALL), `mx call helloworld Helloworld.Call '{"name":"John"}'`)
   t.equal(
     toCurlCommand(GATEWAY, CALL),
@@ -34,7 +34,7 @@ t.test('the command of a call', (t) => {
   t.end()
 })
 
-t.test('whatever a request holds is one word of the shell', (t) => {
+t.test('quotes any request as one word of the shell', (t) => {
   const name = `'"$(id)\`id\`\n\\ $HOME ! ; |`
   const call = { ...CALL, requests: [{ name }], metadata: [['x-note', name]] as const }
   const mx = wordsOf(toMxCommand(call))
@@ -47,7 +47,7 @@ t.test('whatever a request holds is one word of the shell', (t) => {
   t.end()
 })
 
-t.test('namespace, metadata and time limit', (t) => {
+t.test('includes namespace, metadata and timeout', (t) => {
   const call = { ...CALL, namespace: 'shop', metadata: [['x-a', '1']] as const, timeoutMs: 500 }
   t.match(
     toMxCommand(call),
@@ -57,7 +57,7 @@ t.test('namespace, metadata and time limit', (t) => {
   t.end()
 })
 
-t.test('streams: several requests are lines of standard input, and no request of HTTP', (t) => {
+t.test('streams several requests from standard input; curl has no equivalent', (t) => {
   const endpoint = { name: 'Helloworld.Stream', metadata: { stream: 'true' } }
   t.equal(
     toMxCommand({ ...CALL, endpoint, requests: [{ a: 1 }, { a: 2 }] }),
@@ -68,7 +68,7 @@ t.test('streams: several requests are lines of standard input, and no request of
   t.end()
 })
 
-t.test('a route of its own: variables out of the request, the rest in the query', (t) => {
+t.test('uses a declared route: variables from the request, the rest in the query', (t) => {
   const of = (metadata: Record<string, string>, request: unknown) =>
     wordsOf(
       toCurlCommand(GATEWAY, {
@@ -91,7 +91,7 @@ t.test('a route of its own: variables out of the request, the rest in the query'
   t.end()
 })
 
-t.test('a request too long for a command line is a file', (t) => {
+t.test('reads a request that is too long for the command line from a file', (t) => {
   const requests = [{ data: 'x'.repeat(5000) }]
   t.equal(needsFile(requests), true)
   t.match(toMxCommand({ ...CALL, requests }), / @request.json$/)
@@ -100,7 +100,7 @@ t.test('a request too long for a command line is a file', (t) => {
   t.end()
 })
 
-t.test('secrets of requests and metadata are hidden from a shell', (t) => {
+t.test('masks secrets of requests and metadata', (t) => {
   const field = toField({
     type: 'object',
     properties: { pin: { type: 'string', writeOnly: true }, id: { type: 'string' } },

@@ -7,7 +7,7 @@ import { type Field, toField } from '../../../web/form/field.ts'
 
 const part = (field: Field, name: string): Field => field.parts.find((each) => each.name === name)!
 
-t.test('what a service declares is the kind of field it is filled in by', (t) => {
+t.test('maps each type of a service to a field kind', (t) => {
   const schema = compileSchema(
     Type.Object({
       name: Type.String({ description: 'Whose it is.' }),
@@ -31,10 +31,10 @@ t.test('what a service declares is the kind of field it is filled in by', (t) =>
   ).jsonSchema!
   const form = toField(schema)
   t.equal(form.kind, 'object')
-  const told = form.parts.map(({ name, kind, type, isRequired, isNullable }) => [
+  const fields = form.parts.map(({ name, kind, type, isRequired, isNullable }) => [
     `${name}: ${kind} ${type}${isRequired ? '' : '?'}${isNullable ? ' or null' : ''}`,
   ])
-  t.same(told.flat(), [
+  t.same(fields.flat(), [
     'name: text string',
     'count: integer int64?',
     'big: integer int64?',
@@ -68,7 +68,7 @@ t.test('what a service declares is the kind of field it is filled in by', (t) =>
   t.end()
 })
 
-t.test('a schema that contains itself has fields as deep as they are asked for', (t) => {
+t.test('expands a recursive schema lazily', (t) => {
   const Tree = Type.Cyclic(
     { Tree: Type.Object({ name: Type.String(), inner: Type.Array(Type.Ref('Tree')) }) },
     'Tree',
@@ -81,7 +81,7 @@ t.test('a schema that contains itself has fields as deep as they are asked for',
   t.end()
 })
 
-t.test('what other libraries write is understood', (t) => {
+t.test('supports schemas of other libraries', (t) => {
   const form = toField({
     $defs: { Base: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] } },
     allOf: [{ $ref: '#/$defs/Base' }, { properties: { age: { type: ['integer', 'null'] } } }],
@@ -123,7 +123,7 @@ t.test('what other libraries write is understood', (t) => {
   t.end()
 })
 
-t.test('a schema that says nothing, or nonsense, is JSON to be typed', (t) => {
+t.test('falls back to JSON for an empty or invalid schema', (t) => {
   for (const schema of [{}, { type: 'thing' }, { $ref: '#/$defs/a', $defs: { a: { $ref: 'a' } } }])
     t.equal(toField(schema as JsonSchema).kind, 'json', JSON.stringify(schema))
   t.end()

@@ -43,34 +43,34 @@ const REQUEST = fc.record(
   { requiredKeys: ['name', 'items'], noNullPrototype: true },
 )
 
-t.test('a request put into the form comes out as it was', (t) => {
+t.test('filling the form from a request round-trips', (t) => {
   fc.assert(
     fc.property(REQUEST, (request) => {
       const { value, problems } = toRequest(FORM, fromRequest(FORM, request))
       if (problems.length > 0) throw new Error(JSON.stringify(problems))
-      const sort = (given: object) => Object.entries(given).sort(([a], [b]) => (a < b ? -1 : 1))
+      const sort = (object: object) => Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1))
       return JSON.stringify(sort(value as object)) === JSON.stringify(sort(request))
     }),
   )
   t.end()
 })
 
-t.test('what the form has no place for is named, not lost', (t) => {
+t.test('names the value that the form cannot represent', (t) => {
   const cases: [request: unknown, message: string][] = [
-    [{ nobody: 1 }, 'request.nobody is no field of the form'],
-    [{ items: [{ id: 1, x: 2 }] }, 'request.items[0].x is no field of the form'],
-    [{ name: 5 }, 'request.name is no string the form could show'],
-    [{ kind: 'green' }, 'request.kind is no string the form could show'],
-    [{ either: 5 }, 'request.either is none of its alternatives'],
-    [{ labels: [] }, 'request.labels is no map[string]string the form could show'],
-    [[], 'request is no object the form could show'],
+    [{ nobody: 1 }, 'request.nobody is not in the schema'],
+    [{ items: [{ id: 1, x: 2 }] }, 'request.items[0].x is not in the schema'],
+    [{ name: 5 }, 'request.name is not a valid string'],
+    [{ kind: 'green' }, 'request.kind is not a valid string'],
+    [{ either: 5 }, 'request.either does not match any alternative'],
+    [{ labels: [] }, 'request.labels is not a valid map[string]string'],
+    [[], 'request is not a valid object'],
   ]
   for (const [request, message] of cases)
     t.throws(() => fromRequest(FORM, request), { message }, JSON.stringify(request))
   t.end()
 })
 
-t.test('an alternative is found by what fits, and the others stay to be chosen', (t) => {
+t.test('selects the matching alternative and preserves the others', (t) => {
   const draft = fromRequest(FORM, { either: { a: 'x' } })
   const either = draft.parts[FORM.parts.findIndex(({ name }) => name === 'either')]!.draft
   t.equal(either.text, '1')
@@ -78,18 +78,18 @@ t.test('an alternative is found by what fits, and the others stay to be chosen',
   t.end()
 })
 
-t.test('what is too deep, or has too many alternatives, has no place', (t) => {
+t.test('rejects requests that are too deep or have too many alternatives', (t) => {
   const self = { $ref: '#/$defs/A' }
   const list = toField({ ...self, $defs: { A: { type: 'array', items: self } } })
   const nest = (levels: number): unknown[] => (levels === 0 ? [] : [nest(levels - 1)])
   t.doesNotThrow(() => fromRequest(list, nest(30)))
-  t.throws(() => fromRequest(list, nest(900)), /request\[0\] is deeper than the form goes/)
+  t.throws(() => fromRequest(list, nest(900)), /request\[0\] is nested too deep for the form/)
   const node = (name: string) => ({
     type: 'object',
     properties: { a: self, [name]: { type: 'string' } },
   })
   const either = toField({ ...self, $defs: { A: { anyOf: [node('b'), node('c')] } } })
   const chain = (levels: number): object => (levels === 0 ? { none: 1 } : { a: chain(levels - 1) })
-  t.throws(() => fromRequest(either, chain(40)), /is none of its alternatives/)
+  t.throws(() => fromRequest(either, chain(40)), /does not match any alternative/)
   t.end()
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseMetadata, writeMetadata } from '../../../web/form/metadata.ts'
 
-t.test('metadata are typed as name=value, one a line', (t) => {
+t.test('parses metadata as one name=value per line', (t) => {
   t.strictSame(parseMetadata('source=shop\r\n\n kind = a=b \nempty='), {
     source: 'shop',
     kind: 'a=b',
@@ -12,23 +12,23 @@ t.test('metadata are typed as name=value, one a line', (t) => {
   t.end()
 })
 
-t.test('or as an object in JSON', (t) => {
+t.test('parses metadata as a JSON object', (t) => {
   t.strictSame(parseMetadata(' {"a":"b\\nc"}'), { a: 'b\nc' })
-  t.throws(() => parseMetadata('{"a":5}'), { message: 'a must be a text, got 5' })
-  t.throws(() => parseMetadata('{"a"'), { message: /^this is no JSON: / })
+  t.throws(() => parseMetadata('{"a":5}'), { message: 'a must be a string, got 5' })
+  t.throws(() => parseMetadata('{"a"'), { message: /^invalid JSON: / })
   t.end()
 })
 
-t.test('a line that is wrong is named', (t) => {
+t.test('names the invalid line', (t) => {
   t.throws(() => parseMetadata('a=b\nsource'), {
     message: 'line 2 must be name=value, got "source"',
   })
   t.throws(() => parseMetadata('=b'), { message: 'line 1 must be name=value, got "=b"' })
-  t.throws(() => parseMetadata('a=1\na=2'), { message: 'line 2: a is there already' })
+  t.throws(() => parseMetadata('a=1\na=2'), { message: 'line 2: duplicate name a' })
   t.end()
 })
 
-t.test('what is written is read as it was', (t) => {
+t.test('formatted metadata parses to the same metadata', (t) => {
   t.equal(writeMetadata({ source: 'shop', kind: 'a=b' }), 'source=shop\nkind=a=b')
   t.equal(writeMetadata({}), '')
   for (const metadata of [

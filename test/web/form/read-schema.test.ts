@@ -2,21 +2,21 @@ import t from 'tap'
 import type { Endpoint } from '../../../core/contracts/registry.ts'
 import { emptyDraft } from '../../../web/form/draft.ts'
 import { type Field, toField } from '../../../web/form/field.ts'
-import { describeSchema, readSchema, tidySchema } from '../../../web/form/read-schema.ts'
+import { describeSchema, readSchema, sanitizeSchema } from '../../../web/form/read-schema.ts'
 import { toRequest } from '../../../web/form/to-request.ts'
 
 const ANY = { name: '', type: 'any', values: [] }
-const tell = (requestSchema: string): Endpoint => ({
+const publish = (requestSchema: string): Endpoint => ({
   ...{ name: 'A.B', request: ANY, response: ANY },
   metadata: { requestSchema },
 })
-/** Walks over all that a form would draw of it. */
+/** Traverses all fields that a form would render. */
 const walk = (field: Field): Field => {
   toRequest(field, emptyDraft(field))
   return field
 }
 
-t.test('what is a schema stays', async (t) => {
+t.test('preserves a valid schema', async (t) => {
   const schema = {
     type: ['object', 'null'],
     title: 'A',
@@ -25,13 +25,13 @@ t.test('what is a schema stays', async (t) => {
     additionalProperties: false,
     $defs: { B: { type: 'array', items: { enum: [1, 'two', null] }, minItems: 1 } },
   }
-  t.strictSame(readSchema(tell(JSON.stringify(schema)), 'request'), schema)
+  t.strictSame(readSchema(publish(JSON.stringify(schema)), 'request'), schema)
 })
 
-t.test('what is none says nothing, and what it says wrongly is left out', async (t) => {
-  for (const given of [true, false, null, 7, 'text', [], [{}]]) t.same(tidySchema(given), {})
+t.test('drops invalid keywords and accepts anything for an invalid schema', async (t) => {
+  for (const input of [true, false, null, 7, 'text', [], [{}]]) t.same(sanitizeSchema(input), {})
   t.strictSame(
-    tidySchema({
+    sanitizeSchema({
       ...{ type: 5, title: {}, description: 42, format: [], pattern: 1, $ref: {} },
       ...{ minimum: '1', maxItems: null, minLength: {}, required: 'all', enum: 'abc' },
       ...{ anyOf: [], oneOf: 'x', allOf: {}, prefixItems: [], writeOnly: 'yes', unknown: 1 },
@@ -45,7 +45,7 @@ t.test('what is none says nothing, and what it says wrongly is left out', async 
   )
 })
 
-t.test('every form of it is a form', async (t) => {
+t.test('creates a form for every sanitized schema', async (t) => {
   const kinds = [
     ['true', 'json'],
     ['{"type":"nonsense"}', 'json'],
@@ -61,10 +61,10 @@ t.test('every form of it is a form', async (t) => {
     ['{"$ref":"#"}', 'json'],
   ] as const
   for (const [schema, kind] of kinds)
-    t.equal(walk(toField(readSchema(tell(schema), 'request'))).kind, kind, schema)
+    t.equal(walk(toField(readSchema(publish(schema), 'request'))).kind, kind, schema)
 })
 
-t.test('one that leads back to itself ends', async (t) => {
+t.test('terminates for recursive schemas', async (t) => {
   const self = { $ref: '#/$defs/A' }
   const names = Array.from({ length: 20 }, (_, i) => `p${i}`)
   const loops = [
@@ -85,22 +85,22 @@ t.test('one that leads back to itself ends', async (t) => {
       },
     },
   ]
-  for (const schema of loops) t.ok(walk(toField(tidySchema(schema))), JSON.stringify(schema))
+  for (const schema of loops) t.ok(walk(toField(sanitizeSchema(schema))), JSON.stringify(schema))
 })
 
-t.test('one of thousands of levels is cut', async (t) => {
+t.test('cuts a schema with thousands of levels', async (t) => {
   const levels = 20_000
   const deep = `${'{"type":"array","items":'.repeat(levels)}{}${'}'.repeat(levels)}`
-  t.doesNotThrow(() => JSON.stringify(readSchema(tell(deep), 'request')))
-  t.doesNotThrow(() => JSON.stringify(describeSchema(tell(deep), 'request')))
+  t.doesNotThrow(() => JSON.stringify(readSchema(publish(deep), 'request')))
+  t.doesNotThrow(() => JSON.stringify(describeSchema(publish(deep), 'request')))
   const value = `{"type":"string","default":${'['.repeat(levels)}${']'.repeat(levels)}}`
-  t.strictSame(readSchema(tell(value), 'request'), { type: 'string' })
+  t.strictSame(readSchema(publish(value), 'request'), { type: 'string' })
   const type = '[]'.repeat(levels)
-  const lists = { ...tell(''), request: { ...ANY, type } }
+  const lists = { ...publish(''), request: { ...ANY, type } }
   t.doesNotThrow(() => JSON.stringify(readSchema(lists, 'request')))
 })
 
-t.test('it is told as the service tells it', async (t) => {
-  t.strictSame(describeSchema(tell('{"examples":[1]}'), 'request'), { examples: [1] })
-  t.same(describeSchema({ ...tell(''), request: null as never }, 'request'), {})
+t.test('returns the schema as published', async (t) => {
+  t.strictSame(describeSchema(publish('{"examples":[1]}'), 'request'), { examples: [1] })
+  t.same(describeSchema({ ...publish(''), request: null as never }, 'request'), {})
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { toField } from '../../../web/form/field.ts'
 import { maskSecrets, withoutSecrets } from '../../../web/form/secrets.ts'
 
-t.test('what a schema calls secret is not kept, however deep it lies', (t) => {
+t.test('removes secrets of the schema at any depth', (t) => {
   const secret = { type: 'string', writeOnly: true }
   const inner = { type: 'object', properties: { secret, id: { type: 'string' } } }
   const form = toField({
@@ -15,16 +15,16 @@ t.test('what a schema calls secret is not kept, however deep it lies', (t) => {
       pair: { type: 'array', prefixItems: [inner, { type: 'string' }] },
     },
   })
-  const given = { secret: 'S', id: 'kept' }
-  const left = { id: 'kept' }
+  const input = { secret: 'S', id: 'public' }
+  const output = { id: 'public' }
   t.same(
     withoutSecrets(form, {
-      ...{ secret: 'S', inner: given, list: [given], map: { a: given }, either: given },
-      ...{ pair: [given, 'x'], unknown: { note: 'of nobody' } },
+      ...{ secret: 'S', inner: input, list: [input], map: { a: input }, either: input },
+      ...{ pair: [input, 'x'], unknown: { note: 'public' } },
     }),
     {
-      ...{ inner: left, list: [left], map: { a: left }, either: left, pair: [left, 'x'] },
-      unknown: { note: 'of nobody' },
+      ...{ inner: output, list: [output], map: { a: output }, either: output },
+      ...{ pair: [output, 'x'], unknown: { note: 'public' } },
     },
   )
   t.equal(withoutSecrets(form, null), null)
@@ -32,7 +32,7 @@ t.test('what a schema calls secret is not kept, however deep it lies', (t) => {
   t.end()
 })
 
-t.test('so are lists of secrets, and unions with one', (t) => {
+t.test('removes lists of secrets, and unions with a secret', (t) => {
   const secret = { type: 'string', writeOnly: true }
   const either = { anyOf: [secret, { type: 'object', properties: { id: { type: 'string' } } }] }
   const form = toField({
@@ -58,16 +58,16 @@ t.test('so are lists of secrets, and unions with one', (t) => {
   t.end()
 })
 
-t.test('texts are secret by their names, too, and logins in URLs: there may be no schema', (t) => {
+t.test('without a schema, removes secrets by name and credentials in URLs', (t) => {
   const request = {
     ...{ password: 'S', token: 'S', api_key: 'S', secrets: ['S'], max_tokens: 5, name: 'Ann' },
     ...{ inner: [{ userPassword: 'S', id: 1 }], url: 'https://ann:S@host/x' },
   }
-  const left = {
+  const output = {
     ...{ secrets: [], max_tokens: 5, name: 'Ann', inner: [{ id: 1 }] },
     url: 'https://********@host/x',
   }
-  t.same(withoutSecrets(toField({}), request), left)
+  t.same(withoutSecrets(toField({}), request), output)
   const form = toField({
     type: 'object',
     properties: {
@@ -82,7 +82,7 @@ t.test('texts are secret by their names, too, and logins in URLs: there may be n
   t.end()
 })
 
-t.test('of alternatives that contain each other what cannot be looked through is secret', (t) => {
+t.test('treats recursive alternatives that are too complex as secret', (t) => {
   const self = { $ref: '#/$defs/A' }
   const node = (more: object) => ({ type: 'object', properties: { a: self, ...more } })
   const form = toField({

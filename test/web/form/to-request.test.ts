@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { JsonSchema } from '../../../sdk/schema/json-schema.ts'
 import {
+  ABSENT,
   type Draft,
   emptyDraft,
-  OUT,
   openDraft,
   setDraft,
   withText,
@@ -14,13 +14,13 @@ import { parseRequest, toRequest } from '../../../web/form/to-request.ts'
 import { TOO_DEEP } from '../../../web/json/json-levels.ts'
 import { toBody } from '../../../web/rpc/frames.ts'
 
-/** A message of one field, `x`, with a draft of it. */
+/** Request of a message with one field, `x`. */
 function ofField(schema: JsonSchema, draft: Draft, required = ['x']): unknown {
   const form = toField({ type: 'object', properties: { x: schema }, required })
   const { value, problems } = toRequest(form, setDraft('', [draft]))
   return problems.length === 0 ? value : problems.map(({ path, message }) => `${path} ${message}`)
 }
-const typed = (text: string): Draft => withText(OUT, text)
+const typed = (text: string): Draft => withText(ABSENT, text)
 
 const right: [schema: JsonSchema, text: string, value: unknown][] = [
   [{ type: 'string' }, '', ''],
@@ -41,7 +41,7 @@ const right: [schema: JsonSchema, text: string, value: unknown][] = [
   [{}, '{"id":9007199254740993}', { id: '9007199254740993' }],
 ]
 for (const [schema, text, value] of right)
-  t.test(`${JSON.stringify(text)} is a ${JSON.stringify(schema)}`, (t) => {
+  t.test(`${JSON.stringify(text)} is valid for ${JSON.stringify(schema)}`, (t) => {
     t.same(ofField(schema, typed(text)), { x: value })
     t.end()
   })
@@ -60,27 +60,27 @@ const wrong: [schema: JsonSchema, text: string, message: string][] = [
   ],
   [{ type: 'integer', minimum: 1 }, '0', 'must be at least 1, got 0'],
   [{ type: 'integer', maximum: 1 }, '2', 'must be at most 1, got 2'],
-  [{ type: 'number', exclusiveMinimum: 0 }, '0', 'must be more than 0, got 0'],
+  [{ type: 'number', exclusiveMinimum: 0 }, '0', 'must be greater than 0, got 0'],
   [{ type: 'number', exclusiveMaximum: 0 }, '0', 'must be less than 0, got 0'],
   [{ type: 'number' }, 'many', 'must be a number such as 1.5, got "many"'],
-  [{ type: 'string', contentEncoding: 'base64' }, '#', 'must be base64, or a file'],
+  [{ type: 'string', contentEncoding: 'base64' }, '#', 'must be base64 or a file'],
   [{}, '{', 'must be JSON: expected a name in double quotes at position 1, got the end'],
 ]
 for (const [schema, text, message] of wrong)
-  t.test(`${JSON.stringify(text)} is no ${JSON.stringify(schema)}`, (t) => {
+  t.test(`${JSON.stringify(text)} is invalid for ${JSON.stringify(schema)}`, (t) => {
     t.same(ofField(schema, typed(text)), [`request.x ${message}`])
     t.end()
   })
 
-t.test('what is left out is not sent, and missing only where nothing stands for it', (t) => {
-  t.same(ofField({ type: 'string' }, OUT, []), {})
-  t.same(ofField({ type: 'integer', default: 3 }, OUT), {})
-  t.same(ofField({ type: 'string' }, OUT), ['request.x is missing'])
-  t.same(ofField({ type: ['string', 'null'] }, { ...OUT, presence: 'null' }), { x: null })
+t.test('absent fields are not sent, and are an error only if required without a default', (t) => {
+  t.same(ofField({ type: 'string' }, ABSENT, []), {})
+  t.same(ofField({ type: 'integer', default: 3 }, ABSENT), {})
+  t.same(ofField({ type: 'string' }, ABSENT), ['request.x is required'])
+  t.same(ofField({ type: ['string', 'null'] }, { ...ABSENT, presence: 'null' }), { x: null })
   t.end()
 })
 
-t.test('all problems are told, each with the path services name it by', (t) => {
+t.test('reports all problems with the paths of service errors', (t) => {
   const form = toField({
     type: 'object',
     required: ['items', 'labels'],
@@ -103,16 +103,16 @@ t.test('all problems are told, each with the path services name it by', (t) => {
     problems.map(({ path, message }) => `${path} ${message}`),
     [
       'request.items must have at least 3 items, got 2',
-      'request.items[0].name is missing',
-      'request.items[1].name is missing',
-      'request.labels["a b"] is there twice',
+      'request.items[0].name is required',
+      'request.items[1].name is required',
+      'request.labels["a b"] is a duplicate key',
       'request.labels["a b"] must be an integer such as 42 or 0x2a, got "x"',
     ],
   )
   t.end()
 })
 
-t.test('names of services are names, whatever they mean to JavaScript', (t) => {
+t.test('supports field names such as __proto__ and constructor', (t) => {
   const form = toField(
     JSON.parse(
       '{"type":"object","properties":{"__proto__":{"type":"string"},"constructor":{"type":"string"}}}',
@@ -128,7 +128,7 @@ t.test('names of services are names, whatever they mean to JavaScript', (t) => {
   t.end()
 })
 
-t.test('a message that must contain itself does not open for ever', (t) => {
+t.test('a message that must contain itself opens to a limited depth', (t) => {
   const form = toField({
     $ref: '#/$defs/A',
     $defs: { A: { type: 'object', required: ['a'], properties: { a: { $ref: '#/$defs/A' } } } },
@@ -137,19 +137,19 @@ t.test('a message that must contain itself does not open for ever', (t) => {
   t.end()
 })
 
-t.test('a request typed as JSON: nothing is an empty one, large numbers are not rounded', (t) => {
+t.test('parses a JSON request: empty input is an empty request, large numbers stay exact', (t) => {
   t.same(parseRequest(' \n').value, {})
   const typed = '{"id": 9007199254740993.0, "far": 1e400}'
   const { value } = parseRequest(typed)
   t.same(value, { id: '9007199254740993.0', far: '1e400' })
-  t.equal(String(Buffer.from(toBody(value))), typed, 'it is sent as it is typed')
+  t.equal(String(Buffer.from(toBody(value))), typed, 'sent unchanged')
   t.same(parseRequest('{"a":}').problems, [
     { path: 'request', message: 'must be JSON: expected a value at position 5, got "}"' },
   ])
   t.end()
 })
 
-t.test('JSON is typed down to a depth that a page can bear', (t) => {
+t.test('rejects JSON that is nested too deep', (t) => {
   const text = '['.repeat(20_000) + ']'.repeat(20_000)
   const message = `must not be ${TOO_DEEP}`
   t.same(parseRequest(text).problems, [{ path: 'request', message }])

@@ -1,17 +1,17 @@
 import t from 'tap'
 import type { JsonSchema } from '../../../sdk/schema/json-schema.ts'
-import { type Draft, OUT, setDraft, withText } from '../../../web/form/draft.ts'
+import { ABSENT, type Draft, setDraft, withText } from '../../../web/form/draft.ts'
 import { toField } from '../../../web/form/field.ts'
 import {
   adoptRequest,
   openRequest,
+  type RequestEditor,
   readRequest,
-  type TypedRequest,
   toForm,
   toRaw,
 } from '../../../web/form/typed-request.ts'
 
-const typed = (text: string): Draft => withText(OUT, text)
+const typed = (text: string): Draft => withText(ABSENT, text)
 const schema = (properties: Readonly<Record<string, JsonSchema>>, required: string[] = []) => ({
   ...{ type: 'object', properties, required },
 })
@@ -30,15 +30,15 @@ const LABELS: Draft = {
   ],
 }
 
-/** A form with a name, and much that is wrong. */
-function openWrong(): TypedRequest {
+/** Form with several errors. */
+function openInvalid(): RequestEditor {
   const request = openRequest(toField(SHAPE))
-  request.draft.value = setDraft('', [typed('Ann'), typed('abc'), OUT, LABELS])
+  request.draft.value = setDraft('', [typed('Ann'), typed('abc'), ABSENT, LABELS])
   return request
 }
 
-t.test('a form that is wrong yet is all there as JSON, and again in the form', async (t) => {
-  const request = openWrong()
+t.test('switching an invalid form to JSON and back preserves all input', async (t) => {
+  const request = openInvalid()
   const { value: draft } = request.draft
   toRaw(request)
   t.same(JSON.parse(request.raw.value), {
@@ -49,8 +49,8 @@ t.test('a form that is wrong yet is all there as JSON, and again in the form', a
   t.same(request.draft.value, draft)
 })
 
-t.test('JSON that is typed on goes into the form', async (t) => {
-  const request = openWrong()
+t.test('edited JSON is loaded into the form', async (t) => {
+  const request = openInvalid()
   toRaw(request)
   request.raw.value = '{"name":"Bob","must":"x"}'
   toForm(request)
@@ -64,12 +64,12 @@ t.test('JSON that is typed on goes into the form', async (t) => {
   request.raw.value = '{"unknown":1}'
   toForm(request)
   t.equal(request.isRaw.value, true)
-  t.match(request.problems.value, [{ message: /^cannot go on in the form/ }])
+  t.match(request.problems.value, [{ message: /^cannot be shown in the form/ }])
 })
 
-t.test('another schema takes over what was typed, also where something is missing', async (t) => {
+t.test('input is adopted by another schema, also if fields are missing', async (t) => {
   const before = openRequest(toField(SHAPE))
-  before.draft.value = setDraft('', [typed('Ann'), typed('abc'), OUT, OUT])
+  before.draft.value = setDraft('', [typed('Ann'), typed('abc'), ABSENT, ABSENT])
   const wider = openRequest(
     toField(schema({ ...SHAPE.properties, more: { type: 'string' } }, ['must'])),
   )
@@ -85,7 +85,7 @@ t.test('another schema takes over what was typed, also where something is missin
   t.same(JSON.parse(other.raw.value), { name: 'Ann', count: 'abc' })
 })
 
-t.test('and JSON that is not finished, as it is', async (t) => {
+t.test('incomplete JSON is adopted unchanged', async (t) => {
   const before = openRequest(toField(SHAPE))
   toRaw(before)
   before.raw.value = '{"name":"An'
@@ -95,7 +95,7 @@ t.test('and JSON that is not finished, as it is', async (t) => {
   t.equal(next.raw.value, '{"name":"An')
 })
 
-t.test('a form nobody typed into begins anew with another schema', async (t) => {
+t.test('an untouched form starts over with another schema', async (t) => {
   const before = openRequest(toField(schema({ version: { const: 1 } }, ['version'])))
   const next = openRequest(toField(SHAPE))
   adoptRequest(next, before)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readHeaders } from '../../../web/gateway/read-headers.ts'
 
-t.test('a line is a header, and empty ones are none', async (t) => {
+t.test('parses one header per line and skips empty lines', async (t) => {
   t.strictSame(readHeaders(''), {})
   t.strictSame(readHeaders('Host: example.com\n\n  X-Url:http://a:1/b \r\nEmpty:'), {
     host: 'example.com',
@@ -10,11 +10,11 @@ t.test('a line is a header, and empty ones are none', async (t) => {
   })
 })
 
-t.test('a name that stands twice has both values', async (t) => {
+t.test('combines the values of a repeated header', async (t) => {
   t.strictSame(readHeaders('Accept: a\naccept: b'), { accept: 'a, b' })
 })
 
-t.test('a line that is none is named', async (t) => {
+t.test('names the invalid line', async (t) => {
   for (const [text, line] of [
     ['a: b\nnothing', 'line 2 must be "Name: value", got "nothing"'],
     ['a b: c', 'line 1 must'],

@@ -7,13 +7,13 @@ const toPeer = (id: string, ...peers: Peer[]): Peer => ({
   peers,
 })
 
-t.test('a server alone stands in the middle', async (t) => {
+t.test('places a single server in the center', async (t) => {
   const { servers, links } = layOut(toPeer('a'))
   t.match(servers, [{ server: { id: 'a' }, hops: 0, x: 0, y: 0 }])
   t.same(links, [])
 })
 
-t.test('the others stand on circles by their distance', async (t) => {
+t.test('places the other servers on circles by distance', async (t) => {
   const { servers, links } = layOut(toPeer('a', toPeer('b', toPeer('c')), toPeer('d')))
   t.same(
     servers.map(({ server, hops }) => [server.id, hops]),
@@ -32,7 +32,7 @@ t.test('the others stand on circles by their distance', async (t) => {
   )
 })
 
-t.test('of a circle of links each server and each link is drawn once', async (t) => {
+t.test('places each server and link of a cycle once', async (t) => {
   const { servers, links } = layOut(
     toPeer('a', toPeer('b', toPeer('c')), toPeer('c', toPeer('b'), toPeer('a'))),
   )
@@ -43,9 +43,8 @@ t.test('of a circle of links each server and each link is drawn once', async (t)
   t.equal(links.length, 3)
 })
 
-t.test('many servers do not stand on one another', async (t) => {
+t.test('many servers do not overlap', async (t) => {
   const { servers } = layOut(toPeer('a', ...Array.from({ length: 64 }, (_, i) => toPeer(`b${i}`))))
-  for (const [i, one] of servers.entries())
-    for (const other of servers.slice(i + 1))
-      t.ok(Math.hypot(one.x - other.x, one.y - other.y) > 20)
+  for (const [i, a] of servers.entries())
+    for (const b of servers.slice(i + 1)) t.ok(Math.hypot(a.x - b.x, a.y - b.y) > 20)
 })

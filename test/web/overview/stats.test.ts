@@ -16,16 +16,16 @@ function point(second: number, more: Partial<Point> = {}): Point {
   }
 }
 
-t.test('points are kept for five minutes, each once', async (t) => {
+t.test('retains unique points of five minutes', async (t) => {
   const history = Array.from({ length: 300 }, (_, i) => point(i))
   const points = addPoints(history, [point(299), point(300)])
   t.equal(points.length, 300)
   t.equal(points[0]!.time, 1000)
   t.equal(points.at(-1)!.time, 300_000)
-  t.equal(addPoints(points, history).at(-1)!.time, 300_000, 'told again after a reconnect')
+  t.equal(addPoints(points, history).at(-1)!.time, 300_000, 'repeated after a reconnect')
 })
 
-t.test('a summary is of the last ten points', async (t) => {
+t.test('summarizes the last ten points', async (t) => {
   t.equal(summarize([]), undefined)
   const old = Array.from({ length: 20 }, (_, i) => point(i, { status_5xx: 10 }))
   const recent = Array.from({ length: 10 }, (_, i) => point(20 + i, { seconds: 2, status_5xx: 1 }))
@@ -43,6 +43,6 @@ t.test('a summary is of the last ten points', async (t) => {
   t.equal(
     summarize([point(1, { requests: 0 })])!.errors,
     undefined,
-    'no request, no rate of errors',
+    'no error rate without requests',
   )
 })

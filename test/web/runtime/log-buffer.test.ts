@@ -14,7 +14,7 @@ function matches(buffer: LogBuffer): readonly string[] {
   return Array.from({ length: buffer.matches() }, (_, n) => buffer.at(buffer.matchAt(n)!)!.message)
 }
 
-t.test('the newest lines are kept, and how many made room is told', async (t) => {
+t.test('retains the newest lines and counts dropped ones', async (t) => {
   const buffer = createLogBuffer({ maxLines: 3, maxCharacters: 1000 })
   t.equal(buffer.at(0), undefined)
   push(buffer, 'a', 'b', 'c', 'd', 'e')
@@ -25,7 +25,7 @@ t.test('the newest lines are kept, and how many made room is told', async (t) =>
   t.equal(buffer.at(3), undefined)
 })
 
-t.test('long lines take the room of several, one is kept however long it is', async (t) => {
+t.test('drops lines over the character limit, but retains the newest', async (t) => {
   const buffer = createLogBuffer({ maxLines: 10, maxCharacters: 10 })
   push(buffer, 'aaaa', 'bbbb', 'cccc')
   t.strictSame(list(buffer), ['bbbb', 'cccc'])
@@ -35,23 +35,20 @@ t.test('long lines take the room of several, one is kept however long it is', as
   t.strictSame(list(buffer), ['d'])
 })
 
-t.test(
-  'a search finds lines that are there and those that come, never those that are gone',
-  async (t) => {
-    const buffer = createLogBuffer({ maxLines: 4, maxCharacters: 1000 })
-    push(buffer, 'one', 'Two', 'three')
-    buffer.search(createTextPattern('t'))
-    t.strictSame(matches(buffer), ['Two', 'three'])
-    push(buffer, 'ten', 'none', 'eleven')
-    t.strictSame(list(buffer), ['three', 'ten', 'none', 'eleven'])
-    t.strictSame(matches(buffer), ['three', 'ten'])
-    buffer.search(undefined)
-    t.equal(buffer.matches(), 0)
-    t.equal(buffer.matchAt(0), undefined)
-  },
-)
+t.test('searches retained and new lines, never dropped ones', async (t) => {
+  const buffer = createLogBuffer({ maxLines: 4, maxCharacters: 1000 })
+  push(buffer, 'one', 'Two', 'three')
+  buffer.search(createTextPattern('t'))
+  t.strictSame(matches(buffer), ['Two', 'three'])
+  push(buffer, 'ten', 'none', 'eleven')
+  t.strictSame(list(buffer), ['three', 'ten', 'none', 'eleven'])
+  t.strictSame(matches(buffer), ['three', 'ten'])
+  buffer.search(undefined)
+  t.equal(buffer.matches(), 0)
+  t.equal(buffer.matchAt(0), undefined)
+})
 
-t.test('the next match behind a line is found', async (t) => {
+t.test('finds the next match after a line', async (t) => {
   const buffer = createLogBuffer({ maxLines: 4, maxCharacters: 1000 })
   buffer.search(createTextPattern('x'))
   push(buffer, 'x0', 'a', 'x2', 'b', 'x4')
@@ -64,7 +61,7 @@ t.test('the next match behind a line is found', async (t) => {
   t.equal(buffer.matchAt(-1), undefined)
 })
 
-t.test('numbers of matches are bounded, too', async (t) => {
+t.test('bounds the number of stored matches', async (t) => {
   const buffer = createLogBuffer({ maxLines: 10, maxCharacters: 1000 })
   buffer.search(createTextPattern('x'))
   for (let i = 0; i < 1000; i++) push(buffer, `x${i}`)
@@ -73,7 +70,7 @@ t.test('numbers of matches are bounded, too', async (t) => {
   t.equal(buffer.at(buffer.matchAt(9)!)!.message, 'x999')
 })
 
-t.test('what is cleared begins anew, with the same search', async (t) => {
+t.test('starts over after clear, with the same search', async (t) => {
   const buffer = createLogBuffer({ maxLines: 2, maxCharacters: 1000 })
   buffer.search(createTextPattern('b'))
   push(buffer, 'a', 'b', 'c')

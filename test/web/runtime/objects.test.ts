@@ -3,7 +3,7 @@ import {
   compareObjects,
   findTarget,
   isBuilding,
-  isLeaving,
+  isStopping,
   type RuntimeObject,
   toObjectPath,
   toPhase,
@@ -15,14 +15,14 @@ const MAIL: RuntimeObject = {
   ...{ name: 'mail', version: 'latest', source: 'github.com/a/mail', status: 4, metadata: {} },
 }
 
-t.test('states have names', async (t) => {
+t.test('maps status numbers to names', async (t) => {
   t.equal(toStatus({ status: 4 }), 'running')
   t.equal(toStatus({ status: 99 }), 'unknown')
-  t.ok(isLeaving({ ...MAIL, status: 5 }))
-  t.notOk(isLeaving(MAIL))
+  t.ok(isStopping({ ...MAIL, status: 5 }))
+  t.notOk(isStopping(MAIL))
 })
 
-t.test('an update that is under way or failed is told', async (t) => {
+t.test('describes an update in progress or a failed one', async (t) => {
   t.strictSame(toPhase(MAIL), { text: 'running', isBad: false })
   const updating = { ...MAIL, metadata: { update: 'building' } }
   t.strictSame(toPhase(updating), { text: 'running, update building', isBad: false })
@@ -31,13 +31,13 @@ t.test('an update that is under way or failed is told', async (t) => {
   t.strictSame(toPhase({ ...failed, status: 7 }), { text: 'error', isBad: true })
 })
 
-t.test('a branch is fetched again, a commit or an upload restarted', async (t) => {
+t.test('fetches branches, restarts commits and uploads', async (t) => {
   t.equal(toUpdateKind(MAIL), 'fetch')
   t.equal(toUpdateKind({ ...MAIL, version: '0123abc' }), 'restart')
   t.equal(toUpdateKind({ ...MAIL, source: 'source://mail:latest' }), 'restart')
 })
 
-t.test('objects are in the order of names and versions', async (t) => {
+t.test('sorts objects by name and version', async (t) => {
   const sorted = [
     { ...MAIL, name: 'b' },
     { ...MAIL, name: 'a', version: 'v2' },
@@ -49,14 +49,14 @@ t.test('objects are in the order of names and versions', async (t) => {
   )
 })
 
-t.test('a build that waits or goes on is known, of an update, too', async (t) => {
+t.test('detects queued and running builds, also of updates', async (t) => {
   t.notOk(isBuilding(MAIL))
   t.ok(isBuilding({ ...MAIL, status: 1 }))
   t.ok(isBuilding({ ...MAIL, metadata: { update: 'building' } }))
   t.notOk(isBuilding({ ...MAIL, metadata: { update: 'starting' } }))
 })
 
-t.test('without a version latest is meant, or the only one there is', async (t) => {
+t.test('selects latest without a version, or the only object', async (t) => {
   const old = { ...MAIL, version: 'v1' }
   t.equal(findTarget([old, MAIL], ''), MAIL)
   t.equal(findTarget([old], ''), old)
@@ -65,6 +65,6 @@ t.test('without a version latest is meant, or the only one there is', async (t) 
   t.equal(findTarget([], ''), undefined)
 })
 
-t.test('its page has a path, whatever its version is called', async (t) => {
+t.test('builds the path of an object with any version', async (t) => {
   t.equal(toObjectPath({ ...MAIL, version: 'fix/a b' }), '/runtime/mail?version=fix%2Fa%20b')
 })

@@ -3,7 +3,7 @@ import { createTailText } from '../../../web/runtime/tail-text.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-t.test('a text comes in parts, also such as end within a character', async (t) => {
+t.test('decodes chunks that end within a character', async (t) => {
   const tail = createTailText(100)
   const whole = bytes('grün\n')
   tail.push(whole.subarray(0, 3))
@@ -12,7 +12,7 @@ t.test('a text comes in parts, also such as end within a character', async (t) =
   t.equal(tail.isCut(), false)
 })
 
-t.test('its end is kept, in whole lines', async (t) => {
+t.test('retains the end in whole lines', async (t) => {
   const tail = createTailText(20)
   for (let i = 0; i < 1000; i++) tail.push(bytes(`line ${i}\n`))
   t.match(tail.text(), /^(line \d+\n)+$/)
@@ -20,7 +20,7 @@ t.test('its end is kept, in whole lines', async (t) => {
   t.ok(tail.text().length <= 40)
   t.equal(tail.isCut(), true)
   tail.push(bytes('x'.repeat(100)))
-  t.equal(tail.text(), 'x'.repeat(20), 'a line without an end is cut')
+  t.equal(tail.text(), 'x'.repeat(20), 'a line without a line break is cut')
   tail.clear()
   t.strictSame([tail.text(), tail.isCut()], ['', false])
 })

@@ -9,7 +9,7 @@ t.test('counts the columns of a text', (t) => {
   t.end()
 })
 
-t.test('counts the rows of a text that breaks', (t) => {
+t.test('counts the rows of a wrapped text', (t) => {
   t.equal(countRows(0, 10), 1, 'an empty line')
   t.equal(countRows(10, 10), 1)
   t.equal(countRows(11, 10), 2)

@@ -7,7 +7,7 @@ const endpoint = (name: string, description: string) => ({
   ...{ name, request: value, response: value, metadata: { description } },
 })
 
-t.test('endpoints of all versions, each once; what is subscribed to is none', async (t) => {
+t.test('lists unique endpoints of all versions without subscriptions', async (t) => {
   const versions = [
     { ...makeService('a', []), endpoints: [endpoint('B.C', 'v1'), endpoint('A.B', 'v1')] },
     { ...makeService('a', []), endpoints: [endpoint('B.C', 'v2'), endpoint('some topic', '')] },

@@ -10,7 +10,7 @@ function entry(name: string, nodes = 1): Entry {
 }
 
 function toList(...entries: Entry[]): Entries {
-  return new Map(entries.map((one) => [keyOf(one), one]))
+  return new Map(entries.map((each) => [keyOf(each), each]))
 }
 
 const update = (name: string, nodes = 1): Change => ({
@@ -22,37 +22,37 @@ const remove = (name: string): Change => ({ action: 'delete', service: entry(nam
 const show = ({ entries }: LiveEntries): readonly string[] | undefined =>
   entries && [...entries.values()].map(({ name, nodes }) => `${name}:${nodes.length}`)
 
-t.test('what changes while it is listed is newer than the list', async (t) => {
+t.test('changes during a list request take precedence over the list', async (t) => {
   const live = new LiveEntries()
-  const end = live.beginList()
+  const end = live.startList()
   for (const change of [update('b', 3), remove('a'), update('c'), remove('c')]) live.apply(change)
   t.equal(show(live), undefined)
   end(toList(entry('a'), entry('b'), entry('d')))
   t.same(show(live), ['b:3', 'd:1'])
 })
 
-t.test('changes are folded in one by one, and not kept', async (t) => {
+t.test('applies changes to the current entries only', async (t) => {
   const live = new LiveEntries()
-  live.beginList()(toList(entry('a')))
+  live.startList()(toList(entry('a')))
   const before = live.entries
-  t.equal(live.entries, before, 'the same until something changes')
+  t.equal(live.entries, before, 'the same until an entry changes')
   for (let i = 0; i < 100_000; i++) live.apply(update('b', (i % 3) + 1))
   t.same(show(live), ['a:1', 'b:1'])
   live.apply(remove('a'))
   t.same(show(live), ['b:1'])
-  t.equal(before!.size, 1, 'what was shown stays as it was')
+  t.equal(before!.size, 1, 'snapshots are immutable')
 })
 
-t.test('what is known stays, and changes, until another list is there', async (t) => {
+t.test('retains entries until a newer list arrives', async (t) => {
   const live = new LiveEntries()
-  live.beginList()(toList(entry('a')))
-  const late = live.beginList()
+  live.startList()(toList(entry('a')))
+  const late = live.startList()
   live.apply(update('b'))
   t.same(show(live), ['a:1', 'b:1'])
-  const end = live.beginList()
+  const end = live.startList()
   live.apply(update('c'))
   late(toList())
-  t.same(show(live), ['a:1', 'b:1', 'c:1'], 'a list that was overtaken counts for nothing')
+  t.same(show(live), ['a:1', 'b:1', 'c:1'], 'a superseded list is ignored')
   end(toList(entry('b', 2)))
   t.same(show(live), ['b:2', 'c:1'])
 })

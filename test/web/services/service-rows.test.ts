@@ -25,43 +25,40 @@ function entry(name: string, version: string, nodes: number, domain = 'mx'): Ent
 }
 
 function toEntries(...list: Entry[]): Entries {
-  return new Map(list.map((one) => [keyOf(one), one]))
+  return new Map(list.map((each) => [keyOf(each), each]))
 }
 
-t.test(
-  'the versions of a service are one row, those of another namespace are another',
-  async (t) => {
-    const rows = toRows(
-      toEntries(
-        entry('b', '2', 1),
-        entry('b', '1', 2),
-        entry('a', '1', 1),
-        entry('b', '1', 1, 'acme'),
-      ),
-    )
-    t.same(
-      rows.map(({ name, domain, versions }) => [name, domain, versions]),
-      [
-        ['a', 'mx', ['1']],
-        ['b', 'acme', ['1']],
-        ['b', 'mx', ['1', '2']],
-      ],
-    )
-    const [, , row] = rows
-    t.equal(row!.nodes.length, 3)
-    t.equal(row!.draining, 1)
-    t.same(row!.endpoints, ['Greeter.Hello'])
-    t.equal(row!.description, 'The b')
-  },
-)
+t.test('groups versions into one row per service and namespace', async (t) => {
+  const rows = toRows(
+    toEntries(
+      entry('b', '2', 1),
+      entry('b', '1', 2),
+      entry('a', '1', 1),
+      entry('b', '1', 1, 'acme'),
+    ),
+  )
+  t.same(
+    rows.map(({ name, domain, versions }) => [name, domain, versions]),
+    [
+      ['a', 'mx', ['1']],
+      ['b', 'acme', ['1']],
+      ['b', 'mx', ['1', '2']],
+    ],
+  )
+  const [, , row] = rows
+  t.equal(row!.nodes.length, 3)
+  t.equal(row!.draining, 1)
+  t.same(row!.endpoints, ['Greeter.Hello'])
+  t.equal(row!.description, 'The b')
+})
 
-t.test('every word of a search is looked for in all that a service says', async (t) => {
+t.test('searches every word in all texts of a service', async (t) => {
   const rows = toRows(toEntries(entry('alpha', '1', 1), entry('beta', '2', 1)))
   const found = (text: string): string[] => searchRows(rows, text).map(({ name }) => name)
   t.same(found(''), ['alpha', 'beta'])
   t.same(found('ALPHA'), ['alpha'])
   t.same(found('team=blue beta'), ['beta'])
   t.same(found('10.0.0.0:80 greeter.hello'), ['alpha', 'beta'])
-  t.same(found('blue'), [], 'metadata are asked for by key=value')
+  t.same(found('blue'), [], 'metadata is searched by key=value only')
   t.same(found('gamma'), [])
 })

@@ -8,7 +8,7 @@ const toSession = (id: string): Session => ({
   expires: 0,
 })
 
-t.test('what is typed is kept for its place, its namespace and its account', async (t) => {
+t.test('stores drafts by key, namespace and account', async (t) => {
   session.value = toSession('ann')
   saveDraft(['config', 'shop'], 'typed')
   t.equal(readDraft(['config', 'shop']), 'typed')
@@ -19,17 +19,17 @@ t.test('what is typed is kept for its place, its namespace and its account', asy
 
   endedSession.value = session.value
   session.value = null
-  t.equal(readDraft(['config', 'shop']), 'typed', 'the login has ended, and goes on')
+  t.equal(readDraft(['config', 'shop']), 'typed', 'an expired session')
   session.value = toSession('ann')
   endedSession.value = null
   t.equal(readDraft(['config', 'shop']), 'typed')
   session.value = toSession('jane')
-  t.equal(readDraft(['config', 'shop']), undefined, 'not for somebody else')
+  t.equal(readDraft(['config', 'shop']), undefined, 'another account')
   session.value = toSession('ann')
-  t.equal(readDraft(['config', 'shop']), undefined, 'nor afterwards')
+  t.equal(readDraft(['config', 'shop']), undefined, 'deleted by the other login')
 })
 
-t.test('what was sent, and whoever logs out, leaves nothing behind', async (t) => {
+t.test('deletes drafts when sent, and on logout', async (t) => {
   saveDraft(['config', 'shop'], 'typed')
   saveDraft(['config', 'shop'], undefined)
   t.equal(readDraft(['config', 'shop']), undefined)

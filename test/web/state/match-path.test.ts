@@ -1,13 +1,13 @@
 import t from 'tap'
 import { match } from '../../../web/state/match-path.ts'
 
-t.test('a path is taken apart by a pattern', async (t) => {
+t.test('matches a path against a pattern', async (t) => {
   t.same(match('/', '/'), {})
   t.equal(match('/', '/services'), undefined)
-  t.same(match('/services', '/services/'), {}, 'a slash at the end says nothing')
+  t.same(match('/services', '/services/'), {}, 'trailing slash')
   t.same(match('/services/:name', '/services/greeter'), { name: 'greeter' })
   t.same(match('/services/:name', '/services/a%2Fb%20c'), { name: 'a/b c' })
-  t.same(match('/services/:name', '/services/%zz'), { name: '%zz' }, 'what is no escape stays')
+  t.same(match('/services/:name', '/services/%zz'), { name: '%zz' }, 'invalid escape')
   t.equal(match('/services/:name', '/services'), undefined)
   t.equal(match('/services/:name', '/services//'), undefined)
   t.equal(match('/services/:name', '/services/a/b'), undefined)

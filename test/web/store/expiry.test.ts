@@ -1,7 +1,7 @@
 import t from 'tap'
 import { formatExpiry, parseExpiry } from '../../../web/store/expiry.ts'
 
-t.test('a record ends after what was typed, in seconds', async (t) => {
+t.test('parses an expiry into seconds', async (t) => {
   const cases: [string, number][] = [
     ['', 0],
     ['never', 0],
@@ -13,16 +13,16 @@ t.test('a record ends after what was typed, in seconds', async (t) => {
     ['1d', 86_400],
     ['1ms', 1],
   ]
-  for (const [typed, seconds] of cases) t.equal(parseExpiry(typed), seconds, typed)
+  for (const [text, seconds] of cases) t.equal(parseExpiry(text), seconds, text)
 })
 
-t.test('what is no span is refused', async (t) => {
+t.test('rejects an invalid expiry', async (t) => {
   t.throws(() => parseExpiry('soon'), /must be a duration such as/)
-  t.throws(() => parseExpiry('0'), /longer than nothing/)
+  t.throws(() => parseExpiry('0'), /must be greater than 0/)
   t.throws(() => parseExpiry('999999999d'), /must be at most/)
 })
 
-t.test('what is left is told in units', async (t) => {
+t.test('formats the remaining lifetime in units', async (t) => {
   t.equal(formatExpiry(0), 'never')
   t.equal(formatExpiry(543), '9m3s')
 })

@@ -10,37 +10,38 @@ import { toTicks } from './ticks.ts'
 
 export interface Series {
   readonly label: string
-  /** A colour of tokens.css, such as `--accent`. */
+  /** CSS custom property of tokens.css, such as `--accent`. */
   readonly color: string
-  /** One for each time; undefined: there is none, and the line has a gap. */
+  /** One value per time; undefined leaves a gap in the line. */
   readonly values: readonly (number | undefined)[]
-  /** Filled down to zero, in the colour of the name and `-soft`. */
+  /** Fill the area below the line with the `-soft` variant of the colour. */
   readonly filled?: boolean
 }
 
 export interface ChartProps {
   readonly title: string
-  /** Seconds since 1970, ascending. */
+  /** Unix times in seconds, ascending. */
   readonly times: readonly number[]
   readonly series: readonly Series[]
-  /** A value as text, on the axis, in the legend and in the tooltip. */
+  /** Formats values of the axis, legend and tooltip. */
   readonly format: (value: number) => string
 }
 
 const HEIGHT_PX = 180
-/** Lines over time. A tooltip shows the values at the pointer, or at the point chosen by arrow keys. */
+
+/** Time series chart. A tooltip shows the values at the pointer or at the point selected with the arrow keys. */
 export function Chart({ title, times, series, format }: ChartProps): JSX.Element {
-  const place = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const plot = useRef<UPlot>(undefined)
   const id = useId()
   const labels = series.map(({ label }) => label).join()
-  /** Time the tooltip is about, seconds since 1970: it stays while points come. */
-  const [shownTime, setShownTime] = useState<number>()
-  const shown = shownTime === undefined ? -1 : times.indexOf(shownTime)
+  /** Unix time of the tooltip in seconds: an index would move as points arrive. */
+  const [tooltipTime, setTooltipTime] = useState<number>()
+  const active = tooltipTime === undefined ? -1 : times.indexOf(tooltipTime)
   const describe = (at: number): string =>
     series.map(({ label, values }) => `${label} ${toText(values[at], format)}`).join(', ')
   useEffect(() => {
-    const { current: element } = place
+    const { current: element } = container
     if (element === null) return undefined
     const created = new UPlot(
       toOptions(element, series, format),
@@ -87,34 +88,34 @@ export function Chart({ title, times, series, format }: ChartProps): JSX.Element
         aria-labelledby={id}
         aria-valuemin={0}
         aria-valuemax={Math.max(0, times.length - 1)}
-        aria-valuenow={shown === -1 ? Math.max(0, times.length - 1) : shown}
+        aria-valuenow={active === -1 ? Math.max(0, times.length - 1) : active}
         aria-valuetext={
           times.length === 0
             ? 'no values'
-            : `${formatTime(times.at(shown)! * 1000)}: ${describe(shown === -1 ? times.length - 1 : shown)}`
+            : `${formatTime(times.at(active)! * 1000)}: ${describe(active === -1 ? times.length - 1 : active)}`
         }
         onKeyDown={(event) => {
-          const at = toPointIndex(event.key, shown, times.length)
+          const at = toPointIndex(event.key, active, times.length)
           if (at === undefined) return
           event.preventDefault()
-          setShownTime(times[at])
+          setTooltipTime(times[at])
         }}
-        onBlur={() => setShownTime(undefined)}
+        onBlur={() => setTooltipTime(undefined)}
         onPointerMove={({ clientX }) => {
           const { current } = plot
           if (current === undefined || times.length === 0) return
           const { left } = current.over.getBoundingClientRect()
-          setShownTime(times[current.posToIdx(clientX - left)])
+          setTooltipTime(times[current.posToIdx(clientX - left)])
         }}
-        onPointerLeave={() => setShownTime(undefined)}
+        onPointerLeave={() => setTooltipTime(undefined)}
       >
-        <div ref={place} aria-hidden="true" />
-        {shown !== -1 && plot.current !== undefined && (
-          <Tooltip left={toLeft(plot.current, times[shown]!)} width={plot.current.width}>
-            <time>{formatDateTime(times[shown]! * 1000)}</time>
+        <div ref={container} aria-hidden="true" />
+        {active !== -1 && plot.current !== undefined && (
+          <Tooltip left={toLeft(plot.current, times[active]!)} width={plot.current.width}>
+            <time>{formatDateTime(times[active]! * 1000)}</time>
             {series.map(({ label, values }) => (
               <span key={label}>
-                {label} <b>{toText(values[shown], format)}</b>
+                {label} <b>{toText(values[active], format)}</b>
               </span>
             ))}
           </Tooltip>
@@ -125,14 +126,14 @@ export function Chart({ title, times, series, format }: ChartProps): JSX.Element
 }
 
 interface TooltipProps {
-  /** Of its point, pixels from the left edge of the chart. */
+  /** Position of the point, pixels from the left edge of the chart. */
   readonly left: number
-  /** Of the chart, pixels. */
+  /** Width of the chart in pixels. */
   readonly width: number
   readonly children: ComponentChildren
 }
 
-/** A line at a point, and its values beside the line, on the side with more room. */
+/** Vertical line at a point with its values, on the side with more room. */
 function Tooltip({ left, width, children }: TooltipProps): JSX.Element {
   const isRight = left > width / 2
   return (
@@ -155,7 +156,7 @@ function toOptions(
   series: readonly Series[],
   format: (value: number) => string,
 ): UPlot.Options {
-  // Asked for at each drawing, since the theme may change.
+  // Read on each redraw, since the theme may change.
   const color = (name: string) => (): string => readColor(element, name)
   const grid = { stroke: color('--line'), width: 1 }
   const axis = { stroke: color('--muted'), grid, ticks: { show: false } }
@@ -187,7 +188,7 @@ function toOptions(
   }
 }
 
-/** The colour behind a name, in the theme of now. */
+/** Resolves a colour of tokens.css in the current theme. */
 function readColor(element: HTMLElement, name: string): string {
   element.style.color = `var(${name})`
   const { color } = getComputedStyle(element)

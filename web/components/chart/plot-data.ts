@@ -1,8 +1,8 @@
-/** Points that Page Up and Page Down move by. */
+/** Step of Page Up and Page Down, in points. */
 const PAGE = 10
 
-/** Point that a key leads to; undefined: none. @param shown -1: none is shown yet, and keys start at the last one */
-export function toPointIndex(key: string, shown: number, count: number): number | undefined {
+/** Index of the point that a key moves to; undefined for keys without a function. @param active -1: none; keys start at the last point */
+export function toPointIndex(key: string, active: number, count: number): number | undefined {
   const last = count - 1
   const steps: Readonly<Record<string, number>> = {
     ...{ ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 },
@@ -10,11 +10,11 @@ export function toPointIndex(key: string, shown: number, count: number): number 
   }
   const step = steps[key]
   if (step === undefined || count === 0) return undefined
-  const from = shown === -1 ? last : shown
+  const from = active === -1 ? last : active
   return Math.min(last, Math.max(0, from + step))
 }
 
-/** With null where there is no value: uPlot draws a line across what is undefined. */
+/** Data in the format of uPlot, with null for missing values: uPlot draws a line across undefined. */
 export function toPlotData(
   times: readonly number[],
   series: readonly { readonly values: readonly (number | undefined)[] }[],

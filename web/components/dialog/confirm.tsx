@@ -7,31 +7,31 @@ import { useModal } from './modal.ts'
 
 export interface ConfirmProps {
   readonly title: string
-  /** What will happen, and what cannot be undone. */
+  /** Consequences, and whether they can be undone. */
   readonly children: ComponentChildren
-  /** The button that does it, such as `Delete`. */
+  /** Label of the confirm button, such as `Delete`. */
   readonly action: string
   readonly dangerous?: boolean
-  /** Does it; the dialog stays, and says why, when it fails. It goes on when the dialog is closed meanwhile: then a toast says so. */
+  /** Runs the action. An error is shown in the dialog, or as a toast if the dialog was closed meanwhile. */
   readonly onConfirm: () => Promise<unknown> | undefined
-  /** Closed, done or not. */
+  /** Called on cancel and after success. */
   readonly onClose: () => void
 }
 
-/** Asks before something is done. Draw it to open it. */
+/** Confirmation dialog, open while rendered. */
 export function Confirm(props: ConfirmProps): JSX.Element {
   const { title, children, action, dangerous = false, onConfirm, onClose } = props
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<CallError>()
-  const isGone = useRef(false)
-  const leave = (): void => {
-    isGone.current = true
+  const isClosed = useRef(false)
+  const markClosed = (): void => {
+    isClosed.current = true
   }
-  useEffect(() => leave, [])
+  useEffect(() => markClosed, [])
   const close = (): void => {
-    leave()
+    markClosed()
     onClose()
   }
   useModal(dialog, close)
@@ -40,11 +40,11 @@ export function Confirm(props: ConfirmProps): JSX.Element {
     setError(undefined)
     try {
       await onConfirm()
-      // Another dialog may stand there by now.
-      if (!isGone.current) close()
+      // Another dialog may be open by now.
+      if (!isClosed.current) close()
     } catch (thrown) {
       const failure = CallError.from(thrown)
-      if (isGone.current) showToast(`${title} It failed: ${failure.detail}`, 'bad')
+      if (isClosed.current) showToast(`${title} Failed: ${failure.detail}`, 'bad')
       setError(failure)
       setBusy(false)
     }
@@ -53,7 +53,7 @@ export function Confirm(props: ConfirmProps): JSX.Element {
     <dialog ref={dialog} class="dialog" aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
       <div>{children}</div>
-      {error !== undefined && <Problem error={error} asked={action} />}
+      {error !== undefined && <Problem error={error} subject={action} />}
       <div class="dialog-actions">
         <button type="button" onClick={close}>
           {busy ? 'Close' : 'Cancel'}

@@ -5,15 +5,15 @@ import { useModal } from './modal.ts'
 export interface DialogProps {
   readonly title: string
   readonly children: ComponentChildren
-  /** Closed, by its button, the key Escape, or whoever no longer draws it. */
+  /** Called on the close button and on Escape. */
   readonly onClose: () => void
-  /** Buttons beside that which closes it. */
+  /** Buttons beside the close button. */
   readonly actions?: ComponentChildren
-  /** What the button that closes it says. @default Close */
+  /** Label of the close button. @default Close */
   readonly close?: string
 }
 
-/** Something to read or to fill in over the page. Draw it to open it. */
+/** Modal dialog, open while rendered. */
 export function Dialog({
   title,
   children,

@@ -3,21 +3,21 @@ import { formatBytes } from '../time/format.ts'
 import { showToast } from '../toast.tsx'
 import { type PickedFile, rejectFile } from './file-limit.ts'
 
-/** Reads a file. Undefined: there is none, it is too long, or it cannot be read, as a toast says. */
+/** Reads the selected file. Returns undefined without a file, or after an error, which is shown as a toast. */
 export async function readPicked(
   file: File | undefined,
   maxBytes: number,
 ): Promise<PickedFile | undefined> {
   if (file === undefined) return undefined
-  const refusal = rejectFile(file, maxBytes)
-  if (refusal === undefined) {
+  const rejection = rejectFile(file, maxBytes)
+  if (rejection === undefined) {
     try {
       return { name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) }
     } catch {
-      // It was moved, or may not be read.
+      // Moved or unreadable.
     }
   }
-  showToast(refusal ?? `${file.name} cannot be read`, 'bad')
+  showToast(rejection ?? `${file.name} cannot be read`, 'bad')
   return undefined
 }
 
@@ -26,7 +26,7 @@ export interface PickedProps {
   readonly onRemove: () => void
 }
 
-/** Stands where its bytes would be typed. */
+/** Replaces the text input while a file is selected. */
 export function Picked({ file: { name, bytes }, onRemove }: PickedProps): JSX.Element {
   return (
     <p class="form-actions">
@@ -34,7 +34,7 @@ export function Picked({ file: { name, bytes }, onRemove }: PickedProps): JSX.El
         {name}, {formatBytes(bytes.length)}
       </span>
       <button type="button" class="quiet" onClick={onRemove}>
-        Remove the file
+        Remove file
       </button>
     </p>
   )

@@ -6,36 +6,35 @@ import { useVisibleRows } from './virtual.ts'
 export interface Column<Row> {
   readonly id: string
   readonly title: string
-  /** What the cell shows: text, or parts. */
   readonly render: (row: Row) => ComponentChildren
-  /** What rows are sorted by. @default the column does not sort */
+  /** Sort key of a row. @default the column is not sortable */
   readonly sort?: (row: Row) => SortKey
-  /** Numbers stand at the end. @default start */
+  /** `end` for numbers. @default start */
   readonly align?: 'start' | 'end'
-  /** The cell names its row. Exactly one column should. */
+  /** Whether the cell is the row header. Exactly one column should be. */
   readonly heading?: boolean
-  /** Not shown on narrow screens. */
+  /** Hide the column on narrow screens. */
   readonly minor?: boolean
 }
 
 export interface TableProps<Row> {
-  /** What the table lists, for screen readers. */
+  /** Accessible name. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  /** Names a row, unique. */
+  /** Unique key of a row. */
   readonly keyOf: (row: Row) => string
-  /** Column it is sorted by at first. @default as they come */
+  /** Initial sort column. @default the order of `rows` */
   readonly sortedBy?: string
   readonly descending?: boolean
-  /** What stands there when there are no rows. */
+  /** Shown in place of a table without rows. */
   readonly empty?: ComponentChildren
 }
 
-/** Pixels of a row: `--row` of tokens.css. Cells are one line, what is longer is cut. */
+/** Row height in pixels: `--row` of tokens.css. Cells are truncated to one line. */
 const ROW_PX = 36
 
-/** A table that sorts by its headings; of long ones only the rows that are seen are drawn. Arrow keys go from row to row. */
+/** Sortable, virtualized table. Arrow keys move between rows. */
 export function Table<Row>(props: TableProps<Row>): JSX.Element {
   const { label, columns, rows, keyOf, empty } = props
   const [sorting, setSorting] = useState({
@@ -52,7 +51,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null)
   const { from, to, above, below } = useVisibleRows(scroller, sorted.length, ROW_PX)
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>
-  const turn = (id: string): void =>
+  const toggleSort = (id: string): void =>
     setSorting((before) => ({ id, descending: before.id === id && !before.descending }))
   return (
     <section
@@ -77,7 +76,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
                       ? 'descending'
                       : 'ascending'
                 }
-                onSort={() => turn(column.id)}
+                onSort={() => toggleSort(column.id)}
               />
             ))}
           </tr>
@@ -148,7 +147,7 @@ function toClass(align: 'start' | 'end' | undefined, minor: boolean | undefined)
   return [align === 'end' ? 'end' : '', minor === true ? 'minor' : ''].filter(Boolean).join(' ')
 }
 
-/** Up and down go to the first thing of the row above or below that takes focus. */
+/** Arrow up and down focus the first focusable element of the previous or next row. */
 function moveFocus(event: TargetedKeyboardEvent<HTMLElement>): void {
   if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
   const row = event.target instanceof Element ? event.target.closest('tbody tr') : null

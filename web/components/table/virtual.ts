@@ -1,22 +1,22 @@
 import type { RefObject } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-/** Rows that are drawn above and below what is seen. */
+/** Rows rendered above and below the viewport. */
 const MARGIN = 12
 
 export interface VisibleRows {
-  /** First row to draw, and the one behind the last. */
+  /** Range of rows to render; `to` is exclusive. */
   readonly from: number
   readonly to: number
-  /** Pixels that the rows above and below would take. */
+  /** Height in pixels of the rows not rendered above and below. */
   readonly above: number
   readonly below: number
 }
 
 /**
- * Which rows of a long list a scrolling element shows: only they are drawn.
+ * Visible rows of a virtualized list.
  *
- * @param rowHeight pixels of each row.
+ * @param rowHeight in pixels.
  */
 export function useVisibleRows(
   scroller: RefObject<HTMLElement | null>,
@@ -25,7 +25,7 @@ export function useVisibleRows(
 ): VisibleRows {
   const [{ top, height }, setView] = useState({ top: 0, height: 800 })
   const [element, setElement] = useState<HTMLElement | null>(null)
-  // A list that was empty, and drew none, has another one.
+  // An empty list renders no scroller; the element may be new after each render.
   useEffect(() => setElement(scroller.current))
   useEffect(() => {
     if (element === null) return undefined

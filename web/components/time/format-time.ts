@@ -1,12 +1,12 @@
 const two = (n: number): string => String(n).padStart(2, '0')
 
-/** Date and time in the time zone of the browser, `2026-01-31 14:03:09`. */
+/** Local date and time, `2026-01-31 14:03:09`. */
 export function formatDateTime(ms: number): string {
   const date = new Date(ms)
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${formatTime(ms)}`
 }
 
-/** Time of the day in the time zone of the browser, `14:03:09`. */
+/** Local time of day, `14:03:09`. */
 export function formatTime(ms: number): string {
   const date = new Date(ms)
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')

@@ -6,7 +6,7 @@ const AGES: readonly (readonly [ms: number, unit: string])[] = [
 ]
 const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
 
-/** Time since a moment in words: `now`, `5 min ago`, `in 2 h`. */
+/** Relative time: `now`, `5 min ago`, `in 2 h`. */
 export function formatAge(ms: number): string {
   const length = Math.abs(ms)
   const [unitMs, unit] = AGES.find(([unitMs]) => length >= unitMs) ?? [1000, 's']

@@ -9,7 +9,7 @@ setInterval(() => {
   nowMs.value = Date.now()
 }, TICK_MS)
 
-/** A moment, as the time since then; the title tells it in full. */
+/** Relative time with the absolute time as tooltip. */
 export function Time({ ms }: { readonly ms: number }): JSX.Element {
   const date = new Date(ms)
   if (Number.isNaN(date.getTime())) return <span>–</span>

@@ -7,21 +7,21 @@ import { findOpen, MEMBERS } from './open-members.ts'
 
 export interface JsonViewProps {
   readonly value: unknown
-  /** Of the file it is downloaded as. @default answer.json */
+  /** Name of the downloaded file. @default response.json */
   readonly fileName?: string
-  /** Levels that are open at first, as far as they are not too large. @default 3 */
+  /** Levels expanded initially, unless they are too large. @default 3 */
   readonly open?: number
-  /** What it is, for screen readers: no two of a page are alike. @default JSON */
+  /** Accessible name, unique in the page. @default JSON */
   readonly label?: string
 }
 
-/** Characters that are drawn of a text before somebody asks for all. */
-const CHARACTERS = 2000
+/** Strings longer than this are truncated until expanded. */
+const MAX_CHARACTERS = 2000
 
-/** A JSON value, pretty and folding. Huge ones are drawn in pieces; the whole can be copied and downloaded. */
+/** Foldable JSON with copy and download. Large values are rendered incrementally. */
 export function JsonView({
   value,
-  fileName = 'answer.json',
+  fileName = 'response.json',
   open = 3,
   label = 'JSON',
 }: JsonViewProps): JSX.Element {
@@ -54,7 +54,7 @@ export function JsonView({
 
 interface ValueProps {
   readonly value: unknown
-  /** What is open at first. */
+  /** Objects and lists expanded initially. */
   readonly opened: ReadonlySet<unknown>
 }
 
@@ -73,7 +73,7 @@ function Members({
 }): JSX.Element {
   const isList = Array.isArray(value)
   const [isOpen, setOpen] = useState(opened.has(value))
-  const [shown, setShown] = useState(MEMBERS)
+  const [limit, setLimit] = useState(MEMBERS)
   const names = useMemo(() => Object.keys(value), [value])
   const [begin, end] = isList ? ['[', ']'] : ['{', '}']
   if (names.length === 0) return <span>{begin + end}</span>
@@ -91,16 +91,16 @@ function Members({
       {isOpen && (
         <>
           <ul class="json-members">
-            {names.slice(0, shown).map((name) => (
+            {names.slice(0, limit).map((name) => (
               <li key={name}>
                 {!isList && <span class="json-name">{JSON.stringify(name)}: </span>}
                 <Value value={(value as Record<string, unknown>)[name]} opened={opened} />
               </li>
             ))}
-            {names.length > shown && (
+            {names.length > limit && (
               <li>
-                <button type="button" class="quiet" onClick={() => setShown(shown + 10 * MEMBERS)}>
-                  Show more of the other {names.length - shown}
+                <button type="button" class="quiet" onClick={() => setLimit(limit + 10 * MEMBERS)}>
+                  Show more ({names.length - limit} left)
                 </button>
               </li>
             )}
@@ -114,10 +114,10 @@ function Members({
 
 function Text({ value }: { readonly value: string }): JSX.Element {
   const [all, setAll] = useState(false)
-  const isLong = value.length > CHARACTERS && !all
+  const isLong = value.length > MAX_CHARACTERS && !all
   return (
     <span class="json-string">
-      {JSON.stringify(isLong ? `${value.slice(0, CHARACTERS)}…` : value)}
+      {JSON.stringify(isLong ? `${value.slice(0, MAX_CHARACTERS)}…` : value)}
       {isLong && (
         <button type="button" class="quiet" onClick={() => setAll(true)}>
           Show all {formatBytes(value.length)}

@@ -5,9 +5,9 @@ export interface TreeNode {
   /** Unique in the tree. */
   readonly id: string
   readonly label: ComponentChildren
-  /** What stands beside it. */
+  /** Secondary text. */
   readonly detail?: ComponentChildren
-  /** Undefined: a leaf. */
+  /** Undefined for a leaf. */
   readonly children?: readonly TreeNode[]
 }
 
@@ -16,27 +16,28 @@ export interface TreeProps {
   readonly nodes: readonly TreeNode[]
   readonly selected?: string
   readonly onSelect?: (id: string) => void
-  /** Levels that are open at first. @default 1 */
+  /** Levels expanded initially. @default 1 */
   readonly open?: number
 }
 
-/** A tree: enter or a click selects, arrow keys go up and down, open (right) and close (left). */
+/** Tree view: Enter or a click selects, arrow keys move, expand (right) and collapse (left). */
 export function Tree({ label, nodes, selected, onSelect, open = 1 }: TreeProps): JSX.Element {
-  const [turned, setTurned] = useState<ReadonlySet<string>>(new Set())
-  const turn = (id: string): void =>
-    setTurned((before) => {
+  /** Nodes whose state differs from the initial one. */
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
+  const toggle = (id: string): void =>
+    setToggled((before) => {
       const next = new Set(before)
       if (!next.delete(id)) next.add(id)
       return next
     })
-  const isOpen = (node: TreeNode, depth: number): boolean => depth < open !== turned.has(node.id)
+  const isOpen = (node: TreeNode, depth: number): boolean => depth < open !== toggled.has(node.id)
   const first = selected ?? nodes[0]?.id
-  const draw = (node: TreeNode, depth: number): JSX.Element => {
+  const render = (node: TreeNode, depth: number): JSX.Element => {
     const { children } = node
     const opened = children === undefined ? undefined : isOpen(node, depth)
     return (
       <li key={node.id} role="none">
-        {/* biome-ignore lint/a11y/useKeyWithClickEvents: the tree takes the keys of all its items */}
+        {/* biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles the keys of its items */}
         <div
           role="treeitem"
           class="tree-item"
@@ -47,7 +48,7 @@ export function Tree({ label, nodes, selected, onSelect, open = 1 }: TreeProps):
           tabIndex={node.id === first ? 0 : -1}
           style={{ paddingInlineStart: `${depth * 16 + 4}px` }}
           onClick={() => {
-            if (children !== undefined) turn(node.id)
+            if (children !== undefined) toggle(node.id)
             onSelect?.(node.id)
           }}
         >
@@ -59,7 +60,7 @@ export function Tree({ label, nodes, selected, onSelect, open = 1 }: TreeProps):
         </div>
         {opened === true && (
           // biome-ignore lint/a11y/useSemanticElements: the group of a tree
-          <ul role="group">{children!.map((child) => draw(child, depth + 1))}</ul>
+          <ul role="group">{children!.map((child) => render(child, depth + 1))}</ul>
         )}
       </li>
     )
@@ -85,11 +86,11 @@ export function Tree({ label, nodes, selected, onSelect, open = 1 }: TreeProps):
         focus(items.at(-1))
         break
       case 'ArrowRight':
-        if (expanded === 'false') turn(id)
+        if (expanded === 'false') toggle(id)
         else if (expanded === 'true') focus(items[at + 1])
         break
       case 'ArrowLeft':
-        if (expanded === 'true') turn(id)
+        if (expanded === 'true') toggle(id)
         else focus(findParent(items, at))
         break
       case 'Enter':
@@ -102,18 +103,18 @@ export function Tree({ label, nodes, selected, onSelect, open = 1 }: TreeProps):
     event.preventDefault()
   }
   return (
-    // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a list is what a tree is without its roles
+    // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: without its roles a tree is a list
     <ul class="tree" role="tree" aria-label={label} onKeyDown={onKeyDown}>
-      {nodes.map((node) => draw(node, 0))}
+      {nodes.map((node) => render(node, 0))}
     </ul>
   )
 }
 
-/** Only the item with the focus is reached by Tab. */
+/** Moves the focus (roving tabindex). */
 function focus(item: HTMLElement | undefined): void {
   if (item === undefined) return
-  for (const other of item.closest('[role=tree]')!.querySelectorAll('[tabindex="0"]'))
-    other.setAttribute('tabindex', '-1')
+  for (const previous of item.closest('[role=tree]')!.querySelectorAll('[tabindex="0"]'))
+    previous.setAttribute('tabindex', '-1')
   item.setAttribute('tabindex', '0')
   item.focus()
 }

@@ -1,26 +1,26 @@
-/** What the server says of a message it hands to a consumer (NATS ADR-15). */
+/** Delivery metadata of a message (NATS ADR-15). */
 export interface Delivered {
-  /** How often it was handed out, this time included. */
+  /** Number of deliveries, including this one. */
   readonly attempt: number
   readonly sequence: number
-  /** When it was stored, milliseconds since 1970. */
+  /** Unix time in milliseconds of its storage. */
   readonly storedMs: number
-  /** How many the consumer has still to get. */
+  /** Number of messages left for the consumer. */
   readonly pending: number
 }
 
 const START = '$JS.ACK.'
 
-/** Whether a message is one of a consumer. */
+/** Whether a subject is a reply subject of a consumer. */
 export function isAckSubject(subject: string): boolean {
   return subject.startsWith(START)
 }
 
-/** Reads the subject a message is acknowledged at; undefined: the message is none of a consumer. */
+/** Parses the reply subject of a delivered message; undefined for any other message. */
 export function parseAckSubject(subject: string): Delivered | undefined {
   if (!isAckSubject(subject)) return undefined
   const tokens = subject.split('.')
-  // `$JS.ACK.<stream>.<consumer>.<attempt>...`; with twelve there are a domain and an account in front of the stream.
+  // `$JS.ACK.<stream>.<consumer>.<attempt>...`; with twelve tokens, domain and account precede the stream.
   const at = tokens.length < 12 ? 4 : 6
   return {
     attempt: Number(tokens[at]),

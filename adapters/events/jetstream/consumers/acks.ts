@@ -15,26 +15,26 @@ import { parseAckSubject } from './ack-subject.ts'
 import type { Puller } from './puller.ts'
 import { fromSequence } from './start.ts'
 
-/** Whose acknowledgements are noted. */
-export interface NotedGroup {
-  /** The stream of its topic. */
+/** A group whose acknowledgements are stored. */
+export interface AckedGroup {
+  /** Stream of its topic. */
   readonly stream: string
-  /** Where they are noted. */
+  /** Subject of its acknowledgements. */
   readonly subject: string
 }
 
 /**
- * Notes in a stream what groups have acknowledged, as durable as events are: what the server itself knows about a consumer it
- * writes to its disk later, and when it ends suddenly it may have forgotten the last of it, or all.
+ * Stores acknowledgements of groups in a stream, as durable as events: the server persists its own consumer state later and may lose it
+ * in a crash.
  */
 export interface Acks {
-  /** Notes it, and tells the consumer at `reply`; resolves when both is done. Those of a turn are noted together. */
-  readonly note: (group: NotedGroup, sequence: number, reply: string) => Promise<void>
-  /** What was noted of a group, and all that is not kept any more; what is noted from now on is added to it. */
-  readonly follow: (session: Session, group: NotedGroup) => Promise<FollowedAcks>
-  /** Forgets what was noted of groups of this name. @param group default: of all of the topic */
+  /** Stores an acknowledgement and acknowledges the message at `reply`; resolves when both are done. Batches per tick. */
+  readonly note: (group: AckedGroup, sequence: number, reply: string) => Promise<void>
+  /** Loads the acknowledgements of a group, including events that are no longer stored, and follows new ones. */
+  readonly follow: (session: Session, group: AckedGroup) => Promise<FollowedAcks>
+  /** Deletes the acknowledgements of groups with this name. @param group default: all of the topic */
   readonly forget: (session: Session, topic: EventTopic, group?: string) => Promise<void>
-  /** Resolves when nothing is being noted. */
+  /** Resolves when no write is in flight. */
   readonly drained: () => Promise<void>
 }
 
@@ -44,20 +44,20 @@ export interface FollowedAcks {
 }
 
 interface Ack {
-  readonly group: NotedGroup
+  readonly group: AckedGroup
   readonly sequence: number
   readonly reply: string
 }
 
-/** Records of a group, of this server, after which all it has are made one. */
+/** Number of records of a group from this server after which its records are merged. */
 const MAX_RECORDS = 1000
 const PULL = { limit: 1000, maxBytes: 1024 * 1024, waitMs: 0 }
 
 export function createAcks(sessions: Sessions, prefix: string, replicas: number): Acks {
   const stream = toAcksStream(prefix)
   const config = { name: stream, subjects: [`${prefix}.acks.>`], num_replicas: replicas }
-  /** Noted since a group was joined. */
-  const records = new WeakMap<NotedGroup, number>()
+  /** Records written since a group was joined. */
+  const records = new WeakMap<AckedGroup, number>()
 
   const queue = createGroupCommit<Ack, void>({
     commit: (acks) => sessions.use((session) => commit(session, acks)),
@@ -67,52 +67,55 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
 
   async function commit(session: Session, acks: readonly Ack[]) {
     await ensureStream(session, config)
-    const groups = new Map<NotedGroup, Ack[]>()
+    const groups = new Map<AckedGroup, Ack[]>()
     for (const ack of acks) {
-      const own = groups.get(ack.group) ?? []
-      groups.set(ack.group, own)
-      own.push(ack)
+      const groupAcks = groups.get(ack.group) ?? []
+      groups.set(ack.group, groupAcks)
+      groupAcks.push(ack)
     }
-    const outcomes = new Map<NotedGroup, GatewayError | undefined>()
+    const outcomes = new Map<AckedGroup, GatewayError | undefined>()
     await Promise.all(
-      [...groups].map(async ([group, own]) => {
-        const [outcome] = await Promise.all([record(session, group, own), tellAll(session, own)])
+      [...groups].map(async ([group, groupAcks]) => {
+        const [outcome] = await Promise.all([
+          record(session, group, groupAcks),
+          acknowledgeAll(session, groupAcks),
+        ])
         outcomes.set(group, outcome)
       }),
     )
-    if (session.isOver) throw eventsUnavailable(new Error('the connection is lost'))
+    if (session.isEnded) throw eventsUnavailable(new Error('the connection is lost'))
     return acks.map(({ group }) => outcomes.get(group))
   }
 
-  /** The consumer answers the last: it has taken the others by then. One that does not, does not matter. */
-  async function tellAll(session: Session, acks: readonly Ack[]): Promise<void> {
-    for (const { reply } of acks.slice(0, -1)) session.tell({ subject: reply, body: '+ACK' })
-    await session.ask({ subject: acks.at(-1)!.reply, body: '+ACK' }).catch(() => {})
+  /** Waits for the consumer's response to the last one, which it processes after the others. Failures are ignored. */
+  async function acknowledgeAll(session: Session, acks: readonly Ack[]): Promise<void> {
+    for (const { reply } of acks.slice(0, -1)) session.publish({ subject: reply, body: '+ACK' })
+    await session.request({ subject: acks.at(-1)!.reply, body: '+ACK' }).catch(() => {})
   }
 
   async function record(
     session: Session,
-    group: NotedGroup,
+    group: AckedGroup,
     acks: readonly Ack[],
   ): Promise<GatewayError | undefined> {
     const { subject } = group
     const done = createSequenceSet()
     for (const { sequence } of acks) done.add(sequence)
     try {
-      toStored(await session.ask({ subject, body: formatRanges(done.ranges) }))
+      toStored(await session.request({ subject, body: formatRanges(done.ranges) }))
       const count = (records.get(group) ?? 0) + 1
       records.set(group, count)
-      // What goes wrong is tried again with what follows.
+      // A failed merge is repeated with later records.
       if (count % MAX_RECORDS === 0) load(session, group, createSequenceSet()).catch(() => {})
       return undefined
     } catch (error) {
-      session.known.delete(stream)
+      session.knownStreams.delete(stream)
       return toFailure(error)
     }
   }
 
-  /** Adds what was noted, and makes one record of it where there are many. */
-  async function load(session: Session, group: NotedGroup, done: SequenceSet): Promise<void> {
+  /** Adds the stored acknowledgements, and merges many records into one. */
+  async function load(session: Session, group: AckedGroup, done: SequenceSet): Promise<void> {
     const topic = await findStream(session, group.stream)
     done.add(1, (topic?.state.first_seq ?? 1) - 1)
     let count = 0
@@ -128,18 +131,19 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
         const delivered = parseAckSubject(messages.at(-1)?.reply ?? '')
         last = delivered?.sequence ?? last
         if ((delivered?.pending ?? 0) === 0) return
-        if (end !== 'done') throw eventsUnavailable(new Error('the consumer for reading is gone'))
+        if (end !== 'done')
+          throw eventsUnavailable(new Error('the consumer for reading was deleted'))
       }
     }
 
     await ensureStream(session, config)
     await readAll(session, stream, fromSequence(1), pullAll, group.subject)
-    if (count >= MAX_RECORDS) await join(session, group, done, last)
+    if (count >= MAX_RECORDS) await merge(session, group, done, last)
   }
 
-  /** One record in place of many; in between there are both. */
-  async function join(session: Session, { subject }: NotedGroup, done: SequenceSet, last: number) {
-    toStored(await session.ask({ subject, body: formatRanges(done.ranges) }))
+  /** Replaces many records by one; both exist in between. */
+  async function merge(session: Session, { subject }: AckedGroup, done: SequenceSet, last: number) {
+    toStored(await session.request({ subject, body: formatRanges(done.ranges) }))
     await session.streams.purge(stream, { filter: subject, seq: last + 1 })
   }
 
@@ -148,7 +152,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
 
     async follow(session, group) {
       const done = createSequenceSet()
-      // Members of other servers may note what they had before the server was back, and has forgotten.
+      // Members of other servers may store acknowledgements that this server has lost.
       const stop = session.listen(group.subject, (error, message) => {
         if (error === null) addAll(done, message)
       })

@@ -9,36 +9,36 @@ import type { Session } from '../session.ts'
 import type { Sessions } from '../sessions.ts'
 import type { Puller } from './puller.ts'
 
-/** Messages of a consumer, in one session. */
+/** Messages of a consumer in one session. */
 export interface Attached extends Puller {
   readonly session: Session
-  /** Undefined: the member does not get it, and is done with it. */
+  /** Undefined for a message that the member skips. */
   readonly toDelivery: (message: Msg) => EventDelivery | undefined
 }
 
 export interface MemberOptions {
   readonly sessions: Sessions
   readonly attached: Attached
-  /** Finds the consumer again: in another session, or when it may be gone. @throws {GatewayError} 410 */
+  /** Finds the consumer again, in another session or after it may have been deleted. @throws {GatewayError} 410 */
   readonly attach: (session: Session) => Promise<Attached>
-  /** Messages came that nobody will get. */
+  /** Returns undelivered messages to the consumer. */
   readonly giveBack: (messages: readonly Msg[]) => Promise<void>
-  /** Nothing is pulled any more; told twice when it leaves while it looks for its consumer. */
+  /** Called when nothing is pulled any more; twice if the member leaves while it attaches. */
   readonly onLeave: () => Maybe<void>
 }
 
 export interface JetMember extends EventMember {
-  /** Has pulls under way, and to come, reject. */
+  /** Rejects pending and future pulls. */
   readonly fail: (error: GatewayError) => void
 }
 
-/** How long a pull waits, for events or for a session. */
+/** Maximum wait of a pull, for events or for a session. */
 const WAIT_MS = 30_000
 const LOST_MS = 1000
-/** The longest pause after something went wrong. */
+/** Maximum pause after a failure. */
 const PAUSE_MS = 1000
 
-/** A member of a group: goes on in one session after the other. */
+/** Creates a member of a group that continues across sessions. */
 export function createMember(options: MemberOptions): JetMember {
   const { sessions, attach, giveBack, onLeave } = options
   let { attached } = options
@@ -66,7 +66,7 @@ export function createMember(options: MemberOptions): JetMember {
     if (leaving !== undefined) await end()
   }
 
-  /** Undefined: nothing yet. */
+  /** Undefined without events yet. */
   async function pullFrom(
     session: Session,
     limit: number,

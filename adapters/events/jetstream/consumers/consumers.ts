@@ -4,41 +4,41 @@ import { isMissing } from '../errors.ts'
 import type { Session } from '../session.ts'
 import type { ConsumerStart } from './start.ts'
 
-/** What is asked of a consumer that is not kept: it ends when nobody has pulled for a while, or with its server. */
-export interface PassingConsumer {
+/** Options of an ephemeral consumer, which the server deletes when it is idle or restarts. */
+export interface EphemeralConsumer {
   readonly start: ConsumerStart
-  /** Undefined: nothing is acknowledged. */
+  /** Undefined: no acknowledgements. */
   readonly ackWaitMs: number | undefined
   readonly idleMs: number
   /** @default all subjects of the stream */
   readonly subject?: string
 }
 
-/** What is asked of the consumer of a group. */
+/** Options of a group's consumer. */
 export interface GroupConsumer {
   readonly name: string
   readonly start: ConsumerStart
   readonly ackWaitMs: number
-  /** Events with an earlier timestamp are not for the group. The server keeps it with the consumer. */
+  /** Minimum timestamp of events, stored in the consumer's description. */
   readonly sinceMs: number | undefined
 }
 
-/** Events a group may hold that are not acknowledged. */
-const MAX_HELD = 10_000
+/** Maximum number of unacknowledged events of a group. */
+const MAX_ACK_PENDING = 10_000
 const NANOS = 1e6
-/** Pulls that may wait for events of a group, at least, and at most: more take room. */
+/** Range of `max_waiting`; larger values take memory. */
 const MIN_WAITING = 512
 const MAX_WAITING = 4096
 const SINCE = / since (\d+)$/
 
-export function addPassing(
+export function addEphemeral(
   { consumers }: Session,
   stream: string,
-  { start, ackWaitMs, idleMs, subject }: PassingConsumer,
+  { start, ackWaitMs, idleMs, subject }: EphemeralConsumer,
 ): Promise<ConsumerInfo> {
   return consumers.add(stream, {
     ...start,
-    // Names of groups have no plus.
+    // Group names contain no plus.
     name: `+${randomUUID()}`,
     ...toAcks(ackWaitMs),
     inactive_threshold: idleMs * NANOS,
@@ -63,7 +63,7 @@ export function addGroup(
   })
 }
 
-/** Undefined: there is none, or no stream. */
+/** Undefined without the consumer or stream. */
 export async function findConsumer(
   { consumers }: Session,
   stream: string,
@@ -86,20 +86,20 @@ export async function setAckWait(
   await consumers.update(stream_name, name, { ack_wait: ackWaitMs * NANOS })
 }
 
-/** Nobody waits for it: one that is not kept ends anyway. */
-export function removePassing(session: Session, { stream_name, name }: ConsumerInfo): void {
-  session.tell({ subject: `$JS.API.CONSUMER.DELETE.${stream_name}.${name}` })
+/** Does not wait: the server deletes an idle ephemeral consumer anyway. */
+export function removeEphemeral(session: Session, { stream_name, name }: ConsumerInfo): void {
+  session.publish({ subject: `$JS.API.CONSUMER.DELETE.${stream_name}.${name}` })
 }
 
 /**
- * What tells the consumer from others that had its name: a number the server lets nobody change. It says twice not quite alike when it
- * made a consumer; and of two servers that make the same one, with a number each, one fails.
+ * Identifies a consumer among those that had its name: an immutable random number. The creation time is unsuitable, because the server
+ * reports it with different precision. Of two servers that create the consumer with different numbers, one fails.
  */
 export function parseRun({ config }: ConsumerInfo): string {
   return String(config.max_waiting)
 }
 
-/** The time that {@link addGroup} noted. */
+/** The timestamp stored by {@link addGroup}. */
 export function parseSince({ config }: ConsumerInfo): number | undefined {
   const [, since] = SINCE.exec(config.description ?? '') ?? []
   return since === undefined ? undefined : Number(since)
@@ -110,7 +110,7 @@ function toAcks(ackWaitMs: number | undefined) {
   return {
     ack_policy: 'explicit',
     ack_wait: ackWaitMs * NANOS,
-    max_ack_pending: MAX_HELD,
+    max_ack_pending: MAX_ACK_PENDING,
     max_deliver: -1,
   } as const
 }

@@ -1,17 +1,17 @@
 import type { EventDelivery, StoredEvent } from '../../../../core/contracts/events.ts'
 import type { Maybe } from '../../../../lib/async/maybe.ts'
 
-/** What becomes of events that were pulled. */
+/** Operations on pulled events. */
 export interface DeliveryCalls {
   readonly ack: (delivery: JetDelivery) => Maybe<void>
   readonly nack: (delivery: JetDelivery, delayMs: number) => Maybe<void>
 }
 
-/** A class: members have thousands, whose methods are not made anew for each. */
+/** A class, because members have thousands of deliveries. */
 export class JetDelivery implements EventDelivery {
   readonly event: StoredEvent
   readonly attempt: number
-  /** Where it is acknowledged. */
+  /** Reply subject for acknowledgements. */
   readonly reply: string
   readonly #calls: DeliveryCalls
 

@@ -8,14 +8,14 @@ import type { Session } from '../session.ts'
 import type { Sessions } from '../sessions.ts'
 import { ensureTopic, findStream } from '../topics.ts'
 import { parseAckSubject } from './ack-subject.ts'
-import type { Acks, NotedGroup } from './acks.ts'
+import type { AckedGroup, Acks } from './acks.ts'
 import { type Attached, createMember, type JetMember } from './consumer.ts'
 import { addGroup, findConsumer, parseRun, parseSince, setAckWait } from './consumers.ts'
 import { type DeliveryCalls, JetDelivery } from './delivery.ts'
 import { createPuller } from './puller.ts'
 import { toConsumerStart } from './start.ts'
 
-/** What members stand on. */
+/** Dependencies of members. */
 export interface MemberParts {
   readonly sessions: Sessions
   readonly acks: Acks
@@ -24,7 +24,7 @@ export interface MemberParts {
   readonly nowMs: () => number
 }
 
-/** Joins a group that is kept: a durable consumer, shared with members of other servers. */
+/** Joins a named group: a durable consumer, shared with members of other servers. */
 export async function joinGroup(
   parts: MemberParts,
   topic: EventTopic,
@@ -35,50 +35,50 @@ export async function joinGroup(
   const names = toTopicNames(prefix, topic)
   const { stream } = names
   const consumer = toConsumerName(name)
-  const held = createInFlight(sessions, ackWaitMs)
-  /** Of the group it is a member of; undefined: that was deleted. */
+  const inFlight = createInFlight(sessions, ackWaitMs)
+  /** Identifies the group; undefined after its deletion. */
   let run: string | undefined
 
-  /** What it has of another would be said to the consumer that has its name now. */
+  /** Drops deliveries of an earlier group, whose acknowledgements would go to a new consumer of the same name. */
   function enter(next: string | undefined): void {
-    if (run !== next) held.forgetAll()
+    if (run !== next) inFlight.forgetAll()
     run = next
   }
 
   async function begin(session: Session): Promise<ConsumerInfo> {
-    // Others may have removed it.
-    session.known.delete(stream)
+    // The stream may have been deleted by others.
+    session.knownStreams.delete(stream)
     await ensureTopic(session, names, replicas)
     const from = await toConsumerStart(session, names, start, nowMs())
     const { sinceMs } = start
     try {
       return await addGroup(session, stream, { name: consumer, start: from, ackWaitMs, sinceMs })
     } catch (error) {
-      // Another server may have begun it meanwhile.
-      const other = await findConsumer(session, stream, consumer)
-      if (other === undefined) throw error
-      return other
+      // Another server may have created it meanwhile.
+      const existing = await findConsumer(session, stream, consumer)
+      if (existing === undefined) throw error
+      return existing
     }
   }
 
   async function attach(session: Session, info: ConsumerInfo): Promise<Attached> {
     const { config } = info
     if (config.ack_policy !== 'explicit' || config.deliver_subject !== undefined)
-      throw rejectInput(409, `the consumer ${consumer} of ${stream} is none of a group of events`)
-    const own = parseRun(info)
-    const group: NotedGroup = { stream, subject: toAcksSubject(prefix, topic, name, own) }
-    enter(own)
+      throw rejectInput(409, `the consumer ${consumer} of ${stream} is not an event group`)
+    const currentRun = parseRun(info)
+    const group: AckedGroup = { stream, subject: toAcksSubject(prefix, topic, name, currentRun) }
+    enter(currentRun)
     const { done, stop } = await acks.follow(session, group)
-    // The server begins where the stream ends, when it was told to begin behind that.
+    // A start after the end of the stream is reduced to its end by the server.
     done.add(1, (config.opt_start_seq ?? 1) - 1)
     const sinceMs = parseSince(info) ?? Number.NEGATIVE_INFINITY
     const calls: DeliveryCalls = {
       ack(delivery) {
-        held.remove(delivery)
-        if (run !== own) return
+        inFlight.remove(delivery)
+        if (run !== currentRun) return
         return acks.note(group, delivery.event.sequence, delivery.reply)
       },
-      nack: held.refuse,
+      nack: inFlight.refuse,
     }
     const puller = createPuller(session, stream, consumer)
     return {
@@ -87,27 +87,27 @@ export async function joinGroup(
 
       async close() {
         const [messages] = await Promise.all([puller.close(), stop()])
-        // A pull of ours that is still there would take what is refused now, and lose it for its time: asked
-        // about a consumer, the server drops those nobody listens to.
+        // A pending pull of this member would receive rejected messages and block them until the ack timeout. A consumer info
+        // request makes the server drop pulls without a subscriber.
         await findConsumer(session, stream, consumer).catch(() => {})
-        return run === own ? messages : []
+        return run === currentRun ? messages : []
       },
 
       toDelivery(message) {
         const reply = message.reply!
         const delivered = parseAckSubject(reply)!
         if (done.has(delivered.sequence)) {
-          session.tell({ subject: reply, body: '+ACK' })
+          session.publish({ subject: reply, body: '+ACK' })
           return undefined
         }
         const event = decodeEvent(message, delivered)
         if (event.timestampMs < sinceMs) {
-          // What is not noted comes again, and is passed over again.
+          // Without a stored acknowledgement it is delivered and skipped again.
           acks.note(group, event.sequence, reply).catch(() => {})
           return undefined
         }
         const delivery = new JetDelivery(event, delivered.attempt, reply, calls)
-        held.add(delivery)
+        inFlight.add(delivery)
         return delivery
       },
     }
@@ -131,8 +131,8 @@ export async function joinGroup(
         : groupDeleted(name)
     },
 
-    giveBack: held.giveBack,
-    onLeave: held.refuseAll,
+    giveBack: inFlight.giveBack,
+    onLeave: inFlight.refuseAll,
   })
   return {
     ...member,

@@ -5,21 +5,20 @@ import { notPermitted } from '../errors.ts'
 import type { Session } from '../session.ts'
 import { isAckSubject } from './ack-subject.ts'
 
-/** How much to pull. */
 export interface PullRequest {
   readonly limit: number
-  /** Bytes of messages, with all they have besides their payloads; one message may be longer. */
+  /** Bytes of messages including headers; a single message may be larger. */
   readonly maxBytes: number
-  /** Milliseconds to wait for a message; 0: what is there, and be it nothing. */
+  /** Maximum wait for a message in milliseconds; 0: return what is available. */
   readonly waitMs: number
 }
 
-/** What a pull came to. */
+/** Result of a pull. */
 export interface Pulled {
   readonly messages: readonly Msg[]
   /**
-   * `done`: there is no more at the moment, or this was as much as was asked for. `busy`: others pull what there is. `gone`: the consumer,
-   * or its stream, or perhaps only its answers. `over`: the session, or the puller was closed.
+   * `done`: complete, or no more messages for now. `busy`: other pulls compete. `gone`: the consumer or stream was deleted, or does not
+   * respond. `over`: the session ended or the puller was closed.
    */
   readonly end: 'done' | 'busy' | 'gone' | 'over'
 }
@@ -28,14 +27,14 @@ export interface Pulled {
 export interface Puller {
   /** @throws {GatewayError} 403, 503 */
   readonly pull: (request: PullRequest) => Promise<Pulled>
-  /** Resolves with what came, and was not pulled, once nothing more comes. */
+  /** Resolves with received but undelivered messages when no more arrive. */
   readonly close: () => Promise<readonly Msg[]>
 }
 
-/** Messages and bytes asked for at a time: the server sends them in one go, and takes who is too slow for gone. */
+/** Limits of a request: the server sends its messages at once and disconnects slow consumers. */
 const MAX_MESSAGES = 1000
 const MAX_BYTES = 1024 * 1024
-/** How often the server says that it is still there, while it has no messages. */
+/** Idle heartbeat interval of a request. */
 const HEARTBEAT_MS = 5000
 const LATE_MS: number = 2.2 * HEARTBEAT_MS
 const NANOS = 1e6
@@ -44,15 +43,15 @@ export function createPuller(session: Session, stream: string, consumer: string)
   const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`
   const inbox = session.createInbox()
   const stop = session.listen(`${inbox}.*`, receive)
-  const forget = session.onSettled(() => end('over'))
+  const unsubscribe = session.onSettled(() => end('over'))
   const messages: Msg[] = []
   let number = 0
   let asked: PullRequest | undefined
   let isClosed = false
   let settle: ((end: Pulled['end'] | Error) => void) | undefined
   let lastSeenMs = 0
-  /** Why nothing can be heard. */
-  let refusal: Error | undefined
+  /** Permission error of the subscription. */
+  let denial: Error | undefined
 
   const watch: Timed = {
     deadlineMs: 0,
@@ -65,15 +64,15 @@ export function createPuller(session: Session, stream: string, consumer: string)
     },
   }
 
-  function end(how: Pulled['end'] | Error): void {
+  function end(reason: Pulled['end'] | Error): void {
     deadlines.remove(watch)
-    settle?.(how)
+    settle?.(reason)
   }
 
   function receive(error: Error | null, message: Msg): void {
     if (error !== null) {
-      refusal = notPermitted(error.message)
-      end(refusal)
+      denial = notPermitted(error.message)
+      end(denial)
       return
     }
     lastSeenMs = performance.now()
@@ -85,9 +84,9 @@ export function createPuller(session: Session, stream: string, consumer: string)
     }
   }
 
-  /** How the server ends a request that has not as many messages as it asked for (ADR-13). */
+  /** Handles the status that ends an incomplete request (ADR-13). */
   function receiveStatus(code: number, text: string): void {
-    // A batch that is complete ends with the last of its messages: in a cluster they may still be on their way.
+    // A complete batch ends with its last message, which in a cluster may arrive later.
     if (code === 100 || asked === undefined || /Batch Completed/i.test(text)) return
     if (code === 404 || (code === 408 && /Timeout/i.test(text))) end('done')
     else if (code === 408 || /MaxWaiting|Leadership|Shutdown/i.test(text)) end('busy')
@@ -98,7 +97,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
     else sendForOne()
   }
 
-  /** The next message is longer than what was asked for: it comes alone. */
+  /** The next message exceeds the requested size, so it is requested alone. */
   function sendForOne(): void {
     asked = { ...asked!, limit: 1 }
     send({ batch: 1 })
@@ -106,12 +105,12 @@ export function createPuller(session: Session, stream: string, consumer: string)
 
   function send(request: { readonly batch: number; readonly max_bytes?: number }): void {
     const waitMs = asked!.waitMs
-    // The server takes no more than half of what it waits.
+    // The server limits the heartbeat to half of the wait time.
     const idleMs = Math.min(HEARTBEAT_MS, Math.floor(waitMs / 3))
     const waits = waitMs > 0 && { expires: waitMs * NANOS, idle_heartbeat: idleMs * NANOS }
     number++
     const body = JSON.stringify({ ...request, ...waits, no_wait: true })
-    session.tell({ subject, body }, `${inbox}.${number}`)
+    session.publish({ subject, body }, `${inbox}.${number}`)
   }
 
   function take(limit: number): readonly Msg[] {
@@ -130,9 +129,9 @@ export function createPuller(session: Session, stream: string, consumer: string)
           else resolve({ messages: take(limit), end })
         }
         lastSeenMs = performance.now()
-        if (refusal !== undefined) end(refusal)
-        else if (isClosed || session.isOver) end('over')
-        // Those of a request that had ended before they came.
+        if (denial !== undefined) end(denial)
+        else if (isClosed || session.isEnded) end('over')
+        // Late messages of an earlier request.
         else if (messages.length > 0) end('done')
         else {
           deadlines.add(watch, LATE_MS)
@@ -142,7 +141,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
 
     async close() {
       isClosed = true
-      forget()
+      unsubscribe()
       await stop()
       const left = take(messages.length)
       end('over')

@@ -4,18 +4,18 @@ import { AHEAD_MS } from '../append.ts'
 import type { TopicNames } from '../names.ts'
 import type { Session } from '../session.ts'
 
-/** Where a consumer begins, as the server wants it. */
+/** Start position of a consumer. */
 export type ConsumerStart = Pick<
   ConsumerConfig,
   'deliver_policy' | 'opt_start_seq' | 'opt_start_time'
 >
 
-/** A consumer that begins with a sequence. The server has one that is ahead of the stream begin where that ends. */
+/** Starts at a sequence. The server reduces a sequence beyond the end of the stream. */
 export function fromSequence(sequence: number): ConsumerStart {
   return { deliver_policy: 'by_start_sequence', opt_start_seq: sequence }
 }
 
-/** Where a group begins that is not there yet: always at a fixed place, so that one that is forgotten by the server does not begin with what comes. */
+/** Start of a new group: always a fixed position, so that a consumer lost by the server does not skip events. */
 export async function toConsumerStart(
   session: Session,
   names: TopicNames,
@@ -29,8 +29,8 @@ export async function toConsumerStart(
 }
 
 /**
- * A consumer that begins before every event with this timestamp or a later one. The server goes by when events were stored, which is
- * after their timestamps, give or take what clocks differ by: those that were ahead of their time are found by their subject.
+ * Starts before all events with this or a later timestamp. The server searches by storage time, which is after the timestamp apart from
+ * clock differences; events ahead of their time are found by their subject.
  */
 export async function fromTime(
   { streams }: Session,
@@ -40,7 +40,7 @@ export async function fromTime(
 ): Promise<ConsumerStart> {
   const query = { seq: 1, next_by_subj: aheadSubject }
   const ahead = await streams.getMessage(stream, query)
-  // Twice: once for what is not published as ahead, once for clocks.
+  // Twice: for events not published as ahead, and for clock differences.
   const startMs = Math.min(sinceMs, nowMs) - 2 * AHEAD_MS
   if (ahead !== null && ahead.time.getTime() < startMs) return fromSequence(ahead.seq)
   return { deliver_policy: 'by_start_time', opt_start_time: new Date(startMs).toISOString() }

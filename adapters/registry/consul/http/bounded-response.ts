@@ -2,26 +2,26 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Stream } from 'node:stream'
 import { acquireBuffer, releaseBuffer } from '../../../../lib/io/buffer-pool.ts'
 
-/** What is collected in one piece, bytes. */
-const PIECE_BYTES = 65_536
+/** Size of a buffer in bytes. */
+const BUFFER_BYTES = 65_536
 
 /**
- * Where the library puts an answer of at most `maxBytes`. By itself it takes answers of any size, and waits until its timeout for
- * one whose connection ends in the middle. Emits `cancel` when the answer is not to be waited for any longer.
+ * Collects a response of at most `maxBytes` for the library, which itself accepts any size and waits for its timeout when a connection
+ * ends within a response. Emits `cancel` to abort the request.
  *
- * An answer lies in memory that others have been in: of thousands of them, that of each would be freed long after it was read. For
- * the same reason it is the simplest stream there is.
+ * Buffers are pooled: with thousands of responses, garbage collection would free them long after use. For the same reason it is a
+ * minimal legacy stream.
  */
-export class AnswerSink extends Stream {
-  /** The library asks for it. */
+export class ResponseSink extends Stream {
+  /** Required by the library. */
   readonly writable = true
   headers: IncomingHttpHeaders = {}
-  /** Why it was cut short; undefined: it was not. */
+  /** Reason of an abort. */
   problem: string | undefined = undefined
   readonly #maxBytes: number
   readonly #full: Buffer[] = []
   #memory: Buffer | undefined = undefined
-  /** Bytes of it. */
+  /** Bytes used of it. */
   #filled = 0
   #bytes = 0
 
@@ -32,12 +32,12 @@ export class AnswerSink extends Stream {
       this.headers = response.headers
       response.once('close', () => {
         if (!response.complete)
-          this.#fail('the connection to Consul ended in the middle of an answer')
+          this.#fail('the connection to Consul closed before the response was complete')
       })
     })
   }
 
-  /** What arrived, in pieces: a long answer is not copied together, which would take as much memory again. */
+  /** Received data in pieces: concatenating a large response would double its memory. */
   get chunks(): readonly Buffer[] {
     const memory = this.#memory
     return memory === undefined ? this.#full : [...this.#full, memory.subarray(0, this.#filled)]
@@ -46,14 +46,14 @@ export class AnswerSink extends Stream {
   write(chunk: Buffer): boolean {
     this.#bytes += chunk.length
     if (this.#bytes <= this.#maxBytes) this.#collect(chunk)
-    else this.#fail(`Consul's answer is longer than ${this.#maxBytes} bytes`)
+    else this.#fail(`the response of Consul exceeds the limit of ${this.#maxBytes} bytes`)
     return true
   }
 
-  /** Called where it ends. */
+  /** Required by the library. */
   end(): void {}
 
-  /** Gives memory to the next answers: nobody may look at the chunks any more. Without it, it is left to the garbage collector. */
+  /** Returns the buffers to the pool; the chunks must not be used afterwards. Optional. */
   release(): void {
     if (this.#memory !== undefined) this.#full.push(this.#memory)
     for (const memory of this.#full.splice(0)) releaseBuffer(memory)
@@ -62,7 +62,7 @@ export class AnswerSink extends Stream {
 
   #collect(chunk: Buffer): void {
     for (let at = 0; at < chunk.length; ) {
-      this.#memory ??= acquireBuffer(PIECE_BYTES)
+      this.#memory ??= acquireBuffer(BUFFER_BYTES)
       const copied = chunk.copy(this.#memory, this.#filled, at)
       at += copied
       this.#filled += copied

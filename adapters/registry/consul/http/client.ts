@@ -5,72 +5,71 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type Consul from 'consul'
 import { toBackOffMs } from '../../../../lib/async/backoff.ts'
 import { explainTls } from '../../../../lib/net/tls-error-hint.ts'
-import { AnswerSink } from './bounded-response.ts'
-import { createConsulError, isConsulError, toAnswerError } from './errors.ts'
+import { ResponseSink } from './bounded-response.ts'
+import { createConsulError, isConsulError, toResponseError } from './errors.ts'
 import { type ConsulAddress, createAgent } from './http-agent.ts'
 
 export interface ClientOptions extends ConsulAddress {
-  /** Most connections for questions that wait at Consul. */
+  /** Maximum number of connections for blocking queries. */
   readonly maxWaiting: number
-  /** Most connections for all other calls, kept; further ones queue. @default 16 */
+  /** Maximum number of connections for other calls, which queue beyond. @default 16 */
   readonly maxCalls?: number
-  /** Longest answer read, bytes. */
-  readonly maxAnswerBytes: number
+  /** Maximum size of a response in bytes. */
+  readonly maxResponseBytes: number
 }
 
-/** An answer, not yet parsed. */
-export interface Answer {
-  /** `X-Consul-Index` as it came; empty: none did. */
+/** Unparsed response. */
+export interface ConsulResponse {
+  /** `X-Consul-Index`; empty without one. */
   readonly index: string
-  /** Whether ACLs left something out (`X-Consul-Results-Filtered-By-ACLs`; Consul 1.11 and later). */
+  /** Whether ACLs removed results (`X-Consul-Results-Filtered-By-ACLs`; Consul 1.11 and later). */
   readonly filtered: boolean
-  /** {@link ConsulClient.era} when it came. */
+  /** {@link ConsulClient.era} on receipt. */
   readonly era: number
   readonly chunks: readonly Buffer[]
-  /** Read to the end: nobody looks at the chunks any more, whose memory the next answers may have. */
+  /** Returns the memory of the chunks to the pool; they must not be used afterwards. */
   readonly release: () => void
 }
 
 export interface QueryOptions {
-  /** Permissions the call takes, for the message when it is refused. */
+  /** Required permissions, for the message of a denial. */
   readonly needs: string
   /** @default 5000 */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
-  /** Whether it waits at Consul, on a connection of those for that. @default false */
-  readonly waits?: boolean
-  /** Fields of the request's JSON the library leaves out. */
+  /** Whether it is a blocking query, which uses its own connections. @default false */
+  readonly blocking?: boolean
+  /** JSON fields that the library does not support. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
-/** What every call of the library is given besides its own options. */
+/** Options added to every call of the library. */
 export interface CallOptions {
   readonly ctx: EventEmitter
   /** Milliseconds. */
   readonly timeout: number
-  /** What the library's own types know; from the client's options. */
+  /** Required by the library's types; set from the client's options. */
   readonly token?: string
 }
 
 type Call = (consul: Consul, options: CallOptions) => Promise<unknown>
 
 export interface ConsulClient {
-  /** `host:port` that is asked. */
+  /** `host:port` of the agent. */
   readonly where: string
-  /** @throws {ConsulError} when Consul does not answer, refuses, or fails. */
-  readonly ask: (call: Call, options: QueryOptions) => Promise<Answer>
-  /** Rises when a connection is lost: who answers from then on may be another Consul, whose indexes are others. */
+  /** @throws {ConsulError} if Consul is unreachable, denies the request or fails. */
+  readonly request: (call: Call, options: QueryOptions) => Promise<ConsulResponse>
+  /** Incremented when a connection is lost: the next response may come from another Consul with other indexes. */
   readonly era: () => number
-  /** Ends the connections and what is under way on them. */
+  /** Closes the connections and aborts the calls in flight. */
   readonly close: () => void
 }
 
-/** The whole of an answer. */
 export function joinChunks(chunks: readonly Buffer[]): Buffer {
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
 }
 
-/** The library's hook before a request is made of its options. */
+/** The library's hook before it sends a request. */
 interface Hooked {
   readonly _ext: (
     name: 'onCreate',
@@ -83,8 +82,8 @@ interface HookedRequest {
   readonly ctx: Attempt
 }
 
-/** What the library knows of an attempt: its sink, which cancels it, too. */
-class Attempt extends AnswerSink {
+/** Context of an attempt for the library: the sink, which also cancels it. */
+class Attempt extends ResponseSink {
   readonly extra: QueryOptions['extra']
 
   constructor(maxBytes: number, extra: QueryOptions['extra']) {
@@ -95,21 +94,21 @@ class Attempt extends AnswerSink {
 
 const TIMEOUT_MS = 5000
 const AUTHORITIES = '?ca= or CONSUL_CACERT'
-/** A kept connection the agent closed in this moment: nothing was done, or what is done twice makes no difference. */
+/** The agent closed an idle connection at the same moment: the call had no effect, or is idempotent. */
 const STALE = new Set(['ECONNRESET', 'EPIPE'])
-/** How often a call is tried whose connection was one too many, or closed in this moment, and the pause before the third time. */
+/** Attempts of a call after a stale or rejected connection, and the base of the pauses from the third on. */
 const MAX_TRIES = 6
 const RETRY = { minMs: 40, maxMs: 1000 }
 
 /**
- * The calls of Consul's HTTP API, by the library `consul`, which is loaded with the first of them.
+ * Client of Consul's HTTP API on the library `consul`, which is loaded on the first call.
  *
- * @throws {Error} when a file of the TLS options cannot be read.
+ * @throws {Error} if a TLS file cannot be read.
  */
 export function createConsulClient({
   maxWaiting,
   maxCalls = 16,
-  maxAnswerBytes,
+  maxResponseBytes,
   ...address
 }: ClientOptions): ConsulClient {
   const { host = '127.0.0.1', secure = false, token, datacenter } = address
@@ -117,7 +116,7 @@ export function createConsulClient({
   const where = `${isIPv6(host) ? `[${host}]` : host}:${port}`
   let era = 0
   const agents = {
-    waits: createAgent(address, maxWaiting, () => era++),
+    blocking: createAgent(address, maxWaiting, () => era++),
     calls: createAgent(address, maxCalls, () => era++),
   }
   let closed = false
@@ -125,7 +124,7 @@ export function createConsulClient({
 
   async function load(agent: Agent): Promise<Consul> {
     const { default: Consul } = await import('consul').catch((cause: unknown) => {
-      throw new Error('the registry consul takes the library consul: npm install consul@2', {
+      throw new Error('the registry consul requires the library consul: npm install consul@2', {
         cause,
       })
     })
@@ -150,12 +149,12 @@ export function createConsulClient({
 
   async function attempt(
     call: Call,
-    { needs, timeoutMs, signal, extra, waits = false }: QueryOptions,
-  ): Promise<Answer> {
-    const kind = waits ? 'waits' : 'calls'
+    { needs, timeoutMs, signal, extra, blocking = false }: QueryOptions,
+  ): Promise<ConsulResponse> {
+    const kind = blocking ? 'blocking' : 'calls'
     libraries[kind] ??= load(agents[kind])
     const library = await libraries[kind]
-    const ctx = new Attempt(maxAnswerBytes, extra)
+    const ctx = new Attempt(maxResponseBytes, extra)
     const abort = (): boolean => ctx.emit('cancel')
     signal?.throwIfAborted()
     signal?.addEventListener('abort', abort)
@@ -167,7 +166,7 @@ export function createConsulClient({
       if (ctx.problem !== undefined) throw createConsulError(ctx.problem)
       const status = (error as { response?: IncomingMessage }).response?.statusCode
       if (status !== undefined)
-        throw toAnswerError(status, hide(joinChunks(ctx.chunks).toString()), where, needs)
+        throw toResponseError(status, redactToken(joinChunks(ctx.chunks).toString()), where, needs)
       era++
       throw error
     } finally {
@@ -184,34 +183,36 @@ export function createConsulClient({
     }
   }
 
-  function hide(text: string): string {
+  function redactToken(text: string): string {
     return token === undefined || token === '' ? text : text.replaceAll(token, '[token]')
   }
 
   return {
     where,
 
-    async ask(call, options) {
-      // One that waits is told at once: it may ask without.
-      const tries = options.waits === true ? 2 : MAX_TRIES
+    async request(call, options) {
+      // A rejected blocking query is reported soon, because its caller can poll instead.
+      const tries = options.blocking === true ? 2 : MAX_TRIES
       for (let i = 1; ; i++) {
         try {
           return await attempt(call, options)
         } catch (error) {
           options.signal?.throwIfAborted()
           const { code = '', message, isPapi } = error as NodeJS.ErrnoException & { isPapi?: true }
-          const crowded = isConsulError(error) ? error.crowded : STALE.has(code)
-          if (crowded && i < tries && !closed) {
+          const overLimit = isConsulError(error) ? error.overLimit : STALE.has(code)
+          if (overLimit && i < tries && !closed) {
             if (i > 1) await delay(toBackOffMs(i - 1, RETRY))
             continue
           }
           if (isConsulError(error)) throw error
-          // Not the error itself: it may lead to the request, and so to the token.
+          // The message only: the error references the request, and so the token.
           const reason =
             code === '' || !message.includes(code) ? `${message} ${code}`.trim() : message
           if (code === '' && isPapi === undefined) throw error
-          const told = secure ? explainTls(hide(reason), 'consul://', AUTHORITIES) : hide(reason)
-          throw createConsulError(`Consul at ${where} does not answer: ${told}`, { crowded })
+          const explained = secure
+            ? explainTls(redactToken(reason), 'consul://', AUTHORITIES)
+            : redactToken(reason)
+          throw createConsulError(`Consul at ${where} is unreachable: ${explained}`, { overLimit })
         }
       }
     },

@@ -1,94 +1,102 @@
-/** A call Consul did not do. */
+/** A failed call. */
 export interface ConsulError extends Error {
-  /** The token may not do it or is unknown, or Consul calls it malformed: asking again does not help until somebody changes that. */
+  /** The token is unknown or lacks a permission, or the request is malformed: a retry does not help. */
   readonly denied: boolean
-  /** The agent does not know the service or check it was to change. */
-  readonly gone: boolean
-  /** The connection was refused or cut off, as one too many is. */
-  readonly crowded: boolean
+  /** The agent does not know the service or check. */
+  readonly notFound: boolean
+  /** The connection was rejected or reset, as over a connection limit. */
+  readonly overLimit: boolean
 }
 
-/** What of Consul's own text goes into a message, characters. */
-const MAX_SHOWN = 200
-/** Of the agent's answers to a pass, a deregistration or maintenance; old versions answer 500, newer ones 404. */
-const GONE =
+/** Maximum length of Consul's text in a message, in characters. */
+const MAX_EXCERPT = 200
+/** Response to a pass, deregistration or maintenance of something unknown; old versions return 500, newer ones 404. */
+const NOT_FOUND =
   /does not have associated TTL|Unknown (?:check|service)|No service registered|does not exist/i
 const UNKNOWN_TOKEN = /ACL not found/i
 const DENIED = /Permission denied|lacks permission/i
-/** What Consul answers to nothing it is asked here but with a text of {@link GONE}. */
-const FOREIGN_STATUS: readonly number[] = [401, 404, 405]
+/** Statuses that Consul returns to these requests only with a text of {@link NOT_FOUND}. */
+const OTHER_STATUS: readonly number[] = [401, 404, 405]
 const MARKUP = /^\s*</
 
-/** An error of this module's making. Never carries the library's own one, which holds the request with the token. */
+/** Creates an error without the library's own one, which references the request and its token. */
 export function createConsulError(
   message: string,
-  kind: Partial<Pick<ConsulError, 'denied' | 'gone' | 'crowded'>> = {},
+  kind: Partial<Pick<ConsulError, 'denied' | 'notFound' | 'overLimit'>> = {},
 ): ConsulError {
-  return Object.assign(new Error(message), { denied: false, gone: false, crowded: false, ...kind })
+  return Object.assign(new Error(message), {
+    denied: false,
+    notFound: false,
+    overLimit: false,
+    ...kind,
+  })
 }
 
 /**
- * The error of an answer that is not 2xx.
+ * Converts a response that is not 2xx to an error.
  *
- * @param text what Consul answered.
- * @param where `host:port` it was asked at.
- * @param needs what the token must be allowed.
+ * @param text response body.
+ * @param where `host:port` of the server.
+ * @param needs required permissions.
  */
-export function toAnswerError(
+export function toResponseError(
   status: number,
   text: string,
   where: string,
   needs: string,
 ): ConsulError {
-  const shown = toShown(text)
+  const excerpt = toExcerpt(text)
   const consul = `Consul at ${where}`
   if (UNKNOWN_TOKEN.test(text))
-    return createConsulError(`${consul} does not know the token (ACL not found)`, { denied: true })
-  if (isForeign(status, text)) {
+    return createConsulError(`${consul} rejected the token (ACL not found)`, { denied: true })
+  if (isNotConsul(status, text)) {
     return createConsulError(
-      toNotConsulText(where, `it answers ${status}${shown && `: ${shown}`}`),
+      toNotConsulText(where, `it returned ${status}${excerpt && `: ${excerpt}`}`),
       {
         denied: [400, 401, 403].includes(status),
-        gone: status === 404,
+        notFound: status === 404,
       },
     )
   }
   if (status === 403 || DENIED.test(text)) {
-    return createConsulError(`${consul} refuses (${shown}): the token needs ${needs}`, {
-      denied: true,
-    })
+    return createConsulError(
+      `${consul} denied the request (${excerpt}): the token needs ${needs}`,
+      {
+        denied: true,
+      },
+    )
   }
   if (status === 429) {
     return createConsulError(
-      `${consul} has too many connections from this address (${shown}): raise its limits.http_max_conns_per_client`,
-      { crowded: true },
+      `${consul} rejected the connection, too many from this address (${excerpt}): raise its limits.http_max_conns_per_client`,
+      { overLimit: true },
     )
   }
-  return createConsulError(`${consul} answers ${status}: ${shown}`, {
+  return createConsulError(`${consul} returned ${status}: ${excerpt}`, {
     denied: status === 400,
-    gone: status === 404 || GONE.test(text),
+    notFound: status === 404 || NOT_FOUND.test(text),
   })
 }
 
-/** @param why what it did that no Consul does. */
+/** @param why behavior that Consul does not have. */
 export function toNotConsulText(where: string, why: string): string {
-  return `what answers at ${where} is no Consul: ${why}`
+  return `the server at ${where} is not Consul: ${why}`
 }
 
-/** Whether an answer that is not 2xx is no Consul's. What a proxy before it says of itself (5xx) may be HTML, too. */
-function isForeign(status: number, text: string): boolean {
+/** Whether an error response is not from Consul. A 5xx may be from a proxy in front of it. */
+function isNotConsul(status: number, text: string): boolean {
   if (status >= 500) return false
   if (status < 400 || MARKUP.test(text)) return true
-  return FOREIGN_STATUS.includes(status) && !GONE.test(text)
+  return OTHER_STATUS.includes(status) && !NOT_FOUND.test(text)
 }
 
 export function isConsulError(error: unknown): error is ConsulError {
-  return error instanceof Error && 'denied' in error && 'gone' in error
+  return error instanceof Error && 'denied' in error && 'notFound' in error
 }
 
-function toShown(text: string): string {
+function toExcerpt(text: string): string {
   return text
-    .slice(0, MAX_SHOWN)
+    .slice(0, MAX_EXCERPT)
     .replace(/[^\x20-\x7e]+/g, ' ')
     .trim()
 }

@@ -3,7 +3,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import { isIPv6, type Socket } from 'node:net'
 
-/** Where a Consul agent is and how to talk to it. */
+/** Address and credentials of a Consul agent. */
 export interface ConsulAddress {
   /** @default 127.0.0.1 */
   readonly host?: string
@@ -13,26 +13,26 @@ export interface ConsulAddress {
   readonly secure?: boolean
   /** ACL token. */
   readonly token?: string
-  /** PEM file of the authorities that are trusted. @default those of Node.js */
+  /** PEM file of trusted authorities. @default those of Node.js */
   readonly caFile?: string
-  /** PEM file of the client's certificate. */
+  /** PEM file of the client certificate. */
   readonly certFile?: string
-  /** PEM file of the certificate's key. */
+  /** PEM file of the client key. */
   readonly keyFile?: string
-  /** @default the agent's own */
+  /** @default that of the agent */
   readonly datacenter?: string
 }
 
-/** How long after the last byte the other side of a connection is looked for, milliseconds. */
+/** Idle time before TCP keep-alive probes in milliseconds. */
 const PROBE_MS = 10_000
-/** Of all connections. */
+/** Shared by all connections. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 
 /**
- * The connections to a Consul agent, kept and bounded.
+ * Creates a bounded keep-alive pool of connections to a Consul agent.
  *
- * @param onLost told when one that was kept is ended by the other side.
- * @throws {Error} when a file of the TLS options cannot be read.
+ * @param onLost called when the peer closes a reused connection.
+ * @throws {Error} if a TLS file cannot be read.
  */
 export function createAgent(
   address: ConsulAddress,
@@ -40,14 +40,14 @@ export function createAgent(
   onLost: () => void = () => {},
 ): http.Agent {
   const { host = '', secure = false } = address
-  const known = new WeakSet<Socket>()
+  const tracked = new WeakSet<Socket>()
   const agent = new (secure ? https : http).Agent({
     keepAlive: true,
     maxSockets,
     maxFreeSockets: maxSockets,
     keepAliveMsecs: PROBE_MS,
     ...(secure && readTls(address)),
-    // The library leaves an IPv6 address in its brackets, and would ask the DNS for it.
+    // The library keeps the brackets of an IPv6 address, which would be resolved by DNS.
     ...(isIPv6(host) && { host }),
   })
   shareReads(agent)
@@ -64,11 +64,11 @@ export function createAgent(
     destroy.call(agent)
   }
   agent.on('free', (socket: Socket) => {
-    // One that a waiting request gets at once is not idle.
+    // A socket that is handed to a queued request at once is not idle.
     if (Object.values(agent.freeSockets).some((sockets) => sockets?.includes(socket)))
       idle.add(socket)
-    if (known.has(socket)) return
-    known.add(socket)
+    if (tracked.has(socket)) return
+    tracked.add(socket)
     let isReported = false
     const report = (): void => {
       if (!isReported && !isDestroyed) onLost()
@@ -84,8 +84,8 @@ export function createAgent(
 }
 
 /**
- * Has the connections of an agent read into the same memory: the parser copies what it takes from a read before the next one. By
- * itself Node.js takes 64 KiB for each read, however little comes, and of thousands of answers that lies around until it is collected.
+ * Reads all connections of an agent into one buffer: the parser copies its data before the next read. Node.js allocates 64 KiB
+ * per read, which with thousands of responses stays allocated until garbage collection.
  */
 function shareReads(agent: http.Agent): void {
   const connect = agent.createConnection
@@ -106,8 +106,8 @@ function shareReads(agent: http.Agent): void {
 
 function readTls({ caFile, certFile, keyFile }: ConsulAddress): https.AgentOptions {
   const files = { ca: caFile, cert: certFile, key: keyFile }
-  const given = Object.entries(files).filter(([, file]) => file !== undefined && file !== '')
-  return Object.fromEntries(given.map(([key, file]) => [key, readFile(key, file!)]))
+  const configured = Object.entries(files).filter(([, file]) => file !== undefined && file !== '')
+  return Object.fromEntries(configured.map(([key, file]) => [key, readFile(key, file!)]))
 }
 
 function readFile(what: string, file: string): Buffer {

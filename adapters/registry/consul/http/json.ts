@@ -8,18 +8,18 @@ import {
 
 export { isRecord }
 
-/** Most pairs read of a map. */
+/** Maximum number of pairs read from a map. */
 const MAX_PAIRS = 256
-/** What a value is made of, in the order it is written. */
+/** Keys of a value in their wire order. */
 const VALUE_KEYS = ['name', 'type', 'values']
 
-/** An object's own member of type string; empty when there is none. */
+/** Returns an own string property; empty if absent. */
 export function readText(record: Readonly<Record<string, unknown>>, key: string): string {
   const value = Object.hasOwn(record, key) ? record[key] : undefined
   return typeof value === 'string' ? value : ''
 }
 
-/** The texts of a map: of its first 256 pairs. */
+/** Returns the string values among the first 256 pairs. */
 export function readMap(value: unknown): Record<string, string> {
   if (!isRecord(value)) return {}
   if (Object.keys(value).length <= MAX_PAIRS) return readTexts(value)
@@ -27,9 +27,9 @@ export function readMap(value: unknown): Record<string, string> {
 }
 
 /**
- * An endpoint of parsed JSON, which is the reader's alone.
+ * Reads an endpoint from parsed JSON, whose values it may reuse.
  *
- * @throws {SyntaxError} naming what is wrong.
+ * @throws {SyntaxError} with the invalid part.
  */
 export function readEndpoint(value: Readonly<Record<string, unknown>>): Endpoint {
   const name = readText(value, 'name')
@@ -43,7 +43,7 @@ export function readEndpoint(value: Readonly<Record<string, unknown>>): Endpoint
   }
 }
 
-/** Whether a value is as it is to be read, so that it can be taken as it is: to copy those of ten thousand endpoints takes longer than to parse them. */
+/** Whether a value can be used without a copy: copying ten thousand endpoints takes longer than parsing them. */
 function isValue(value: unknown, depth: number = MAX_DEPTH): value is Value {
   if (!isRecord(value)) return false
   let count = 0

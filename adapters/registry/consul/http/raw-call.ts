@@ -1,20 +1,19 @@
 import type { CallOptions } from './client.ts'
 
-/** A request as the library's own calls make it. */
 export interface RawCall {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: Buffer
 }
 
-/** The members all calls of the library are made of. */
+/** Internals of the library that all its calls use. */
 interface Library {
   readonly _get: (options: object) => Promise<unknown>
   readonly _put: (options: object) => Promise<unknown>
   readonly _defaults?: { readonly token?: string; readonly dc?: string }
 }
 
-/** A call the library has none for, or none that leaves its answer to an answer sink. */
+/** Sends a request that the library does not support, or not with a response sink. */
 export function callRaw(
   consul: unknown,
   method: 'get' | 'put',

@@ -4,7 +4,7 @@ import { suggest } from '../../../../lib/text/did-you-mean.ts'
 import { redactUrl } from '../../../../lib/text/redact.ts'
 import type { ConsulAddress } from './http-agent.ts'
 
-/** What a `consul://` text and the environment say. */
+/** Options from a `consul://` URL and the environment. */
 export interface ConsulUrl extends ConsulAddress {
   readonly domain?: string
   /** As `ConsulRegistryOptions.maxWaiting`. */
@@ -17,36 +17,36 @@ const SCHEME = /^consuls?:\/\//
 const TLS_PARAMETERS = ['ca', 'cert', 'key']
 const PARAMETERS = ['dc', 'domain', 'max_waiting', ...TLS_PARAMETERS]
 const MAX_WAITING = 100_000
-/** Of the 200 connections Consul takes from an address: what the processes of a gateway share, and what each needs besides. */
+/** Consul allows 200 connections per address: share of all processes of a gateway, and connections of each for other purposes. */
 const SHARED_CONNECTIONS = 190
 const OTHER_CONNECTIONS = 17
 const MIN_WAITING = 8
-/** What may stand in a header field. */
+/** Characters of a token in a header. */
 const TOKEN = /^[\x21-\x7e]{1,1024}$/
 const PORT = /:(\d+)(?:[/?#]|$)/
 const ENV_ADDRESS = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)?(?::(\d{1,5}))?\/?$/
 
 /**
- * Reads `consul://[token@][host[:port]][?dc=..&domain=..&max_waiting=..&ca=..&cert=..&key=..]`; `consuls` is HTTPS. What it
- * leaves open is taken from the variables the Consul command line knows: `CONSUL_HTTP_ADDR`, `CONSUL_HTTP_TOKEN`, `CONSUL_HTTP_SSL`, `CONSUL_CACERT`,
+ * Parses `consul://[token@][host[:port]][?dc=..&domain=..&max_waiting=..&ca=..&cert=..&key=..]`; `consuls` is HTTPS. Defaults are the
+ * variables of the Consul command line: `CONSUL_HTTP_ADDR`, `CONSUL_HTTP_TOKEN`, `CONSUL_HTTP_SSL`, `CONSUL_CACERT`,
  * `CONSUL_CLIENT_CERT`, `CONSUL_CLIENT_KEY`.
  *
- * @throws {RangeError} naming the wrong part and what would be right; a token is not shown.
+ * @throws {RangeError} with the invalid part and the expected form; tokens are redacted.
  */
 export function parseConsulUrl(text: string, env: Environment = process.env): ConsulUrl {
   const url = parseUrl(text)
-  const wrong = (what: string): RangeError =>
-    new RangeError(`${what}: Consul is consul://[token@]host:port?dc=..., got ${toShown(text)}`)
-  if (url.password !== '') throw wrong('a token stands alone before the @, without a colon')
-  if (url.pathname !== '' && url.pathname !== '/') throw wrong('a path means nothing here')
-  if (url.hash !== '') throw wrong('what follows # means nothing here')
+  const fail = (what: string): RangeError =>
+    new RangeError(`${what}: expected consul://[token@]host:port?dc=..., got ${quote(text)}`)
+  if (url.password !== '') throw fail('the token before the @ must not contain a colon')
+  if (url.pathname !== '' && url.pathname !== '/') throw fail('a Consul URL has no path')
+  if (url.hash !== '') throw fail('a Consul URL has no fragment')
   const parameters = readParameters(url)
-  const given = readAddress(url) ?? readEnvAddress(env['CONSUL_HTTP_ADDR'] ?? '')
+  const location = readAddress(url) ?? readEnvAddress(env['CONSUL_HTTP_ADDR'] ?? '')
   const secure =
-    url.protocol === 'consuls:' || (given.secure ?? readSsl(env['CONSUL_HTTP_SSL'] ?? ''))
+    url.protocol === 'consuls:' || (location.secure ?? readSsl(env['CONSUL_HTTP_SSL'] ?? ''))
   const token = decode(url.username) || env['CONSUL_HTTP_TOKEN'] || undefined
   if (token !== undefined && !TOKEN.test(token))
-    throw new RangeError('the token for Consul must be visible ASCII characters')
+    throw new RangeError('the Consul token must be visible ASCII characters')
   const { dc, domain } = parameters
   if (domain !== undefined && !isServiceName(domain)) {
     throw new RangeError(
@@ -58,10 +58,10 @@ export function parseConsulUrl(text: string, env: Environment = process.env): Co
   const keyFile = parameters['key'] || env['CONSUL_CLIENT_KEY']
   const maxWaiting = readMaxWaiting(parameters['max_waiting'], env)
   if (!secure && TLS_PARAMETERS.some((key) => parameters[key]))
-    throw wrong('certificates are for consuls://')
+    throw fail('certificates require consuls://')
   return {
-    host: given.host,
-    port: given.port ?? (secure ? 8501 : 8500),
+    host: location.host,
+    port: location.port ?? (secure ? 8501 : 8500),
     secure,
     ...(token !== undefined && { token }),
     ...(caFile && { caFile }),
@@ -73,10 +73,9 @@ export function parseConsulUrl(text: string, env: Environment = process.env): Co
   }
 }
 
-interface Place {
+interface Address {
   readonly host: string
   readonly port: number | undefined
-  /** Undefined: nothing was said. */
   readonly secure?: boolean | undefined
 }
 
@@ -85,52 +84,55 @@ function parseUrl(text: string): URL {
   const port = PORT.exec(text.replace(/^.*@/s, ''))?.[1]
   if (SCHEME.test(text) && Number(port) > 65_535) {
     throw new RangeError(
-      `the port of Consul must be 1 to 65535, got ${port?.slice(0, 20)} in ${toShown(text)}`,
+      `the Consul port must be 1 to 65535, got ${port?.slice(0, 20)} in ${quote(text)}`,
     )
   }
   throw new RangeError(
-    `Consul must be given as consul://[token@]host:port or consuls://..., got ${toShown(text)}`,
+    `the Consul address must be consul://[token@]host:port or consuls://..., got ${quote(text)}`,
   )
 }
 
-function readAddress({ hostname, port }: URL): Place | undefined {
+function readAddress({ hostname, port }: URL): Address | undefined {
   if (hostname === '') return undefined
-  if (port === '0') throw new RangeError('the port of Consul must be 1 to 65535, got 0')
-  return { host: toBare(hostname), port: port === '' ? undefined : Number(port) }
+  if (port === '0') throw new RangeError('the Consul port must be 1 to 65535, got 0')
+  return { host: removeBrackets(hostname), port: port === '' ? undefined : Number(port) }
 }
 
-function readEnvAddress(text: string): Place {
+function readEnvAddress(text: string): Address {
   const match = ENV_ADDRESS.exec(text)
   const [, scheme, host = '127.0.0.1', port] = match ?? []
   if (match === null || Number(port ?? 1) < 1 || Number(port ?? 1) > 65_535) {
     throw new RangeError(
-      `CONSUL_HTTP_ADDR must be host:port or http(s)://host:port, got ${toShown(text)}`,
+      `CONSUL_HTTP_ADDR must be host:port or http(s)://host:port, got ${quote(text)}`,
     )
   }
-  // As the Consul command line has it: a scheme brings its own port.
+  // As in the Consul command line, a scheme implies its port.
   const ports: Readonly<Record<string, number>> = { http: 80, https: 443 }
   return {
-    host: toBare(host),
+    host: removeBrackets(host),
     port: port === undefined ? ports[scheme ?? ''] : Number(port),
     secure: scheme === undefined ? undefined : scheme === 'https',
   }
 }
 
 function readParameters({ searchParams }: URL): Record<string, string> {
-  const read: Record<string, string> = {}
+  const result: Record<string, string> = {}
   for (const [key, value] of searchParams) {
     if (!PARAMETERS.includes(key)) {
       const near = suggest(key, PARAMETERS)
-      const hint = near === undefined ? `known are ${PARAMETERS.join(', ')}` : `meant ${near}?`
-      throw new RangeError(`consul:// takes no ${JSON.stringify(key.slice(0, 64))}: ${hint}`)
+      const hint =
+        near === undefined ? `expected ${PARAMETERS.join(', ')}` : `did you mean ${near}?`
+      throw new RangeError(
+        `unknown parameter ${JSON.stringify(key.slice(0, 64))} of consul://: ${hint}`,
+      )
     }
     if (value === '') throw new RangeError(`consul://...?${key}= must have a value`)
-    read[key] = value
+    result[key] = value
   }
-  return read
+  return result
 }
 
-/** Undefined: as many as the registry takes by default. */
+/** Undefined: the default of the registry. */
 function readMaxWaiting(text: string | undefined, env: Environment): number | undefined {
   const workers = readWorkerCount(env)
   if (text === undefined) {
@@ -152,7 +154,7 @@ function decode(text: string): string {
   }
 }
 
-/** What is neither true nor false must not send a token unencrypted. */
+/** Rejects other values: a typo must not send a token unencrypted. */
 function readSsl(text: string): boolean {
   const value = text.toLowerCase()
   if (['1', 't', 'true'].includes(value)) return true
@@ -162,11 +164,11 @@ function readSsl(text: string): boolean {
   )
 }
 
-function toBare(host: string): string {
+function removeBrackets(host: string): string {
   return host.startsWith('[') ? host.slice(1, -1) : host
 }
 
-/** Without what may be a token. */
-function toShown(text: string): string {
+/** Quotes a text with tokens redacted. */
+function quote(text: string): string {
   return JSON.stringify(redactUrl(text).slice(0, 200))
 }

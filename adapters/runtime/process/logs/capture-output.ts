@@ -6,26 +6,26 @@ import { createLineSplitter } from '../../../../lib/io/split-lines.ts'
 import type { LogFiles } from './log-files.ts'
 
 export interface Output {
-  /** The last line that says something: under a stack trace, what the error is. Empty: none did. */
+  /** Last meaningful line, for example the error above its stack trace; empty without one. */
   readonly lastLine: () => string
-  /** Resolves once everything it wrote is taken in; what processes it left keep open is closed after a while. */
+  /** Resolves when all output is logged. Pipes that leftover processes keep open are closed after a timeout. */
   readonly end: () => Promise<void>
 }
 
-/** Of a line; the rest is told as further lines. */
+/** Maximum length of a line; the rest becomes further lines. */
 const LINE_MAX_BYTES = 16 * 1024
-/** What a copy may write within a window, so that one that floods its log leaves the rest of the machine alone. */
+/** Output budget of an instance per window, so that a flood does not slow down the machine. */
 const WINDOW_MS = 100
 const WINDOW_COST = 1_600_000
-/** What a line costs beside its bytes. */
+/** Cost of a line in addition to its bytes. */
 const LINE_COST = 256
-const END_MS = 1000
+const DRAIN_MS = 1000
 
 /**
- * Writes what a process tells on its outputs to a log. It is read only as fast as that takes it, and up to some 60 000 lines or
- * 16 MB a second: a program that writes more waits meanwhile.
+ * Writes the output of a process to a log with backpressure, limited to about 60 000 lines or 16 MB per second: a program that
+ * writes more blocks.
  *
- * @param onFlood it is being slowed down, told once.
+ * @param onFlood called once when the output is throttled.
  */
 export function captureOutput(
   child: ChildProcess,
@@ -39,14 +39,14 @@ export function captureOutput(
   let windowMs = 0
   let isFlooding = false
 
-  /** How long nothing is to be read, milliseconds. */
-  const toPauseMs = (taken: number): number => {
+  /** Returns how long to pause reading in milliseconds. */
+  const toPauseMs = (spent: number): number => {
     const nowMs = performance.now()
     if (nowMs - windowMs >= WINDOW_MS) {
       windowMs = nowMs
       cost = 0
     }
-    cost += taken
+    cost += spent
     return cost < WINDOW_COST ? 0 : windowMs + WINDOW_MS - nowMs
   }
   const pause = async (stream: Readable, ms: number) => {
@@ -57,14 +57,14 @@ export function captureOutput(
   }
   const capture = (stream: Readable, name: LogLine['stream']) => {
     const splitter = createLineSplitter(LINE_MAX_BYTES)
-    const take = (lines: readonly string[]) => {
+    const append = (lines: readonly string[]) => {
       if (lines.length === 0) return
-      lastLine = lines.findLast(isTelling) ?? lastLine
+      lastLine = lines.findLast(isMeaningful) ?? lastLine
       log.append({ instance, stream: name }, lines)
     }
     stream.on('data', (chunk: Buffer) => {
       const lines = splitter.push(chunk)
-      take(lines)
+      append(lines)
       const ms = toPauseMs(chunk.length + lines.length * LINE_COST)
       if (ms > 0 && !isFlooding) {
         isFlooding = true
@@ -72,9 +72,9 @@ export function captureOutput(
       }
       if (ms > 0 || log.isFull()) void pause(stream, ms)
     })
-    // A pipe that broke has told all it will.
+    // A broken pipe has delivered all its data.
     stream.on('error', () => {})
-    stream.once('close', () => take(splitter.end()))
+    stream.once('close', () => append(splitter.end()))
   }
   capture(child.stdout!, 'stdout')
   capture(child.stderr!, 'stderr')
@@ -85,7 +85,7 @@ export function captureOutput(
     async end() {
       const timer = setTimeout(() => {
         for (const stream of streams) stream.destroy()
-      }, END_MS)
+      }, DRAIN_MS)
       await closed
       clearTimeout(timer)
       await log.written()
@@ -93,7 +93,7 @@ export function captureOutput(
   }
 }
 
-/** Not the frames of a stack, the rest of an object, or the version that Node writes below both. */
-function isTelling(text: string): boolean {
+/** False for stack frames, the rest of an object, and the version that Node.js prints below them. */
+function isMeaningful(text: string): boolean {
   return /^[^\s}]/.test(text) && !text.startsWith('Node.js v')
 }

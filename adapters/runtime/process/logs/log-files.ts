@@ -4,67 +4,66 @@ import { join } from 'node:path'
 import type { LogLine } from '../../../../core/contracts/runtime.ts'
 import { formatRecords } from './log-record.ts'
 
-/** How much of the lines of a workload is kept. */
-export interface LogRoom {
-  /** Of one file; a file that has reached it is followed by another. */
+/** Retention of a workload's log. */
+export interface LogRetention {
+  /** Size at which a file is rotated. */
   readonly fileBytes: number
-  /** Files; the oldest goes. */
+  /** Maximum number of files; the oldest is deleted. */
   readonly files: number
 }
 
-/** A place in a log. */
-export interface LogPlace {
-  /** Number of the file. */
+/** A position in a log. */
+export interface LogFilePosition {
   readonly file: number
   /** Bytes before it in the file. */
   readonly offset: number
 }
 
-/** The lines of a workload, in files. */
+/** Log of a workload in rotated files. */
 export interface LogFiles {
-  /** Adds lines of now; their time is never before that of those before. */
+  /** Appends lines with the current time, which never decreases. */
   readonly append: (from: Pick<LogLine, 'instance' | 'stream'>, texts: readonly string[]) => void
-  /** Whether so much waits to be written that no more should be read from those who write. */
+  /** Whether the buffer is full, so that reading from the writers should pause. */
   readonly isFull: () => boolean
-  /** Resolves once what was added is written, or could not be. */
+  /** Resolves when all appended lines are written, or failed to be. */
   readonly written: () => Promise<void>
-  /** Behind the last line that is written. */
-  readonly end: () => LogPlace
-  /** Resolves with the next line that is written, or at the end of the log. */
+  /** Position after the last written line. */
+  readonly end: () => LogFilePosition
+  /** Resolves with the next written line, or when the log is closed. */
   readonly changed: () => Promise<void>
   readonly isClosed: () => boolean
-  /** Numbers of the files that are there, oldest first. */
+  /** Numbers of the existing files, oldest first. */
   readonly list: () => readonly number[]
   readonly toPath: (file: number) => string
-  /** Writes what waits, and tells followers that nothing comes any more. */
+  /** Writes the buffer and ends followers. */
   readonly close: () => Promise<void>
 }
 
-/** Characters that wait to be written. */
-const MAX_WAITING = 1024 * 1024
+/** Buffered characters from which `isFull` is true. */
+const MAX_BUFFERED = 1024 * 1024
 const NAME = /^(\d{10})\.log$/
 const LINE_FEED = 0x0a
-/** More than any line has. */
+/** Longer than any line. */
 const TAIL_BYTES = 64 * 1024
 
 /**
- * Opens the log of a folder, which is made with its first line; goes on behind what is there.
+ * Opens the log in a folder and appends to it; the folder is created with the first line.
  *
- * @param onError writing has begun to fail; lines are lost until it works again.
+ * @param onError called when writes start to fail; lines are lost until they succeed again.
  */
 export function openLogFiles(
   folder: string,
-  room: LogRoom,
+  retention: LogRetention,
   onError: (error: Error) => void,
 ): LogFiles {
   let files = listFiles(folder)
   let number = files.at(-1) ?? 1
   let offset = files.length === 0 ? 0 : statSync(toPath(number)).size
   let handle: FileHandle | undefined
-  let waiting = ''
+  let buffer = ''
   let lastMs = 0
   let writing: Promise<void> | undefined
-  let isTroubled = false
+  let isFailing = false
   let isClosed = false
   let waiters: (() => void)[] = []
 
@@ -76,7 +75,7 @@ export function openLogFiles(
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const opened = await open(toPath(number), 'a+', 0o600)
     if (files.at(-1) !== number) files = [...files, number]
-    offset = await cutTorn(opened, offset)
+    offset = await truncatePartialLine(opened, offset)
     return opened
   }
 
@@ -85,36 +84,36 @@ export function openLogFiles(
     handle = undefined
     number++
     offset = 0
-    const old = files.slice(0, Math.max(0, files.length + 1 - room.files))
+    const old = files.slice(0, Math.max(0, files.length + 1 - retention.files))
     files = files.slice(old.length)
     await Promise.all(old.map((file) => rm(toPath(file), { force: true })))
   }
 
-  function tellChange(): void {
-    const told = waiters
+  function notifyChange(): void {
+    const resolvers = waiters
     waiters = []
-    for (const tell of told) tell()
+    for (const tell of resolvers) tell()
   }
 
-  async function writeWaiting(): Promise<void> {
-    // What is added in one turn is written in one piece.
+  async function writeBuffer(): Promise<void> {
+    // Lines appended in one tick are written together.
     await undefined
-    while (waiting !== '') {
-      const bytes = Buffer.from(waiting)
-      waiting = ''
+    while (buffer !== '') {
+      const bytes = Buffer.from(buffer)
+      buffer = ''
       try {
-        if (offset >= room.fileBytes) await rotate()
+        if (offset >= retention.fileBytes) await rotate()
         handle ??= await openFile()
         await handle.appendFile(bytes)
         offset += bytes.length
-        isTroubled = false
+        isFailing = false
       } catch (error) {
-        // A part of it may be there.
+        // Removes a partial write.
         await handle?.truncate(offset).catch(() => {})
-        if (!isTroubled) onError(error as Error)
-        isTroubled = true
+        if (!isFailing) onError(error as Error)
+        isFailing = true
       }
-      tellChange()
+      notifyChange()
     }
     writing = undefined
   }
@@ -122,10 +121,10 @@ export function openLogFiles(
   return {
     append(from, texts) {
       lastMs = Math.max(lastMs, Date.now())
-      waiting += formatRecords({ ...from, timestampMs: lastMs }, texts)
-      writing ??= writeWaiting()
+      buffer += formatRecords({ ...from, timestampMs: lastMs }, texts)
+      writing ??= writeBuffer()
     },
-    isFull: () => waiting.length > MAX_WAITING,
+    isFull: () => buffer.length > MAX_BUFFERED,
     written: async () => writing,
     end: () => ({ file: number, offset }),
     changed: () => (isClosed ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
@@ -137,7 +136,7 @@ export function openLogFiles(
       isClosed = true
       await handle?.close()
       handle = undefined
-      tellChange()
+      notifyChange()
     },
   }
 }
@@ -154,11 +153,11 @@ function listFiles(folder: string): readonly number[] {
   }
 }
 
-/** Where the machine stopped in the midst of a line, the next is not to be part of it. Returns the size of what is left. */
-async function cutTorn(handle: FileHandle, size: number): Promise<number> {
+/** Truncates a partial last line, left by a crash of the machine. Returns the remaining size. */
+async function truncatePartialLine(handle: FileHandle, size: number): Promise<number> {
   const tail = Buffer.alloc(Math.min(size, TAIL_BYTES))
   await handle.read(tail, 0, tail.length, size - tail.length)
-  const torn = tail.length - 1 - tail.lastIndexOf(LINE_FEED)
-  if (torn > 0) await handle.truncate(size - torn)
-  return size - torn
+  const partial = tail.length - 1 - tail.lastIndexOf(LINE_FEED)
+  if (partial > 0) await handle.truncate(size - partial)
+  return size - partial
 }

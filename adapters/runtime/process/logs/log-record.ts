@@ -2,7 +2,7 @@ import type { LogLine } from '../../../../core/contracts/runtime.ts'
 
 const STREAMS = { o: 'stdout', e: 'stderr' } as const
 
-/** Lines of a log as they stand in the file, each as `<Unix ms> <instance> <o|e> <text>`, and a line feed. */
+/** Formats log lines for the file, each as `<Unix ms> <instance> <o|e> <text>` with a line feed. */
 export function formatRecords(
   { timestampMs, instance, stream }: Omit<LogLine, 'text'>,
   texts: readonly string[],
@@ -11,7 +11,7 @@ export function formatRecords(
   return `${head}${texts.join(`\n${head}`)}\n`
 }
 
-/** {@link formatRecords} the other way, one without its line feed; undefined: no such line, as where the machine stopped in its midst. */
+/** Parses a line of {@link formatRecords} without its line feed; undefined for a malformed or partial line. */
 export function parseRecord(record: string): LogLine | undefined {
   const time = record.indexOf(' ')
   const instance = record.indexOf(' ', time + 1)

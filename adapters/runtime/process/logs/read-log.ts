@@ -1,14 +1,14 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { LogLine, LogQuery } from '../../../../core/contracts/runtime.ts'
 import { untilAborted } from '../../../../lib/async/timeout.ts'
-import type { LogFiles, LogPlace } from './log-files.ts'
+import type { LogFilePosition, LogFiles } from './log-files.ts'
 import { parseRecord } from './log-record.ts'
 
 const CHUNK_BYTES = 64 * 1024
 const LINE_FEED = 0x0a
 const NOTHING = Buffer.alloc(0)
 
-/** Lines of a log, as {@link LogQuery} says. Whoever reads slower than the files are replaced misses those that are gone. */
+/** Reads lines of a log as selected by {@link LogQuery}. A reader slower than the rotation misses the deleted lines. */
 export async function* readLog(log: LogFiles, query: LogQuery): AsyncGenerator<LogLine> {
   const { lines, sinceMs = 0, follow, signal } = query
   await log.written()
@@ -34,16 +34,16 @@ export async function* readLog(log: LogFiles, query: LogQuery): AsyncGenerator<L
   }
 }
 
-function isBehind(a: LogPlace, b: LogPlace): boolean {
+function isBehind(a: LogFilePosition, b: LogFilePosition): boolean {
   return a.file > b.file || (a.file === b.file && a.offset > b.offset)
 }
 
-/** Where the last `lines` lines begin. */
-async function findLast(log: LogFiles, lines: number): Promise<LogPlace> {
+/** Position of the last `lines` lines. */
+async function findLast(log: LogFiles, lines: number): Promise<LogFilePosition> {
   const end = log.end()
   if (lines === 0) return end
   let left = lines
-  let place = end
+  let start = end
   for (const file of log.list().toReversed()) {
     const handle = await openFile(log.toPath(file))
     if (handle === undefined) break
@@ -57,22 +57,22 @@ async function findLast(log: LogFiles, lines: number): Promise<LogPlace> {
           at >= 0;
           at = at === 0 ? -1 : chunk.lastIndexOf(LINE_FEED, at - 1)
         ) {
-          // Each line feed ends a line: the one before the first wanted line is the one too many.
+          // The line feed before the first requested line ends the search.
           if (left-- === 0) return { file, offset: from + at + 1 }
         }
         offset = from
       }
-      place = { file, offset: 0 }
+      start = { file, offset: 0 }
       // The first line of a file has no line feed before it.
-      if (left === 0) return place
+      if (left === 0) return start
     } finally {
       await handle.close()
     }
   }
-  return place
+  return start
 }
 
-/** In pieces: a generator is dear to ask for every line. */
+/** Yields batches, because a generator step per line is expensive. */
 async function* readRecords(
   path: string,
   from: number,
@@ -96,7 +96,7 @@ async function* readRecords(
   }
 }
 
-/** Undefined: it has been replaced by newer ones. */
+/** Undefined if the file was rotated away. */
 async function openFile(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, 'r')

@@ -2,21 +2,21 @@ import type { ClientConfig } from 'pg'
 import { toTls } from './tls.ts'
 import type { PostgresAddress } from './url.ts'
 
-/** How long things may take, milliseconds. */
+/** Milliseconds. */
 export interface Timeouts {
   readonly connectTimeoutMs: number
   readonly statementTimeoutMs: number
 }
 
-/** Silence of the server after which the system looks whether it is still there. */
+/** Idle time before TCP keep-alive probes. */
 const KEEP_ALIVE_MS = 10_000
-/** What a reply may take longer than the server allows itself: then it does not answer at all. */
+/** Grace period after the server-side timeout, after which the server counts as unresponsive. */
 const GRACE_MS = 2000
 
 /**
- * What the library is told of the server, and of who comes.
+ * Configuration of the client library.
  *
- * @throws {Error} when a file of the TLS options cannot be read.
+ * @throws {Error} if a TLS file cannot be read.
  */
 export function toClientConfig(
   address: PostgresAddress,
@@ -33,7 +33,7 @@ export function toClientConfig(
     application_name: 'mx',
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
-    // Others wait for the lock it may hold, and are not to run out of time.
+    // Shorter than the statement timeout of others that wait for a lock of the transaction.
     idle_in_transaction_session_timeout: Math.ceil(statementTimeoutMs / 3),
     query_timeout: statementTimeoutMs + GRACE_MS,
     keepAlive: true,

@@ -13,14 +13,14 @@ import type { PostgresAddress } from './url.ts'
 export interface ConnectionOptions extends Timeouts {
   readonly address: PostgresAddress
   readonly maxConnections: number
-  /** Run once, on the first connection, before anything else; again when it failed. */
+  /** Runs once, on the first connection before other statements; again after a failure. */
   readonly prepare: (client: ClientBase) => Promise<void>
-  /** Told once when a server that was there takes no connection any more, and once when it does again. */
+  /** Called at the start and end of an outage. */
   readonly onWarning: (message: string) => void
 }
 
 export type Row = readonly (string | null)[]
-/** Runs a statement; rows come as the texts PostgreSQL writes. */
+/** Runs a statement; values are returned in PostgreSQL's text format. */
 export type RunStatement = (
   statement: Statement,
   values: readonly unknown[],
@@ -28,26 +28,26 @@ export type RunStatement = (
 
 export interface DedicatedConnection {
   readonly client: Client
-  /** Cuts it off. */
+  /** Closes it without a handshake. */
   readonly end: () => void
 }
 
-/** Connections to the server, bounded in number, each and all in time. Whatever fails is thrown as the contract of stores has it. */
+/** A bounded connection pool. Errors are converted as specified by the store contract. */
 export interface Connections {
-  /** Asks on any connection. */
+  /** Runs a statement on any connection. */
   readonly ask: RunStatement
-  /** Asks in one transaction. */
+  /** Runs statements in one transaction. */
   readonly transact: <T>(work: (ask: RunStatement) => Promise<T>) => Promise<T>
-  /** A connection for whoever asked for it alone. */
+  /** Opens a dedicated connection. */
   readonly connect: () => Promise<DedicatedConnection>
-  /** Ends what is not in use. What is, is cut off. */
+  /** Closes idle connections gracefully and aborts the others. */
   readonly close: () => Promise<void>
 }
 
-/** Most who wait for a connection. */
+/** Maximum number of queued calls. */
 const MAX_WAITING = 10_000
 const IDLE_MS = 60_000
-/** How long saying good-bye may take. */
+/** Timeout of a graceful close. */
 const CLOSE_MS = 1000
 const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text }
 
@@ -61,15 +61,15 @@ export function createConnections(options: ConnectionOptions): Connections {
   let preparing: Promise<void> | undefined
   let isPrepared = false
   let closed = false
-  /** Connections that stand. */
-  let standing = 0
-  /** Until when the server is left alone, and why. */
+  /** Number of open connections. */
+  let openCount = 0
+  /** End of the back-off, and the error that started it. */
   let retryAtMs = 0
   let reason: unknown
-  /** Whether the server was ever there: a start that fails tells why by itself. */
-  let wasThere = false
-  /** Since when the server is away; undefined: it is not. */
-  let downForMs: number | undefined
+  /** Whether the server was ever reachable: a failed start reports its error itself. */
+  let wasReachable = false
+  /** Start of the outage. */
+  let downSinceMs: number | undefined
 
   async function open(): Promise<Pool> {
     const { default: pg } = await import('pg')
@@ -85,11 +85,11 @@ export function createConnections(options: ConnectionOptions): Connections {
         return socket
       },
       async onConnect(client) {
-        // Whoever waits for an answer is told, too; without a listener the process would end.
+        // The caller gets the error, too; without a listener the process would exit.
         client.on('error', () => {})
-        standing++
+        openCount++
         client.once('end', () => {
-          standing--
+          openCount--
         })
         await prepareSession(client)
       },
@@ -98,7 +98,7 @@ export function createConnections(options: ConnectionOptions): Connections {
     return opened
   }
 
-  async function take(): Promise<PoolClient> {
+  async function checkOut(): Promise<PoolClient> {
     if (closed) throw new Error('the store is closed')
     if (performance.now() < retryAtMs) throw reason
     pool ??= open()
@@ -106,34 +106,34 @@ export function createConnections(options: ConnectionOptions): Connections {
     try {
       const client = await opened.connect()
       backOff.reset()
-      tellBack()
+      reportRecovery()
       return client
     } catch (error) {
-      // Where others stand, the server is not away; those that fail together count as one.
-      if (standing === 0 && performance.now() >= retryAtMs) {
+      // With open connections it is no outage; concurrent failures count as one.
+      if (openCount === 0 && performance.now() >= retryAtMs) {
         retryAtMs = performance.now() + backOff.next()
-        tellAway(error)
+        reportOutage(error)
       }
       reason = error
       throw error
     }
   }
 
-  function tellAway(error: unknown): void {
-    if (!wasThere || closed || downForMs !== undefined) return
-    downForMs = performance.now()
-    onWarning(`PostgreSQL is away, calls of the store are 503 until it is back: ${toText(error)}`)
+  function reportOutage(error: unknown): void {
+    if (!wasReachable || closed || downSinceMs !== undefined) return
+    downSinceMs = performance.now()
+    onWarning(`PostgreSQL is unreachable, store calls fail with 503: ${toText(error)}`)
   }
 
-  function tellBack(): void {
-    wasThere = true
-    if (downForMs === undefined) return
-    const seconds = Math.round((performance.now() - downForMs) / 1000)
-    downForMs = undefined
-    onWarning(`PostgreSQL is back after ${seconds} s`)
+  function reportRecovery(): void {
+    wasReachable = true
+    if (downSinceMs === undefined) return
+    const seconds = Math.round((performance.now() - downSinceMs) / 1000)
+    downSinceMs = undefined
+    onWarning(`PostgreSQL is reachable again after ${seconds} s`)
   }
 
-  /** Those who come first wait until one of them has prepared. */
+  /** Concurrent first calls share one preparation. */
   async function prepareOnce(client: ClientBase): Promise<void> {
     preparing ??= prepare(client).then(
       () => {
@@ -150,18 +150,18 @@ export function createConnections(options: ConnectionOptions): Connections {
   async function use<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     let client: PoolClient | undefined
     try {
-      await slots.take()
+      await slots.acquire()
     } catch (error) {
       throw storeUnavailable(error)
     }
     try {
-      client = await take()
+      client = await checkOut()
       if (!isPrepared) await prepareOnce(client)
       const result = await work(client)
       client.release()
       return result
     } catch (error) {
-      // After an error of SQL alone it is known in what state the connection is.
+      // A SQL error leaves the connection in a known state.
       client?.release(!isSqlError(error))
       throw toStoreError(error)
     } finally {
@@ -170,17 +170,17 @@ export function createConnections(options: ConnectionOptions): Connections {
   }
 
   return {
-    ask: (statement, values) => use((client) => askOn(client, statement, values)),
+    ask: (statement, values) => use((client) => runOn(client, statement, values)),
 
     transact: (work) =>
       use(async (client) => {
         await client.query('BEGIN')
         try {
-          const result = await work((statement, values) => askOn(client, statement, values))
+          const result = await work((statement, values) => runOn(client, statement, values))
           await client.query('COMMIT')
           return result
         } catch (error) {
-          // Where this fails the connection is lost, and the transaction with it.
+          // If the rollback fails, the connection is lost and the transaction with it.
           await client.query('ROLLBACK').catch(() => {})
           throw error
         }
@@ -206,7 +206,7 @@ export function createConnections(options: ConnectionOptions): Connections {
       closed = true
       const opened = await pool
       if (opened === undefined) return
-      // A server that does not answer does not end connections either.
+      // An unresponsive server does not close connections.
       const timer = setTimeout(() => {
         for (const socket of sockets) socket.destroy()
       }, CLOSE_MS)
@@ -216,13 +216,13 @@ export function createConnections(options: ConnectionOptions): Connections {
   }
 }
 
-/** Of several addresses that refuse, an error has no words but a code. */
+/** A failure to connect to several addresses has a code but no message. */
 function toText(error: unknown): string {
   const { message, code } = error as { readonly message?: string; readonly code?: string }
-  return message || code || 'it does not answer'
+  return message || code || 'no response'
 }
 
-async function askOn(
+async function runOn(
   client: ClientBase,
   { name, text }: Statement,
   values: readonly unknown[],

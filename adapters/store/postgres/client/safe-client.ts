@@ -1,16 +1,16 @@
 import type { Duplex } from 'node:stream'
 import type { Client, ClientConfig } from 'pg'
 
-/** The part of a client that answers requests of the server for a password; `pg` 8 has no setting for it. */
+/** Internals of a client for password requests of the server; `pg` 8 has no setting for them. */
 interface Authentication {
   readonly connection: { readonly stream: Duplex }
 }
 
 /**
- * A class of clients that send the password in clear over TLS only (libpq: `require_auth`): without TLS any program
- * that listens at the port could request it.
+ * Returns a client class that sends a cleartext password only over TLS (libpq: `require_auth`): without TLS, any program that
+ * listens on the port could request it.
  *
- * @param client that of `pg`.
+ * @param client the class of `pg`.
  */
 export function toSafeClient(client: typeof Client, { ssl }: ClientConfig): typeof Client {
   if (ssl !== false) return client
@@ -19,7 +19,7 @@ export function toSafeClient(client: typeof Client, { ssl }: ClientConfig): type
       const { connection } = this as unknown as Authentication
       connection.stream.destroy(
         new Error(
-          'PostgreSQL asked for the password in clear, which is not sent without TLS: use scram-sha-256 in pg_hba.conf, or sslmode=verify-full',
+          'PostgreSQL requested a cleartext password, which requires TLS: use scram-sha-256 in pg_hba.conf, or sslmode=verify-full',
         ),
       )
     }

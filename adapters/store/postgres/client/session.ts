@@ -1,10 +1,10 @@
 import type { ClientBase } from 'pg'
 
 /**
- * What every connection is set to.
+ * Settings of every connection.
  *
- * Each statement has an index to go by. The planner knows neither how long arrays will be nor, before the first ANALYZE, how large
- * the tables are: it is not to guess otherwise. An acknowledged commit is on disk, whatever was set for the role or the database.
+ * Every statement can use an index. The planner knows neither the lengths of arrays nor, before the first ANALYZE, the table sizes,
+ * so other plans are disabled. Synchronous commit overrides settings of the role or database.
  */
 const SETTINGS = `
   SET client_encoding = 'UTF8';

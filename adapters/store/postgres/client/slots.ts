@@ -1,39 +1,39 @@
-/** A number of places, and who waits for one. */
+/** A semaphore with a bounded FIFO queue. */
 export interface Slots {
   /**
-   * Resolves with a place, in the order of asking.
+   * Resolves when a slot is free, in FIFO order.
    *
-   * @throws {Error} when too many wait already, or none became free in time.
+   * @throws {Error} if the queue is full, or on timeout.
    */
-  readonly take: () => Promise<void>
+  readonly acquire: () => Promise<void>
   readonly release: () => void
 }
 
-export function createSlots(places: number, maxWaiting: number, timeoutMs: number): Slots {
-  /** In the order of their coming. */
+export function createSlots(size: number, maxWaiting: number, timeoutMs: number): Slots {
+  /** In FIFO order. */
   const waiting = new Set<() => void>()
-  let free = places
+  let free = size
 
   return {
-    take() {
+    acquire() {
       if (free > 0) {
         free--
         return Promise.resolve()
       }
       return new Promise((resolve, reject) => {
         if (waiting.size >= maxWaiting) {
-          reject(new Error(`${maxWaiting} others wait for a connection`))
+          reject(new Error(`${maxWaiting} calls already wait for a connection`))
           return
         }
-        const go = (): void => {
+        const proceed = (): void => {
           clearTimeout(timer)
           resolve()
         }
         const timer = setTimeout(() => {
-          waiting.delete(go)
+          waiting.delete(proceed)
           reject(new Error(`no connection became free within ${timeoutMs} ms`))
         }, timeoutMs)
-        waiting.add(go)
+        waiting.add(proceed)
       })
     },
 

@@ -3,9 +3,9 @@ import type { ConnectionOptions } from 'node:tls'
 import type { PostgresAddress } from './url.ts'
 
 /**
- * What node:tls is told for the `sslmode`; false: no TLS.
+ * Options of node:tls for the `sslmode`; false: no TLS.
  *
- * @throws {Error} when a file cannot be read.
+ * @throws {Error} if a file cannot be read.
  */
 export function toTls({
   sslmode,

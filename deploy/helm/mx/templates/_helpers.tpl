@@ -50,7 +50,7 @@ labels:
 {{- toYaml (merge dict .Values.config $config) -}}
 {{- end -}}
 
-{{/* Rules of the registry `kubernetes` (docs/registry.md). */}}
+{{/* Rules of the registry `kubernetes` (docs/kubernetes-registry.md). */}}
 {{- define "mx.registryRules" -}}
 - apiGroups: [""]
   resources: [services]

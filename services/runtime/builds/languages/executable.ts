@@ -4,10 +4,10 @@ import type { Language, Project } from './language.ts'
 
 const NAMES = ['main', 'run', 'start', 'main.sh', 'run.sh', 'start.sh']
 
-/** Files that can be run as they are. */
+/** Executable files. */
 export const executable: Language = {
   name: 'executable',
-  isHere: async (project) => (await findProgram(project)) !== undefined,
+  detect: async (project) => (await findProgram(project)) !== undefined,
   prepare: async () => undefined,
   async make(project) {
     const name = await findProgram(project)
@@ -15,7 +15,7 @@ export const executable: Language = {
   },
 }
 
-/** The file that was named, one of the usual names, or the only one there is. */
+/** The named file, one of the usual names, or the only executable file. */
 async function findProgram({ folder, file }: Project): Promise<string | undefined> {
   const names = file === undefined ? await listFiles(folder) : [file]
   const programs: string[] = []

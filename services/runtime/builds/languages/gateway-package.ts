@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readIfThere } from '../files.ts'
+import { readIfExists } from '../files.ts'
 import { MX_PACKAGE } from './link-mx.ts'
 import { LOCK_FILES, type PackageFile } from './package-file.ts'
 
@@ -9,10 +9,10 @@ interface LockFile {
 }
 
 /**
- * Removes this package from the development dependencies in a build's copy of a project, and from its lock file: `linkMx` provides it,
- * and its folder may exist on the author's machine only. One among the `dependencies` is installed as they say.
+ * Removes this package from the development dependencies in a build's copy of a project, and from its lock file: `linkMx`
+ * provides it, and its folder may exist only on the author's machine. One among the `dependencies` is installed as declared.
  *
- * @returns the content of `package.json` from now on.
+ * @returns the new content of `package.json`.
  */
 export async function removeGatewayPackage({
   folder,
@@ -22,10 +22,10 @@ export async function removeGatewayPackage({
   readonly content: PackageFile
 }): Promise<PackageFile> {
   if (content.devDependencies?.[MX_PACKAGE] === undefined) return content
-  const reduced = withoutOwn(content)
+  const reduced = withoutGateway(content)
   await write(folder, 'package.json', reduced)
   for (const name of LOCK_FILES) {
-    const text = await readIfThere(join(folder, name))
+    const text = await readIfExists(join(folder, name))
     if (text !== undefined) await removeLocked(folder, name, text)
   }
   return reduced
@@ -41,13 +41,13 @@ async function removeLocked(folder: string, name: string, text: string): Promise
   }
   const { '': root, ...packages } = lock.packages ?? {}
   if (root === undefined) return
-  const own = packages[`node_modules/${MX_PACKAGE}`]
+  const entry = packages[`node_modules/${MX_PACKAGE}`]
   delete packages[`node_modules/${MX_PACKAGE}`]
-  if (own?.link && own.resolved !== undefined) delete packages[own.resolved]
-  await write(folder, name, { ...lock, packages: { '': withoutOwn(root), ...packages } })
+  if (entry?.link && entry.resolved !== undefined) delete packages[entry.resolved]
+  await write(folder, name, { ...lock, packages: { '': withoutGateway(root), ...packages } })
 }
 
-function withoutOwn(content: PackageFile): PackageFile {
+function withoutGateway(content: PackageFile): PackageFile {
   const { [MX_PACKAGE]: _, ...devDependencies } = content.devDependencies ?? {}
   return { ...content, devDependencies }
 }

@@ -5,11 +5,11 @@ import { type Language, OUT_FOLDER, type Project } from './language.ts'
 
 const USER_SETTINGS = join(homedir(), '.config', 'go', 'env')
 
-/** Programs in Go, where the tool is installed. */
+/** Go programs, if the Go toolchain is installed. */
 export const go: Language = {
   name: 'go',
 
-  async isHere(project) {
+  async detect(project) {
     if (project.file !== undefined) return project.file.endsWith('.go')
     return (await listSources(project)).length > 0
   },

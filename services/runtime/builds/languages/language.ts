@@ -1,49 +1,48 @@
 import type { ProjectSettings } from '../project-file.ts'
 
-/** What is built. */
 export interface Project {
-  /** The whole source; absolute. */
+  /** Absolute path of the whole source. */
   readonly root: string
-  /** Where the program is, and runs: `root` or below; absolute. */
+  /** Absolute working directory of the program, `root` or below. */
   readonly folder: string
-  /** The file in `folder` that was named as the program; undefined: it is found. */
+  /** File in `folder` that was named as the program; undefined: detected. */
   readonly file: string | undefined
 }
 
-/** What a build is done with. */
+/** Environment of a build. */
 export interface Builder {
-  /** Folder of this server, for all builds. */
+  /** Cache of this server, shared by all builds. */
   readonly cacheFolder: string
-  /** Whether packages may run scripts when they are installed. */
+  /** Allow install scripts of packages. */
   readonly allowScripts: boolean
   readonly signal: AbortSignal
   readonly say: (text: string) => void
   /**
-   * Runs a program to its end.
+   * Runs a command to completion.
    *
-   * @throws {ServiceError} 400 with the end of what it wrote when it fails.
+   * @throws {ServiceError} 400 with the end of its output if it fails.
    */
   readonly run: (command: readonly string[], cwd: string, env?: Env) => Promise<void>
-  /** The same with what it wrote to standard output. */
+  /** Like `run`; returns the standard output. */
   readonly read: (command: readonly string[], cwd: string) => Promise<string>
 }
 
 export type Env = Readonly<Record<string, string>>
 
-/** How programs of one language are found and built. */
+/** Detection and build of programs in one language. */
 export interface Language {
   readonly name: 'node' | 'python' | 'go' | 'executable'
-  /** Whether there is something of it. */
-  readonly isHere: (project: Project) => Promise<boolean>
-  /** Brings what the program stands on, and does the build step that it names itself. Returns a folder with programs of it, if there is one. */
+  /** Whether the project contains a program in this language. */
+  readonly detect: (project: Project) => Promise<boolean>
+  /** Installs dependencies and runs the project's build step. Returns the folder of installed programs, if any. */
   readonly prepare: (
     project: Project,
     builder: Builder,
     settings: ProjectSettings,
   ) => Promise<string | undefined>
-  /** Makes the program. Returns its command; undefined when there is none to start. */
+  /** Builds the program. Returns its command; undefined if there is nothing to start. */
   readonly make: (project: Project, builder: Builder) => Promise<readonly string[] | undefined>
 }
 
-/** Folder in the project's where builds put what they make. */
+/** Output folder of builds, relative to the project. */
 export const OUT_FOLDER = '.mx'

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url'
 
 /** The npm package that programs import the SDK from. */
 export const MX_PACKAGE = 'mx-gateway'
-/** The folder of this very package. */
+/** Folder of this package. */
 export const MX_FOLDER: string = dirname(
   fileURLToPath(import.meta.resolve('mx-gateway/package.json')),
 )
 
-/** Has `import ... from 'mx-gateway'` find this very package below a folder, unless another one is installed there. */
+/** Makes `import ... from 'mx-gateway'` below a folder resolve to this package, unless another one is installed there. */
 export async function linkMx(folder: string): Promise<void> {
   const link = join(folder, 'node_modules', MX_PACKAGE)
   const there = await lstat(link).catch(() => undefined)

@@ -11,18 +11,18 @@ import { toCommand } from './shell.ts'
 
 const TYPESCRIPT = new Set(['.ts', '.mts', '.cts', '.tsx'])
 const JAVASCRIPT = new Set(['.js', '.mjs', '.cjs'])
-/** Files that are the program where nothing says which is. */
+/** Entry files to try if none is declared. */
 const MAIN_FILES = ['', 'src/'].flatMap((folder) =>
   ['main', 'index', 'server', 'app'].flatMap((name) =>
     ['ts', 'mts', 'js', 'mjs', 'cjs'].map((extension) => `${folder}${name}.${extension}`),
   ),
 )
 
-/** Programs in JavaScript and TypeScript; the latter need no step of the author's. */
+/** Programs in JavaScript and TypeScript; TypeScript needs no build step. */
 export const node: Language = {
   name: 'node',
 
-  async isHere({ folder, file }) {
+  async detect({ folder, file }) {
     if (file !== undefined) return isScript(file)
     return (await findFile(folder, ['package.json', ...MAIN_FILES])) !== undefined
   },
@@ -43,7 +43,7 @@ export const node: Language = {
     const script = (await readPackage(project.folder))?.scripts?.['start']
     if (project.file === undefined && script !== undefined) {
       const words = toCommand(script)
-      // As node itself would take it from version 22.18 on.
+      // Node.js 22.18 and later would run it directly.
       const isFileAlone = words.length === 2 && words[0] === 'node' && isTypeScript(words[1]!)
       return isFileAlone ? makeFile(project, words[1]!, builder) : words
     }
@@ -52,7 +52,7 @@ export const node: Language = {
   },
 }
 
-/** The file that the program starts with; undefined where a script of the package starts it, or nothing. */
+/** Entry file of the program; undefined if a package script starts it or there is none. */
 async function findStart({ folder, file }: Project): Promise<string | undefined> {
   if (file !== undefined) return file
   const main = (await readPackage(folder))?.main
@@ -69,13 +69,13 @@ async function makeFile(
   if (!isTypeScript(file)) return [program, file]
   const out = join(project.folder, OUT_FOLDER)
   await mkdir(out, { recursive: true })
-  // A package of no name: what it imports by the name of the package it lies in is then one that is installed.
+  // An unnamed package, so that an import of the enclosing package's name resolves to an installed one.
   await writeFile(join(out, 'package.json'), '{}\n')
   await bundle(project, file, join(out, 'main.mjs'), builder)
   return [program, '--enable-source-maps', join(OUT_FOLDER, 'main.mjs')]
 }
 
-/** By name where that leads to this very node: its folder changes with every version, with some installers. */
+/** `node` if that resolves to this executable: some installers change its folder with every version. */
 async function findNode(): Promise<string> {
   for (const folder of toPath([]).split(':').slice(1)) {
     const found = await realpath(join(folder, 'node')).catch(() => undefined)

@@ -3,23 +3,22 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { listPackages } from '../bundle.ts'
 import { useCached } from '../cache.ts'
-import { findFile, isFile, readIfThere } from '../files.ts'
+import { findFile, isFile, readIfExists } from '../files.ts'
 import type { ProjectSettings } from '../project-file.ts'
 import { removeGatewayPackage } from './gateway-package.ts'
 import type { Builder, Env, Project } from './language.ts'
 import { linkMx, MX_FOLDER } from './link-mx.ts'
 import { LOCK_FILES, type PackageFile } from './package-file.ts'
 
-/** What is installed. */
 export interface Installation {
   readonly project: Project
-  /** Of the package that is installed: the project's, or one above. */
+  /** Folder of the installed package: the project or one above. */
   readonly folder: string
   readonly content: PackageFile
-  /** The project's own package; undefined where it has none. */
+  /** The project's package; undefined if it has none. */
   readonly own: PackageFile | undefined
   readonly settings: ProjectSettings
-  /** The file the program starts with, relative to the project. */
+  /** Entry file, relative to the project. */
   readonly start: string | undefined
 }
 
@@ -27,26 +26,26 @@ const OTHER_LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'bun.lockb'
 /** Packages that are folders of the source: they cannot be installed without it. */
 const LOCAL_PACKAGE = /"(file|link):|"link": true/
 
-/** Installs the packages of a project with npm; those that its lock file names are kept for the builds to come. */
-export async function installPackages(given: Installation, builder: Builder): Promise<void> {
-  const content = await removeGatewayPackage(given)
-  const own = given.own === given.content ? content : given.own
-  const job = { ...given, content, own }
+/** Installs the packages of a project with npm. With a lock file, the result is cached. */
+export async function installPackages(input: Installation, builder: Builder): Promise<void> {
+  const content = await removeGatewayPackage(input)
+  const own = input.own === input.content ? content : input.own
+  const job = { ...input, content, own }
   const { folder, project } = job
   const modules = join(folder, 'node_modules')
-  if (await cameAlong(modules)) return
-  // Of a build before, or the one that this one was copied from.
+  if (await includesPackages(modules)) return
+  // From a previous build, or copied with the source.
   await rm(modules, { recursive: true, force: true })
   if (!(await needsPackages(job, builder))) return
 
   const command = toInstall(job, builder)
   const env = toEnv(builder)
   const lockFile = await findFile(folder, LOCK_FILES)
-  const lock = lockFile === undefined ? undefined : await readIfThere(join(folder, lockFile))
+  const lock = lockFile === undefined ? undefined : await readIfExists(join(folder, lockFile))
   if (lockFile === undefined || lock === undefined) {
-    const other = await findFile(folder, OTHER_LOCK_FILES)
+    const lockFileOfOther = await findFile(folder, OTHER_LOCK_FILES)
     builder.say(
-      `${other === undefined ? 'no package-lock.json' : `${other} is not read, and there is no package-lock.json`}: the newest versions that package.json allows are installed\n`,
+      `${lockFileOfOther === undefined ? 'no package-lock.json' : `${lockFileOfOther} is not supported, and there is no package-lock.json`}: installing the newest versions that package.json allows\n`,
     )
     return builder.run(command, folder, env)
   }
@@ -55,13 +54,13 @@ export async function installPackages(given: Installation, builder: Builder): Pr
   const isLocal = content.workspaces !== undefined || LOCAL_PACKAGE.test(lock + text)
   if (isLocal || builder.allowScripts) return builder.run(command, folder, env)
 
-  const settings = (await readIfThere(join(folder, '.npmrc'))) ?? ''
-  const place = [process.version, process.platform, process.arch, MX_FOLDER]
+  const settings = (await readIfExists(join(folder, '.npmrc'))) ?? ''
+  const platform = [process.version, process.platform, process.arch, MX_FOLDER]
   const entry = await useCached(
     {
       cacheFolder: builder.cacheFolder,
       kind: 'node',
-      madeOf: [lock, text, settings, ...command, ...place],
+      madeOf: [lock, text, settings, ...command, ...platform],
       user: project.root,
       signal: builder.signal,
     },
@@ -76,15 +75,15 @@ export async function installPackages(given: Installation, builder: Builder): Pr
   await symlink(join(entry, 'node_modules'), modules, 'dir')
 }
 
-/** Whether packages are part of the source: neither a link to those of a build, nor `mx-gateway` alone. */
-async function cameAlong(modules: string): Promise<boolean> {
+/** Whether the source includes its packages, beyond a link to a build's or `mx-gateway` alone. */
+async function includesPackages(modules: string): Promise<boolean> {
   const there = await lstat(modules).catch(() => undefined)
   if (there?.isDirectory() !== true) return false
-  const [first, ...others] = await readdir(modules, { withFileTypes: true })
-  return others.length > 0 || (first !== undefined && !first.isSymbolicLink())
+  const [first, ...rest] = await readdir(modules, { withFileTypes: true })
+  return rest.length > 0 || (first !== undefined && !first.isSymbolicLink())
 }
 
-/** Whether there is anything to install: of a package above, only when the program imports something that must be. */
+/** Whether there is anything to install; for a package above, only if the program imports packages. */
 async function needsPackages(job: Installation, builder: Builder): Promise<boolean> {
   const { project, content, own, start } = job
   const { dependencies, devDependencies, optionalDependencies } = own ?? content
@@ -98,7 +97,7 @@ async function needsPackages(job: Installation, builder: Builder): Promise<boole
   return (await listPackages(project, start, builder)).length > 0
 }
 
-/** Build steps and start commands often use tools that are development dependencies. */
+/** Build steps and start commands often use development dependencies. */
 function usesTools({ own, settings }: Installation): boolean {
   const scripts = own?.scripts
   const step = scripts?.['build'] ?? scripts?.['start'] ?? settings.build ?? settings.command
@@ -116,10 +115,10 @@ function toEnv({ cacheFolder, allowScripts }: Builder): Env {
   return {
     npm_config_cache: join(cacheFolder, 'npm'),
     npm_config_update_notifier: 'false',
-    // A registry that cannot be reached is told in seconds, not after a minute.
+    // Reports an unreachable registry within seconds instead of a minute.
     npm_config_fetch_retry_mintimeout: '1000',
     npm_config_fetch_retry_maxtimeout: '5000',
-    // The registry and its token as the server's user has them, as long as no code of others runs that could read them.
+    // The user's registry and token, unless install scripts run that could read them.
     ...(!allowScripts && { npm_config_userconfig: join(homedir(), '.npmrc') }),
   }
 }

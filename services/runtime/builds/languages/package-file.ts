@@ -1,9 +1,9 @@
 import { dirname, join } from 'node:path'
 import { badRequest } from '../../../../sdk/errors.ts'
-import { findFile, readIfThere } from '../files.ts'
+import { findFile, readIfExists } from '../files.ts'
 import type { Project } from './language.ts'
 
-/** What builds read of a package.json. */
+/** Fields of package.json that builds read. */
 export interface PackageFile {
   readonly main?: string
   readonly scripts?: Readonly<Record<string, string>>
@@ -19,26 +19,28 @@ interface FoundPackage {
   readonly content: PackageFile
 }
 
-/** What names the very versions of packages. */
+/** Lock files of npm, in order of precedence. */
 export const LOCK_FILES: readonly string[] = ['npm-shrinkwrap.json', 'package-lock.json']
 const ID = 'runtime'
 
-/** The package of a folder; undefined where it is none. @throws {ServiceError} 400 when it cannot be read. */
+/** Reads the package.json of a folder; undefined if there is none. @throws {ServiceError} 400 if it is invalid. */
 export async function readPackage(folder: string): Promise<PackageFile | undefined> {
-  const text = await readIfThere(join(folder, 'package.json'))
+  const text = await readIfExists(join(folder, 'package.json'))
   if (text === undefined) return undefined
   try {
     const content: unknown = JSON.parse(text)
     if (typeof content === 'object' && content !== null) return content as PackageFile
   } catch (error) {
-    throw badRequest(ID, `package.json is no JSON: ${(error as Error).message}`, { cause: error })
+    throw badRequest(ID, `package.json is not valid JSON: ${(error as Error).message}`, {
+      cause: error,
+    })
   }
-  throw badRequest(ID, 'package.json must hold an object')
+  throw badRequest(ID, 'package.json must be an object')
 }
 
 /**
- * The package whose installation has what a project needs: its own, the nearest above, or the one above that it is a workspace of.
- * A folder without any is a package of no content.
+ * Returns the package that declares the dependencies of a project: its own, the nearest above, or the one above that lists
+ * it as a workspace; an empty package if there is none.
  */
 export async function findPackage({ root, folder }: Project): Promise<FoundPackage> {
   let nearest: FoundPackage | undefined

@@ -1,6 +1,6 @@
 const WEB = /^web[ \t]*:[ \t]*(\S.*)$/m
 
-/** The line of a Procfile that says how the program that answers over HTTP is started; undefined: there is none. */
+/** Returns the `web` command of a Procfile; undefined if there is none. */
 export function parseProcfile(text: string): string | undefined {
   return WEB.exec(text)?.[1]?.trim()
 }

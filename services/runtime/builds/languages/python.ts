@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import { useCached } from '../cache.ts'
-import { findAbove, findFile, readIfThere } from '../files.ts'
+import { findAbove, findFile, readIfExists } from '../files.ts'
 import { type Builder, type Language, OUT_FOLDER, type Project } from './language.ts'
 
 const REQUIREMENTS = 'requirements.txt'
 const PROJECT_FILE = 'pyproject.toml'
 const MAIN_FILES = ['main.py', 'app.py', 'server.py', '__main__.py']
-/** Lines that name files of the source, or other lists: what they bring is not told by this file alone. */
+/** Lines that refer to files of the source or to other lists: the file alone does not determine the packages. */
 const LOCAL = /^\s*(-|\.|\/|file:)|\bfile:/m
-/** The first pip that installs for another interpreter. */
-const PIP_FOR_OTHERS = 23
+/** First version of pip that can install for another interpreter. */
+const MIN_PIP_VERSION = 23
 const PRINT_PIP = `
 try:
   import pip
@@ -18,11 +18,11 @@ except ImportError:
   print(0)
 `
 
-/** Programs in Python; what they require is installed into an environment of their own. */
+/** Python programs; requirements are installed into a virtual environment. */
 export const python: Language = {
   name: 'python',
 
-  async isHere({ folder, file }) {
+  async detect({ folder, file }) {
     if (file !== undefined) return file.endsWith('.py')
     return (await findFile(folder, [REQUIREMENTS, PROJECT_FILE, ...MAIN_FILES])) !== undefined
   },
@@ -31,25 +31,24 @@ export const python: Language = {
     const above = await findAbove(project, REQUIREMENTS)
     if (above !== undefined) return installRequirements(project, above, builder)
     const isPackage = (await findFile(project.folder, [PROJECT_FILE])) !== undefined
-    return isPackage ? makeOwn(project, project.folder, ['.'], builder) : undefined
+    return isPackage ? makeVenv(project, project.folder, ['.'], builder) : undefined
   },
 
   async make({ folder, file }) {
     const main = file ?? (await findFile(folder, MAIN_FILES))
-    // Unbuffered: what it writes is its log.
+    // Unbuffered, because the output is its log.
     return main === undefined ? undefined : ['python3', '-u', main]
   },
 }
 
-/** Returns the folder of programs. */
 async function installRequirements(
   project: Project,
   folder: string,
   builder: Builder,
 ): Promise<string> {
-  const text = (await readIfThere(join(folder, REQUIREMENTS))) ?? ''
+  const text = (await readIfExists(join(folder, REQUIREMENTS))) ?? ''
   const what = ['-r', join(folder, REQUIREMENTS)]
-  if (LOCAL.test(text)) return makeOwn(project, folder, what, builder)
+  if (LOCAL.test(text)) return makeVenv(project, folder, what, builder)
   const version = await builder.read(
     ['python3', '-c', 'import sys; print(sys.version, sys.executable)'],
     project.folder,
@@ -67,7 +66,7 @@ async function installRequirements(
   return join(venv, 'bin')
 }
 
-async function makeOwn(
+async function makeVenv(
   project: Project,
   folder: string,
   what: readonly string[],
@@ -84,11 +83,11 @@ async function install(
   what: readonly string[],
   { run, read, cacheFolder }: Builder,
 ): Promise<void> {
-  const ownPip = await read(['python3', '-c', PRINT_PIP], folder)
+  const pipVersion = await read(['python3', '-c', PRINT_PIP], folder)
   const words = ['install', '--disable-pip-version-check', '--no-input', ...what]
   const env = { PIP_CACHE_DIR: join(cacheFolder, 'pip') }
-  // To install pip itself takes longer than most of what it installs.
-  if (Number.parseInt(ownPip, 10) >= PIP_FOR_OTHERS) {
+  // Installing pip takes longer than most of what it installs.
+  if (Number.parseInt(pipVersion, 10) >= MIN_PIP_VERSION) {
     await run(['python3', '-m', 'venv', '--without-pip', venv], folder)
     return run(['python3', '-m', 'pip', '--python', venv, ...words], folder, env)
   }

@@ -1,7 +1,7 @@
-/** Words that mean the same to a shell and without one. */
+/** Command lines that need no shell. */
 const PLAIN = /^[\w@%+:,./-]+( +[\w@%+=:,./-]+)*$/
 
-/** The command that a line for a shell is: without a shell where it needs none, so that signals reach the program itself. */
+/** Converts a command line to arguments; without a shell if possible, so that signals reach the program itself. */
 export function toCommand(line: string): readonly string[] {
   const text = line.trim()
   return PLAIN.test(text) ? text.split(/ +/) : toShell(text)

@@ -19,7 +19,7 @@ const encode = (headers: Record<string, string>): string => {
   return bytes.toString('latin1')
 }
 
-t.test('values go out and come in as the bytes they are', async (t) => {
+t.test('sends and receives header values as bytes', async (t) => {
   const every = String.fromCharCode(...Array.from({ length: 128 }, (_, i) => 128 + i))
   const headers = {
     'content-type': 'text/plain; charset=utf-8',
@@ -32,7 +32,7 @@ t.test('values go out and come in as the bytes they are', async (t) => {
   t.same({ ...readHeaders(toMessage(encode(headers))) }, headers)
 })
 
-t.test('what is written is what the library writes', async (t) => {
+t.test('encodes headers like the library', async (t) => {
   const own = createHeaders()
   own.append('content-type', 'text/plain')
   own.append('x-trace', '1')
@@ -41,12 +41,12 @@ t.test('what is written is what the library writes', async (t) => {
   t.equal(ours, Buffer.from(theirs).toString('latin1'))
 })
 
-t.test('no headers are none', async (t) => {
+t.test('encodes no headers as undefined', async (t) => {
   t.strictSame(encodeHeaders({}), { headers: undefined, bytes: 0 })
   t.strictSame(readHeaders(toMessage('')), {})
 })
 
-t.test('of what others write, what no message may carry is left out', async (t) => {
+t.test('omits received headers that are invalid in messages', async (t) => {
   const block = [
     'NATS/1.0 503 No Responders',
     'Content-Type:application/json',

@@ -14,7 +14,7 @@ function createConnection() {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-t.test('what was handed over counts until the server has confirmed it', async (t) => {
+t.test('counts messages until the server confirms them', async (t) => {
   const outbox = createOutbox()
   const { connection, questions } = createConnection()
   outbox.add(connection, 10)
@@ -34,7 +34,7 @@ t.test('what was handed over counts until the server has confirmed it', async (t
 })
 
 t.test(
-  'of a lost connection what was not confirmed may be lost, and late answers do not count',
+  'reports unconfirmed messages of a lost connection and ignores late confirmations',
   async (t) => {
     const outbox = createOutbox()
     const first = createConnection()

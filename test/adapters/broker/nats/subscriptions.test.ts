@@ -34,7 +34,7 @@ function open() {
   }
 }
 
-t.test('a new connection is told what is wanted, and nothing of who has left', async (t) => {
+t.test('renews only active subscriptions on a new connection', async (t) => {
   const { subscriptions, told, connect } = open()
   await subscriptions.subscribe('a', undefined, () => {})
   await subscriptions.subscribe('a', undefined, () => {})
@@ -47,7 +47,7 @@ t.test('a new connection is told what is wanted, and nothing of who has left', a
   t.same(told, ['second a', 'second a q'])
 })
 
-t.test('of a subscription that could not begin nothing is left', async (t) => {
+t.test('removes a subscription that failed to start', async (t) => {
   const { subscriptions, told, connect, state, away } = open()
   state.isAway = true
   const beginAway = subscriptions.subscribe('a', undefined, () => {})

@@ -5,7 +5,7 @@ import { JET_TOPIC, makeEvent, startJetStream, toAppends } from '../../../fixtur
 
 const OPTIONS = { prefix: 'mx', replicas: 1, nowMs: Date.now }
 
-t.test('an event that is sent again is stored once', async (t) => {
+t.test('stores a repeated event once', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const append = createAppend({ ...OPTIONS, sessions: server.openSessions() })
@@ -14,7 +14,7 @@ t.test('an event that is sent again is stored once', async (t) => {
   t.same(await append([...batch, ...toAppends('c')]), [1, 2, 3])
 })
 
-t.test('one that is too long does not keep back the others', async (t) => {
+t.test('rejects a large event without affecting the others', async (t) => {
   const server = await startJetStream(t, { settings: ['max_payload: 10000'] })
   if (server === undefined) return
   const append = createAppend({ ...OPTIONS, sessions: server.openSessions() })
@@ -24,7 +24,7 @@ t.test('one that is too long does not keep back the others', async (t) => {
   t.match(server.openEvents().maxEventBytes, Number.POSITIVE_INFINITY, 'not known yet')
 })
 
-t.test('where a stream was removed, it is made again', async (t) => {
+t.test('creates a removed stream again', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()
@@ -34,7 +34,7 @@ t.test('where a stream was removed, it is made again', async (t) => {
   t.same(await append(toAppends('c', 'd')), [1, 2])
 })
 
-t.test('what cannot be stored is told event by event', async (t) => {
+t.test('reports a failure for each event', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const other = { namespace: 'mx', topic: 'taken' }
@@ -50,7 +50,7 @@ t.test('what cannot be stored is told event by event', async (t) => {
   t.equal(stored, 1)
 })
 
-t.test('what was on its way when NATS was killed is sent again, and stored once', async (t) => {
+t.test('repeats appends in flight after a kill of NATS and stores them once', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const append = createAppend({ ...OPTIONS, sessions: server.openSessions() })
@@ -68,7 +68,7 @@ t.test('what was on its way when NATS was killed is sent again, and stored once'
   )
 })
 
-t.test('without a server every event fails', async (t) => {
+t.test('fails every event without a server', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   await server.kill()

@@ -15,7 +15,7 @@ const violation = Object.assign(new Error('Permissions Violation for Publish to 
   name: 'PermissionViolationError',
 })
 
-t.test('no room is told apart from an outage, and both from a refusal', async (t) => {
+t.test('distinguishes a full server, an outage and a denial', async (t) => {
   for (const [error, code] of [
     [api(10002, 400, 'resource limits exceeded for account'), 507],
     [api(10047, 500, 'insufficient storage resources available'), 507],
@@ -35,15 +35,15 @@ t.test('no room is told apart from an outage, and both from a refusal', async (t
   }
 })
 
-t.test('what callers have already stays, and a refusal says what of', async (t) => {
+t.test('keeps gateway errors and describes a denial', async (t) => {
   const error = new GatewayError('events', 413, 'too long')
   t.equal(toFailure(error), error)
   t.match(toFailure(violation).message, 'Publish to "a"')
-  t.match(notPermitted('Subscription to "b"').message, 'NATS does not permit it: Subscription')
+  t.match(notPermitted('Subscription to "b"').message, 'denied by NATS: Subscription')
   t.match(toFailure(api(10065, 400, 'subjects overlap')).message, 'subjects overlap')
 })
 
-t.test('what is missing, or there already, is known by the code', async (t) => {
+t.test('recognizes missing and existing names by code', async (t) => {
   for (const code of [10014, 10059]) t.ok(isMissing(api(code, 404, '')))
   for (const code of [10013, 10058, 10148]) t.ok(isNameInUse(api(code, 400, '')))
   for (const error of [new Error('stream not found'), api(10003, 400, ''), undefined]) {

@@ -8,14 +8,14 @@ import { JET_TOPIC, makeEvent, startJetStream, toAppends } from '../../../fixtur
 
 const ALL = { from: 1, limit: 100, maxBytes: 1e6 }
 
-t.test('headers are short besides the id and the metadata', async (t) => {
+t.test('limits the headers apart from id and metadata', async (t) => {
   const event = makeEvent('', { timestampMs: 8.64e15, metadata: { a: 'é\r\n"' } })
   const { bytes } = encodeHeaders(event)
   const json = Buffer.byteLength(JSON.stringify(event.metadata))
   t.ok(bytes - event.id.length - json <= MAX_HEAD_BYTES, `${bytes}`)
 })
 
-t.test('messages of others are events', async (t) => {
+t.test('decodes messages of other publishers as events', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const events = server.openEvents()

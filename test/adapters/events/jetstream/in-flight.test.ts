@@ -6,7 +6,7 @@ import { makeEvent, startJetStream } from '../../../fixtures/jetstream.ts'
 const CALLS = { ack() {}, nack() {} }
 const make = (reply: string) => new JetDelivery({ ...makeEvent(''), sequence: 1 }, 1, reply, CALLS)
 
-t.test('the server is told of what is refused, while it is held and in time', async (t) => {
+t.test('rejects only unexpired deliveries on the server', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()
@@ -36,7 +36,7 @@ t.test('the server is told of what is refused, while it is held and in time', as
   t.equal(told.length, 2)
 })
 
-t.test('without a session nobody is told', async (t) => {
+t.test('sends nothing without a session', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()

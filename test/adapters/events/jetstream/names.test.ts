@@ -20,14 +20,14 @@ const TOPICS = [
 /** What names of streams and consumers may have (nats-server: isValidName), and how long they may be. */
 const NAME = /^[^\s.*>/\\]{1,255}$/
 
-t.test('a topic has a stream of its own, whose name the server takes', async (t) => {
+t.test('maps a topic to a unique valid stream name', async (t) => {
   const streams = TOPICS.map((topic) => toTopicNames('my.prefix', topic).stream)
   for (const stream of streams) t.match(stream, NAME)
   t.equal(new Set(streams).size, TOPICS.length)
   t.equal(toTopicNames('mx', TOPICS[1]!).stream, 'mx+events+mx+orders=v1-x_y')
 })
 
-t.test('a subject says which topic it is of', async (t) => {
+t.test('parses the topic of a subject', async (t) => {
   for (const topic of TOPICS)
     t.same(parseSubject('my.prefix', toTopicNames('my.prefix', topic).subject), topic)
   t.equal(toTopicNames('mx', TOPICS[2]!).subject, 'mx.events.a=b.c')
@@ -36,19 +36,19 @@ t.test('a subject says which topic it is of', async (t) => {
     t.equal(parseSubject('mx', subject), undefined)
 })
 
-t.test('topics are found by a filter', async (t) => {
+t.test('filters topics by namespace', async (t) => {
   t.equal(toTopicFilter('mx'), 'mx.events.>')
   t.equal(toTopicFilter('mx', 'a.b'), 'mx.events.a=b.>')
 })
 
-t.test('a group has a consumer of its name', async (t) => {
+t.test('maps a group to a consumer name', async (t) => {
   for (const group of ['billing', 'a.b-c_d', 'g'.repeat(253)]) {
     t.match(toConsumerName(group), NAME)
     t.equal(parseConsumerName(toConsumerName(group)), group)
   }
 })
 
-t.test('acknowledgements are noted by group, and by which of that name', async (t) => {
+t.test('maps acknowledgements to a subject by group and identity', async (t) => {
   t.equal(toAcksStream('my.prefix'), 'my=prefix+acks')
   const topic = { namespace: 'a.b', topic: 'c.d' }
   t.equal(toAcksSubject('mx', topic, 'e.f', '17'), 'mx.acks.a=b.c=d.e=f.17')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { isUnacknowledged, toStored } from '../../../../adapters/events/jetstream/pub-ack.ts'
 import { startJetStream } from '../../../fixtures/jetstream.ts'
 
-t.test('what the server says of a message', async (t) => {
+t.test('converts publish responses', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const session = await server.openSessions().open()
@@ -13,12 +13,12 @@ t.test('what the server says of a message', async (t) => {
     max_bytes: 10,
     discard: 'new',
   })
-  const kept = await session.ask({ subject: 'kept', body: 'x' })
+  const kept = await session.request({ subject: 'kept', body: 'x' })
   t.notOk(isUnacknowledged(kept))
   t.equal(toStored(kept), 1)
-  const full = await session.ask({ subject: 'full', body: 'x'.repeat(100) })
+  const full = await session.request({ subject: 'full', body: 'x'.repeat(100) })
   t.throws(() => toStored(full), { code: 507 })
-  const none = await session.ask({ subject: 'none', body: 'x' })
+  const none = await session.request({ subject: 'none', body: 'x' })
   t.ok(isUnacknowledged(none))
   t.throws(() => toStored(none), { code: 503 })
 })

@@ -4,7 +4,7 @@ import { JET_TOPIC, makeEvent, startJetStream, toAppends } from '../../../fixtur
 
 const ALL = { from: 1, limit: 100_000, maxBytes: 1e9 }
 
-t.test('a long range is read in slices, and leaves no consumer behind', async (t) => {
+t.test('reads a long range in slices and deletes its consumers', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const events = server.openEvents()
@@ -38,7 +38,7 @@ t.test('a long range is read in slices, and leaves no consumer behind', async (t
   t.pass('no consumer is left')
 })
 
-t.test('of a topic that is not there, there is nothing', async (t) => {
+t.test('returns nothing for a missing topic', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const session = await server.openSessions().open()
@@ -50,7 +50,7 @@ t.test('of a topic that is not there, there is nothing', async (t) => {
   t.same(await server.openEvents().listTopics(), [], 'and it was not made')
 })
 
-t.test('what retention has removed is left out', async (t) => {
+t.test('skips events removed by retention', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   await server.openEvents().append(toAppends('a', 'b', 'c'))

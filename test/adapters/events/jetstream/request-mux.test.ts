@@ -6,68 +6,71 @@ const PERMISSIONS = `authorization { users: [
   { user: "a", password: "b", permissions: { publish: { deny: ["denied.*"] }, subscribe: { deny: ["deaf.>"] } } }
 ] }`
 
-t.test('each question gets its answer', async (t) => {
+t.test('resolves each request with its response', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const connection = await server.connect()
-  const { ask } = createRequestMux(connection, 'inbox', 5000)
+  const { request } = createRequestMux(connection, 'inbox', 5000)
   connection.subscribe('echo', {
     callback: (_, message) => void message.respond(message.data),
   })
   const texts = Array.from({ length: 1000 }, (_, i) => String(i))
-  const answers = await Promise.all(texts.map((body) => ask({ subject: 'echo', body })))
+  const answers = await Promise.all(texts.map((body) => request({ subject: 'echo', body })))
   t.same(
     answers.map((answer) => answer.string()),
     texts,
   )
 })
 
-t.test('a question nobody answers fails in time', async (t) => {
+t.test('rejects a request without a response on timeout', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const connection = await server.connect()
-  const { ask } = createRequestMux(connection, 'inbox', 100)
+  const { request } = createRequestMux(connection, 'inbox', 100)
   connection.subscribe('silent', { callback() {} })
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
-  await t.rejects(ask({ subject: 'silent' }), {
+  await t.rejects(request({ subject: 'silent' }), {
     code: 503,
-    cause: { message: 'NATS did not answer within 100 ms' },
+    cause: { message: 'NATS did not respond within 100 ms' },
   })
 })
 
-t.test('what is not permitted is refused, the rest is not', async (t) => {
+t.test('rejects denied requests only', async (t) => {
   const server = await startJetStream(t, { settings: [PERMISSIONS] })
   if (server === undefined) return
   const { connect } = await import('@nats-io/transport-node')
   const connection = await connect({ servers: server.url, user: 'a', pass: 'b', reconnect: false })
   t.teardown(() => connection.close())
   connection.subscribe('echo', { callback: (_, message) => void message.respond() })
-  const { ask } = createRequestMux(connection, 'inbox', 5000)
+  const { request } = createRequestMux(connection, 'inbox', 5000)
   const [denied, other, permitted] = [
-    ask({ subject: 'denied.a' }),
-    ask({ subject: 'denied.b' }),
-    ask({ subject: 'echo' }),
+    request({ subject: 'denied.a' }),
+    request({ subject: 'denied.b' }),
+    request({ subject: 'echo' }),
   ]
   await t.rejects(denied, { code: 403, message: /Publish to "denied.a"/ })
   await t.rejects(other, { code: 403, message: /Publish to "denied.b"/ })
   await t.resolves(permitted)
   const deaf = createRequestMux(connection, 'deaf', 5000)
-  await t.rejects(deaf.ask({ subject: 'echo' }), { code: 403, message: /Subscription to "deaf/ })
-  await t.rejects(deaf.ask({ subject: 'echo' }), { code: 403 })
+  await t.rejects(deaf.request({ subject: 'echo' }), {
+    code: 403,
+    message: /Subscription to "deaf/,
+  })
+  await t.rejects(deaf.request({ subject: 'echo' }), { code: 403 })
 })
 
-t.test('when it is over, nothing is answered', async (t) => {
+t.test('rejects requests after the end', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const connection = await server.connect()
-  const { ask, end } = createRequestMux(connection, 'inbox', 5000)
+  const { request, end } = createRequestMux(connection, 'inbox', 5000)
   connection.subscribe('silent', { callback() {} })
-  const asked = ask({ subject: 'silent' })
+  const asked = request({ subject: 'silent' })
   end(undefined)
   await t.rejects(asked, { code: 503 })
-  await t.rejects(ask({ subject: 'silent' }), { code: 503 })
+  await t.rejects(request({ subject: 'silent' }), { code: 503 })
   const closed = createRequestMux(connection, 'other', 5000)
   await connection.close()
-  await t.rejects(closed.ask({ subject: 'silent' }), { code: 503 })
+  await t.rejects(closed.request({ subject: 'silent' }), { code: 503 })
 })

@@ -7,7 +7,7 @@ import {
 } from '../../../../adapters/events/jetstream/sequence-set.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 
-t.test('it has what was added, as few ranges as there can be', async (t) => {
+t.test('stores sequences as few ranges', async (t) => {
   const span = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: -1, max: 9 }))
   fc.assert(
     fc.property(fc.array(span, { maxLength: 30 }), (spans) => {
@@ -36,7 +36,7 @@ t.test('it has what was added, as few ranges as there can be', async (t) => {
   t.equal(set.floor, 3)
 })
 
-t.test('ranges are read as they were written, and nothing else is', async (t) => {
+t.test('round-trips ranges and ignores other text', async (t) => {
   const ranges = [
     [1, 3],
     [7, 7],

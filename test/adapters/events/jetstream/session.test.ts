@@ -1,26 +1,23 @@
 import t from 'tap'
 import { startJetStream } from '../../../fixtures/jetstream.ts'
 
-t.test(
-  'it listens until it is told not to, and misses nothing of what was sent before',
-  async (t) => {
-    const server = await startJetStream(t)
-    if (server === undefined) return
-    const session = await server.openSessions().open()
-    const [one, two] = [session.createInbox(), session.createInbox()]
-    t.not(one, two)
-    const heard: string[] = []
-    const stop = session.listen(`${one}.*`, (_, message) => heard.push(message.string()))
-    for (const body of ['a', 'b']) session.tell({ subject: `${one}.x`, body })
-    session.tell({ subject: `${two}.x`, body: 'elsewhere' })
-    await stop()
-    t.same(heard, ['a', 'b'])
-    await stop()
-    t.ok(session.maxMessageBytes >= 1024 * 1024)
-  },
-)
+t.test('receives everything sent before it stops listening', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const session = await server.openSessions().open()
+  const [one, two] = [session.createInbox(), session.createInbox()]
+  t.not(one, two)
+  const heard: string[] = []
+  const stop = session.listen(`${one}.*`, (_, message) => heard.push(message.string()))
+  for (const body of ['a', 'b']) session.publish({ subject: `${one}.x`, body })
+  session.publish({ subject: `${two}.x`, body: 'elsewhere' })
+  await stop()
+  t.same(heard, ['a', 'b'])
+  await stop()
+  t.ok(session.maxMessageBytes >= 1024 * 1024)
+})
 
-t.test('it is over with its connection, and says so once', async (t) => {
+t.test('ends with its connection and notifies once', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const session = await server.openSessions().open()
@@ -33,12 +30,12 @@ t.test('it is over with its connection, and says so once', async (t) => {
   )
   const forget = session.onSettled(() => t.fail('was to be told no more'))
   forget()
-  t.notOk(session.isOver)
+  t.notOk(session.isEnded)
   await server.kill()
   await over
-  t.ok(session.isOver)
-  await t.rejects(session.ask({ subject: 'a' }), { code: 503 })
-  session.tell({ subject: 'a' })
+  t.ok(session.isEnded)
+  await t.rejects(session.request({ subject: 'a' }), { code: 503 })
+  session.publish({ subject: 'a' })
   session.onSettled(() => told++)
   t.equal(told, 2, 'at once, whoever asks late')
 })

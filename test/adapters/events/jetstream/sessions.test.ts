@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startJetStream } from '../../../fixtures/jetstream.ts'
 
-t.test('there is one session after the other', async (t) => {
+t.test('creates a session per connection', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()
@@ -22,7 +22,7 @@ t.test('there is one session after the other', async (t) => {
   t.equal(sessions.current, second)
 })
 
-t.test('what was under way is done again in the next session', async (t) => {
+t.test('repeats an operation in the next session', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()
@@ -40,7 +40,7 @@ t.test('what was under way is done again in the next session', async (t) => {
   t.same([text, runs], ['done', 2])
 })
 
-t.test('what fails otherwise is not', async (t) => {
+t.test('does not repeat other failures', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()
@@ -53,7 +53,7 @@ t.test('what fails otherwise is not', async (t) => {
   t.equal(runs, 1)
 })
 
-t.test('without a server, nor another soon, it fails', async (t) => {
+t.test('fails without a server', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions(server.url, 200)
@@ -70,7 +70,7 @@ t.test('without a server, nor another soon, it fails', async (t) => {
   )
 })
 
-t.test('closed, nobody waits', async (t) => {
+t.test('resolves waiters on close', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()

@@ -11,7 +11,7 @@ import { startJetStream } from '../../../fixtures/jetstream.ts'
 
 const NAMES = toTopicNames('mx', { namespace: 'a.b', topic: 'c.d' })
 
-t.test('streams are made once, by whoever is first', async (t) => {
+t.test('creates a stream once under concurrency', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const [one, two] = [server.openSessions(), server.openSessions()]
@@ -32,18 +32,18 @@ t.test('streams are made once, by whoever is first', async (t) => {
   )
 })
 
-t.test('a topic is listed by its subject', async (t) => {
+t.test('lists a topic by its subject', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const session = await server.openSessions().open()
   await ensureTopic(session, NAMES, 1)
   t.match(await listTopics(session, 'mx'), [{ namespace: 'a.b', topic: 'c.d', first: 1, last: 0 }])
-  await session.ask({ subject: NAMES.aheadSubject, body: 'x' })
+  await session.request({ subject: NAMES.aheadSubject, body: 'x' })
   t.match(await listTopics(session, 'mx'), [{ namespace: 'a.b', topic: 'c.d', first: 1, last: 1 }])
   t.same(await listTopics(session, 'other'), [])
 })
 
-t.test('what a topic keeps is not reserved', async (t) => {
+t.test('does not reserve space for retention', async (t) => {
   const server = await startJetStream(t, { jetStream: true })
   if (server === undefined) return
   const session = await server.openSessions().open()
@@ -56,26 +56,26 @@ t.test('what a topic keeps is not reserved', async (t) => {
   t.match(config, { max_age: 1e9, duplicate_window: 1e9, max_bytes: -1 })
 })
 
-t.test('the newest event stays, however long', async (t) => {
+t.test('keeps the newest event of any size', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const session = await server.openSessions().open()
   await ensureTopic(session, NAMES, 1)
   for (let i = 0; i < 10; i++)
-    await session.ask({ subject: NAMES.subject, body: 'x'.repeat(i === 9 ? 100_000 : 10) })
+    await session.request({ subject: NAMES.subject, body: 'x'.repeat(i === 9 ? 100_000 : 10) })
   const little = { maxAgeMs: 0, maxBytes: 10 }
   while (await retain(session, NAMES, little, 0));
   const { state } = (await findStream(session, NAMES.stream))!
   t.match(state, { messages: 1, first_seq: 10, last_seq: 10 })
 })
 
-t.test('what is too much is removed a part at a time', async (t) => {
+t.test('removes excess events in parts', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const session = await server.openSessions().open()
   await ensureTopic(session, NAMES, 1)
-  for (let i = 1; i < 12_000; i++) session.tell({ subject: NAMES.subject, body: 'x' })
-  await session.ask({ subject: NAMES.subject, body: 'x' })
+  for (let i = 1; i < 12_000; i++) session.publish({ subject: NAMES.subject, body: 'x' })
+  await session.request({ subject: NAMES.subject, body: 'x' })
   const little = { maxAgeMs: 0, maxBytes: 1 }
   t.equal(await retain(session, NAMES, little, 0), true)
   t.match((await findStream(session, NAMES.stream))!, {
@@ -87,7 +87,7 @@ t.test('what is too much is removed a part at a time', async (t) => {
   t.match((await findStream(session, NAMES.stream))!.state, { first_seq: 12_000, messages: 1 })
 })
 
-t.test('a limit left by a server that ended while it removed events is lifted', async (t) => {
+t.test('removes a temporary limit left by a killed server', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const session = await server.openSessions().open()

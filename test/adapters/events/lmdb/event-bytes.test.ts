@@ -3,7 +3,7 @@ import { formatEvent, parseEvent, parseMark } from '../../../../adapters/events/
 
 const ID = 'b3f1c1de-7a44-4d8e-9d43-0a2d3c4e5f60'
 
-t.test('an event and its mark are what they were', (t) => {
+t.test('round-trips an event and its mark', (t) => {
   const mark = { storedMs: 1_700_000_000_123, highestMs: 8.64e15, startBytes: 2 ** 40 }
   for (const event of [
     { id: ID, timestampMs: 5, metadata: {}, payload: Buffer.alloc(0) },

@@ -6,7 +6,7 @@ import {
   toEventKey,
 } from '../../../../adapters/events/lmdb/topic-bytes.ts'
 
-t.test('what is noted of a topic is what it was', (t) => {
+t.test('round-trips a topic', (t) => {
   const note = {
     number: 2 ** 32 - 1,
     first: 3,
@@ -20,7 +20,7 @@ t.test('what is noted of a topic is what it was', (t) => {
   t.end()
 })
 
-t.test('keys are in the order of topics, then of sequences', (t) => {
+t.test('sorts keys by topic and sequence', (t) => {
   const places = [
     [1, 1],
     [1, 255],

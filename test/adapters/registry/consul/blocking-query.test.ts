@@ -5,7 +5,10 @@ import {
   type QueryParameters,
   startBlockingQuery,
 } from '../../../../adapters/registry/consul/blocking-query.ts'
-import { type Answer, joinChunks } from '../../../../adapters/registry/consul/http/client.ts'
+import {
+  type ConsulResponse,
+  joinChunks,
+} from '../../../../adapters/registry/consul/http/client.ts'
 import { createConsulError } from '../../../../adapters/registry/consul/http/errors.ts'
 import { createSlots, type Slots } from '../../../../adapters/registry/consul/watch-slots.ts'
 import { until } from '../../../contracts/registry.ts'
@@ -31,7 +34,7 @@ function play(
 ): {
   asked: (string | undefined)[]
   eras: number[]
-  waits: number[]
+  blocking: number[]
   atMs: number[]
   told: string[]
   /** Answers whose memory others may have. */
@@ -41,16 +44,16 @@ function play(
 } {
   const asked: (string | undefined)[] = []
   const eras: number[] = []
-  const waits: number[] = []
+  const blocking: number[] = []
   const atMs: number[] = []
   const told: string[] = []
   const released: string[] = []
   const query = startBlockingQuery({
-    ask({ index, era, waitSeconds, signal }: QueryParameters): Promise<Answer> {
+    request({ index, era, waitSeconds, signal }: QueryParameters): Promise<ConsulResponse> {
       const step = steps[asked.length]
       asked.push(index)
       eras.push(era)
-      waits.push(waitSeconds)
+      blocking.push(waitSeconds)
       atMs.push(performance.now())
       if (step instanceof Error) return Promise.reject(step)
       if (step !== undefined)
@@ -65,7 +68,7 @@ function play(
         signal.addEventListener('abort', () => reject(new Error('aborted'))),
       )
     },
-    onAnswer(answer) {
+    onResponse(answer) {
       const text = joinChunks(answer.chunks).toString()
       if (text === 'bad') throw new SyntaxError('no JSON')
       told.push(text)
@@ -77,11 +80,11 @@ function play(
   })
   const stop = (): void => query.stop()
   t.teardown(stop)
-  return { asked, eras, waits, atMs, told, released, stop, settled: query.settled }
+  return { asked, eras, blocking, atMs, told, released, stop, settled: query.settled }
 }
 
-t.test('each question waits for something newer than the last answer', async (t) => {
-  const { asked, told, released, waits, eras } = play(t, [
+t.test('blocks each query on the index of the last response', async (t) => {
+  const { asked, told, released, blocking, eras } = play(t, [
     ['7', 'a'],
     ['9', 'b'],
   ])
@@ -90,11 +93,11 @@ t.test('each question waits for something newer than the last answer', async (t)
   t.same(eras.slice(1), [1, 2], 'and says whose index it is')
   t.same(told, ['a', 'b'])
   t.same(released, ['a', 'b'])
-  t.ok(waits.every((seconds) => seconds > 45 && seconds <= 60))
-  t.ok(new Set(waits).size > 1, 'and not all of them equally long')
+  t.ok(blocking.every((seconds) => seconds > 45 && seconds <= 60))
+  t.ok(new Set(blocking).size > 1, 'and not all of them equally long')
 })
 
-t.test('an index that goes backwards is an outage of no length, and forgotten', async (t) => {
+t.test('reports an outage and resets an index that goes backwards', async (t) => {
   const { asked, told } = play(t, [
     ['900719925474099312', 'a'],
     ['900719925474099311', 'b'],
@@ -102,10 +105,10 @@ t.test('an index that goes backwards is an outage of no length, and forgotten', 
   ])
   await until(() => asked.length === 4)
   t.same(asked, [undefined, '900719925474099312', undefined, '20'])
-  t.same(told, ['a', 'Consul has started anew', 'b', 'back', 'c'])
+  t.same(told, ['a', 'Consul was restarted with another state', 'b', 'back', 'c'])
 })
 
-t.test('an index of zero, or none, is one: a question without would not wait', async (t) => {
+t.test('replaces a missing or zero index by one', async (t) => {
   const { asked } = play(t, [
     ['0', 'a'],
     ['', 'b'],
@@ -116,7 +119,7 @@ t.test('an index of zero, or none, is one: a question without would not wait', a
   await until(() => asked.length === 4)
 })
 
-t.test('an unchanged answer tells nothing', async (t) => {
+t.test('ignores an unchanged response', async (t) => {
   const { asked, told } = play(t, [
     ['1', 'a'],
     ['2', 'a'],
@@ -127,7 +130,7 @@ t.test('an unchanged answer tells nothing', async (t) => {
   t.same(told, ['a', 'b', 'a'])
 })
 
-t.test('answers in quick succession are paced after the first ones', async (t) => {
+t.test('paces fast responses after the first ones', async (t) => {
   const wait = createPacer({ gapMs: 40, burst: 2 })
   t.same([wait(1000), wait(1001), wait(1002)], [0, 0, 38], 'a burst, then one each gap')
   t.same([wait(1040), wait(1080)], [40, 40])
@@ -138,27 +141,30 @@ t.test('answers in quick succession are paced after the first ones', async (t) =
   t.ok(atMs[4]! - atMs[0]! >= 118, `${atMs}`)
 })
 
-t.test('the first question is asked at once, whatever the time is', async (t) => {
+t.test('sends the first query at once', async (t) => {
   const played = Array.from({ length: 500 }, () => play(t, [], { pace: { gapMs: 1000, burst: 1 } }))
   // Before any timer.
   for (let i = 0; i < 5; i++) await null
   t.equal(played.filter(({ asked }) => asked.length === 0).length, 0)
 })
 
-t.test('failures back off, are told once, and the state is asked anew after them', async (t) => {
-  const gone = createConsulError('gone')
-  const { asked, told, atMs } = play(
-    t,
-    [['7', 'a'], gone, gone, gone, ['3', 'a'], ['4', 'bad'], ['5', 'b']],
-    { pace: { retryMs: 20, maxRetryMs: 80 } },
-  )
-  await until(() => asked.length === 8)
-  t.same(asked, [undefined, '7', undefined, undefined, undefined, '3', undefined, '5'])
-  t.same(told, ['a', 'gone', 'back', 'no JSON', 'b', 'back'])
-  t.ok(atMs[4]! - atMs[3]! >= 38, 'longer each time')
-})
+t.test(
+  'backs off after failures, reports them once, and then queries without an index',
+  async (t) => {
+    const gone = createConsulError('gone')
+    const { asked, told, atMs } = play(
+      t,
+      [['7', 'a'], gone, gone, gone, ['3', 'a'], ['4', 'bad'], ['5', 'b']],
+      { pace: { retryMs: 20, maxRetryMs: 80 } },
+    )
+    await until(() => asked.length === 8)
+    t.same(asked, [undefined, '7', undefined, undefined, undefined, '3', undefined, '5'])
+    t.same(told, ['a', 'gone', 'back', 'no JSON', 'b', 'back'])
+    t.ok(atMs[4]! - atMs[3]! >= 38, 'longer each time')
+  },
+)
 
-t.test('an outage that becomes a refusal is told as one', async (t) => {
+t.test('reports when an outage becomes a denial', async (t) => {
   const denied = createConsulError('denied', { denied: true })
   const steps = [new Error('reset'), new Error('refused'), denied, denied, new Error('reset')]
   const { asked, told } = play(t, [...steps, ['1', 'a']])
@@ -166,14 +172,14 @@ t.test('an outage that becomes a refusal is told as one', async (t) => {
   t.same(told, ['reset', 'denied', 'reset', 'a', 'back'])
 })
 
-t.test('a refusal is asked again slowly', async (t) => {
+t.test('retries slowly after a denial', async (t) => {
   const denied = createConsulError('denied', { denied: true })
   const { asked, atMs } = play(t, [denied, ['1', 'a']], { pace: { deniedMs: 100 } })
   await until(() => asked.length >= 2)
   t.ok(atMs[1]! - atMs[0]! >= 48)
 })
 
-t.test('without a place, questions do not wait, and come in intervals', async (t) => {
+t.test('polls without a slot', async (t) => {
   const slots = createSlots(1, 30, () => {})
   const first = play(t, [['1', 'a']], { slots })
   await until(() => first.asked.length === 2)
@@ -194,7 +200,7 @@ t.test('without a place, questions do not wait, and come in intervals', async (t
   t.equal(second.asked.at(-1), '7', 'a place that became free is taken')
 })
 
-t.test('where there are too few places none waits for long', async (t) => {
+t.test('blocks briefly if slots are short', async (t) => {
   const slots = createSlots(1, 30, () => {})
   const first = play(
     t,
@@ -204,38 +210,38 @@ t.test('where there are too few places none waits for long', async (t) => {
     ],
     { slots },
   )
-  await until(() => first.waits.length === 3)
-  t.ok(first.waits.every((seconds) => seconds >= 45))
+  await until(() => first.blocking.length === 3)
+  t.ok(first.blocking.every((seconds) => seconds >= 45))
   const other = slots.join({ idleMs: () => 0 })
   t.teardown(other.leave)
   const second = play(t, [['1', 'a']], { slots })
-  await until(() => second.waits.length > 0)
-  t.ok(second.waits.every((seconds) => seconds <= 10))
+  await until(() => second.blocking.length > 0)
+  t.ok(second.blocking.every((seconds) => seconds <= 10))
 })
 
-t.test('a question that is refused for want of connections is asked without waiting', async (t) => {
+t.test('polls when Consul rejects the connection of a blocking query', async (t) => {
   const slots = createSlots(100, 30, () => {})
-  const crowded = createConsulError('reset', { crowded: true })
+  const crowded = createConsulError('reset', { overLimit: true })
   const { asked, told } = play(t, [['7', 'a'], crowded, ['8', 'b']], { slots })
   await until(() => asked.length >= 3)
   t.same(asked.slice(0, 3), [undefined, '7', undefined])
   await until(() => told.length === 2)
   t.same(told, ['a', 'b'], 'which is no outage')
-  t.equal(slots.places(), 8)
+  t.equal(slots.capacity(), 8)
 })
 
-t.test('when the next question is not answered either, it is an outage', async (t) => {
+t.test('reports an outage if the next query fails, too', async (t) => {
   const slots = createSlots(100, 30, () => {})
-  const crowded = createConsulError('reset', { crowded: true })
+  const crowded = createConsulError('reset', { overLimit: true })
   const { told } = play(t, [['7', 'a'], crowded, createConsulError('refused'), ['8', 'b']], {
     slots,
   })
   await until(() => told.length === 4)
   t.same(told, ['a', 'refused', 'b', 'back'])
-  t.equal(slots.places(), 100)
+  t.equal(slots.capacity(), 100)
 })
 
-t.test('one that is stopped at its first answer takes no place', async (t) => {
+t.test('takes no slot if stopped at the first response', async (t) => {
   const slots = createSlots(1, 30, () => {})
   for (let i = 0; i < 50; i++) {
     const { settled, stop } = play(t, [['1', 'a']], { slots })
@@ -248,7 +254,7 @@ t.test('one that is stopped at its first answer takes no place', async (t) => {
   t.equal(asked[1], '7')
 })
 
-t.test('once stopped nothing is asked or told, whatever it was doing', async (t) => {
+t.test('sends and reports nothing after stop in any state', async (t) => {
   const waiting = play(t, [['1', 'a']])
   await until(() => waiting.asked.length === 2)
   waiting.stop()

@@ -13,7 +13,12 @@ async function ask(
   const double = await startConsulDouble(t, (_, response) => {
     response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
   })
-  const client = createConsulClient({ ...double, maxWaiting: 1, maxCalls: 1, maxAnswerBytes: 1000 })
+  const client = createConsulClient({
+    ...double,
+    maxWaiting: 1,
+    maxCalls: 1,
+    maxResponseBytes: 1000,
+  })
   t.teardown(client.close)
   const warnings: string[] = []
   await warnIfNoAcl(client, {
@@ -25,14 +30,14 @@ async function ask(
   return { warnings, asked: double.requests.map(({ path }) => path) }
 }
 
-t.test('a Consul elsewhere without ACLs is warned of', async (t) => {
+t.test('warns of a remote Consul without ACLs', async (t) => {
   const { warnings, asked } = await ask(t, 401, 'ACL support disabled', { host: '10.0.0.1' })
-  t.match(warnings, [/Consul at 10\.0\.0\.1 has no ACLs: whoever reaches it can register/])
+  t.match(warnings, [/Consul at 10\.0\.0\.1 has no ACLs: anyone who can reach it can register/])
   t.equal(warnings.length, 1)
   t.same(asked, ['/v1/acl/token/self'])
 })
 
-t.test('one on this machine, or with ACLs, is not', async (t) => {
+t.test('does not warn of a local Consul or one with ACLs', async (t) => {
   for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '::1'])
     t.same(await ask(t, 401, 'ACL support disabled', { host }), { warnings: [], asked: [] })
   for (const [status, text] of [
@@ -43,20 +48,20 @@ t.test('one on this machine, or with ACLs, is not', async (t) => {
     t.same((await ask(t, status, text, { host: '10.0.0.1' })).warnings, [])
 })
 
-t.test('a token that travels unencrypted is warned of', async (t) => {
+t.test('warns of an unencrypted token', async (t) => {
   const host = 'consul.example'
   const { warnings } = await ask(t, 200, '', { host, token: 'secret' })
-  t.match(warnings, [/the token goes to consul\.example unencrypted/])
+  t.match(warnings, [/the token is sent to consul\.example unencrypted/])
   t.notMatch(warnings[0], /secret/)
   t.same((await ask(t, 200, '', { host, token: 'secret', secure: true })).warnings, [])
 })
 
-t.test('a Consul that does not answer is to be asked again', async (t) => {
+t.test('checks again after Consul was unreachable', async (t) => {
   const isDone = async (status: number, text: string): Promise<boolean> => {
     const double = await startConsulDouble(t, (_, response) => {
       response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
     })
-    const client = createConsulClient({ ...double, maxWaiting: 1, maxAnswerBytes: 1000 })
+    const client = createConsulClient({ ...double, maxWaiting: 1, maxResponseBytes: 1000 })
     t.teardown(client.close)
     const options = { host: '10.0.0.1', secure: true, token: undefined, warn: () => {} }
     return warnIfNoAcl(client, options)

@@ -8,36 +8,38 @@ import { until } from '../../../contracts/registry.ts'
 import { type ConsulDouble, sendJson, startConsulDouble } from '../../../fixtures/consul-double.ts'
 
 function open(t: Test, double: ConsulDouble): Queries & Pick<ConsulClient, 'era'> {
-  const client = createConsulClient({ ...double, maxWaiting: 4, maxCalls: 4, maxAnswerBytes: 1000 })
+  const client = createConsulClient({
+    ...double,
+    maxWaiting: 4,
+    maxCalls: 4,
+    maxResponseBytes: 1000,
+  })
   t.teardown(client.close)
   return { ...createQueries(client, { domain: 'mx', warn: () => {} }), era: client.era }
 }
 
-t.test(
-  'a question that waits says for what and how long, one that does not says nothing',
-  async (t) => {
-    const double = await startConsulDouble(t, ({ path }, response) =>
-      sendJson(response, path.includes('health') ? [] : {}),
-    )
-    const { askService, askCatalog } = open(t, double)
-    const { signal } = new AbortController()
-    await askService('a.b')
-    await askService('a.b', { index: '7', era: 0, waitSeconds: 1.5, signal })
-    await askCatalog()
-    await askCatalog({ index: undefined, era: 0, waitSeconds: 1.5, signal })
-    t.same(
-      double.requests.map(({ path, query }) => `${path}?${query}`),
-      [
-        '/v1/health/service/a.b?',
-        '/v1/health/service/a.b?index=7&wait=1500ms',
-        '/v1/catalog/services?',
-        '/v1/catalog/services?',
-      ],
-    )
-  },
-)
+t.test('sends index and wait time only for blocking queries', async (t) => {
+  const double = await startConsulDouble(t, ({ path }, response) =>
+    sendJson(response, path.includes('health') ? [] : {}),
+  )
+  const { queryService, queryCatalog } = open(t, double)
+  const { signal } = new AbortController()
+  await queryService('a.b')
+  await queryService('a.b', { index: '7', era: 0, waitSeconds: 1.5, signal })
+  await queryCatalog()
+  await queryCatalog({ index: undefined, era: 0, waitSeconds: 1.5, signal })
+  t.same(
+    double.requests.map(({ path, query }) => `${path}?${query}`),
+    [
+      '/v1/health/service/a.b?',
+      '/v1/health/service/a.b?index=7&wait=1500ms',
+      '/v1/catalog/services?',
+      '/v1/catalog/services?',
+    ],
+  )
+})
 
-t.test('an answer that ACLs emptied is a refusal, one they only shortened is not', async (t) => {
+t.test('treats an empty filtered response as a denial, but not a shortened one', async (t) => {
   const filtered = { 'x-consul-results-filtered-by-acls': 'true' }
   const web = {
     Node: { Node: 'n', Address: '10.0.0.1' },
@@ -46,44 +48,44 @@ t.test('an answer that ACLs emptied is a refusal, one they only shortened is not
   const double = await startConsulDouble(t, ({ path }, response) =>
     sendJson(response, path.endsWith('/web') ? [web] : path.includes('health') ? [] : {}, filtered),
   )
-  const { askService, readService, askCatalog, readCatalog } = open(t, double)
-  t.equal(readService('web', await askService('web')).length, 1)
-  const hidden = await askService('shop')
+  const { queryService, readService, queryCatalog, readCatalog } = open(t, double)
+  t.equal(readService('web', await queryService('web')).length, 1)
+  const hidden = await queryService('shop')
   t.throws(() => readService('shop', hidden), {
     denied: true,
     message: /it needs service:read "shop" and node:read/,
   })
-  const catalog = await askCatalog()
+  const catalog = await queryCatalog()
   await t.rejects(readCatalog(catalog), { denied: true, message: /service:read and node:read/ })
 })
 
-t.test('what answers that is no Consul is named by its address', async (t) => {
+t.test('names the address of a server that is not Consul', async (t) => {
   for (const [text, catalog, list] of [
-    ['<html>', 'it answers no catalog', 'Unexpected token'],
-    ['{"a":', 'its catalog has no end', '.*JSON'],
-    ['{"a":1}', undefined, 'it answers no list of instances'],
+    ['<html>', 'it did not return a catalog', 'Unexpected token'],
+    ['{"a":', 'its catalog is truncated', '.*JSON'],
+    ['{"a":1}', undefined, 'it did not return a list of instances'],
   ] as const) {
     const double = await startConsulDouble(t, (_, response) => response.end(text))
-    const { askService, readService, askCatalog, readCatalog } = open(t, double)
-    const foreign = `what answers at 127.0.0.1:${double.port} is no Consul: `
-    const answer = await askCatalog()
+    const { queryService, readService, queryCatalog, readCatalog } = open(t, double)
+    const foreign = `the server at 127.0.0.1:${double.port} is not Consul: `
+    const answer = await queryCatalog()
     if (catalog !== undefined) await t.rejects(readCatalog(answer), { message: foreign + catalog })
-    const service = await askService('shop')
+    const service = await queryService('shop')
     const message = new RegExp(`^${foreign.replaceAll('.', '\\.')}${list}`)
     t.throws(() => readService('shop', service), { denied: false, message })
   }
 })
 
-t.test('no index goes to who answers after a connection was lost', async (t) => {
+t.test('sends no index after a connection was lost', async (t) => {
   const double = await startConsulDouble(t, ({ query }, response) => {
     if (query.get('index') === '9') response.socket?.destroy()
     else sendJson(response, [], { 'x-consul-index': '7' })
   })
-  const { askService, era } = open(t, double)
+  const { queryService, era } = open(t, double)
   const { signal } = new AbortController()
   const ask = async (index: string, asked: number): Promise<number> =>
-    (await askService('web', { index, era: asked, waitSeconds: 1, signal })).era
-  const first = await askService('web')
+    (await queryService('web', { index, era: asked, waitSeconds: 1, signal })).era
+  const first = await queryService('web')
   t.equal(await ask('7', first.era), first.era, 'nothing was lost')
   double.closeIdle()
   await until(() => era() > first.era)

@@ -39,7 +39,7 @@ function create(domain = 'mx'): {
   }
 }
 
-t.test('the versions of all services are those of their tags', async (t) => {
+t.test('reads the versions of all services from their tags', async (t) => {
   const { read } = create()
   const orders = [
     'mx',
@@ -55,7 +55,7 @@ t.test('the versions of all services are those of their tags', async (t) => {
   ])
 })
 
-t.test('a service of several domains is in each with its own versions', async (t) => {
+t.test('lists a service of several domains in each with its versions', async (t) => {
   const catalog = {
     both: ['mx', 'mx.version=latest', 'mx.domain=shop', 'mx.version@shop=7'],
     shop: ['mx', 'mx.domain=shop', 'mx.version@shop=8'],
@@ -65,7 +65,7 @@ t.test('a service of several domains is in each with its own versions', async (t
   t.same(await create('shop').read(catalog), ['both 7', 'shop 8', 'plain latest'])
 })
 
-t.test('the domains of all services are told when they may have changed', async (t) => {
+t.test('reports all domains when they may have changed', async (t) => {
   const told: string[][] = []
   const read = createReader({
     domain: 'mx',
@@ -78,35 +78,32 @@ t.test('the domains of all services are told when they may have changed', async 
   t.same(told, [['shop', 'staging'], ['shop', 'staging', 'test'], []])
 })
 
-t.test(
-  'services whose tags are other ones are told, whatever it is that has changed',
-  async (t) => {
-    let told: string[] = []
-    const read = createReader({
-      domain: 'mx',
-      warn: () => {},
-      onChanged: (name) => told.push(name),
-    })
-    const take = async (catalog: object): Promise<string[]> => {
-      told = []
-      await read(catalog)
-      return told
-    }
-    const [a, b] = [
-      ['mx', 'mx.version=latest', 'mx.revision=1'],
-      ['mx', 'mx.version=latest', 'mx.revision=2'],
-    ]
-    t.same(await take({ a, b }), ['a', 'b'])
-    t.same(await take({ a, b }), [])
-    const before = await read({ a, b })
-    t.same(await take({ a, b: [...b, 'mx.revision=3'] }), ['b'], 'a node more')
-    t.equal(await read({ a, b }), before, 'none is described otherwise')
-    t.same(await take({ a: [...a, 'x'], b }), ['a'])
-    t.same(await take({ b }), ['a'], 'it is gone')
-  },
-)
+t.test('reports services with changed tags', async (t) => {
+  let told: string[] = []
+  const read = createReader({
+    domain: 'mx',
+    warn: () => {},
+    onChanged: (name) => told.push(name),
+  })
+  const take = async (catalog: object): Promise<string[]> => {
+    told = []
+    await read(catalog)
+    return told
+  }
+  const [a, b] = [
+    ['mx', 'mx.version=latest', 'mx.revision=1'],
+    ['mx', 'mx.version=latest', 'mx.revision=2'],
+  ]
+  t.same(await take({ a, b }), ['a', 'b'])
+  t.same(await take({ a, b }), [])
+  const before = await read({ a, b })
+  t.same(await take({ a, b: [...b, 'mx.revision=3'] }), ['b'], 'a node more')
+  t.equal(await read({ a, b }), before, 'none is described otherwise')
+  t.same(await take({ a: [...a, 'x'], b }), ['a'])
+  t.same(await take({ b }), ['a'], 'it is gone')
+})
 
-t.test('names that are none are left out, __proto__ among them', async (t) => {
+t.test('ignores invalid names, __proto__ among them', async (t) => {
   const { read, warnings } = create()
   t.same(await read(JSON.parse('{"__proto__": [], "a b": [], "ok": null, "constructor": 7}')), [
     'ok latest',
@@ -116,19 +113,18 @@ t.test('names that are none are left out, __proto__ among them', async (t) => {
   for (const catalog of [[], null, 7]) await t.rejects(read(catalog), { name: 'SyntaxError' })
 })
 
-t.test(
-  'a catalog without anything, even Consul itself, is told: the token may see none',
-  async (t) => {
-    const { read, warnings } = create()
-    await read({ consul: [] })
-    await read({ web: [] })
-    t.same(warnings, [])
-    t.same(await read({}), [])
-    t.match(warnings, [/^Consul lists no service, not even itself.*service:read and node:read$/])
-  },
-)
+t.test('warns of a catalog without even Consul itself', async (t) => {
+  const { read, warnings } = create()
+  await read({ consul: [] })
+  await read({ web: [] })
+  t.same(warnings, [])
+  t.same(await read({}), [])
+  t.match(warnings, [
+    /^Consul lists no services, not even itself.*lacks service:read and node:read$/,
+  ])
+})
 
-t.test('what a service says is read again when it says something else', async (t) => {
+t.test('parses tags again after a change', async (t) => {
   const reader = createReader({ domain: 'mx', warn: () => {} })
   const read = (tag: string) => reader({ a: [tag], b: ['x'] })
   const [before, after] = [await read('mx.path=/a'), await read('mx.path=/b')]
@@ -136,14 +132,14 @@ t.test('what a service says is read again when it says something else', async (t
   t.match(after[0]?.endpoints[0]?.metadata, { path: '/b' })
 })
 
-t.test('the order of tags, another one each time, says nothing', async (t) => {
+t.test('ignores the order of tags', async (t) => {
   const reader = createReader({ domain: 'mx', warn: () => {} })
   const tags = ['mx.path=/a', 'mx.path=/b', 'mx.host=x', 'blue']
   const read = (list: readonly string[]) => reader({ web: list })
   t.equal(await read(tags), await read(tags.toReversed()), 'the same list')
 })
 
-t.test('an answer says what is in it, whatever another one says meanwhile', async (t) => {
+t.test('reads concurrent responses independently', async (t) => {
   const reader = createReader({ domain: 'mx', warn: () => {} })
   const read = async (catalog: object) => (await reader(catalog)).map(({ name }) => name)
   // Long enough to be read in several turns.
@@ -154,7 +150,7 @@ t.test('an answer says what is in it, whatever another one says meanwhile', asyn
   t.same(await slow, ['a', 'b'])
 })
 
-t.test('the version of a plain service is latest, whatever its tags say', async (t) => {
+t.test('uses version latest for a plain service', async (t) => {
   const { read } = create()
   t.same(await read({ shop: ['mx.path=/x', 'mx.version=2'], plain: ['mx.version='] }), [
     'shop latest Http.Any',
@@ -162,7 +158,7 @@ t.test('the version of a plain service is latest, whatever its tags say', async 
   ])
 })
 
-t.test('a service the catalog does not list yet is noted until it does', async (t) => {
+t.test('adds a service until the catalog lists it', async (t) => {
   const told: string[] = []
   const reader = createCatalogReader({
     domain: 'mx',
@@ -174,21 +170,21 @@ t.test('a service the catalog does not list yet is noted until it does', async (
     services?.map(({ name }) => name)
   const late = makeService('late', ['127.0.0.1:1'])
   await read({ a: [] }, 10)
-  const noted = reader.note('late', [late], { index: '12', era: 0 })
+  const noted = reader.addUncataloged('late', [late], { index: '12', era: 0 })
   t.same(names(noted), ['a', 'late'])
   t.same(noted?.[1], { ...late, nodes: [] })
-  t.equal(reader.note('late', [late], { index: '12', era: 0 }), undefined, 'once')
+  t.equal(reader.addUncataloged('late', [late], { index: '12', era: 0 }), undefined, 'once')
   t.ok(reader.has('late'))
   t.equal(await read({ a: [] }, 11), noted, 'the catalog tells of an earlier state')
   t.same(names(await read({ a: [], late: ['x', 'y'] }, 12)), ['a', 'late'], 'now it lists it')
-  reader.note('later', [makeService('later', [])], { index: '14', era: 0 })
+  reader.addUncataloged('later', [makeService('later', [])], { index: '14', era: 0 })
   told.length = 0
   t.same(names(await read({ a: [] }, 14)), ['a'], 'it was gone before the catalog was asked')
   t.same(told.sort(), ['late', 'later'])
 })
 
-t.test('what was noted of a lost Consul is forgotten with the next catalog', async (t) => {
+t.test('drops added services of a lost Consul with the next catalog', async (t) => {
   const reader = createCatalogReader({ domain: 'mx', warn: () => {} })
-  reader.note('late', [makeService('late', [])], { index: '12', era: 0 })
+  reader.addUncataloged('late', [makeService('late', [])], { index: '12', era: 0 })
   t.same(await reader.read({ chunks: [Buffer.from('{}')], index: '3', era: 1 }), [])
 })

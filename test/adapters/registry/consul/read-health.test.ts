@@ -14,7 +14,7 @@ function row(service: object, node: object = { Node: 'n1', Address: '10.0.0.1' }
   return { Node: node, Service: { ID: 'web', Service: 'web', Port: 80, ...service } }
 }
 
-t.test('instances are merged by version; what was changed last describes it', async (t) => {
+t.test('merges instances by version with the latest description', async (t) => {
   const mx = (ID: string, ModifyIndex: number, tags: string[]): object =>
     row({ ID: `web:${ID}`, ModifyIndex, Tags: ['mx', ...tags] })
   const services = read([
@@ -32,13 +32,13 @@ t.test('instances are merged by version; what was changed last describes it', as
   t.match(services[0]?.endpoints, [{ name: 'New.New' }])
 })
 
-t.test('one id on several agents is one node, as it was registered last', async (t) => {
+t.test('merges one id on several agents to the latest node', async (t) => {
   const at = (Address: string, ModifyIndex: number): object =>
     row({ ID: 'web-1', Address, ModifyIndex, Tags: ['mx'] })
   t.match(read([at('10.0.0.2', 8), at('10.0.0.1', 7)])[0]?.nodes, [{ address: '10.0.0.2:80' }])
 })
 
-t.test('plain instances with one id on several agents are several nodes', async (t) => {
+t.test('keeps plain instances with one id on several agents apart', async (t) => {
   const [service] = read([row({}), row({}, { Node: 'n2', Address: 'fd00::1' })])
   t.same(service?.nodes, [
     { id: 'web@n1', address: '10.0.0.1:80', metadata: {} },
@@ -46,21 +46,18 @@ t.test('plain instances with one id on several agents are several nodes', async 
   ])
 })
 
-t.test(
-  'the protocol of a plain service is that of its tag, or of mx-protocol in Meta',
-  async (t) => {
-    const metadataOf = (service: object): unknown => read([row(service)])[0]?.nodes[0]?.metadata
-    t.same(metadataOf({ Tags: ['mx.protocol=https'] }), { protocol: 'https' })
-    t.match(metadataOf({ Meta: { 'mx-protocol': 'https' } }), { protocol: 'https' })
-    t.same(metadataOf({ Meta: { protocol: 'tcp', weight: 'x', state: 'draining', a: 'b' } }), {
-      a: 'b',
-    })
-    t.same(metadataOf({ Weights: { Passing: 65_535 } }), { weight: '1000' })
-    t.same(metadataOf({ Weights: { Passing: -1 } }), {})
-  },
-)
+t.test('reads the protocol of a plain service from its tag or mx-protocol in Meta', async (t) => {
+  const metadataOf = (service: object): unknown => read([row(service)])[0]?.nodes[0]?.metadata
+  t.same(metadataOf({ Tags: ['mx.protocol=https'] }), { protocol: 'https' })
+  t.match(metadataOf({ Meta: { 'mx-protocol': 'https' } }), { protocol: 'https' })
+  t.same(metadataOf({ Meta: { protocol: 'tcp', weight: 'x', state: 'draining', a: 'b' } }), {
+    a: 'b',
+  })
+  t.same(metadataOf({ Weights: { Passing: 65_535 } }), { weight: '1000' })
+  t.same(metadataOf({ Weights: { Passing: -1 } }), {})
+})
 
-t.test('proxies of the mesh and other domains are not there', async (t) => {
+t.test('ignores mesh proxies and other domains', async (t) => {
   t.same(read([row({ Kind: 'connect-proxy' })]), [])
   t.same(read([row({ Tags: ['mx', 'mx.domain=shop', 'mx.version@shop=latest'] })]), [])
   t.equal(
@@ -70,7 +67,7 @@ t.test('proxies of the mesh and other domains are not there', async (t) => {
   t.same(warnings, [])
 })
 
-t.test('rows of another shape are left out, an answer of another shape is an error', async (t) => {
+t.test('ignores malformed rows and throws for a malformed response', async (t) => {
   t.same(read([null, 7, {}, { Service: [] }, { Service: {}, Node: 'x' }]), [])
   t.equal(warnings.length, 5)
   t.same(read([row({ Port: '80' }), row({ Address: {} }, { Node: 'n', Address: 7 })]), [])
@@ -80,7 +77,7 @@ t.test('rows of another shape are left out, an answer of another shape is an err
     t.throws(() => read(body), { name: 'SyntaxError' })
 })
 
-t.test('each instance has what its own tags say, whatever those of the one before', async (t) => {
+t.test('reads the tags of each instance separately', async (t) => {
   const node = (ID: string, Tags: string[] | null): object =>
     row({ ID: `web:${ID}`, ModifyIndex: 1, Tags })
   const [latest] = read([
@@ -104,15 +101,15 @@ t.test('each instance has what its own tags say, whatever those of the one befor
       ['web:e@n1', undefined],
     ],
   )
-  t.match(warnings, [/"web:f" of web: the tag "mx.node=\{" is left out/, /"web:g" of web/])
+  t.match(warnings, [/"web:f" of web: the tag "mx.node=\{" is ignored/, /"web:g" of web/])
 })
 
-t.test('a name in another spelling is another service', async (t) => {
+t.test('ignores a name in another case', async (t) => {
   t.same(read([row({ Service: 'WEB' }), row({ Service: 'Web' }), row({ Service: undefined })]), [])
   t.same(warnings, [])
 })
 
-t.test('a version none of whose checks pass is there without nodes', async (t) => {
+t.test('returns a version without passing nodes', async (t) => {
   const checked = (ID: string, ...states: string[]): object => ({
     ...row({ ID }),
     Checks: states.map((Status) => ({ Status })),
@@ -127,7 +124,7 @@ t.test('a version none of whose checks pass is there without nodes', async (t) =
   )
 })
 
-t.test('endpoints that were read before are kept once', async (t) => {
+t.test('reuses equal endpoints', async (t) => {
   const nothing = { name: '', type: '', values: [] }
   const endpoint = (name: string, path: string): Endpoint => ({
     name,

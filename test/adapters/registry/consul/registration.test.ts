@@ -7,7 +7,7 @@ import { makeNode, makeService } from '../../../fixtures/services.ts'
 const NODE = makeNode('10.0.0.1:80')
 const SERVICE = makeService('greeter', [NODE])
 
-t.test('a node becomes an instance with its version and domain', async (t) => {
+t.test('converts a node to an instance with version and domain', async (t) => {
   const registration = toRegistration(SERVICE, NODE, 'mx', 90)
   const revision = registration.tags.at(-1)!
   t.match(revision, /^mx\.revision=[\w-]{12}$/)
@@ -29,7 +29,7 @@ t.test('a node becomes an instance with its version and domain', async (t) => {
   t.equal(toRegistration(SERVICE, NODE, 'mx', 0.5).ttlSeconds, 1)
 })
 
-t.test('metadata that Meta cannot hold is in a tag', async (t) => {
+t.test('stores metadata that does not fit Meta in a tag', async (t) => {
   const metadata: Record<string, string> = {
     'a.b': '1',
     'mx-version': 'mine',
@@ -44,7 +44,7 @@ t.test('metadata that Meta cannot hold is in a tag', async (t) => {
   t.match(rest, { 'a.b': '1', 'mx-version': 'mine', umlaut: /^ä+$/ })
 })
 
-t.test('the revision is that of the node, until what is told of it is different', async (t) => {
+t.test('changes the revision with the node', async (t) => {
   const revisionOf = (node: Node, version = 'latest'): string =>
     toRegistration({ ...SERVICE, version }, node, 'mx', 90).tags.at(-1)!
   const own = revisionOf(NODE)
@@ -59,14 +59,14 @@ t.test('the revision is that of the node, until what is told of it is different'
     t.not(other, own)
 })
 
-t.test('draining is no metadata but a state, any other state is metadata', async (t) => {
+t.test('treats draining as a state and any other state as metadata', async (t) => {
   const at = (state: string) => toRegistration(SERVICE, { ...NODE, metadata: { state } }, 'mx', 90)
   t.match(at('draining'), { draining: true })
   t.notOk('state' in at('draining').meta)
   t.match(at('warm'), { draining: false, meta: { state: 'warm' } })
 })
 
-t.test('the weight is one Consul takes', async (t) => {
+t.test("limits the weight to Consul's range", async (t) => {
   for (const [weight, wanted] of [
     ['5', 5],
     ['0', 1],
@@ -77,7 +77,7 @@ t.test('the weight is one Consul takes', async (t) => {
     t.equal(toRegistration(SERVICE, { ...NODE, metadata: { weight } }, 'mx', 90).weight, wanted)
 })
 
-t.test('ids are unique on an agent, and paths carry them', async (t) => {
+t.test('builds ids that are unique on an agent and valid in paths', async (t) => {
   const uuid = '0190163d-8694-739b-aea5-966c26f8ad91'
   t.equal(toConsulId('greeter', `greeter-${uuid}`), `greeter-${uuid}`)
   t.equal(toConsulId('greeter', 'greeter-1'), 'greeter:greeter-1')
@@ -88,7 +88,7 @@ t.test('ids are unique on an agent, and paths carry them', async (t) => {
     t.throws(() => toConsulId('greeter', id), /node id must be letters, digits and/)
 })
 
-t.test('a description that readers would leave out is refused', async (t) => {
+t.test('rejects a description that readers would ignore', async (t) => {
   const none = { name: '', type: '', values: [] }
   const register = (length: number) => {
     const description = 'x'.repeat(length)
@@ -104,6 +104,6 @@ t.test('a description that readers would leave out is refused', async (t) => {
   t.throws(() => register(66_000), {
     name: 'TypeError',
     message:
-      /^service greeter must be described in tags of at most 65536 characters .* got 66\d{3}: mx\.endpoint={"name":"Greeter\.Hello"/,
+      /^service greeter exceeds the limit of 65536 characters per tag .* got 66\d{3}: mx\.endpoint={"name":"Greeter\.Hello"/,
   })
 })

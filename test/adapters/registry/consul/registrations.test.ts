@@ -11,7 +11,12 @@ import { makeNode, makeService } from '../../../fixtures/services.ts'
 const SERVICE = makeService('greeter', ['10.0.0.1:80'])
 
 function open(t: Test, double: ConsulDouble, nowMs?: () => number): Registrations {
-  const client = createConsulClient({ ...double, maxWaiting: 4, maxCalls: 4, maxAnswerBytes: 1000 })
+  const client = createConsulClient({
+    ...double,
+    maxWaiting: 4,
+    maxCalls: 4,
+    maxResponseBytes: 1000,
+  })
   t.teardown(client.close)
   return createRegistrations(client, 'mx', undefined, nowMs)
 }
@@ -25,16 +30,16 @@ function told({ requests }: ConsulDouble): string[] {
   })
 }
 
-t.test('what takes every registration, but not as Consul does, is none', async (t) => {
+t.test('rejects a server that responds unlike Consul', async (t) => {
   const double = await startConsulDouble(t, (_, response) => response.end('welcome'))
   const { register } = open(t, double)
   await t.rejects(register(SERVICE, { ttlSeconds: 90 }), {
     denied: true,
-    message: `what answers at 127.0.0.1:${double.port} is no Consul: it answers a registration with "welcome"`,
+    message: `the server at 127.0.0.1:${double.port} is not Consul: it responded to a registration with "welcome"`,
   })
 })
 
-t.test('the first time all is said, then only that it lives', async (t) => {
+t.test('registers once and then sends heartbeats', async (t) => {
   const double = await startConsulDouble(t, (_, response) => response.end())
   const { register, deregister } = open(t, double)
   await register(SERVICE, { ttlSeconds: 90 })
@@ -61,7 +66,7 @@ t.test('the first time all is said, then only that it lives', async (t) => {
   })
 })
 
-t.test('without a TTL there is no check to pass', async (t) => {
+t.test('creates no check without a TTL', async (t) => {
   const double = await startConsulDouble(t, (_, response) => response.end())
   const { register } = open(t, double)
   await register(SERVICE)
@@ -71,7 +76,7 @@ t.test('without a TTL there is no check to pass', async (t) => {
   t.same(told(double), ['service/maintenance false'])
 })
 
-t.test('whichever way an agent says that it has forgotten a node, it is told again', async (t) => {
+t.test('registers again when an agent lost a node, in any form of its response', async (t) => {
   const ways: [number, string][] = [
     [500, 'CheckID "service:x" does not have associated TTL'],
     [404, 'Unknown check ID "service:x"'],
@@ -94,7 +99,7 @@ t.test('whichever way an agent says that it has forgotten a node, it is told aga
   }
 })
 
-t.test('an agent that fails forgets nothing', async (t) => {
+t.test('keeps the registration when an agent fails', async (t) => {
   let failing = false
   const double = await startConsulDouble(t, (_, response) =>
     response.writeHead(failing ? 500 : 200).end(failing ? 'No cluster leader' : ''),
@@ -110,7 +115,7 @@ t.test('an agent that fails forgets nothing', async (t) => {
   t.equal(told(double).length, 3, 'after an attempt to deregister it all is said again')
 })
 
-t.test('what is said of a node arrives in the order it was said', async (t) => {
+t.test('sends operations of a node in order', async (t) => {
   const waiting: (() => void)[] = []
   const double = await startConsulDouble(t, (_, response) => waiting.push(() => response.end()))
   const { register, deregister } = open(t, double)
@@ -129,7 +134,7 @@ t.test('what is said of a node arrives in the order it was said', async (t) => {
   t.equal(words.at(-1), 'service/deregister')
 })
 
-t.test('of a node that is not kept alive nothing is remembered after its TTL', async (t) => {
+t.test('forgets a node without heartbeats after its TTL', async (t) => {
   const double = await startConsulDouble(t, (_, response) => response.end())
   const clock = { ms: 0 }
   const { register } = open(t, double, () => clock.ms)

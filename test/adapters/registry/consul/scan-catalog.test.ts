@@ -25,27 +25,24 @@ function toChunks(bytes: Buffer, chunkBytes: number): Buffer[] {
   )
 }
 
-t.test(
-  'what any JSON object holds is found, however it is written and cut into pieces',
-  async (t) => {
-    const tags = fc.oneof(fc.array(fc.string({ unit: 'binary' })), fc.jsonValue())
-    await fc.assert(
-      fc.asyncProperty(
-        fc.dictionary(fc.string({ unit: 'binary' }), tags, { noNullPrototype: true }),
-        fc.nat(3),
-        fc.integer({ min: 1, max: 60 }),
-        async (catalog, indent, chunkBytes) => {
-          const found = await scan(JSON.stringify(catalog, null, indent), chunkBytes)
-          const read = found.map(({ name, tags }) => [name, tags])
-          t.strictSame(read, Object.entries(JSON.parse(JSON.stringify(catalog))))
-        },
-      ),
-      { numRuns: toRuns(200) },
-    )
-  },
-)
+t.test('scans any JSON object in any formatting and pieces', async (t) => {
+  const tags = fc.oneof(fc.array(fc.string({ unit: 'binary' })), fc.jsonValue())
+  await fc.assert(
+    fc.asyncProperty(
+      fc.dictionary(fc.string({ unit: 'binary' }), tags, { noNullPrototype: true }),
+      fc.nat(3),
+      fc.integer({ min: 1, max: 60 }),
+      async (catalog, indent, chunkBytes) => {
+        const found = await scan(JSON.stringify(catalog, null, indent), chunkBytes)
+        const read = found.map(({ name, tags }) => [name, tags])
+        t.strictSame(read, Object.entries(JSON.parse(JSON.stringify(catalog))))
+      },
+    ),
+    { numRuns: toRuns(200) },
+  )
+})
 
-t.test('the hash is that of the tags in whatever order, and no other', async (t) => {
+t.test('hashes tags independently of their order', async (t) => {
   const hashOf = async (tags: readonly string[]): Promise<string | undefined> =>
     (await scan(JSON.stringify({ a: tags })))[0]?.hash
   t.equal(await hashOf(['a', 'b\\"],"c', 'd']), await hashOf(['d', 'a', 'b\\"],"c']))
@@ -53,7 +50,7 @@ t.test('the hash is that of the tags in whatever order, and no other', async (t)
   t.equal(new Set(await Promise.all(lists.map(hashOf))).size, lists.length)
 })
 
-t.test('revisions are told apart from what describes a service', async (t) => {
+t.test('hashes revisions separately from descriptive tags', async (t) => {
   const scanOne = async (...tags: string[]) => {
     const [found] = await scan(JSON.stringify({ a: tags }))
     return { hash: found!.hash, revision: found!.revision }
@@ -71,7 +68,7 @@ t.test('revisions are told apart from what describes a service', async (t) => {
   t.not(hash, some.hash, 'the start of one, where the catalog ends')
 })
 
-t.test('what is cut off or no object is no catalog', async (t) => {
+t.test('rejects truncated text and other values', async (t) => {
   for (const text of [
     '',
     '[]',
@@ -86,7 +83,7 @@ t.test('what is cut off or no object is no catalog', async (t) => {
     await t.rejects(scan(text), { name: 'SyntaxError' }, text)
 })
 
-t.test('others get their turn while a long one is read', async (t) => {
+t.test('yields to the event loop during a long catalog', async (t) => {
   const tags = Array.from({ length: 8 }, (_, i) => `mx.endpoint={"name":"A.B${i}"}`.repeat(3))
   const catalog = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`s${i}`, tags]))
   const body = Buffer.from(JSON.stringify(catalog))

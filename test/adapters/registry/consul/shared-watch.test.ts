@@ -1,5 +1,8 @@
 import t, { type Test } from 'tap'
-import { type Answer, joinChunks } from '../../../../adapters/registry/consul/http/client.ts'
+import {
+  type ConsulResponse,
+  joinChunks,
+} from '../../../../adapters/registry/consul/http/client.ts'
 import {
   createSharedWatch,
   type SharedWatch,
@@ -28,10 +31,10 @@ function open(t: Test): {
 } {
   let index = 1
   let idle = 0
-  let reply: ((answer: Answer) => void) | undefined
+  let reply: ((answer: ConsulResponse) => void) | undefined
   let refuse: ((error: Error) => void) | undefined
   const watch = createSharedWatch({
-    ask: () =>
+    request: () =>
       new Promise((resolve, reject) => {
         reply = resolve
         refuse = reject
@@ -64,26 +67,23 @@ function open(t: Test): {
   }
 }
 
-t.test(
-  'what the first answer tells is no change, what the next ones change is told to all',
-  async (t) => {
-    const { watch, answer } = open(t)
-    const told: string[] = []
-    const listen = ({ type, service }: RegistryEvent): void =>
-      void told.push(`${type} ${service.name}`)
-    watch.add(listen)
-    watch.add(listen)
-    t.equal(watch.services(), undefined)
-    await answer(['a'])
-    await watch.settled
-    t.same(told, [])
-    t.match(watch.services(), [{ name: 'a' }])
-    await answer(['b'])
-    t.same(told, ['create b', 'create b', 'delete a', 'delete a'])
-  },
-)
+t.test('emits changes after the first response to all listeners', async (t) => {
+  const { watch, answer } = open(t)
+  const told: string[] = []
+  const listen = ({ type, service }: RegistryEvent): void =>
+    void told.push(`${type} ${service.name}`)
+  watch.add(listen)
+  watch.add(listen)
+  t.equal(watch.services(), undefined)
+  await answer(['a'])
+  await watch.settled
+  t.same(told, [])
+  t.match(watch.services(), [{ name: 'a' }])
+  await answer(['b'])
+  t.same(told, ['create b', 'create b', 'delete a', 'delete a'])
+})
 
-t.test('an outage is told when it begins and ends, and to who comes meanwhile', async (t) => {
+t.test('reports the start and end of an outage, also to new listeners', async (t) => {
   const { watch, answer } = open(t)
   const told: (string | undefined)[] = []
   const warnings = t.capture(process, 'emitWarning', () => {})
@@ -116,7 +116,7 @@ t.test('an outage is told when it begins and ends, and to who comes meanwhile', 
   t.match(watch.services(), [{ name: 'b' }])
 })
 
-t.test('the question ends with its last listener', async (t) => {
+t.test('stops the query with its last listener', async (t) => {
   const { watch, answer, idle } = open(t)
   const stops = [watch.add(() => {}), watch.add(() => {})]
   await answer(['a'])

@@ -14,7 +14,7 @@ function read(tags: unknown, domain = 'mx'): ReadTags & { warnings: string[] } {
   return { ...parseTags(tags, domain, (reason) => warnings.push(reason)), warnings }
 }
 
-t.test('outside the default domain a tag names its domain', async (t) => {
+t.test('includes the domain in tags outside the default domain', async (t) => {
   t.equal(formatTag('version', 'mx', 'a=b'), 'mx.version=a=b')
   t.equal(formatTag('version', 'shop', 'a=b'), 'mx.version@shop=a=b')
   const tags = ['mx', 'mx.domain=shop', 'mx.version@shop=a=b', 'mx.version=latest']
@@ -23,7 +23,7 @@ t.test('outside the default domain a tag names its domain', async (t) => {
   t.same([...read(tags).domains], ['shop'])
 })
 
-t.test('endpoints and metadata belong to the version they name', async (t) => {
+t.test('assigns endpoints and metadata to their version', async (t) => {
   const tags = read([
     'mx',
     'mx.version=latest',
@@ -45,7 +45,7 @@ t.test('endpoints and metadata belong to the version they name', async (t) => {
   t.same(tags.warnings, [])
 })
 
-t.test('what is malformed is left out with its reason', async (t) => {
+t.test('ignores malformed tags with a warning', async (t) => {
   const tags = read([
     7,
     null,
@@ -63,16 +63,16 @@ t.test('what is malformed is left out with its reason', async (t) => {
   t.same(tags.endpoints, [])
   t.same(tags.others, ['mx.unknown=1', 'mx.constructor=1', 'blue'])
   t.equal(tags.warnings.length, 6)
-  t.match(tags.warnings[0], /the tag "mx\.endpoint=" is left out/)
-  t.match(tags.warnings.at(-1), /a tag of 65537 characters is left out: "x{80}"/)
+  t.match(tags.warnings[0], /the tag "mx\.endpoint=" is ignored/)
+  t.match(tags.warnings.at(-1), /a tag of 65537 characters is ignored: "x{80}"/)
   for (const none of [undefined, null, 'mx', {}]) t.equal(read(none).marked, false)
   const many = read(Array(5000).fill('a'))
   t.equal(many.others.length, 4096)
-  t.same(many.warnings, ['only 4096 of its 5000 tags are read'])
+  t.same(many.warnings, ['only the first 4096 of its 5000 tags are read'])
 })
 
 t.test(
-  'route tags of a plain service are one endpoint, by default of the handler proxy',
+  'converts route tags of a plain service to an endpoint with the handler proxy',
   async (t) => {
     t.same(toPlainEndpoints(read(['mx.host=a.example'])), [], 'none without a path')
     const route = ['mx.path=/a', 'mx.path=/b/*', 'mx.method=GET', 'mx.handler=web']
@@ -83,7 +83,7 @@ t.test(
   },
 )
 
-t.test('a plain service without a route names the handler that forwards to it', (t) => {
+t.test('sets the handler of a plain service without a route', (t) => {
   const handlerOf = (protocol: string, ...tags: string[]) =>
     toPlainHandler(
       parseTags(tags, 'mx', () => {}),

@@ -3,7 +3,7 @@ import { parseEndpoints } from '../../../../adapters/registry/kubernetes/endpoin
 
 const NONE = { name: '', type: '', values: [] }
 
-t.test('an endpoint needs a name only; the rest is read as it is', async (t) => {
+t.test('requires only the name of an endpoint', async (t) => {
   const request = {
     name: 'HelloRequest',
     type: 'HelloRequest',
@@ -21,7 +21,7 @@ t.test('an endpoint needs a name only; the rest is read as it is', async (t) => 
   t.same(parseEndpoints('[]'), [])
 })
 
-t.test('the first wrong field is named', async (t) => {
+t.test('names the first invalid field', async (t) => {
   const deep = (levels: number): object => ({ values: levels === 0 ? [] : [deep(levels - 1)] })
   const cases: [string, RegExp][] = [
     ['[', /^mx\/endpoints must be JSON: /],
@@ -43,7 +43,7 @@ t.test('the first wrong field is named', async (t) => {
   t.doesNotThrow(() => parseEndpoints(JSON.stringify([{ name: 'A.B', response: deep(32) }])))
 })
 
-t.test('a name that is special to objects is left out, as everywhere', async (t) => {
+t.test('ignores __proto__ as a name', async (t) => {
   const [endpoint] = parseEndpoints('[{"name": "A.B", "metadata": {"__proto__": "x", "a": "b"}}]')
   t.strictSame(Object.entries(endpoint!.metadata), [['a', 'b']])
   t.equal(Object.getPrototypeOf(endpoint!.metadata), Object.prototype)

@@ -6,7 +6,7 @@ import {
   makeSlice,
 } from '../../../fixtures/kubernetes-objects.ts'
 
-t.test('of a Service the annotations of mx and the TCP ports are kept', async (t) => {
+t.test('reads mx annotations and TCP ports of a Service', async (t) => {
   const service = toKubernetesService({
     metadata: {
       name: 'greeter',
@@ -34,7 +34,7 @@ t.test('of a Service the annotations of mx and the TCP ports are kept', async (t
   })
 })
 
-t.test('what is not to be reached is nothing', async (t) => {
+t.test('ignores unroutable Services', async (t) => {
   const labels = { component: 'apiserver', provider: 'kubernetes' }
   const external = { type: 'ExternalName', externalName: 'metadata.google.internal' }
   t.equal(toKubernetesService(makeKubernetesService('a', { 'mx/ignore': 'true' })), undefined)
@@ -44,7 +44,7 @@ t.test('what is not to be reached is nothing', async (t) => {
   t.ok(toKubernetesService({ metadata: { name: 'headless' } }), 'a Service may lack ports')
 })
 
-t.test('ready endpoints are kept; those that end while they serve are draining', async (t) => {
+t.test('reads ready endpoints and marks serving terminating ones as draining', async (t) => {
   const conditions: [object | undefined, string][] = [
     [undefined, 'usable'],
     [{}, 'usable'],
@@ -65,7 +65,7 @@ t.test('ready endpoints are kept; those that end while they serve are draining',
   }
 })
 
-t.test('of an endpoint the first address and the pod are kept', async (t) => {
+t.test('reads the first address and the pod of an endpoint', async (t) => {
   const pod = { targetRef: { kind: 'Pod', name: 'greeter-7d4b' } }
   const vm = { targetRef: { kind: 'VirtualMachine', name: 'vm' } }
   const { endpoints } = toSlice(
@@ -81,7 +81,7 @@ t.test('of an endpoint the first address and the pod are kept', async (t) => {
   ])
 })
 
-t.test('ports of a slice are known by name; those without number or of UDP are none', async (t) => {
+t.test('reads slice ports by name without UDP or missing numbers', async (t) => {
   const ports = [
     { name: 'http', port: 8080 },
     { name: 'dns', port: 53, protocol: 'UDP' },

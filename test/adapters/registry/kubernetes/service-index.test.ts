@@ -38,7 +38,7 @@ const slices = (...objects: ApiObject[]) => toMap(objects, toSlice)
 const GREETER = makeKubernetesService('greeter')
 const SLICE = makeSlice('greeter-a', 'greeter', ['10.0.0.1'])
 
-t.test('half a picture is none, whichever half', async (t) => {
+t.test('is empty until Services and slices are loaded', async (t) => {
   const one = open()
   one.picture.replaceServices(services(GREETER))
   t.same(one.told(), [])
@@ -52,7 +52,7 @@ t.test('half a picture is none, whichever half', async (t) => {
   t.same(other.told(), ['create greeter latest 10.0.0.1:8080'])
 })
 
-t.test('changes of slices and of the Service are told as changes of the service', async (t) => {
+t.test('emits changes of slices and Services as service changes', async (t) => {
   const { picture, told } = open()
   picture.replaceServices(services(GREETER))
   picture.replaceSlices(slices())
@@ -74,7 +74,7 @@ t.test('changes of slices and of the Service are told as changes of the service'
   t.same(picture.listServices(), [])
 })
 
-t.test('a Service whose endpoints are not ready stays listed, without nodes', async (t) => {
+t.test('lists a Service without ready endpoints without nodes', async (t) => {
   const { picture, told } = open()
   const notReady = makeSlice('greeter-a', 'greeter', [])
   picture.replaceServices(services(makeKubernetesService('greeter', { 'mx/path': '/hello' })))
@@ -89,7 +89,7 @@ t.test('a Service whose endpoints are not ready stays listed, without nodes', as
   t.same(told(), ['delete greeter latest'])
 })
 
-t.test('a slice that changes its Service leaves the old one', async (t) => {
+t.test('moves a slice to another Service', async (t) => {
   const { picture, told } = open()
   picture.replaceServices(services(GREETER, makeKubernetesService('users')))
   picture.replaceSlices(slices(SLICE))
@@ -100,7 +100,7 @@ t.test('a slice that changes its Service leaves the old one', async (t) => {
   t.same(told(), ['delete greeter latest', 'create users latest 10.0.0.1:8080'])
 })
 
-t.test('a new list is told as what became different', async (t) => {
+t.test('emits the differences of a new list', async (t) => {
   const { picture, told } = open()
   const users = makeKubernetesService('users')
   picture.replaceServices(services(GREETER, users))
@@ -112,7 +112,7 @@ t.test('a new list is told as what became different', async (t) => {
   t.same(told(), ['delete greeter latest'])
 })
 
-t.test('of a new list only what was written since is looked at', async (t) => {
+t.test('reads only changed objects of a new list', async (t) => {
   const { picture, told, problems } = open()
   const at = (object: ApiObject, resourceVersion: string): ApiObject => ({
     ...object,
@@ -129,7 +129,7 @@ t.test('of a new list only what was written since is looked at', async (t) => {
   t.same(problems, [])
 })
 
-t.test('two Services of one name and version are one, their nodes together', async (t) => {
+t.test('merges the nodes of Services with one name and version', async (t) => {
   const { picture, told } = open()
   const annotations = { 'mx/name': 'shop.orders', 'mx/metadata-owner': 'a' }
   picture.replaceServices(
@@ -150,7 +150,7 @@ t.test('two Services of one name and version are one, their nodes together', asy
   t.same(told(), ['update shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
 })
 
-t.test('a problem is told once, and again after it was gone', async (t) => {
+t.test('reports a problem once, and again after it was resolved', async (t) => {
   const { picture, told, problems } = open()
   const bad = toKubernetesService(makeKubernetesService('greeter', { 'mx/weight': '0' }))
   picture.replaceServices(services(GREETER))
@@ -160,14 +160,14 @@ t.test('a problem is told once, and again after it was gone', async (t) => {
   picture.changeServices([{ name: 'greeter', item: bad }])
   t.same(told(), ['delete greeter latest'])
   t.equal(problems.length, 1)
-  t.match(problems[0], /^Kubernetes service greeter is left out: mx\/weight must be/)
+  t.match(problems[0], /^Kubernetes service greeter is ignored: mx\/weight must be/)
   picture.changeServices([{ name: 'greeter', item: toKubernetesService(GREETER) }])
   t.same(told(), ['create greeter latest 10.0.0.1:8080'])
   picture.changeServices([{ name: 'greeter', item: bad }])
   t.equal(problems.length, 2)
 })
 
-t.test('listeners see the whole change, whatever they were told of it so far', async (t) => {
+t.test('completes a change before the first event', async (t) => {
   const seen: string[][] = []
   const picture: ServiceIndex = createServiceIndex({
     onEvent: () => seen.push(picture.listServices().map(({ name }) => name)),

@@ -15,7 +15,7 @@ function convert(service: ApiObject, ...slices: ApiObject[]): Service {
   return toService(toKubernetesService(service)!, slices.map(toSlice))
 }
 
-t.test('a slice of names is left out: it would lead the gateway anywhere', async (t) => {
+t.test('ignores FQDN slices, which could point the gateway at any host', async (t) => {
   const names = makeSlice('greeter-b', 'greeter', ['elsewhere.example.com'], {
     addressType: 'FQDN',
   })
@@ -26,7 +26,7 @@ t.test('a slice of names is left out: it would lead the gateway anywhere', async
   )
 })
 
-t.test('annotations say what Kubernetes does not know', async (t) => {
+t.test('reads mx settings from annotations', async (t) => {
   const service = convert(
     makeKubernetesService('greeter', {
       'mx/name': 'go.mx.api.greeter',
@@ -70,7 +70,7 @@ t.test('annotations say what Kubernetes does not know', async (t) => {
   })
 })
 
-t.test('the handler of a path is proxy unless mx/handler names another', async (t) => {
+t.test('uses the handler proxy for a path unless mx/handler is set', async (t) => {
   const annotations = { 'mx/path': '/ui/*', 'mx/handler': 'web' }
   const { endpoints } = convert(makeKubernetesService('ui', annotations), SLICE)
   t.same(endpoints[0]!.metadata, { handler: 'web', path: '/ui/*' })
@@ -78,45 +78,38 @@ t.test('the handler of a path is proxy unless mx/handler names another', async (
   t.same(alone.endpoints, [], 'without a path there is no route')
 })
 
-t.test(
-  'the port is that of mx/port, or called mx, mxs, http, https, or the only one',
-  async (t) => {
-    const slice = (...names: string[]): ApiObject =>
-      makeSlice('a', 'greeter', ['10.0.0.1'], {
-        ports: names.map((name, i) => ({ name, port: 9000 + i })),
-      })
-    const cases: [string[], Record<string, string>, string, string | undefined][] = [
-      [['metrics'], {}, '9000', undefined],
-      [[''], {}, '9000', undefined],
-      [['metrics', 'http'], {}, '9001', undefined],
-      [['https', 'metrics'], {}, '9000', 'https'],
-      [['http', 'mx'], {}, '9001', 'mx'],
-      [['http', 'mxs'], {}, '9001', 'mxs'],
-      [['http', 'admin'], { 'mx/port': 'admin' }, '9001', undefined],
-      [['http', 'admin'], { 'mx/port': '81' }, '9001', undefined],
-      [['mx'], { 'mx/protocol': 'http' }, '9000', 'http'],
-    ]
-    for (const [names, annotations, port, protocol] of cases) {
-      const ports = names.map((name, i) => ({ name, port: 80 + i }))
-      const { nodes } = convert(
-        makeKubernetesService('greeter', annotations, { ports }),
-        slice(...names),
-      )
-      t.equal(nodes[0]!.address, `10.0.0.1:${port}`, names.join())
-      t.equal(nodes[0]!.metadata['protocol'], protocol, names.join())
-    }
-    const ports = [{ name: 'web', port: 443, appProtocol: 'https' }]
-    const { nodes } = convert(makeKubernetesService('greeter', {}, { ports }), slice('web'))
-    t.equal(nodes[0]!.metadata['protocol'], 'https', 'appProtocol says it as well')
-    t.same(
-      convert(makeKubernetesService('greeter'), slice('other')).nodes,
-      [],
-      'a slice without it',
+t.test('selects the port by mx/port, well-known name, or as the only one', async (t) => {
+  const slice = (...names: string[]): ApiObject =>
+    makeSlice('a', 'greeter', ['10.0.0.1'], {
+      ports: names.map((name, i) => ({ name, port: 9000 + i })),
+    })
+  const cases: [string[], Record<string, string>, string, string | undefined][] = [
+    [['metrics'], {}, '9000', undefined],
+    [[''], {}, '9000', undefined],
+    [['metrics', 'http'], {}, '9001', undefined],
+    [['https', 'metrics'], {}, '9000', 'https'],
+    [['http', 'mx'], {}, '9001', 'mx'],
+    [['http', 'mxs'], {}, '9001', 'mxs'],
+    [['http', 'admin'], { 'mx/port': 'admin' }, '9001', undefined],
+    [['http', 'admin'], { 'mx/port': '81' }, '9001', undefined],
+    [['mx'], { 'mx/protocol': 'http' }, '9000', 'http'],
+  ]
+  for (const [names, annotations, port, protocol] of cases) {
+    const ports = names.map((name, i) => ({ name, port: 80 + i }))
+    const { nodes } = convert(
+      makeKubernetesService('greeter', annotations, { ports }),
+      slice(...names),
     )
-  },
-)
+    t.equal(nodes[0]!.address, `10.0.0.1:${port}`, names.join())
+    t.equal(nodes[0]!.metadata['protocol'], protocol, names.join())
+  }
+  const ports = [{ name: 'web', port: 443, appProtocol: 'https' }]
+  const { nodes } = convert(makeKubernetesService('greeter', {}, { ports }), slice('web'))
+  t.equal(nodes[0]!.metadata['protocol'], 'https', 'appProtocol says it as well')
+  t.same(convert(makeKubernetesService('greeter'), slice('other')).nodes, [], 'a slice without it')
+})
 
-t.test('what is wrong is named with what would be right', async (t) => {
+t.test('names the invalid setting and the expected form', async (t) => {
   const two = [
     { name: 'a', port: 1 },
     { name: 'b', port: 2 },
@@ -129,11 +122,11 @@ t.test('what is wrong is named with what would be right', async (t) => {
     [makeKubernetesService('a', { 'mx/endpoints': '{' }), /^mx\/endpoints must be JSON/],
     [
       makeKubernetesService('a', { 'mx/port': 'grpc' }),
-      /^mx\/port must be the name or number of one of its ports, http \(80\); got "grpc"$/,
+      /^mx\/port must be the name or number of one of its ports \(http \(80\)\), got "grpc"$/,
     ],
     [
       makeKubernetesService('a', {}, { ports: two }),
-      /^mx\/port must name one of its ports, a \(1\), b \(2\), or one of them must be called mx, mxs, http, https, grpc, grpcs$/,
+      /^mx\/port must be one of its ports \(a \(1\), b \(2\)\), or one port must be named mx, mxs, http, https, grpc, grpcs$/,
     ],
     [makeKubernetesService('a', {}, { ports: [] }), /^it has no TCP port$/],
   ]
@@ -143,7 +136,7 @@ t.test('what is wrong is named with what would be right', async (t) => {
   t.throws(() => convert(makeKubernetesService('a'), odd), /^node id must be|^address of node/)
 })
 
-t.test('a pod that has both address families is one node, at the preferred one', async (t) => {
+t.test('merges a dual-stack pod to one node with the preferred address', async (t) => {
   const pod = { targetRef: { kind: 'Pod', name: 'greeter-0' } }
   const four = makeSlice('four', 'greeter', [makeEndpoint('10.0.0.1', pod)])
   const six = makeSlice('six', 'greeter', [makeEndpoint('fd00::1', pod)], { addressType: 'IPv6' })
@@ -158,7 +151,7 @@ t.test('a pod that has both address families is one node, at the preferred one',
   }
 })
 
-t.test('an endpoint that two slices tell of stays while one of them says so', async (t) => {
+t.test('keeps an endpoint listed by two slices while it is ready in one', async (t) => {
   const conditions = { ready: false, serving: true, terminating: true }
   const going = makeSlice('a', 'greeter', [makeEndpoint('10.0.0.1', { conditions })])
   const service = makeKubernetesService('greeter')
@@ -167,7 +160,7 @@ t.test('an endpoint that two slices tell of stays while one of them says so', as
   t.same(convert(service, SLICE, going).nodes, convert(service, SLICE).nodes)
 })
 
-t.test('a Service that says nothing of calls is plain HTTP, or what mx/handler names', (t) => {
+t.test('treats a Service without endpoints as plain HTTP or by mx/handler', (t) => {
   const handlerOf = (annotations: Record<string, string>): string | undefined =>
     convert(makeKubernetesService('greeter', annotations), SLICE).metadata['handler']
   t.equal(handlerOf({}), 'proxy')

@@ -28,7 +28,7 @@ function watch(channel: Channel): string[] {
   return told
 }
 
-t.test('a question gets the object that is answered', async (t) => {
+t.test('resolves with the response object', async (t) => {
   const channel = await open(t, (call) => {
     const request = Buffer.from(call.body).toString()
     call.reply('', JSON.stringify({ service: call.service, endpoint: call.endpoint, request }))
@@ -40,24 +40,24 @@ t.test('a question gets the object that is answered', async (t) => {
   })
 })
 
-t.test('an answer that is no JSON object is an error', async (t) => {
+t.test('rejects a response that is not a JSON object', async (t) => {
   for (const body of ['', 'no', '[]', 'null', '7']) {
     const channel = await open(t, (call) => call.reply('', body))
     await t.rejects(callRegistry(channel, 'GetService', {}, 1000), {
       code: 502,
-      message: /no JSON object/,
+      message: /not a JSON object/,
     })
   }
 })
 
-t.test('the error of the service, or why there is no answer, is what is thrown', async (t) => {
+t.test("rejects with the service's or the transport's error", async (t) => {
   const refusing = await open(t, (call) => call.fail(new GatewayError('registry', 403, 'no')))
   await t.rejects(callRegistry(refusing, 'Register', {}, 1000), { code: 403, message: 'no' })
   const silent = await open(t, () => {})
   await t.rejects(callRegistry(silent, 'Register', {}, 30), { code: 408 })
 })
 
-t.test('a watch opens once, with the stream or its first message', async (t) => {
+t.test('opens a watch once, with the stream or its first message', async (t) => {
   const started = await open(t, (call) => {
     call.start('')
     call.sendData('{"a":1}')
@@ -66,16 +66,20 @@ t.test('a watch opens once, with the stream or its first message', async (t) => 
   })
   const told = watch(started)
   await until(() => told.length === 3)
-  t.same(told, ['open', '{"a":1}', '503 it ended the stream'], 'what is no object is left out')
+  t.same(
+    told,
+    ['open', '{"a":1}', '503 the service ended the stream'],
+    'what is no object is left out',
+  )
   const sudden = await open(t, (call) => call.sendData('{"a":1}'))
   const heard = watch(sudden)
   await until(() => heard.length === 2)
   t.same(heard, ['open', '{"a":1}'])
 })
 
-t.test('a watch that is answered otherwise is over', async (t) => {
+t.test('ends a watch with a unary response', async (t) => {
   const answers: [Dispatch, RegExp][] = [
-    [(call) => call.reply('', '{}'), /^502 the answer is no stream$/],
+    [(call) => call.reply('', '{}'), /^502 the response is not a stream$/],
     [(call) => call.fail(new GatewayError('registry', 429, 'too many')), /^429 too many$/],
   ]
   for (const [dispatch, expected] of answers) {
@@ -86,7 +90,7 @@ t.test('a watch that is answered otherwise is over', async (t) => {
   }
 })
 
-t.test('a long watch is given credit for what was heard', async (t) => {
+t.test('grants flow control credit for received messages', async (t) => {
   const padding = 'x'.repeat(10_000)
   const channel = await open(t, (call) => {
     let left = 1000

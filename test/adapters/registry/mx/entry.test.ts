@@ -12,7 +12,7 @@ const SERVICE: Service = {
   ],
 }
 
-t.test('an entry says what the specification lists, and reads as what it was', async (t) => {
+t.test('round-trips an entry of the specification', async (t) => {
   const entry = toEntry(SERVICE, { ttl: 90, domain: 'mx' })
   t.same(entry, {
     ...SERVICE,
@@ -24,20 +24,20 @@ t.test('an entry says what the specification lists, and reads as what it was', a
   t.strictSame(readEntry(JSON.parse(JSON.stringify(entry)), 'mx'), SERVICE)
 })
 
-t.test('the domain that was asked for goes without saying, another does not', async (t) => {
+t.test('removes the requested domain from the metadata, but no other', async (t) => {
   const entry = { ...SERVICE, metadata: { domain: 'other' } }
   t.same(readEntry(entry, 'other')?.metadata, {})
   t.same(readEntry(entry, 'mx')?.metadata, { domain: 'other' })
 })
 
-t.test('what is no entry is left out', async (t) => {
+t.test('ignores malformed entries', async (t) => {
   const wrong = [null, 1, 'a', [], {}, { name: 'a' }, { name: 1, version: 'a' }]
   t.same(readEntries({ services: wrong }, 'mx'), [])
   t.same(readEntries({ services: 'none' }, 'mx'), [])
   t.same(readEntries({}, 'mx'), [])
 })
 
-t.test('whatever an entry holds, what is read is a service', async (t) => {
+t.test('reads a valid service from any entry', async (t) => {
   const deep = (levels: number): unknown =>
     levels === 0 ? value : { name: 'a', type: 'a', values: [deep(levels - 1)] }
   const read = readEntry(

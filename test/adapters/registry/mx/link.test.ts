@@ -46,50 +46,50 @@ async function open(
     onMessage: (message) => told.push(JSON.stringify(message)),
     onOutage: (reason) => told.push(reason === undefined ? 'back' : `out ${reason.code}`),
   })
-  t.teardown(() => link.want(undefined))
+  t.teardown(() => link.setRequest(undefined))
   const requests = () => calls.map(({ endpoint }) => endpoint).length
   return { link, calls, cancelled, remote, told, requests }
 }
 
-t.test('a watch that is wanted stands; nothing is waited for where none is', async (t) => {
+t.test('opens the requested watch, and waits for nothing without one', async (t) => {
   const { link, told, requests } = await open(t)
   await link.opened()
   t.equal(requests(), 0)
-  link.want(A)
-  link.want(A)
+  link.setRequest(A)
+  link.setRequest(A)
   await link.opened()
   t.same(told, ['open'])
   t.equal(requests(), 1)
 })
 
-t.test('another request replaces the watch that stands', async (t) => {
+t.test('replaces the watch for another request', async (t) => {
   const { link, told, cancelled, calls } = await open(t)
-  link.want(A)
+  link.setRequest(A)
   await link.opened()
-  link.want(B)
+  link.setRequest(B)
   await link.opened()
   t.same(told, ['open', 'open'])
   calls[1]!.sendData('{"n":1}')
   await until(() => told.length === 3 && cancelled.length === 1)
   t.same(cancelled, [1])
-  link.want(undefined)
+  link.setRequest(undefined)
   await until(() => cancelled.length === 2)
   t.equal(told.length, 3, 'an end that is wanted is no outage')
 })
 
-t.test('one that is lost is made again, and the outage told', async (t) => {
+t.test('reopens a lost watch and reports the outage', async (t) => {
   const { link, told, calls } = await open(t)
-  link.want(A)
+  link.setRequest(A)
   await link.opened()
   calls[0]!.endData()
   await until(() => told.includes('open again'))
   t.same(told, ['open', 'out 503', 'open again', 'back'])
 })
 
-t.test('whoever waits makes it try at once, and is told why it failed', async (t) => {
+t.test('retries at once for a waiter and rejects it with the reason', async (t) => {
   const { link, told, remote, requests } = await open(t)
   remote.answer = (call) => call.fail(new GatewayError('registry', 403, 'no'))
-  link.want(A)
+  link.setRequest(A)
   for (let i = 1; i <= 20; i++) {
     await t.rejects(link.opened(), { code: 403 })
     t.ok(requests() >= i)
@@ -100,15 +100,15 @@ t.test('whoever waits makes it try at once, and is told why it failed', async (t
   t.same(told, ['out 403', 'open again', 'back'])
 })
 
-t.test('a watch that does not begin in time has failed', async (t) => {
+t.test('fails a watch that does not open in time', async (t) => {
   const { link, remote, cancelled } = await open(t, 30)
   remote.answer = () => {}
-  link.want(A)
-  await t.rejects(link.opened(), { code: 408, message: 'no watch within 30 ms' })
+  link.setRequest(A)
+  await t.rejects(link.opened(), { code: 408, message: 'the watch did not open within 30 ms' })
   await until(() => cancelled.length > 0)
 })
 
-t.test('attempts are spaced, the further the longer it lasts', async (t) => {
+t.test('increases the pauses between attempts', async (t) => {
   const waits: number[] = []
   const { setTimeout: real } = globalThis
   t.capture(globalThis, 'setTimeout', ((run: () => void, ms: number) => {
@@ -119,9 +119,9 @@ t.test('attempts are spaced, the further the longer it lasts', async (t) => {
   }) as never)
   const { link, remote } = await open(t)
   remote.answer = (call) => call.endData()
-  link.want(A)
+  link.setRequest(A)
   await until(() => waits.length >= 12)
-  link.want(undefined)
+  link.setRequest(undefined)
   for (const [i, ms] of waits.slice(0, 12).entries()) {
     const full = Math.min(100 * 2 ** i, 5000)
     t.ok(ms >= full / 2 && ms <= full, `${ms} ms of ${full}`)
@@ -153,13 +153,13 @@ function closeDoor(remote: { answer: (call: IncomingCall) => void }) {
   return { state, tokens }
 }
 
-t.test('one that is refused waits for a token, and shows it', async (t) => {
+t.test('waits for a token after a rejection and sends it', async (t) => {
   const remote = { answer: (_: IncomingCall): void => {} }
   const { state, tokens } = closeDoor(remote)
   const opened = await open(t, 1000, tokens, false)
   opened.remote.answer = remote.answer
   const { link, told, calls } = opened
-  link.want(A)
+  link.setRequest(A)
   await Promise.all([link.opened(), link.opened()])
   t.same([told, state.shown], [['open'], [undefined, 'Bearer t1']])
   // Its session is over.
@@ -170,22 +170,22 @@ t.test('one that is refused waits for a token, and shows it', async (t) => {
   t.equal(state.shown.at(-1), 'Bearer t10')
 })
 
-t.test('a log-in that fails is why there is no watch', async (t) => {
+t.test('reports a failed login as the reason of an outage', async (t) => {
   const remote = { answer: (_: IncomingCall): void => {} }
   const { state, tokens } = closeDoor(remote)
   state.refusal = new GatewayError('auth', 400, 'Secret not correct')
   const opened = await open(t, 1000, tokens, false)
   opened.remote.answer = remote.answer
-  opened.link.want(A)
+  opened.link.setRequest(A)
   await t.rejects(opened.link.opened(), { code: 400, message: 'Secret not correct' })
   t.same(opened.told, ['out 400'])
 })
 
-t.test('one that is refused with every token is not asked for ever', async (t) => {
+t.test('stops retrying when every token is rejected', async (t) => {
   const { tokens } = closeDoor({ answer: () => {} })
   const { link, remote, requests } = await open(t, 1000, tokens, false)
   remote.answer = (call) => call.fail(invalidToken('registry'))
-  link.want(A)
+  link.setRequest(A)
   const refused = await link.opened().then(
     () => undefined,
     (error: GatewayError) => error,
@@ -194,27 +194,27 @@ t.test('one that is refused with every token is not asked for ever', async (t) =
   t.equal(requests(), 2)
 })
 
-t.test('a token that does not come is waited for as long as a watch', async (t) => {
+t.test('limits the wait for a token by the timeout', async (t) => {
   const endless = { current: () => undefined, leftMs: () => 0, refused: () => true }
   const tokens = { ...endless, ready: () => new Promise<void>(() => {}) }
   const { link, remote, requests, told } = await open(t, 50, tokens, false)
   remote.answer = (call) => call.fail(new GatewayError('registry', 401, 'who?'))
-  link.want(A)
-  await t.rejects(link.opened(), { code: 408, message: 'no watch within 50 ms' })
+  link.setRequest(A)
+  await t.rejects(link.opened(), { code: 408, message: 'the watch did not open within 50 ms' })
   t.same([requests(), told], [1, ['out 408']])
-  link.want(undefined)
+  link.setRequest(undefined)
 })
 
-t.test('what was read may be declared no good: it begins anew', async (t) => {
+t.test('reopens the watch when its owner fails to synchronize', async (t) => {
   const { link, told } = await open(t)
-  link.want(A)
+  link.setRequest(A)
   await link.opened()
   link.fail(new GatewayError('registry', 502, 'its list does not end'))
   await until(() => told.includes('open again'))
   t.same(told, ['open', 'out 502', 'open again', 'back'])
 })
 
-t.test('a watch that takes an account waits until it has logged in', async (t) => {
+t.test('opens a watch that requires an account after the login', async (t) => {
   let logIn: () => void = () => {}
   let fail: (reason: Error) => void = () => {}
   let token: string | undefined
@@ -229,7 +229,7 @@ t.test('a watch that takes an account waits until it has logged in', async (t) =
     refused: () => false,
   }
   const { link, calls, told } = await open(t, 60_000, tokens)
-  link.want(A)
+  link.setRequest(A)
   t.same(calls, [])
   fail(new GatewayError('auth', 503, 'away'))
   await until(() => told.length > 0)

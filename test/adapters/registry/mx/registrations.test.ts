@@ -29,7 +29,7 @@ function open() {
   return { clock, sent, registrations, fail, succeed, most: () => most }
 }
 
-t.test('what was taken is sent again, for the time it has left', async (t) => {
+t.test('sends accepted registrations again with their remaining TTL', async (t) => {
   const { clock, sent, registrations } = open()
   await registrations.add(makeService('a', ['h:1', 'h:2']), 90)
   t.same(sent.splice(0), ['a h:1,h:2 90'])
@@ -44,29 +44,26 @@ t.test('what was taken is sent again, for the time it has left', async (t) => {
   t.equal(registrations.size, 0, 'its time is over')
 })
 
-t.test('what was refused is not remembered', async (t) => {
+t.test('does not store a rejected registration', async (t) => {
   const { registrations, fail } = open()
   fail()
   await t.rejects(registrations.add(makeService('a', ['h:1']), 90), { message: 'away' })
   t.equal(registrations.size, 0)
 })
 
-t.test(
-  'what is told otherwise of a node while the registry is away is what is sent again',
-  async (t) => {
-    const { registrations, fail, succeed, sent } = open()
-    await registrations.add(makeService('a', ['h:1', 'h:2']), 90)
-    fail()
-    const other = makeService('a', [{ ...makeNode('h:3'), id: 'h:1' }])
-    await t.rejects(registrations.add(other, 90), { message: 'away' })
-    succeed()
-    sent.length = 0
-    await registrations.renew()
-    t.same(sent.sort(), ['a h:1=h:3 90', 'a h:2 90'])
-  },
-)
+t.test('sends the latest change of a node made during an outage', async (t) => {
+  const { registrations, fail, succeed, sent } = open()
+  await registrations.add(makeService('a', ['h:1', 'h:2']), 90)
+  fail()
+  const other = makeService('a', [{ ...makeNode('h:3'), id: 'h:1' }])
+  await t.rejects(registrations.add(other, 90), { message: 'away' })
+  succeed()
+  sent.length = 0
+  await registrations.renew()
+  t.same(sent.sort(), ['a h:1=h:3 90', 'a h:2 90'])
+})
 
-t.test('one that fails to be sent again is tried the next time', async (t) => {
+t.test('tries a failed renewal again the next time', async (t) => {
   const { registrations, fail, sent } = open()
   await registrations.add(makeService('a', ['h:1']), 90)
   fail()
@@ -75,7 +72,7 @@ t.test('one that fails to be sent again is tried the next time', async (t) => {
   t.equal(sent.length, 1)
 })
 
-t.test('many are sent again sixteen at a time', async (t) => {
+t.test('renews at most sixteen registrations concurrently', async (t) => {
   const { registrations, sent, most } = open()
   for (let i = 0; i < 100; i++) await registrations.add(makeService(`s${i}`, ['h:1']), 90)
   sent.length = 0
@@ -84,7 +81,7 @@ t.test('many are sent again sixteen at a time', async (t) => {
   t.equal(most(), 16)
 })
 
-t.test('removing waits for what is being sent', async (t) => {
+t.test('waits for a send in flight before a removal', async (t) => {
   const { registrations, sent } = open()
   const service = makeService('a', ['h:1'])
   await registrations.add(service, 90)
@@ -94,7 +91,7 @@ t.test('removing waits for what is being sent', async (t) => {
   await renewed
 })
 
-t.test('one without end is sent every thirty seconds, until it is removed', async (t) => {
+t.test('renews a registration without TTL every 30 seconds until it is removed', async (t) => {
   const { registrations, sent } = open()
   t.teardown(registrations.close)
   const ticks: (() => void)[] = []

@@ -6,7 +6,7 @@ import { makeNode, makeService } from '../../../fixtures/services.ts'
 const GREETER = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
 const USERS = makeService('users', ['127.0.0.1:9003'])
 
-t.test('a state is told once', async (t) => {
+t.test('returns an event for a new state once', async (t) => {
   const { learn } = createSentDigests()
   t.same(learn(GREETER), { type: 'create', service: GREETER })
   t.equal(learn(structuredClone(GREETER)), undefined)
@@ -16,7 +16,7 @@ t.test('a state is told once', async (t) => {
   t.same(learn(next), { type: 'create', service: next }, 'a version of its own')
 })
 
-t.test('the order in which a registry tells the parts means nothing', async (t) => {
+t.test('ignores the order of parts', async (t) => {
   const nothing = { name: '', type: '', values: [] }
   const endpoints = ['A.B', 'A.C'].map((name) => ({
     name,
@@ -36,7 +36,7 @@ t.test('the order in which a registry tells the parts means nothing', async (t) 
   t.equal(learn(turned), undefined)
 })
 
-t.test('every part of a state counts', async (t) => {
+t.test('detects a change of every part', async (t) => {
   const [first] = GREETER.nodes
   const value = (type: string) => ({ name: 'x', type, values: [] })
   const endpoint = { name: 'A.B', request: value('a'), response: value('a'), metadata: {} }
@@ -56,7 +56,7 @@ t.test('every part of a state counts', async (t) => {
   for (const [i, state] of states.entries()) t.ok(learn(state), `state ${i}`)
 })
 
-t.test('an end is told once, without nodes', async (t) => {
+t.test('returns a delete event without nodes once', async (t) => {
   const { learn, forget } = createSentDigests()
   t.equal(forget(GREETER), undefined, 'of what nobody was told')
   learn(GREETER)
@@ -64,7 +64,7 @@ t.test('an end is told once, without nodes', async (t) => {
   t.equal(forget(GREETER), undefined)
 })
 
-t.test('what a whole list does not name has ended', async (t) => {
+t.test('deletes versions missing in a full list', async (t) => {
   const { begin, learn, finish } = createSentDigests()
   begin()
   learn(GREETER)

@@ -42,7 +42,7 @@ function refuse(api: KubernetesApi, status: number, times: number): () => number
   return () => count
 }
 
-t.test('an object is made, changed, and found by its labels', async (t) => {
+t.test('creates, changes and lists an object', async (t) => {
   const { api, calls } = await open(t)
   t.match(await calls.apply(SECRETS, SECRET), { metadata: { name: 'a', generation: 1 } })
   await calls.apply(SECRETS, OTHER_DATA)
@@ -56,7 +56,7 @@ t.test('an object is made, changed, and found by its labels', async (t) => {
   )
 })
 
-t.test('an object that is not there is deleted already', async (t) => {
+t.test('succeeds in deleting a missing object', async (t) => {
   const { api, calls } = await open(t)
   await calls.apply(SECRETS, SECRET)
   await calls.remove(SECRETS, 'a')
@@ -64,7 +64,7 @@ t.test('an object that is not there is deleted already', async (t) => {
   await calls.remove(SECRETS, 'a')
 })
 
-t.test('what passes is tried again, what is refused is not', async (t) => {
+t.test('retries temporary failures only', async (t) => {
   for (const status of [409, 429, 500, 503]) {
     const { api, calls } = await open(t)
     const count = refuse(api, status, 1)
@@ -79,7 +79,7 @@ t.test('what passes is tried again, what is refused is not', async (t) => {
   }
 })
 
-t.test('a call that is given up is not tried again', async (t) => {
+t.test('does not retry an aborted call', async (t) => {
   const { api, calls, end } = await open(t)
   const count = refuse(api, 503, 1000)
   const call = t.rejects(calls.apply(SECRETS, SECRET))

@@ -1,11 +1,15 @@
 import t, { type Test } from 'tap'
 import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
 import { createCalls } from '../../../../adapters/runtime/kubernetes/calls.ts'
-import { deploy, type Place, undeploy } from '../../../../adapters/runtime/kubernetes/deploy.ts'
+import {
+  deploy,
+  type NamespaceContext,
+  undeploy,
+} from '../../../../adapters/runtime/kubernetes/deploy.ts'
 import { createDrift } from '../../../../adapters/runtime/kubernetes/drift.ts'
 import type { PodOptions } from '../../../../adapters/runtime/kubernetes/manifests.ts'
 import { toId } from '../../../../adapters/runtime/kubernetes/names.ts'
-import { createSpace } from '../../../../adapters/runtime/kubernetes/namespace-state.ts'
+import { createNamespaceState } from '../../../../adapters/runtime/kubernetes/namespace-state.ts'
 import { createSecretPruner } from '../../../../adapters/runtime/kubernetes/prune-secrets.ts'
 import type { Workload } from '../../../../core/contracts/runtime.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
@@ -22,7 +26,7 @@ const PODS: PodOptions = { podSecurity: 'restricted', isRootReadOnly: true, requ
 
 interface Deployed {
   readonly api: KubernetesApi
-  readonly place: Place
+  readonly place: NamespaceContext
   readonly copies: PodInstance[]
   /** Names of workloads that others changed. */
   readonly drifted: string[]
@@ -45,7 +49,7 @@ async function open(t: Test): Promise<Deployed> {
     ...{ findCluster: find, onOutage: () => {} },
     onDrift: ({ name }) => drifted.push(name),
   })
-  const space = createSpace({
+  const space = createNamespaceState({
     ...{ findCluster: find, onDeployment: drift.compare },
     ...{ onState: () => {}, onOutage: () => {} },
   })
@@ -63,7 +67,7 @@ const toAttempts = (api: KubernetesApi): unknown[] =>
     .list('pods')
     .map(({ metadata }) => (metadata['annotations'] as Record<string, string>)['mx/attempt'])
 
-t.test('what was written is known once it is done', async (t) => {
+t.test('resolves when the watch has reported the writes', async (t) => {
   const { place } = await open(t)
   for (const revision of ['1', '2', '3']) {
     await deploy(place, { ...WORKLOAD, revision }, PODS)
@@ -71,7 +75,7 @@ t.test('what was written is known once it is done', async (t) => {
   }
 })
 
-t.test('a workload that is about to be gone is waited for, then made anew', async (t) => {
+t.test('waits for a workload being deleted before it creates it again', async (t) => {
   const { api, place, copies } = await open(t)
   await deploy(place, WORKLOAD, PODS)
   await until(() => place.space.listPods(ID).some(({ readySinceMs }) => readySinceMs !== undefined))
@@ -86,7 +90,7 @@ t.test('a workload that is about to be gone is waited for, then made anew', asyn
   await until(() => copies.length === 2)
 })
 
-t.test('only a revision that failed is attempted again', async (t) => {
+t.test('starts a new attempt only after a failure', async (t) => {
   const { api, place } = await open(t)
   const failing: Workload = { ...WORKLOAD, program: { kind: 'image', image: 'fails' } }
   await deploy(place, WORKLOAD, PODS)
@@ -100,7 +104,7 @@ t.test('only a revision that failed is attempted again', async (t) => {
   await until(() => toAttempts(api).some((attempt) => attempt !== undefined))
 })
 
-t.test('what others delete or change is noticed, what mx does is not', async (t) => {
+t.test('detects changes by others but not its own', async (t) => {
   const { api, place, copies, drifted } = await open(t)
   const env = (value: string) => ({ MX_AUTH_SECRET: value })
   for (const revision of ['1', '2'])
@@ -131,7 +135,7 @@ t.test('what others delete or change is noticed, what mx does is not', async (t)
   t.same(drifted, [])
 })
 
-t.test('Service and Secret go with their Deployment, and not before its copies', async (t) => {
+t.test('deletes Service and Secret with the Deployment, after its instances', async (t) => {
   const { api, place, copies } = await open(t)
   await deploy(place, WORKLOAD, PODS)
   await until(() => copies.length === 1)
@@ -147,7 +151,7 @@ t.test('Service and Secret go with their Deployment, and not before its copies',
   t.same([...api.list('services'), ...api.list('secrets')], [])
 })
 
-t.test('what is not there is removed already, with what was left of it', async (t) => {
+t.test('removes the remains of a missing workload', async (t) => {
   const { api, place } = await open(t)
   await undeploy(place, WORKLOAD)
   api.write('services', { metadata: { name: ID } })
@@ -157,7 +161,7 @@ t.test('what is not there is removed already, with what was left of it', async (
 })
 
 /** Removes it, with copies that end at once. */
-async function undeployNow(place: Place, api: KubernetesApi): Promise<void> {
+async function undeployNow(place: NamespaceContext, api: KubernetesApi): Promise<void> {
   const removal = undeploy(place, WORKLOAD)
   await until(() => place.space.findDeployment(ID)?.isEnding === true)
   api.remove('pods', ...api.list('pods'))

@@ -37,7 +37,7 @@ async function open(t: Test): Promise<Watched> {
   return { api, drift, drifted }
 }
 
-t.test('a deleted Service or current Secret is drift, another Secret is not', async (t) => {
+t.test('reports a deleted Service or current Secret, but no other Secret', async (t) => {
   const { api, drift, drifted } = await open(t)
   api.remove('secrets', OLD_SECRET)
   api.remove('secrets', SECRET)
@@ -49,7 +49,7 @@ t.test('a deleted Service or current Secret is drift, another Secret is not', as
   t.same(drifted, ['shop', 'shop'])
 })
 
-t.test('an object that is deleted while the API server is away is drift afterwards', async (t) => {
+t.test('reports an object deleted during an outage afterwards', async (t) => {
   const { api, drifted } = await open(t)
   api.disconnect()
   api.remove('services', ID)
@@ -57,7 +57,7 @@ t.test('an object that is deleted while the API server is away is drift afterwar
   await until(() => drifted.length === 1)
 })
 
-t.test('a Deployment that is gone or of another revision is drift', async (t) => {
+t.test('reports a deleted or changed Deployment', async (t) => {
   const { drift, drifted } = await open(t)
   const toDeployment = (revision: string, generation: number) =>
     toDeploymentState({
@@ -72,7 +72,7 @@ t.test('a Deployment that is gone or of another revision is drift', async (t) =>
   t.equal(drifted.length, 2)
 })
 
-t.test('credentials are not read', async (t) => {
+t.test('does not read credentials', async (t) => {
   const { api } = await open(t)
   const sent: string[] = []
   for (const { line } of api.watchers)

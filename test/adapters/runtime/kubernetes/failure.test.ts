@@ -20,7 +20,7 @@ const crashed = (restarts: number, changes: Partial<Pod> = {}): Pod =>
 const fail = (one: Pod, isBesideOld = false): string | undefined =>
   findDeploymentFailure(DEPLOYMENT, [one], isBesideOld)
 
-t.test('failures in a row are those since a copy was ready, or ran for long', async (t) => {
+t.test('counts consecutive failures since the last stable run', async (t) => {
   t.equal(countFailures(pod({})), 0)
   t.equal(countFailures(crashed(0)), 1)
   t.equal(countFailures(crashed(4)), 5)
@@ -29,19 +29,16 @@ t.test('failures in a row are those since a copy was ready, or ran for long', as
   t.equal(countFailures(crashed(40, { ended: { ...ENDED, ranMs: 600_000 } })), 1)
 })
 
-t.test(
-  'a copy that fails is given up after 5 failures, beside an older revision after 2',
-  async (t) => {
-    const text = 'CrashLoopBackOff: exit code 3: boom'
-    t.equal(fail(crashed(3)), undefined)
-    t.equal(fail(crashed(4)), text)
-    t.equal(fail(crashed(0), true), undefined)
-    t.equal(fail(crashed(1), true), text)
-    t.equal(fail(crashed(5, { isRunning: true, waiting: undefined })), text, 'until it is ready')
-  },
-)
+t.test('gives up after 5 failures, or 2 beside a serving revision', async (t) => {
+  const text = 'CrashLoopBackOff: exit code 3: boom'
+  t.equal(fail(crashed(3)), undefined)
+  t.equal(fail(crashed(4)), text)
+  t.equal(fail(crashed(0), true), undefined)
+  t.equal(fail(crashed(1), true), text)
+  t.equal(fail(crashed(5, { isRunning: true, waiting: undefined })), text, 'until it is ready')
+})
 
-t.test('what will not start as it is is told at once, with what Kubernetes says', async (t) => {
+t.test('reports a permanent start failure at once with the message of Kubernetes', async (t) => {
   const waits = (reason: string, message = ''): string | undefined =>
     fail(pod({ waiting: { reason, message } }))
   t.equal(waits('ContainerCreating'), undefined)
@@ -56,7 +53,7 @@ t.test('what will not start as it is is told at once, with what Kubernetes says'
   t.equal(waits('InvalidImageName'), 'InvalidImageName')
 })
 
-t.test('the reason of an end is told where it says more than the exit code', async (t) => {
+t.test('includes the reason of an exit if it adds to the exit code', async (t) => {
   const end = (ended: Partial<typeof ENDED>): string | undefined =>
     fail(crashed(4, { ended: { ...ENDED, message: '', ...ended } }))
   t.equal(end({ reason: 'OOMKilled', exitCode: 137 }), 'CrashLoopBackOff: OOMKilled, exit code 137')
@@ -67,16 +64,16 @@ t.test('the reason of an end is told where it says more than the exit code', asy
   )
 })
 
-t.test('what takes too long is told with what holds it up', async (t) => {
+t.test('reports an exceeded deadline with its cause', async (t) => {
   const late = { ...DEPLOYMENT, isLate: true }
   const tell = (...pods: Pod[]): string | undefined => findDeploymentFailure(late, pods, false)
   const ready = pod({ readySinceMs: 1 })
   t.equal(tell(), 'not ready within 300 s')
   t.equal(
     tell(ready, pod({ unscheduled: '0/3 nodes' })),
-    'not ready within 300 s: no node takes it: 0/3 nodes',
+    'not ready within 300 s: no node can run it: 0/3 nodes',
   )
-  t.equal(tell(pod({ isRunning: true })), 'not ready within 300 s: it does not listen on its port')
+  t.equal(tell(pod({ isRunning: true })), 'not ready within 300 s: not listening on its port')
   t.equal(
     tell(pod({ waiting: { reason: 'ContainerCreating', message: '' } })),
     'not ready within 300 s: ContainerCreating',

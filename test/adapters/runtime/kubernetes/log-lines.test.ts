@@ -19,7 +19,7 @@ async function read(...chunks: (string | Uint8Array)[]): Promise<StampedLine[]> 
 const STAMP = '2026-11-22T15:00:00.123456789Z'
 const AT = { timestampMs: Date.parse('2026-11-22T15:00:00.123Z'), nanos: 456789 }
 
-t.test('a line is its timestamp to the nanosecond, and the rest', async (t) => {
+t.test('parses timestamps in nanoseconds', async (t) => {
   t.same(await read(`${STAMP} one\n`), [{ ...AT, text: 'one' }])
   t.same(await read(`${STAMP} \n${STAMP}\n`), [
     { ...AT, text: '' },
@@ -30,7 +30,7 @@ t.test('a line is its timestamp to the nanosecond, and the rest', async (t) => {
   ])
 })
 
-t.test('lines are whole however the bytes come, the last without its end too', async (t) => {
+t.test('returns whole lines for any chunks, also an unterminated last one', async (t) => {
   const bytes = Buffer.from(`${STAMP} grün\n${STAMP} two`)
   const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte))
   t.same(
@@ -39,7 +39,7 @@ t.test('lines are whole however the bytes come, the last without its end too', a
   )
 })
 
-t.test('a line longer than 64 KiB is told in parts, each of its time', async (t) => {
+t.test('splits lines beyond 64 KiB with the same timestamp', async (t) => {
   const chunk = 'x'.repeat(40_000)
   const lines = await read(`${STAMP} ${chunk}`, chunk, chunk, `\n${STAMP} next\n`)
   t.equal(lines.length, 3)
@@ -47,30 +47,21 @@ t.test('a line longer than 64 KiB is told in parts, each of its time', async (t)
   t.match(lines, [AT, AT, { ...AT, text: 'next' }])
 })
 
-t.test(
-  'what lies before a position is passed over, lines of its very time by their number',
-  async (t) => {
-    const line = (timestampMs: number, nanos: number, text: string): StampedLine => ({
-      timestampMs,
-      nanos,
-      text,
-    })
-    const log = [
-      line(1, 0, 'a'),
-      line(1, 5, 'b'),
-      line(1, 5, 'c'),
-      line(1, 5, 'd'),
-      line(2, 0, 'e'),
-    ]
-    let position: Position | undefined
-    for (const read of log.slice(0, 3)) position = advance(position, read)
-    t.same(position, { timestampMs: 1, nanos: 5, count: 2 })
-    t.same(
-      log.filter(createFilter(position)).map(({ text }) => text),
-      ['d', 'e'],
-    )
-    t.equal(log.filter(createFilter(undefined)).length, 5)
-    t.ok(compareStamps(log[0]!, log[1]!) < 0)
-    t.ok(compareStamps(log[4]!, log[1]!) > 0)
-  },
-)
+t.test('skips lines up to a position', async (t) => {
+  const line = (timestampMs: number, nanos: number, text: string): StampedLine => ({
+    timestampMs,
+    nanos,
+    text,
+  })
+  const log = [line(1, 0, 'a'), line(1, 5, 'b'), line(1, 5, 'c'), line(1, 5, 'd'), line(2, 0, 'e')]
+  let position: Position | undefined
+  for (const read of log.slice(0, 3)) position = advance(position, read)
+  t.same(position, { timestampMs: 1, nanos: 5, count: 2 })
+  t.same(
+    log.filter(createFilter(position)).map(({ text }) => text),
+    ['d', 'e'],
+  )
+  t.equal(log.filter(createFilter(undefined)).length, 5)
+  t.ok(compareStamps(log[0]!, log[1]!) < 0)
+  t.ok(compareStamps(log[4]!, log[1]!) > 0)
+})

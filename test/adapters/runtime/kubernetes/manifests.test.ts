@@ -25,7 +25,7 @@ function toContainer(changes: Partial<Workload>) {
   return toDeployment({ ...WORKLOAD, ...changes }, OPTIONS).spec!.template.spec!.containers[0]!
 }
 
-t.test('a revision replaces another without a copy less, within a time', async (t) => {
+t.test('rolls out a revision without reducing capacity, with a deadline', async (t) => {
   t.match(toDeployment(WORKLOAD, OPTIONS).spec, {
     replicas: 3,
     strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
@@ -34,7 +34,7 @@ t.test('a revision replaces another without a copy less, within a time', async (
   })
 })
 
-t.test('all objects are labelled as of mx, and hold the key as it is', async (t) => {
+t.test('labels all objects and annotates the key', async (t) => {
   for (const { metadata } of [
     toDeployment(WORKLOAD, OPTIONS),
     toService(WORKLOAD),
@@ -51,7 +51,7 @@ t.test('all objects are labelled as of mx, and hold the key as it is', async (t)
     })
 })
 
-t.test('what may be secret is in the Secret, and nowhere else', async (t) => {
+t.test('stores secret variables in the Secret only', async (t) => {
   const env = { MX_PROFILE: 'service', MX_AUTH_SECRET: 's3cret', PASSWORD: 'pass' }
   const workload = { ...WORKLOAD, env }
   t.same(toSecret(workload).data, {
@@ -67,20 +67,20 @@ t.test('what may be secret is in the Secret, and nowhere else', async (t) => {
   )
 })
 
-t.test('which copy it is a copy is told by the cluster alone', async (t) => {
+t.test('sets the instance id from the pod name', async (t) => {
   const env = { MX_INSTANCE: 'mine', MX_SERVICE_ADDRESS: ':1', PORT: '2' }
   const names = toContainer({ env }).env!.map(({ name }) => name)
   t.equal(new Set(names).size, names.length, 'no name twice, which Kubernetes refuses')
   t.equal(toSecret({ ...WORKLOAD, env }).data!['MX_INSTANCE'], undefined)
 })
 
-t.test('dollars are text', async (t) => {
+t.test('escapes dollar signs', async (t) => {
   const { command, args, env } = toContainer({ env: { MX_PROXY: '$(X)' } })
   t.same([command, args], [['serve', '$$(HOME)'], ['$$$$']])
   t.match(env!.at(-1), { name: 'MX_PROXY', value: '$$(X)' })
 })
 
-t.test('a copy listens where it is told, by default at 8080', async (t) => {
+t.test('uses the configured port, by default 8080', async (t) => {
   const portOf = (changes: Partial<Workload>): [number, unknown] => {
     const { ports, env } = toContainer(changes)
     const told = env!.find(({ name }) => /^(?:PORT|MX_SERVICE_ADDRESS)$/.test(name))
@@ -100,13 +100,13 @@ t.test('a copy listens where it is told, by default at 8080', async (t) => {
     })
 })
 
-t.test('resources are what is asked for, and the most there is; none are none', async (t) => {
+t.test('sets requests and limits from the resources', async (t) => {
   const most = { memory: '134217728', cpu: '250m' }
   t.same(toContainer({}).resources, { requests: most, limits: most })
   t.same(toContainer({ resources: {} }).resources, { requests: {}, limits: {} })
 })
 
-t.test('a copy without limits requests what copies request by default', async (t) => {
+t.test('uses the default requests without limits', async (t) => {
   const requests = { memoryBytes: 64 * 1024 ** 2, cpus: 0.1 }
   const resourcesOf = (resources: Workload['resources']) =>
     toDeployment({ ...WORKLOAD, resources }, { ...OPTIONS, requests }).spec!.template.spec!
@@ -118,7 +118,7 @@ t.test('a copy without limits requests what copies request by default', async (t
   })
 })
 
-t.test('copies write to /tmp alone, unless the root file system is writable', async (t) => {
+t.test('makes only /tmp writable unless the root file system is', async (t) => {
   const toPod = (isRootReadOnly: boolean) =>
     toDeployment(WORKLOAD, { ...OPTIONS, isRootReadOnly }).spec!.template.spec!
   t.match(toPod(true), {
@@ -133,7 +133,7 @@ t.test('copies write to /tmp alone, unless the root file system is writable', as
   t.notMatch(JSON.stringify(toPod(false)), /readOnlyRootFilesystem|volume/)
 })
 
-t.test('copies may do little, and with baseline be root', async (t) => {
+t.test('restricts pods, and allows root with baseline', async (t) => {
   const toPod = (podSecurity: 'restricted' | 'baseline') =>
     toDeployment(WORKLOAD, { ...OPTIONS, podSecurity }).spec!.template.spec!
   t.match(toPod('restricted'), {
@@ -152,14 +152,11 @@ t.test('copies may do little, and with baseline be root', async (t) => {
   })
 })
 
-t.test(
-  'a copy is ready when it listens, and failed when it does not within a minute',
-  async (t) => {
-    t.match(toContainer({}), {
-      startupProbe: { tcpSocket: { port: 'main' }, periodSeconds: 1, failureThreshold: 60 },
-      readinessProbe: { tcpSocket: { port: 'main' } },
-      lifecycle: { preStop: { sleep: { seconds: 3 } } },
-      terminationMessagePolicy: 'FallbackToLogsOnError',
-    })
-  },
-)
+t.test('probes the port with a startup limit of one minute', async (t) => {
+  t.match(toContainer({}), {
+    startupProbe: { tcpSocket: { port: 'main' }, periodSeconds: 1, failureThreshold: 60 },
+    readinessProbe: { tcpSocket: { port: 'main' } },
+    lifecycle: { preStop: { sleep: { seconds: 3 } } },
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+  })
+})

@@ -9,7 +9,7 @@ import {
 /** RFC 1035 label, as names of Services must be. */
 const LABEL = /^[a-z](?:[a-z0-9-]*[a-z0-9])?$/
 
-t.test('objects have names that Kubernetes takes, whatever the workload is called', async (t) => {
+t.test('builds valid object names for any workload', async (t) => {
   for (const [name, version] of [
     ['shop', 'latest'],
     ['9', 'v1.2'],
@@ -30,7 +30,7 @@ t.test('objects have names that Kubernetes takes, whatever the workload is calle
   )
 })
 
-t.test('no two workloads have the same name', async (t) => {
+t.test('builds unique names', async (t) => {
   const keys = [
     ['mx', 'a-b', 'c'],
     ['mx', 'a', 'b-c'],
@@ -44,14 +44,14 @@ t.test('no two workloads have the same name', async (t) => {
   t.equal(new Set(ids).size, keys.length)
 })
 
-t.test('a Secret is named by its contents, in any order', async (t) => {
+t.test('names a Secret by its contents in any order', async (t) => {
   const name = toSecretName('id', { a: '1', b: '2' })
   t.equal(toSecretName('id', { b: '2', a: '1' }), name)
   t.not(toSecretName('id', { a: '1', b: '3' }), name)
   t.not(toSecretName('id', { a: '1' }), name)
 })
 
-t.test('a namespace of mx is one of Kubernetes beside that mx runs in', async (t) => {
+t.test('maps a namespace to a Kubernetes namespace beside that of mx', async (t) => {
   t.equal(toKubernetesNamespace('mx', 'shop'), 'shop')
   t.equal(toKubernetesNamespace('acme', 'shop'), 'shop-acme')
   const others = ['Acme', 'ac.me', 'ac_me', 'x'.repeat(253)].map((name) =>
@@ -66,7 +66,7 @@ t.test('a namespace of mx is one of Kubernetes beside that mx runs in', async (t
   t.equal(new Set(others).size, others.length)
 })
 
-t.test('a value of a label is as much of a text as one takes', async (t) => {
+t.test('truncates label values', async (t) => {
   t.equal(toLabelValue('Go.Mx_api-1'), 'Go.Mx_api-1')
   t.equal(toLabelValue('feature/x'), 'feature-x')
   t.equal(toLabelValue('/x/'), 'x')

@@ -1,7 +1,10 @@
 import t, { type Test } from 'tap'
 import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
 import { toId } from '../../../../adapters/runtime/kubernetes/names.ts'
-import { createSpace, type Space } from '../../../../adapters/runtime/kubernetes/namespace-state.ts'
+import {
+  createNamespaceState,
+  type NamespaceState,
+} from '../../../../adapters/runtime/kubernetes/namespace-state.ts'
 import { type KubernetesApi, openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
 import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
@@ -22,7 +25,7 @@ function makePod(name: string, isReady: boolean): ApiObject {
 
 interface Watched {
   readonly api: KubernetesApi
-  readonly space: Space
+  readonly space: NamespaceState
   /** Status and ready copies, as told. */
   readonly told: string[]
 }
@@ -32,18 +35,18 @@ async function open(t: Test, prepare: (api: KubernetesApi) => void = () => {}): 
   api.enterCluster()
   prepare(api)
   const told: string[] = []
-  const space = createSpace({
+  const space = createNamespaceState({
     findCluster: () => findCluster({ accountFolder: api.accountFolder }),
     onState: ({ status, ready }) => told.push(`${status} ${ready}`),
     onOutage: () => {},
   })
   t.teardown(space.close)
-  await space.answer(() => {})
+  await space.query(() => {})
   await until(() => api.watchers.size === 2)
   return { api, space, told }
 }
 
-t.test('every change of a workload is told once, its end too', async (t) => {
+t.test('emits every change and the end of a workload once', async (t) => {
   const { api, space, told } = await open(t)
   api.write('deployments', makeDeployment())
   await until(() => told.length === 1)
@@ -59,7 +62,7 @@ t.test('every change of a workload is told once, its end too', async (t) => {
   t.same(space.states(), [])
 })
 
-t.test('a workload is gone once its last pod is', async (t) => {
+t.test('stops a workload after its last pod', async (t) => {
   const { api, space, told } = await open(t, (api) => {
     api.write('deployments', makeDeployment())
     api.write('pods', makePod('a', true))
@@ -72,7 +75,7 @@ t.test('a workload is gone once its last pod is', async (t) => {
   await until(() => told.at(-1) === 'stopped 0')
 })
 
-t.test('what was missed is told after the next list', async (t) => {
+t.test('emits missed changes after the next list', async (t) => {
   const { api, space, told } = await open(t, (api) => {
     api.write('deployments', makeDeployment())
     api.write('pods', makePod('a', true), makePod('b', true))
@@ -93,7 +96,7 @@ t.test('what was missed is told after the next list', async (t) => {
   )
 })
 
-t.test('objects that others made are passed over', async (t) => {
+t.test('ignores objects of others', async (t) => {
   const { space } = await open(t, (api) => {
     api.write('deployments', makeDeployment('other'))
     api.write('deployments', makeDeployment(ID, { app: 'shop' }))

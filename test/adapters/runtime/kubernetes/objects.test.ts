@@ -16,13 +16,13 @@ function makeDeployment(status: object, metadata: object = {}): object {
   }
 }
 
-t.test('a Deployment that mx did not make is none', async (t) => {
+t.test('ignores a Deployment not created by mx', async (t) => {
   for (const annotations of [{}, { 'mx/key': 'shop' }, { 'mx/key': '{"name":"shop"}' }])
     t.equal(toDeploymentState({ metadata: { annotations } }), undefined)
   t.equal(toDeploymentState({}), undefined)
 })
 
-t.test('conditions count once they are about the description there is', async (t) => {
+t.test('ignores conditions of an earlier generation', async (t) => {
   const lastUpdateTime = '2026-11-22T15:00:00Z'
   const conditions = [{ type: 'Progressing', reason: 'NewReplicaSetAvailable', lastUpdateTime }]
   const seen = toDeploymentState(makeDeployment({ observedGeneration: 2, conditions }))
@@ -37,7 +37,7 @@ t.test('conditions count once they are about the description there is', async (t
   })
 })
 
-t.test('pods that may not be made are told with the reason', async (t) => {
+t.test('reports why pods cannot be created', async (t) => {
   const toFailure = (status: string): string | undefined =>
     toDeploymentState(
       makeDeployment({
@@ -49,7 +49,7 @@ t.test('pods that may not be made are told with the reason', async (t) => {
   t.equal(toFailure('False'), undefined)
 })
 
-t.test('of a pod that ends nothing is ready', async (t) => {
+t.test('treats a terminating pod as not ready', async (t) => {
   const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: '2026-11-22T15:00:00Z' }]
   const pod = { metadata: { name: 'a', labels: { 'mx/workload': 'id' } }, status: { conditions } }
   t.match(toPod(pod), { name: 'a', workload: 'id', readySinceMs: 1795359600000 })
@@ -57,14 +57,14 @@ t.test('of a pod that ends nothing is ready', async (t) => {
   t.match(toPod({ ...pod, metadata }), { isEnding: true, readySinceMs: undefined })
 })
 
-t.test('a pod the cluster gave up, as one that was evicted, is no copy any more', async (t) => {
+t.test('treats an evicted pod as ended', async (t) => {
   for (const phase of ['Failed', 'Succeeded'])
     t.match(toPod({ status: { phase } }), { isEnding: true })
   for (const phase of ['Pending', 'Running', 'Unknown'])
     t.match(toPod({ status: { phase } }), { isEnding: false })
 })
 
-t.test('how a container ended is that of now, else that of before', async (t) => {
+t.test('reports the current or else the last exit of a container', async (t) => {
   const toEnded = (state: object, lastState: object = {}) =>
     toPod({
       status: {
@@ -86,7 +86,7 @@ t.test('how a container ended is that of now, else that of before', async (t) =>
   t.match(toEnded({ terminated: times }), { ended: { ranMs: 2000 } })
 })
 
-t.test('a pod is wanted when all it is a copy of is the same', async (t) => {
+t.test('matches a pod to a Deployment by revision, attempt and Secret', async (t) => {
   const template = { revision: 'r', attempt: undefined, secret: 's' }
   t.ok(isManaged(template, { ...toPod({}), ...template }))
   for (const other of [{ revision: 'q' }, { attempt: 'b' }, { secret: 'z' }])

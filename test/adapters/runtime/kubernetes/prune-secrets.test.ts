@@ -1,7 +1,7 @@
 import t from 'tap'
 import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
 import { createCalls } from '../../../../adapters/runtime/kubernetes/calls.ts'
-import { createSpace } from '../../../../adapters/runtime/kubernetes/namespace-state.ts'
+import { createNamespaceState } from '../../../../adapters/runtime/kubernetes/namespace-state.ts'
 import { createSecretPruner } from '../../../../adapters/runtime/kubernetes/prune-secrets.ts'
 import { openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
@@ -9,7 +9,7 @@ import { until } from '../../../fixtures/raw-backend.ts'
 const ID = 'mx-shop-latest-0123456789'
 const labels = { 'app.kubernetes.io/managed-by': 'mx', 'mx/workload': ID }
 
-t.test('a Secret is deleted once no copy reads it, the current one stays', async (t) => {
+t.test('deletes unused Secrets except the current one', async (t) => {
   const api = await openKubernetesApi(t)
   api.enterCluster()
   for (const name of ['current', 'read', 'unread'])
@@ -17,9 +17,9 @@ t.test('a Secret is deleted once no copy reads it, the current one stays', async
   const annotations = { 'mx/secret': 'read' }
   api.write('pods', { metadata: { name: 'a', labels, annotations } })
   const find = () => findCluster({ accountFolder: api.accountFolder })
-  const space = createSpace({ findCluster: find, onState: () => {}, onOutage: () => {} })
+  const space = createNamespaceState({ findCluster: find, onState: () => {}, onOutage: () => {} })
   t.teardown(space.close)
-  await space.answer(() => {})
+  await space.query(() => {})
   const { prune, removeAll } = createSecretPruner(
     space,
     createCalls(find, new AbortController().signal),

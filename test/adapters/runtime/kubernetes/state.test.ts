@@ -27,29 +27,29 @@ const broken = (revision: string): Pod =>
 const state = (deployment: Partial<Deployment>, ...pods: Pod[]): WorkloadState =>
   toState({ ...DEPLOYMENT, ...deployment }, pods)
 
-t.test('a first revision runs once every copy is ready', async (t) => {
+t.test('runs a first revision when all instances are ready', async (t) => {
   t.same(state({}), { ...KEY, revision: '2', status: 'starting', ready: 0, retries: 0 })
   t.match(state({}, pod('2')), { status: 'starting' })
   t.match(state({}, ready('2'), pod('2')), { status: 'starting', ready: 1 })
   t.match(state({}, ready('2'), ready('2')), { status: 'running', ready: 2 })
 })
 
-t.test('it is pending while no node takes any copy', async (t) => {
+t.test('is pending while no node can run any instance', async (t) => {
   const unplaced = pod('2', { unscheduled: 'no memory' })
-  const waiting = 'no node takes it: no memory'
+  const waiting = 'no node can run it: no memory'
   t.match(state({}, unplaced, unplaced), { status: 'pending', waiting, error: undefined })
   t.match(state({}, unplaced, pod('2')), { status: 'starting', waiting })
   t.match(state({}, ready('1'), unplaced), { revision: '1', status: 'running', waiting })
   t.notOk('waiting' in state(SETTLED, ready('2')))
 })
 
-t.test('one that ran once runs while any copy is ready', async (t) => {
+t.test('keeps running while any instance is ready', async (t) => {
   t.match(state(SETTLED, ready('2'), pod('2')), { status: 'running', ready: 1 })
   t.match(state(SETTLED, pod('2'), pod('2')), { status: 'starting', startedMs: 500 })
   t.match(state(SETTLED, ready('2', 1000), ready('2', 3000)), { startedMs: 3000 })
 })
 
-t.test('the old revision serves until the new one is there whole', async (t) => {
+t.test('reports the old revision until the new one is complete', async (t) => {
   t.match(state({}, ready('1'), ready('2'), ready('2')), { revision: '1', status: 'running' })
   t.match(state(SETTLED, ready('2'), ready('2')), { revision: '2', status: 'running' })
   t.match(state({}, ready('1'), broken('2')), {
@@ -59,7 +59,7 @@ t.test('the old revision serves until the new one is there whole', async (t) => 
   })
 })
 
-t.test('restarts of all copies are told, with how one ended, however they are now', async (t) => {
+t.test('reports restarts and the last failure of all instances', async (t) => {
   const ended = { reason: 'OOMKilled', exitCode: 137, message: '', ranMs: 1e6 }
   const again = { ...ready('2'), restarts: 2, ended }
   t.match(state(SETTLED, again, { ...ready('2'), restarts: 1 }), {
@@ -70,16 +70,13 @@ t.test('restarts of all copies are told, with how one ended, however they are no
   })
 })
 
-t.test('it is in error when nothing runs and will not', async (t) => {
+t.test('is in error when no instance runs or will run', async (t) => {
   t.match(state({}, broken('2')), { revision: '2', status: 'error', error: 'ImagePullBackOff' })
   t.match(state({}, broken('1'), pod('2')), { status: 'starting', error: undefined })
   t.match(state({}, ready('2'), broken('2')), { status: 'running', error: 'ImagePullBackOff' })
 })
 
-t.test(
-  'pods that end are no copies any more, and a Deployment that ends is stopping',
-  async (t) => {
-    t.match(state({}, { ...broken('2'), isEnding: true }), { status: 'starting', error: undefined })
-    t.match(state({ ...SETTLED, isEnding: true }, ready('2')), { status: 'stopping' })
-  },
-)
+t.test('ignores ending pods and reports a deleted Deployment as stopping', async (t) => {
+  t.match(state({}, { ...broken('2'), isEnding: true }), { status: 'starting', error: undefined })
+  t.match(state({ ...SETTLED, isEnding: true }, ready('2')), { status: 'stopping' })
+})

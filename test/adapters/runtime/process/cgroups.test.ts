@@ -24,7 +24,7 @@ function makeGroup(t: Test, processes: string, enabled: string): string {
   return folder
 }
 
-t.test('a copy with bounds has a group that keeps it within them', async (t) => {
+t.test('enforces limits by a control group', async (t) => {
   const folder = makeGroup(t, '', 'cpu memory pids')
   const group = createCgroups(createLog().log, folder)('c0ffee', BOUNDS)!
   const read = (name: string) => readFileSync(join(folder, 'mx-c0ffee', name), 'utf8')
@@ -39,20 +39,20 @@ t.test('a copy with bounds has a group that keeps it within them', async (t) => 
   t.equal(group.ranOutOfMemory(), true)
 })
 
-t.test('an instance without limits has a group, and the server stays where it is', async (t) => {
+t.test('creates a group without limits without moving the server', async (t) => {
   const folder = makeGroup(t, `${process.pid}\n`, '')
   t.match(createCgroups(createLog().log, folder)('c0ffee', {}), { isBounded: false })
   t.strictSame(readdirSync(join(folder, 'mx-server')), [])
 })
 
-t.test('the server makes room in its own group, where it is alone there', async (t) => {
+t.test('moves the server into a subgroup if it is alone in its group', async (t) => {
   const folder = makeGroup(t, `${process.pid}\n`, '')
   t.ok(createCgroups(createLog().log, folder)('c0ffee', BOUNDS))
   t.equal(readFileSync(join(folder, 'mx-server', 'cgroup.procs'), 'utf8'), String(process.pid))
   t.equal(readFileSync(join(folder, 'cgroup.subtree_control'), 'utf8'), '+cpu +memory')
 })
 
-t.test('where limits are not possible, that is logged once', async (t) => {
+t.test('logs once that limits are unavailable', async (t) => {
   const shared = makeGroup(t, `${process.pid}\n1\n`, '')
   for (const [folder, group] of [
     [shared, { isBounded: false }],
@@ -62,11 +62,13 @@ t.test('where limits are not possible, that is logged once', async (t) => {
     const open = createCgroups(log, folder)
     t.match(open('a', BOUNDS), group)
     t.match(open('b', BOUNDS), group)
-    t.match(warnings, [/^no control groups with limits: .*(has other processes|ENOENT)/])
+    t.match(warnings, [
+      /^control groups with limits are unavailable: .*(has other processes|ENOENT)/,
+    ])
   }
 })
 
-t.test('a server that gets no bounds from the kernel stays where it is', async (t) => {
+t.test('does not move a server without available limits', async (t) => {
   const folder = makeKernelGroup(t)
   if (folder === undefined)
     return t.pass('not seen', { skip: 'requires a writable cgroup v2 hierarchy' })

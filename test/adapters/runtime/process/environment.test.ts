@@ -3,7 +3,7 @@ import { toEnvironment, toMark } from '../../../../adapters/runtime/process/envi
 
 const COPY = { instance: 'c0ffee', home: '/home', temp: '/tmp', port: undefined }
 
-t.test('of the server’s variables a copy gets those that are no secret', async (t) => {
+t.test('inherits only variables without secrets', async (t) => {
   process.env['LC_ALL'] = 'C.UTF-8'
   process.env['NODE_OPTIONS_OF_TEST'] = 'secret'
   t.teardown(() => {
@@ -17,7 +17,7 @@ t.test('of the server’s variables a copy gets those that are no secret', async
   t.equal(toMark('c0ffee'), `MX_INSTANCE=${env['MX_INSTANCE']}`)
 })
 
-t.test('a workload decides, but for what is a copy’s own', async (t) => {
+t.test('prefers workload variables except those of the instance', async (t) => {
   const own = { PATH: '/bin', HOME: '/data', TMPDIR: '/scratch', MX_INSTANCE: 'x', PORT: '1' }
   const env = toEnvironment(own, { ...COPY, port: 8000 })
   t.match(env, { ...own, MX_INSTANCE: 'c0ffee', PORT: '8000' })

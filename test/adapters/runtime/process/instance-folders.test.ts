@@ -20,10 +20,10 @@ function startSleep(t: Test, env: NodeJS.ProcessEnv = {}): number {
   return child.pid!
 }
 
-t.test('what is left is ended by its note, or its mark, and its folder goes', async (t) => {
+t.test('ends leftover processes by stored id or mark and removes their folders', async (t) => {
   const folder = makeTempFolder(t, 'copies')
   const [noted, marked, other] = [startSleep(t), startSleep(t, { MX_INSTANCE: 'b' }), startSleep(t)]
-  createInstanceFolder(folder, 'a').note(noted)
+  createInstanceFolder(folder, 'a').store(noted)
   createInstanceFolder(folder, 'b')
   t.equal(await endLeftoverInstances(folder), 2)
   await until(() => readProcess(noted) === undefined)
@@ -33,11 +33,11 @@ t.test('what is left is ended by its note, or its mark, and its folder goes', as
   t.equal(await endLeftoverInstances(folder), 0)
 })
 
-t.test('a process that has the number of a copy by now is left alone', async (t) => {
+t.test('spares a process that reuses the stored id', async (t) => {
   const folder = makeTempFolder(t, 'copies')
   const pid = startSleep(t)
   for (const [name, change] of Object.entries({ start: '1', boot: 'another' })) {
-    createInstanceFolder(folder, name).note(pid)
+    createInstanceFolder(folder, name).store(pid)
     const file = join(folder, name, 'process')
     const note = JSON.parse(readFileSync(file, 'utf8'))
     writeFileSync(file, JSON.stringify({ ...note, [name]: change }))
@@ -49,7 +49,7 @@ t.test('a process that has the number of a copy by now is left alone', async (t)
   t.strictSame(readdirSync(folder), [])
 })
 
-t.test('a folder that is not there yet is made', async (t) => {
+t.test('creates a missing folder', async (t) => {
   const folder = join(makeTempFolder(t, 'copies'), 'a', 'b')
   t.equal(await endLeftoverInstances(folder), 0)
   t.ok(existsSync(folder))

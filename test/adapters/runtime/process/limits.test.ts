@@ -11,7 +11,7 @@ function open(path: string): { confine: ReturnType<typeof findConfinement>; warn
   return { confine, warnings }
 }
 
-t.test('programs run through what the machine has to confine them', async (t) => {
+t.test('wraps commands with the available confinement', async (t) => {
   const { confine } = open('/usr/bin:/bin')
   t.strictSame(confine(['/bin/a', 'b'], undefined), [
     ...['/usr/bin/setpriv', '--pdeathsig', 'KILL', '--'],
@@ -20,13 +20,16 @@ t.test('programs run through what the machine has to confine them', async (t) =>
   t.ok(confine(['/bin/a'], 1024).includes('--data=1024'))
 })
 
-t.test('what it has not is told', async (t) => {
+t.test('logs missing programs', async (t) => {
   const { confine, warnings } = open('/nowhere')
   t.strictSame(confine(['/bin/a', 'b'], 1), ['/bin/a', 'b'])
-  t.match(warnings, [/no program setpriv here: services outlive a server/, /no program prlimit/])
+  t.match(warnings, [
+    /program setpriv not found: services outlive a killed server/,
+    /program prlimit not found/,
+  ])
 })
 
-t.test('the data of a process is limited unless its group is', async (t) => {
+t.test('limits the data of a process unless its group is limited', async (t) => {
   const memoryBytes = 1024 ** 2
   t.equal(toDataBytes({ memoryBytes }, false), 513 * memoryBytes)
   t.equal(toDataBytes({ memoryBytes }, true), undefined)

@@ -53,65 +53,65 @@ async function readNumbers(
   }
 }
 
+t.test('isolates the environment, home and temporary files of an instance', async (t) => {
+  process.env['MX_AUTH_SECRET'] = 'secret'
+  process.env['DATABASE_PASSWORD'] = 'secret'
+  t.teardown(() => {
+    delete process.env['MX_AUTH_SECRET']
+    delete process.env['DATABASE_PASSWORD']
+  })
+  const { runtime, folder } = openProcessRuntime(t)
+  const source = `${ANSWERS}; console.log(JSON.stringify({ env: process.env, cwd: process.cwd() }))`
+  const workload = makeWorkload(t, source, {
+    env: { MX_PROXY: 'a', TZ: 'UTC', MX_INSTANCE: 'b', PORT: '1' },
+  })
+  await startRunning(runtime, workload)
+  const { env, cwd } = JSON.parse((await readTexts(runtime, workload, 2))[1]!)
+  const { PATH, LANG, HOME, TMPDIR, PORT, MX_INSTANCE, ...others } = env
+  t.strictSame(others, { MX_PROXY: 'a', TZ: 'UTC' })
+  t.equal(PATH, process.env['PATH'])
+  t.match(MX_INSTANCE, /^[0-9a-f]{12}$/)
+  t.not(PORT, '1')
+  t.equal(HOME, `${folder}/copies/${MX_INSTANCE}/home`)
+  t.equal(TMPDIR, `${folder}/copies/${MX_INSTANCE}/tmp`)
+  for (const own of [HOME, TMPDIR]) t.equal(statSync(own).mode & 0o777, 0o700)
+  t.match(workload.program, { folder: cwd })
+})
+
 t.test(
-  'a copy knows nothing of its server, and has a home and temporary files of its own',
+  'starts an instance without inherited files and core dumps, in its own process group',
   async (t) => {
-    process.env['MX_AUTH_SECRET'] = 'secret'
-    process.env['DATABASE_PASSWORD'] = 'secret'
-    t.teardown(() => {
-      delete process.env['MX_AUTH_SECRET']
-      delete process.env['DATABASE_PASSWORD']
+    const folder = makeTempFolder(t, 'runtime')
+    const told = join(makeTempFolder(t, 'told'), 'told')
+    const words = `{ ls -l /proc/$$/fd; ulimit -c; ps -o pgid= -p $$; echo $$; } >${told}; exec node main.cjs`
+    const { program, ...others } = makeWorkload(t, ANSWERS)
+    const workload = { ...others, program: { ...program, command: ['sh', '-c', words] } }
+    const source = new URL('../../../fixtures/runtime-process.ts', import.meta.url)
+    const secret = openSync(import.meta.filename, 'r')
+    t.teardown(() => closeSync(secret))
+    const server = spawn(process.execPath, toNodeWords(source, folder, JSON.stringify(workload)), {
+      stdio: [
+        'ignore',
+        'pipe',
+        'inherit',
+        ...Array.from({ length: 37 }, () => 'ignore' as const),
+        secret,
+      ],
     })
-    const { runtime, folder } = openProcessRuntime(t)
-    const source = `${ANSWERS}; console.log(JSON.stringify({ env: process.env, cwd: process.cwd() }))`
-    const workload = makeWorkload(t, source, {
-      env: { MX_PROXY: 'a', TZ: 'UTC', MX_INSTANCE: 'b', PORT: '1' },
-    })
-    await startRunning(runtime, workload)
-    const { env, cwd } = JSON.parse((await readTexts(runtime, workload, 2))[1]!)
-    const { PATH, LANG, HOME, TMPDIR, PORT, MX_INSTANCE, ...others } = env
-    t.strictSame(others, { MX_PROXY: 'a', TZ: 'UTC' })
-    t.equal(PATH, process.env['PATH'])
-    t.match(MX_INSTANCE, /^[0-9a-f]{12}$/)
-    t.not(PORT, '1')
-    t.equal(HOME, `${folder}/copies/${MX_INSTANCE}/home`)
-    t.equal(TMPDIR, `${folder}/copies/${MX_INSTANCE}/tmp`)
-    for (const own of [HOME, TMPDIR]) t.equal(statSync(own).mode & 0o777, 0o700)
-    t.match(workload.program, { folder: cwd })
+    t.teardown(() => server.kill('SIGKILL'))
+    await once(server.stdout!, 'data')
+    const lines = readFileSync(told, 'utf8').trim().split('\n')
+    const files = lines.flatMap((line) => / (\d+) -> (.+)/.exec(line)?.slice(1) ?? [])
+    // Node itself hides those with low numbers.
+    t.equal(files[files.indexOf('40') + 1], '/dev/null')
+    t.notOk(files.some((file) => file.includes(import.meta.filename)))
+    const [core, group, pid] = lines.slice(-3).map(Number)
+    t.equal(core, 0)
+    t.equal(group, pid)
   },
 )
 
-t.test('a copy has no open file of its server, no core file, and a group of its own', async (t) => {
-  const folder = makeTempFolder(t, 'runtime')
-  const told = join(makeTempFolder(t, 'told'), 'told')
-  const words = `{ ls -l /proc/$$/fd; ulimit -c; ps -o pgid= -p $$; echo $$; } >${told}; exec node main.cjs`
-  const { program, ...others } = makeWorkload(t, ANSWERS)
-  const workload = { ...others, program: { ...program, command: ['sh', '-c', words] } }
-  const source = new URL('../../../fixtures/runtime-process.ts', import.meta.url)
-  const secret = openSync(import.meta.filename, 'r')
-  t.teardown(() => closeSync(secret))
-  const server = spawn(process.execPath, toNodeWords(source, folder, JSON.stringify(workload)), {
-    stdio: [
-      'ignore',
-      'pipe',
-      'inherit',
-      ...Array.from({ length: 37 }, () => 'ignore' as const),
-      secret,
-    ],
-  })
-  t.teardown(() => server.kill('SIGKILL'))
-  await once(server.stdout!, 'data')
-  const lines = readFileSync(told, 'utf8').trim().split('\n')
-  const files = lines.flatMap((line) => / (\d+) -> (.+)/.exec(line)?.slice(1) ?? [])
-  // Node itself hides those with low numbers.
-  t.equal(files[files.indexOf('40') + 1], '/dev/null')
-  t.notOk(files.some((file) => file.includes(import.meta.filename)))
-  const [core, group, pid] = lines.slice(-3).map(Number)
-  t.equal(core, 0)
-  t.equal(group, pid)
-})
-
-t.test('a copy that does not care for SIGTERM is killed, and that is told', async (t) => {
+t.test('kills an instance that ignores SIGTERM and logs it', async (t) => {
   const { runtime, workload, warnings } = await startProgram(
     t,
     `process.on('SIGTERM', () => console.log('no')); console.log(process.pid)`,
@@ -119,23 +119,23 @@ t.test('a copy that does not care for SIGTERM is killed, and that is told', asyn
   const [pid] = await readNumbers(runtime, workload, 1)
   await runtime.remove(workload)
   t.equal(readProcess(pid!), undefined)
-  t.match(warnings, [/it did not end within 500 ms of SIGTERM, and was killed/])
+  t.match(warnings, [/killed after 500 ms: service did not end on SIGTERM/])
 })
 
-t.test('how it failed says what a service has to do', async (t) => {
+t.test('reports what a failed service must do', async (t) => {
   const failure = async (source: string, limits: { readonly startMs?: number }) => {
-    const { runtime, doors } = openProcessRuntime(t, { limits })
+    const { runtime, registrar } = openProcessRuntime(t, { limits })
     await runtime.apply(makeWorkload(t, source, { protocol: 'mx' }))
     const { error } = await whenState(runtime, ({ error }) => error !== undefined)
-    t.ok(doors.forgotten.length > 0, 'it leaves the registry')
+    t.ok(registrar.forgotten.length > 0, 'it leaves the registry')
     return error
   }
-  t.match(await failure('', {}), /^ended with exit code 0: a service goes on until it is asked/)
+  t.match(await failure('', {}), /^exited with code 0: a service must run until it is stopped/)
   const idle = 'setInterval(() => {}, 1000)'
-  t.match(await failure(idle, { startMs: 300 }), /plain HTTP has to be run with protocol http/)
+  t.match(await failure(idle, { startMs: 300 }), /plain HTTP program requires protocol http/)
 })
 
-t.test('what a copy began ends with it: children, and those that left its group', async (t) => {
+t.test('ends children and escaped processes with an instance', async (t) => {
   const { runtime, workload } = await startProgram(
     t,
     `const { spawn } = require('node:child_process')
@@ -186,7 +186,7 @@ t.test(
   },
 )
 
-t.test('a program behind a shell is asked once to end, and may take its time', async (t) => {
+t.test('sends one SIGTERM to a program behind a shell and waits', async (t) => {
   const { runtime } = openProcessRuntime(t)
   const source = `${ANSWERS}; process.on('SIGTERM', () => {
     console.log('asked')
@@ -206,16 +206,16 @@ t.test('a program behind a shell is asked once to end, and may take its time', a
   t.strictSame(texts.slice(1), ['asked', 'done'])
 })
 
-t.test('a program that knows nothing of being drained ends its calls first', async (t) => {
-  const { runtime, doors } = openProcessRuntime(t)
+t.test('finishes the calls of a program without graceful shutdown first', async (t) => {
+  const { runtime, registrar } = openProcessRuntime(t)
   const source = `require('node:http').createServer((_, reply) => {
     console.log('called')
     setTimeout(() => reply.end('done'), 500)
   }).listen(process.env.PORT)`
   const workload = makeWorkload(t, source)
   await startRunning(runtime, workload)
-  // By its address: the doors of this test know nothing of the call.
-  const calling = fetch(`http://${doors.addresses.get('shop')![0]}/`, {
+  // By its address: the registrar of this test know nothing of the call.
+  const calling = fetch(`http://${registrar.addresses.get('shop')![0]}/`, {
     headers: { connection: 'close' },
   })
   await readTexts(runtime, workload, 1)
@@ -223,7 +223,7 @@ t.test('a program that knows nothing of being drained ends its calls first', asy
   t.equal(await (await calling).text(), 'done')
 })
 
-t.test('a copy that takes more memory than it may is killed, and that is told', async (t) => {
+t.test('kills an instance beyond its memory limit and reports it', async (t) => {
   const { runtime, workload } = await startProgram(
     t,
     `process.on('SIGTERM', () => {})
@@ -235,12 +235,14 @@ t.test('a copy that takes more memory than it may is killed, and that is told', 
   )
   const { error } = await whenState(runtime, ({ error }) => error !== undefined)
   // It may be caught on its way.
-  const [, took] = /used (\d+) MiB of memory, limit 128 MiB; its last line: takes it/.exec(error!)!
+  const [, took] = /used (\d+) MiB of memory, limit 128 MiB; last line: takes it/.exec(
+    error!,
+  )!
   t.ok(Number(took) > 128)
   await runtime.remove(workload)
 })
 
-t.test('a copy that begins too many processes is killed with them', async (t) => {
+t.test('kills an instance with too many processes', async (t) => {
   const { runtime } = await startProgram(
     t,
     `for (let i = 0; i < 30; i++) require('node:child_process').spawn('sleep', ['1000'])`,
@@ -249,7 +251,7 @@ t.test('a copy that begins too many processes is killed with them', async (t) =>
   t.match(error, /had \d\d processes, limit 20/)
 })
 
-t.test('where the machine runs out of memory a copy is killed before its server', async (t) => {
+t.test('prefers an instance over the server when the machine runs out of memory', async (t) => {
   const { runtime, workload } = await startProgram(t, 'console.log(process.pid)')
   const [pid] = await readNumbers(runtime, workload, 1)
   const own = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'))

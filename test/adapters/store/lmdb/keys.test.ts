@@ -13,7 +13,7 @@ const TABLE = { database: 'mx', table: 'things' }
 /** What LMDB takes at most, with pages of 4096 bytes. */
 const LONGEST = 1978
 
-t.test('a place is read as it was written', (t) => {
+t.test('round-trips a key', (t) => {
   for (const key of ['a', '\u{1f600}', '\u0001', 'a/b']) {
     const place = toKey(TABLE, key)
     t.strictSame(parseKey(place), { table: TABLE, key })
@@ -25,7 +25,7 @@ t.test('a place is read as it was written', (t) => {
 /** As their bytes in UTF-8, which is how the file has them. */
 const compare = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-t.test('records of a table, and of a database, are neighbours', (t) => {
+t.test('keeps records of a table and a database adjacent', (t) => {
   const inside = toKey(TABLE, '\u{10ffff}')
   t.equal(compare(inside, toTableEnd(TABLE)), -1)
   const next = toKey({ database: 'mx', table: 'things.' }, 'a')
@@ -41,13 +41,13 @@ t.test('records of a table, and of a database, are neighbours', (t) => {
   t.end()
 })
 
-t.test('what expires later is behind', (t) => {
+t.test('sorts expiries by time', (t) => {
   const times = [1, 255, 256, 2 ** 32, 1.7e12, 8.64e15].map((ms) => toExpiryKey(ms, 'a'))
   t.strictSame(times.toSorted(Buffer.compare), times)
   t.end()
 })
 
-t.test('the longest names and key fit', (t) => {
+t.test('accepts names and keys of the maximum length', (t) => {
   const name = 'n'.repeat(253)
   const key = toKey({ database: name, table: name }, 'k'.repeat(1024))
   t.ok(toExpiryKey(8.64e15, key).length <= LONGEST)

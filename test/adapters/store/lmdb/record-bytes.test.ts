@@ -13,7 +13,7 @@ const record = fc.record({
   version: fc.maxSafeNat(),
 })
 
-t.test('a record is read as it was written', async () => {
+t.test('round-trips a record', async () => {
   fc.assert(
     fc.property(record, fc.uint8Array({ maxLength: 5 }), (given, behind) => {
       const bytes = formatRecord(given)
@@ -29,7 +29,7 @@ t.test('a record is read as it was written', async () => {
   )
 })
 
-t.test('the bytes may be used again afterwards', (t) => {
+t.test('does not retain the bytes', (t) => {
   const bytes = formatRecord({ value: Buffer.from('a'), metadata: {}, expiresMs: 1, version: 2 })
   const { value } = parseRecord('k', bytes, bytes.length)
   bytes.fill(0)
@@ -37,7 +37,7 @@ t.test('the bytes may be used again afterwards', (t) => {
   t.end()
 })
 
-t.test('of keys alone value and metadata are not read', (t) => {
+t.test('skips value and metadata with keysOnly', (t) => {
   const bytes = formatRecord({
     value: Buffer.from('a'),
     metadata: { b: 'c' },

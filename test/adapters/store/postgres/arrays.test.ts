@@ -7,7 +7,7 @@ import {
 } from '../../../../adapters/store/postgres/arrays.ts'
 import { startPostgres } from '../../../fixtures/postgres.ts'
 
-t.test('PostgreSQL reads the arrays as they were', async (t) => {
+t.test('round-trips arrays through PostgreSQL', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
   const client = new pg.Client(server.url())

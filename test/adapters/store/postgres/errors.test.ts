@@ -1,10 +1,14 @@
 import t from 'tap'
-import { isPassing, isSqlError, toStoreError } from '../../../../adapters/store/postgres/errors.ts'
+import {
+  isRetryable,
+  isSqlError,
+  toStoreError,
+} from '../../../../adapters/store/postgres/errors.ts'
 import { GatewayError } from '../../../../core/errors.ts'
 
 const sql = (code: string) => Object.assign(new Error(code), { severity: 'ERROR', code })
 
-t.test('a full disk is 507, a server that is away or busy 503', async (t) => {
+t.test('converts a full disk to 507 and an unavailable server to 503', async (t) => {
   t.match(toStoreError(sql('53100')), { code: 507, cause: { code: '53100' } })
   for (const code of [
     '08006',
@@ -24,7 +28,7 @@ t.test('a full disk is 507, a server that is away or busy 503', async (t) => {
   }
 })
 
-t.test('errors of sockets, TLS and the library are 503', async (t) => {
+t.test('converts socket, TLS and library errors to 503', async (t) => {
   for (const error of [
     Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),
     Object.assign(new Error('tls'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }),
@@ -33,16 +37,16 @@ t.test('errors of sockets, TLS and the library are 503', async (t) => {
     t.match(toStoreError(error), { code: 503, cause: error })
 })
 
-t.test('mistakes of this program, and what has a code already, stay as they are', async (t) => {
+t.test('keeps programming errors and gateway errors', async (t) => {
   const errors = [sql('42P01'), sql('22P02'), new TypeError('x'), new RangeError('x')]
   for (const error of [...errors, new GatewayError('store', 507, 'full')])
     t.equal(toStoreError(error), error)
 })
 
-t.test('only what was undone for the sake of another passes', async (t) => {
-  t.ok(isPassing(sql('40001')))
-  t.ok(isPassing(sql('40P01')))
-  t.notOk(isPassing(sql('57014')))
-  t.notOk(isPassing(Object.assign(new Error('40001'), { code: '40001' })), 'no error of SQL')
+t.test('recognizes retryable rollbacks', async (t) => {
+  t.ok(isRetryable(sql('40001')))
+  t.ok(isRetryable(sql('40P01')))
+  t.notOk(isRetryable(sql('57014')))
+  t.notOk(isRetryable(Object.assign(new Error('40001'), { code: '40001' })), 'no error of SQL')
   t.notOk(isSqlError(undefined))
 })

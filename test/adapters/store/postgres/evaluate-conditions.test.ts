@@ -2,7 +2,7 @@ import t from 'tap'
 import {
   decide,
   evaluateConditions,
-  type Known,
+  type StoredVersion,
 } from '../../../../adapters/store/postgres/evaluate-conditions.ts'
 import type { StoreChange, StoreGroup } from '../../../../core/contracts/store.ts'
 
@@ -25,20 +25,22 @@ const remove = (key: string, ifVersion?: number): StoreChange => ({
 
 /** @param known by key: version and expiry. */
 function decideOn(groups: readonly StoreGroup[], known: Record<string, [number, number?]> = {}) {
-  const found = Object.entries(known).map(([key, [version, expiresMs = 0]]): [string, Known] => [
-    nameOf(key),
-    { version, expiresMs },
-  ])
+  const found = Object.entries(known).map(
+    ([key, [version, expiresMs = 0]]): [string, StoredVersion] => [
+      nameOf(key),
+      { version, expiresMs },
+    ],
+  )
   return decide(groups, evaluateConditions(groups), new Map(found), NOW_MS)
 }
 
-t.test('only conditions and deletions depend on what is there', async (t) => {
+t.test('reads only the keys of conditions and deletions', async (t) => {
   const decisive = evaluateConditions([[write('a'), write('b', 0)], [remove('c'), write('b')], []])
   t.same([...decisive.keys()], [nameOf('b'), nameOf('c')])
   t.same(decisive.get(nameOf('b')), { table, key: 'b' })
 })
 
-t.test('of a key written several times the last change is written, and each is told', async (t) => {
+t.test('writes the last change of a key and emits each', async (t) => {
   const { plan, toOutcomes } = decideOn([[write('a')], [write('b')], [write('a')]])
   t.same(
     plan.puts.map(({ change, offset }) => [change.key, offset]),
@@ -56,7 +58,7 @@ t.test('of a key written several times the last change is written, and each is t
   t.same(toOutcomes(10), [[10], [11], [12]])
 })
 
-t.test('a deletion says what it removed, and is written where something was there', async (t) => {
+t.test('returns the deleted version and writes only effective deletions', async (t) => {
   const groups = [
     [remove('a')],
     [remove('a')],
@@ -85,7 +87,7 @@ t.test('a deletion says what it removed, and is written where something was ther
   )
 })
 
-t.test('a condition goes by what the groups before it did', async (t) => {
+t.test('evaluates conditions after earlier groups', async (t) => {
   const groups = [
     [write('a', 0)],
     [write('a', 0), write('b')],
@@ -109,7 +111,7 @@ t.test('a condition goes by what the groups before it did', async (t) => {
   )
 })
 
-t.test('to a condition, what has expired is none, but is checked for all the same', async (t) => {
+t.test('treats an expired record as absent but still checks its version', async (t) => {
   const { plan, toOutcomes } = decideOn(
     [[write('a', 0)], [write('b', 8)], [write('c', 0, NOW_MS)], [write('c', 0)]],
     { a: [7, NOW_MS], b: [8, NOW_MS + 1] },
@@ -121,7 +123,7 @@ t.test('to a condition, what has expired is none, but is checked for all the sam
   )
 })
 
-t.test('a group that is refused leaves nothing', async (t) => {
+t.test('applies nothing of a rejected group', async (t) => {
   const { plan, toOutcomes } = decideOn([[write('a'), remove('b'), write('c', 1)]], { b: [3] })
   t.same(toOutcomes(10), [{ index: 2, version: 0 }])
   t.match(plan, { puts: [], deletes: [], events: [], versions: 0 })

@@ -5,7 +5,7 @@ import type { StoreEvent } from '../../../../core/contracts/store.ts'
 const table = { database: 'mx', table: 'users' }
 const write = (key: string): StoreEvent => ({ type: 'write', table, key })
 
-t.test('events come out as they went in, in their order', async (t) => {
+t.test('round-trips events in order', async (t) => {
   const events: StoreEvent[] = [
     write('a'),
     { type: 'delete', table: { database: 'é', table: '"' }, key: '\u0001\u{1f600}\\' },
@@ -17,7 +17,7 @@ t.test('events come out as they went in, in their order', async (t) => {
   t.same(packEvents([]), [])
 })
 
-t.test('many events are packed into few payloads, each short enough for NOTIFY', async (t) => {
+t.test('packs many events into payloads within the NOTIFY limit', async (t) => {
   const long = { database: 'd'.repeat(253), table: 't'.repeat(253) }
   for (const events of [
     Array.from({ length: 5000 }, (_, i) => write(`key ${i}`)),
@@ -35,7 +35,7 @@ t.test('many events are packed into few payloads, each short enough for NOTIFY',
   }
 })
 
-t.test('what somebody else notified is no events', async (t) => {
+t.test('returns undefined for payloads of others', async (t) => {
   for (const payload of [
     '',
     'hello',

@@ -20,7 +20,7 @@ t.test('listening', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
 
-  t.test('tells of what is notified on the channel, and ends', async (t) => {
+  t.test('emits notifications until stopped', async (t) => {
     const { told, settled, stop } = open(t, server.url())
     await settled
     await notify(server, 'other')
@@ -33,7 +33,7 @@ t.test('listening', async (t) => {
     t.same(told, ['write a'])
   })
 
-  t.test('what somebody else notified may have been anything', async (t) => {
+  t.test('reports missed events for an unknown payload', async (t) => {
     const { told, settled } = open(t, server.url())
     await settled
     await server.query(`NOTIFY "test", 'hello'`, 'mx')
@@ -41,7 +41,7 @@ t.test('listening', async (t) => {
     t.same(told, ['gap'])
   })
 
-  t.test('goes on after the server was away, and tells of the gap', async (t) => {
+  t.test('resumes after an outage and reports missed events', async (t) => {
     const { told, settled } = open(t, server.url())
     await settled
     for (const end of [server.kill, server.stop]) {
@@ -55,7 +55,7 @@ t.test('listening', async (t) => {
     }
   })
 
-  t.test('goes on after the server cut it off', async (t) => {
+  t.test('resumes after the server closed the connection', async (t) => {
     const { told, settled } = open(t, server.url())
     await settled
     await server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%LISTEN%'
@@ -66,7 +66,7 @@ t.test('listening', async (t) => {
     t.same(told, ['gap', 'write a'])
   })
 
-  t.test('begins as soon as the server is there, with a gap', async (t) => {
+  t.test('starts when the server is up, with missed events', async (t) => {
     await server.stop()
     const { told, settled } = open(t, server.url())
     await settled
@@ -76,7 +76,7 @@ t.test('listening', async (t) => {
     t.same(told, ['gap'])
   })
 
-  t.test('notices a server that answers no more', async (t) => {
+  t.test('detects a silent server', async (t) => {
     const proxy = await startProxy(t, server.port)
     const { told, settled } = open(t, server.url().replace(`:${server.port}`, `:${proxy.port}`))
     await settled
@@ -87,7 +87,7 @@ t.test('listening', async (t) => {
     t.same(told, ['gap', 'write a'])
   })
 
-  t.test('ends while the server is away, at once', async (t) => {
+  t.test('stops at once during an outage', async (t) => {
     const { settled, stop } = open(t, server.url())
     await settled
     await server.stop()

@@ -8,7 +8,7 @@ t.test('the schema', async (t) => {
   if (server === undefined) return
   const quiet = (): void => {}
 
-  t.test('is made once by however many gateways that start at once', async (t) => {
+  t.test('is created once by concurrent gateways', async (t) => {
     const clients = await Promise.all(Array.from({ length: 8 }, () => connect(t, server)))
     await Promise.all(clients.map((client) => prepareSchema(client, 'many', quiet)))
     t.same((await clients[0]!.query('SELECT version FROM many.schema_version')).rows, [
@@ -18,7 +18,7 @@ t.test('the schema', async (t) => {
     await prepareSchema(clients[0]!, 'many', quiet)
   })
 
-  t.test('is all there or not at all', async (t) => {
+  t.test('is created atomically', async (t) => {
     const client = await connect(t, server)
     await client.query('CREATE SCHEMA half; CREATE TABLE half.versions ()')
     await t.rejects(prepareSchema(client, 'half', quiet), { code: '42P07' })
@@ -29,7 +29,7 @@ t.test('the schema', async (t) => {
     await prepareSchema(client, 'half', quiet)
   })
 
-  t.test('may be made by an administrator, for a role that may create none', async (t) => {
+  t.test('can be created by an administrator for a restricted role', async (t) => {
     await server.query('CREATE ROLE guest LOGIN PASSWORD $$guest$$')
     const url = server.url().replace(/mx:[^@]*@/, 'guest:guest@')
     const client = await connect(t, server, url)
@@ -42,7 +42,7 @@ t.test('the schema', async (t) => {
     t.same((await client.query('SELECT version FROM given.schema_version')).rows, [{ version: 2 }])
   })
 
-  t.test('of version 1 is upgraded, and its records are counted', async (t) => {
+  t.test('is upgraded from version 1 and counts its records', async (t) => {
     const client = await connect(t, server)
     await prepareSchema(client, 'older', quiet)
     await client.query(`
@@ -67,27 +67,26 @@ t.test('the schema', async (t) => {
     t.match((await read()).rows, [before[0], { kind: 'store', bytes: 0 }], 'triggers count on')
   })
 
-  t.test('of a newer mx is left alone', async (t) => {
+  t.test('rejects the schema of a newer mx', async (t) => {
     const client = await connect(t, server)
     await prepareSchema(client, 'newer', quiet)
     await client.query('UPDATE newer.schema_version SET version = 99')
     await t.rejects(prepareSchema(client, 'newer', quiet), {
-      message:
-        'the schema newer in PostgreSQL is of version 99, made by a newer mx: this one knows 2',
+      message: 'the schema newer in PostgreSQL has version 99 of a newer mx; this one supports 2',
     })
   })
 
-  t.test('is not made where texts are not UTF-8', async (t) => {
+  t.test('rejects a database without UTF-8', async (t) => {
     await server.query(
       `CREATE DATABASE latin OWNER mx ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`,
     )
     const client = await connect(t, server, server.url('sslmode=disable', 'latin'))
     await t.rejects(prepareSchema(client, 'mx', quiet), {
-      message: /must be encoded in UTF8, not LATIN1: CREATE DATABASE/,
+      message: /must have the encoding UTF8, not LATIN1: CREATE DATABASE/,
     })
   })
 
-  t.test('comes with a warning where the server does not write to its disk', async (t) => {
+  t.test('warns of disabled fsync', async (t) => {
     const warnings: string[] = []
     const client = await connect(t, server)
     await prepareSchema(client, 'many', (message) => warnings.push(message))
@@ -100,7 +99,7 @@ t.test('the schema', async (t) => {
   })
 })
 
-t.test('the name of a channel is short enough for PostgreSQL', async (t) => {
+t.test("keeps channel names within PostgreSQL's limit", async (t) => {
   t.ok(toChannel('x'.repeat(40)).length <= 63)
 })
 

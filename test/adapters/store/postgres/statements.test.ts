@@ -8,7 +8,7 @@ import { startPostgres } from '../../../fixtures/postgres.ts'
 const KEYS = `ARRAY['mx'], ARRAY['t1'], ARRAY['k1']`
 const NONE = `ARRAY[]::text[]`
 
-t.test('every statement goes by an index, before the planner knows anything', async (t) => {
+t.test('uses an index in every statement without statistics', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
   const client = new pg.Client(server.url())
@@ -18,7 +18,8 @@ t.test('every statement goes by an index, before the planner knows anything', as
   await prepareSchema(client, 'mx', () => {})
   await client.query(`INSERT INTO mx.records SELECT 'mx', 't' || i % 3, 'k' || i, '', '{}', i % 2, i
     FROM generate_series(1, 2000) AS i`)
-  const { read, scan, listTables, listTablesOf, look, findExpired, write } = createStatements('mx')
+  const { read, scan, listTables, listTablesOf, readVersions, findExpired, write } =
+    createStatements('mx')
   const range = { limit: 10, maxBytes: 1000 }
   const statements: [Statement, string][] = [
     [read, `'mx', 't1', 'k1'`],
@@ -32,7 +33,7 @@ t.test('every statement goes by an index, before the planner knows anything', as
     [scan({ ...range, to: 'z', keysOnly: true, reverse: true }), `'mx', 't1', '', 10, 'z'`],
     [listTables, `'mx', 't1', 10`],
     [listTablesOf, `'mx', 't1', 10`],
-    [look, KEYS],
+    [readVersions, KEYS],
     [findExpired, '5000, 10'],
   ]
   for (const [{ name, text }, values] of statements) {
@@ -57,7 +58,7 @@ t.test('every statement goes by an index, before the planner knows anything', as
   t.equal(after.changed, before.changed + 2)
 })
 
-t.test('listing tables does not go through their records', async (t) => {
+t.test('lists tables without scanning their records', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
   const client = new pg.Client(server.url())

@@ -4,7 +4,7 @@ import { parsePostgresUrl } from '../../../../adapters/store/postgres/client/url
 import type { Plan } from '../../../../adapters/store/postgres/evaluate-conditions.ts'
 import { prepareSchema } from '../../../../adapters/store/postgres/schema.ts'
 import { createStatements } from '../../../../adapters/store/postgres/statements.ts'
-import { writeAlone } from '../../../../adapters/store/postgres/write.ts'
+import { writeAtomically } from '../../../../adapters/store/postgres/write.ts'
 import { createPostgresStore } from '../../../../adapters/store/postgres.ts'
 import type { StoreAdapter, StoreChange } from '../../../../core/contracts/store.ts'
 import { type PostgresServer, startPostgres } from '../../../fixtures/postgres.ts'
@@ -27,13 +27,13 @@ t.test('writing', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
 
-  t.test('begins anew when somebody was faster, and in the end keeps them out', async (t) => {
+  t.test('retries after concurrent changes and finally takes the lock', async (t) => {
     const connections = connect(t, server)
     const other = open(t, server)
     await other.commit([[write('raced')]], NOW_MS)
     let attempts = 0
     let late: Promise<unknown> = Promise.resolve()
-    const version = await writeAlone(connections, STATEMENTS, async (on) => {
+    const version = await writeAtomically(connections, STATEMENTS, async (on) => {
       const read = await on(STATEMENTS.read, ['mx', 'counters', 'raced'])
       const version = Number(read[0]![2])
       const racing = Promise.resolve(other.commit([[write('raced')]], NOW_MS))
@@ -47,11 +47,11 @@ t.test('writing', async (t) => {
     t.equal((await other.read(table, 'raced'))!.version, afterwards)
   })
 
-  t.test('nothing happens when there is nothing to write', async (t) => {
+  t.test('writes nothing for an empty plan', async (t) => {
     const connections = connect(t, server)
     const nothing = { checks: [], puts: [], deletes: [], events: [], versions: 0 }
     const before = await lastVersion(server)
-    const result = await writeAlone(connections, STATEMENTS, async () => ({
+    const result = await writeAtomically(connections, STATEMENTS, async () => ({
       plan: nothing,
       toResult: () => 'nothing',
     }))
@@ -59,7 +59,7 @@ t.test('writing', async (t) => {
     t.same(await lastVersion(server), before)
   })
 
-  t.test('of counters that several gateways raise, no step is lost', async (t) => {
+  t.test('loses no increment of concurrent gateways', async (t) => {
     const gateways = [open(t, server), open(t, server), open(t, server)]
     const conflicts = await Promise.all(gateways.map((gateway) => raise(gateway, 40)))
     const { value } = (await gateways[0]!.read(table, 'count'))!
@@ -67,7 +67,7 @@ t.test('writing', async (t) => {
     t.comment(`${conflicts.reduce((sum, count) => sum + count)} conflicts`)
   })
 
-  t.test('versions rise in the order of commits, whoever writes', async (t) => {
+  t.test('assigns versions in commit order', async (t) => {
     const gateways = [open(t, server), open(t, server)]
     const seen: number[] = []
     let isOver = false
@@ -90,25 +90,31 @@ t.test('writing', async (t) => {
     )
   })
 
-  t.test('what the server undid for the sake of another is done again, not for ever', async (t) => {
-    const adapter = open(t, server)
-    await adapter.commit([[write('undone')]], NOW_MS)
-    for (const code of ['40001', '40P01']) {
-      await server.query('CREATE SEQUENCE mx.attempts', 'mx')
-      await failWrites(server, code, `nextval('mx.attempts') <= 2`)
-      const [versions] = await adapter.commit([[write('undone')]], NOW_MS)
-      t.equal((await adapter.read(table, 'undone'))!.version, (versions as number[])[0])
-      await failWrites(server, code, 'true')
-      await t.rejects(Promise.resolve(adapter.commit([[write('undone')]], NOW_MS)), {
-        code: 503,
-        cause: { code },
-      })
-      await server.query('DROP TRIGGER fail ON mx.records; DROP SEQUENCE mx.attempts CASCADE', 'mx')
-    }
-    t.ok(await adapter.commit([[write('undone')]], NOW_MS))
-  })
+  t.test(
+    'retries transactions that the server rolled back, a limited number of times',
+    async (t) => {
+      const adapter = open(t, server)
+      await adapter.commit([[write('undone')]], NOW_MS)
+      for (const code of ['40001', '40P01']) {
+        await server.query('CREATE SEQUENCE mx.attempts', 'mx')
+        await failWrites(server, code, `nextval('mx.attempts') <= 2`)
+        const [versions] = await adapter.commit([[write('undone')]], NOW_MS)
+        t.equal((await adapter.read(table, 'undone'))!.version, (versions as number[])[0])
+        await failWrites(server, code, 'true')
+        await t.rejects(Promise.resolve(adapter.commit([[write('undone')]], NOW_MS)), {
+          code: 503,
+          cause: { code },
+        })
+        await server.query(
+          'DROP TRIGGER fail ON mx.records; DROP SEQUENCE mx.attempts CASCADE',
+          'mx',
+        )
+      }
+      t.ok(await adapter.commit([[write('undone')]], NOW_MS))
+    },
+  )
 
-  t.test('what the server has no room for is 507, and not tried again', async (t) => {
+  t.test('fails with 507 on a full server without a retry', async (t) => {
     const adapter = open(t, server)
     await adapter.commit([[write('small')]], NOW_MS)
     await server.query('CREATE SEQUENCE mx.attempts', 'mx')

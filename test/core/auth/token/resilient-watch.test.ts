@@ -52,7 +52,7 @@ t.test('closing ends waiting, and an outage', async (t) => {
   })
   const first = waiting.watch.first()
   waiting.watch.close()
-  await t.rejects(first, { message: 'it is watched no more' })
+  await t.rejects(first, { message: 'the watch was closed' })
   t.same(waiting.outages, [])
   const broken = open(breakDown)
   await t.rejects(broken.watch.first())

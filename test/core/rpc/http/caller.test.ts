@@ -218,18 +218,18 @@ t.test('a call that HTTP cannot carry fails before anything is sent', async (t) 
     ],
     [
       { more: true, stream: true },
-      'fail 400 helloworld: streams from the caller need the fast form',
+      'fail 400 helloworld: client streaming requires the WebSocket transport',
     ],
     [
       { endpoint: 'A.B\r\nx-a: 1' },
-      'fail 400 helloworld: names must be visible ASCII, 1 to 1024 characters',
+      'fail 400 helloworld: names must be 1 to 1024 visible ASCII characters',
     ],
-    [{ endpoint: '' }, 'fail 400 helloworld: names must be visible ASCII, 1 to 1024 characters'],
+    [{ endpoint: '' }, 'fail 400 helloworld: names must be 1 to 1024 visible ASCII characters'],
     [
       { endpoint: 'a'.repeat(1025) },
-      'fail 400 helloworld: names must be visible ASCII, 1 to 1024 characters',
+      'fail 400 helloworld: names must be 1 to 1024 visible ASCII characters',
     ],
-    [{ service: 'ü' }, 'fail 400 ü: names must be visible ASCII, 1 to 1024 characters'],
+    [{ service: 'ü' }, 'fail 400 ü: names must be 1 to 1024 visible ASCII characters'],
   ]
   for (const [fields, event] of cases) {
     const call = send(caller, { timeoutMs: 1000, ...fields })
@@ -359,7 +359,7 @@ t.test('an error without such a body has the status as its code', async (t) => {
 })
 
 t.test('any other status, and what is not HTTP, is an error of code 502', async (t) => {
-  const malformed = 'fail 502 helloworld: bad gateway: the answer of helloworld is malformed'
+  const malformed = 'fail 502 helloworld: bad gateway: malformed response from helloworld'
   const replies = [
     whole('201 Created', 'a'),
     whole('206 Partial', 'a'),
@@ -553,7 +553,7 @@ t.test('a stream that breaks off is lost', async (t) => {
 t.test('a stream to a caller that takes none is an error of code 400', async (t) => {
   for (const reply of [lines('1\n'), whole('200 OK', '1\n', LINES)]) {
     t.strictSame((await answered(t, reply)).events, [
-      'fail 400 helloworld: Helloworld.Call answers with a stream: request its path over HTTP, or call stream() of a client',
+      'fail 400 helloworld: Helloworld.Call responds with a stream: request its path over HTTP, or use stream() of a client',
     ])
   }
 })
@@ -708,7 +708,7 @@ t.test('a call is over when its time is, wherever it is', async (t) => {
   await settle(call)
   await settle(waiting)
   for (const { lost, events } of [call, waiting]) {
-    t.strictSame(lost, { kind: 'timeout', detail: 'no answer within 30 ms' })
+    t.strictSame(lost, { kind: 'timeout', detail: 'no response within 30 ms' })
     t.equal(events.length, 1)
   }
   await (await backend.connection()).ended()

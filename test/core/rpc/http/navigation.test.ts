@@ -23,7 +23,7 @@ t.test('rejects navigation to what a built-in service does not declare as read-o
     t.throws(() => check('config', 'Config.Set', metadata), {
       id: 'config',
       code: 403,
-      message: /^config\.Config\.Set changes something, and browsers must not call it by a link/,
+      message: /^config\.Config\.Set changes state and cannot be called by browser navigation/,
     })
 })
 

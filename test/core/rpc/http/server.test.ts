@@ -222,15 +222,15 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const { dispatch, calls } = createTracker()
     const { ask } = await open(t, name, dispatch)
     const cases: [RequestOptions, number, string][] = [
-      [{ path: '/a' }, 404, 'calls are sent to path /'],
-      [{ method: 'GET' }, 405, 'a call is sent by POST, not by GET'],
-      [{ method: 'PUT' }, 405, 'a call is sent by POST, not by PUT'],
+      [{ path: '/a' }, 404, 'calls must be sent to the path /'],
+      [{ method: 'GET' }, 405, 'calls must use POST, got GET'],
+      [{ method: 'PUT' }, 405, 'calls must use POST, got PUT'],
       [
         { headers: { 'mx-service': '' } },
         400,
-        'service name is blank: field Mx-Service is missing',
+        'service name is blank: the Mx-Service header is missing',
       ],
-      [{ headers: { 'mx-endpoint': '' } }, 400, 'field Mx-Endpoint is missing'],
+      [{ headers: { 'mx-endpoint': '' } }, 400, 'the Mx-Endpoint header is missing'],
       ...['0', '-1', '1.5', '1e3', '10 ms', '0x10', '010'].map(
         (value): [RequestOptions, number, string] => [
           { headers: { 'mx-timeout': value } },
@@ -305,10 +305,13 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       `x: ${'a'.repeat(65_536)}\r\n`,
     ]) {
       reply = [metadata, 'body']
-      t.match(await ask(), { status: 500, body: /"Detail":"metadata of the reply is malformed/ })
+      t.match(await ask(), { status: 500, body: /"Detail":"response metadata is malformed/ })
     }
     reply = ['', 'ü'.repeat(MAX_BYTES / 2 + 1)]
-    t.match(await ask(), { status: 500, body: /"Detail":"reply must be at most 16777216 bytes"/ })
+    t.match(await ask(), {
+      status: 500,
+      body: /"Detail":"response must be at most 16777216 bytes"/,
+    })
   })
 
   t.test(`${name}: a stream is lines, sent as they come`, async (t) => {
@@ -318,7 +321,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     await until(() => calls.length === 1)
     const [call] = calls as [IncomingCall]
     call.start('x-a: 1\r\ncontent-type: application/json\r\nconnection: close\r\n')
-    t.throws(() => call.start(''), { message: 'the stream has begun' })
+    t.throws(() => call.start(''), { message: 'the stream has already started' })
     const bodies = ['{"a":1}', Buffer.from('{\n  "b": 2\n}'), '"grün"', '']
     const expected = ['{"a":1}', '{   "b": 2 }', Buffer.from('"grün"').toString('latin1')]
     for (const [i, body] of bodies.entries()) {
@@ -330,7 +333,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.match(client.text, /\r\nx-a: 1\r\n/i)
     t.match(client.text, /\r\ncontent-type: application\/x-ndjson\r\n/i)
     t.notMatch(client.text, /\r\nconnection: close\r\n/i)
-    t.throws(() => call.reply('', 'a'), { message: 'a stream is ended by endData or fail' })
+    t.throws(() => call.reply('', 'a'), { message: 'end a stream with endData or fail' })
     t.throws(() => call.sendData(Buffer.alloc(MAX_BYTES + 1)), RangeError)
     call.endData()
     await client.until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
@@ -366,7 +369,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const { ask } = await open(t, name, (call) => call.start(metadata))
     t.match(await ask(), {
       status: 400,
-      body: /"Detail":"streams of application\/protobuf need the fast form"/,
+      body: /"Detail":"streams of application\/protobuf require the WebSocket transport"/,
     })
     metadata = 'X-A: 1\r\n'
     t.match(await ask(), { status: 500 })
@@ -450,7 +453,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       const client = connect().send(toRequest('{}', 'Mx-Timeout: 30'))
       const [reply] = await client.replies(1)
       t.match(reply, /^HTTP\/1\.1 408 /)
-      t.match(reply, '{"Id":"helloworld","Code":408,"Detail":"no answer within 30 ms"')
+      t.match(reply, '{"Id":"helloworld","Code":408,"Detail":"no response within 30 ms"')
       t.strictSame(events, [['cancel timeout']])
       const streaming = connect().send(toRequest('{}', 'Mx-Timeout: 30'))
       await until(() => calls.length === 2)

@@ -91,7 +91,7 @@ t.test('a breach of the rules ends the connection with its code, and its calls',
     for (const { events, lost } of calls) {
       // Frames in front of the wrong one count.
       if (events[0]?.startsWith('reply')) continue
-      t.match(lost, { kind: 'closed', detail: /^protocol error of the service: / })
+      t.match(lost, { kind: 'closed', detail: /^protocol error by the service: / })
     }
     opened.receive(END_1)
     t.equal(opened.connection.pending, 0)
@@ -215,7 +215,7 @@ t.test(
     t.equal(socket.takeFrames()[0]!.timeoutMs, 40)
     await until(() => one.events.length > 0)
     t.ok(performance.now() - start >= 30)
-    t.match(one.lost, { kind: 'timeout', detail: 'no answer within 40 ms' })
+    t.match(one.lost, { kind: 'timeout', detail: 'no response within 40 ms' })
     await tick()
     t.match(socket.takeFrames(), [{ type: 'CANCEL', stream: 1 }])
     receive(reply(1))
@@ -292,7 +292,7 @@ t.test(
       socket.takeFrames().map(({ type }) => type),
       ['DATA', 'END'],
     )
-    t.throws(() => one.sendData('after the end'), { message: 'no body may follow the last one' })
+    t.throws(() => one.sendData('after the end'), { message: 'endData was already called' })
   },
 )
 

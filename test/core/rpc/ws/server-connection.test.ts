@@ -187,12 +187,12 @@ t.test('what an endpoint may not do throws, and breaks no rule of the protocol',
   const { socket, receive, calls } = open()
   receive(`${call(1)}${call(2, { flags: STREAM })}`)
   const [unary, stream] = calls
-  t.throws(() => unary!.start(''), { message: 'the caller takes no stream' })
-  t.throws(() => unary!.sendData('x'), { message: 'the caller takes no stream' })
-  t.throws(() => unary!.endData(), { message: 'the caller takes no stream' })
+  t.throws(() => unary!.start(''), { message: 'the caller does not accept a stream' })
+  t.throws(() => unary!.sendData('x'), { message: 'the caller does not accept a stream' })
+  t.throws(() => unary!.endData(), { message: 'the caller does not accept a stream' })
   stream!.start('')
-  t.throws(() => stream!.start(''), { message: 'the stream has begun' })
-  t.throws(() => stream!.reply('', ''), { message: 'a stream is ended by endData or fail' })
+  t.throws(() => stream!.start(''), { message: 'the stream has already started' })
+  t.throws(() => stream!.reply('', ''), { message: 'end a stream with endData or fail' })
   t.throws(() => stream!.sendData(Buffer.alloc(16 * 1024 * 1024 + 1)), RangeError)
   receive(call(3, { flags: STREAM }))
   t.throws(() => calls[2]!.start(`a: ${'b'.repeat(65536)}\r\n`), TypeError)
@@ -221,8 +221,8 @@ t.test('a reply that is too long becomes an error', async (t) => {
   calls[1]!.reply(`a: ${'b'.repeat(65536)}\r\n`, '')
   await tick()
   t.match(socket.takeFrames(), [
-    { type: 'FAIL', body: /"Code":500,"Detail":"reply must be at most 16777216 bytes/ },
-    { type: 'FAIL', body: /"Code":500,"Detail":"metadata of the reply must be at most 65536/ },
+    { type: 'FAIL', body: /"Code":500,"Detail":"response must be at most 16777216 bytes/ },
+    { type: 'FAIL', body: /"Code":500,"Detail":"response metadata must be at most 65536/ },
   ])
 })
 

@@ -26,8 +26,8 @@ t.test('whatever ends it is told as an error', (t) => {
   call.onReply()
   call.onFail(new GatewayError('other', 409, 'no'))
   t.strictSame(call.told, [
-    'things 503 it ended the stream',
-    'things 502 the answer is no stream',
+    'things 503 the service ended the stream',
+    'things 502 the response is not a stream',
     'other 409 no',
   ])
   t.end()

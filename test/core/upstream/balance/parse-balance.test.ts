@@ -30,7 +30,7 @@ t.test('what is wrong is named, with what would be right', async (t) => {
     ['', /^balance must be round-robin, random, .*hash:header:<name>.*sticky:<cookie>:, got ""$/],
     ['roundrobin', /got "roundrobin"; did you mean round-robin\?$/],
     ['P2C', /did you mean p2c\?$/],
-    ['p2c:3', /^balance p2c takes nothing after it, got "3"$/],
+    ['p2c:3', /^balance p2c takes no parameters, got "3"$/],
     ['hash', /^balance hash must be of header:<name>, cookie:<name>, ip or path, got ""$/],
     ['hash:header', /^balance hash:header must name a header, as in hash:header:x-user, got ""$/],
     ['hash:cookie:a b', /must name a cookie.*got "a b"$/],

@@ -113,7 +113,7 @@ t.test('nodes that say the same share what is remembered of it', async (t) => {
   t.match([a![1], b![1]], [{ value: 'shared' }, { value: 'other' }])
   t.equal(
     parse(`${OK}${OK}\r\n`).result,
-    'field without a colon',
+    'header without a colon',
     'a first line is none of the others',
   )
   t.equal(
@@ -125,14 +125,14 @@ t.test('nodes that say the same share what is remembered of it', async (t) => {
 t.test('what is malformed is named', async (t) => {
   const cases: [string, string][] = [
     ['HTTP/2 200\r\n', 'status line must be HTTP/1.1, a code of three digits and a reason'],
-    [`${OK}A\r\n`, 'field without a colon'],
-    [`${OK}A : 1\r\n`, 'field name must be a token'],
-    [`${OK}A: \0\r\n`, 'control character in a field'],
+    [`${OK}A\r\n`, 'header without a colon'],
+    [`${OK}A : 1\r\n`, 'header name must be a token'],
+    [`${OK}A: \0\r\n`, 'control character in a header'],
     [`${OK}Content-Length: x\r\n`, 'Content-Length must be 1 to 15 digits'],
     [`${OK}Transfer-Encoding: gzip\r\n`, 'Transfer-Encoding must be chunked'],
     [
       'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
-      'Transfer-Encoding in a reply of HTTP/1.0',
+      'Transfer-Encoding in an HTTP/1.0 response',
     ],
     [`${OK}A: 1\n\n`, 'bare line feed in the head'],
   ]

@@ -25,7 +25,7 @@ t.test('model', async (t) => {
   })
 })
 
-t.test('a clock that is behind the saved time at the start does not make events old', async (t) => {
+t.test('does not age events if the clock is behind the saved time', async (t) => {
   const folder = makeTempFolder(t, 'events')
   const nowMs = 1_800_000_000_000
   const before = createLmdbEvents({ folder, nowMs: () => nowMs })
@@ -41,7 +41,7 @@ t.test('a clock that is behind the saved time at the start does not make events 
   t.match(await adapter.listTopics(), [{ first: 1, last: 1 }])
 })
 
-t.test('a folder that cannot be used is named', (t) => {
+t.test('names an unusable folder', (t) => {
   t.throws(() => createLmdbEvents({ folder: '/dev/null/events' }), {
     message: /^the event store cannot be opened in \/dev\/null\/events: /,
   })

@@ -53,7 +53,7 @@ function countLists(api: KubernetesApi): number {
   return api.requests.filter((url) => /limit=\d+$/.test(url)).length
 }
 
-t.test('a collection is listed page by page and watched from there on', async (t) => {
+t.test('lists a collection in pages and watches it from there', async (t) => {
   const { api, told } = await follow(t, { pageSize: 2 })
   await until(() => told.includes('in'))
   t.same(told, ['list a b c', 'in'])
@@ -70,7 +70,7 @@ t.test('a collection is listed page by page and watched from there on', async (t
   t.same(told.slice(2), ['+d +a', '-b'])
 })
 
-t.test('objects with other labels are not asked for', async (t) => {
+t.test('requests only objects with the selected labels', async (t) => {
   const label = (name: string, labels: Record<string, string>): ApiObject => ({
     metadata: { name, labels },
   })
@@ -84,7 +84,7 @@ t.test('objects with other labels are not asked for', async (t) => {
   t.same(told, ['list d', 'in', '+g'])
 })
 
-t.test('events are read whole, whatever pieces they come in', async (t) => {
+t.test('reads whole events from any chunks', async (t) => {
   const { api, told } = await follow(t, {}, (api) => {
     api.pieceBytes = 5
   })
@@ -94,7 +94,7 @@ t.test('events are read whole, whatever pieces they come in', async (t) => {
   t.same(told.slice(2), ['+d', '+e'])
 })
 
-t.test('a connection that breaks is resumed where it was, and is no outage', async (t) => {
+t.test('resumes a broken connection without an outage', async (t) => {
   const { api, told } = await follow(t)
   await until(() => api.watchers.size === 1)
   api.write('services', makeKubernetesService('d'))
@@ -106,7 +106,7 @@ t.test('a connection that breaks is resumed where it was, and is no outage', asy
   t.same(findPlaces(api), ['103', '104'])
 })
 
-t.test('a bookmark moves the place a watch is resumed at', async (t) => {
+t.test('resumes a watch from the last bookmark', async (t) => {
   const { api, told } = await follow(t)
   await until(() => api.watchers.size === 1)
   api.bookmark('services')
@@ -131,20 +131,17 @@ t.test('a bookmark moves the place a watch is resumed at', async (t) => {
   t.same(told.slice(0, 4), ['list a b c', 'in', '+d', '+e'])
 })
 
-t.test(
-  'a watch from a version that has expired is followed by a list, and is no outage',
-  async (t) => {
-    const { api, told } = await follow(t)
-    await until(() => api.watchers.size === 1)
-    api.disconnect()
-    api.remove('services', 'a')
-    api.compact()
-    await until(() => told.length === 3)
-    t.same(told, ['list a b c', 'in', 'list b c'])
-  },
-)
+t.test('lists again without an outage when the version has expired', async (t) => {
+  const { api, told } = await follow(t)
+  await until(() => api.watchers.size === 1)
+  api.disconnect()
+  api.remove('services', 'a')
+  api.compact()
+  await until(() => told.length === 3)
+  t.same(told, ['list a b c', 'in', 'list b c'])
+})
 
-t.test('a watch that expires while it lasts is followed by a list, and is no outage', async (t) => {
+t.test('lists again without an outage when a watch expires', async (t) => {
   const { api, told } = await follow(t)
   await until(() => api.watchers.size === 1)
   api.send('services', toExpiredLine(103, 200))
@@ -152,70 +149,56 @@ t.test('a watch that expires while it lasts is followed by a list, and is no out
   t.same(told, ['list a b c', 'in', 'list a b c'])
 })
 
-t.test(
-  'after an outage an expired watch is followed by a list at once, then by the recovery',
-  async (t) => {
-    const { api, told } = await follow(t, { retryMs: 1000 })
-    await until(() => api.watchers.size === 1)
-    const times: number[] = []
-    let isAway = true
-    api.intercept = (_, __, response) => {
-      if (isAway) answerStatus(response, 503, 'starting')
-      else times.push(performance.now())
-      return isAway
-    }
-    api.disconnect()
-    await until(() => told.length === 3)
-    isAway = false
-    api.remove('services', 'a')
-    api.compact()
-    await until(() => told.at(-1) === 'in')
-    t.match(told, ['list a b c', 'in', /^out: .* 503 starting$/, 'list b c', 'in'])
-    const [watchedMs = 0, listedMs = 0] = times
-    t.ok(listedMs - watchedMs < 1000, 'without the pause of a second failure')
-  },
-)
+t.test('recovers from an outage with an expired watch by a list', async (t) => {
+  const { api, told } = await follow(t, { retryMs: 1000 })
+  await until(() => api.watchers.size === 1)
+  const times: number[] = []
+  let isAway = true
+  api.intercept = (_, __, response) => {
+    if (isAway) answerStatus(response, 503, 'starting')
+    else times.push(performance.now())
+    return isAway
+  }
+  api.disconnect()
+  await until(() => told.length === 3)
+  isAway = false
+  api.remove('services', 'a')
+  api.compact()
+  await until(() => told.at(-1) === 'in')
+  t.match(told, ['list a b c', 'in', /^out: .* 503 starting$/, 'list b c', 'in'])
+  const [watchedMs = 0, listedMs = 0] = times
+  t.ok(listedMs - watchedMs < 1000, 'without the pause of a second failure')
+})
 
-t.test(
-  'a server on which every watch expires is an outage, and is queried with pauses',
-  async (t) => {
-    const { api, told } = await follow(t, {}, (api) => {
-      api.intercept = (url, _, response) => {
-        if (!url.searchParams.has('watch')) return false
-        response.writeHead(200).end(toExpiredLine(103, 200))
-        return true
-      }
-    })
-    await until(() => told.some((line) => line.startsWith('out')))
-    t.match(told.slice(0, 4), [
-      'list a b c',
-      'in',
-      'list a b c',
-      /^out: .* too old resource version/,
-    ])
-    t.equal(countLists(api), 2)
-  },
-)
-
-t.test(
-  'a server that knows less than was told was restored, and was away for no time',
-  async (t) => {
-    const { api, told } = await follow(t)
-    await until(() => api.watchers.size === 1)
-    api.disconnect()
-    api.remove('services', 'a')
+t.test('reports an outage and pauses when every watch expires', async (t) => {
+  const { api, told } = await follow(t, {}, (api) => {
     api.intercept = (url, _, response) => {
       if (!url.searchParams.has('watch')) return false
-      api.intercept = () => false
-      answerStatus(response, 504, 'Too large resource version: 103, current: 2')
+      response.writeHead(200).end(toExpiredLine(103, 200))
       return true
     }
-    await until(() => told.length === 5)
-    t.match(told, ['list a b c', 'in', /^out: .*Too large/, 'list b c', 'in'])
-  },
-)
+  })
+  await until(() => told.some((line) => line.startsWith('out')))
+  t.match(told.slice(0, 4), ['list a b c', 'in', 'list a b c', /^out: .* too old resource version/])
+  t.equal(countLists(api), 2)
+})
 
-t.test('a list that expires between its pages begins again', async (t) => {
+t.test('lists again when a restored server has an older state', async (t) => {
+  const { api, told } = await follow(t)
+  await until(() => api.watchers.size === 1)
+  api.disconnect()
+  api.remove('services', 'a')
+  api.intercept = (url, _, response) => {
+    if (!url.searchParams.has('watch')) return false
+    api.intercept = () => false
+    answerStatus(response, 504, 'Too large resource version: 103, current: 2')
+    return true
+  }
+  await until(() => told.length === 5)
+  t.match(told, ['list a b c', 'in', /^out: .*Too large/, 'list b c', 'in'])
+})
+
+t.test('restarts a list that expires between pages', async (t) => {
   let expired = 0
   const { api, told } = await follow(t, { pageSize: 2 }, (api) => {
     api.intercept = (url, _, response) => {
@@ -229,7 +212,7 @@ t.test('a list that expires between its pages begins again', async (t) => {
   t.equal(countLists(api), 2)
 })
 
-t.test('a list whose connection breaks between its pages begins again', async (t) => {
+t.test('restarts a list whose connection breaks between pages', async (t) => {
   let broken = 0
   const { told } = await follow(t, { pageSize: 2 }, (api) => {
     api.intercept = (url, request) => {
@@ -242,7 +225,7 @@ t.test('a list whose connection breaks between its pages begins again', async (t
   t.match(told, [/^out: /, 'list a b c', 'in'])
 })
 
-t.test('a watch the server ends in time is followed by the next, from where it was', async (t) => {
+t.test('continues a watch that the server ended in time', async (t) => {
   const { api, told } = await follow(t, { watchSeconds: 0 })
   await until(() => findPlaces(api).length > 3)
   t.same([...new Set(findPlaces(api))], ['103'])
@@ -250,7 +233,7 @@ t.test('a watch the server ends in time is followed by the next, from where it w
   t.notMatch(told.join(), /out/)
 })
 
-t.test('a server that falls silent is left, and asked again', async (t) => {
+t.test('reconnects to a server that falls silent', async (t) => {
   const { api, told } = await follow(t, { watchSeconds: 0, graceMs: 300 }, (api) => {
     api.intercept = (url, _, response) => {
       if (!url.searchParams.has('watch')) return false
@@ -264,7 +247,7 @@ t.test('a server that falls silent is left, and asked again', async (t) => {
   t.equal(countLists(api), 1)
 })
 
-t.test('a server that does not answer in time is an outage', async (t) => {
+t.test('reports an outage without a response in time', async (t) => {
   const { told } = await follow(t, { graceMs: 20 }, (api) => {
     api.intercept = () => {
       api.intercept = () => false
@@ -275,7 +258,7 @@ t.test('a server that does not answer in time is an outage', async (t) => {
   t.equal(told[0], 'out: cannot watch Kubernetes services: no answer within 20 ms')
 })
 
-t.test('an answer that makes no sense is an outage until there is a list that does', async (t) => {
+t.test('reports an outage for an unusable response until the next list', async (t) => {
   const { api, told } = await follow(t)
   for (const text of ['{"type":\n', '7\n', '{"type":"ADDED","object":{"metadata":{}}}\n']) {
     told.length = 0
@@ -290,7 +273,7 @@ t.test('an answer that makes no sense is an outage until there is a list that do
   }
 })
 
-t.test('an object that cannot be read is told, not passed over', async (t) => {
+t.test('reports an unreadable object', async (t) => {
   let healthy = false
   const { told } = await follow(t, {
     toItem: (object) => {
@@ -301,35 +284,29 @@ t.test('an object that cannot be read is told, not passed over', async (t) => {
   await until(() => told.length > 0)
   healthy = true
   await until(() => told.includes('in'))
-  t.match(told[0], /^out: .* the answer cannot be used: spec\.ports is no list$/)
+  t.match(told[0], /^out: .* unusable response: spec\.ports is no list$/)
   t.same(told.slice(-2), ['list a b c', 'in'])
 })
 
-t.test(
-  'refused credentials and missing rights are told apart from a server that is away',
-  async (t) => {
-    for (const [status, message] of [
-      [401, /^out: cannot watch Kubernetes services: the credentials are refused \(401 /],
-      [
-        403,
-        /access is denied; grant the verbs get, list and watch on services of the core API group/,
-      ],
-      [503, /^out: cannot watch Kubernetes services: 503 /],
-    ] as const) {
-      const { told } = await follow(t, {}, (api) => {
-        api.intercept = (_, __, response) => {
-          api.intercept = () => false
-          answerStatus(response, status, 'no')
-          return true
-        }
-      })
-      await until(() => told.includes('in'))
-      t.match(told[0], message)
-    }
-  },
-)
+t.test('distinguishes rejected credentials and missing permissions from an outage', async (t) => {
+  for (const [status, message] of [
+    [401, /^out: cannot watch Kubernetes services: the credentials were rejected \(401 /],
+    [403, /access denied; grant the verbs get, list and watch on services of the core API group/],
+    [503, /^out: cannot watch Kubernetes services: 503 /],
+  ] as const) {
+    const { told } = await follow(t, {}, (api) => {
+      api.intercept = (_, __, response) => {
+        api.intercept = () => false
+        answerStatus(response, status, 'no')
+        return true
+      }
+    })
+    await until(() => told.includes('in'))
+    t.match(told[0], message)
+  }
+})
 
-t.test('a right to list is not enough: that watching is refused is told', async (t) => {
+t.test('reports a denied watch despite a permitted list', async (t) => {
   const { api, told } = await follow(t, {}, (api) => {
     api.intercept = (url, _, response) => {
       if (!url.searchParams.has('watch')) return false
@@ -343,7 +320,7 @@ t.test('a right to list is not enough: that watching is refused is told', async 
   t.equal(countLists(api), 1, 'and the list is not asked for again and again')
 })
 
-t.test('nothing is told after the stop, whatever was under way', async (t) => {
+t.test('reports nothing after stop', async (t) => {
   const { api, told, stop } = await follow(t)
   await until(() => told.includes('in'))
   stop()

@@ -5,7 +5,7 @@ import { sendJson, startConsulDouble } from '../../../fixtures/consul-double.ts'
 import { openConsulRegistry, SYNC_MS } from '../../../fixtures/consul-registry.ts'
 import { makeService } from '../../../fixtures/services.ts'
 
-t.test('two who share the connections Consul takes from an address have no outages', async (t) => {
+t.test("shares Consul's connection limit between two clients without outages", async (t) => {
   const agent = await startConsul(t, { maxConnections: 50 })
   if (agent === undefined) return
   const names = Array.from({ length: 30 }, (_, i) => `service-${i}`)
@@ -25,14 +25,14 @@ t.test('two who share the connections Consul takes from an address have no outag
     return registry
   })
   await until(() => warnings.length > 0, SYNC_MS)
-  t.match(warnings[0], /Consul takes no more connections.*limits\.http_max_conns_per_client/)
+  t.match(warnings[0], /Consul rejects further connections.*limits\.http_max_conns_per_client/)
   for (const name of names) await registries[0]?.register?.(makeService(name, ['127.0.0.1:9001']))
   await until(() => told.every(({ size }) => size === names.length), SYNC_MS)
   t.same(outages, [])
   t.ok(warnings.length <= 2, `one each: ${warnings.length}`)
 })
 
-t.test('names looked up in vain take a few connections, which are kept', async (t) => {
+t.test('reuses a few connections for lookups of unknown names', async (t) => {
   let most = 0
   const consul = await startConsulDouble(t, ({ path, query }, response) => {
     most = Math.max(most, consul.countConnections())
@@ -53,7 +53,7 @@ t.test('names looked up in vain take a few connections, which are kept', async (
   t.notOk(consul.requests.some(({ query }) => query.has('index')))
 })
 
-t.test('a service is found in the spelling of its name alone', async (t) => {
+t.test('finds a service by its exact name only', async (t) => {
   const agent = await startConsul(t)
   if (agent === undefined) return
   const registry = openConsulRegistry(t, agent)

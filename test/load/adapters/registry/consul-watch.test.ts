@@ -41,33 +41,30 @@ async function startScripted(
   }
 }
 
-t.test(
-  'all who watch a service share one question, which ends with the last of them',
-  async (t) => {
-    const consul = await startScripted(t)
-    const registry = openConsulRegistry(t, consul)
-    const told: string[] = []
-    const stops = [1, 2, 3].map((n) =>
-      registry.watch?.(({ type }) => told.push(`${n} ${type}`), { service: 'web' }),
-    )
-    t.same(await registry.getService('web'), [])
-    await until(() => consul.requests.length === 2)
-    t.same(
-      consul.requests.map(({ query }) => query.get('index')),
-      [null, '50'],
-      'who looks it up is answered from the watch',
-    )
-    consul.become(51, [80])
-    await until(() => told.length === 3)
-    t.same(told.sort(), ['1 create', '2 create', '3 create'])
-    t.equal((await registry.getService('web'))[0]?.nodes.length, 1)
-    await until(() => consul.requests.length === 3)
-    for (const stop of stops) stop?.()
-    await until(() => consul.countConnections() === 1)
-  },
-)
+t.test('shares one query between all watchers of a service', async (t) => {
+  const consul = await startScripted(t)
+  const registry = openConsulRegistry(t, consul)
+  const told: string[] = []
+  const stops = [1, 2, 3].map((n) =>
+    registry.watch?.(({ type }) => told.push(`${n} ${type}`), { service: 'web' }),
+  )
+  t.same(await registry.getService('web'), [])
+  await until(() => consul.requests.length === 2)
+  t.same(
+    consul.requests.map(({ query }) => query.get('index')),
+    [null, '50'],
+    'who looks it up is answered from the watch',
+  )
+  consul.become(51, [80])
+  await until(() => told.length === 3)
+  t.same(told.sort(), ['1 create', '2 create', '3 create'])
+  t.equal((await registry.getService('web'))[0]?.nodes.length, 1)
+  await until(() => consul.requests.length === 3)
+  for (const stop of stops) stop?.()
+  await until(() => consul.countConnections() === 1)
+})
 
-t.test('changes are told after an index that went backwards, too', async (t) => {
+t.test('emits changes after an index that went backwards', async (t) => {
   const consul = await startScripted(t)
   const registry = openConsulRegistry(t, consul)
   const told: string[] = []
@@ -84,31 +81,28 @@ t.test('changes are told after an index that went backwards, too', async (t) => 
   t.same(told, ['create 1', 'update 2'])
 })
 
-t.test(
-  'what is looked up after a watch began is not older than what the watch tells from',
-  async (t) => {
-    const order: string[] = []
-    const held: (() => void)[] = []
-    const consul = await startConsulDouble(t, ({ path, query }, response) => {
-      if (path.includes('event')) return
-      order.push(`${path.split('/')[2]} ${query.has('index')}`)
-      const reply = (): void =>
-        sendJson(response, path.includes('catalog') ? {} : [], { 'x-consul-index': 1 })
-      if (order.length === 1) held.push(reply)
-      else if (!query.has('index')) reply()
-    })
-    const registry = openConsulRegistry(t, consul)
-    registry.watch?.(() => {})
-    const answer = registry.getService('web')
-    await until(() => held.length === 1)
-    t.same(order, ['catalog false'])
-    held[0]!()
-    t.same(await answer, [])
-    t.ok(order.includes('health false'))
-  },
-)
+t.test('returns no state older than the watch', async (t) => {
+  const order: string[] = []
+  const held: (() => void)[] = []
+  const consul = await startConsulDouble(t, ({ path, query }, response) => {
+    if (path.includes('event')) return
+    order.push(`${path.split('/')[2]} ${query.has('index')}`)
+    const reply = (): void =>
+      sendJson(response, path.includes('catalog') ? {} : [], { 'x-consul-index': 1 })
+    if (order.length === 1) held.push(reply)
+    else if (!query.has('index')) reply()
+  })
+  const registry = openConsulRegistry(t, consul)
+  registry.watch?.(() => {})
+  const answer = registry.getService('web')
+  await until(() => held.length === 1)
+  t.same(order, ['catalog false'])
+  held[0]!()
+  t.same(await answer, [])
+  t.ok(order.includes('health false'))
+})
 
-t.test('who lists the services while a watch of all begins has its answer', async (t) => {
+t.test('shares the first response of a watch with a list', async (t) => {
   const consul = await startScripted(t)
   const registry = openConsulRegistry(t, consul)
   registry.watch?.(() => {})
@@ -125,7 +119,7 @@ t.test('who lists the services while a watch of all begins has its answer', asyn
   t.equal(asked().length, 3, 'later it is asked: the watch may be behind')
 })
 
-t.test('more services than connections are watched in turn, with one warning', async (t) => {
+t.test('polls services beyond the connections with one warning', async (t) => {
   const consul = await startScripted(t)
   const warnings: string[] = []
   const registry = openConsulRegistry(t, consul, {
@@ -139,65 +133,62 @@ t.test('more services than connections are watched in turn, with one warning', a
     registry.watch?.(({ type }) => told.push(`${service} ${type}`), { service })
   t.throws(
     () => registry.watch?.(() => {}, { service: 'd' }),
-    /at most 3 services of Consul can be watched at once/,
+    /at most 3 services can be watched in Consul/,
   )
   await Promise.all(['a', 'b', 'c'].map((name) => registry.getService(name)))
   consul.become(51, [80])
   await until(() => told.length === 3)
   t.same(told.sort(), ['a create', 'b create', 'c create'])
-  t.match(warnings, [/more services are watched than the 1 connections.*max_waiting=/])
+  t.match(warnings, [/more services are watched than max_waiting=1 allows/])
   t.equal(warnings.length, 1)
 })
 
-t.test(
-  'of services without a connection, those are asked about that the catalog says have changed',
-  async (t) => {
-    let revision = 1
-    const held = new Set<() => void>()
-    const asked: string[] = []
-    const consul = await startConsulDouble(t, ({ path, query }, response) => {
-      const name = path.split('/').at(-1)!
-      const isCatalog = path.includes('catalog')
-      const reply = (): void => {
-        const tags = (own: number) => ['mx', 'mx.version=latest', `mx.revision=${own}`]
-        const instance = (own: number) => ({
-          Node: { Node: 'n', Address: '10.0.0.1' },
-          Service: { ID: `${name}:${own}`, Service: name, Port: 80, Tags: tags(own) },
-        })
-        const catalog = { a: tags(1), b: tags(revision), c: tags(1) }
-        const body = isCatalog ? catalog : [instance(name === 'b' ? revision : 1)]
-        sendJson(response, body, { 'x-consul-index': revision })
-      }
-      if (!isCatalog) asked.push(name)
-      if (query.get('index') === String(revision)) held.add(reply)
-      else reply()
-    })
-    const registry = openConsulRegistry(t, consul, { maxWaiting: 0, pollMs: 1e6, onWarning() {} })
-    const told: string[] = []
-    registry.watch!(() => {})
-    await registry.listServices()
-    for (const service of ['a', 'b', 'c'])
-      registry.watch!(
-        ({ type, service: { name, nodes } }) => told.push(`${type} ${name} ${nodes[0]?.id}`),
-        {
-          service,
-          // Nobody has used it for long: by itself it is hardly ever asked about.
-          idleMs: () => 1e6,
-        },
-      )
-    await Promise.all(['a', 'b', 'c'].map((name) => registry.getService(name)))
-    // The catalog: no service has a connection.
-    await until(() => held.size === 1)
-    asked.length = 0
-    revision = 2
-    for (const reply of held) reply()
-    await until(() => told.length > 0)
-    t.same(told, ['update b 2'])
-    t.same([...new Set(asked)], ['b'])
-  },
-)
+t.test('polls services without a connection when the catalog reports a change', async (t) => {
+  let revision = 1
+  const held = new Set<() => void>()
+  const asked: string[] = []
+  const consul = await startConsulDouble(t, ({ path, query }, response) => {
+    const name = path.split('/').at(-1)!
+    const isCatalog = path.includes('catalog')
+    const reply = (): void => {
+      const tags = (own: number) => ['mx', 'mx.version=latest', `mx.revision=${own}`]
+      const instance = (own: number) => ({
+        Node: { Node: 'n', Address: '10.0.0.1' },
+        Service: { ID: `${name}:${own}`, Service: name, Port: 80, Tags: tags(own) },
+      })
+      const catalog = { a: tags(1), b: tags(revision), c: tags(1) }
+      const body = isCatalog ? catalog : [instance(name === 'b' ? revision : 1)]
+      sendJson(response, body, { 'x-consul-index': revision })
+    }
+    if (!isCatalog) asked.push(name)
+    if (query.get('index') === String(revision)) held.add(reply)
+    else reply()
+  })
+  const registry = openConsulRegistry(t, consul, { maxWaiting: 0, pollMs: 1e6, onWarning() {} })
+  const told: string[] = []
+  registry.watch!(() => {})
+  await registry.listServices()
+  for (const service of ['a', 'b', 'c'])
+    registry.watch!(
+      ({ type, service: { name, nodes } }) => told.push(`${type} ${name} ${nodes[0]?.id}`),
+      {
+        service,
+        // Nobody has used it for long: by itself it is hardly ever asked about.
+        idleMs: () => 1e6,
+      },
+    )
+  await Promise.all(['a', 'b', 'c'].map((name) => registry.getService(name)))
+  // The catalog: no service has a connection.
+  await until(() => held.size === 1)
+  asked.length = 0
+  revision = 2
+  for (const reply of held) reply()
+  await until(() => told.length > 0)
+  t.same(told, ['update b 2'])
+  t.same([...new Set(asked)], ['b'])
+})
 
-t.test('once closed nothing is asked any more', async (t) => {
+t.test('sends nothing after close', async (t) => {
   const consul = await startScripted(t)
   const registry = openConsulRegistry(t, consul)
   registry.watch?.(() => t.fail('told'), { service: 'web' })
@@ -209,7 +200,7 @@ t.test('once closed nothing is asked any more', async (t) => {
   registry.watch?.(() => t.fail('told'))?.()
 })
 
-t.test('a change that is announced is waited for, whoever has the places', async (t) => {
+t.test('waits for an announced change with or without a slot', async (t) => {
   const agent = await startConsul(t)
   if (agent === undefined) return
   // Registered by others: no tag tells of their changes.
@@ -237,7 +228,7 @@ t.test('a change that is announced is waited for, whoever has the places', async
   t.same(told, ['third 2'])
 })
 
-t.test('a service that is announced is told of before the catalog lists it', async (t) => {
+t.test('emits an announced service before the catalog lists it', async (t) => {
   const agent = await startConsul(t)
   if (agent === undefined) return
   const writer = openConsulRegistry(t, agent)

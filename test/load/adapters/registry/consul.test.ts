@@ -71,35 +71,32 @@ function testContract(agent: ConsulAgent): void {
 }
 
 function testEntries(agent: ConsulAgent): void {
-  t.test(
-    'nodes that come and go are told at once, however many services are watched',
-    async (t) => {
-      // No service has a connection of its own, and none is asked about by itself.
-      const watcher = openConsulRegistry(t, agent, { maxWaiting: 0, pollMs: 1e6, onWarning() {} })
-      const writer = openConsulRegistry(t, agent)
-      const [one, two] = ['127.0.0.1:9001', '127.0.0.1:9002'].map((address) =>
-        makeService('crowded', [address]),
-      )
-      await writer.register!(one!)
-      await untilNodes(watcher, 'crowded', ['127.0.0.1:9001'])
-      const told: string[] = []
-      watcher.watch!(() => {})
-      watcher.watch!(({ type, service }) => told.push(`${type} ${service.nodes.length}`), {
-        service: 'crowded',
-        idleMs: () => 1e6,
-      })
-      await watcher.getService('crowded')
-      await writer.register!(two!)
-      await until(() => told.length === 1, SYNC_MS)
-      await writer.deregister!(one!)
-      await until(() => told.length === 2, SYNC_MS)
-      await writer.deregister!(two!)
-      await until(() => told.length === 3, SYNC_MS)
-      t.same(told, ['update 2', 'update 1', 'delete 0'])
-    },
-  )
+  t.test('emits node changes at once with many watched services', async (t) => {
+    // No service has a connection of its own, and none is asked about by itself.
+    const watcher = openConsulRegistry(t, agent, { maxWaiting: 0, pollMs: 1e6, onWarning() {} })
+    const writer = openConsulRegistry(t, agent)
+    const [one, two] = ['127.0.0.1:9001', '127.0.0.1:9002'].map((address) =>
+      makeService('crowded', [address]),
+    )
+    await writer.register!(one!)
+    await untilNodes(watcher, 'crowded', ['127.0.0.1:9001'])
+    const told: string[] = []
+    watcher.watch!(() => {})
+    watcher.watch!(({ type, service }) => told.push(`${type} ${service.nodes.length}`), {
+      service: 'crowded',
+      idleMs: () => 1e6,
+    })
+    await watcher.getService('crowded')
+    await writer.register!(two!)
+    await until(() => told.length === 1, SYNC_MS)
+    await writer.deregister!(one!)
+    await until(() => told.length === 2, SYNC_MS)
+    await writer.deregister!(two!)
+    await until(() => told.length === 3, SYNC_MS)
+    t.same(told, ['update 2', 'update 1', 'delete 0'])
+  })
 
-  t.test('a registration is readable for any user of Consul', async (t) => {
+  t.test('registers in a form readable for other Consul users', async (t) => {
     const registry = openConsulRegistry(t, agent)
     const nothing = { name: '', type: '', values: [] }
     const value = { name: 'Req', type: 'Req', values: [{ name: 'id', type: 'int64', values: [] }] }
@@ -154,7 +151,7 @@ function testEntries(agent: ConsulAgent): void {
     await registry.deregister?.(service)
   })
 
-  t.test('a heartbeat passes the check and writes nothing else', async (t) => {
+  t.test('only passes the check on a heartbeat', async (t) => {
     const registry = openConsulRegistry(t, agent)
     await registry.register?.(GREETER, { ttlSeconds: 90 })
     await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
@@ -171,7 +168,7 @@ function testEntries(agent: ConsulAgent): void {
     await registry.deregister?.(GREETER)
   })
 
-  t.test('a registration the agent lost is made again by the next heartbeat', async (t) => {
+  t.test('registers again on a heartbeat after the agent lost a registration', async (t) => {
     const registry = openConsulRegistry(t, agent)
     for (const ttlSeconds of [90, 0]) {
       await registry.register?.(GREETER, { ttlSeconds })
@@ -185,7 +182,7 @@ function testEntries(agent: ConsulAgent): void {
     }
   })
 
-  t.test('a node without heartbeat is out after its TTL', async (t) => {
+  t.test('drops a node without heartbeats after its TTL', async (t) => {
     const registry = openConsulRegistry(t, agent)
     const events: string[] = []
     registry.watch?.(({ type }) => events.push(type), { service: GREETER.name })
@@ -201,7 +198,7 @@ function testEntries(agent: ConsulAgent): void {
     await registry.deregister?.(GREETER)
   })
 
-  t.test('a draining node is in maintenance: out for every reader of what passes', async (t) => {
+  t.test('sets a draining node to maintenance mode', async (t) => {
     const registry = openConsulRegistry(t, agent)
     const draining = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { state: 'draining' })])
     await registry.register?.(GREETER, { ttlSeconds: 90 })
@@ -219,7 +216,7 @@ function testEntries(agent: ConsulAgent): void {
     await untilNodes(registry, GREETER.name, [])
   })
 
-  t.test('domains do not see each other', async (t) => {
+  t.test('separates domains', async (t) => {
     const registries = [
       openConsulRegistry(t, agent),
       openConsulRegistry(t, agent, { domain: 'shop' }),
@@ -239,7 +236,7 @@ function testEntries(agent: ConsulAgent): void {
     await registries[1]!.deregister?.(services[1]!)
   })
 
-  t.test('what Consul could not keep is refused with its reason', async (t) => {
+  t.test('rejects what Consul cannot store', async (t) => {
     const registry = openConsulRegistry(t, agent)
     const register = async (service: Service): Promise<void> => registry.register?.(service)
     await t.rejects(register(makeService('a', [{ ...makeNode('a:1'), id: 'a/b' }])), {
@@ -247,7 +244,10 @@ function testEntries(agent: ConsulAgent): void {
       message: /node id must be letters.*got "a\/b"/,
     })
     const big = { ...GREETER, metadata: { text: 'x'.repeat(300_000) } }
-    await t.rejects(register(big), { name: 'TypeError', message: /must fit into 262144 bytes/ })
+    await t.rejects(register(big), {
+      name: 'TypeError',
+      message: /exceeds the limit of 262144 bytes/,
+    })
     t.throws(() => createConsulRegistry({ domain: '../x' }), /domain must be/)
   })
 }

@@ -70,7 +70,7 @@ testRegistry(t, async () => {
   }
 })
 
-t.test('nothing is asked before the first question, and that waits for both lists', async (t) => {
+t.test('starts with the first query, which waits for both lists', async (t) => {
   const { api, registry } = await open(t)
   writeGreeter(api)
   t.same(api.requests, [])
@@ -84,21 +84,18 @@ t.test('nothing is asked before the first question, and that waits for both list
   ])
 })
 
-t.test(
-  'a plain Service is a service of its name, with the ready endpoints of all its slices',
-  async (t) => {
-    const { api, registry } = await open(t)
-    writeGreeter(api)
-    api.write('endpointslices', makeSlice('greeter-b', 'greeter', ['10.0.0.2', '10.0.0.3']))
-    const [service] = await registry.getService('greeter')
-    t.same(
-      service!.nodes.map(({ address }) => address),
-      ['10.0.0.1:8080', '10.0.0.2:8080', '10.0.0.3:8080'],
-    )
-  },
-)
+t.test('lists a plain Service with the ready endpoints of all its slices', async (t) => {
+  const { api, registry } = await open(t)
+  writeGreeter(api)
+  api.write('endpointslices', makeSlice('greeter-b', 'greeter', ['10.0.0.2', '10.0.0.3']))
+  const [service] = await registry.getService('greeter')
+  t.same(
+    service!.nodes.map(({ address }) => address),
+    ['10.0.0.1:8080', '10.0.0.2:8080', '10.0.0.3:8080'],
+  )
+})
 
-t.test('two Services of one mx/name are versions of one service', async (t) => {
+t.test('merges two Services with one mx/name as versions', async (t) => {
   const { api, registry } = await open(t)
   for (const version of ['v1', 'v2']) {
     const name = `orders-${version}`
@@ -118,37 +115,34 @@ t.test('two Services of one mx/name are versions of one service', async (t) => {
   )
 })
 
-t.test(
-  'a cluster that refuses is an error that names the access it takes, told as an outage',
-  async (t) => {
-    const { api, registry } = await open(t)
-    api.intercept = (url, _, response) => {
-      if (!url.pathname.endsWith('endpointslices')) return false
-      answerStatus(response, 403, 'endpointslices.discovery.k8s.io is forbidden: User "mx"')
-      return true
-    }
-    const reasons: (Error | undefined)[] = []
-    const events: RegistryEvent[] = []
-    t.teardown(
-      registry.watch!((event) => events.push(event), {
-        onOutage: (reason) => reasons.push(reason),
-      }),
-    )
-    const message =
-      /^cannot watch Kubernetes endpointslices: access is denied; grant the verbs get, list and watch on endpointslices of the API group discovery\.k8s\.io by a Role and a RoleBinding \(403 endpointslices/
-    await t.rejects(Promise.resolve(registry.getService('greeter')), { message })
-    t.throws(() => registry.listServices(), { message }, 'who asks later does not wait')
-    t.match(reasons, [{ message }])
-    writeGreeter(api)
-    api.intercept = () => false
-    await until(() => reasons.length === 2)
-    t.equal(reasons[1], undefined, 'until access is granted')
-    t.same(registry.getService('greeter'), [GREETER])
-    t.same(events, [{ type: 'create', service: GREETER }], 'and what is there is told')
-  },
-)
+t.test('names the required permissions when the cluster denies access', async (t) => {
+  const { api, registry } = await open(t)
+  api.intercept = (url, _, response) => {
+    if (!url.pathname.endsWith('endpointslices')) return false
+    answerStatus(response, 403, 'endpointslices.discovery.k8s.io is forbidden: User "mx"')
+    return true
+  }
+  const reasons: (Error | undefined)[] = []
+  const events: RegistryEvent[] = []
+  t.teardown(
+    registry.watch!((event) => events.push(event), {
+      onOutage: (reason) => reasons.push(reason),
+    }),
+  )
+  const message =
+    /^cannot watch Kubernetes endpointslices: access denied; grant the verbs get, list and watch on endpointslices of the API group discovery\.k8s\.io by a Role and a RoleBinding \(403 endpointslices/
+  await t.rejects(Promise.resolve(registry.getService('greeter')), { message })
+  t.throws(() => registry.listServices(), { message }, 'who asks later does not wait')
+  t.match(reasons, [{ message }])
+  writeGreeter(api)
+  api.intercept = () => false
+  await until(() => reasons.length === 2)
+  t.equal(reasons[1], undefined, 'until access is granted')
+  t.same(registry.getService('greeter'), [GREETER])
+  t.same(events, [{ type: 'create', service: GREETER }], 'and what is there is told')
+})
 
-t.test('what was known last is told while the API server is away', async (t) => {
+t.test('returns the last known state during an outage', async (t) => {
   const { api, registry } = await open(t)
   writeGreeter(api)
   await registry.getService('greeter')
@@ -173,7 +167,7 @@ t.test('what was known last is told while the API server is away', async (t) => 
   t.match(events, [{ type: 'update', service: { nodes: [{ metadata: { weight: '2' } }] } }])
 })
 
-t.test('whoever watches during an outage is told of it', async (t) => {
+t.test('reports an outage to new watchers', async (t) => {
   const { api, registry } = await open(t)
   api.intercept = (_, request) => {
     request.socket.destroy()
@@ -186,7 +180,7 @@ t.test('whoever watches during an outage is told of it', async (t) => {
   t.match(reason?.message, /^cannot watch Kubernetes/)
 })
 
-t.test('a Service that cannot be used is left out, and its problem told once', async (t) => {
+t.test('ignores an invalid Service and reports it once', async (t) => {
   const problems: string[] = []
   const { api, registry } = await open(t, { onProblem: (problem) => problems.push(problem) })
   writeGreeter(api)
@@ -198,11 +192,11 @@ t.test('a Service that cannot be used is left out, and its problem told once', a
   api.write('endpointslices', makeSlice('greeter-a', 'greeter', ['10.0.0.7']))
   await until(() => /10\.0\.0\.7/.test(JSON.stringify(registry.listServices())))
   t.same(problems, [
-    'Kubernetes service bad is left out: mx/weight must be a whole number from 1 to 1000, got "heavy"',
+    'Kubernetes service bad is ignored: mx/weight must be a whole number from 1 to 1000, got "heavy"',
   ])
 })
 
-t.test('a port for HTTP/2 alone is reported once: it gets HTTP/1.1', async (t) => {
+t.test('warns once of an HTTP/2-only port, which gets HTTP/1.1', async (t) => {
   const problems: string[] = []
   const { api, registry } = await open(t, { onProblem: (problem) => problems.push(problem) })
   const ports = [{ name: 'web', port: 80, appProtocol: 'kubernetes.io/h2c' }]
@@ -219,12 +213,12 @@ t.test('a port for HTTP/2 alone is reported once: it gets HTTP/1.1', async (t) =
   api.write('endpointslices', makeSlice('shop-a', 'shop', ['10.0.0.2'], slice))
   await until(() => /10\.0\.0\.2/.test(JSON.stringify(registry.listServices())))
   t.match(problems, [
-    /^Kubernetes service shop: the appProtocol of its port is kubernetes\.io\/h2c, and the gateway sends HTTP\/1\.1 to it/,
+    /^Kubernetes service shop: its port has the appProtocol kubernetes\.io\/h2c, but HTTP\/2 to backends is not supported/,
   ])
   t.equal(problems.length, 1)
 })
 
-t.test('without a cluster the error says where one was looked for', async (t) => {
+t.test('says where it searched for a cluster', async (t) => {
   delete process.env['KUBERNETES_SERVICE_HOST']
   process.env['KUBECONFIG'] = ''
   process.env['HOME'] = t.testdir({})
@@ -233,7 +227,7 @@ t.test('without a cluster the error says where one was looked for', async (t) =>
   await t.rejects(Promise.resolve(registry.listServices()), /there is no Kubernetes cluster to ask/)
 })
 
-t.test('a namespace that is none is refused at once', async (t) => {
+t.test('rejects an invalid namespace at once', async (t) => {
   for (const namespace of ['', 'Shop', 'a/b', '-a', 'a'.repeat(64)])
     t.throws(() => createKubernetesRegistry({ namespace }), {
       name: 'TypeError',
@@ -241,7 +235,7 @@ t.test('a namespace that is none is refused at once', async (t) => {
     })
 })
 
-t.test('closing ends the watches and whoever still waits', async (t) => {
+t.test('ends watches and rejects pending queries on close', async (t) => {
   const { api, registry } = await open(t)
   await registry.listServices()
   await until(() => api.watchers.size === 2)
@@ -257,13 +251,13 @@ t.test('closing ends the watches and whoever still waits', async (t) => {
   await waiting
 })
 
-t.test('it takes no registrations: Kubernetes knows by itself', async (t) => {
+t.test('supports no registrations', async (t) => {
   const { registry } = await open(t)
   t.equal(registry.register, undefined)
   t.equal(registry.deregister, undefined)
 })
 
-t.test('a Service whose endpoints are all unready is known, and not running', async (t) => {
+t.test('lists a Service with unready endpoints without nodes', async (t) => {
   const { api, registry } = await open(t)
   writeGreeter(api)
   const directory = new ServiceCache(registry, {

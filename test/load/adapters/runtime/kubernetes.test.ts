@@ -87,7 +87,7 @@ const namesOf = (objects: ApiObject[]): string[] => objects.map(({ metadata }) =
 
 testRuntime(t, (t) => ({ runtime: open(t), toWorkload }))
 
-t.test('a copy is told its environment, what may be secret by a Secret alone', async (t) => {
+t.test('passes the environment, with secrets in a Secret only', async (t) => {
   const runtime = open(t)
   const env = { MX_PROFILE: 'service', MX_AUTH_SECRET: 's3cret', GREETING: 'a $(PATH) $$(B) $' }
   await runtime.apply(toWorkload('serves', { env }))
@@ -103,7 +103,7 @@ t.test('a copy is told its environment, what may be secret by a Secret alone', a
   t.equal(state.ready, 1)
 })
 
-t.test('the registry of Kubernetes finds the copies by the name of the service', async (t) => {
+t.test('makes instances discoverable by service name in the Kubernetes registry', async (t) => {
   const runtime = open(t)
   const { space: namespace } = runtime
   const env = { MX_SERVICE_NAME: 'go.mx.api.shop' }
@@ -135,7 +135,7 @@ t.test('the registry of Kubernetes finds the copies by the name of the service',
   ])
 })
 
-t.test('a runtime that starts anew finds what is there, and restarts nothing of it', async (t) => {
+t.test('adopts running workloads after a restart without restarting them', async (t) => {
   const before = open(t)
   await before.apply(toWorkload('serves'))
   const state = await whenState(before, ({ status }) => status === 'running')
@@ -148,7 +148,7 @@ t.test('a runtime that starts anew finds what is there, and restarts nothing of 
   t.strictSame(namesOf(list('pods', before.space)), pods)
 })
 
-t.test('copies whose credentials count no more are replaced, one by one', async (t) => {
+t.test('replaces instances one by one when credentials change', async (t) => {
   const runtime = open(t)
   await runtime.apply(toWorkload('serves', { env: { MX_AUTH_SECRET: 'a' } }))
   await whenState(runtime, ({ status }) => status === 'running')
@@ -162,7 +162,7 @@ t.test('copies whose credentials count no more are replaced, one by one', async 
   t.ok(states.every(({ status, ready }) => status === 'running' && ready > 0))
 })
 
-t.test('another namespace of mx is another one of Kubernetes, which must be there', async (t) => {
+t.test('maps a namespace to an existing Kubernetes namespace', async (t) => {
   const runtime = open(t)
   const acme = toWorkload('serves', { namespace: 'acme' })
   await t.rejects(Promise.resolve(runtime.apply(acme)), {
@@ -184,21 +184,21 @@ t.test('another namespace of mx is another one of Kubernetes, which must be ther
   t.match(await runtime.read(), [KEY])
 })
 
-t.test('an image that cannot be had is an error at once, with the reason', async (t) => {
+t.test('reports an unavailable image at once with the reason', async (t) => {
   const runtime = open(t)
   await runtime.apply(toWorkload('nobody/knows:1'))
   const { error } = await whenState(runtime, ({ status }) => status === 'error')
   t.equal(error, 'ErrImagePull: failed to pull image "nobody/knows:1": not found')
 })
 
-t.test('a copy that takes more memory than it may is killed, and that is told', async (t) => {
+t.test('reports an instance killed beyond its memory limit', async (t) => {
   const runtime = open(t)
   await runtime.apply(toWorkload('eats', { resources: { memoryBytes: 2 ** 26 } }))
   const { error } = await whenState(runtime, ({ status }) => status === 'error')
   t.equal(error, 'CrashLoopBackOff: OOMKilled, exit code 137')
 })
 
-t.test('a copy no node takes is pending, and in error once it took too long', async (t) => {
+t.test('reports an unschedulable instance as pending, then as an error', async (t) => {
   const runtime = open(t)
   kubelet.unscheduled = '0/3 nodes are available: insufficient memory'
   kubelet.secondMs = 0.1
@@ -213,11 +213,11 @@ t.test('a copy no node takes is pending, and in error once it took too long', as
   t.match(statuses.slice(-2), ['pending', 'error'])
   t.equal(
     error,
-    'not ready within 300 s: no node takes it: 0/3 nodes are available: insufficient memory',
+    'not ready within 300 s: no node can run it: 0/3 nodes are available: insufficient memory',
   )
 })
 
-t.test('copies the cluster refuses are an error with its reason', async (t) => {
+t.test('reports the reason when the cluster rejects instances', async (t) => {
   const runtime = open(t)
   kubelet.refused = 'pods "shop" is forbidden: exceeded quota'
   t.teardown(() => {
@@ -228,7 +228,7 @@ t.test('copies the cluster refuses are an error with its reason', async (t) => {
   t.equal(error, 'pods "shop" is forbidden: exceeded quota')
 })
 
-t.test('a revision in error starts anew when it is applied again', async (t) => {
+t.test('restarts a failed revision that is applied again', async (t) => {
   const runtime = open(t)
   await runtime.apply(toWorkload('fails'))
   await whenState(runtime, ({ status }) => status === 'error')
@@ -239,7 +239,7 @@ t.test('a revision in error starts anew when it is applied again', async (t) => 
   t.not(namesOf(list('pods', runtime.space))[0], before[0])
 })
 
-t.test('a removal waits until the copies have ended, and leaves nothing', async (t) => {
+t.test('waits for the instances on removal and leaves nothing', async (t) => {
   const runtime = open(t)
   await runtime.apply(toWorkload('holds'))
   await whenState(runtime, ({ status }) => status === 'running')
@@ -260,7 +260,7 @@ t.test('a removal waits until the copies have ended, and leaves nothing', async 
     t.strictSame(list(collection, runtime.space), [], collection)
 })
 
-t.test('of the Secrets only those that copies read are kept', async (t) => {
+t.test('keeps only the Secrets in use', async (t) => {
   const runtime = open(t)
   const env = (revision: string) => ({ MX_AUTH_SECRET: `secret of ${revision}` })
   for (const revision of ['1', '2', '3']) {
@@ -275,7 +275,7 @@ t.test('of the Secrets only those that copies read are kept', async (t) => {
   )
 })
 
-t.test('missing access is told with the verbs it takes', async (t) => {
+t.test('names the required verbs on missing permissions', async (t) => {
   const runtime = open(t)
   await runtime.read()
   api.intercept = (_, { method }, response) => {
@@ -285,11 +285,11 @@ t.test('missing access is told with the verbs it takes', async (t) => {
   }
   await t.rejects(Promise.resolve(runtime.apply(toWorkload('serves'))), {
     message:
-      'cannot apply Kubernetes secrets: access is denied; grant the verbs create and patch on secrets of the core API group "" by a Role and a RoleBinding (403 secrets is forbidden)',
+      'cannot apply Kubernetes secrets: access denied; grant the verbs create and patch on secrets of the core API group "" by a Role and a RoleBinding (403 secrets is forbidden)',
   })
 })
 
-t.test('conflicts, overload and broken connections are tried again', async (t) => {
+t.test('retries conflicts, overload and broken connections', async (t) => {
   const runtime = open(t)
   await runtime.read()
   let failures = 0
@@ -305,25 +305,22 @@ t.test('conflicts, overload and broken connections are tried again', async (t) =
   t.ok(await whenState(runtime, ({ status }) => status === 'running'))
 })
 
-t.test(
-  'while the API server is away what was known last is read, and the outage told',
-  async (t) => {
-    const problems: string[] = []
-    const runtime = open(t, { onProblem: (problem) => problems.push(problem) })
-    await runtime.apply(toWorkload('serves'))
-    const state = await whenState(runtime, ({ status }) => status === 'running')
-    api.intercept = (_, request) => {
-      request.socket.destroy()
-      return true
-    }
-    api.disconnect()
-    await until(() => problems.length > 0)
-    t.match(problems[0], /^cannot watch Kubernetes (pods|deployments): /)
-    t.strictSame(await runtime.read(), [state])
-  },
-)
+t.test('returns the last known state during an outage and reports it', async (t) => {
+  const problems: string[] = []
+  const runtime = open(t, { onProblem: (problem) => problems.push(problem) })
+  await runtime.apply(toWorkload('serves'))
+  const state = await whenState(runtime, ({ status }) => status === 'running')
+  api.intercept = (_, request) => {
+    request.socket.destroy()
+    return true
+  }
+  api.disconnect()
+  await until(() => problems.length > 0)
+  t.match(problems[0], /^cannot watch Kubernetes (pods|deployments): /)
+  t.strictSame(await runtime.read(), [state])
+})
 
-t.test('a cluster that refuses to be watched is an error of whoever asks', async (t) => {
+t.test('rejects queries when the cluster denies watching', async (t) => {
   const runtime = open(t, { onProblem: () => {} })
   api.intercept = (_, __, response) => {
     answerStatus(response, 403, 'no')
@@ -333,17 +330,17 @@ t.test('a cluster that refuses to be watched is an error of whoever asks', async
   await t.rejects(Promise.resolve(runtime.apply(toWorkload('serves'))), /access is denied/)
 })
 
-t.test('a program that is no image is refused before anything is written', async (t) => {
+t.test('rejects a program that is not an image before any write', async (t) => {
   const runtime = open(t)
   const program = { kind: 'process' as const, folder: '/', command: ['true'] }
   await t.rejects(Promise.resolve(runtime.apply(toWorkload('', { program }))), {
     name: 'TypeError',
-    message: 'shop must be an image to run in Kubernetes',
+    message: 'shop cannot run in Kubernetes: the program must be an image',
   })
   t.strictSame(list('secrets', runtime.space), [])
 })
 
-t.test('closing ends the watches, and restarts nothing', async (t) => {
+t.test('ends the watches on close without restarts', async (t) => {
   const runtime = open(t)
   await runtime.apply(toWorkload('serves'))
   await whenState(runtime, ({ status }) => status === 'running')
@@ -356,7 +353,7 @@ t.test('closing ends the watches, and restarts nothing', async (t) => {
   await t.rejects(Promise.resolve(runtime.read()), /the Kubernetes runtime is closed/)
 })
 
-t.test('the role of the documentation grants what all of this took, and no more', async (t) => {
+t.test('needs exactly the permissions of the documented role', async (t) => {
   const docs = readFileSync(join(ROOT, 'docs/kubernetes.md'), 'utf8')
   const manifests = [...docs.matchAll(/```yaml\n(.*?)```/gs)].flatMap(([, text]) =>
     parseAllDocuments(text!).map((document) => document.toJS()),

@@ -213,7 +213,7 @@ const GIVES_UP = {
   ...OWNER,
   onUnsent(call: OutgoingCall) {
     call.release()
-    call.onLost('unsent', 'the service takes no more calls')
+    call.onLost('unsent', 'the service accepts no more calls')
   },
 }
 

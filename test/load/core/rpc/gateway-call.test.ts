@@ -397,7 +397,7 @@ t.test('mx: a service that dies with a call: 502, and nothing is repeated', asyn
       method,
     )
     if (method !== 'HEAD')
-      t.match(replies[1]!.json, { Detail: 'bad gateway: the service went away' })
+      t.match(replies[1]!.json, { Detail: 'bad gateway: the service closed the connection' })
   }
   t.same(
     services.map(({ calls }) => calls.length),

@@ -209,7 +209,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         t.match(JSON.parse(body), {
           Id: SERVICE,
           Code: 504,
-          Detail: 'the backend did not answer in time',
+          Detail: 'the backend did not respond in time',
           Status: 'Gateway Timeout',
         })
       }
@@ -232,7 +232,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       for (let i = 0; i < 4; i++) {
         const { status, headers, body } = await get(origin)
         t.equal(status, 502)
-        t.match(JSON.parse(body), { Detail: 'bad gateway: the reply of the backend is malformed' })
+        t.match(JSON.parse(body), { Detail: 'bad gateway: malformed response from the backend' })
         t.notMatch(JSON.stringify(headers) + body, /evil/i)
       }
       t.equal((await get(origin)).status, 200)

@@ -123,7 +123,7 @@ async function open(
   return { gateway, seen }
 }
 
-t.test('gRPC: calls of every kind, and errors', async (t) => {
+t.test('gRPC: supports all kinds of calls, and errors', async (t) => {
   for (const [form, declares] of [
     ['mx', true],
     ['mx', false],
@@ -174,7 +174,7 @@ t.test('gRPC: calls of every kind, and errors', async (t) => {
   }
 })
 
-t.test('gRPC: deadlines, cancelling, and readers that are slow', async (t) => {
+t.test('gRPC: supports deadlines, cancellation and slow readers', async (t) => {
   const { gateway, seen } = await open(t)
   const client = new GrpcClient(t, gateway.port, NAME, METHODS)
   const late = await client.call('Wait', 'a', { options: { deadline: Date.now() + 150 } })
@@ -198,7 +198,7 @@ t.test('gRPC: deadlines, cancelling, and readers that are slow', async (t) => {
   await until(() => gateway.gateway.inFlight === 0)
 })
 
-t.test('gRPC: messages that are none', async (t) => {
+t.test('gRPC: rejects malformed messages', async (t) => {
   const { gateway } = await open(t)
   const client = node.createGrpcTransport({ baseUrl: gateway.origin, useBinaryFormat: false })
   const greeter = createClient(describeService(NAME, METHODS), client) as Greeter
@@ -232,7 +232,7 @@ const listeners = {
   ...(loadUws() !== undefined && { uws: createUwsListener }),
 }
 for (const [name, listener] of Object.entries(listeners)) {
-  t.test(`on ${name}: gRPC-Web and Connect, by fetch as browsers have it`, async (t) => {
+  t.test(`on ${name}: supports gRPC-Web and Connect with fetch`, async (t) => {
     const { gateway } = await open(t, { listener })
     const options = { baseUrl: gateway.origin }
     const transports: [string, Transport, 'proto' | 'hello'][] = [
@@ -276,7 +276,7 @@ for (const [name, listener] of Object.entries(listeners)) {
     }
   })
 
-  t.test(`on ${name}: gRPC-Web as text`, async (t) => {
+  t.test(`on ${name}: supports gRPC-Web text`, async (t) => {
     const { gateway } = await open(t, { listener })
     const message = Buffer.from('0000000005 0a03416e6e'.replace(' ', ''), 'hex').toString('base64')
     const reply = await fetch(`${gateway.origin}/${NAME}/List`, {
@@ -295,7 +295,7 @@ for (const [name, listener] of Object.entries(listeners)) {
 
 type WithOptions = Record<string, (request: unknown, options: object) => Promise<Greeting>>
 
-t.test('Connect over HTTP/2 streams both ways', async (t) => {
+t.test('Connect over HTTP/2 supports bidirectional streams', async (t) => {
   const { gateway } = await open(t)
   const options = { baseUrl: gateway.origin, httpVersion: '2' as const }
   for (const [what, transport] of [

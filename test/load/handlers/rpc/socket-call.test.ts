@@ -75,7 +75,7 @@ async function connect(
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const protocol of FORMS) {
     t.test(
-      `${name}, ${protocol}: the first message is the request, the answers are messages`,
+      `${name}, ${protocol}: sends the first message as the request and each result as a message`,
       async (t) => {
         const { gateway } = await open(t, { listener }, { protocol })
         const unary = await connect(t, gateway, 'hello')
@@ -90,7 +90,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     )
 
     t.test(
-      `${name}, ${protocol}: a long answer comes whole, or 503 while others wait`,
+      `${name}, ${protocol}: sends a large result completely, or 503 without memory`,
       async (t) => {
         const { gateway } = await open(t, { listener, flags: ['--max_message=16mb'] }, { protocol })
         const long = 'x'.repeat(12 * 1024 * 1024)
@@ -125,7 +125,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       },
     )
 
-    t.test(`${name}, ${protocol}: a query is the first request`, async (t) => {
+    t.test(`${name}, ${protocol}: sends the query as the first request`, async (t) => {
       const { gateway } = await open(t, { listener }, { protocol })
       const { messages, closed } = await connect(t, gateway, 'count?to=2')
       t.equal(await closed, '1000')
@@ -133,7 +133,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(
-      `${name}, ${protocol}: an error is the last message, then 1011; 1008 to who may not call`,
+      `${name}, ${protocol}: sends an error as the last message, then closes with 1011, or 1008 for a denied call`,
       async (t) => {
         const { gateway } = await open(t, { listener }, { protocol })
         const rows: [string, string, object][] = [
@@ -163,7 +163,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       },
     )
 
-    t.test(`${name}, ${protocol}: a client that leaves cancels the call`, async (t) => {
+    t.test(`${name}, ${protocol}: a disconnect of the client cancels the call`, async (t) => {
       const { gateway, seen } = await open(t, { listener }, { protocol })
       for (const end of ['terminate', 'close'] as const) {
         const { socket, messages } = await connect(t, gateway, 'quiet?x=1')
@@ -176,7 +176,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(
-      `${name}, ${protocol}: a client that is slow to read slows its own stream only`,
+      `${name}, ${protocol}: a slow reader slows only its own stream`,
       async (t) => {
         const { gateway, seen } = await open(t, { listener }, { protocol })
         const { socket, messages } = await connect(t, gateway, 'forever?x=1')
@@ -198,17 +198,17 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       },
     )
 
-    t.test(`${name}, ${protocol}: a service that dies is the last message`, async (t) => {
+    t.test(`${name}, ${protocol}: reports a crashed service in the last message`, async (t) => {
       const { gateway, service } = await open(t, { listener }, { protocol })
       const { messages, closed } = await connect(t, gateway, 'quiet?x=1')
       await until(() => messages.length === 1)
       await service.die()
-      t.equal(await closed, '1011 bad gateway: the service went away')
+      t.equal(await closed, '1011 bad gateway: the service closed the connection')
       t.match(JSON.parse(messages[1]!), { Code: 502, Status: 'Bad Gateway' })
     })
   }
 
-  t.test(`${name}: each message is a request, an empty one the end of them`, async (t) => {
+  t.test(`${name}: each message is a request, an empty one ends them`, async (t) => {
     const { gateway } = await open(t, { listener })
     const join = await connect(t, gateway, 'join')
     for (const name of ['a', 'b', 'c']) join.send({ name })
@@ -226,7 +226,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.same(none.messages, ['{"names":[]}'])
   })
 
-  t.test(`${name}: requests and answers go on side by side`, async (t) => {
+  t.test(`${name}: requests and responses are concurrent`, async (t) => {
     const { gateway } = await open(t, { listener })
     const { socket, messages, closed, send } = await connect(t, gateway, 'chat')
     for (let i = 1; i <= 100; i++) {
@@ -240,7 +240,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.equal(messages.length, 20_100)
   })
 
-  t.test(`${name}: protobuf in binary messages`, async (t) => {
+  t.test(`${name}: sends protobuf in binary messages`, async (t) => {
     const { gateway } = await open(t, { listener })
     const { socket, messages, closed } = await connect(t, gateway, 'talk', {
       'content-type': 'application/protobuf',
@@ -257,7 +257,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.equal(json.messages[0], '{"message":"Hello a"}', 'what a query is made of is JSON')
   })
 
-  t.test(`${name}: a service that is slow to take requests holds its client back`, async (t) => {
+  t.test(`${name}: a slow service applies backpressure to its client`, async (t) => {
     const { gateway, service } = await open(t, { listener })
     const { socket, send } = await connect(t, gateway, 'busy')
     const pad = 'x'.repeat(10_000)
@@ -270,7 +270,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.equal(service.calls.length, 2)
   })
 
-  t.test(`${name}: tiny requests are held back by their number`, async (t) => {
+  t.test(`${name}: backpressure includes the number of small requests`, async (t) => {
     const { gateway } = await open(t, { listener })
     const { socket } = await connect(t, gateway, 'busy')
     // A text frame of `{}`, its key of zeros (RFC 6455 §5.2).
@@ -281,7 +281,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.ok(taken > 4000 && taken < 200_000, `${taken} requests were taken`)
   })
 
-  t.test(`${name}: of the subprotocols a client offers the first one is spoken`, async (t) => {
+  t.test(`${name}: selects the first offered subprotocol`, async (t) => {
     const { gateway } = await open(t, { listener })
     const rows: [string[], string][] = [
       [['json'], 'json'],
@@ -296,7 +296,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     }
   })
 
-  t.test(`${name}: a message longer than may be is 1009, and cancels the call`, async (t) => {
+  t.test(`${name}: closes with 1009 and cancels the call for a message above the limit`, async (t) => {
     const { gateway, seen } = await open(t, { listener, flags: ['--max_message=64kb'] })
     const { socket, messages, closed } = await connect(t, gateway, 'quiet?x=1')
     await until(() => messages.length === 1)
@@ -305,7 +305,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     await until(() => seen.aborted.length === 1)
   })
 
-  t.test(`${name}: what is wrong before the call is answered in HTTP`, async (t) => {
+  t.test(`${name}: returns HTTP errors before the handshake`, async (t) => {
     const { gateway, service } = await open(t, { listener })
     const { port } = gateway
     const rows: [string, Record<string, string>, number, object][] = [
@@ -327,7 +327,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.same(service.calls, [])
   })
 
-  t.test(`${name}: a gateway that ends tells its clients, and cancels their calls`, async (t) => {
+  t.test(`${name}: a stopping gateway notifies its clients and cancels their calls`, async (t) => {
     const { gateway, seen } = await open(t, { listener })
     const { messages, closed } = await connect(t, gateway, 'quiet?x=1')
     await until(() => messages.length === 1)
@@ -338,7 +338,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
 }
 
 t.test(
-  'without a deadline a call lasts; the one a client asks for is the last message',
+  'a call has no deadline unless the client sets one',
   async (t) => {
     const { gateway, service, seen } = await open(t, { flags: ['--reply_timeout=100ms'] })
     const endless = await connect(t, gateway, 'chat')
@@ -355,7 +355,7 @@ t.test(
   },
 )
 
-t.test('malformed JSON is the service’s 400', async (t) => {
+t.test('the service returns 400 for malformed JSON', async (t) => {
   const { gateway } = await open(t)
   const { messages, closed, socket } = await connect(t, gateway, 'chat')
   socket.send('{"name":')
@@ -364,7 +364,7 @@ t.test('malformed JSON is the service’s 400', async (t) => {
 })
 
 t.test(
-  'a call that was not served goes to the next node, with what the client has sent since',
+  'retries an unserved call on the next node with all sent messages',
   async (t) => {
     const dead = await openMxService(t, createGreeter())
     const alive = await openMxService(t, createGreeter())
@@ -381,7 +381,7 @@ t.test(
   },
 )
 
-t.test('a service without a node that works is the last message', async (t) => {
+t.test('reports a service without an available node in the last message', async (t) => {
   const dead = await openMxService(t, createGreeter())
   await dead.die()
   const gateway = await openRpcGateway(t, [dead.entry])
@@ -390,7 +390,7 @@ t.test('a service without a node that works is the last message', async (t) => {
   t.match(JSON.parse(messages[0]!), { Code: 502 })
 })
 
-t.test('http: a service of the plain form takes one request', async (t) => {
+t.test('http: a service with the HTTP transport accepts one request', async (t) => {
   const { gateway, seen, service } = await open(t, {}, { protocol: 'http' })
   const late = await connect(t, gateway, 'quiet')
   await tick()

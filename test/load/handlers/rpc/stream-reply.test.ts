@@ -38,7 +38,7 @@ async function open(
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const protocol of FORMS) {
-    t.test(`${name}, ${protocol}: messages arrive as they are sent`, async (t) => {
+    t.test(`${name}, ${protocol}: forwards messages immediately`, async (t) => {
       const { url } = await open(t, { listener }, { protocol })
       const stream = await openStream(t, `${url}/quiet`)
       t.equal(stream.status, 200)
@@ -47,7 +47,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(
-      `${name}, ${protocol}: a client that leaves ends the stream at the service`,
+      `${name}, ${protocol}: a disconnect of the client ends the stream of the service`,
       async (t) => {
         const { url, seen, gateway } = await open(t, { listener }, { protocol })
         for (const path of ['quiet', 'forever']) {
@@ -66,7 +66,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     )
 
     t.test(
-      `${name}, ${protocol}: a client that is slow to read slows its own stream only`,
+      `${name}, ${protocol}: a slow reader slows only its own stream`,
       async (t) => {
         const { url, seen, gateway } = await open(t, { listener }, { protocol })
         const slow = await openStream(t, `${url}/forever`)
@@ -89,7 +89,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       },
     )
 
-    t.test(`${name}, ${protocol}: a stream of nothing, and one of much`, async (t) => {
+    t.test(`${name}, ${protocol}: forwards empty and long streams`, async (t) => {
       const { url } = await open(t, { listener }, { protocol })
       const empty = await openStream(t, `${url}/count?to=0`)
       t.equal(empty.status, 200)
@@ -103,7 +103,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(
-      `${name}, ${protocol}: an error before the first message is an error like any`,
+      `${name}, ${protocol}: returns an HTTP error before the first message`,
       async (t) => {
         const { url } = await open(t, { listener }, { protocol })
         const reply = await fetch(`${url}/count?to=x`)
@@ -116,7 +116,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     )
 
     t.test(
-      `${name}, ${protocol}: a service that dies breaks its streams off in words`,
+      `${name}, ${protocol}: reports a crashed service at the end of the stream`,
       async (t) => {
         const { url, service } = await open(t, { listener }, { protocol })
         const stream = await openStream(t, `${url}/quiet`)
@@ -127,7 +127,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           error: {
             Id: 'go.mx.api.greeter',
             Code: 502,
-            Detail: 'bad gateway: the service went away',
+            Detail: 'bad gateway: the service closed the connection',
             Status: 'Bad Gateway',
           },
         })
@@ -135,7 +135,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     )
   }
 
-  t.test(`${name}: HEAD ends the stream nobody reads`, async (t) => {
+  t.test(`${name}: HEAD ends the stream`, async (t) => {
     const { url, seen, gateway } = await open(t, { listener })
     for (const path of ['forever', 'quiet', 'count?to=0', 'count?to=2']) {
       const reply = await fetch(`${url}/${path}`, { method: 'HEAD' })
@@ -149,7 +149,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 }
 
-t.test('a stream may last longer than an answer may take', async (t) => {
+t.test('a stream may exceed reply_timeout', async (t) => {
   for (const declares of [true, false]) {
     const { url, service } = await open(t, { flags: ['--reply_timeout=200ms'] }, { declares })
     const stream = await openStream(t, `${url}/quiet`)
@@ -167,7 +167,7 @@ t.test('a stream may last longer than an answer may take', async (t) => {
   }
 })
 
-t.test('a client may ask for an end: the stream breaks off by then', async (t) => {
+t.test('a client deadline ends the stream', async (t) => {
   const { url, seen } = await open(t)
   const stream = await openStream(t, `${url}/quiet`, { timeout: '0.2' })
   const lines = (await stream.end()).split('\n')
@@ -175,7 +175,7 @@ t.test('a client may ask for an end: the stream breaks off by then', async (t) =
   await until(() => seen.aborted.length === 1)
 })
 
-t.test('over HTTP streams are JSON', async (t) => {
+t.test('returns 406 for streams other than JSON over HTTP', async (t) => {
   const { url, seen } = await open(
     t,
     {},
@@ -197,7 +197,7 @@ t.test('over HTTP streams are JSON', async (t) => {
   await until(() => seen.aborted.length === 1)
 })
 
-t.test('metadata of a stream become fields of its reply', async (t) => {
+t.test('returns stream metadata as headers', async (t) => {
   const { url } = await open(
     t,
     {},

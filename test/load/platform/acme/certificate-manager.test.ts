@@ -13,7 +13,7 @@ import {
 import { AcmeError } from '../../../../platform/acme/client/acme-error.ts'
 import type { Issued } from '../../../../platform/acme/client/client.ts'
 import { type SecretKeys, sealingId, TABLE, toOrderKey } from '../../../../platform/acme/records.ts'
-import { createWindows } from '../../../../platform/acme/renewal-info.ts'
+import { createRenewalWindows } from '../../../../platform/acme/renewal-info.ts'
 import { createLog } from '../../../../platform/process/log.ts'
 import { makeSecretKey, parseSecretKey } from '../../../../services/config/secrets/secret-key.ts'
 import { createCertificate } from '../../../fixtures/certificates.ts'
@@ -32,7 +32,7 @@ interface GatewayOptions {
   readonly aheadMs?: number
   readonly secretKeys?: SecretKeys
   readonly issue?: (host: string) => Promise<Issued>
-  readonly ask?: (host: string) => Promise<boolean>
+  readonly policy?: (host: string) => Promise<boolean>
 }
 
 /** Time of all gateways, which passes only when it is told to. */
@@ -50,8 +50,8 @@ function openStore(t: Test): Store {
 }
 
 interface TestGateway {
-  readonly keeper: CertificateManager
-  readonly picture: CertificateCache
+  readonly manager: CertificateManager
+  readonly cache: CertificateCache
   readonly orders: readonly string[]
   readonly serial: (host: string) => string | undefined
 }
@@ -59,17 +59,17 @@ interface TestGateway {
 /** What orders, without listeners, and without a directory. */
 async function openGateway(t: Test, options: GatewayOptions = {}): Promise<TestGateway> {
   const { hosts = ['a.test'], store = openStore(t), aheadMs = 0, secretKeys = NO_KEYS } = options
-  const { issue = async (host: string) => issueFor(host), ask } = options
+  const { issue = async (host: string) => issueFor(host), policy } = options
   const orders: string[] = []
   const clock = { nowMs: () => time.ms + aheadMs, elapsedMs: () => time.ms }
   const scope = SCOPE
-  const picture = await openCertificateCache({
+  const cache = await openCertificateCache({
     ...{ store, scope, secretKeys, clock },
     onChange: () => {},
     onWarning: () => {},
   })
-  t.teardown(picture.close)
-  const windows = createWindows({
+  t.teardown(cache.close)
+  const windows = createRenewalWindows({
     ...{ clock, random: () => 0, onFailure: () => {} },
     directory: { readWindow: async () => undefined },
   })
@@ -79,66 +79,56 @@ async function openGateway(t: Test, options: GatewayOptions = {}): Promise<TestG
       return issue(host)
     },
   }
-  const keeper = createCertificateManager({
-    ...{ store, scope, secretKeys, clock, picture, directory, windows, hosts, ask },
+  const manager = createCertificateManager({
+    ...{ store, scope, secretKeys, clock, cache, directory, windows, hosts, policy },
     ...{ holder: `${Math.random()}`, holdMs: 60_000, random: () => 0, log: createLog('silent') },
   })
-  t.teardown(keeper.close)
-  const serial = (host: string) => picture.certificates.get(host)?.cert
-  return { keeper, picture, orders, serial }
+  t.teardown(manager.close)
+  const serial = (host: string) => cache.certificates.get(host)?.cert
+  return { manager, cache, orders, serial }
 }
 
-t.test(
-  'a certificate that is due at once, by a clock far ahead, is not had again and again',
-  async (t) => {
-    const { keeper, orders } = await openGateway(t, { aheadMs: YEAR_MS })
-    for (let i = 0; i < 10; i++) {
-      await keeper.work()
-      time.ms += 10_000
-    }
-    t.equal(orders.length, 1)
-    time.ms += 6 * HOUR_MS
-    await keeper.work()
-    t.equal(orders.length, 2, 'some hours later it is')
-  },
-)
+t.test('does not reorder a certificate that is already due by a fast clock', async (t) => {
+  const { manager, orders } = await openGateway(t, { aheadMs: YEAR_MS })
+  for (let i = 0; i < 10; i++) {
+    await manager.work()
+    time.ms += 10_000
+  }
+  t.equal(orders.length, 1)
+  time.ms += 6 * HOUR_MS
+  await manager.work()
+  t.equal(orders.length, 2, 'some hours later it is')
+})
 
-t.test(
-  'another gateway of the store, whose clock is far ahead, lets it rest as long',
-  async (t) => {
-    const store = openStore(t)
-    const first = await openGateway(t, { store })
-    await first.keeper.work()
-    const second = await openGateway(t, { store, aheadMs: YEAR_MS })
-    await second.picture.refresh()
-    t.equal(first.orders.length, 1)
-    await second.keeper.work()
-    for (let i = 0; i < 5; i++) {
-      time.ms += 10_000
-      await first.keeper.work()
-      await second.keeper.work()
-    }
-    t.equal(
-      first.orders.length + second.orders.length,
-      2,
-      'once more, when it does not know better',
-    )
-  },
-)
+t.test('a second gateway with a fast clock waits before it renews again', async (t) => {
+  const store = openStore(t)
+  const first = await openGateway(t, { store })
+  await first.manager.work()
+  const second = await openGateway(t, { store, aheadMs: YEAR_MS })
+  await second.cache.refresh()
+  t.equal(first.orders.length, 1)
+  await second.manager.work()
+  for (let i = 0; i < 5; i++) {
+    time.ms += 10_000
+    await first.manager.work()
+    await second.manager.work()
+  }
+  t.equal(first.orders.length + second.orders.length, 2, 'once more, when it does not know better')
+})
 
-t.test('what fails is left alone by gateways whose clocks do not agree', async (t) => {
+t.test('pauses after a failure on all gateways, even with different clocks', async (t) => {
   const store = openStore(t)
   const issue = async (): Promise<Issued> => {
-    throw new AcmeError('no', { kind: 'refused' })
+    throw new AcmeError('no', { kind: 'rejected' })
   }
   const gateways = await Promise.all(
     [0, 2 * HOUR_MS, -2 * HOUR_MS].map((aheadMs) => openGateway(t, { store, aheadMs, issue })),
   )
   const count = () => gateways.reduce((sum, { orders }) => sum + orders.length, 0)
   async function workAll(): Promise<void> {
-    for (const { keeper, picture } of gateways) {
-      await picture.refresh()
-      await keeper.work()
+    for (const { manager, cache } of gateways) {
+      await cache.refresh()
+      await manager.work()
     }
   }
   await workAll()
@@ -152,52 +142,46 @@ t.test('what fails is left alone by gateways whose clocks do not agree', async (
   t.equal(count(), 2, 'then by one of them')
 })
 
-t.test(
-  'a turn is kept from a gateway whose clock is far ahead, and is taken over from one that is gone',
-  async (t) => {
-    const store = openStore(t)
-    let fail!: (error: Error) => void
-    const issue = () =>
-      new Promise<Issued>((_, reject) => {
-        fail = reject
-      })
-    const first = await openGateway(t, { store, issue })
-    const working = first.keeper.work()
-    await eventually(async () => first.orders.length === 1)
-    const second = await openGateway(t, { store, aheadMs: YEAR_MS })
-    await second.keeper.work()
-    t.equal(second.orders.length, 0)
-    t.ok(second.keeper.isElsewhere('a.test'))
-    time.ms += 60_001
-    await second.keeper.work()
-    t.equal(second.orders.length, 1)
-    fail(new AcmeError('late', { kind: 'refused' }))
-    await working
-    const record = await store.read(TABLE, toOrderKey(SCOPE, '', 'a.test'))
-    t.notMatch(String(record?.value), /late/, 'whoever lost it does not have the last word')
-  },
-)
+t.test('a lease excludes a gateway with a fast clock, and expires after a crash', async (t) => {
+  const store = openStore(t)
+  let fail!: (error: Error) => void
+  const issue = () =>
+    new Promise<Issued>((_, reject) => {
+      fail = reject
+    })
+  const first = await openGateway(t, { store, issue })
+  const working = first.manager.work()
+  await eventually(async () => first.orders.length === 1)
+  const second = await openGateway(t, { store, aheadMs: YEAR_MS })
+  await second.manager.work()
+  t.equal(second.orders.length, 0)
+  t.ok(second.manager.isOrderedElsewhere('a.test'))
+  time.ms += 60_001
+  await second.manager.work()
+  t.equal(second.orders.length, 1)
+  fail(new AcmeError('late', { kind: 'rejected' }))
+  await working
+  const record = await store.read(TABLE, toOrderKey(SCOPE, '', 'a.test'))
+  t.notMatch(String(record?.value), /late/, 'whoever lost it does not have the last word')
+})
 
-t.test(
-  'an error that is no answer of the directory is not met again every ten seconds',
-  async (t) => {
-    const issue = async (): Promise<Issued> => {
-      throw new TypeError('broken')
-    }
-    const { keeper, orders } = await openGateway(t, { issue })
-    for (let i = 0; i < 60; i++) {
-      await keeper.work()
-      time.ms += 10_000
-    }
-    // After one minute, then three, then nine.
-    t.equal(orders.length, 3)
-  },
-)
+t.test('backs off after an error that does not come from the directory', async (t) => {
+  const issue = async (): Promise<Issued> => {
+    throw new TypeError('broken')
+  }
+  const { manager, orders } = await openGateway(t, { issue })
+  for (let i = 0; i < 60; i++) {
+    await manager.work()
+    time.ms += 10_000
+  }
+  // After one minute, then three, then nine.
+  t.equal(orders.length, 3)
+})
 
 /** A store whose writes can be lost, or whose answers. */
 function breakStore(store: Store): { store: Store; breaks: { writes: number; answers: number } } {
   const breaks = { writes: 0, answers: 0 }
-  const away = () => new GatewayError('store', 503, 'away')
+  const away = () => new GatewayError('store', 503, 'unavailable')
   const broken = {
     ...store,
     async commit(writes: readonly StoreWrite[]) {
@@ -216,39 +200,36 @@ function breakStore(store: Store): { store: Store; breaks: { writes: number; ans
   return { store: broken, breaks }
 }
 
-t.test(
-  'a certificate the store does not take is not ordered again, but written later',
-  async (t) => {
-    const { store, breaks } = breakStore(openStore(t))
-    const issue = async (host: string): Promise<Issued> => {
-      // The certificate, and the release of the turn.
-      breaks.writes = 2
-      return issueFor(host)
-    }
-    const { keeper, orders, serial } = await openGateway(t, { store, issue })
-    await keeper.work()
-    t.equal(serial('a.test'), undefined)
-    time.ms += 10_000
-    await keeper.work()
-    t.ok(serial('a.test'))
-    t.equal(orders.length, 1)
-  },
-)
+t.test('stores a certificate later, without a new order, after a failed write', async (t) => {
+  const { store, breaks } = breakStore(openStore(t))
+  const issue = async (host: string): Promise<Issued> => {
+    // The certificate, and the release of the turn.
+    breaks.writes = 2
+    return issueFor(host)
+  }
+  const { manager, orders, serial } = await openGateway(t, { store, issue })
+  await manager.work()
+  t.equal(serial('a.test'), undefined)
+  time.ms += 10_000
+  await manager.work()
+  t.ok(serial('a.test'))
+  t.equal(orders.length, 1)
+})
 
-t.test('a turn whose beginning or end was not acknowledged is its own still', async (t) => {
+t.test('resumes a lease whose acquisition or release was not acknowledged', async (t) => {
   const issue = async (): Promise<Issued> => {
-    throw new AcmeError('no', { kind: 'refused' })
+    throw new AcmeError('no', { kind: 'rejected' })
   }
   const { store, breaks } = breakStore(openStore(t))
-  const { keeper, orders, picture } = await openGateway(t, { store, issue })
+  const { manager, orders, cache } = await openGateway(t, { store, issue })
   breaks.answers = 1
-  await keeper.work()
+  await manager.work()
   t.equal(orders.length, 0)
   time.ms += 10_000
-  await keeper.work()
+  await manager.work()
   t.equal(orders.length, 1, 'it is taken up by the same gateway')
-  await picture.refresh()
-  t.match(picture.orders.get('a.test'), { failures: 1, holdMs: 0, waitMs: 60_000, reason: 'no' })
+  await cache.refresh()
+  t.match(cache.orders.get('a.test'), { failures: 1, holdMs: 0, waitMs: 60_000, reason: 'no' })
   const lost = breakStore(openStore(t))
   const other = await openGateway(t, {
     store: lost.store,
@@ -257,19 +238,19 @@ t.test('a turn whose beginning or end was not acknowledged is its own still', as
       return issueFor(host)
     },
   })
-  await other.keeper.work()
-  await other.picture.refresh()
+  await other.manager.work()
+  await other.cache.refresh()
   t.ok(other.serial('a.test'))
   time.ms += HOUR_MS
-  await other.keeper.work()
+  await other.manager.work()
   t.equal(other.orders.length, 1, 'it is had though nobody said so')
 })
 
-t.test('hosts do not wait for one another', async (t) => {
+t.test('orders certificates of different hosts concurrently', async (t) => {
   let end!: (issued: Issued) => void
-  const { keeper, serial } = await openGateway(t, {
+  const { manager, serial } = await openGateway(t, {
     hosts: ['slow.test', 'a.test'],
-    ask: async () => true,
+    policy: async () => true,
     issue: async (host) =>
       host === 'slow.test'
         ? new Promise((resolve) => {
@@ -277,62 +258,59 @@ t.test('hosts do not wait for one another', async (t) => {
           })
         : issueFor(host),
   })
-  const working = keeper.work()
+  const working = manager.work()
   await eventually(async () => serial('a.test') !== undefined)
-  await keeper.want('b.test')
+  await manager.request('b.test')
   t.ok(serial('b.test'))
   end(issueFor('slow.test'))
   await working
   t.ok(serial('slow.test'))
 })
 
-t.test('hosts that are wanted while they are left alone take the place of no other', async (t) => {
-  const { keeper, serial, orders } = await openGateway(t, {
+t.test('requests for paused hosts do not fill the queue', async (t) => {
+  const { manager, serial, orders } = await openGateway(t, {
     hosts: [],
-    ask: async () => true,
+    policy: async () => true,
     async issue(host) {
       if (host === 'b.test') return issueFor(host)
-      throw new AcmeError('no', { kind: 'refused' })
+      throw new AcmeError('no', { kind: 'rejected' })
     },
   })
   const hosts = Array.from({ length: 1000 }, (_, i) => `h${i}.test`)
-  for (const host of hosts) await keeper.want(host)
-  for (const host of hosts) await keeper.want(host)
+  for (const host of hosts) await manager.request(host)
+  for (const host of hosts) await manager.request(host)
   t.equal(orders.length, 1000)
-  await keeper.want('b.test')
+  await manager.request('b.test')
   t.ok(serial('b.test'))
 })
 
-t.test('gateways with different secret keys have certificates of their own', async (t) => {
+t.test('gateways with different secret keys order separate certificates', async (t) => {
   const store = openStore(t)
   const [a, b] = ['a', 'b'].map((name) => parseSecretKey(makeSecretKey(), name))
   const first = await openGateway(t, { store, secretKeys: [a!] })
-  await first.keeper.work()
+  await first.manager.work()
   const second = await openGateway(t, { store, secretKeys: [b!] })
-  await second.keeper.work()
+  await second.manager.work()
   t.ok(second.serial('a.test'), 'at once, not near the end of one it cannot read')
-  await first.picture.refresh()
+  await first.cache.refresh()
   t.not(first.serial('a.test'), second.serial('a.test'))
   const both = await openGateway(t, { store, secretKeys: [b!, a!] })
-  await both.keeper.work()
+  await both.manager.work()
   t.equal(both.orders.length, 0, 'whoever knows the key before needs none')
   t.equal(sealingId([b!, a!]), b!.id)
 })
 
-t.test(
-  'certificates of listed hosts do not end in the store, others do a week after their own end',
-  async (t) => {
-    const store = openStore(t)
-    const ask = async (): Promise<boolean> => true
-    const { keeper } = await openGateway(t, { store, ask })
-    await keeper.work()
-    await keeper.want('b.test')
-    const { records } = await store.list(TABLE)
-    const ends = new Map(records.map(({ key, expiresMs }) => [key.slice(SCOPE.length), expiresMs]))
-    t.equal(ends.get('certificate/plain/a.test'), 0)
-    t.equal(ends.get('order/plain/a.test'), 0)
-    // Certificates have whole seconds.
-    const nowMs = time.ms - (time.ms % 1000)
-    t.equal(ends.get('certificate/plain/b.test'), nowMs + 97 * DAY_MS)
-  },
-)
+t.test('records of listed hosts never expire, others a week after the certificate', async (t) => {
+  const store = openStore(t)
+  const policy = async (): Promise<boolean> => true
+  const { manager } = await openGateway(t, { store, policy })
+  await manager.work()
+  await manager.request('b.test')
+  const { records } = await store.list(TABLE)
+  const ends = new Map(records.map(({ key, expiresMs }) => [key.slice(SCOPE.length), expiresMs]))
+  t.equal(ends.get('certificate/plain/a.test'), 0)
+  t.equal(ends.get('order/plain/a.test'), 0)
+  // Certificates have whole seconds.
+  const nowMs = time.ms - (time.ms % 1000)
+  t.equal(ends.get('certificate/plain/b.test'), nowMs + 97 * DAY_MS)
+})

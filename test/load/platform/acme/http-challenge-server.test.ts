@@ -15,7 +15,7 @@ const CHALLENGE = `/.well-known/acme-challenge/${TOKEN}`
 async function open(t: Test, options: Partial<HttpChallengeServerOptions> = {}) {
   const messages: string[] = []
   const log = pino({}, { write: (line: string) => messages.push(JSON.parse(line).msg) })
-  const door = await openHttpChallengeServer({
+  const server = await openHttpChallengeServer({
     address: { host: '127.0.0.1', port: 0 },
     findToken: async (token) => (token === TOKEN ? `${token}.thumbprint` : undefined),
     hasHost: async (host) => host === 'a.test',
@@ -23,8 +23,8 @@ async function open(t: Test, options: Partial<HttpChallengeServerOptions> = {}) 
     log,
     ...options,
   })
-  t.teardown(door.close)
-  return { door, messages }
+  t.teardown(server.close)
+  return { server, messages }
 }
 
 /** What is answered to bytes, until the connection ends. */
@@ -38,13 +38,13 @@ async function ask(port: number, text: string): Promise<string> {
 const get = (path: string, host = 'Host: a.test\r\n', method = 'GET'): string =>
   `${method} ${path} HTTP/1.1\r\n${host}\r\n`
 
-t.test('challenges are answered with what the store has', async (t) => {
-  const { door } = await open(t)
-  const reply = await ask(door.port, get(CHALLENGE))
+t.test('responds to challenges with the key authorization of the store', async (t) => {
+  const { server } = await open(t)
+  const reply = await ask(server.port, get(CHALLENGE))
   t.match(reply, /^HTTP\/1\.1 200 OK\r\n/)
   t.match(reply, new RegExp(`\r\n\r\n${TOKEN}\\.thumbprint$`))
   t.match(reply, /\r\ncontent-type: application\/octet-stream\r\n/i)
-  t.match(await ask(door.port, get(CHALLENGE, '')), /^HTTP\/1\.1 400 /, 'HTTP/1.1 needs a Host')
+  t.match(await ask(server.port, get(CHALLENGE, '')), /^HTTP\/1\.1 400 /, 'HTTP/1.1 needs a Host')
   for (const token of [
     '',
     'short',
@@ -53,55 +53,52 @@ t.test('challenges are answered with what the store has', async (t) => {
     '%2e%2e%2faaaaaaaaaaaaaaaaaa',
   ])
     t.match(
-      await ask(door.port, get(`/.well-known/acme-challenge/${token}`)),
+      await ask(server.port, get(`/.well-known/acme-challenge/${token}`)),
       /^HTTP\/1\.1 404 [\s\S]*no such challenge$/,
       token,
     )
 })
 
-t.test('a connection that cannot be accepted is told once, and ends nothing', async (t) => {
-  const { door, messages } = await open(t)
+t.test('logs a failed accept once and continues to listen', async (t) => {
+  const { server, messages } = await open(t)
   const servers: Server[] = []
   const onRequest = (message: unknown): void => {
     servers.push((message as { server: Server }).server)
   }
   subscribe('http.server.request.start', onRequest)
   t.teardown(() => unsubscribe('http.server.request.start', onRequest))
-  await ask(door.port, get('/'))
+  await ask(server.port, get('/'))
   for (let i = 0; i < 2; i++) servers[0]!.emit('error', new Error('accept EMFILE'))
-  t.match(messages, [/^ACME: 127\.0\.0\.1:\d+ does not answer everybody: accept EMFILE$/])
+  t.match(messages, [/^ACME: 127\.0\.0\.1:\d+ cannot accept a connection: accept EMFILE$/])
   t.equal(messages.length, 1)
-  t.match(await ask(door.port, get(CHALLENGE)), /^HTTP\/1\.1 200 /)
+  t.match(await ask(server.port, get(CHALLENGE)), /^HTTP\/1\.1 200 /)
 })
 
-t.test('a store that is away is 503', async (t) => {
-  const { door } = await open(t, { findToken: () => Promise.reject(new Error('away')) })
-  t.match(await ask(door.port, get(CHALLENGE)), /^HTTP\/1\.1 503 /)
+t.test('returns 503 while the store is unavailable', async (t) => {
+  const { server } = await open(t, { findToken: () => Promise.reject(new Error('unavailable')) })
+  t.match(await ask(server.port, get(CHALLENGE)), /^HTTP\/1\.1 503 /)
 })
 
-t.test(
-  'everything else for a host that is served is sent on to HTTPS, with its method',
-  async (t) => {
-    const { door } = await open(t)
-    const cases: [string, string, string][] = [
-      ['GET', '/', '/'],
-      ['HEAD', '/a/b?c=d%20e', '/a/b?c=d%20e'],
-      ['POST', '/x', '/x'],
-      ['DELETE', '//evil.test/x', '//evil.test/x'],
-      ['POST', CHALLENGE, CHALLENGE],
-    ]
-    for (const [method, path, target] of cases) {
-      const reply = await ask(door.port, get(path, 'Host: A.test:80\r\n', method))
-      t.match(reply, /^HTTP\/1\.1 308 /, `${method} ${path}`)
-      t.ok(reply.includes(`\r\nlocation: https://a.test${target}\r\n`), reply)
-    }
-    const { door: other } = await open(t, { httpsPort: 8443 })
-    t.ok((await ask(other.port, get('/'))).includes('\r\nlocation: https://a.test:8443/\r\n'))
-  },
-)
+t.test('redirects other requests for served hosts to HTTPS and preserves the method', async (t) => {
+  const { server } = await open(t)
+  const cases: [string, string, string][] = [
+    ['GET', '/', '/'],
+    ['HEAD', '/a/b?c=d%20e', '/a/b?c=d%20e'],
+    ['POST', '/x', '/x'],
+    ['DELETE', '//evil.test/x', '//evil.test/x'],
+    ['POST', CHALLENGE, CHALLENGE],
+  ]
+  for (const [method, path, target] of cases) {
+    const reply = await ask(server.port, get(path, 'Host: A.test:80\r\n', method))
+    t.match(reply, /^HTTP\/1\.1 308 /, `${method} ${path}`)
+    t.ok(reply.includes(`\r\nlocation: https://a.test${target}\r\n`), reply)
+  }
+  const { server: held } = await open(t, { httpsPort: 8443 })
+  t.ok((await ask(held.port, get('/'))).includes('\r\nlocation: https://a.test:8443/\r\n'))
+})
 
-t.test('nothing is sent anywhere for other hosts, or for what is malformed', async (t) => {
-  const { door } = await open(t)
+t.test('rejects unknown hosts and malformed requests without a redirect', async (t) => {
+  const { server } = await open(t)
   const cases: [RegExp, string][] = [
     [/^HTTP\/1\.1 404 [\s\S]*no such host$/, get('/', 'Host: b.test\r\n')],
     [/^HTTP\/1\.1 400 /, get('/', 'Host: a.test\r\nHost: b.test\r\n')],
@@ -116,33 +113,33 @@ t.test('nothing is sent anywhere for other hosts, or for what is malformed', asy
     [/^$/, get('/', 'Host: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n')],
   ]
   for (const [expected, text] of cases) {
-    const reply = await ask(door.port, text)
+    const reply = await ask(server.port, text)
     t.match(reply, expected, text.slice(0, 80))
     t.notMatch(reply, /evil|script|location/i)
   }
 })
 
-t.test('a port that is in use is told once, and opened when it is free', async (t) => {
-  const other = createServer().listen(0, '127.0.0.1')
-  await once(other, 'listening')
-  const { port } = other.address() as AddressInfo
-  const { door, messages } = await open(t, { address: { host: '127.0.0.1', port }, retryMs: 5 })
-  t.equal(door.port, 0)
+t.test('logs a port in use once and listens when it becomes free', async (t) => {
+  const held = createServer().listen(0, '127.0.0.1')
+  await once(held, 'listening')
+  const { port } = held.address() as AddressInfo
+  const { server, messages } = await open(t, { address: { host: '127.0.0.1', port }, retryMs: 5 })
+  t.equal(server.port, 0)
   t.match(messages, [
     new RegExp(
-      `^cannot listen on 127\\.0\\.0\\.1:${port}: the port is in use: certificates can be neither issued nor renewed`,
+      `^cannot listen on 127\\.0\\.0\\.1:${port}: the port is in use: certificates cannot be issued or renewed`,
     ),
   ])
-  other.close()
+  held.close()
   // Unrefed, its timer keeps no program alive.
   const alive = setInterval(() => {}, 1000)
-  while (door.port === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  while (server.port === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   clearInterval(alive)
-  t.equal(door.port, port)
+  t.equal(server.port, port)
   t.equal(messages.length, 2)
 })
 
-t.test('a request that does not come to its end is cut off', async (t) => {
-  const { door } = await open(t)
-  t.match(await ask(door.port, 'GET / HTTP/1.1\r\nHost: a'), /^HTTP\/1\.1 408 /)
+t.test('returns 408 for an incomplete request', async (t) => {
+  const { server } = await open(t)
+  t.match(await ask(server.port, 'GET / HTTP/1.1\r\nHost: a'), /^HTTP\/1\.1 408 /)
 })

@@ -16,8 +16,8 @@ async function open(t: Test, problems: () => readonly string[] = () => []) {
   return { ...admin, url: `http://127.0.0.1:${admin.port}` }
 }
 
-t.test('it tells that the process lives, and whether it is ready', async (t) => {
-  const problems = ['the registry has not answered yet', 'no worker process serves']
+t.test('/livez and /readyz report liveness and readiness', async (t) => {
+  const problems = ['the registry has not responded yet', 'no worker is running']
   const { url } = await open(t, () => problems)
   const alive = await fetch(`${url}/livez`)
   t.equal(alive.status, 200)
@@ -36,7 +36,7 @@ t.test('it tells that the process lives, and whether it is ready', async (t) => 
   })
 })
 
-t.test('HEAD is answered without a body, other methods and paths are refused', async (t) => {
+t.test('responds to HEAD without a body, and rejects other methods and paths', async (t) => {
   const { url } = await open(t)
   const head = await fetch(`${url}/livez`, { method: 'HEAD' })
   t.equal(head.status, 200)
@@ -48,11 +48,11 @@ t.test('HEAD is answered without a body, other methods and paths are refused', a
   for (const path of ['/', '/livez/', '/LIVEZ', '/__proto__', '/constructor']) {
     const missing = await fetch(`${url}${path}`)
     t.equal(missing.status, 404, path)
-    t.match(await missing.text(), /there are \/livez, \/readyz, \/metrics/)
+    t.match(await missing.text(), /available paths: \/livez, \/readyz, \/metrics/)
   }
 })
 
-t.test('a name that is not served is refused: it may be a page of a stranger', async (t) => {
+t.test('rejects hosts that are not allowed (DNS rebinding)', async (t) => {
   const { port } = await open(t)
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
@@ -61,7 +61,7 @@ t.test('a name that is not served is refused: it may be a page of a stranger', a
   t.match(String(answer), /^HTTP\/1\.1 403 /)
 })
 
-t.test('closes each connection after the response, whatever drips behind it', async (t) => {
+t.test('closes each connection after the response, even if the client keeps sending', async (t) => {
   const { port } = await open(t)
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
@@ -71,14 +71,14 @@ t.test('closes each connection after the response, whatever drips behind it', as
   t.match(text, /^HTTP\/1\.1 405 .*\r\nconnection: close\r\n/s)
 })
 
-t.test('numbers are told in the form that is asked for', async (t) => {
+t.test('serves metrics in the format of the Accept header', async (t) => {
   const { url } = await open(t)
   const answer = await fetch(`${url}/metrics`, { headers: { accept: 'a/b' } })
   t.equal(answer.headers.get('content-type'), 'text/plain; of=a/b')
   t.equal(await answer.text(), 'up 1\n')
 })
 
-t.test('what fails is 500, and told in the log alone', async (t) => {
+t.test('returns 500 without details for an internal error and logs it', async (t) => {
   const { url } = await open(t, () => {
     throw new Error('secret')
   })
@@ -88,7 +88,7 @@ t.test('what fails is 500, and told in the log alone', async (t) => {
   t.equal((await fetch(`${url}/livez`)).status, 200)
 })
 
-t.test('a client that asks for nothing is not waited for', async (t) => {
+t.test('closes the connection of a client that sends no request', async (t) => {
   const { port } = await open(t)
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())

@@ -23,22 +23,25 @@ function openGate(t: Test) {
 }
 
 for (const later of [false, true])
-  t.test(`a gate lets calls through as they are${later ? ', those found later too' : ''}`, (t) => {
-    const { gate } = openGate(t)
-    testCalls(t, {
-      async open(t, dispatch) {
-        const { port } = await openPort(t, dispatch)
-        const proxy = await openProxy(t, { helloworld: [toNode(port)] }, { gate })
-        if (!later) return openCaller(t, proxy.port, 'mx')
-        const find = async (service: string) => proxy.upstreams.get(service)
-        const second = await openProxy(t, {}, { gate, find })
-        return openCaller(t, second.port, 'mx')
-      },
-      isFast: true,
-      maxHeld: later ? 1575 : 1050,
-    })
-    t.end()
-  })
+  t.test(
+    `forwards allowed calls unchanged${later ? ', also after an asynchronous lookup' : ''}`,
+    (t) => {
+      const { gate } = openGate(t)
+      testCalls(t, {
+        async open(t, dispatch) {
+          const { port } = await openPort(t, dispatch)
+          const proxy = await openProxy(t, { helloworld: [toNode(port)] }, { gate })
+          if (!later) return openCaller(t, proxy.port, 'mx')
+          const find = async (service: string) => proxy.upstreams.get(service)
+          const second = await openProxy(t, {}, { gate, find })
+          return openCaller(t, second.port, 'mx')
+        },
+        isFast: true,
+        maxHeld: later ? 1575 : 1050,
+      })
+      t.end()
+    },
+  )
 
 /** A service without a gate behind a proxy with one, and what it is told. */
 async function openBehind(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) {
@@ -77,7 +80,7 @@ async function openBehind(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) 
 
 for (const form of FORMS)
   t.test(
-    `a service that is called as ${form} is told whom the token says, and nothing else`,
+    `a service with ${form} receives the caller of the token and no other identity`,
     async (t) => {
       const { told, ask, show } = await openBehind(t, { form })
       const forged = `mx-account: ${formatAccount(ADMIN)}\r\nmx-address: 10.0.0.1\r\n`
@@ -98,7 +101,7 @@ for (const form of FORMS)
   )
 
 t.test(
-  'what a service tells of itself is for administrators, whether or not it asks',
+  'Debug endpoints are restricted to administrators, even without authentication in the service',
   async (t) => {
     const { told, send, show } = await openBehind(t, { domain: 'acme' })
     const ask = async (endpoint: string, metadata: string) => {
@@ -121,7 +124,7 @@ t.test(
   },
 )
 
-t.test('what the rules deny goes to no node', async (t) => {
+t.test('does not forward denied calls', async (t) => {
   const { source, told, ask, show } = await openBehind(t)
   source.setRules('mx', STAFF_ONLY)
   const denied = { id: 'greeter', code: 401, message: 'Unauthorized call made to greeter:A.B' }
@@ -136,7 +139,7 @@ t.test('what the rules deny goes to no node', async (t) => {
   t.equal(await ask(await show()), undefined)
 })
 
-t.test('what belongs to a namespace is the affair of its own rules', async (t) => {
+t.test('applies the rules of the namespace of a service', async (t) => {
   const { source, ask } = await openBehind(t, { domain: 'acme' })
   source.setRules('mx', STAFF_ONLY)
   t.equal(await ask('mx-namespace: acme\r\n'), undefined)
@@ -144,7 +147,7 @@ t.test('what belongs to a namespace is the affair of its own rules', async (t) =
   await until(async () => (await ask('mx-namespace: acme\r\n'))?.code === 401)
 })
 
-t.test('a stream ends within a second of the rules that deny it', async (t) => {
+t.test('ends a stream within a second of a denying rule', async (t) => {
   const { source, send, show, counts } = await openBehind(t)
   const call = send(await show(), { endpoint: 'A.Watch', stream: true })
   await until(() => call.events.length === 1)
@@ -154,7 +157,7 @@ t.test('a stream ends within a second of the rules that deny it', async (t) => {
   await until(() => counts().cancelled === 1)
 })
 
-t.test('the gate of a service it hosts is asked, and once', async (t) => {
+t.test('authorizes calls of hosted services once, by the service', async (t) => {
   const { source, gate } = openGate(t)
   source.setRules('mx', STAFF_ONLY)
   const proxy = await openProxy(t, {}, { gate })

@@ -26,7 +26,7 @@ const FORMS = ['mx', 'http'] as const
 
 for (const to of FORMS) {
   for (const from of FORMS) {
-    t.test(`calls that come as ${to} and go on as ${from}`, async (t) => {
+    t.test(`forwards calls from ${to} to ${from}`, async (t) => {
       const isFast = to === 'mx' && from === 'mx'
       testCalls(t, {
         async open(t, dispatch) {
@@ -42,7 +42,7 @@ for (const to of FORMS) {
   }
 }
 
-t.test('calls of a service it hosts', async (t) => {
+t.test('serves calls of a hosted service', async (t) => {
   testCalls(t, {
     async open(t, dispatch) {
       const proxy = await openProxy(t, {})
@@ -55,7 +55,7 @@ t.test('calls of a service it hosts', async (t) => {
   })
 })
 
-t.test('a trusted gateway is believed whom it calls for, to the service that asks', async (t) => {
+t.test('uses the client address of a trusted gateway for services that need it', async (t) => {
   let isTrusted = true
   const proxy = await openProxy(t, {}, { isTrusted: () => isTrusted })
   const addresses: string[] = []
@@ -113,7 +113,7 @@ function named(name: string) {
   return { seen, where }
 }
 
-t.test('services of this process and of others are called by name, at one address', async (t) => {
+t.test('serves local and remote services by name at one address', async (t) => {
   const { registry, proxy } = await openPlatform(t)
   const own = named('own')
   const other = named('other')
@@ -137,7 +137,7 @@ t.test('services of this process and of others are called by name, at one addres
   t.strictSame([own.seen.calls, other.seen.calls], [2, 2])
 })
 
-t.test('a request that names no service is 400 in the plain form, too', async (t) => {
+t.test('returns 400 for an HTTP request without a service name', async (t) => {
   const { proxy } = await openPlatform(t)
   for (const headers of [{}, { 'mx-service': '' }, { 'mx-service': ' ' }]) {
     const reply = await fetch(`http://${proxy.address}`, { method: 'POST', headers })
@@ -146,7 +146,7 @@ t.test('a request that names no service is 400 in the plain form, too', async (t
   }
 })
 
-t.test('a service it hosts that stops: calls go to another node, and none is lost', async (t) => {
+t.test('routes calls to another node without losses when a hosted service stops', async (t) => {
   const { registry, proxy } = await openPlatform(t)
   const first = named('first')
   const second = named('second')
@@ -171,7 +171,7 @@ t.test('a service it hosts that stops: calls go to another node, and none is los
   t.strictSame(new Set(names), new Set(['first', 'second']))
 })
 
-t.test('a service is hosted once', async (t) => {
+t.test('rejects a second service of the same name', async (t) => {
   const { registry, proxy } = await openPlatform(t)
   const { where } = named('a')
   const service = createService(t, { registry, host: proxy }).handle('A', { where })
@@ -186,7 +186,7 @@ t.test('a service is hosted once', async (t) => {
   t.equal(await client.call('greeter', 'A.Where'), 'a', 'until it has left')
 })
 
-t.test('a port that is in use: one clear line', async (t) => {
+t.test('reports a port in use in one line', async (t) => {
   const { port } = await openRawBackend(t)
   await t.rejects(openProxy(t, {}, { address: { host: '127.0.0.1', port } }), {
     message: `cannot listen on 127.0.0.1:${port}: the port is in use`,

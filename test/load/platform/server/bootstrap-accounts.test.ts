@@ -35,33 +35,36 @@ function read(t: Test, folder: string, name: string): string {
   return readFileSync(file, 'utf8').trim()
 }
 
-t.test('the first start makes an administrator, whose random password is told once', async (t) => {
-  const folder = makeTempFolder(t, 'first')
-  const server = await openServer(t, keepIn(folder))
-  const file = join(folder, 'data', 'admin_password')
-  const password = read(t, folder, 'admin_password')
-  t.match(password, /^[\w-]{24}$/)
-  t.same(server.server.adminPassword, { password, file })
-  const token = await logIn(server, 'admin', password)
-  t.match(await whoIs(server, token), { id: 'admin', type: 'user', scopes: ['admin'] })
-  await server.server.close()
-  const again = await openServer(t, keepIn(folder))
-  t.equal(again.server.adminPassword, undefined)
-  t.equal(read(t, folder, 'admin_password'), password)
-  t.type(await logIn(again, 'admin', password), 'string')
-  t.match(
-    await again.post('/auth/inspect', { token }),
-    { status: 200 },
-    'the key of tokens is the same after a restart',
-  )
-  const change = { id: 'admin', old_secret: password, new_secret: 'another one' }
-  const headers = { authorization: `Bearer ${token}` }
-  t.equal((await again.post('/auth/accounts/changeSecret', change, headers)).status, 200)
-  await until(() => !existsSync(file))
-})
+t.test(
+  'the first start creates an administrator with a random password that is shown once',
+  async (t) => {
+    const folder = makeTempFolder(t, 'first')
+    const server = await openServer(t, keepIn(folder))
+    const file = join(folder, 'data', 'admin_password')
+    const password = read(t, folder, 'admin_password')
+    t.match(password, /^[\w-]{24}$/)
+    t.same(server.server.adminPassword, { password, file })
+    const token = await logIn(server, 'admin', password)
+    t.match(await whoIs(server, token), { id: 'admin', type: 'user', scopes: ['admin'] })
+    await server.server.close()
+    const again = await openServer(t, keepIn(folder))
+    t.equal(again.server.adminPassword, undefined)
+    t.equal(read(t, folder, 'admin_password'), password)
+    t.type(await logIn(again, 'admin', password), 'string')
+    t.match(
+      await again.post('/auth/inspect', { token }),
+      { status: 200 },
+      'the key of tokens is the same after a restart',
+    )
+    const change = { id: 'admin', old_secret: password, new_secret: 'another one' }
+    const headers = { authorization: `Bearer ${token}` }
+    t.equal((await again.post('/auth/accounts/changeSecret', change, headers)).status, 200)
+    await until(() => !existsSync(file))
+  },
+)
 
 t.test(
-  'a file of another password than the administrator has goes at the next start',
+  'removes the password file at the next start if the password was changed elsewhere',
   async (t) => {
     const folder = makeTempFolder(t, 'first')
     const first = await openServer(t, keepIn(folder))
@@ -76,7 +79,7 @@ t.test(
   },
 )
 
-t.test('only what ends the password of the administrator removes its file', async (t) => {
+t.test('removes the password file only when the password becomes invalid', async (t) => {
   const folder = makeTempFolder(t, 'first')
   const file = join(folder, 'admin_password')
   const isThereAfter = async (action: string, namespace = 'mx', target = 'admin') => {
@@ -92,7 +95,7 @@ t.test('only what ends the password of the administrator removes its file', asyn
   t.ok(await isThereAfter('account.change-secret', 'mx', 'ann'))
 })
 
-t.test('services of whoever runs the server find an account of theirs in a file', async (t) => {
+t.test('stores the credentials of the local service account in a file', async (t) => {
   const folder = makeTempFolder(t, 'first')
   const server = await openServer(t, keepIn(folder))
   const { id, secret } = JSON.parse(read(t, folder, 'service_credentials'))
@@ -101,7 +104,7 @@ t.test('services of whoever runs the server find an account of theirs in a file'
 })
 
 t.test(
-  'their secret is made anew when its file is gone, and no other account is touched',
+  'replaces the secret of the local account if its file is missing, and leaves other accounts unchanged',
   async (t) => {
     const folder = makeTempFolder(t, 'first')
     const first = await openServer(t, keepIn(folder))
@@ -125,7 +128,7 @@ t.test(
   },
 )
 
-t.test('the password is the one that is given, and is in no file', async (t) => {
+t.test('uses the configured password and stores it in no file', async (t) => {
   const folder = makeTempFolder(t, 'first')
   const server = await openServer(t, [...keepIn(folder), '--admin_password=correct horse'])
   t.equal(server.server.adminPassword, undefined)
@@ -133,13 +136,13 @@ t.test('the password is the one that is given, and is in no file', async (t) => 
   t.throws(() => statSync(join(folder, 'data', 'admin_password')))
 })
 
-t.test('in profile test it is mx', async (t) => {
+t.test('the password in profile test is mx', async (t) => {
   const server = await openServer(t)
   t.equal(server.server.adminPassword, undefined)
   t.type(await logIn(server, 'admin', 'mx'), 'string')
 })
 
-t.test('there is no administrator where none is wanted', async (t) => {
+t.test('disable_admin creates no administrator', async (t) => {
   const folder = makeTempFolder(t, 'first')
   const server = await openServer(t, [
     ...keepIn(folder),
@@ -149,26 +152,29 @@ t.test('there is no administrator where none is wanted', async (t) => {
   t.equal(await logIn(server, 'admin', 'correct horse'), 400)
 })
 
-t.test('a password everybody knows is refused where others reach the server', async (t) => {
-  const open = [...QUIET_WORDS.filter((word) => !word.includes('web')), '--web_address=0.0.0.0:0']
-  const refused = async (folder: string, words: readonly string[]) => {
-    const flags = readFlags([...open, ...keepIn(folder), ...words], 'server')
-    const configuration = await configurationFrom(flags, {}, 'server')()
-    await t.rejects(startServer({ configuration, log: createLog('silent') }), {
-      name: 'SettingsError',
-      message: /is "mx", which everybody knows, and others reach 0\.0\.0\.0:0/,
-    })
-  }
-  const folder = makeTempFolder(t, 'first')
-  const server = await openServer(t, [
-    ...['--store=lmdb', `--data_dir=${join(folder, 'data')}`, '--config_secret_key=file'],
-  ])
-  t.type(await logIn(server, 'admin', 'mx'), 'string')
-  await server.server.close()
-  await refused(folder, [])
-})
+t.test(
+  'rejects the public password on an address that is reachable from other machines',
+  async (t) => {
+    const open = [...QUIET_WORDS.filter((word) => !word.includes('web')), '--web_address=0.0.0.0:0']
+    const refused = async (folder: string, words: readonly string[]) => {
+      const flags = readFlags([...open, ...keepIn(folder), ...words], 'server')
+      const configuration = await configurationFrom(flags, {}, 'server')()
+      await t.rejects(startServer({ configuration, log: createLog('silent') }), {
+        name: 'SettingsError',
+        message: /is the public default "mx", and 0\.0\.0\.0:0 is reachable from other machines/,
+      })
+    }
+    const folder = makeTempFolder(t, 'first')
+    const server = await openServer(t, [
+      ...['--store=lmdb', `--data_dir=${join(folder, 'data')}`, '--config_secret_key=file'],
+    ])
+    t.type(await logIn(server, 'admin', 'mx'), 'string')
+    await server.server.close()
+    await refused(folder, [])
+  },
+)
 
-t.test('a password of fewer than 8 characters is rejected', async (t) => {
+t.test('rejects a password of fewer than 8 characters', async (t) => {
   for (const password of ['mx', '1234567']) {
     const words = [...QUIET_WORDS, ...keepIn(makeTempFolder(t, 'first'))]
     const flags = readFlags([...words, `--admin_password=${password}`], 'server')
@@ -180,7 +186,7 @@ t.test('a password of fewer than 8 characters is rejected', async (t) => {
   }
 })
 
-t.test('without a file and a terminal for its password no administrator is made', async (t) => {
+t.test('creates no administrator without a file or terminal for its password', async (t) => {
   const words = ['--profile=local', '--store=memory', '--events=memory', '--registry=memory']
   const flags = readFlags([...QUIET_WORDS, ...words, '--config_secret_key=memory'], 'server')
   const lines: string[] = []

@@ -242,7 +242,7 @@ t.test('limits of a connection hold', async (t) => {
   const { send } = await open(t, { limits: { maxCalls: 1 } })
   const [first, second] = [send('Wait'), send('Wait')]
   await until(() => second!.events.length === 1)
-  t.match(second!.error, { code: 503, message: 'too many calls under way' })
+  t.match(second!.error, { code: 503, message: 'too many calls in flight' })
   t.strictSame(first!.events, [])
 })
 

@@ -269,7 +269,7 @@ t.test('stop waits for a start that is under way', async (t) => {
 
 t.test('messages of the broker', async (t) => {
   t.throws(() => createService(t).subscribe('events', () => {}), {
-    message: 'subscribing to events needs a broker: new Service({ broker })',
+    message: 'subscribing to events requires a broker: new Service({ broker })',
   })
   const broker = createMemoryBroker()
   const seen: unknown[] = []

@@ -187,7 +187,7 @@ t.test('with others being faster all the time it is given up', async (t) => {
   await t.rejects(set('a', 1), {
     id: ID,
     code: 503,
-    message: 'the configuration of mx is changed all the time by others: try again',
+    message: 'the configuration of mx is being changed concurrently: try again',
   })
   t.equal(commits, 100)
 })

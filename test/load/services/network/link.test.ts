@@ -68,7 +68,7 @@ t.test('what a peer should not say ends the link, and it is tried again', async 
       (end) => end.sayBytes(`"${'x'.repeat(MAX_MESSAGE_BYTES)}"`),
       /: message must be at most 1048576 bytes, got 1048578$/,
     ],
-    [(end) => end.call.endData(), /^it ended the stream$/],
+    [(end) => end.call.endData(), /^the service ended the stream$/],
   ]
   for (const [speak, reason] of cases) {
     const peer = await openPeer(t, answer)
@@ -145,11 +145,14 @@ t.test('an address where no network is: why is told', async (t) => {
   t.match(link, { state: 'waiting', reason: { code: 500 } })
   const unary = open(t, (await openPeer(t, ({ call }) => call.reply('', '{}'))).address)
   await unary.link.settled()
-  t.match(unary.link.reason, { code: 502, message: 'the answer is no stream' })
+  t.match(unary.link.reason, { code: 502, message: 'the response is not a stream' })
   const http = await openRawBackend(t, { onRequest: (connection) => connection.reply() })
   const other = open(t, `127.0.0.1:${http.port}`)
   await other.link.settled()
-  t.match(other.link.reason, { code: 502, message: /it answered 200 in place of a WebSocket/ })
+  t.match(other.link.reason, {
+    code: 502,
+    message: /the WebSocket handshake failed with status 200/,
+  })
   http.close()
   const none = open(t, `127.0.0.1:${http.port}`)
   await none.link.settled()
@@ -211,7 +214,7 @@ t.test('a line that carries nothing any more is heard dead in some seconds', asy
   await until(() => ends.length > 0)
   const ms = performance.now() - startMs
   t.ok(ms > 1000, `${Math.round(ms)} ms`)
-  t.match(ends[0], { wasLinked: true, reason: { message: /^no sign of life from 127\.0\.0\.1/ } })
+  t.match(ends[0], { wasLinked: true, reason: { message: /^127\.0\.0\.1:\d+ was silent/ } })
   relay.resume()
   await until(() => events.at(-1) === 'linked peer' && events.length > 2)
 })

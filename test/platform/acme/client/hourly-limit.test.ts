@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createHourlyLimit } from '../../../../platform/acme/client/hourly-limit.ts'
 
-t.test('allows 10 new host names an hour, and those with a certificate at any time', async (t) => {
+t.test('allows 10 new host names an hour, and hosts with a certificate at any time', async (t) => {
   let nowMs = 0
   const warnings: string[] = []
   const ask = createHourlyLimit({

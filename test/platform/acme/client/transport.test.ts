@@ -31,56 +31,51 @@ async function open(
   return { transport, skews, closing, send: () => transport.send(asked), asked }
 }
 
-t.test(
-  'what a directory says is wrong is told, with how long it wants to be left alone',
-  async (t) => {
-    const replies: [number, string][] = [
-      [429, JSON.stringify({ type: 'urn:ietf:params:acme:error:rateLimited', detail: 'too many' })],
-      [400, JSON.stringify({ type: 'urn:ietf:params:acme:error:badNonce', detail: 'again' })],
-      [503, '<html>'],
-      [200, '{}'],
-    ]
-    const { send, skews } = await open(t, (_, res) => {
-      const [status, body] = replies.shift()!
-      res
-        .writeHead(status, { 'retry-after': '90', date: 'Thu, 01 Jan 2026 02:00:00 GMT' })
-        .end(body)
-    })
-    t.match((await send()).problem, {
-      kind: 'limited',
-      message: 'rateLimited: too many',
-      retryAfterMs: 90_000,
-    })
-    t.match((await send()).problem, { kind: 'refused', message: 'badNonce: again' })
-    t.match((await send()).problem, { kind: 'away', message: 'status 503' })
-    t.match(await send(), { body: '{}', problem: undefined })
-    t.same(new Set(skews), new Set([2 * 3600 * 1000]), 'clocks are compared')
-  },
-)
+t.test('returns the error and Retry-After of the directory', async (t) => {
+  const replies: [number, string][] = [
+    [429, JSON.stringify({ type: 'urn:ietf:params:acme:error:rateLimited', detail: 'too many' })],
+    [400, JSON.stringify({ type: 'urn:ietf:params:acme:error:badNonce', detail: 'again' })],
+    [503, '<html>'],
+    [200, '{}'],
+  ]
+  const { send, skews } = await open(t, (_, res) => {
+    const [status, body] = replies.shift()!
+    res.writeHead(status, { 'retry-after': '90', date: 'Thu, 01 Jan 2026 02:00:00 GMT' }).end(body)
+  })
+  t.match((await send()).problem, {
+    kind: 'rateLimited',
+    message: 'rateLimited: too many',
+    retryAfterMs: 90_000,
+  })
+  t.match((await send()).problem, { kind: 'rejected', message: 'badNonce: again' })
+  t.match((await send()).problem, { kind: 'unavailable', message: 'status 503' })
+  t.match(await send(), { body: '{}', problem: undefined })
+  t.same(new Set(skews), new Set([2 * 3600 * 1000]), 'clocks are compared')
+})
 
-t.test('a directory that cannot be had is told in one line', async (t) => {
+t.test('reports an unreachable directory in one line', async (t) => {
   const slow = await open(t, () => {}, { timeoutMs: 200 })
   await t.rejects(slow.send(), {
-    kind: 'away',
-    message: /^127\.0\.0\.1:\d+ cannot be reached: no answer within 200 ms$/,
+    kind: 'unavailable',
+    message: /^127\.0\.0\.1:\d+ is unreachable: no response within 200 ms$/,
   })
   const endless = await open(t, (_, res) => void res.end('x'.repeat(2_000_000)))
-  await t.rejects(endless.send(), { kind: 'away', message: /its answer is too long$/ })
+  await t.rejects(endless.send(), { kind: 'unavailable', message: /the response is too large$/ })
   const strange = await open(t, (_, res) => void res.end(), {
     ca: createCertificate(['b.test'], { ownKey: true }).cert,
   })
   await t.rejects(strange.send(), {
-    message: /: name the file of its certificate's authority in acme_ca_file$/,
+    message: /: set acme_ca_file to the CA of its certificate$/,
   })
   const plain = { ...slow.asked, url: 'http://127.0.0.1:1/dir' }
-  await t.rejects(slow.transport.send(plain), { message: /https:\/\/ alone$/ })
+  await t.rejects(slow.transport.send(plain), { message: /must be an https:\/\/ URL$/ })
   const silent = await open(t, () => {})
   const pending = silent.send()
   silent.closing.abort()
-  await t.rejects(pending, { message: /cannot be reached: / }, 'nothing is waited for at the end')
+  await t.rejects(pending, { message: /is unreachable: / }, 'close aborts pending requests')
 })
 
-t.test('an ask rule says yes by 200 alone, and is not asked all the time', async (t) => {
+t.test('an on-demand policy allows only status 200 and caches denials', async (t) => {
   const asked: string[] = []
   const rule = createServer((req, res) => {
     asked.push(req.url!)
@@ -104,14 +99,14 @@ t.test('an ask rule says yes by 200 alone, and is not asked all the time', async
     ['yes', 'no', 'moved'].map((name) => `/may?key=1&domain=${name}.test`),
   )
   t.equal(await ask('no.test'), false)
-  t.equal(asked.length, 3, 'a no counts for a while')
+  t.equal(asked.length, 3, 'denials are cached')
   t.same(messages, [])
   t.equal(await hasty('slow.test'), false)
   rule.close()
   rule.closeAllConnections()
   t.equal(await ask('gone.test'), false)
   t.match(messages, [
-    /^127\.0\.0\.1:\d+ does not say whether slow\.test may have a certificate: /,
-    /does not say whether gone\.test may have a certificate: ./,
+    /^cannot query 127\.0\.0\.1:\d+ whether slow\.test is allowed a certificate: /,
+    /whether gone\.test is allowed a certificate: ./,
   ])
 })

@@ -12,7 +12,7 @@ function gather() {
   return samples.metrics()
 }
 
-t.test('both formats say the same, each in its own way', async (t) => {
+t.test('formats metrics as Prometheus text and OpenMetrics', async (t) => {
   const [text, open] = await Promise.all([format(gather(), false), format(gather(), true)])
   t.equal(text.type, 'text/plain; version=0.0.4; charset=utf-8')
   t.equal(open.type, 'application/openmetrics-text; version=1.0.0; charset=utf-8')
@@ -28,7 +28,7 @@ t.test('both formats say the same, each in its own way', async (t) => {
   t.notMatch(text.text, /EOF/)
 })
 
-t.test('many numbers are written in many turns of the event loop', async (t) => {
+t.test('yields to the event loop while it formats many metrics', async (t) => {
   const samples = createSamples()
   for (let i = 0; i < 5000; i++) samples.add('retries', i, { service: `s${i}` })
   const told = format(samples.metrics(), false)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { keepRising, mergeMetrics } from '../../../../platform/admin/metrics/merge.ts'
+import { keepCumulative, mergeMetrics } from '../../../../platform/admin/metrics/merge.ts'
 import type { Metric } from '../../../../platform/admin/metrics/samples.ts'
 
 const metric = (aggregator: string, ...values: [string, number][]): Metric => ({
@@ -7,7 +7,7 @@ const metric = (aggregator: string, ...values: [string, number][]): Metric => ({
   values: values.map(([a, value]) => ({ labels: { a }, value })),
 })
 
-t.test('values of several processes become one, as each metric wants it', async (t) => {
+t.test('merges values of several processes by aggregator', async (t) => {
   const expected: [aggregator: string, value: number | undefined][] = [
     ['sum', 6],
     ['max', 4],
@@ -35,7 +35,7 @@ t.test('values of several processes become one, as each metric wants it', async 
   }
 })
 
-t.test('histograms are added bound by bound', async (t) => {
+t.test('adds histograms per bucket', async (t) => {
   const histogram = (value: number, counts: number[]): Metric => ({
     ...{ name: 'h', help: 'h', type: 'histogram', aggregator: 'sum', bounds: [1] },
     values: [{ labels: { a: 'x' }, value, counts }],
@@ -44,19 +44,19 @@ t.test('histograms are added bound by bound', async (t) => {
   t.strictSame(merged?.values, [{ labels: { a: 'x' }, value: 7, counts: [3, 5] }])
 })
 
-t.test('of one process they are what they are, of none nothing', async (t) => {
+t.test('returns the metrics of a single process unchanged', async (t) => {
   const own = [metric('omit', ['x', 1])]
   t.equal(mergeMetrics([own]), own)
   t.same(mergeMetrics([]), [])
 })
 
-t.test('what rises outlives its process', async (t) => {
+t.test('retains counters and histograms of ended processes', async (t) => {
   const kinds = (['counter', 'gauge', 'histogram'] as const).map((type) => ({
     ...metric('sum', ['x', 1]),
     type,
   }))
   t.same(
-    keepRising(kinds).map(({ type }) => type),
+    keepCumulative(kinds).map(({ type }) => type),
     ['counter', 'histogram'],
   )
 })

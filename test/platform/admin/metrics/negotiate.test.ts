@@ -3,7 +3,7 @@ import { prefersOpenMetrics } from '../../../../platform/admin/metrics/negotiate
 
 const OPEN = 'application/openmetrics-text'
 
-t.test('who asks for OpenMetrics gets it, everybody else the text of Prometheus', async (t) => {
+t.test('selects OpenMetrics by Accept, otherwise the Prometheus text format', async (t) => {
   const prometheus2 = `${OPEN};version=1.0.0,${OPEN};version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1`
   const prometheus3 = `${OPEN};version=1.0.0;escaping=allow-utf-8;q=0.5,${OPEN};version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.2,*/*;q=0.1`
   for (const accept of [

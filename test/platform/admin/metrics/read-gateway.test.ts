@@ -67,7 +67,7 @@ async function scrape(api: GatewayServer): Promise<readonly Scraped[]> {
   return parseScrape((await format(await readAll(api.measured), false)).text)
 }
 
-t.test('what was asked, answered, repeated and left out is told', async (t) => {
+t.test('reports requests, retries, ejections and aborted responses', async (t) => {
   const [node, nobody] = [await startBackend(t), await findNobody()]
   const api = await open(t, { MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${nobody},${node}` })
   const url = `http://127.0.0.1:${api.port}`
@@ -115,7 +115,7 @@ t.test('what was asked, answered, repeated and left out is told', async (t) => {
   t.ok(of('process_resident_memory_bytes')! > 0)
 })
 
-t.test('a bound holds as many as take no longer', async (t) => {
+t.test('counts a value at a bucket bound in that bucket', async (t) => {
   const node = await startBackend(t)
   const api = await open(t, { MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${node}` })
   for (let i = 0; i < 5; i++) await (await fetch(`http://127.0.0.1:${api.port}/greeter`)).text()
@@ -131,7 +131,7 @@ t.test('a bound holds as many as take no longer', async (t) => {
   t.equal(counts.at(-1), 5)
 })
 
-t.test('the end of each certificate is told by name', async (t) => {
+t.test('reports the expiry of each certificate by name', async (t) => {
   const folder = createCertificateFolder()
   t.teardown(folder.remove)
   const notAfter = new Date(Date.now() + 3_600_000)
@@ -149,7 +149,7 @@ t.test('the end of each certificate is told by name', async (t) => {
   }
 })
 
-t.test('a certificate without a DNS name is told, too: every client gets it', async (t) => {
+t.test('reports the default certificate without DNS names', async (t) => {
   const folder = createCertificateFolder()
   t.teardown(folder.remove)
   const { certFile, keyFile } = folder.write('a', createCertificate(['::1']))
@@ -162,7 +162,7 @@ t.test('a certificate without a DNS name is told, too: every client gets it', as
   t.ok(findScraped(await scrape(api), name, { name: '*' }))
 })
 
-t.test('names that lead nowhere make no more numbers', async (t) => {
+t.test('unknown paths and services create no time series', async (t) => {
   const node = await startBackend(t)
   const api = await open(t, { MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${node}` })
   const names = new Set(Object.values(METRICS).map(({ name }) => name))
@@ -175,7 +175,7 @@ t.test('names that lead nowhere make no more numbers', async (t) => {
   t.equal((await scrape(api)).filter(isOwn).length, before)
 })
 
-t.test('messages dropped for slow subscribers are counted by queue', async (t) => {
+t.test('counts messages dropped for slow subscribers by queue', async (t) => {
   const api = await open(t, {}, { broker: { dropped: 3, droppedRemotely: 5 } })
   const scraped = await scrape(api)
   const count = (queue: string) =>

@@ -3,7 +3,7 @@ import { format } from '../../../../platform/admin/metrics/format.ts'
 import { readProcess } from '../../../../platform/admin/metrics/read-process.ts'
 import { findScraped, parseScrape } from '../../../fixtures/prometheus.ts'
 
-t.test('of the process it tells what others can be told', async (t) => {
+t.test('reports serializable process metrics', async (t) => {
   const metrics = await readProcess()
   t.strictSame(structuredClone(metrics), metrics, 'plain data')
   const scraped = parseScrape((await format(metrics, true)).text)

@@ -3,7 +3,7 @@ import { Buckets } from '../../../../core/metrics/buckets.ts'
 import { format } from '../../../../platform/admin/metrics/format.ts'
 import { createSamples, toLabels } from '../../../../platform/admin/metrics/samples.ts'
 
-t.test('numbers are gathered by metric, in the order of the table', async (t) => {
+t.test('collects values by metric in the order of the table', async (t) => {
   const samples = createSamples()
   samples.add('retries', 2, { service: 'a' })
   samples.add('active', 7)
@@ -21,7 +21,7 @@ t.test('numbers are gathered by metric, in the order of the table', async (t) =>
   t.equal(samples.metrics().length, 2)
 })
 
-t.test('a histogram is its bounds in the unit of the metric, its sum and its count', async (t) => {
+t.test('converts histograms to the unit of the metric', async (t) => {
   const buckets = new Buckets([1, 10])
   for (const value of [0.5, 5, 50]) buckets.record(value)
   const samples = createSamples()
@@ -40,6 +40,6 @@ t.test('a histogram is its bounds in the unit of the metric, its sum and its cou
   ])
 })
 
-t.test('an empty label is none', async (t) => {
+t.test('removes empty labels', async (t) => {
   t.strictSame(toLabels({ service: 'a', endpoint: '', http_route: '' }), { service: 'a' })
 })

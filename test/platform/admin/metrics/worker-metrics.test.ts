@@ -13,7 +13,7 @@ const tell = (count: number): Metric[] => [
   },
 ]
 
-t.test('counts never fall, whatever becomes of the workers', async (t) => {
+t.test('counters never decrease when workers end or do not respond', async (t) => {
   let told = new Map<number, Metric[] | undefined>()
   const read = createWorkerMetrics(async () => told)
   const scrape = async (...given: [number, Metric[] | undefined][]) => {

@@ -60,7 +60,7 @@ async function open(t: Test): Promise<Opened> {
 /** Declared routes are taken over in a later turn. */
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-t.test('services of the domain come first, then those of the default domain', async (t) => {
+t.test('prefers services of the domain to those of the default domain', async (t) => {
   const { main, domains, to } = await open(t)
   const shop = createMemoryRegistry()
   domains.set('shop', shop)
@@ -77,7 +77,7 @@ t.test('services of the domain come first, then those of the default domain', as
   await t.rejects(to('/none/call', 'shop'), { code: 404, message: 'service not found: none' })
 })
 
-t.test('what is registered, or leaves, counts from then on', async (t) => {
+t.test('follows registrations and deregistrations', async (t) => {
   const { main, domains, to } = await open(t)
   const shop = createMemoryRegistry()
   add(main, 'a', '127.0.0.1:1')
@@ -92,7 +92,7 @@ t.test('what is registered, or leaves, counts from then on', async (t) => {
   t.same(await to('/a/call', 'shop'), ['a', 'A.Call', '127.0.0.1:1'])
 })
 
-t.test('paths that services of a domain declare lead to them in that domain only', async (t) => {
+t.test('routes declared paths only within their domain', async (t) => {
   const { main, domains, to } = await open(t)
   const shop = createMemoryRegistry()
   domains.set('shop', shop)
@@ -120,7 +120,7 @@ t.test('an explicit call finds the service of its domain', async (t) => {
   t.same(await find({ 'mx-namespace': 'none' }), ['127.0.0.1:1'])
 })
 
-t.test('namespaces nobody registered anything in take nothing', async (t) => {
+t.test('namespaces without services use no memory', async (t) => {
   const { main, domains, to } = await open(t)
   add(main, 'a', '127.0.0.1:1')
   let watched = 0
@@ -141,7 +141,7 @@ t.test('namespaces nobody registered anything in take nothing', async (t) => {
   t.equal(watched, first, 'what a domain takes is made once')
 })
 
-t.test('a domain that is gone is watched no longer once another one is made', async (t) => {
+t.test('stops watching a removed domain when another one is created', async (t) => {
   const { main, domains, to } = await open(t)
   add(main, 'a', '127.0.0.1:1')
   const shop = createMemoryRegistry()

@@ -14,52 +14,52 @@ const answer = (code: number, detail: string, id = 'a') => ({
 const DENIED = { namespace: 'mx', resource: 'service:a:A.B', granted: false }
 const RULE = { id: 'closed' } as NonNullable<Explanation['rulings'][number]['rule']>
 
-t.test('why a gateway answers itself', (t) => {
+t.test('explains responses of the gateway with a hint', (t) => {
   const cases: readonly (readonly [Partial<Explanation>, RegExp])[] = [
     [
       {
         stages: [{ plugin: 'cors', hook: 'onRequest' }],
         answer: { ...answer(204, ''), error: undefined },
       },
-      /^plugin cors \(onRequest\) answers it itself$/,
+      /^plugin cors \(onRequest\) sent the response$/,
     ],
     [
       { answer: answer(404, 'service not found: greter', 'greter'), known: ['greeter', 'store'] },
-      /^did you mean greeter\? There are greeter, store$/,
+      /^did you mean greeter\? known services: greeter, store$/,
     ],
     [
       { answer: answer(404, 'service not found: x', 'x'), known: ['greeter'] },
-      /^there are greeter$/,
+      /^known services: greeter$/,
     ],
-    [{ answer: answer(404, 'service not found: x') }, /^nothing is registered: /],
+    [{ answer: answer(404, 'service not found: x') }, /^no service is registered: /],
     [
       { answer: answer(404, 'endpoint not found: a.B'), endpoints: ['A.C'] },
       /^the service declares A\.C$/,
     ],
     [
       { answer: answer(401, 'no'), rulings: [{ ...DENIED, rule: RULE }] },
-      /^rule closed denies it to nobody that is known: show who calls, by "Authorization: /,
+      /^rule closed denies it to anonymous callers: authenticate with "Authorization: /,
     ],
     [
       { answer: answer(401, 'no'), rulings: [{ ...DENIED, rule: undefined }], account: 'ann' },
       /^no rule grants it to ann$/,
     ],
     [
-      { answer: answer(503, 'cannot look up a: the registry does not answer') },
+      { answer: answer(503, 'cannot look up a: the registry is unavailable') },
       /^see whether the registry runs, /,
     ],
     [
-      { answer: answer(503, 'cannot look up a: the registry refuses access') },
+      { answer: answer(503, 'cannot look up a: the registry denies access') },
       /^the account of the gateway .* or may not read the registry$/,
     ],
     [
       { stages: [], answer: answer(400, 'bad') },
-      /^it is refused where it comes in, before any plugin runs$/,
+      /^the listener rejected the request before any plugin ran$/,
     ],
-    [{ answer: answer(503, 'no node of a is available') }, /^the service is registered, and none/],
+    [{ answer: answer(503, 'no node of a is available') }, /^the service is registered, but none/],
     [
       { stages: [{ plugin: undefined, hook: 'route' }], answer: answer(400, 'bad') },
-      /^the step route refuses it$/,
+      /^the route step rejected the request$/,
     ],
   ]
   for (const [explanation, why] of cases) t.match(toWhy({ ...NONE, ...explanation }), why)

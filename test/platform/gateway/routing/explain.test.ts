@@ -26,7 +26,7 @@ async function ask(
 
 const WORDS = ['--backend', 'greeter=127.0.0.1:9001', '--backend', 'greeter=127.0.0.1:9002']
 
-t.test('which way it goes: stages, route, handler, nodes, and the one that is next', async (t) => {
+t.test('returns stages, route, handler, nodes and the selected node', async (t) => {
   const told = await ask(t, { path: '/greeter/hello' }, [...WORDS, '--handler=proxy'])
   t.match(told, {
     ...{ handler: 'proxy', namespace: 'go.mx.api', account: '', rulings: [], known: [] },
@@ -38,14 +38,14 @@ t.test('which way it goes: stages, route, handler, nodes, and the one that is ne
   t.match(told.stages.at(-1), { plugin: undefined, hook: 'handle' })
 })
 
-t.test('nothing is sent to a node', async (t) => {
+t.test('sends nothing to a node', async (t) => {
   const backend = await openRawBackend(t)
   const words = ['--backend', `greeter=127.0.0.1:${backend.port}`, '--handler=proxy']
   t.ok((await ask(t, { path: '/greeter/hello' }, words)).sentTo)
   t.equal(backend.connections.length, 0)
 })
 
-t.test('a path that leads nowhere: the answer, and the services there are', async (t) => {
+t.test('returns the response and all services for an unknown path', async (t) => {
   const told = await ask(t, { path: '/greter/hello' }, WORDS)
   t.match(told, {
     ...{ route: undefined, handler: undefined, nodes: undefined, sentTo: undefined },
@@ -54,7 +54,7 @@ t.test('a path that leads nowhere: the answer, and the services there are', asyn
   })
 })
 
-t.test('what rules say, with the one that decides', async (t) => {
+t.test('returns access decisions with the deciding rule', async (t) => {
   const { gate } = await openGate(t, {
     ...{ id: 'closed', scope: '', access: 'DENIED', priority: 1 },
     resource: { type: '*', name: '*', endpoint: '*' },
@@ -68,29 +68,26 @@ t.test('what rules say, with the one that decides', async (t) => {
   t.equal(told.sentTo, undefined)
 })
 
-t.test(
-  'what a listener refuses is refused before any plugin, and a WebSocket may be asked for',
-  async (t) => {
-    const words = [...WORDS, '--handler=proxy', '--max_body=3']
-    for (const request of [
-      { path: '/greeter/a%2fb' },
-      { path: '/greeter/../b' },
-      { path: '/greeter', headers: { host: ['a', 'b'] } },
-      { path: '/greeter', headers: { 'content-length': 'x' } },
-    ])
-      t.match(await ask(t, request, words), {
-        ...{ stages: [], route: undefined, sentTo: undefined, answer: { status: 400 } },
-        why: 'it is refused where it comes in, before any plugin runs',
-      })
-    t.match(await ask(t, { method: 'TRACE', path: '/greeter' }, words), { answer: { status: 405 } })
-    const long = await ask(t, { method: 'POST', path: '/greeter', body: 'long' }, words)
-    t.match(long.answer, { status: 413 })
-    const socket = { path: '/greeter', headers: { Upgrade: 'websocket' } }
-    t.ok((await ask(t, socket, [...WORDS, '--handler=web'])).sentTo)
-  },
-)
+t.test('rejects malformed requests like a listener, and accepts WebSocket requests', async (t) => {
+  const words = [...WORDS, '--handler=proxy', '--max_body=3']
+  for (const request of [
+    { path: '/greeter/a%2fb' },
+    { path: '/greeter/../b' },
+    { path: '/greeter', headers: { host: ['a', 'b'] } },
+    { path: '/greeter', headers: { 'content-length': 'x' } },
+  ])
+    t.match(await ask(t, request, words), {
+      ...{ stages: [], route: undefined, sentTo: undefined, answer: { status: 400 } },
+      why: 'the listener rejected the request before any plugin ran',
+    })
+  t.match(await ask(t, { method: 'TRACE', path: '/greeter' }, words), { answer: { status: 405 } })
+  const long = await ask(t, { method: 'POST', path: '/greeter', body: 'long' }, words)
+  t.match(long.answer, { status: 413 })
+  const socket = { path: '/greeter', headers: { Upgrade: 'websocket' } }
+  t.ok((await ask(t, socket, [...WORDS, '--handler=web'])).sentTo)
+})
 
-t.test('%2F is served as in the gateway', async (t) => {
+t.test('handles %2F like the gateway', async (t) => {
   const request = { path: '/greeter/a%2fb' }
   const words = [...WORDS, '--handler=proxy', '--encoded_slash_services=greeter']
   t.ok((await ask(t, request, words)).sentTo)
@@ -98,7 +95,7 @@ t.test('%2F is served as in the gateway', async (t) => {
   t.match((await ask(t, request, others)).answer, { status: 400 })
 })
 
-t.test('an event is published nowhere', async (t) => {
+t.test('does not publish events', async (t) => {
   const request = { method: 'POST', path: '/user/created', body: '{}' }
   t.match(await ask(t, request, ['--handler=event']), {
     ...{ handler: 'event', sentTo: 'topic' },

@@ -21,7 +21,7 @@ function makeService(
 const list = (services: readonly Service[], settings = {}) =>
   listRoutes(services, { ...mergeSettings(), namespace: '', handler: 'meta', ...settings })
 
-t.test('routes that endpoints declare, and those by name', async (t) => {
+t.test('lists declared routes and routes by name', async (t) => {
   const { routes, problems } = list([
     makeService('users', {
       'Users.Find': { path: '/users/{id},/people/{id}', method: 'get', host: 'example.com' },
@@ -45,7 +45,7 @@ t.test('routes that endpoints declare, and those by name', async (t) => {
   )
 })
 
-t.test('several versions have one route together; what cannot be served is told', async (t) => {
+t.test('merges routes of several versions and reports routes that cannot be served', async (t) => {
   const service = makeService('a', { 'A.B': { path: '/b' }, 'A.C': { path: 'c' } })
   const { routes, problems } = list([service, { ...service, version: '2' }])
   t.strictSame(
@@ -55,7 +55,7 @@ t.test('several versions have one route together; what cannot be served is told'
   t.strictSame(problems, ['endpoint "A.C" of service a: ignored path "c": it must begin with /'])
 })
 
-t.test('services without endpoints are asked by name, by the handler they want', async (t) => {
+t.test('lists services without endpoints by name and declared handler', async (t) => {
   const { routes } = list([makeService('site', {}, { handler: 'http' }), makeService('old', {})])
   t.match(routes, [
     { service: 'old', path: '/old[/*][/*]', handler: 'rpc', endpoint: '' },
@@ -63,7 +63,7 @@ t.test('services without endpoints are asked by name, by the handler they want',
   ])
 })
 
-t.test('names are those inside the namespace, by the resolver of the handler', async (t) => {
+t.test('lists names inside the namespace by the resolver of the handler', async (t) => {
   const services = [
     makeService('go.mx.api.greeter', { 'Greeter.Hello': { path: '/hello' } }),
     makeService('other', { 'Other.Call': {} }),

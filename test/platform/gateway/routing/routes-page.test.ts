@@ -12,7 +12,7 @@ const makeService = (name: string, metadata: Record<string, string>[], version =
   })),
 })
 
-t.test('a page has all routes of its services, and says where the next one begins', async (t) => {
+t.test('a page contains all routes of its services and the start of the next page', async (t) => {
   const services = [
     makeService('b', [{ path: '/b' }]),
     makeService('a', [{}]),
@@ -35,18 +35,18 @@ t.test('a page has all routes of its services, and says where the next one begin
   t.strictSame(read('nobody', 1000, ''), ['', undefined, 0])
 })
 
-t.test('a page ends where it would be long, and a service that is too long is cut', async (t) => {
+t.test('limits the size of a page and of a service', async (t) => {
   const host = Array.from({ length: 64 }, (_, i) => `${'h'.repeat(100)}${i}`).join()
   const path = Array.from({ length: 64 }, (_, i) => `/${i}`).join()
   const huge = Array.from({ length: 4 }, () => ({ host, path }))
   const services = ['a', 'b'].map((name) => makeService(name, huge))
   const page = toRoutesPage(services, SETTINGS, { service: '', limit: 1000, after: '' })
   t.equal(page.next, 'a')
-  t.match(page.left_out, [/^service a: \d+ routes more than can be told$/])
+  t.match(page.left_out, [/^service a: \d+ more routes are not listed$/])
   t.ok(JSON.stringify(page).length < 600_000)
 })
 
-t.test('of very many problems some are told', async (t) => {
+t.test('limits the number of problems', async (t) => {
   const wrong = Array.from({ length: 150 }, () => ({ path: 'wrong' }))
   const services = [makeService('a', wrong)]
   const { left_out } = toRoutesPage(services, SETTINGS, { service: '', limit: 1, after: '' })

@@ -48,7 +48,7 @@ function makeFolder(t: Test, mode: number): string {
   return folder
 }
 
-t.test('a folder is made for its owner alone, those above it too', async (t) => {
+t.test('creates a folder and its parents with access for the owner only', async (t) => {
   const home = makeTempFolder(t, 'data')
   const { path, close } = await openDataFolder(join(home, '.mx', 'server'))
   t.teardown(close)
@@ -57,13 +57,13 @@ t.test('a folder is made for its owner alone, those above it too', async (t) => 
   t.equal(modeOf(join(home, '.mx')), '700')
 })
 
-t.test('~ is the home folder', async (t) => {
+t.test('expands ~ to the home folder', async (t) => {
   const HOME = makeTempFolder(t, 'data')
   t.equal(await openElsewhere('~/.mx/server', { HOME }), join(HOME, '.mx/server'))
   t.ok(existsSync(join(HOME, '.mx/server')))
 })
 
-t.test('a second server in the folder is refused until the first has closed it', async (t) => {
+t.test('rejects a second server until the first has closed the folder', async (t) => {
   const folder = makeTempFolder(t, 'data')
   const { close } = await openDataFolder(folder)
   await t.rejects(openDataFolder(folder), /is in use by another mx server/)
@@ -71,47 +71,47 @@ t.test('a second server in the folder is refused until the first has closed it',
   await (await openDataFolder(folder)).close()
 })
 
-t.test('a folder others can write to is refused', async (t) => {
+t.test('rejects a folder that is writable by others', async (t) => {
   for (const mode of [0o777, 0o770, 0o702]) {
     const folder = makeFolder(t, mode)
     await t.rejects(openDataFolder(folder), {
-      message: `others can write to the data folder ${folder} (mode ${mode.toString(8)}): chmod 700 it, or name another with --data_dir`,
+      message: `the data folder ${folder} is writable by others (mode ${mode.toString(8)}): run chmod 700, or set another with --data_dir`,
     })
   }
   await (await openDataFolder(makeFolder(t, 0o755))).close()
 })
 
-t.test('what is no folder, or lies in none, is named', async (t) => {
+t.test('rejects a path that is not a folder', async (t) => {
   const file = join(makeTempFolder(t, 'data'), 'file')
   writeFileSync(file, '')
   for (const path of [file, join(file, 'server')])
     await t.rejects(openDataFolder(path), {
-      message: `the data folder ${path} cannot be used: it is no folder; name another with --data_dir or MX_DATA_DIR`,
+      message: `cannot use the data folder ${path}: it is not a folder; set another with --data_dir or MX_DATA_DIR`,
     })
 })
 
-t.test('what cannot be made is named at once', async (t) => {
+t.test('reports a folder that cannot be created without delay', async (t) => {
   const link = join(makeTempFolder(t, 'data'), 'link')
   symlinkSync(join(link, '..', 'none'), link)
   for (const path of ['/proc/nope', '/proc/nope/server', link])
     await t.rejects(openDataFolder(path), {
-      message: `the data folder ${path} cannot be used: it is not there, and cannot be made; name another with --data_dir or MX_DATA_DIR`,
+      message: `cannot use the data folder ${path}: it does not exist and cannot be created; set another with --data_dir or MX_DATA_DIR`,
     })
 })
 
-t.test('a folder of another user is refused', { skip: !IS_ROOT && 'needs root' }, async (t) => {
+t.test('rejects a folder of another user', { skip: !IS_ROOT && 'needs root' }, async (t) => {
   const folder = makeFolder(t, 0o700)
   chownSync(folder, NOBODY, NOBODY)
   await t.rejects(openDataFolder(folder), {
-    message: `the data folder ${folder} belongs to user ${NOBODY}, and this is user 0: change its owner, or name another with --data_dir`,
+    message: `the data folder ${folder} belongs to user ${NOBODY}, but the server runs as user 0: change its owner, or set another with --data_dir`,
   })
 })
 
-t.test('a folder its user may not use is named', { skip: !IS_ROOT && 'needs root' }, async (t) => {
+t.test('reports missing permissions', { skip: !IS_ROOT && 'needs root' }, async (t) => {
   const folder = makeFolder(t, 0o500)
   chownSync(folder, NOBODY, NOBODY)
   chmodSync(join(folder, '..'), 0o755)
-  const reason = 'cannot be used: this user may not use it; name another with --data_dir'
+  const reason = 'permission denied; set another with --data_dir'
   t.match(await openElsewhere(folder, {}, NOBODY), reason)
   t.match(await openElsewhere(join(folder, 'inside'), {}, NOBODY), reason)
 })

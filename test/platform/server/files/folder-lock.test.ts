@@ -44,17 +44,17 @@ async function prepare(t: Test, folder: string): Promise<Starter> {
   }
 }
 
-t.test('a folder is held once, until it is released', async (t) => {
+t.test('locks a folder exclusively until the release', async (t) => {
   const folder = makeTempFolder(t, 'lock')
   const lock = await lockFolder(folder)
-  const message = `${folder} is in use by another mx server (process ${process.pid}): stop it, or name another folder with --data_dir or MX_DATA_DIR`
+  const message = `${folder} is in use by another mx server (process ${process.pid}): stop it, or set another folder with --data_dir or MX_DATA_DIR`
   await t.rejects(lockFolder(folder), { message })
   await lock.release()
   t.same(readdirSync(folder), [], 'nothing is left behind')
   await (await lockFolder(folder)).release()
 })
 
-t.test('a folder with a name too long for a socket is locked as well', async (t) => {
+t.test('locks a folder whose path is too long for a socket', async (t) => {
   const folder = join(makeTempFolder(t, 'lock'), 'a'.repeat(150))
   mkdirSync(folder)
   const lock = await lockFolder(folder)
@@ -63,7 +63,7 @@ t.test('a folder with a name too long for a socket is locked as well', async (t)
   t.same(readdirSync(folder), [])
 })
 
-t.test('what else lies in the folder is left alone', async (t) => {
+t.test('leaves other files in the folder unchanged', async (t) => {
   const folder = makeTempFolder(t, 'lock')
   const names = ['lock', 'lock.x', 'lock.txt', 'store']
   for (const name of names) writeFileSync(join(folder, name), '')
@@ -72,7 +72,7 @@ t.test('what else lies in the folder is left alone', async (t) => {
   await lock.release()
 })
 
-t.test('of many who start in one process exactly one gets the folder', async (t) => {
+t.test('exactly one of many concurrent attempts in a process succeeds', async (t) => {
   const folder = makeTempFolder(t, 'lock')
   const all = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(folder)))
   const held = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
@@ -81,7 +81,7 @@ t.test('of many who start in one process exactly one gets the folder', async (t)
   t.same(readdirSync(folder), [])
 })
 
-t.test('after kill -9 of its holder the folder is free at once', async (t) => {
+t.test('the lock is free immediately after kill -9 of its owner', async (t) => {
   const folder = makeTempFolder(t, 'lock')
   const holder = await prepare(t, folder)
   t.equal(await holder.begin(), 'held')
@@ -93,16 +93,16 @@ t.test('after kill -9 of its holder the folder is free at once', async (t) => {
   await lock.release()
 })
 
-t.test('a holder that is stopped holds on', async (t) => {
+t.test('a stopped (SIGSTOP) owner keeps the lock', async (t) => {
   const folder = makeTempFolder(t, 'lock')
   const holder = await prepare(t, folder)
   t.equal(await holder.begin(), 'held')
   holder.child.kill('SIGSTOP')
-  const message = `${folder} is in use by another mx server: stop it, or name another folder with --data_dir or MX_DATA_DIR`
+  const message = `${folder} is in use by another mx server: stop it, or set another folder with --data_dir or MX_DATA_DIR`
   await t.rejects(lockFolder(folder), { message })
 })
 
-t.test('of processes that race for the folder of a dead one exactly one gets it', async (t) => {
+t.test('exactly one of several processes takes over the lock of a dead one', async (t) => {
   const folder = makeTempFolder(t, 'lock')
   for (let round = 0; round < ROUNDS; round++) {
     const starters = await Promise.all(Array.from({ length: STARTERS }, () => prepare(t, folder)))

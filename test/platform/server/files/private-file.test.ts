@@ -8,7 +8,7 @@ import {
 } from '../../../../platform/server/files/private-file.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-t.test('a file is its owner’s alone, whoever could read what it replaces', async (t) => {
+t.test('only the owner can read the file, regardless of the replaced one', async (t) => {
   const folder = makeTempFolder(t, 'owner')
   const file = join(folder, 'secret')
   t.equal(await readPrivateFile(file), undefined)
@@ -23,7 +23,7 @@ t.test('a file is its owner’s alone, whoever could read what it replaces', asy
   t.equal(await readPrivateFile(file), undefined)
 })
 
-t.test('one that cannot be written is named', async (t) => {
+t.test('reports a file that cannot be written', async (t) => {
   const file = join(makeTempFolder(t, 'owner'), 'missing', 'secret')
-  await t.rejects(writePrivateFile(file, 'new'), { message: `${file} cannot be written: ENOENT` })
+  await t.rejects(writePrivateFile(file, 'new'), { message: `cannot write ${file}: ENOENT` })
 })

@@ -11,7 +11,7 @@ t.setTimeout(120_000)
 
 const LOG = createLog('silent')
 
-t.test('memory: what is published is heard in this process', async (t) => {
+t.test('memory: delivers messages within the process', async (t) => {
   const broker = await openBroker('memory', LOG)
   t.teardown(() => broker.close?.())
   const heard = new Promise<Message>((resolve) => void broker.subscribe('a', resolve))
@@ -19,7 +19,7 @@ t.test('memory: what is published is heard in this process', async (t) => {
   t.equal(Buffer.from((await heard).body).toString(), 'x')
 })
 
-t.test('nats: what is published is heard by others', async (t) => {
+t.test('nats: delivers messages to other processes', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const broker = await openBroker(server.url, LOG)
@@ -35,22 +35,22 @@ t.test('nats: what is published is heard by others', async (t) => {
   t.equal(Buffer.from((await heard).body).toString(), 'x')
 })
 
-t.test('a server that is away, or refuses, is named once, without its password', async (t) => {
+t.test('reports an unreachable or denying server once, without its password', async (t) => {
   const warn = (warning: string) => t.fail(warning)
   await t.rejects(openBroker('nats://u:secret@127.0.0.1:1', { ...LOG, warn } as never), {
     message:
-      'the broker nats://[hidden]@127.0.0.1:1 cannot be used: NATS at nats://127.0.0.1:1 is away: 127.0.0.1:1: connection refused',
+      'the broker nats://[hidden]@127.0.0.1:1 cannot be used: NATS at nats://127.0.0.1:1 is unreachable: 127.0.0.1:1: connection refused',
   })
   const server = await startNats(t, { settings: ['authorization { token: "s3cret" }'] })
   if (server === undefined) return
   const url = `nats://wrong@127.0.0.1:${server.port}`
   await t.rejects(
     openBroker(url, LOG),
-    /^the broker nats:\/\/\[hidden\]@127\.0\.0\.1:\d+ cannot be used: [^\n]*$/,
+    /^the broker nats:\/\/\[hidden\]@127\.0\.0\.1:\d+ is not available: [^\n]*$/,
   )
 })
 
-t.test('that its server is away, and back, is told once each, and whose it is', async (t) => {
+t.test('logs outage and recovery of the server once each', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const told: string[] = []
@@ -61,6 +61,9 @@ t.test('that its server is away, and back, is told once each, and whose it is', 
   await until(() => told.length > 0)
   await server.start()
   await until(() => told.length > 1)
-  t.match(told, [/^broker: NATS at [^ ]+ is away: /, /^broker: NATS at [^ ]+ is back after /])
+  t.match(told, [
+    /^broker: NATS at [^ ]+ is unreachable: /,
+    /^broker: NATS at [^ ]+ is reachable again after /,
+  ])
   t.equal(told.length, 2)
 })

@@ -26,44 +26,47 @@ async function publish(adapter: EventsAdapter): Promise<number> {
   return sequence
 }
 
-t.test('what keeps events is opened by its text', async (t) => {
+t.test('opens the event storage of the setting', async (t) => {
   const folder = join(makeTempFolder(t, 'events'), 'events')
   t.equal(await publish(await open('memory', folder)), 1)
   t.equal(await publish(await open('lmdb', folder)), 1)
   t.equal(await publish(await open('lmdb', folder)), 2, 'they are in the folder')
 })
 
-t.test('a server of NATS keeps them with JetStream', async (t) => {
+t.test('stores events in JetStream of a NATS server', async (t) => {
   const server = await startNats(t, { jetStream: true })
   if (server === undefined) return
   t.equal(await publish(await open(server.url, '')), 1)
   t.equal(await publish(await open(server.url, '')), 2)
 })
 
-t.test('a server that is away, or has no JetStream, is named without its password', async (t) => {
-  await t.rejects(
-    open('nats://u:secret@127.0.0.1:1', ''),
-    /^what keeps events, nats:\/\/\[hidden\]@127\.0\.0\.1:1, cannot be used: [^\n]*127\.0\.0\.1:1: connection refused$/,
-  )
-  t.same(warnings, [], 'it is told once')
-  const server = await startNats(t)
-  if (server === undefined) return
-  await t.rejects(
-    open(server.url, ''),
-    /^what keeps events, nats:[^\n]* cannot be used: jetstream is not enabled$/,
-  )
-})
+t.test(
+  'reports an unreachable server, or one without JetStream, without its password',
+  async (t) => {
+    await t.rejects(
+      open('nats://u:secret@127.0.0.1:1', ''),
+      /^the event storage nats:\/\/\[hidden\]@127\.0\.0\.1:1 is not available: [^\n]*127\.0\.0\.1:1: connection refused$/,
+    )
+    t.same(warnings, [], 'it is told once')
+    const server = await startNats(t)
+    if (server === undefined) return
+    await t.rejects(
+      open(server.url, ''),
+      /^the event storage nats:[^\n]* is not available: jetstream is not enabled$/,
+    )
+  },
+)
 
-t.test('replicas need a cluster: a server that is alone is refused at the start', async (t) => {
+t.test('rejects replicas on a server without a cluster at the start', async (t) => {
   const server = await startNats(t, { jetStream: true })
   if (server === undefined) return
   await t.rejects(
     open(server.url, '', 3),
-    /^what keeps events, nats:[^\n]* cannot be used: the server is in no cluster, which 3 replicas need$/,
+    /^what keeps events, nats:[^\n]* cannot be used: 3 replicas require a cluster, but the server is not part of one$/,
   )
 })
 
-t.test('that its server is away, and back, is told once each, and whose it is', async (t) => {
+t.test('logs outage and recovery of the server once each', async (t) => {
   const server = await startNats(t, { jetStream: true })
   if (server === undefined) return
   const adapter = await open(server.url, '')
@@ -73,6 +76,9 @@ t.test('that its server is away, and back, is told once each, and whose it is', 
   await until(() => warnings.length > 0)
   await server.start()
   await until(() => warnings.length > 1)
-  t.match(warnings, [/^events: NATS at [^ ]+ is away: /, /^events: NATS at [^ ]+ is back after /])
+  t.match(warnings, [
+    /^events: NATS at [^ ]+ is unreachable: /,
+    /^events: NATS at [^ ]+ is reachable again after /,
+  ])
   t.equal(warnings.length, 2)
 })

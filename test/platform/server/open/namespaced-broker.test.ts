@@ -4,7 +4,7 @@ import type { Message } from '../../../../core/contracts/broker.ts'
 import { createBroker } from '../../../../domain/broker/broker.ts'
 import { withNamespaces } from '../../../../platform/server/open/namespaced-broker.ts'
 
-t.test('a topic is that of the namespace the message names, else of the default one', async (t) => {
+t.test('prefixes a topic with the namespace of the message, or the default one', async (t) => {
   const broker = createBroker(createMemoryBroker())
   t.teardown(() => broker.close?.())
   const heard: Message[] = []

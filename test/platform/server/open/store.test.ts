@@ -30,7 +30,7 @@ async function check(adapter: StoreAdapter): Promise<number> {
   return found?.value.length ?? 0
 }
 
-t.test('a store is opened by its text', async (t) => {
+t.test('opens the store of the setting', async (t) => {
   const folder = makeTempFolder(t, 'store')
   t.equal(await check(await open('memory', folder)), 1)
   const small = createStore(await open('memory', folder))
@@ -43,7 +43,7 @@ t.test('a store is opened by its text', async (t) => {
   await again.close?.()
 })
 
-t.test('a namespace cannot fill a store in memory by default', async (t) => {
+t.test('a namespace cannot fill the in-memory store by default', async (t) => {
   const settings = { store: 'memory', storeSync: 'os', maxStoreBytes: 100_000 } as const
   const AUTO = { limit: 'auto', namespaces: {} } as const
   const quotas = { quotaStore: AUTO, quotaConfig: AUTO }
@@ -61,16 +61,16 @@ t.test('a namespace cannot fill a store in memory by default', async (t) => {
   await store.close()
 })
 
-t.test('PostgreSQL is asked before the store is used', async (t) => {
+t.test('checks PostgreSQL before the store is used', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
   t.equal(await check(await open(server.url(), '')), 1)
 })
 
-t.test('a store that cannot be used is named, without its password', async (t) => {
+t.test('reports an unavailable store without its password', async (t) => {
   await t.rejects(open('postgres://u:secret@127.0.0.1:1/mx', ''), {
     message:
-      'the store postgres://[hidden]@127.0.0.1:1/mx cannot be used: connect ECONNREFUSED 127.0.0.1:1',
+      'the store postgres://[hidden]@127.0.0.1:1/mx is not available: connect ECONNREFUSED 127.0.0.1:1',
   })
   const folder = makeTempFolder(t, 'store')
   mkdirSync(join(folder, 'store'))

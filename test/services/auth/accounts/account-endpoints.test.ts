@@ -25,7 +25,7 @@ interface Page {
   readonly next?: string
 }
 
-t.test('accounts are listed to administrators, page by page and without secrets', async (t) => {
+t.test('lists accounts to administrators, paginated and without secrets', async (t) => {
   const { call } = await open(t)
   await t.rejects(call('Accounts.List'), { ...MEMBERS, id: 'auth.Accounts.List' })
   await t.rejects(call('Accounts.List', {}, JANE), ADMINS)
@@ -43,7 +43,7 @@ t.test('accounts are listed to administrators, page by page and without secrets'
   )
 })
 
-t.test('an account is deleted by an administrator, and no longer logs in', async (t) => {
+t.test('deletes an account, which can no longer log in', async (t) => {
   const { call, records } = await open(t)
   const remove = (id: string, caller?: Caller) => call('Accounts.Delete', { id }, caller)
   await t.rejects(remove('joe'), MEMBERS)
@@ -62,14 +62,14 @@ t.test('an account is deleted by an administrator, and no longer logs in', async
   )
 })
 
-t.test('administrators are deleted by administrators alone', async (t) => {
+t.test('allows only administrators to delete administrators', async (t) => {
   const { call } = await open(t)
   await call('Auth.Generate', { id: 'boss', scopes: ['admin'] }, ADMIN)
   await t.rejects(call('Accounts.Delete', { id: 'boss' }, SERVICE), ADMINS)
   await call('Accounts.Delete', { id: 'boss' }, ADMIN)
 })
 
-t.test('of two administrators that delete each other at once, one is left', async (t) => {
+t.test('keeps one of two administrators that delete each other concurrently', async (t) => {
   const { call } = await open(t)
   const bosses: Caller[] = ['anna', 'bob'].map((id) => ({ id, scopes: ['admin'] }))
   for (const { id, scopes } of bosses) await call('Auth.Generate', { id, scopes }, ADMIN)
@@ -84,7 +84,7 @@ t.test('of two administrators that delete each other at once, one is left', asyn
   )
 })
 
-t.test('who knows the secret changes it', async (t) => {
+t.test('changes a secret with the old one', async (t) => {
   const { call, records } = await open(t)
   const change = (request: object, caller?: Caller) =>
     call(
@@ -98,7 +98,7 @@ t.test('who knows the secret changes it', async (t) => {
   await wrong({ id: '' }, 'ID missing')
   await wrong({ new_secret: '' }, 'New secret should not be blank')
   await wrong({ old_secret: 'guess' }, 'Secret not correct, or no account with this ID')
-  await wrong({ old_secret: '' }, 'request.old_secret must be given: the account is your own')
+  await wrong({ old_secret: '' }, 'request.old_secret is required to change your own secret')
   await t.rejects(change({ id: 'joe', old_secret: '' }, JANE), ADMINS)
   await t.rejects(change({ id: 'joe', old_secret: '' }, SERVICE), ADMINS)
   await change({}, JANE)
@@ -106,7 +106,7 @@ t.test('who knows the secret changes it', async (t) => {
   t.match(records.at(-1), { action: 'account.change-secret', target: 'jane', account: 'mx/jane' })
 })
 
-t.test('an administrator need not know it, unless it is their own', async (t) => {
+t.test('lets administrators change the secrets of others without the old one', async (t) => {
   const { call } = await open(t)
   await call('Accounts.ChangeSecret', { id: 'joe', new_secret: 'new password' }, ADMIN)
   t.ok(await call('Auth.Token', { id: 'joe', secret: 'new password' }))
@@ -131,7 +131,7 @@ t.test('an administrator need not know it, unless it is their own', async (t) =>
   )
 })
 
-t.test('secrets are not guessed by changing them', async (t) => {
+t.test('limits guesses of secrets through changes', async (t) => {
   const { call, records } = await open(t)
   const guess = () =>
     call(

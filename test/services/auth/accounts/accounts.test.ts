@@ -16,7 +16,7 @@ function open(t: Test) {
 }
 
 t.test(
-  'an account has a random secret, its id for a name and type user where nothing is said',
+  'creates an account with a random secret, its id as name and type user by default',
   async (t) => {
     const accounts = open(t)
     const { account, secret } = await accounts.create('mx', { id: 'jane' }, ID)
@@ -38,7 +38,7 @@ t.test(
   },
 )
 
-t.test('an account is found by its name, too, and each namespace has its own', async (t) => {
+t.test('finds an account by name within its namespace', async (t) => {
   const accounts = open(t)
   const { secret } = await accounts.create('mx', { id: 'j1', name: 'jane@example.com' }, ID)
   t.equal((await accounts.logIn('mx', 'jane@example.com', secret, ID)).id, 'j1')
@@ -53,7 +53,7 @@ t.test('an account is found by its name, too, and each namespace has its own', a
   t.equal(await accounts.find('mx', '../acme/j1'), undefined)
 })
 
-t.test('ids and names are unique', async (t) => {
+t.test('rejects duplicate ids and names', async (t) => {
   const accounts = open(t)
   const taken = { name: 'ServiceError', id: ID, code: 400 }
   await accounts.create('mx', { id: 'jane', name: 'Jane' }, ID)
@@ -70,7 +70,7 @@ t.test('ids and names are unique', async (t) => {
   t.same(ends.sort(), ['fulfilled', 'rejected', 'rejected'], 'of several at once one is made')
 })
 
-t.test('wrong secrets and unknown accounts are refused alike', async (t) => {
+t.test('rejects wrong secrets and unknown accounts alike', async (t) => {
   const accounts = open(t)
   await accounts.create('mx', { id: 'jane', secret: 'the right one' }, ID)
   const refused = { code: 400, message: 'Secret not correct, or no account with this ID' }
@@ -80,7 +80,7 @@ t.test('wrong secrets and unknown accounts are refused alike', async (t) => {
   await t.rejects(accounts.logIn('acme', 'jane', 'the right one', ID), refused)
 })
 
-t.test('a secret is changed by whoever knows it', async (t) => {
+t.test('changes a secret with the old one and revokes tokens', async (t) => {
   const accounts = open(t)
   await accounts.create('mx', { id: 'jane', secret: 'old secret' }, ID)
   const change = (old: string, next: string) =>
@@ -97,7 +97,7 @@ t.test('a secret is changed by whoever knows it', async (t) => {
   t.same(ends.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
 })
 
-t.test('who is deleted is not there, and the name is free again', async (t) => {
+t.test('deletes an account and frees its name', async (t) => {
   const accounts = open(t)
   await accounts.create('mx', { id: 'jane', name: 'Jane', secret: 'her secret' }, ID)
   t.equal(await accounts.delete('mx', 'jane', ID), true)
@@ -106,7 +106,7 @@ t.test('who is deleted is not there, and the name is free again', async (t) => {
   await t.resolves(accounts.create('mx', { id: 'jane2', name: 'Jane' }, ID))
 })
 
-t.test('what is wrong with an account is named', async (t) => {
+t.test('names the invalid part of an account', async (t) => {
   const accounts = open(t)
   const wrong = (given: Parameters<typeof accounts.create>[1], message: string | RegExp) =>
     t.rejects(accounts.create('mx', given, ID), { id: ID, code: 400, message })
@@ -130,18 +130,18 @@ t.test('what is wrong with an account is named', async (t) => {
     'a"b',
     "a'b",
   ])
-    await wrong({ id }, /^request\.id must be up to 128 characters: a letter or digit, then/)
+    await wrong({ id }, /^request\.id must be at most 128 characters: a letter or digit, then/)
   for (const id of ['Admin', 'ADMIN'])
     await wrong(
       { id },
-      `request.id: ${id} differs from admin in letter case only; choose another id`,
+      `request.id: ${id} differs from admin only in letter case; choose another id`,
     )
   t.same((await accounts.list('mx')).accounts, [], 'and nothing is stored')
   for (const id of ['a', 'jane+ci@example.com', 'shop@v1.2:x', 'a_b-c~d=e', 'admin'])
     await t.resolves(accounts.create('mx', { id }, ID), id)
 })
 
-t.test('a new secret has at least 8 characters', async (t) => {
+t.test('requires new secrets of at least 8 characters', async (t) => {
   const accounts = open(t)
   const tooShort = { code: 400, message: 'request.secret must be 8 to 1024 characters' }
   await t.rejects(accounts.create('mx', { id: 'jane', secret: '1234567' }, ID), tooShort)
@@ -153,7 +153,7 @@ t.test('a new secret has at least 8 characters', async (t) => {
   await t.resolves(accounts.logIn('mx', 'jane', '12345678', ID))
 })
 
-t.test('an account from before these rules still logs in, and can be deleted', async (t) => {
+t.test('accepts logins of accounts that violate newer rules and deletes them', async (t) => {
   const store = createStore(createMemoryStore())
   t.teardown(store.close)
   const hasher = createSecretHasher('auth', 2)

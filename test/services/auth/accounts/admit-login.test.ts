@@ -15,7 +15,7 @@ const DENIED = {
 }
 const SECRET = 'a long secret'
 
-t.test('a rule that denies everything locks out everybody but operators', async (t) => {
+t.test('lets only operators log in under a rule that denies everything', async (t) => {
   const { ask, doors, admin } = await openAuthServer(t)
   await ask('Auth.Generate', { id: 'jane', secret: SECRET, scopes: ['staff'] })
   const options = { namespace: 'acme' }
@@ -57,7 +57,7 @@ t.test('a rule that denies everything locks out everybody but operators', async 
   t.match(await logIn({ refresh_token: jane.refresh_token }), { code: 200 }, 'was not used up')
 })
 
-t.test('guesses are limited, also those of a right secret', async (t) => {
+t.test('limits guesses, including those of a correct secret', async (t) => {
   const { ask, doors } = await openAuthServer(t)
   await ask('Auth.Generate', { id: 'jane', secret: SECRET })
   await ask('Rules.Create', { rule: BAN, force: true })

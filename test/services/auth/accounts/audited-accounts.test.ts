@@ -2,7 +2,7 @@ import t from 'tap'
 import { auditAccounts } from '../../../../services/auth/accounts/audited-accounts.ts'
 import { openAuthParts } from '../../../fixtures/auth-parts.ts'
 
-t.test('what other parts of the server change is told, and what fails is not', async (t) => {
+t.test('audits successful changes by other components of the server', async (t) => {
   const parts = await openAuthParts(t)
   const told: string[] = []
   const accounts = auditAccounts(parts.accounts, (ctx, action, { namespace, target }) => {

@@ -7,34 +7,31 @@ const options = { namespace: 'acme' }
 const toQuota = (name: string) => createQuota(name, { limit: 2, namespaces: {} })
 const quotas = { accounts: toQuota('quota_accounts'), rules: toQuota('quota_rules') }
 
-t.test(
-  'a namespace has as many accounts as its quota says, however many are created at once',
-  async (t) => {
-    const { call } = await openPlatformAuth(t, { quotas })
-    const create = (id: string, caller = OF_ACME, namespace = 'acme') =>
-      call('Auth.Generate', { id, options: { namespace } }, caller)
-    const ends = await Promise.allSettled(['a', 'b', 'c', 'd'].map((id) => create(id)))
-    t.equal(ends.filter(({ status }) => status === 'fulfilled').length, 2)
-    await t.rejects(create('e'), {
-      ...{ id: 'auth.Auth.Generate', code: 429 },
-      message:
-        'quota_accounts of namespace acme is reached: 2 of 2 accounts in use; delete accounts, or raise it (quota_accounts=acme=...)',
-    })
-    await create('operators', ADMIN)
-    for (const id of ['a', 'b', 'c']) await create(id, ADMIN, 'mx')
-    await create('a', { ...ADMIN, issuer: 'other' }, 'other')
-    const { accounts } = await call<{ accounts: readonly { id: string }[] }>(
-      'Accounts.List',
-      { options },
-      ADMIN,
-    )
-    for (const { id } of accounts.slice(0, 2)) await call('Accounts.Delete', { id, options }, ADMIN)
-    await create('f')
-    await t.rejects(create('g'), { code: 429 })
-  },
-)
+t.test('limits the accounts of a namespace to its quota, also concurrently', async (t) => {
+  const { call } = await openPlatformAuth(t, { quotas })
+  const create = (id: string, caller = OF_ACME, namespace = 'acme') =>
+    call('Auth.Generate', { id, options: { namespace } }, caller)
+  const ends = await Promise.allSettled(['a', 'b', 'c', 'd'].map((id) => create(id)))
+  t.equal(ends.filter(({ status }) => status === 'fulfilled').length, 2)
+  await t.rejects(create('e'), {
+    ...{ id: 'auth.Auth.Generate', code: 429 },
+    message:
+      'quota_accounts of namespace acme is reached: 2 of 2 accounts in use; delete accounts, or raise it (quota_accounts=acme=...)',
+  })
+  await create('operators', ADMIN)
+  for (const id of ['a', 'b', 'c']) await create(id, ADMIN, 'mx')
+  await create('a', { ...ADMIN, issuer: 'other' }, 'other')
+  const { accounts } = await call<{ accounts: readonly { id: string }[] }>(
+    'Accounts.List',
+    { options },
+    ADMIN,
+  )
+  for (const { id } of accounts.slice(0, 2)) await call('Accounts.Delete', { id, options }, ADMIN)
+  await create('f')
+  await t.rejects(create('g'), { code: 429 })
+})
 
-t.test('a namespace has as many rules as its quota says, and operators add more', async (t) => {
+t.test('limits the rules of a namespace to its quota, except for operators', async (t) => {
   const { call } = await openPlatformAuth(t, { quotas })
   const create = (id: string, caller = OF_ACME, access = 'GRANTED') =>
     call(

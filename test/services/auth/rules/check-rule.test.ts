@@ -9,7 +9,7 @@ const RULE: RuleMessage = {
 }
 const NONE = { type: '', name: '', endpoint: '' }
 
-t.test('a rule is what the request says', (t) => {
+t.test('parses a rule of a request', (t) => {
   t.same(toRule(RULE, ID), RULE)
   for (const scope of ['*', '+', 'admin', 'billing:read'])
     t.equal(toRule({ ...RULE, scope }, ID).scope, scope)
@@ -22,7 +22,7 @@ t.test('a rule is what the request says', (t) => {
   t.end()
 })
 
-t.test('what is missing is named', (t) => {
+t.test('names the missing part of a rule', (t) => {
   const cases: [Partial<RuleMessage>, string][] = [
     [{ id: '', scope: '', access: '', resource: NONE }, 'Rule missing'],
     [{ id: '' }, 'ID missing'],
@@ -35,10 +35,10 @@ t.test('what is missing is named', (t) => {
   t.end()
 })
 
-t.test('what is wrong is named, with what would be right', (t) => {
+t.test('names the invalid part of a rule and what is expected', (t) => {
   const resource = (part: object) => ({ resource: { ...RULE.resource, ...part } })
   const cases: [Partial<RuleMessage>, RegExp][] = [
-    [{ id: 'a/b' }, /^request\.rule\.id must be up to 128 characters/],
+    [{ id: 'a/b' }, /^request\.rule\.id must be at most 128 characters/],
     [{ id: 'x'.repeat(129) }, /^request\.rule\.id /],
     [{ scope: 'a b' }, /^request\.rule\.scope must be empty for everybody, \*, \+ or .*got "a b"$/],
     [{ scope: '<others>' }, /^request\.rule\.scope /],

@@ -25,7 +25,7 @@ interface News extends List {
   readonly more: boolean
 }
 
-t.test('rules are made and deleted by administrators, and listed to members', async (t) => {
+t.test('lets administrators create and delete rules, and members list them', async (t) => {
   const { call, records } = await openPlatformAuth(t)
   await t.rejects(call('Rules.List'), { ...MEMBERS, id: 'auth.Rules.List' })
   await t.rejects(call('Rules.Create', { rule: LOGIN }), MEMBERS)
@@ -44,7 +44,7 @@ t.test('rules are made and deleted by administrators, and listed to members', as
   ])
 })
 
-t.test('a resource may be a string of three parts', async (t) => {
+t.test('accepts a resource as a string of three parts', async (t) => {
   const { call } = await openPlatformAuth(t)
   await call('Rules.Create', { rule: { ...LOGIN, resource: 'service:auth:*' } }, ADMIN)
   const { rules } = await call<List>('Rules.List', {}, ADMIN)
@@ -64,7 +64,7 @@ t.test('a resource may be a string of three parts', async (t) => {
   })
 })
 
-t.test('what is wrong with a request is told', async (t) => {
+t.test('names the invalid field of a request', async (t) => {
   const { call } = await openPlatformAuth(t)
   const create = (rule?: object) => call('Rules.Create', { rule }, ADMIN)
   const wrong = (rule: object | undefined, message: string | RegExp) =>
@@ -83,7 +83,7 @@ t.test('what is wrong with a request is told', async (t) => {
   await t.rejects(remove('other'), { code: 400, message: 'Rule not found' })
 })
 
-t.test('nobody is locked out by mistake', async (t) => {
+t.test('rejects changes that lock out accounts without force', async (t) => {
   const { call } = await openPlatformAuth(t)
   await t.rejects(call('Rules.Delete', { id: 'default' }, ADMIN), { code: 409, message: /force/ })
   const ofAcme = { ...ADMIN, issuer: 'acme' }
@@ -101,7 +101,7 @@ t.test('nobody is locked out by mistake', async (t) => {
   t.same((await call<List>('Rules.List', {}, ADMIN)).rules, [])
 })
 
-t.test('it can be asked what the rules say of a call, and which of them', async (t) => {
+t.test('evaluates the rules for a call and returns the deciding rule', async (t) => {
   const { call } = await openPlatformAuth(t)
   const resource = { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Call' }
   const test = (request: object, caller?: Caller) =>
@@ -122,7 +122,7 @@ t.test('it can be asked what the rules say of a call, and which of them', async 
   })
 })
 
-t.test('a path is judged as the gateway does, however it is written', async (t) => {
+t.test('evaluates a path like the gateway in any notation', async (t) => {
   const { call } = await openPlatformAuth(t)
   const resource = { type: 'service', name: 'site', endpoint: '/site/admin' }
   await call('Rules.Create', { rule: { ...LOGIN, id: 'no', access: 'DENIED', resource } }, ADMIN)
@@ -134,7 +134,7 @@ t.test('a path is judged as the gateway does, however it is written', async (t) 
     )
 })
 
-t.test('an endpoint that the registered service does not have gets a warning', async (t) => {
+t.test('warns about an endpoint that the registered service does not have', async (t) => {
   const findService = (namespace: string, name: string) => {
     if (name === 'broken') throw new Error('connection refused')
     const endpoints = [{ name: 'Nums.Int', request: NO_FIELDS, response: NO_FIELDS, metadata: {} }]
@@ -149,7 +149,10 @@ t.test('an endpoint that the registered service does not have gets a warning', a
     return (await call<{ warning?: string }>('Rules.Test', request, ADMIN)).warning
   }
   const wrong = 'matches no endpoint of nums, which has Nums.Int'
-  t.equal(await ask('/nums/*'), `/nums/* ${wrong}; a request is judged by the endpoint of its path`)
+  t.equal(
+    await ask('/nums/*'),
+    `/nums/* ${wrong}; rules apply to the endpoint that the path resolves to`,
+  )
   t.equal(await ask('Nums.Other'), `Nums.Other ${wrong}`)
   for (const endpoint of ['nums.int', 'Nums.*', '*']) t.equal(await ask(endpoint), undefined)
   t.equal(await ask('/nums/*', { domain: 'mx' }), undefined, 'another service')
@@ -160,7 +163,7 @@ t.test('an endpoint that the registered service does not have gets a warning', a
   t.match(await call('Rules.Create', { rule, options }, ADMIN), { warning: /matches no endpoint/ })
 })
 
-t.test('what is called in another namespace is judged by the rules of both', async (t) => {
+t.test('evaluates a call into another namespace by the rules of both', async (t) => {
   const { call } = await openPlatformAuth(t)
   const options = { namespace: 'acme' }
   const resource = { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Call' }
@@ -175,27 +178,24 @@ t.test('what is called in another namespace is judged by the rules of both', asy
   t.match(await test(), { granted: false, rule: { id: 'own' }, namespace: 'acme' })
 })
 
-t.test(
-  'rules are watched by services and administrators, complete after each change',
-  async (t) => {
-    const { call, watch } = await openPlatformAuth(t)
-    await t.rejects(watch('Rules.Watch').next(), MEMBERS)
-    await t.rejects(watch('Rules.Watch', {}, JANE).next(), ADMINS)
-    const inAcme = { options: { namespace: 'acme' } }
-    const stranger = { ...SERVICE, issuer: 'other' }
-    await t.rejects(watch('Rules.Watch', inAcme, stranger).next(), { code: 403 })
-    const all = [watch<News>('Rules.Watch', {}, SERVICE), watch<News>('Rules.Watch', {}, ADMIN)]
-    for (const stream of all)
-      t.match(await nextOf(stream), { rules: [{ id: 'default' }], more: false })
-    await call('Rules.Create', { rule: LOGIN, ...inAcme }, ADMIN)
-    await call('Rules.Create', { rule: LOGIN }, ADMIN)
-    for (const stream of all)
-      t.match(await nextOf(stream), { rules: [{ id: 'default' }, LOGIN], more: false })
-  },
-)
+t.test('streams complete rules to services and administrators after each change', async (t) => {
+  const { call, watch } = await openPlatformAuth(t)
+  await t.rejects(watch('Rules.Watch').next(), MEMBERS)
+  await t.rejects(watch('Rules.Watch', {}, JANE).next(), ADMINS)
+  const inAcme = { options: { namespace: 'acme' } }
+  const stranger = { ...SERVICE, issuer: 'other' }
+  await t.rejects(watch('Rules.Watch', inAcme, stranger).next(), { code: 403 })
+  const all = [watch<News>('Rules.Watch', {}, SERVICE), watch<News>('Rules.Watch', {}, ADMIN)]
+  for (const stream of all)
+    t.match(await nextOf(stream), { rules: [{ id: 'default' }], more: false })
+  await call('Rules.Create', { rule: LOGIN, ...inAcme }, ADMIN)
+  await call('Rules.Create', { rule: LOGIN }, ADMIN)
+  for (const stream of all)
+    t.match(await nextOf(stream), { rules: [{ id: 'default' }, LOGIN], more: false })
+})
 
 t.test(
-  'which namespaces have rules is told services and administrators of the platform',
+  'streams the namespaces with rules to services and administrators of the platform',
   async (t) => {
     const { call, watch } = await openPlatformAuth(t)
     const ENDPOINT = 'Rules.WatchNamespaces'
@@ -211,7 +211,7 @@ t.test(
   },
 )
 
-t.test('many rules are told in several messages', async (t) => {
+t.test('splits many rules into several messages', async (t) => {
   const { call, watch } = await openPlatformAuth(t)
   const ids = Array.from({ length: 700 }, (_, i) => `rule${i}`)
   for (const id of ids) await call('Rules.Create', { rule: { ...LOGIN, id } }, ADMIN)

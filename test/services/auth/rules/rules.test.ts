@@ -19,28 +19,25 @@ function open(t: Test) {
   return createRules(store)
 }
 
-t.test(
-  'the default rule makes every service callable by anyone, until it is deleted for good',
-  async (t) => {
-    const rules = open(t)
-    t.same(await rules.list('mx'), [
-      {
-        id: 'default',
-        scope: '',
-        access: 'GRANTED',
-        resource: { type: '*', name: '*', endpoint: '*' },
-        priority: 0,
-      },
-    ])
-    await rules.create('mx', LOGIN, {}, ID)
-    await rules.delete('mx', 'default', {}, ID)
-    t.same(await rules.list('mx'), [LOGIN])
-    await rules.delete('mx', 'login', { force: true }, ID)
-    t.same(await rules.list('mx'), [], 'not even when there is no other')
-  },
-)
+t.test('applies the default rule until it is deleted', async (t) => {
+  const rules = open(t)
+  t.same(await rules.list('mx'), [
+    {
+      id: 'default',
+      scope: '',
+      access: 'GRANTED',
+      resource: { type: '*', name: '*', endpoint: '*' },
+      priority: 0,
+    },
+  ])
+  await rules.create('mx', LOGIN, {}, ID)
+  await rules.delete('mx', 'default', {}, ID)
+  t.same(await rules.list('mx'), [LOGIN])
+  await rules.delete('mx', 'login', { force: true }, ID)
+  t.same(await rules.list('mx'), [], 'not even when there is no other')
+})
 
-t.test('who only reads rules, or is refused, writes nothing', async (t) => {
+t.test('writes nothing for reads and rejected changes', async (t) => {
   const store = createStore(createMemoryStore())
   t.teardown(store.close)
   const rules = createRules(store)
@@ -51,7 +48,7 @@ t.test('who only reads rules, or is refused, writes nothing', async (t) => {
   t.same(await rules.list('stranger'), [], 'the default rule can be the first that is deleted')
 })
 
-t.test('rules are unique in their namespace, and those of another are others', async (t) => {
+t.test('rejects duplicate rules within a namespace', async (t) => {
   const rules = open(t)
   await rules.create('mx', LOGIN, {}, ID)
   await t.rejects(rules.create('mx', LOGIN, {}, ID), {
@@ -68,7 +65,7 @@ t.test('rules are unique in their namespace, and those of another are others', a
   )
 })
 
-t.test('who would lock everybody out is asked first', async (t) => {
+t.test('rejects a change that locks everyone out', async (t) => {
   const rules = open(t)
   const last = { id: ID, code: 409, message: /no rule allows logins after this change.*force/ }
   await t.rejects(rules.delete('mx', 'default', {}, ID), last)
@@ -84,7 +81,7 @@ t.test('who would lock everybody out is asked first', async (t) => {
   await rules.delete('mx', 'no', {}, ID)
 })
 
-t.test('who could not undo a change is asked first', async (t) => {
+t.test('rejects a change that the caller could not undo', async (t) => {
   const rules = open(t)
   const caller = { issuer: 'mx', scopes: ['staff'] }
   const token = { ...LOGIN, resource: { ...LOGIN.resource, endpoint: 'Auth.Token' } }
@@ -107,7 +104,7 @@ t.test('who could not undo a change is asked first', async (t) => {
   await rules.delete('mx', 'admins', { caller, force: true }, ID)
 })
 
-t.test('changes at the same time all happen', async (t) => {
+t.test('applies concurrent changes without losing any', async (t) => {
   const rules = open(t)
   const ids = Array.from({ length: 20 }, (_, i) => `rule${i}`)
   await Promise.all(ids.map((id) => rules.create('mx', { ...LOGIN, id }, {}, ID)))
@@ -117,7 +114,7 @@ t.test('changes at the same time all happen', async (t) => {
   )
 })
 
-t.test('more rules than a page are listed', async (t) => {
+t.test('lists more rules than a page', async (t) => {
   const store = createStore(createMemoryStore())
   t.teardown(store.close)
   const rules = createRules(store)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { toJwks } from '../../../../services/auth/tokens/jwks.ts'
 import { createTokenKey, listPublicKeys } from '../../../fixtures/token-keys.ts'
 
-t.test('public keys are told as RFC 8037 has them, and nothing private is', (t) => {
+t.test('returns public keys per RFC 8037 without private parts', (t) => {
   const one = createTokenKey()
   const two = createTokenKey()
   const jwks = toJwks(listPublicKeys(one, two))

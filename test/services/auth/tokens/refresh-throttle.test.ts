@@ -6,7 +6,7 @@ import { createAttemptRefresh } from '../../../../services/auth/tokens/refresh-t
 
 const GIVEN = { namespace: 'acme', token: 'x', lifeS: 60 }
 
-t.test('what was used before is told each time, what is not known is not', async (t) => {
+t.test('reports each reuse, but unknown tokens rarely', async (t) => {
   const told: unknown[] = []
   let answer: ['reused' | 'unknown', { namespace: string; account: string } | undefined]
   const attempt = createAttemptRefresh({

@@ -16,7 +16,7 @@ const SESSION: Session = {
   ...{ id: 's1.t1', issuedMs: 1_800_000_000_000, endsMs: 1_800_003_600_000 },
 }
 
-t.test('what is revoked counts for all servers of a store, until it has ended', async (t) => {
+t.test('applies revocations on all servers of a store until they expire', async (t) => {
   const one = await openAuthParts(t)
   const { store, clock } = one
   await store.commit([revokeSession('s1', clock.ms)])
@@ -34,20 +34,17 @@ t.test('what is revoked counts for all servers of a store, until it has ended', 
   })
 })
 
-t.test(
-  'a token that is revoked alone is remembered until no clock takes it any more',
-  async (t) => {
-    const { store, clock, revoked } = await openAuthParts(t)
-    await store.commit([revokeToken('s1.t1', SESSION.endsMs)])
-    await until(() => revoked.isRevoked(SESSION))
-    clock.ms = SESSION.endsMs + 29_999
-    t.equal(revoked.list().length, 1)
-    clock.ms += 1
-    t.same(revoked.list(), [])
-  },
-)
+t.test('stores the revocation of a token until no clock accepts the token', async (t) => {
+  const { store, clock, revoked } = await openAuthParts(t)
+  await store.commit([revokeToken('s1.t1', SESSION.endsMs)])
+  await until(() => revoked.isRevoked(SESSION))
+  clock.ms = SESSION.endsMs + 29_999
+  t.equal(revoked.list().length, 1)
+  clock.ms += 1
+  t.same(revoked.list(), [])
+})
 
-t.test('each is told once to who listens', async (t) => {
+t.test('reports each revocation once to listeners', async (t) => {
   const { store, clock, revoked } = await openAuthParts(t)
   const told: unknown[] = []
   const stop = revoked.onRevoked((news) => void told.push(...news))
@@ -62,7 +59,7 @@ t.test('each is told once to who listens', async (t) => {
   t.equal(told.length, 2)
 })
 
-t.test('tokens of a second are all issued before the next one', (t) => {
+t.test('considers tokens of the same second issued before the revocation', (t) => {
   t.equal(nextSecond(1_000), 2_000)
   t.equal(nextSecond(1_999), 2_000)
   t.end()

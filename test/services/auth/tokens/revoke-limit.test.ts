@@ -4,7 +4,7 @@ import { createRevokeLimit } from '../../../../services/auth/tokens/revoke-limit
 const ID = 'auth.Auth.Revoke'
 const JANE = { namespace: 'mx', account: 'jane' }
 
-t.test('of an account so many access tokens are revoked one by one, then it is 429', (t) => {
+t.test('returns 429 after too many individual revocations of an account', (t) => {
   let now = 1_000_000
   const count = createRevokeLimit(() => now)
   for (let i = 0; i < 3600; i++) count(JANE, ID)

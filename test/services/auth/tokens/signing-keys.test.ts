@@ -33,7 +33,7 @@ function verify({ keys, clock }: AuthParts, token: string): Promise<unknown> {
   return verifyToken(token, keys.all(), clock.ms)
 }
 
-t.test('a server has a key from its first start on, and the same after a restart', async (t) => {
+t.test('creates a key on the first start and keeps it after a restart', async (t) => {
   const first = await openAuthParts(t, { sealer })
   const token = await sign(first)
   first.keys.close()
@@ -44,51 +44,45 @@ t.test('a server has a key from its first start on, and the same after a restart
   t.same(second.warnings, [])
 })
 
-t.test(
-  'a private key cannot be read in the store, and without a key for it that is told',
-  async (t) => {
-    const secret = (parts: AuthParts) =>
-      parts.keys.current().privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64')
-    const dump = async ({ store }: AuthParts) => {
-      const { records } = await store.list({ database: 'mx', table: 'auth' })
-      return records.map(({ value }) => Buffer.from(value).toString()).join('\n')
-    }
-    const sealed = await openAuthParts(t, { sealer })
-    t.notOk((await dump(sealed)).includes(secret(sealed)))
-    const open = await openAuthParts(t)
-    t.ok((await dump(open)).includes(secret(open)))
-    t.match(open.warnings, [/kept in the store as they are: set MX_CONFIG_SECRET_KEY/])
-  },
-)
+t.test('encrypts private keys in the store, and warns without a key', async (t) => {
+  const secret = (parts: AuthParts) =>
+    parts.keys.current().privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64')
+  const dump = async ({ store }: AuthParts) => {
+    const { records } = await store.list({ database: 'mx', table: 'auth' })
+    return records.map(({ value }) => Buffer.from(value).toString()).join('\n')
+  }
+  const sealed = await openAuthParts(t, { sealer })
+  t.notOk((await dump(sealed)).includes(secret(sealed)))
+  const open = await openAuthParts(t)
+  t.ok((await dump(open)).includes(secret(open)))
+  t.match(open.warnings, [/stored unencrypted: set MX_CONFIG_SECRET_KEY/])
+})
 
-t.test(
-  'a new key is known to all servers before it signs, and the old one proves what it signed',
-  async (t) => {
-    const one = await openAuthParts(t, { sealer })
-    const two = await join(t, one, { sealer })
-    const old = one.keys.current().id
-    const before = await sign(one)
-    const id = await one.keys.rotate(false, ID)
-    t.equal(one.keys.current().id, old, 'not yet')
-    await until(() => two.keys.all().has(id))
-    one.clock.ms += 2_000
-    t.equal(one.keys.current().id, id)
-    t.equal(two.keys.current().id, id)
-    for (const parts of [one, two]) {
-      await verify(parts, before)
-      await verify(parts, await sign(one))
-    }
-    one.clock.ms += HOUR_MS + 65_000
-    await until(() => !one.keys.all().has(old))
-    t.same(
-      [...two.keys.all().keys()],
-      [id],
-      'it is forgotten everywhere once all it signed has ended',
-    )
-  },
-)
+t.test('publishes a new key before it signs and still verifies with the old one', async (t) => {
+  const one = await openAuthParts(t, { sealer })
+  const two = await join(t, one, { sealer })
+  const old = one.keys.current().id
+  const before = await sign(one)
+  const id = await one.keys.rotate(false, ID)
+  t.equal(one.keys.current().id, old, 'not yet')
+  await until(() => two.keys.all().has(id))
+  one.clock.ms += 2_000
+  t.equal(one.keys.current().id, id)
+  t.equal(two.keys.current().id, id)
+  for (const parts of [one, two]) {
+    await verify(parts, before)
+    await verify(parts, await sign(one))
+  }
+  one.clock.ms += HOUR_MS + 65_000
+  await until(() => !one.keys.all().has(old))
+  t.same(
+    [...two.keys.all().keys()],
+    [id],
+    'it is forgotten everywhere once all it signed has ended',
+  )
+})
 
-t.test('old keys can be dropped: what they signed is good for nothing, at once', async (t) => {
+t.test('invalidates tokens immediately when old keys are dropped', async (t) => {
   const one = await openAuthParts(t, { sealer })
   const two = await join(t, one, { sealer })
   const token = await sign(one)
@@ -99,7 +93,7 @@ t.test('old keys can be dropped: what they signed is good for nothing, at once',
   t.equal(two.keys.current().id, id)
 })
 
-t.test('changes of keys at the same time all happen', async (t) => {
+t.test('applies concurrent rotations without losing any', async (t) => {
   const one = await openAuthParts(t, { sealer })
   const two = await join(t, one, { sealer })
   const ids = await Promise.all([one, two, one].map(({ keys }) => keys.rotate(false, ID)))
@@ -108,7 +102,7 @@ t.test('changes of keys at the same time all happen', async (t) => {
   t.equal(one.keys.current().id, two.keys.current().id)
 })
 
-t.test('a key of 90 days is replaced', async (t) => {
+t.test('replaces a key after 90 days', async (t) => {
   const one = await openAuthParts(t, { sealer })
   const old = one.keys.current().id
   one.clock.ms += 89 * 24 * HOUR_MS
@@ -122,7 +116,7 @@ t.test('a key of 90 days is replaced', async (t) => {
 })
 
 t.test(
-  'a server that cannot read the key makes another one, and takes what the old one signed',
+  'creates another key if it cannot read the existing one, which still verifies',
   async (t) => {
     const one = await openAuthParts(t, { sealer })
     const token = await sign(one)
@@ -131,11 +125,11 @@ t.test(
     await verify(two, token)
     await until(() => one.keys.all().size === 2)
     await verify(one, await sign(one))
-    t.match(one.warnings, [/another server of this store has replaced the key/])
+    t.match(one.warnings, [/another server replaced the signing key/])
   },
 )
 
-t.test('a key that is given signs, is kept nowhere, and is not replaced here', async (t) => {
+t.test('signs with a configured key without storing or replacing it', async (t) => {
   const { privateKey } = generateKeyPairSync('ed25519')
   const made = await openAuthParts(t, { sealer })
   const given = await join(t, made, { privateKey })
@@ -152,7 +146,7 @@ t.test('a key that is given signs, is kept nowhere, and is not replaced here', a
   await verify(without, token)
 })
 
-t.test('each key that nobody asked for is told, once', async (t) => {
+t.test('reports each key that was not requested once', async (t) => {
   const told: string[] = []
   const onReplaced = (id: string): void => void told.push(id)
   const one = await openAuthParts(t, { sealer, onReplaced })

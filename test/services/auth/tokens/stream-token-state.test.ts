@@ -6,7 +6,7 @@ import { until } from '../../../contracts/registry.ts'
 import { openAuthParts } from '../../../fixtures/auth-parts.ts'
 import { nextOf } from '../../../fixtures/platform-auth.ts'
 
-t.test('keys and revocations are told, pages of them where there are many', async (t) => {
+t.test('streams keys and revocations in pages', async (t) => {
   const { store, clock, keys, revoked } = await openAuthParts(t)
   const writes: StoreWrite[] = []
   for (let i = 0; i < 1500; i++) writes.push(revokeSession(`t${i}`, clock.ms))
@@ -26,7 +26,7 @@ t.test('keys and revocations are told, pages of them where there are many', asyn
   t.match(await end, { done: true })
 })
 
-t.test('who is not told of a revocation is told nothing', async (t) => {
+t.test('sends nothing for revocations that the filter excludes', async (t) => {
   const { store, clock, keys, revoked } = await openAuthParts(t)
   const stop = new AbortController()
   const options = { keys, revoked, signal: stop.signal, isFor: () => false }

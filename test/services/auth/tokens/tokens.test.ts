@@ -31,21 +31,24 @@ async function open(t: Test, options: AuthPartsOptions = {}) {
   return { ...parts, tokens, account, reused, unknown, refresh, look, revoke }
 }
 
-t.test('an access token says what the account is, for as long as it was asked for', async (t) => {
-  const { tokens, account, clock } = await open(t)
-  const { accessToken, created, expiry } = await tokens.begin(account, 60)
-  t.same([created, expiry], [1_800_000_000, 1_800_000_060])
-  const session = await tokens.inspect(accessToken)
-  t.same(session.account, {
-    ...{ id: 'jane', name: 'jane', type: 'user', issuer: 'mx' },
-    ...{ scopes: ['reader'], metadata: {} },
-  })
-  t.match(session.id, /^[\w-]{22}\.[\da-f-]{36}$/)
-  clock.ms += 91_000
-  await t.rejects(tokens.inspect(accessToken), { name: 'TokenError', message: /exp/ })
-})
+t.test(
+  'issues an access token with the claims of the account and the requested lifetime',
+  async (t) => {
+    const { tokens, account, clock } = await open(t)
+    const { accessToken, created, expiry } = await tokens.begin(account, 60)
+    t.same([created, expiry], [1_800_000_000, 1_800_000_060])
+    const session = await tokens.inspect(accessToken)
+    t.same(session.account, {
+      ...{ id: 'jane', name: 'jane', type: 'user', issuer: 'mx' },
+      ...{ scopes: ['reader'], metadata: {} },
+    })
+    t.match(session.id, /^[\w-]{22}\.[\da-f-]{36}$/)
+    clock.ms += 91_000
+    await t.rejects(tokens.inspect(accessToken), { name: 'TokenError', message: /exp/ })
+  },
+)
 
-t.test('a refresh token is used up by its use, and each gives the next one', async (t) => {
+t.test('exchanges each refresh token once for its successor', async (t) => {
   const { tokens, account, refresh, look } = await open(t)
   let { refreshToken } = await tokens.begin(account, 60)
   const seen = new Set([refreshToken])
@@ -58,47 +61,44 @@ t.test('a refresh token is used up by its use, and each gives the next one', asy
   }
 })
 
-t.test(
-  'where the store is full whoever logs in, or has, gets access tokens all the same',
-  async (t) => {
-    let isFull = false
-    const memory = createMemoryStore()
-    const { tokens, account, refresh, look, revoke, clock, reused } = await open(t, {
-      adapter: {
-        ...memory,
-        commit(groups, nowMs) {
-          if (isFull) throw storeFull(new Error('no room'))
-          return memory.commit(groups, nowMs)
-        },
+t.test('issues access tokens while the store is full', async (t) => {
+  let isFull = false
+  const memory = createMemoryStore()
+  const { tokens, account, refresh, look, revoke, clock, reused } = await open(t, {
+    adapter: {
+      ...memory,
+      commit(groups, nowMs) {
+        if (isFull) throw storeFull(new Error('no room'))
+        return memory.commit(groups, nowMs)
       },
-    })
-    const { refreshToken } = await tokens.begin(account, 60)
-    isFull = true
-    const late = await tokens.begin(account, 60)
-    t.equal(await look(late.accessToken), 'jane')
-    await t.rejects(refresh(late.refreshToken), WRONG, 'it could not be kept')
-    clock.ms += 11_000
-    for (let i = 0; i < 2; i++) {
-      const pair = await refresh(refreshToken)
-      t.equal(pair.refreshToken, refreshToken, 'is not used up')
-      t.equal(await look(pair.accessToken), 'jane')
-    }
-    await t.rejects(revoke(refreshToken), { code: 507 }, 'what has to be kept is refused')
-    isFull = false
-    const next = await refresh(refreshToken)
-    t.not(next.refreshToken, refreshToken)
-    isFull = true
-    t.equal((await refresh(refreshToken)).refreshToken, next.refreshToken, 'who lost the answer')
-    clock.ms += 11_000
-    await t.rejects(refresh(refreshToken), { code: 507 }, 'one that was used up gets nothing')
-    isFull = false
-    await t.rejects(refresh(refreshToken), WRONG)
-    t.equal(reused.length, 1)
-    t.equal(await look(next.accessToken), 'revoked')
-  },
-)
+    },
+  })
+  const { refreshToken } = await tokens.begin(account, 60)
+  isFull = true
+  const late = await tokens.begin(account, 60)
+  t.equal(await look(late.accessToken), 'jane')
+  await t.rejects(refresh(late.refreshToken), WRONG, 'it could not be kept')
+  clock.ms += 11_000
+  for (let i = 0; i < 2; i++) {
+    const pair = await refresh(refreshToken)
+    t.equal(pair.refreshToken, refreshToken, 'is not used up')
+    t.equal(await look(pair.accessToken), 'jane')
+  }
+  await t.rejects(revoke(refreshToken), { code: 507 }, 'what has to be kept is refused')
+  isFull = false
+  const next = await refresh(refreshToken)
+  t.not(next.refreshToken, refreshToken)
+  isFull = true
+  t.equal((await refresh(refreshToken)).refreshToken, next.refreshToken, 'who lost the answer')
+  clock.ms += 11_000
+  await t.rejects(refresh(refreshToken), { code: 507 }, 'one that was used up gets nothing')
+  isFull = false
+  await t.rejects(refresh(refreshToken), WRONG)
+  t.equal(reused.length, 1)
+  t.equal(await look(next.accessToken), 'revoked')
+})
 
-t.test('no refresh token is kept as it is', async (t) => {
+t.test('stores only hashes of refresh tokens', async (t) => {
   const { tokens, account, store, refresh } = await open(t)
   const first = await tokens.begin(account, 60)
   const second = await refresh(first.refreshToken)
@@ -107,7 +107,7 @@ t.test('no refresh token is kept as it is', async (t) => {
   for (const { refreshToken } of [first, second]) t.notOk(kept.includes(refreshToken.slice(24)))
 })
 
-t.test('who uses a refresh token that was used up ends all that came of its login', async (t) => {
+t.test('ends the login when a used refresh token is reused', async (t) => {
   const { tokens, account, refresh, look, clock, reused } = await open(t)
   const stolen = await tokens.begin(account, 60)
   const other = await tokens.begin(account, 60)
@@ -124,7 +124,7 @@ t.test('who uses a refresh token that was used up ends all that came of its logi
   t.equal(reused.length, 1)
 })
 
-t.test('everybody who refreshes with one token within 10 s gets the same successor', async (t) => {
+t.test('returns the same successor for concurrent refreshes within 10 s', async (t) => {
   const { tokens, account, refresh, look, clock, reused } = await open(t)
   const { refreshToken } = await tokens.begin(account, 60)
   const racers = await Promise.all([refresh(refreshToken), refresh(refreshToken)])
@@ -142,7 +142,7 @@ t.test('everybody who refreshes with one token within 10 s gets the same success
 })
 
 t.test(
-  'a token repeated within 10 s returns the valid token after its successor was used',
+  'returns the valid token for a repetition within 10 s after its successor was used',
   async (t) => {
     const { tokens, account, refresh, look, clock, reused } = await open(t)
     const { refreshToken: first } = await tokens.begin(account, 60)
@@ -162,7 +162,7 @@ t.test(
   },
 )
 
-t.test('of more than 10 uses within 10 s the first is a reuse', async (t) => {
+t.test('treats the first of more than 10 uses within 10 s as reuse', async (t) => {
   const { tokens, account, refresh, store } = await open(t)
   const used = [(await tokens.begin(account, 60)).refreshToken]
   for (let i = 0; i < 11; i++) used.push((await refresh(used.at(-1)!)).refreshToken)
@@ -177,7 +177,7 @@ t.test('of more than 10 uses within 10 s the first is a reuse', async (t) => {
   await t.rejects(refresh(used[0]!), WRONG)
 })
 
-t.test('asking again does not prolong the moment', async (t) => {
+t.test('does not extend the grace period on repetition', async (t) => {
   const { tokens, account, refresh, clock } = await open(t)
   const { refreshToken } = await tokens.begin(account, 60)
   await refresh(refreshToken)
@@ -187,7 +187,7 @@ t.test('asking again does not prolong the moment', async (t) => {
   await t.rejects(refresh(refreshToken), WRONG)
 })
 
-t.test('a refresh token that is not used for 30 days ends, one that is used goes on', async (t) => {
+t.test('expires a refresh token that is unused for 30 days', async (t) => {
   const { tokens, account, refresh, clock } = await open(t)
   const idle = await tokens.begin(account, 60)
   let { refreshToken } = await tokens.begin(account, 60)
@@ -198,31 +198,28 @@ t.test('a refresh token that is not used for 30 days ends, one that is used goes
   await t.rejects(refresh(idle.refreshToken), WRONG)
 })
 
-t.test('what is no refresh token is refused like one that is not known', async (t) => {
+t.test('rejects malformed and unknown refresh tokens alike', async (t) => {
   const { refresh, unknown } = await open(t)
   for (const token of ['x', 'a'.repeat(68), `${'a'.repeat(67)}!`, 'a'.repeat(10_000)])
     await t.rejects(refresh(token), WRONG)
   t.same(unknown, [undefined, undefined, undefined, undefined], 'each is told, as of nobody')
 })
 
-t.test(
-  'what was issued before a secret is changed counts for nothing, what comes after does',
-  async (t) => {
-    const { tokens, accounts, refresh, look, unknown } = await open(t)
-    const { account, secret } = await accounts.create('mx', { id: 'john' }, ID)
-    const before = await tokens.begin(account, 60)
-    await accounts.changeSecret('mx', 'john', { old: secret, new: 'another one' }, ID)
-    // Within the same second.
-    const after = await tokens.begin(await accounts.logIn('mx', 'john', 'another one', ID), 60)
-    t.equal(await look(before.accessToken), 'revoked')
-    await t.rejects(refresh(before.refreshToken), WRONG)
-    t.match(unknown, [{ namespace: 'mx', account: 'john' }], 'told whose it was')
-    t.equal(await look(after.accessToken), 'john')
-    t.equal(await look((await refresh(after.refreshToken)).accessToken), 'john')
-  },
-)
+t.test('revokes tokens issued before a change of the secret', async (t) => {
+  const { tokens, accounts, refresh, look, unknown } = await open(t)
+  const { account, secret } = await accounts.create('mx', { id: 'john' }, ID)
+  const before = await tokens.begin(account, 60)
+  await accounts.changeSecret('mx', 'john', { old: secret, new: 'another one' }, ID)
+  // Within the same second.
+  const after = await tokens.begin(await accounts.logIn('mx', 'john', 'another one', ID), 60)
+  t.equal(await look(before.accessToken), 'revoked')
+  await t.rejects(refresh(before.refreshToken), WRONG)
+  t.match(unknown, [{ namespace: 'mx', account: 'john' }], 'told whose it was')
+  t.equal(await look(after.accessToken), 'john')
+  t.equal(await look((await refresh(after.refreshToken)).accessToken), 'john')
+})
 
-t.test('nothing of an account that was deleted counts for one of the same id', async (t) => {
+t.test('keeps tokens of a deleted account revoked for a new one with the same id', async (t) => {
   const { tokens, accounts, account, refresh, look } = await open(t)
   const before = await tokens.begin(account, 60)
   await accounts.delete('mx', 'jane', ID)
@@ -236,7 +233,7 @@ t.test('nothing of an account that was deleted counts for one of the same id', a
   t.equal(await look((await refresh(after.refreshToken)).accessToken), 'jane')
 })
 
-t.test('nor for an account that has its id for a name', async (t) => {
+t.test('keeps them revoked for an account with that id as its name', async (t) => {
   const { tokens, accounts, account, refresh } = await open(t)
   const { refreshToken } = await tokens.begin(account, 60)
   await accounts.delete('mx', 'jane', ID)
@@ -244,7 +241,7 @@ t.test('nor for an account that has its id for a name', async (t) => {
   await t.rejects(refresh(refreshToken), WRONG)
 })
 
-t.test('all tokens of an account can be revoked at once', async (t) => {
+t.test('revokes all tokens of an account', async (t) => {
   const { tokens, accounts, account, refresh, look } = await open(t)
   const before = await tokens.begin(account, 60)
   await accounts.revoke('mx', 'jane', ID)
@@ -252,25 +249,22 @@ t.test('all tokens of an account can be revoked at once', async (t) => {
   await t.rejects(refresh(before.refreshToken), WRONG)
 })
 
-t.test(
-  'a token can be revoked: an access token alone, a refresh token with its login',
-  async (t) => {
-    const { tokens, account, refresh, look, revoke } = await open(t)
-    const pair = await tokens.begin(account, 60)
-    const next = await refresh(pair.refreshToken)
-    t.match(await revoke(pair.accessToken), { namespace: 'mx', account: 'jane' })
-    t.equal(await look(pair.accessToken), 'revoked')
-    t.equal(await look(next.accessToken), 'jane')
-    t.match(await revoke(next.refreshToken), { namespace: 'mx', account: 'jane' })
-    t.equal(await look(next.accessToken), 'revoked')
-    await t.rejects(refresh(next.refreshToken), WRONG)
-    t.equal(await revoke(next.refreshToken), undefined)
-    t.equal(await revoke(next.accessToken), undefined)
-    t.equal(await revoke('nonsense'), undefined)
-  },
-)
+t.test('revokes an access token alone, a refresh token with its login', async (t) => {
+  const { tokens, account, refresh, look, revoke } = await open(t)
+  const pair = await tokens.begin(account, 60)
+  const next = await refresh(pair.refreshToken)
+  t.match(await revoke(pair.accessToken), { namespace: 'mx', account: 'jane' })
+  t.equal(await look(pair.accessToken), 'revoked')
+  t.equal(await look(next.accessToken), 'jane')
+  t.match(await revoke(next.refreshToken), { namespace: 'mx', account: 'jane' })
+  t.equal(await look(next.accessToken), 'revoked')
+  await t.rejects(refresh(next.refreshToken), WRONG)
+  t.equal(await revoke(next.refreshToken), undefined)
+  t.equal(await revoke(next.accessToken), undefined)
+  t.equal(await revoke('nonsense'), undefined)
+})
 
-t.test('what is remembered of revoked tokens has a bound, and other ways to revoke', async (t) => {
+t.test('limits individual revocations and names the alternatives', async (t) => {
   const { tokens, account, refresh, revoke, revoked, accounts } = await open(t)
   const pair = await tokens.begin(account, 60)
   const issued = await Promise.all(Array.from({ length: 3600 }, () => tokens.issue(account)))
@@ -282,7 +276,7 @@ t.test('what is remembered of revoked tokens has a bound, and other ways to revo
   await accounts.revoke('mx', 'jane', ID)
 })
 
-t.test('parts of the platform get tokens for whom they like', async (t) => {
+t.test('issues tokens for any account to components of the platform', async (t) => {
   const { tokens, look } = await open(t)
   const known = { scopes: ['service'], metadata: {}, issuer: 'mx' }
   const token = await tokens.issue({ id: 'x-latest', name: 'x', type: 'service', ...known })

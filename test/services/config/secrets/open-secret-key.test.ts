@@ -27,14 +27,14 @@ async function openWithSecret(t: Test) {
   return { store, file, before: await dumpStore(store) }
 }
 
-t.test('the key that is given goes before the file, which is not looked at then', async (t) => {
+t.test('prefers the configured key and does not read the file', async (t) => {
   const { store, file } = open(t)
   writeFileSync(file, 'no key', { mode: 0o644 })
   t.equal((await openSecretKey({ store, file, key: KEY }))!.id, id)
   await t.rejects(openSecretKey({ store, file }), { message: /chmod 600/ })
 })
 
-t.test('without one the file says it, and is made where there is none', async (t) => {
+t.test('reads the key from the file, which is created if missing', async (t) => {
   const { store, file } = open(t)
   const made = await openSecretKey({ store, file })
   t.ok(existsSync(file))
@@ -46,19 +46,19 @@ t.test('without one the file says it, and is made where there is none', async (t
   )
 })
 
-t.test('without key and file there are no secrets', async (t) => {
+t.test('supports no secrets without key and file', async (t) => {
   const { store } = open(t)
   t.equal(await openSecretKey({ store }), undefined)
 })
 
-t.test('the right key is taken, again and again', async (t) => {
+t.test('accepts the right key repeatedly', async (t) => {
   const { store, before } = await openWithSecret(t)
   t.equal((await openSecretKey({ store, key: KEY }))!.id, id)
   t.equal((await openSecretKey({ store, key: KEY, previousKey: OTHER_KEY }))!.id, id)
   t.equal(await dumpStore(store), before)
 })
 
-t.test('a wrong key is refused in one line, and overwrites nothing', async (t) => {
+t.test('rejects a wrong key in one line and overwrites nothing', async (t) => {
   const { store, file, before } = await openWithSecret(t)
   await t.rejects(openSecretKey({ store, key: OTHER_KEY }), {
     message: `the key of ${SETTING} is not the one the secrets of the configuration are encrypted with; nothing was changed`,
@@ -75,17 +75,17 @@ t.test('a wrong key is refused in one line, and overwrites nothing', async (t) =
   t.equal(await dumpStore(store), before)
 })
 
-t.test('a key that is missing is asked for; none is made in its place', async (t) => {
+t.test('reports a missing key and creates none', async (t) => {
   const { store, file, before } = await openWithSecret(t)
   await t.rejects(openSecretKey({ store, file }), {
-    message: `the configuration has secrets, and their key is missing: give it by ${SETTING}, or ${file}`,
+    message: `the configuration has secrets, and their key is missing: set ${SETTING}, or ${file}`,
   })
   t.notOk(existsSync(file))
-  await t.rejects(openSecretKey({ store }), { message: /their key is missing: give it by [^/]*$/ })
+  await t.rejects(openSecretKey({ store }), { message: /their key is missing: set [^/]*$/ })
   t.equal(await dumpStore(store), before)
 })
 
-t.test('with the previous key everything goes over to the new one', async (t) => {
+t.test('re-encrypts everything with the new key if the previous one is set', async (t) => {
   const { store } = await openWithSecret(t)
   t.equal((await openSecretKey({ store, key: OTHER_KEY, previousKey: KEY }))!.id, otherId)
   const { get } = await openPlatformConfig(t, { store, key: OTHER_KEY })
@@ -94,10 +94,10 @@ t.test('with the previous key everything goes over to the new one', async (t) =>
   await t.rejects(openSecretKey({ store, key: KEY }), { message: /is not the one/ })
 })
 
-t.test('what is no key is refused by the setting it came from', async (t) => {
+t.test('rejects a malformed key by its setting', async (t) => {
   const { store, file } = open(t)
   await t.rejects(openSecretKey({ store, file, key: 'hunter2' }), {
-    message: `${SETTING} must be 32 bytes in base64, as \`openssl rand -base64 32\` makes them, got 5 bytes`,
+    message: `${SETTING} must be 32 bytes in base64, as created by \`openssl rand -base64 32\`, got 5 bytes`,
   })
   await t.rejects(openSecretKey({ store, file, key: '' }), {
     message: /^MX_CONFIG_SECRET_KEY or .* must be/,
@@ -108,7 +108,7 @@ t.test('what is no key is refused by the setting it came from', async (t) => {
   t.notOk(existsSync(file))
 })
 
-t.test('a store that cannot be reached is told as it is, and no key is made', async (t) => {
+t.test('reports an unavailable store and creates no key', async (t) => {
   const { file } = open(t)
   const store = createStore({
     ...createMemoryStore(),

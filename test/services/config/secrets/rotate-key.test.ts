@@ -70,22 +70,19 @@ const fail = async () => {
   throw new Error('the power failed')
 }
 
-t.test(
-  'all secrets of all versions are encrypted anew, and nothing of the old key is left',
-  async (t) => {
-    const { store } = await open(t)
-    t.strictSame(await readAll(store, from), ALL)
-    await changeSecretKey({ store, from, to })
-    t.strictSame(await readAll(store), ALL)
-    const dump = await dumpStore(store)
-    t.notMatch(dump, new RegExp(from.id))
-    t.match(await readKeyNote(store), { keyId: to.id, untidy: false })
-    await changeSecretKey({ store, from, to })
-    t.equal(await dumpStore(store), dump, 'again, which does not matter')
-  },
-)
+t.test('re-encrypts all secrets of all versions and leaves nothing of the old key', async (t) => {
+  const { store } = await open(t)
+  t.strictSame(await readAll(store, from), ALL)
+  await changeSecretKey({ store, from, to })
+  t.strictSame(await readAll(store), ALL)
+  const dump = await dumpStore(store)
+  t.notMatch(dump, new RegExp(from.id))
+  t.match(await readKeyNote(store), { keyId: to.id, untidy: false })
+  await changeSecretKey({ store, from, to })
+  t.equal(await dumpStore(store), dump, 'again, which does not matter')
+})
 
-t.test('interrupted at any moment, everything has one key or the other', async (t) => {
+t.test('leaves one consistent key after an interruption at any point', async (t) => {
   let count = 0
   const { store: first } = await open(t)
   await changeSecretKey({ store: atCommit(first, Number.POSITIVE_INFINITY, fail), from, to })
@@ -108,7 +105,7 @@ t.test('interrupted at any moment, everything has one key or the other', async (
   t.ok(count > 8, `${count} commits`)
 })
 
-t.test('what changes meanwhile is not lost', async (t) => {
+t.test('loses no concurrent change', async (t) => {
   // The fourth puts the heads over: then the service with the old key writes no secret any more.
   for (let at = 1; at <= 4; at++) {
     const { store, call } = await open(t)
@@ -134,7 +131,7 @@ t.test('what changes meanwhile is not lost', async (t) => {
   }
 })
 
-t.test('tidying up takes nothing from a change that is under way', async (t) => {
+t.test('does not delete records of a rotation in progress', async (t) => {
   for (let at = 1; at < 9; at++) {
     const { store } = await open(t)
     await changeSecretKey({ store: atCommit(store, 3, fail), from, to }).catch(() => {})
@@ -149,30 +146,30 @@ t.test('tidying up takes nothing from a change that is under way', async (t) => 
   }
 })
 
-t.test('a wrong key changes nothing', async (t) => {
+t.test('changes nothing with a wrong key', async (t) => {
   const { store } = await open(t)
   const before = await dumpStore(store)
   const wrong = parseSecretKey(Buffer.alloc(32, 3).toString('base64'), 'key')
   await t.rejects(changeSecretKey({ store, from: wrong, to }), {
-    message: 'the secrets of the configuration are not encrypted with the key to change',
+    message: 'the secrets of the configuration are not encrypted with the previous key',
   })
   t.equal(await dumpStore(store), before)
 })
 
-t.test('a secret that cannot be decrypted is named, and everything keeps its key', async (t) => {
+t.test('names a secret that cannot be decrypted and keeps the key', async (t) => {
   const { store } = await open(t)
   const table = toTable('foo')
   const [version] = (await store.list(table, { prefix: 'now/tree' })).records
   const text = Buffer.from(version!.value).toString().replace('"x"', '"y"')
   await store.commit([{ table, key: version!.key, value: Buffer.from(text) }])
   await t.rejects(changeSecretKey({ store, from, to }), {
-    message: 'the secret y of foo cannot be decrypted: it was changed, or is of another place',
+    message: 'the secret y of foo cannot be decrypted: it was modified, or belongs to another path',
   })
   t.match(await readKeyNote(store), { keyId: from.id })
   t.strictSame((await readAll(store, from)).slice(2), ALL.slice(2))
 })
 
-t.test('with heads changing all the time it is given up', async (t) => {
+t.test('gives up while heads change continuously', async (t) => {
   const { store } = await open(t)
   const table = toTable('foo')
   const busy: Store = {
@@ -184,12 +181,12 @@ t.test('with heads changing all the time it is given up', async (t) => {
     },
   }
   await t.rejects(changeSecretKey({ store: busy, from, to }), {
-    message: 'the configuration is changed all the time: its secret key could not be',
+    message: 'the configuration is being changed concurrently: its secret key could not be rotated',
   })
   t.strictSame(await readAll(store, from), ALL)
 })
 
-t.test('without secrets there is nothing to do', async (t) => {
+t.test('does nothing without secrets', async (t) => {
   const store = createStore(createMemoryStore())
   const { set } = await openPlatformConfig(t, { store })
   await set('a', 1)

@@ -8,7 +8,7 @@ const id = 'config.Config.Get'
 const create = (options: object = {}) =>
   createSealer({ namespace: 'mx', secretKey, keyId: secretKey.id, id, ...options })
 
-t.test('secrets are encrypted and decrypted for a path of the namespace', async (t) => {
+t.test('encrypts and decrypts secrets for a path of the namespace', async (t) => {
   const { seal, open } = create()
   const sealed = seal(['a', 'b'], '1')
   t.equal(open(['a', 'b'], sealed), '1')
@@ -16,7 +16,7 @@ t.test('secrets are encrypted and decrypted for a path of the namespace', async 
   t.equal(create({ keyId: undefined }).open(['a', 'b'], sealed), '1')
 })
 
-t.test('what was written for another place, or changed, is 500', async (t) => {
+t.test('returns 500 for a secret of another path or a modified one', async (t) => {
   const sealed = create().seal(['a'], '1')
   for (const [sealer, names, text] of [
     [create(), ['b'], sealed],
@@ -27,11 +27,11 @@ t.test('what was written for another place, or changed, is 500', async (t) => {
       id,
       code: 500,
       message:
-        /^the secret [ab] of (mx|foo) cannot be decrypted: it was changed, or is of another place$/,
+        /^the secret [ab] of (mx|foo) cannot be decrypted: it was modified, or belongs to another path$/,
     })
 })
 
-t.test('without a key both are 501; with another key than the namespace has, 503', async (t) => {
+t.test('returns 501 without a key and 503 with another key', async (t) => {
   const sealed = create().seal(['a'], '1')
   const none = { id, code: 501, message: 'secrets need a key: the config secret key is not set' }
   t.throws(() => create({ secretKey: undefined }).seal(['a'], '1'), none)

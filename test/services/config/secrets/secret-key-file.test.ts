@@ -10,7 +10,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 const open = (t: Parameters<typeof makeTempFolder>[0]) =>
   join(makeTempFolder(t, 'key'), 'mx', 'key')
 
-t.test('a key is made, kept for its owner alone, and read again', async (t) => {
+t.test('creates a key file readable only by its owner', async (t) => {
   const file = open(t)
   t.equal(readSecretKeyFile(file), undefined)
   const key = createSecretKeyFile(file)
@@ -21,7 +21,7 @@ t.test('a key is made, kept for its owner alone, and read again', async (t) => {
   t.strictSame(readdirSync(join(file, '..')), ['key'], 'nothing else is left')
 })
 
-t.test('a key that is there is never replaced', async (t) => {
+t.test('never replaces an existing key file', async (t) => {
   const file = open(t)
   const { id } = createSecretKeyFile(file)
   const text = readFileSync(file, 'utf8')
@@ -33,7 +33,7 @@ t.test('a key that is there is never replaced', async (t) => {
   t.strictSame(readdirSync(join(file, '..')), ['key'])
 })
 
-t.test('what cannot be a key is refused by the name of its file, and not told', async (t) => {
+t.test('rejects a malformed key by its file name without quoting it', async (t) => {
   const file = open(t)
   mkdirSync(file, { recursive: true })
   t.throws(() => readSecretKeyFile(file), {
@@ -48,20 +48,24 @@ t.test('what cannot be a key is refused by the name of its file, and not told', 
   t.throws(() => readSecretKeyFile(other), { message: /must be a file with the secret key/ })
 })
 
-t.test('a key others may read is refused', { skip: process.platform === 'win32' }, async (t) => {
-  const file = open(t)
-  createSecretKeyFile(file)
-  for (const mode of [0o640, 0o604, 0o620, 0o602]) {
-    chmodSync(file, mode)
-    t.throws(() => readSecretKeyFile(file), {
-      message: `${file} must be its owner's alone: chmod 600 ${file}`,
-    })
-  }
-  chmodSync(file, 0o400)
-  t.ok(readSecretKeyFile(file))
-})
+t.test(
+  'rejects a key file that others can read',
+  { skip: process.platform === 'win32' },
+  async (t) => {
+    const file = open(t)
+    createSecretKeyFile(file)
+    for (const mode of [0o640, 0o604, 0o620, 0o602]) {
+      chmodSync(file, mode)
+      t.throws(() => readSecretKeyFile(file), {
+        message: `${file} must be accessible only to its owner: chmod 600 ${file}`,
+      })
+    }
+    chmodSync(file, 0o400)
+    t.ok(readSecretKeyFile(file))
+  },
+)
 
-t.test('a folder that cannot be used is told', async (t) => {
+t.test('reports a folder that cannot be used', async (t) => {
   const file = join(makeTempFolder(t, 'key'), 'file')
   writeFileSync(file, '')
   t.throws(() => createSecretKeyFile(join(file, 'key')), { message: /(EEXIST|ENOTDIR).*file/ })

@@ -5,7 +5,7 @@ import { makeSecretKey, parseSecretKey } from '../../../../services/config/secre
 const WHAT = 'the key'
 const key = parseSecretKey(makeSecretKey(), WHAT)
 
-t.test('what is sealed for a place opens there', async (t) => {
+t.test('opens a sealed text at its path', async (t) => {
   for (const text of ['"secret"', '', '{"a":[1]}', 'é \u{1f600}', 'x'.repeat(1_000_000)]) {
     const sealed = key.seal('mx', 'a.b', text)
     t.match(sealed, /^mx1\.[\w-]{12}\.[\w-]+$/)
@@ -14,7 +14,7 @@ t.test('what is sealed for a place opens there', async (t) => {
   }
 })
 
-t.test('it opens nowhere else, and with no other key', async (t) => {
+t.test('does not open at another path or with another key', async (t) => {
   const sealed = key.seal('mx', 'a.b', '"x"')
   t.equal(key.open('mx', 'a.c', sealed), undefined)
   t.equal(key.open('foo', 'a.b', sealed), undefined)
@@ -22,7 +22,7 @@ t.test('it opens nowhere else, and with no other key', async (t) => {
   t.equal(parseSecretKey(makeSecretKey(), WHAT).open('mx', 'a.b', sealed), undefined)
 })
 
-t.test('changed in any place it does not open', async (t) => {
+t.test('does not open a modified text', async (t) => {
   const sealed = key.seal('mx', 'a', '"secret"')
   const body = sealed.lastIndexOf('.') + 1
   let opened = 0
@@ -39,12 +39,12 @@ t.test('changed in any place it does not open', async (t) => {
   t.equal(key.open('mx', 'a', sealed.slice(0, body) + 'A'.repeat(200)), undefined)
 })
 
-t.test('sealed twice it is not the same: nobody sees what is equal', async (t) => {
+t.test('encrypts equal texts differently', async (t) => {
   const all = new Set(Array.from({ length: 1000 }, () => key.seal('mx', 'a', '"x"')))
   t.equal(all.size, 1000)
 })
 
-t.test('a key is 32 bytes in base64, either alphabet, padded or not', async (t) => {
+t.test('accepts keys of 32 bytes in base64, either alphabet, padded or not', async (t) => {
   const bytes = randomBytes(32)
   bytes[0] = 0xfb
   bytes[1] = 0xff
@@ -55,11 +55,11 @@ t.test('a key is 32 bytes in base64, either alphabet, padded or not', async (t) 
   t.notOk(bytes.toString('base64').includes(id))
 })
 
-t.test('what is no key is refused without being told', async (t) => {
-  const how = 'the key must be 32 bytes in base64, as `openssl rand -base64 32` makes them, got'
+t.test('rejects a malformed key without quoting it', async (t) => {
+  const how = 'the key must be 32 bytes in base64, as created by `openssl rand -base64 32`, got'
   for (const [text, got] of [
-    ['', 'something that is no base64'],
-    ['hunter2 hunter2', 'something that is no base64'],
+    ['', 'invalid base64'],
+    ['hunter2 hunter2', 'invalid base64'],
     ['hunter2', '5 bytes'],
     [randomBytes(16).toString('base64'), '16 bytes'],
     [randomBytes(33).toString('base64'), '33 bytes'],

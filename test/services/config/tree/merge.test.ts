@@ -25,37 +25,34 @@ const build = (...values: unknown[]) =>
 const reveal = (tree: ConfigMap) =>
   JSON.parse(formatJson(tree, [], ({ leaf }) => `{"secret":${SEALER.open([], leaf.text)}}`))
 
-t.test('the original test vector', async (t) => {
+t.test('matches the original test vector', async (t) => {
   const tree = build({ a: 1, b: { b1: 2 }, c: 3 }, { d: 4, b: { b2: 2.2 } })
   t.equal(formatJson(tree), '{"a":1,"b":{"b1":2,"b2":2.2},"c":3,"d":4}')
 })
 
-t.test(
-  'maps are merged leaf by leaf; anything else takes the place of what is there',
-  async (t) => {
-    for (const [before, path, value, after] of [
-      [{}, 'a.b.c', 1, { a: { b: { c: 1 } } }],
-      [{ a: { b: 1 } }, 'a.c', 2, { a: { b: 1, c: 2 } }],
-      [{ a: { b: { c: 1 } } }, 'a', { b: { d: 2 }, e: 3 }, { a: { b: { c: 1, d: 2 }, e: 3 } }],
-      [{ a: { b: 1 } }, 'a', 5, { a: 5 }],
-      [{ a: { b: 1 } }, 'a', null, { a: null }],
-      [{ a: { b: 1 } }, 'a', [1], { a: [1] }],
-      [{ a: 5 }, 'a', { b: 1 }, { a: { b: 1 } }],
-      [{ a: 5 }, 'a.b', 1, { a: { b: 1 } }],
-      [{ a: 5 }, 'a', {}, { a: {} }],
-      [{ a: { b: 1 } }, 'a', {}, { a: { b: 1 } }],
-      [{ a: [1, { b: 2 }] }, 'a', [{ c: 3 }], { a: [{ c: 3 }] }],
-      [{ a: 1 }, '', { b: 2 }, { a: 1, b: 2 }],
-    ] as const)
-      t.strictSame(
-        reveal(set(build(before), path, value).tree),
-        after,
-        JSON.stringify([before, path, value]),
-      )
-  },
-)
+t.test('merges maps leaf by leaf and replaces anything else', async (t) => {
+  for (const [before, path, value, after] of [
+    [{}, 'a.b.c', 1, { a: { b: { c: 1 } } }],
+    [{ a: { b: 1 } }, 'a.c', 2, { a: { b: 1, c: 2 } }],
+    [{ a: { b: { c: 1 } } }, 'a', { b: { d: 2 }, e: 3 }, { a: { b: { c: 1, d: 2 }, e: 3 } }],
+    [{ a: { b: 1 } }, 'a', 5, { a: 5 }],
+    [{ a: { b: 1 } }, 'a', null, { a: null }],
+    [{ a: { b: 1 } }, 'a', [1], { a: [1] }],
+    [{ a: 5 }, 'a', { b: 1 }, { a: { b: 1 } }],
+    [{ a: 5 }, 'a.b', 1, { a: { b: 1 } }],
+    [{ a: 5 }, 'a', {}, { a: {} }],
+    [{ a: { b: 1 } }, 'a', {}, { a: { b: 1 } }],
+    [{ a: [1, { b: 2 }] }, 'a', [{ c: 3 }], { a: [{ c: 3 }] }],
+    [{ a: 1 }, '', { b: 2 }, { a: 1, b: 2 }],
+  ] as const)
+    t.strictSame(
+      reveal(set(build(before), path, value).tree),
+      after,
+      JSON.stringify([before, path, value]),
+    )
+})
 
-t.test('what is set as it is already gives the same tree', async (t) => {
+t.test('returns the same tree for unchanged values', async (t) => {
   const tree = set(build({ a: { b: 1, c: [1] }, d: {} }), 's', 'x', true).tree
   for (const [path, value] of [
     ['a.b', 1],
@@ -71,7 +68,7 @@ t.test('what is set as it is already gives the same tree', async (t) => {
   t.not(set(tree, 'a.b', 2).tree, tree)
 })
 
-t.test('every leaf of what is set as a secret is one', async (t) => {
+t.test('makes every leaf secret in a secret value', async (t) => {
   const { tree, newlySecret } = set(build({ a: { b: 1 } }), 'a', { c: { d: true, e: [1] } }, true)
   t.strictSame(reveal(tree), { a: { b: 1, c: { d: { secret: true }, e: { secret: [1] } } } })
   t.strictSame(newlySecret, [
@@ -81,7 +78,7 @@ t.test('every leaf of what is set as a secret is one', async (t) => {
   t.equal(formatJson(tree), '{"a":{"b":1,"c":{"d":"[secret]","e":"[secret]"}}}')
 })
 
-t.test('what takes the place of a secret is secret', async (t) => {
+t.test('keeps a value secret that replaces a secret', async (t) => {
   const secret = (value: unknown) => set(EMPTY, 'a', value, true).tree
   t.strictSame(set(secret(1), 'a', 2).newlySecret, [])
   t.strictSame(reveal(set(secret(1), 'a', 2).tree), { a: { secret: 2 } })
@@ -94,18 +91,18 @@ t.test('what takes the place of a secret is secret', async (t) => {
   t.strictSame(set(secret({ b: { c: 1 } }), 'a', 2).newlySecret, [['a']])
 })
 
-t.test('what is beside a secret is none', async (t) => {
+t.test('does not make values beside a secret secret', async (t) => {
   const tree = set(EMPTY, 'a.b', 1, true).tree
   t.strictSame(reveal(set(tree, 'a', { c: 2 }).tree), { a: { b: { secret: 1 }, c: 2 } })
 })
 
-t.test('a plain value can be made secret', async (t) => {
+t.test('makes a plain value secret', async (t) => {
   const { tree, newlySecret } = set(build({ a: 1 }), 'a', 1, true)
   t.strictSame(reveal(tree), { a: { secret: 1 } })
   t.strictSame(newlySecret, [['a']])
 })
 
-t.test('[secret] leaves a secret as it is, and is refused where there is none', async (t) => {
+t.test('keeps a secret set to [secret] and rejects it elsewhere', async (t) => {
   const tree = set(build({ b: 1 }), 'a.c', 'x', true).tree
   t.equal(set(tree, '', JSON.parse(formatJson(tree))).tree, tree, 'as it was read')
   t.equal(set(tree, 'a.c', '[secret]', true).tree, tree)
@@ -115,7 +112,7 @@ t.test('[secret] leaves a secret as it is, and is refused where there is none', 
       {
         id: ID,
         code: 400,
-        message: `request.value.data must not be "[secret]" at ${path}: it stands for secrets, and there is none`,
+        message: `request.value.data must not be "[secret]" at ${path}: it stands for an existing secret, and there is none`,
       },
       path,
     )
@@ -125,10 +122,10 @@ t.test('[secret] leaves a secret as it is, and is refused where there is none', 
   ])
 })
 
-t.test('only a map can be put in the place of the whole tree', async (t) => {
+t.test('accepts only a map for the whole tree', async (t) => {
   for (const value of [1, 'x', null, []])
     t.throws(() => set(EMPTY, '', value), {
       code: 400,
-      message: 'request.value.data must be an object where the path is empty',
+      message: 'request.value.data must be an object if the path is empty',
     })
 })

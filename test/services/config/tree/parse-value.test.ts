@@ -12,7 +12,7 @@ function toObject(node: ConfigInput): unknown {
 
 const parse = (data: string, path: readonly string[] = []) => toObject(parseValue(data, path, ID))
 
-t.test('objects become maps, whatever else JSON can say a leaf', async (t) => {
+t.test('converts objects to maps and other JSON values to leaves', async (t) => {
   t.strictSame(parse('{"a":{"b":1,"c":[1,{"d":2}]},"e":null,"f":true,"g":"x","h":{}}'), {
     a: { b: '1', c: '[1,{"d":2}]' },
     e: 'null',
@@ -24,7 +24,7 @@ t.test('objects become maps, whatever else JSON can say a leaf', async (t) => {
   t.strictSame(parse('{}'), {})
 })
 
-t.test('blanks go, also within lists, but not within strings', async (t) => {
+t.test('removes whitespace outside of strings', async (t) => {
   t.strictSame(parse(' { "a" : [ 1 , { "b c" : "d e" } , [ ] ] ,\n"f" :\t2 } '), {
     a: '[1,{"b c":"d e"},[]]',
     f: '2',
@@ -32,36 +32,29 @@ t.test('blanks go, also within lists, but not within strings', async (t) => {
   t.equal(parse(' 5 '), '5')
 })
 
-t.test('numbers stay as they are written, however long', async (t) => {
+t.test('preserves the notation of numbers of any length', async (t) => {
   for (const data of ['9007199254740993', '-0', '1.0', '1e400', '0.1000000000000000000001']) {
     t.equal(parse(data), data)
     t.strictSame(parse(`{"a":[${data}],"b":${data}}`), { a: `[${data}]`, b: data })
   }
 })
 
-t.test('strings are written one way: only what must be is escaped', async (t) => {
+t.test('normalizes the escapes of strings', async (t) => {
   t.equal(parse('"\\u003cb\\u003e \\u0026 \\/ \\u0041"'), '"<b> & / A"')
   t.equal(parse('["\\u003c"]'), '["<"]')
   t.equal(parse('"\\u0001\\n\\ud800"'), '"\\u0001\\n\\ud800"')
   t.strictSame(parse('{"\\u0061":1}'), { a: '1' })
 })
 
-t.test(
-  'a string that is a JSON object is that object; one that is something else is not',
-  async (t) => {
-    t.strictSame(parse(JSON.stringify('{"a":{"b":1}}')), { a: { b: '1' } })
-    t.strictSame(parse(JSON.stringify(' {} ')), {})
-    for (const text of ['[1]', '1', 'true', '{a}', '{"a":1', '{"a":1} x', '"{}"'])
-      t.equal(parse(JSON.stringify(text)), JSON.stringify(text))
-    t.strictSame(
-      parse('{"a":"{\\"b\\":1}"}'),
-      { a: '"{\\"b\\":1}"' },
-      'within an object it is text',
-    )
-  },
-)
+t.test('converts a string with a JSON object to that object, but no other string', async (t) => {
+  t.strictSame(parse(JSON.stringify('{"a":{"b":1}}')), { a: { b: '1' } })
+  t.strictSame(parse(JSON.stringify(' {} ')), {})
+  for (const text of ['[1]', '1', 'true', '{a}', '{"a":1', '{"a":1} x', '"{}"'])
+    t.equal(parse(JSON.stringify(text)), JSON.stringify(text))
+  t.strictSame(parse('{"a":"{\\"b\\":1}"}'), { a: '"{\\"b\\":1}"' }, 'within an object it is text')
+})
 
-t.test('what is refused is named', async (t) => {
+t.test('names the reason of a rejection', async (t) => {
   const refused = (data: string, message: RegExp, path: readonly string[] = []) =>
     t.throws(() => parse(data, path), { id: ID, code: 400, message }, data.slice(0, 80))
   refused('', /^request\.value\.data must be JSON/)
@@ -82,7 +75,7 @@ t.test('what is refused is named', async (t) => {
   refused(`{"${'a'.repeat(1020)}":1}`, /must not hold paths of more than 1024 bytes/, ['abcd'])
 })
 
-t.test('names and lists nest 32 deep, the path counted in', async (t) => {
+t.test('limits nesting to 32 levels including the path', async (t) => {
   const nested = (depth: number) => '{"a":'.repeat(depth) + 1 + '}'.repeat(depth)
   const list = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
   const tooDeep = { code: 400, message: /must not nest deeper than 32/ }

@@ -8,7 +8,7 @@ import { toRuns } from '../../../fixtures/property-runs.ts'
 const parse = (tree: object): ConfigMap => parseStored(JSON.stringify(tree))
 const FROM = parse({ a: { b: '1', c: '2', d: { e: '3' } }, f: '4', g: { h: '5' }, i: {} })
 
-t.test('a patch has what is there instead, by its path', async (t) => {
+t.test('contains the previous nodes by path', async (t) => {
   const to = parse({ a: { b: '1', d: { e: '3', x: '8' } }, g: '7', i: { j: ['s'] } })
   t.strictSame(JSON.parse(formatStored(toPatch(FROM, to))), {
     'a.b': '1',
@@ -21,13 +21,13 @@ t.test('a patch has what is there instead, by its path', async (t) => {
   })
 })
 
-t.test('what two trees share is not in it', async (t) => {
+t.test('omits what both trees share', async (t) => {
   const to = new Map(FROM).set('f', { text: '9', secret: false })
   t.equal(formatStored(toPatch(FROM, to)), '{"f":"9"}')
   t.equal(toPatch(FROM, FROM).size, 0)
 })
 
-t.test('nothing is no value, and no JSON is nothing', async (t) => {
+t.test('represents absent nodes by an empty text', async (t) => {
   const patch = toPatch(parse({ a: '""', b: '1' }), parse({ a: '"x"', c: '""' }))
   t.strictSame(
     [...patch].map(([path, node]) => [path, isAbsent(node)]),
@@ -40,7 +40,7 @@ t.test('nothing is no value, and no JSON is nothing', async (t) => {
   t.equal(isAbsent(EMPTY), false)
 })
 
-t.test('a tree that was patched is as it was', async (t) => {
+t.test('leaves a patched tree unchanged', async (t) => {
   const before = formatStored(FROM)
   const patched = applyPatch(FROM, toPatch(FROM, EMPTY))
   t.equal(formatStored(patched), '{}')
@@ -63,7 +63,7 @@ function sort(tree: ConfigMap): object {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-t.test('of any two trees the patch makes one of the other, also when it was stored', async (t) => {
+t.test('restores one tree from any other by the patch, also after storing it', async (t) => {
   fc.assert(
     fc.property(Tree, Tree, (one, two) => {
       const from = parse(one)

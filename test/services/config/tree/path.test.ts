@@ -1,7 +1,7 @@
 import t from 'tap'
 import { formatPath, isName, isPath, parsePath } from '../../../../services/config/tree/path.ts'
 
-t.test('a path is names joined by dots; the empty one has none', async (t) => {
+t.test('splits a path at dots; the empty path has no names', async (t) => {
   for (const [path, names] of [
     ['', []],
     ['a', ['a']],
@@ -15,7 +15,7 @@ t.test('a path is names joined by dots; the empty one has none', async (t) => {
   }
 })
 
-t.test('what could not be read again, or reaches into prototypes, is no path', async (t) => {
+t.test('rejects paths that are ambiguous or reach into prototypes', async (t) => {
   for (const path of [
     '.',
     '.a',
@@ -33,7 +33,7 @@ t.test('what could not be read again, or reaches into prototypes, is no path', a
     t.notOk(isPath(path), JSON.stringify(path))
 })
 
-t.test('paths are at most 32 names and 1024 bytes long', async (t) => {
+t.test('limits paths to 32 names and 1024 bytes', async (t) => {
   t.ok(isPath(Array(32).fill('a').join('.')))
   t.notOk(isPath(Array(33).fill('a').join('.')))
   t.ok(isPath('a'.repeat(1024)))
@@ -41,7 +41,7 @@ t.test('paths are at most 32 names and 1024 bytes long', async (t) => {
   t.notOk(isPath('é'.repeat(513)))
 })
 
-t.test('a name has no dot', async (t) => {
+t.test('rejects names with dots', async (t) => {
   t.ok(isName('a'))
   for (const name of ['', 'a.b', '__proto__', 'constructor', 'prototype', '\n'])
     t.notOk(isName(name), JSON.stringify(name))

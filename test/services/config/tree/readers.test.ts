@@ -17,7 +17,7 @@ function read(path: string, ...scopes: string[]): number {
   }
 }
 
-t.test('a workload reads the subtree of its name', (t) => {
+t.test('lets a workload read the subtree of its name', (t) => {
   for (const path of ['shop', 'shop.key', 'shop.a.b'])
     t.equal(read(path, 'workload:mx/shop'), 200, path)
   for (const path of ['', 'pay', 'shopping', 'shopping.key', 'eu.shop', 'Shop'])
@@ -28,7 +28,7 @@ t.test('a workload reads the subtree of its name', (t) => {
   t.end()
 })
 
-t.test('services and administrators read every path', (t) => {
+t.test('lets services and administrators read every path', (t) => {
   for (const path of ['', 'shop', 'pay.key']) {
     for (const scope of ['service', 'admin']) t.equal(read(path, scope), 200)
     t.equal(read(path, 'reader'), 401)

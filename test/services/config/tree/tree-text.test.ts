@@ -20,7 +20,7 @@ function toTree(value: unknown) {
   return setNode(EMPTY, [], given, { secret: false, sealer, id: '' }).tree
 }
 
-t.test('a tree is stored and read again as it was', async (t) => {
+t.test('reads a stored tree as written', async (t) => {
   const value = {
     text: 'a "quoted" \\ line\n',
     number: 1.5,
@@ -42,7 +42,7 @@ t.test('a tree is stored and read again as it was', async (t) => {
     t.equal(sizeOfTree(each), Buffer.byteLength(formatTree(each)))
 })
 
-t.test('a value that looks like a stored secret, or a map, is none', async (t) => {
+t.test('distinguishes stored secrets and maps from values that look alike', async (t) => {
   const value = {
     a: ['mx1.x.y'],
     b: ['x'],
@@ -53,11 +53,11 @@ t.test('a value that looks like a stored secret, or a map, is none', async (t) =
   t.strictSame(JSON.parse(formatJson(tree)), value)
 })
 
-t.test('<, > and & are written as they are', async (t) => {
+t.test('writes <, > and & unescaped', async (t) => {
   t.equal(formatJson(toTree({ '<a>': '<b>&</b>' })), '{"<a>":"<b>&</b>"}')
 })
 
-t.test('secrets are written as [secret], unless they are opened, each with its path', async (t) => {
+t.test('writes secrets as [secret] or opens them by path', async (t) => {
   const tree = parseStored('{"a":{"b":["one"],"c":"1"},"d":["two"]}')
   t.equal(formatStored(tree), '{"a":{"b":["one"],"c":"1"},"d":["two"]}')
   t.equal(formatJson(tree), '{"a":{"b":"[secret]","c":1},"d":"[secret]"}')

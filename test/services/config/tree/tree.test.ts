@@ -17,7 +17,7 @@ const find = (path: string) => {
   return node && formatJson(node)
 }
 
-t.test('a path leads to a leaf, to a map, or nowhere', async (t) => {
+t.test('finds a leaf, a map or nothing at a path', async (t) => {
   t.equal(findNode(TREE, []), TREE)
   t.equal(find('a.b'), '1')
   t.equal(find('a.c'), '{"d":"[secret]"}')
@@ -26,7 +26,7 @@ t.test('a path leads to a leaf, to a map, or nowhere', async (t) => {
     t.equal(find(path), undefined, path)
 })
 
-t.test('a leaf or a map is removed, the map it was in stays', async (t) => {
+t.test('removes a leaf or a map and keeps its parent', async (t) => {
   const remove = (path: string) => formatJson(removeNode(TREE, path.split('.')))
   t.equal(remove('a.b'), '{"a":{"c":{"d":"[secret]"}},"e":[2],"f":{}}')
   t.equal(remove('a.c.d'), '{"a":{"b":1,"c":{}},"e":[2],"f":{}}')
@@ -35,13 +35,13 @@ t.test('a leaf or a map is removed, the map it was in stays', async (t) => {
   t.equal(formatJson(TREE), '{"a":{"b":1,"c":{"d":"[secret]"}},"e":[2],"f":{}}', 'it stays itself')
 })
 
-t.test('removing what is not there gives the same tree', async (t) => {
+t.test('returns the same tree if there is nothing to remove', async (t) => {
   for (const path of ['x', 'a.x', 'a.b.x', 'e.0', 'toString'])
     t.equal(removeNode(TREE, path.split('.')), TREE, path)
   t.equal(removeNode(EMPTY, []), EMPTY)
 })
 
-t.test('a map holds secrets that are anywhere in it', async (t) => {
+t.test('detects secrets anywhere in a map', async (t) => {
   t.ok(holdsSecret(TREE))
   t.ok(holdsSecret(findNode(TREE, ['a', 'c', 'd'])!))
   t.notOk(holdsSecret(findNode(TREE, ['e'])!))
@@ -49,7 +49,7 @@ t.test('a map holds secrets that are anywhere in it', async (t) => {
   t.notOk(isMap(findNode(TREE, ['e'])!))
 })
 
-t.test('leaves are replaced where they are, and what stays is shared', async (t) => {
+t.test('replaces leaves and shares unchanged nodes', async (t) => {
   const seen: string[] = []
   const same = mapLeaves(TREE, ({ names, leaf }) => {
     seen.push(names.join('.'))

@@ -7,13 +7,13 @@ const BUILT = {
 }
 const parse = (value: unknown) => parseBuildResult(JSON.stringify(value), '/builds/a')
 
-t.test('a program in the folder of the build, or why there is none', async (t) => {
+t.test('parses a program in the build folder or a failure', async (t) => {
   t.strictSame(parse({ built: BUILT }), { built: BUILT })
   const failure = { code: 400, message: 'build failed' }
   t.strictSame(parse({ failure }), { failure })
 })
 
-t.test('what code of the source made up is no report', async (t) => {
+t.test('rejects a forged result', async (t) => {
   for (const change of [
     { folder: '/builds/b' },
     { folder: '/builds/a/../b' },

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { makeSource, runBuilt } from '../../../fixtures/build-source.ts'
 
-t.test('a project says itself how it is built and run', async (t) => {
+t.test('applies the settings of mx.yaml to build and run', async (t) => {
   const { folder, build, output } = makeSource(t, {
     'mx.yaml': `
 command: [cat, made.txt]
@@ -42,7 +42,7 @@ port: 8080
   })
 })
 
-t.test('a Procfile names the program that answers over HTTP', async (t) => {
+t.test('runs the web process of a Procfile', async (t) => {
   const { build } = makeSource(t, { Procfile: 'worker: no\nweb: echo $PORT\n' })
   const built = await build()
   t.match(built, { command: ['/bin/sh', '-c', 'echo $PORT'], protocol: 'http' })
@@ -51,7 +51,7 @@ t.test('a Procfile names the program that answers over HTTP', async (t) => {
   t.match(await both.build(), { command: ['echo', 'x'], protocol: 'mx', language: 'command' })
 })
 
-t.test('the entrypoint is a folder or a file of the source', async (t) => {
+t.test('accepts a folder or a file as entrypoint', async (t) => {
   const { folder, build } = makeSource(t, {
     'services/one/main.js': 'console.log("one")',
     'services/two.js': 'console.log("two")',
@@ -64,7 +64,7 @@ t.test('the entrypoint is a folder or a file of the source', async (t) => {
   t.equal(runBuilt(two), 'two\n')
   await t.rejects(build({ entrypoint: 'services/none' }), {
     code: 400,
-    message: 'there is no services/none in the source',
+    message: 'the source does not contain services/none',
   })
   await t.rejects(build({ entrypoint: '../other' }), {
     code: 400,
@@ -72,14 +72,14 @@ t.test('the entrypoint is a folder or a file of the source', async (t) => {
   })
 })
 
-t.test('a source without anything to run is told so', async (t) => {
+t.test('rejects a source without anything to run', async (t) => {
   const { build, output } = makeSource(t, { 'README.md': 'x', 'lib/helper.js': '' })
   await t.rejects(build(), { code: 400, id: 'runtime', message: /^nothing to run in the folder: / })
   t.match(output(), /nothing to run/, 'in its output as well')
   await t.rejects(build({ entrypoint: 'README.md' }), { message: /^nothing to run in README\.md/ })
 })
 
-t.test('a step that fails ends the build with what it said last', async (t) => {
+t.test('fails the build with the last output of a failed step', async (t) => {
   const { build, output, cacheFolder } = makeSource(t, {
     'mx.yaml': 'command: ./x\nbuild: [echo fine, "echo to find out >&2; exit 7", touch never]\n',
   })
@@ -91,7 +91,7 @@ t.test('a step that fails ends the build with what it said last', async (t) => {
   t.strictSame(readdirSync(join(cacheFolder, 'homes')), [], 'nothing is left of its home')
 })
 
-t.test('a build has a home of its own and nothing of the server', async (t) => {
+t.test('gives a build its own home and no environment of the server', async (t) => {
   process.env['MX_BUILD_SECRET'] = 'secret'
   t.teardown(() => delete process.env['MX_BUILD_SECRET'])
   const { folder, build, cacheFolder } = makeSource(t, {
@@ -104,13 +104,13 @@ t.test('a build has a home of its own and nothing of the server', async (t) => {
   t.notMatch(env, /MX_|secret/)
 })
 
-t.test('a build ends in time, or when it is given up', async (t) => {
+t.test('ends a build on timeout or cancellation', async (t) => {
   const { folder, build } = makeSource(t, {
     'mx.yaml': 'command: x\nbuild: ["touch started; trap : TERM; sleep 60; sleep 60"]\n',
   })
   await t.rejects(build({ timeoutMs: 500 }), {
     code: 408,
-    message: 'the build took longer than 500ms',
+    message: 'the build timed out after 500ms',
   })
   const abort = new AbortController()
   const building = build({ signal: abort.signal })
@@ -119,7 +119,7 @@ t.test('a build ends in time, or when it is given up', async (t) => {
   await t.rejects(building, { message: 'given up' })
 })
 
-t.test('a flood of output is cut, its end is in the error', async (t) => {
+t.test('truncates long output and puts its end into the error', async (t) => {
   const { build, output } = makeSource(t, {
     'mx.yaml': 'command: x\nbuild: ["yes | head -c 6000000; echo the end; exit 1"]\n',
   })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createBuilder } from '../../../../services/runtime/builds/builder.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-t.test('what it runs is told, what it reads is not', async (t) => {
+t.test('streams the output of run, not of read', async (t) => {
   const home = makeTempFolder(t, 'home')
   let output = ''
   const builder = createBuilder({
@@ -20,6 +20,6 @@ t.test('what it runs is told, what it reads is not', async (t) => {
   t.equal(output, '$ echo $A\na\n')
   await t.rejects(builder.run(['there-is-none'], home), {
     code: 400,
-    message: /^build failed: there-is-none: there is no such program\n/,
+    message: /^build failed: there-is-none: program not found\n/,
   })
 })

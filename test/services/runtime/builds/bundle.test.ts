@@ -26,7 +26,7 @@ function open(t: Test, files: Readonly<Record<string, string>>) {
   }
 }
 
-t.test('a program of several files runs as if it had not been joined', async (t) => {
+t.test('runs a bundle of several files like the unbundled program', async (t) => {
   const { real, run } = open(t, {
     'main.ts': `#!/usr/bin/env node
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
@@ -52,7 +52,7 @@ export const text = () => readFile(new URL('./text.txt', import.meta.url), 'utf8
   )
 })
 
-t.test('packages stay where they are, names of the source are joined', async (t) => {
+t.test('keeps packages external and bundles names of the source', async (t) => {
   const { root, run, list } = open(t, {
     'main.ts':
       "import { a } from '#own'; import { b } from '@x/b'; import fs from 'fs'; import 'mx-gateway'; import c from 'c/deep'; import d from 'd/listed'; console.log(a, b, c, d)",
@@ -70,7 +70,7 @@ t.test('packages stay where they are, names of the source are joined', async (t)
   t.notMatch(readFileSync(join(root, '.mx/main.mjs'), 'utf8'), /module\.exports = 3/)
 })
 
-t.test('a file knows whether it is the program', async (t) => {
+t.test('sets import.meta.main per file', async (t) => {
   const asks = `
 import { fileURLToPath } from 'node:url'
 console.log(process.argv[1] === fileURLToPath(import.meta.url), (import.meta as { main?: boolean }).main)
@@ -79,14 +79,14 @@ console.log(process.argv[1] === fileURLToPath(import.meta.url), (import.meta as 
   t.equal(await run('main.ts'), 'false false\ntrue true\n')
 })
 
-t.test('an error shows the line of the source', async (t) => {
+t.test('maps errors to lines of the source', async (t) => {
   const { run } = open(t, {
     'main.ts': '// first\nconst x: number = 1\nthrow new Error(String(x))\n',
   })
   await t.rejects(run('main.ts'), { message: /main\.ts:3:7/ })
 })
 
-t.test('what does not parse is told by file, line and column', async (t) => {
+t.test('reports syntax errors by file, line and column', async (t) => {
   const { run, list } = open(t, {
     'main.ts': "import './lib.ts'",
     'lib.ts': 'const a = 1\nconst = 2',

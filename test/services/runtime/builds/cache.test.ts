@@ -27,7 +27,7 @@ function open(t: Test) {
   }
 }
 
-t.test('an entry is made once, however many ask for it', async (t) => {
+t.test('creates an entry once for concurrent builds', async (t) => {
   const { use, made } = open(t)
   const folders = await Promise.all([use('a'), use('a'), use('b'), use('a')])
   t.equal(new Set(folders).size, 2)
@@ -37,7 +37,7 @@ t.test('an entry is made once, however many ask for it', async (t) => {
   t.equal(await readFile(join(folders[0]!, 'thing'), 'utf8'), 'a')
 })
 
-t.test('one that failed leaves nothing, and does not fail those that waited', async (t) => {
+t.test('deletes a failed entry and does not fail the waiting builds', async (t) => {
   const { use, made, cacheFolder } = open(t)
   const failing = use('a', undefined, new Error('went wrong'))
   const waiting = use('a')
@@ -47,7 +47,7 @@ t.test('one that failed leaves nothing, and does not fail those that waited', as
   t.equal(readdirSync(join(cacheFolder, 'things')).length, 1)
 })
 
-t.test('whoever gives up does not wait for others', async (t) => {
+t.test('stops waiting for another build when cancelled', async (t) => {
   const { use, made } = open(t)
   const making = use('a')
   const abort = new AbortController()
@@ -63,7 +63,7 @@ t.test('whoever gives up does not wait for others', async (t) => {
   t.strictSame(made, ['a'])
 })
 
-t.test('one that a server did not finish is made anew', async (t) => {
+t.test('recreates an incomplete entry of an earlier server', async (t) => {
   const { use, made } = open(t)
   const folder = await use('a')
   rmSync(join(folder, '.whole'))
@@ -73,7 +73,7 @@ t.test('one that a server did not finish is made anew', async (t) => {
   t.notOk(existsSync(join(folder, 'rest')))
 })
 
-t.test('what nobody uses any more goes in time', async (t) => {
+t.test('deletes unused entries after their retention', async (t) => {
   const { use, user } = open(t)
   const gone = makeTempFolder(t, 'gone')
   const unused = await use('unused', gone)
@@ -88,7 +88,7 @@ t.test('what nobody uses any more goes in time', async (t) => {
   t.ok(existsSync(recent), 'it was used a short while ago')
 })
 
-t.test('of a great many that nobody uses those that were used last stay', async (t) => {
+t.test('keeps the most recently used of many unused entries', async (t) => {
   const { use } = open(t)
   const gone = makeTempFolder(t, 'gone')
   const folders: string[] = []

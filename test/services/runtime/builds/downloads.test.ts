@@ -13,7 +13,7 @@ function download(cacheFolder: string, bytes: number): string {
   return join(cacheFolder, 'npm')
 }
 
-t.test('what has become too much is removed once no build is under way', async (t) => {
+t.test('deletes excessive downloads once no build is in progress', async (t) => {
   const cacheFolder = makeTempFolder(t, 'cache')
   const npm = download(cacheFolder, 101)
   await withDownloads(
@@ -29,7 +29,7 @@ t.test('what has become too much is removed once no build is under way', async (
   await eventually(async () => readdirSync(cacheFolder).length === 0)
 })
 
-t.test('what is not too much stays, and a build that failed fails', async (t) => {
+t.test("keeps downloads within the limit and passes on a build's failure", async (t) => {
   const cacheFolder = makeTempFolder(t, 'cache')
   const npm = download(cacheFolder, 100)
   const fail = () => Promise.reject(new Error('no such module'))

@@ -7,12 +7,12 @@ import {
   isProgram,
   isReachable,
   listFiles,
-  readIfThere,
+  readIfExists,
 } from '../../../../services/runtime/builds/files.ts'
 import { writeFiles } from '../../../fixtures/build-source.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-t.test('files are found in a folder and above it, up to the root', async (t) => {
+t.test('finds files in a folder and above it, up to the root', async (t) => {
   const root = join(makeTempFolder(t, 'files'), 'root')
   writeFiles(root, { '../above': '', top: '', 'a/run': '#!', 'a/b/main': 'text' })
   const project = { root, folder: join(root, 'a/b'), file: undefined }
@@ -21,8 +21,9 @@ t.test('files are found in a folder and above it, up to the root', async (t) => 
   t.equal(await findAbove(project, 'above'), undefined)
   t.equal(await findFile(root, ['none', 'a', 'top']), 'top')
   t.strictSame(await listFiles(join(root, 'a')), ['run'])
-  t.equal(await readIfThere(join(root, 'a/b/main')), 'text')
-  for (const path of ['none', 'a', 'top/x']) t.equal(await readIfThere(join(root, path)), undefined)
+  t.equal(await readIfExists(join(root, 'a/b/main')), 'text')
+  for (const path of ['none', 'a', 'top/x'])
+    t.equal(await readIfExists(join(root, path)), undefined)
   t.ok(await isProgram(join(root, 'a/run')))
   t.notOk(await isProgram(join(root, 'top')))
   t.notOk(await isProgram(join(root, 'a')))

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseProjectFile } from '../../../../services/runtime/builds/project-file.ts'
 
-t.test('what a project says is read', async (t) => {
+t.test('parses all settings of mx.yaml', async (t) => {
   t.strictSame(parseProjectFile(''), {})
   t.strictSame(parseProjectFile('# nothing\n'), {})
   t.strictSame(parseProjectFile('command: node main.js\nbuild: make'), {
@@ -26,23 +26,23 @@ t.test('what a project says is read', async (t) => {
   })
 })
 
-t.test('what is wrong is named', async (t) => {
+t.test('names the invalid key', async (t) => {
   const refuse = (text: string, message: RegExp) =>
     t.throws(() => parseProjectFile(text), { code: 400, message }, text)
   refuse('comand: x', /^mx\.yaml: unknown key comand; did you mean command\?/)
-  refuse('routing: {}', /unknown key routing; known: command, build, env, instances/)
+  refuse('routing: {}', /unknown key routing; expected one of command, build, env, instances/)
   refuse('a: b: c', /^mx\.yaml: .* at line 1, column 4/)
   refuse('- a', /^mx\.yaml: it must be a map/)
-  refuse('command: {}', /command must be a text or texts, got \{\}/)
-  refuse('command: []', /command must be a text or texts, got \[\]/)
-  refuse('build: ""', /build must be a text/)
+  refuse('command: {}', /command must be a string or a list of strings, got \{\}/)
+  refuse('command: []', /command must be a string or a list of strings, got \[\]/)
+  refuse('build: ""', /build must be a string/)
   refuse('instances: 0', /instances must be a whole number from 1 to 1000, got 0/)
   refuse('instances: two', /instances must be/)
   refuse('port: 70000', /port must be a whole number from 1 to 65535/)
   refuse('protocol: grpc', /protocol must be mx or http, got "grpc"/)
   refuse('env: [A=1]', /env must be a map/)
-  refuse('env: {A: {B: 1}}', /env\.A must be a single value/)
-  refuse('env: {"A=B": 1}', /env must be names of variables, got "A=B"/)
+  refuse('env: {A: {B: 1}}', /env\.A must be a scalar/)
+  refuse('env: {"A=B": 1}', /env must be names of environment variables, got "A=B"/)
   refuse('resources: {memory: much}', /resources\.memory must be a size such as/)
   refuse('resources: {memory: none}', /resources\.memory must be a size such as 256mb, got "none"/)
   refuse('resources: {cpus: -1}', /resources\.cpus must be a number of cores/)

@@ -37,7 +37,7 @@ async function open(t: Test) {
   return { data, secret, source, builds, work, output: () => output }
 }
 
-t.test('a build runs as the user of its namespace', { skip }, async (t) => {
+t.test('builds as the user of the namespace', { skip }, async (t) => {
   const { source, builds, work, output } = await open(t)
   writeFileSync(join(source, 'run.sh'), '#!/bin/sh\n', { mode: 0o755 })
   writeFileSync(join(source, 'mx.yaml'), 'build: id -u; touch made\ncommand: ./run.sh\n')
@@ -52,7 +52,7 @@ t.test('a build runs as the user of its namespace', { skip }, async (t) => {
   await builds.prune()
 })
 
-t.test('links of a program are neither followed nor lost', { skip }, async (t) => {
+t.test('copies links of a program without following them', { skip }, async (t) => {
   const { data, secret, source, builds, work } = await open(t)
   writeFileSync(join(source, '.hidden'), '')
   symlinkSync(data, join(source, 'folder'))

@@ -10,7 +10,7 @@ async function collect(parts: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(all).toString()
 }
 
-t.test('a reader gets what is there, then what comes, until the build ends', async (t) => {
+t.test('yields existing and new output until the build ends', async (t) => {
   const path = join(t.testdir({}), 'mx', 'one.log')
   const output = await openBuildOutput(path)
   output.write('one\n')
@@ -27,7 +27,7 @@ t.test('a reader gets what is there, then what comes, until the build ends', asy
   t.equal(await collect(readBuildOutput(path)), await early)
 })
 
-t.test('who leaves ends its reading, not the build', async (t) => {
+t.test('keeps the build running when a reader leaves', async (t) => {
   const output = await openBuildOutput(join(t.testdir({}), 'one.log'))
   const leaving = new AbortController()
   const reading = collect(output.read(leaving.signal))
@@ -38,6 +38,6 @@ t.test('who leaves ends its reading, not the build', async (t) => {
   t.equal(await collect(output.read(NEVER)), 'more')
 })
 
-t.test('of a build without output there is none', async (t) => {
+t.test('yields nothing for a build without output', async (t) => {
   t.equal(await collect(readBuildOutput(join(t.testdir({}), 'none.log'))), '')
 })

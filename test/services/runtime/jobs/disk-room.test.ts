@@ -5,8 +5,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 const MIB = 1024 * 1024
 const FULL = {
   code: 507,
-  message:
-    'the disk of the server is full: 99 MiB are free, and 100mb have to stay so (min_free_disk)',
+  message: 'the disk of the server is full: 99 MiB are free, min_free_disk is 100mb',
 }
 const { signal } = new AbortController()
 
@@ -16,7 +15,7 @@ function open(t: Test, free: () => number, makeRoom = async () => {}) {
   return createDiskRoom({ folder, leastBytes: 100 * MIB, everyMs: 5, readFree, makeRoom })
 }
 
-t.test('where there is room work is done', async (t) => {
+t.test('runs work if there is free space', async (t) => {
   t.equal(await open(t, () => 100 * MIB).use(signal, async () => 'done'), 'done')
   const folder = makeTempFolder(t, 'room')
   const real = createDiskRoom({ folder, leastBytes: 1 })
@@ -30,7 +29,7 @@ t.test('where there is room work is done', async (t) => {
   t.equal(await none.use(signal, async () => 'done'), 'done', 'none has to stay free')
 })
 
-t.test('what can be removed is, and where that is not enough work is refused', async (t) => {
+t.test('frees space first and rejects work if that is not enough', async (t) => {
   let free = 99 * MIB
   const makeRoom = async () => {
     free += MIB
@@ -44,7 +43,7 @@ t.test('what can be removed is, and where that is not enough work is refused', a
   t.notOk(isBegun)
 })
 
-t.test('work that takes the last of it is ended', async (t) => {
+t.test('ends work that uses the last free space', async (t) => {
   let free = 100 * MIB
   const work = open(t, () => free).use(
     signal,

@@ -6,13 +6,13 @@ import { createFolders, removeBuilds } from '../../../../services/runtime/jobs/f
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'a/b' }
 
-t.test('folders of one object are in no other’s', async (t) => {
+t.test('keeps folders of different objects apart', async (t) => {
   const folders = createFolders('/data')
   t.equal(folders.build(KEY, '1'), '/data/builds/mx/shop/a%2Fb/1')
   t.equal(dirname(folders.builds({ ...KEY, version: 'a' })), dirname(folders.builds(KEY)))
 })
 
-t.test('builds that are not needed are removed, and what they wrote', async (t) => {
+t.test('deletes unused builds with their output', async (t) => {
   const folders = createFolders(t.testdir({}))
   await removeBuilds(folders, KEY, async () => new Set())
   for (const build of ['1', '2']) {

@@ -30,7 +30,7 @@ function open(t: Test) {
 
 const { wish } = makeRecord()
 
-t.test('a rollback is what ran before, under another id', async (t) => {
+t.test('rolls back to the previous revision under a new id', async (t) => {
   const previous = makeRevision('one', { env: { A: '1' } })
   const record = makeRecord({
     ...{ previous, current: makeRevision('two') },
@@ -39,7 +39,7 @@ t.test('a rollback is what ran before, under another id', async (t) => {
   t.same(await open(t).run(record), { ...previous, id: 'three' })
 })
 
-t.test('a restart is what runs, as it is wished for now', async (t) => {
+t.test('restarts the current revision with the current settings', async (t) => {
   const current = makeRevision('one', { env: { A: '1', B: '1' }, instances: 2 })
   const record = makeRecord({
     ...{ current, wish: { ...wish, env: { B: '2' }, memory: 1000 } },
@@ -50,7 +50,7 @@ t.test('a restart is what runs, as it is wished for now', async (t) => {
   })
 })
 
-t.test('an image needs no build', async (t) => {
+t.test('needs no build for an image', async (t) => {
   const asked = { ...wish, image: 'nginx:1', args: ['-v'], protocol: 'http', port: 80 } as const
   t.match(await open(t).run(makeRecord({ source: '', wish: asked })), {
     ...{ id: 'one', build: '', protocol: 'http', port: 80, instances: 1 },
@@ -58,7 +58,7 @@ t.test('an image needs no build', async (t) => {
   })
 })
 
-t.test('arguments stand behind the command, whoever named that', async (t) => {
+t.test('appends arguments to the command of the object or the project', async (t) => {
   const { folders, run } = open(t)
   mkdirSync(folders.upload('up'), { recursive: true })
   writeFileSync(join(folders.upload('up'), 'mx.yaml'), 'command: node main.js\n')
@@ -72,12 +72,12 @@ t.test('arguments stand behind the command, whoever named that', async (t) => {
   t.equal(readFileSync(join(folders.upload('up'), 'main.js'), 'utf8'), '', 'the upload stays')
 })
 
-t.test('a source that is gone is said to be', async (t) => {
+t.test('rejects an update whose source is no longer available', async (t) => {
   const { run } = open(t)
-  await t.rejects(run(makeRecord()), { code: 400, message: /not here any more: upload it again/ })
+  await t.rejects(run(makeRecord()), { code: 400, message: /no longer available: upload it again/ })
 })
 
-t.test('what was uploaded is named by its object', async (t) => {
+t.test('names an upload by its object', async (t) => {
   const source = toUploadedSource({ name: 'shop', version: 'v1' })
   t.equal(source, 'source://shop:v1')
   t.ok(isUploaded(source))

@@ -37,7 +37,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-t.test('what a program says is told, and how it ended', async (t) => {
+t.test('streams the output and returns how the program ended', async (t) => {
   const fine = run(t, 'echo out; echo err >&2')
   t.match(await fine.ended, { isDone: true, how: 'exit status 0' })
   t.match(fine.told(), /out\n/)
@@ -45,12 +45,12 @@ t.test('what a program says is told, and how it ended', async (t) => {
   const bad = await run(t, 'echo why >&2; exit 3').ended
   t.strictSame(bad, { isDone: false, how: 'exit status 3', tail: 'why' })
   t.match(await run(t, 'kill -9 $$').ended, { isDone: false, how: 'SIGKILL' })
-  t.match(await run(t, 'exec there-is-none').ended, { how: 'there is no such program' })
+  t.match(await run(t, 'exec there-is-none').ended, { how: 'program not found' })
   const long = await run(t, 'yes | head -c 100000; echo end').ended
   t.ok(long.tail.endsWith('end') && long.tail.length < 5000)
 })
 
-t.test('standard output is told on its own to who wants it', async (t) => {
+t.test('passes standard output separately if requested', async (t) => {
   let out = ''
   const onStdout = (text: string) => {
     out += text
@@ -61,14 +61,14 @@ t.test('standard output is told on its own to who wants it', async (t) => {
   t.equal(told(), 'err\n')
 })
 
-t.test('it has the environment it is given and no other', async (t) => {
+t.test('passes exactly the given environment', async (t) => {
   const { ended, told } = run(t, 'env')
   await ended
   t.match(told(), /ONLY=this/)
   t.notMatch(told(), /HOME=/)
 })
 
-t.test('nothing of its group is left, whether it ends by itself or is ended', async (t) => {
+t.test('kills the process group when the program ends or is cancelled', async (t) => {
   const left = run(t, 'sleep 60 >/dev/null 2>&1 & echo $!')
   await left.ended
   await until(() => !isRunning(Number(left.told())))
@@ -84,7 +84,7 @@ t.test('nothing of its group is left, whether it ends by itself or is ended', as
   await t.rejects(run(t, 'echo', { signal: abort.signal }).ended, { message: 'enough' })
 })
 
-t.test('what left its group, and holds its outputs, keeps nobody waiting', async (t) => {
+t.test('does not wait for a detached process that keeps the output open', async (t) => {
   const abort = new AbortController()
   const left = run(t, 'setsid sleep 60 & echo $!', { signal: abort.signal })
   t.match(await left.ended, { isDone: true })
@@ -97,12 +97,12 @@ t.test('what left its group, and holds its outputs, keeps nobody waiting', async
   process.kill(Number(given.told()), 'SIGKILL')
 })
 
-t.test('a folder that is not there is told', async (t) => {
+t.test('fails for a missing working folder', async (t) => {
   const cwd = join(makeTempFolder(t, 'run'), 'none')
   await t.rejects(run(t, 'echo', { cwd }).ended, { code: 'ENOENT' })
 })
 
-t.test('it ends with this process, also where that is killed', async (t) => {
+t.test('ends with this process, even if that is killed', async (t) => {
   const module = toModule(
     new URL('../../../../services/runtime/jobs/run-command.ts', import.meta.url),
   )
@@ -121,7 +121,7 @@ t.test('it ends with this process, also where that is killed', async (t) => {
   await until(() => !isRunning(pid))
 })
 
-t.test('one that takes more than it may is killed, and told to have', async (t) => {
+t.test('kills a program that exceeds its limits and reports the limit', async (t) => {
   const bounds = { memoryBytes: 2 ** 40, processes: 3 }
   const greedy = run(t, 'for i in 1 2 3 4 5 6; do sleep 100 & done; wait', { bounds })
   t.match(await greedy.ended, { isDone: false, how: /^it had \d+ processes, limit 3$/ })

@@ -18,7 +18,7 @@ async function startStray(t: Test, home: string): Promise<number> {
   return pid
 }
 
-t.test('nothing is left of work: neither its home nor what left its group', async (t) => {
+t.test('deletes the home and kills detached processes after work', async (t) => {
   const cache = makeTempFolder(t, 'cache')
   const pids: number[] = []
   const one = withWorkHome(cache, async (home) => {
@@ -35,7 +35,7 @@ t.test('nothing is left of work: neither its home nor what left its group', asyn
   t.same(readdirSync(join(cache, 'homes')), [])
 })
 
-t.test('what a server that was killed left of its work is ended and removed', async (t) => {
+t.test('ends and deletes leftover work of a killed server', async (t) => {
   const cache = makeTempFolder(t, 'cache')
   await endLeftoverWork(cache)
   const home = join(cache, 'homes', 'work-left')

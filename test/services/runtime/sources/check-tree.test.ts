@@ -4,7 +4,7 @@ import { createGit } from '../../../../services/runtime/sources/git.ts'
 import { makeGitRepository } from '../../../fixtures/git-repository.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-t.test('files, folders and bytes of a commit are counted', async (t) => {
+t.test('counts files, folders and bytes of a commit', async (t) => {
   const { folder, commit } = makeGitRepository(t, 'repo')
   const hash = commit({ 'a\n1\t9': '12345', 'sub/deep/b': '123', 'sub/c': '' })
   const git = createGit({
@@ -15,10 +15,10 @@ t.test('files, folders and bytes of a commit are counted', async (t) => {
   await checkTree(git, hash)
   await checkTree(git, hash, { maxFiles: 5, maxBytes: 8 })
   await t.rejects(checkTree(git, hash, { maxFiles: 4 }), {
-    ...{ code: 413, message: 'the repository holds more than 4 files and folders' },
+    ...{ code: 413, message: 'the repository exceeds the limit of 4 files and folders' },
   })
   await t.rejects(checkTree(git, hash, { maxBytes: 7 }), {
-    ...{ code: 413, message: 'the repository holds more than 7' },
+    ...{ code: 413, message: 'the repository exceeds the limit of 7' },
   })
   await t.rejects(checkTree(git, 'f'.repeat(40)), { code: 502 })
 })

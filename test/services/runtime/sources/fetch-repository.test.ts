@@ -44,7 +44,7 @@ function open(t: Test, address: string, more: { credentials?: string; timeoutMs?
   }
 }
 
-t.test('the default branch is fetched, its files alone', async (t) => {
+t.test('fetches only the files of the default branch', async (t) => {
   const repository = makeGitRepository(t, 'repo')
   repository.commit({ 'main.ts': 'old' })
   const commit = repository.commit({ 'main.ts': 'new', 'sub/a.txt': 'a' })
@@ -59,7 +59,7 @@ t.test('the default branch is fetched, its files alone', async (t) => {
   t.match(inside, { commit, entrypoint: 'sub' })
 })
 
-t.test('a repository of a few objects that is billions of files is rejected at once', async (t) => {
+t.test('rejects a small repository that expands to billions of files', async (t) => {
   const repository = makeGitRepository(t, 'repo')
   repository.commit({ a: 'a' })
   let tree = repository.git('rev-parse', 'HEAD^{tree}')
@@ -75,12 +75,12 @@ t.test('a repository of a few objects that is billions of files is rejected at o
   const { above, fetch } = open(t, repository.folder)
   await t.rejects(fetch(), {
     code: 413,
-    message: 'the repository holds more than 100000 files and folders',
+    message: 'the repository exceeds the limit of 100000 files and folders',
   })
   t.strictSame(readdirSync(above), [], 'nothing is left')
 })
 
-t.test('a branch, a tag and a commit are fetched by their names', async (t) => {
+t.test('fetches a branch, a tag and a commit by name', async (t) => {
   const repository = makeGitRepository(t, 'repo')
   const first = repository.commit({ a: '1' })
   repository.git('tag', 'v1')
@@ -96,7 +96,7 @@ t.test('a branch, a tag and a commit are fetched by their names', async (t) => {
   t.equal((await fetch(first.slice(0, 8))).commit, first)
 })
 
-t.test('what is not there is told, and nothing is left behind', async (t) => {
+t.test('rejects an unknown reference and leaves nothing behind', async (t) => {
   const repository = makeGitRepository(t, 'repo')
   const { above, fetch } = open(t, repository.folder)
   await t.rejects(fetch(), { code: 404, message: /has no branches yet/ })
@@ -112,27 +112,24 @@ t.test('what is not there is told, and nothing is left behind', async (t) => {
   t.strictSame(readdirSync(above), [])
 })
 
-t.test(
-  'links are plain files, and neither hooks nor filters of a repository are run',
-  async (t) => {
-    const repository = makeGitRepository(t, 'repo')
-    symlinkSync('/etc/passwd', join(repository.folder, 'link'))
-    const marker = join(makeTempFolder(t, 'marker'), 'run')
-    repository.commit({ '.gitattributes': '* filter=evil', a: '1' })
-    writeFileSync(
-      join(repository.folder, '.git/hooks/post-checkout'),
-      `#!/bin/sh\ntouch ${marker}\n`,
-      {
-        mode: 0o755,
-      },
-    )
-    const { folder } = await open(t, repository.folder).fetch()
-    t.ok(lstatSync(join(folder, 'link')).isFile())
-    t.equal(readFileSync(join(folder, 'link'), 'utf8'), '/etc/passwd')
-    t.notOk(existsSync(join(folder, '.git')))
-    t.notOk(existsSync(marker))
-  },
-)
+t.test('writes links as plain files and runs no hooks or filters', async (t) => {
+  const repository = makeGitRepository(t, 'repo')
+  symlinkSync('/etc/passwd', join(repository.folder, 'link'))
+  const marker = join(makeTempFolder(t, 'marker'), 'run')
+  repository.commit({ '.gitattributes': '* filter=evil', a: '1' })
+  writeFileSync(
+    join(repository.folder, '.git/hooks/post-checkout'),
+    `#!/bin/sh\ntouch ${marker}\n`,
+    {
+      mode: 0o755,
+    },
+  )
+  const { folder } = await open(t, repository.folder).fetch()
+  t.ok(lstatSync(join(folder, 'link')).isFile())
+  t.equal(readFileSync(join(folder, 'link'), 'utf8'), '/etc/passwd')
+  t.notOk(existsSync(join(folder, '.git')))
+  t.notOk(existsSync(marker))
+})
 
 /** A host of repositories that answers as it is told. */
 async function serve(t: Test, answer: (request: IncomingMessage) => number) {
@@ -147,11 +144,11 @@ async function serve(t: Test, answer: (request: IncomingMessage) => number) {
   return { requests, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-t.test('a repository that is not there, or not for everybody, is told so', async (t) => {
+t.test('returns 404 for a missing or private repository', async (t) => {
   const { address, requests } = await serve(t, () => 404)
   await t.rejects(open(t, `${address}/a/b`).fetch(), {
     code: 404,
-    message: /^no repository at http.*\/a\/b, or it is not for everybody: set git\.credentials/,
+    message: /^no repository at http.*\/a\/b, or it is private: set git\.credentials/,
   })
   t.strictSame(
     requests.map(({ url }) => url!.split('?')[0]),
@@ -160,7 +157,7 @@ t.test('a repository that is not there, or not for everybody, is told so', async
   )
 })
 
-t.test('credentials are sent to the host alone, and are not among the words of git', async (t) => {
+t.test('sends credentials only to the host and not as arguments of git', async (t) => {
   const { address, requests } = await serve(t, () => 403)
   await t.rejects(open(t, `${address}/a.git`, { credentials: 't0ken' }).fetch())
   const { authorization } = requests[0]!.headers
@@ -172,17 +169,17 @@ t.test('credentials are sent to the host alone, and are not among the words of g
   )
 })
 
-t.test('a repository that cannot be reached is told so', async (t) => {
+t.test('returns 502 for an unreachable repository', async (t) => {
   const { address } = await serve(t, () => 500)
   await t.rejects(open(t, `${address}/a.git`).fetch(), { code: 502, message: /cannot reach/ })
   await t.rejects(open(t, 'http://127.0.0.1:1/a.git').fetch(), {
     code: 502,
-    message: /^cannot reach the repository http:\/\/127\.0\.0\.1:1\/a\.git\n.*connect/s,
+    message: /^the repository http:\/\/127\.0\.0\.1:1\/a\.git is unreachable\n.*connect/s,
   })
 })
 
 t.test(
-  'a host that only a proxy can resolve is fetched through it, whatever NO_PROXY says',
+  'fetches through the proxy a host that only the proxy can resolve, regardless of NO_PROXY',
   async (t) => {
     const targets: string[] = []
     const proxy = createServer()
@@ -211,7 +208,7 @@ t.test(
   },
 )
 
-t.test('rejects a git that would look up the checked host again', async (t) => {
+t.test('rejects a git version that would resolve the checked host again', async (t) => {
   const check = (text: string) => requirePinning({ read: async () => text } as unknown as Git)
   for (const version of ['2.37.0', '2.39.5 (Apple Git-154)', '2.45.1.windows.1', '3.0.0'])
     await t.resolves(check(`git version ${version}\n`), version)
@@ -223,7 +220,7 @@ t.test('rejects a git that would look up the checked host again', async (t) => {
   await t.rejects(check(''), { code: 501 })
 })
 
-t.test('a host that says nothing is waited for so long and no longer', async (t) => {
+t.test('times out for a host that sends nothing', async (t) => {
   const server = createServer(() => {})
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -231,7 +228,7 @@ t.test('a host that says nothing is waited for so long and no longer', async (t)
   t.teardown(() => server.closeAllConnections())
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.git`
   const late = open(t, address, { timeoutMs: 300 })
-  await t.rejects(late.fetch(), { code: 408, message: /took longer than 300ms/ })
+  await t.rejects(late.fetch(), { code: 408, message: /timed out after 300ms/ })
   t.strictSame(readdirSync(late.above), [])
   const given = open(t, address)
   const asked = once(server, 'request')

@@ -9,21 +9,21 @@ import {
 } from '../../../../services/runtime/sources/references.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-t.test('a reference is a branch, a tag or a commit', async (t) => {
+t.test('accepts branches, tags and commits as references', async (t) => {
   for (const ref of ['latest', 'main', 'feature/x-1', 'v1.2.3', '0a1b2c3', 'a'.repeat(100)])
     t.doesNotThrow(() => checkRef(ref), ref)
   const bad = ['', '-x', '--upload-pack=x', 'a b', 'a..b', 'a:b', 'a~1', '/a', 'a/', 'a//b', 'a/.b']
   for (const ref of [...bad, 'a.lock', 'a.', 'a\n', '$(x)', 'a'.repeat(101)])
-    t.throws(() => checkRef(ref), { code: 400, message: /no branch and no commit/ }, ref)
+    t.throws(() => checkRef(ref), { code: 400, message: /invalid branch, tag or commit/ }, ref)
 })
 
-t.test('a commit is told by its looks', async (t) => {
+t.test('detects commits by their format', async (t) => {
   t.ok(isCommit('0a1b2c3'))
   t.ok(isCommit('f'.repeat(40)))
   for (const ref of ['0a1b2c', 'f'.repeat(41), 'main', 'ABCDEF0']) t.notOk(isCommit(ref), ref)
 })
 
-t.test('an address leads to a repository, and to a folder in it', async (t) => {
+t.test('resolves an address to a repository and a folder', async (t) => {
   const at = (url: string, entrypoint = '') => ({ url, entrypoint })
   const places = (address: string, allowLocal = false) => toRepositoryPlaces(address, allowLocal)
   const hosted = [at('https://github.com/a/b')]
@@ -43,24 +43,24 @@ t.test('an address leads to a repository, and to a folder in it', async (t) => {
   ])
 })
 
-t.test('addresses that are none, or not for everybody, are refused', async (t) => {
+t.test('rejects invalid and disallowed addresses', async (t) => {
   const refuse = (address: string, message: RegExp) =>
     t.throws(() => checkAddress(address, false), { code: 400, message }, address)
   refuse('ssh://git@github.com/a/b', /it must be https/)
   refuse('http://github.com/a/b', /it must be https/)
-  refuse('ext::sh', /names no host/)
+  refuse('ext::sh', /has no host/)
   refuse('https://-oProxyCommand=x.y/a', /./)
   refuse('git://github.com/a/b', /it must be https/)
   refuse('git@github.com:a/b', /it must be https.*profile local/)
-  refuse('helloworld', /names no host/)
+  refuse('helloworld', /has no host/)
   refuse('', /characters/)
   refuse('--upload-pack=x', /characters/)
-  refuse('https://github.com/', /names no repository/)
+  refuse('https://github.com/', /has no repository path/)
   refuse('/srv/repository', /profile local/)
   refuse('file:///srv/repository', /profile local/)
 })
 
-t.test('an error does not repeat what may be a token', async (t) => {
+t.test('redacts possible tokens in errors', async (t) => {
   try {
     checkAddress('https://me:s3cret@github.com/a/b', false)
     t.fail('refused')
@@ -70,7 +70,7 @@ t.test('an error does not repeat what may be a token', async (t) => {
   }
 })
 
-t.test('a path of this machine is the repository it lies in', async (t) => {
+t.test('resolves a local path to its repository', async (t) => {
   const folder = makeTempFolder(t, 'references')
   mkdirSync(join(folder, 'repo', '.git'), { recursive: true })
   mkdirSync(join(folder, 'repo', 'a', 'b'), { recursive: true })

@@ -7,7 +7,7 @@ import {
 
 const toText = (...lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')
 
-t.test('branches come before tags, and latest is the branch the repository names', async (t) => {
+t.test('prefers branches to tags and resolves latest to the default branch', async (t) => {
   const refs = parseRemoteRefs(
     toText(
       'ref: refs/heads/develop\tHEAD',
@@ -26,7 +26,7 @@ t.test('branches come before tags, and latest is the branch the repository names
   t.equal(findRef(refs, 'v3'), undefined)
 })
 
-t.test('without such a branch latest is latest, master, main or trunk', async (t) => {
+t.test('resolves latest to latest, master, main or trunk without a default branch', async (t) => {
   const names = ['trunk', 'main', 'master', 'latest']
   for (const [i, name] of names.entries()) {
     const lines = names.slice(0, i + 1).map((known) => `c\trefs/heads/${known}`)

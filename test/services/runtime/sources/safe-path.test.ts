@@ -1,7 +1,7 @@
 import t from 'tap'
 import { toSafePath } from '../../../../services/runtime/sources/safe-path.ts'
 
-t.test('a path inside a folder is written in one way', async (t) => {
+t.test('normalizes a path inside a folder', async (t) => {
   t.equal(toSafePath('a/b'), 'a/b')
   t.equal(toSafePath('./a//b/'), 'a/b')
   t.equal(toSafePath('./'), '.')
@@ -9,7 +9,7 @@ t.test('a path inside a folder is written in one way', async (t) => {
   t.equal(toSafePath('..a/b..'), '..a/b..')
 })
 
-t.test('a path that leads elsewhere is refused, and named', async (t) => {
+t.test('rejects a path that leads out of the folder and names it', async (t) => {
   for (const path of ['', '/a', '..', 'a/..', 'a/../../b', 'a\0b', 'a\\b', 'c:a', 'a\x7f'])
     t.throws(() => toSafePath(path), { code: 400, message: JSON.stringify(path) }, path)
   t.throws(() => toSafePath('x'.repeat(256)), { message: /too long/ })

@@ -35,7 +35,7 @@ async function* pack(t: Test, text: string) {
   yield execFileSync('tar', ['-C', folder, '-cz', '.'])
 }
 
-t.test('what was uploaded waits for its object, once', async (t) => {
+t.test('claims an upload once', async (t) => {
   const { folders, uploads } = open(t)
   await uploads.take(KEY, pack(t, 'one'))
   t.equal(uploads.claim({ ...KEY, namespace: 'acme' }), undefined)
@@ -44,7 +44,7 @@ t.test('what was uploaded waits for its object, once', async (t) => {
   t.equal(uploads.claim(KEY), undefined)
 })
 
-t.test('an upload that another deployment used is told from one that never was', async (t) => {
+t.test('distinguishes a claimed upload from a missing one', async (t) => {
   const { uploads } = open(t)
   t.equal(uploads.wasClaimed(KEY), false)
   t.equal(uploads.claim(KEY), undefined)
@@ -55,7 +55,7 @@ t.test('an upload that another deployment used is told from one that never was',
   t.equal(uploads.wasClaimed({ ...KEY, namespace: 'acme' }), false)
 })
 
-t.test('a newer one takes the place of one that waits; what is forgotten is removed', async (t) => {
+t.test('replaces a pending upload with a newer one and deletes forgotten ones', async (t) => {
   const { folders, uploads } = open(t)
   await uploads.take(KEY, pack(t, 'one'))
   await uploads.take(KEY, pack(t, 'two'))
@@ -64,7 +64,7 @@ t.test('a newer one takes the place of one that waits; what is forgotten is remo
   t.same(readdirSync(folders.uploads), [])
 })
 
-t.test('of uploads of an object that end at the same time one remains', async (t) => {
+t.test('keeps one of several uploads of an object that end at the same time', async (t) => {
   const { folders, uploads } = open(t)
   const { value: archive } = await pack(t, 'text').next()
   const parts = async function* () {
@@ -76,7 +76,7 @@ t.test('of uploads of an object that end at the same time one remains', async (t
   t.strictSame(readdirSync(folders.uploads), [uploads.claim(KEY)])
 })
 
-t.test('what is no archive is refused, and leaves nothing', async (t) => {
+t.test('rejects a file that is not an archive and leaves nothing', async (t) => {
   const { folders, uploads } = open(t)
   const parts = async function* () {
     yield Buffer.from('no archive')
@@ -86,7 +86,7 @@ t.test('what is no archive is refused, and leaves nothing', async (t) => {
   t.equal(uploads.claim(KEY), undefined)
 })
 
-t.test('what nobody needs any more is cleaned up', async (t) => {
+t.test('deletes unused uploads', async (t) => {
   const { folders, uploads } = open(t)
   await uploads.clean(new Set())
   await uploads.take(KEY, pack(t, 'one'))
@@ -97,21 +97,21 @@ t.test('what nobody needs any more is cleaned up', async (t) => {
   t.ok(existsSync(folders.upload(kept)))
 })
 
-t.test('an upload that comes to a stop ends, and leaves nothing', async (t) => {
+t.test('ends an upload on timeout and leaves nothing', async (t) => {
   const { folders, uploads } = open(t, { timeoutMs: 50 })
-  const late = { code: 408, message: 'the upload took longer than 50ms' }
+  const late = { code: 408, message: 'the upload timed out after 50ms' }
   await t.rejects(uploads.take(KEY, stall()), late)
   t.same(readdirSync(folders.uploads), [])
 })
 
-t.test('an upload that sends nothing ends before its time', async (t) => {
+t.test('ends a stalled upload before the timeout', async (t) => {
   const { folders, uploads } = open(t, { idleMs: 50 })
-  const idle = { code: 408, message: 'the upload sent nothing for 50ms' }
+  const idle = { code: 408, message: 'the upload stalled for 50ms' }
   await t.rejects(uploads.take(KEY, stall()), idle)
   t.same(readdirSync(folders.uploads), [])
 })
 
-t.test('stalled uploads of some namespaces leave a place to others', async (t) => {
+t.test('leaves a slot to other namespaces while uploads stall', async (t) => {
   const { uploads } = open(t, { idleMs: 1000, maxWaitMs: 50 })
   const stalled = ['ta', 'tb'].flatMap((namespace) =>
     Array.from({ length: 8 }, () => uploads.take({ ...KEY, namespace }, stall())),
@@ -123,7 +123,7 @@ t.test('stalled uploads of some namespaces leave a place to others', async (t) =
   t.same([...new Set(codes)].sort(), [408, 503], 'those without a place are 503')
 })
 
-t.test('a namespace has as many uploads as its quota says', async (t) => {
+t.test('limits the uploads of a namespace to its quota', async (t) => {
   const quota = createQuota('quota_uploads', { limit: 2, namespaces: {} })
   const { uploads } = open(t, { quota })
   const acme = { ...KEY, namespace: 'acme' }
@@ -134,7 +134,7 @@ t.test('a namespace has as many uploads as its quota says', async (t) => {
   await t.rejects(uploads.take(third, pack(t, 'one')), {
     code: 429,
     message:
-      'quota_uploads of namespace acme is reached: 2 of 2 uploads in use; run what was uploaded or wait until uploads have ended, or raise it (quota_uploads=acme=...)',
+      'quota_uploads of namespace acme is reached: 2 of 2 uploads in use; deploy the uploads or wait until some have ended, or raise it (quota_uploads=acme=...)',
   })
   for (let i = 0; i < 3; i++) await uploads.take({ ...KEY, name: `a${i}` }, pack(t, 'one'))
   uploads.claim(acme)

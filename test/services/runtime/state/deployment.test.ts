@@ -23,7 +23,7 @@ function start(
   const deployment = startDeployment({
     record: makeRecord(),
     folders: createFolders(t.testdir({})),
-    turn: async () => () => {},
+    acquireSlot: async () => () => {},
     async prepare(_, { onOutput }) {
       onOutput('building\n')
       return makeRevision('one')
@@ -45,7 +45,7 @@ function start(
   return { deployment, phases, read }
 }
 
-t.test('it is over once what was built runs', async (t) => {
+t.test('settles once the build runs', async (t) => {
   const older = { ...RUNNING, revision: 'zero' }
   const { deployment, phases, read } = start(t, [undefined, older, RUNNING])
   t.equal(deployment.phase, 'pending')
@@ -54,8 +54,8 @@ t.test('it is over once what was built runs', async (t) => {
   t.equal(await read(), 'building\n')
 })
 
-t.test('only what is built waits for a place', async (t) => {
-  const turn = () => new Promise<never>(() => {})
+t.test('queues only requests that need a build', async (t) => {
+  const acquireSlot = () => new Promise<never>(() => {})
   const { asked, wish } = makeRecord()
   const records = [
     makeRecord({ asked: { ...asked, kind: 'restart' } }),
@@ -63,18 +63,18 @@ t.test('only what is built waits for a place', async (t) => {
     makeRecord({ wish: { ...wish, image: 'shop:1' } }),
   ]
   for (const record of records) {
-    const { deployment } = start(t, [RUNNING], { record, turn })
+    const { deployment } = start(t, [RUNNING], { record, acquireSlot })
     t.match(await deployment.done, { id: 'one' })
   }
   const { deployment } = start(t, [RUNNING], {
-    turn: async () => {
+    acquireSlot: async () => {
       throw new Error('no place')
     },
   })
   await t.rejects(deployment.done, { message: 'no place' })
 })
 
-t.test('what does not come up is an error, with what the runtime says', async (t) => {
+t.test("fails with the runtime's error if the program does not start", async (t) => {
   const error = 'it exited with 1'
   const failed = { ...RUNNING, status: 'error', error } as const
   await t.rejects(start(t, [failed]).deployment.done, { message: error })
@@ -82,7 +82,7 @@ t.test('what does not come up is an error, with what the runtime says', async (t
   await t.rejects(start(t, [older]).deployment.done, { message: error })
 })
 
-t.test('a build that fails says why, in its output, too', async (t) => {
+t.test('fails with the cause and writes it to the output if the build fails', async (t) => {
   const prepare = async () => {
     throw new Error('no luck\nand its tail')
   }
@@ -91,15 +91,15 @@ t.test('a build that fails says why, in its output, too', async (t) => {
   t.equal(await read(), 'no luck\n')
 })
 
-t.test('given up it ends, wherever it is', async (t) => {
+t.test('ends in every phase when cancelled', async (t) => {
   for (const told of [[], [{ ...RUNNING, revision: 'zero' }]]) {
     const { deployment } = start(t, told)
     await deployment.stop()
-    await t.rejects(deployment.done, { message: 'it was given up' })
+    await t.rejects(deployment.done, { message: 'the deployment was cancelled' })
   }
 })
 
-t.test('whatever was thrown can be told', async (t) => {
+t.test('converts any thrown value to a message', async (t) => {
   t.equal(toMessage(new Error('a')), 'a')
   t.equal(toMessage('b'), 'b')
 })

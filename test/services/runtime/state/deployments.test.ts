@@ -33,32 +33,29 @@ const timer = setInterval(() => {
   return { 'main.cjs': main, 'answer.txt': answer, 'mx.yaml': project }
 }
 
-t.test(
-  'an update that another one takes the place of never serves from what is removed',
-  async (t) => {
-    const runtime = await openPlatformRuntime(t)
-    const folder = makeTempFolder(t, 'gates')
-    const [gate, note] = [join(folder, 'gate'), join(folder, 'note')]
-    await runtime.create('shop', toPatient('one', folder, join(folder, 'first')))
-    await runtime.settled('shop')
-    await runtime.update('shop', toPatient('two', gate, note))
-    await until(() => existsSync(note))
-    const [address] = runtime.doors.addresses.get('shop')!
-    const last = join(folder, 'last')
-    const build = `build: 'while [ ! -e ${last} ]; do sleep 0.05; done'\n`
-    await runtime.update('shop', toPatient('three', folder, join(folder, 'third'), build))
-    for await (const { metadata } of runtime.follow('shop'))
-      if (metadata['update'] === 'building') break
-    writeFileSync(gate, '')
-    const pid = Number(readFileSync(note, 'utf8'))
-    const isReplaced = () => runtime.doors.addresses.get('shop')!.some((one) => one !== address)
-    await until(() => readProcess(pid) === undefined || isReplaced())
-    t.equal(await runtime.doors.call('shop'), 'one')
-    writeFileSync(last, '')
-    t.match(await runtime.settled('shop'), { status: 4 })
-    t.equal(await runtime.doors.call('shop'), 'three')
-  },
-)
+t.test('never serves from a deleted build after a superseding update', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  const folder = makeTempFolder(t, 'gates')
+  const [gate, note] = [join(folder, 'gate'), join(folder, 'note')]
+  await runtime.create('shop', toPatient('one', folder, join(folder, 'first')))
+  await runtime.settled('shop')
+  await runtime.update('shop', toPatient('two', gate, note))
+  await until(() => existsSync(note))
+  const [address] = runtime.doors.addresses.get('shop')!
+  const last = join(folder, 'last')
+  const build = `build: 'while [ ! -e ${last} ]; do sleep 0.05; done'\n`
+  await runtime.update('shop', toPatient('three', folder, join(folder, 'third'), build))
+  for await (const { metadata } of runtime.follow('shop'))
+    if (metadata['update'] === 'building') break
+  writeFileSync(gate, '')
+  const pid = Number(readFileSync(note, 'utf8'))
+  const isReplaced = () => runtime.doors.addresses.get('shop')!.some((one) => one !== address)
+  await until(() => readProcess(pid) === undefined || isReplaced())
+  t.equal(await runtime.doors.call('shop'), 'one')
+  writeFileSync(last, '')
+  t.match(await runtime.settled('shop'), { status: 4 })
+  t.equal(await runtime.doors.call('shop'), 'three')
+})
 
 /** Deployments of which each comes up, after `before`, and is built by `build`. */
 function open(
@@ -94,7 +91,7 @@ function open(
   return { objects, folders, deployments }
 }
 
-t.test('what came up serves, also where something else was asked for meanwhile', async (t) => {
+t.test('keeps a revision serving that came up before a newer request', async (t) => {
   const record = makeRecord({ current: makeRevision('zero') })
   const { objects, folders, deployments } = open(t, async () => {
     await objects.change(record, (now) => ({ ...now, asked: ASKED_NEXT }))
@@ -108,7 +105,7 @@ t.test('what came up serves, also where something else was asked for meanwhile',
   t.ok(existsSync(folders.build(record, 'one')))
 })
 
-t.test('what came up before it could be given up serves, too', async (t) => {
+t.test('keeps a revision serving that came up before it was cancelled', async (t) => {
   const record = makeRecord({ current: makeRevision('zero') })
   let giveUp = async () => {}
   let given: Promise<void> | undefined
@@ -125,7 +122,7 @@ t.test('what came up before it could be given up serves, too', async (t) => {
   t.ok(existsSync(folders.build(record, 'one')))
 })
 
-t.test('builds of one namespace leave a place to those of others', async (t) => {
+t.test('leaves a build slot to other namespaces', async (t) => {
   const builds = new Map<string, () => void>()
   const { deployments, objects } = open(
     t,

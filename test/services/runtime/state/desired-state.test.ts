@@ -13,27 +13,20 @@ const KEY = { namespace: 'mx', name: 'helloworld', version: 'latest' }
 const PLACE = { namespace: 'mx', key: 'service:mx:helloworld:latest', what: 'secrets' } as const
 const secrets = createSecrets(parseSecretKey(randomBytes(32).toString('base64'), 'key'))
 
-t.test(
-  'an update keeps what it says nothing of, and adds variables to those there are',
-  async (t) => {
-    const first = toDesiredState(
-      KEY,
-      { ...NO_OPTIONS, env: ['A=1', 'B=x=y'], instances: 2 },
-      secrets,
-    )
-    t.match(first, { env: { A: '1', B: 'x=y' }, instances: 2, command: [] })
-    const next = toDesiredState(
-      KEY,
-      { ...NO_OPTIONS, env: ['B=', 'C=3'], args: ['-v'] },
-      secrets,
-      first,
-    )
-    t.same(next.env, { A: '1', B: '', C: '3' })
-    t.match(next, { instances: 2, args: ['-v'] })
-  },
-)
+t.test('keeps omitted options and merges variables in an update', async (t) => {
+  const first = toDesiredState(KEY, { ...NO_OPTIONS, env: ['A=1', 'B=x=y'], instances: 2 }, secrets)
+  t.match(first, { env: { A: '1', B: 'x=y' }, instances: 2, command: [] })
+  const next = toDesiredState(
+    KEY,
+    { ...NO_OPTIONS, env: ['B=', 'C=3'], args: ['-v'] },
+    secrets,
+    first,
+  )
+  t.same(next.env, { A: '1', B: '', C: '3' })
+  t.match(next, { instances: 2, args: ['-v'] })
+})
 
-t.test('secrets and credentials are kept encrypted, secrets each by its name', async (t) => {
+t.test('encrypts credentials, and secrets by name', async (t) => {
   const given = { ...NO_OPTIONS, secrets: { TOKEN: 's3cret', KEY: 'a' }, credentials: 't0ken' }
   const first = toDesiredState(KEY, given, secrets)
   t.notMatch(JSON.stringify(first), /s3cret|t0ken/)
@@ -42,7 +35,7 @@ t.test('secrets and credentials are kept encrypted, secrets each by its name', a
   t.equal(next.credentials, first.credentials)
 })
 
-t.test('without a key secrets are refused, naming the field', async (t) => {
+t.test('rejects secrets without a key and names the field', async (t) => {
   const none = createSecrets(undefined)
   t.throws(() => toDesiredState(KEY, { ...NO_OPTIONS, secrets: { A: 'b' } }, none), {
     ...{ code: 400, message: /^request\.options\.secrets cannot be kept/ },
@@ -52,13 +45,13 @@ t.test('without a key secrets are refused, naming the field', async (t) => {
   })
 })
 
-t.test('secrets of another key are an error that says so', async (t) => {
+t.test('reports secrets of another key as an error', async (t) => {
   const other = createSecrets(parseSecretKey(randomBytes(32).toString('base64'), 'key'))
   const sealed = other.seal(PLACE, 'x')
   t.throws(() => secrets.open(PLACE, sealed), /config_secret_key is not the one/)
 })
 
-t.test('variables and sizes need no build; a command does', async (t) => {
+t.test('needs no build for changed variables and sizes, but for a changed command', async (t) => {
   const first = toDesiredState(KEY, NO_OPTIONS, secrets)
   const change = (options: object) =>
     toDesiredState(KEY, { ...NO_OPTIONS, ...options }, secrets, first)
@@ -67,7 +60,7 @@ t.test('variables and sizes need no build; a command does', async (t) => {
   t.notOk(needsNoBuild(first, change({ entrypoint: 'other' })))
 })
 
-t.test('the entrypoint is that of the source it came with', async (t) => {
+t.test('drops the entrypoint of the previous source', async (t) => {
   const first = toDesiredState(KEY, { ...NO_OPTIONS, entrypoint: 'a' }, secrets)
   t.equal(toDesiredState(KEY, NO_OPTIONS, secrets, first, false).entrypoint, 'a')
   t.equal(toDesiredState(KEY, NO_OPTIONS, secrets, first, true).entrypoint, '')

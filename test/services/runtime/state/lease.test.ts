@@ -46,7 +46,7 @@ function share(t: Test): Shared {
   }
 }
 
-t.test('one server holds it, the next one gets it when it is released', async (t) => {
+t.test('grants the lease to one server, and to the next after release', async (t) => {
   const { open } = share(t)
   const [one, two] = [await open('one'), await open('two')]
   t.same([one.lease.isHeld(), two.lease.isHeld()], [true, false])
@@ -57,7 +57,7 @@ t.test('one server holds it, the next one gets it when it is released', async (t
   t.same(two.changes, [true])
 })
 
-t.test('a server that cannot renew it loses it before another one gets it', async (t) => {
+t.test('loses the lease before another server gets it if it cannot renew', async (t) => {
   const { open, clock } = share(t)
   const [one, two] = [await open('one'), await open('two')]
   one.cut()
@@ -70,7 +70,7 @@ t.test('a server that cannot renew it loses it before another one gets it', asyn
   t.equal(one.lease.isHeld(), false)
 })
 
-t.test('it is kept while it is renewed', async (t) => {
+t.test('keeps the lease while renewing', async (t) => {
   const { open, clock } = share(t)
   const [one, two] = [await open('one'), await open('two')]
   for (let i = 0; i < 10; i++) {
@@ -81,7 +81,7 @@ t.test('it is kept while it is renewed', async (t) => {
   t.same([one.changes, two.changes.length], [[true], 0])
 })
 
-t.test('a lease in the name of a server is of its earlier process', async (t) => {
+t.test('takes over a lease of an earlier process of the same server', async (t) => {
   const { open } = share(t)
   const killed = await open('one')
   killed.cut()

@@ -13,7 +13,7 @@ function toLive(more: Partial<Live> = {}): Live {
   return { deployment: undefined, state: undefined, nowMs: 5, ...more }
 }
 
-t.test('what is asked for first goes through pending, building and starting', async (t) => {
+t.test('goes through pending, building and starting on the first request', async (t) => {
   const record = makeRecord({ changedMs: 1 })
   t.equal(withLive(record, toLive()), record, 'nothing has changed')
   for (const phase of ['building', 'starting'] as const) {
@@ -25,61 +25,55 @@ t.test('what is asked for first goes through pending, building and starting', as
   t.match(withLive(record, toLive({ deployment: older })), { status: 'pending' })
 })
 
-t.test('what waits for a node is pending, and says why', async (t) => {
+t.test('is pending with a cause while waiting for a node', async (t) => {
   const record = makeRecord()
   const deployment = { asked: 'one', phase: 'starting' } as const
-  const state = toState({ status: 'pending', ready: 0, waiting: 'no node takes it: no memory' })
+  const state = toState({ status: 'pending', ready: 0, waiting: 'no node can run it: no memory' })
   const next = withLive(record, toLive({ deployment, state }))
-  t.match(next, { status: 'pending', fault: 'no node takes it: no memory' })
+  t.match(next, { status: 'pending', fault: 'no node can run it: no memory' })
   const placed = withLive(next, toLive({ deployment, state: toState({ status: 'starting' }) }))
   t.match(placed, { status: 'starting' })
   t.notOk('fault' in placed)
 })
 
-t.test(
-  'while something older serves the status is that, and `update` says how far it is',
-  async (t) => {
-    const record = makeRecord({
-      ...{ settled: 'one', current: makeRevision('one'), status: 'running' },
-      asked: { id: 'two', kind: 'build', upload: '' },
-    })
-    const state = toState()
-    const deployment = { asked: 'two', phase: 'building' } as const
-    t.match(withLive(record, toLive({ state, deployment })), {
-      status: 'running',
-      update: 'building',
-    })
-    const over = withLive({ ...record, settled: 'two', update: 'starting' }, toLive({ state }))
-    t.notOk('update' in over)
-  },
-)
+t.test('keeps the status of the serving revision and reports the phase in update', async (t) => {
+  const record = makeRecord({
+    ...{ settled: 'one', current: makeRevision('one'), status: 'running' },
+    asked: { id: 'two', kind: 'build', upload: '' },
+  })
+  const state = toState()
+  const deployment = { asked: 'two', phase: 'building' } as const
+  t.match(withLive(record, toLive({ state, deployment })), {
+    status: 'running',
+    update: 'building',
+  })
+  const over = withLive({ ...record, settled: 'two', update: 'starting' }, toLive({ state }))
+  t.notOk('update' in over)
+})
 
-t.test(
-  'what is wrong with what runs is kept, also when nothing is known of it any more',
-  async (t) => {
-    const settled = makeRecord({ settled: 'one', current: makeRevision('one'), status: 'running' })
-    const state = toState({ status: 'error', error: 'exited with 1', retries: 5 })
-    const broken = withLive(settled, toLive({ state }))
-    t.match(broken, { status: 'error', fault: 'exited with 1', retries: 5 })
-    t.equal(withLive(broken, toLive()), broken)
-    const well = withLive(broken, toLive({ state: toState({ startedMs: 7 }) }))
-    t.match(well, { status: 'running', startedMs: 7, retries: 0 })
-    t.notOk('fault' in well)
-  },
-)
-
-t.test('that copies were started again is told of what runs well since', async (t) => {
+t.test('keeps the last error when the state is unknown', async (t) => {
   const settled = makeRecord({ settled: 'one', current: makeRevision('one'), status: 'running' })
-  const state = toState({ restarts: 3, lastFailure: 'ended with exit code 7' })
+  const state = toState({ status: 'error', error: 'exited with 1', retries: 5 })
+  const broken = withLive(settled, toLive({ state }))
+  t.match(broken, { status: 'error', fault: 'exited with 1', retries: 5 })
+  t.equal(withLive(broken, toLive()), broken)
+  const well = withLive(broken, toLive({ state: toState({ startedMs: 7 }) }))
+  t.match(well, { status: 'running', startedMs: 7, retries: 0 })
+  t.notOk('fault' in well)
+})
+
+t.test('reports restarts of instances while the service runs', async (t) => {
+  const settled = makeRecord({ settled: 'one', current: makeRevision('one'), status: 'running' })
+  const state = toState({ restarts: 3, lastFailure: 'exited with code 7' })
   const known = withLive(settled, toLive({ state }))
-  t.match(known, { status: 'running', restarts: 3, lastFailure: 'ended with exit code 7' })
+  t.match(known, { status: 'running', restarts: 3, lastFailure: 'exited with code 7' })
   t.equal(withLive(known, toLive({ state })), known)
   t.equal(withLive(known, toLive()), known, 'and is kept')
   const anew = withLive(known, toLive({ state: toState() }))
   t.notOk('restarts' in anew || 'lastFailure' in anew)
 })
 
-t.test('what is on its way out is stopping', async (t) => {
+t.test('is stopping while being deleted', async (t) => {
   const record = makeRecord({ settled: 'one', current: makeRevision('one'), deleting: true })
   t.match(withLive(record, toLive({ state: toState() })), { status: 'stopping' })
 })

@@ -10,7 +10,7 @@ function open(t: Test) {
   return createObjects(store)
 }
 
-t.test('a name can be had once in a namespace', async (t) => {
+t.test('rejects a duplicate name in a namespace', async (t) => {
   const objects = open(t)
   t.ok(await objects.add(makeRecord()))
   t.notOk(await objects.add(makeRecord()))
@@ -21,7 +21,7 @@ t.test('a name can be had once in a namespace', async (t) => {
   t.same((await objects.list('acme', 'helloworld')).records.length, 1)
 })
 
-t.test('without a version it is latest that is meant, or the only one there is', async (t) => {
+t.test('finds latest or the only version without a version', async (t) => {
   const objects = open(t)
   const find = (version: string) => objects.find('mx', { name: 'helloworld', version }, 'x')
   await t.rejects(find(''), { code: 404, message: 'service not found: helloworld@latest' })
@@ -40,7 +40,7 @@ t.test('without a version it is latest that is meant, or the only one there is',
   await t.rejects(objects.find('mx', { name: '', version: '' }, 'x'), { code: 400 })
 })
 
-t.test('of changes at once none is lost', async (t) => {
+t.test('applies concurrent changes without losing any', async (t) => {
   const objects = open(t)
   const record = makeRecord()
   await objects.add(record)

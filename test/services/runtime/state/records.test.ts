@@ -10,7 +10,7 @@ import { makeRecord } from '../parts.ts'
 
 const toStored = (value: Buffer) => ({ key: 'k', value, metadata: {}, expiresMs: 0, version: 1 })
 
-t.test('the key of an object is that of reference 7.3', async (t) => {
+t.test('uses the keys of reference 7.3', async (t) => {
   const key = { namespace: 'mx', name: 'shop', version: 'latest' }
   t.equal(toObjectKey(key), 'service:mx:shop:latest')
   t.ok(toObjectKey(key).startsWith(toNamespacePrefix('mx')))
@@ -18,7 +18,7 @@ t.test('the key of an object is that of reference 7.3', async (t) => {
   t.equal(formatObject(key), 'shop@latest')
 })
 
-t.test('a record is read as it was written; what is none is refused', async (t) => {
+t.test('reads a record as written and rejects an invalid one', async (t) => {
   const record = makeRecord()
   t.same(parseServiceRecord(toStored(encodeRecord(record))), record)
   for (const value of [encodeRecord({ name: 'a' }), Buffer.from('{"format":2}')])

@@ -8,7 +8,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const START_MS = 1e12
 
-t.test('a server is away that gave no sign of life for a minute', async (t) => {
+t.test('considers a server unavailable after a minute without heartbeat', async (t) => {
   const store = createStore(createMemoryStore())
   t.teardown(store.close)
   let ms = START_MS
@@ -38,22 +38,25 @@ t.test('a server is away that gave no sign of life for a minute', async (t) => {
   stop()
 })
 
-t.test('what a server that is away runs is told to be unknown, and what to do', async (t) => {
-  const left = makeLeft(t)
-  const one = await openPlatformRuntime(t, { server: 'one' }, left)
-  await one.create('shop', toPlain('one'))
-  await one.settled('shop')
-  await one.close()
-  const elsewhere = { ...left, folder: makeTempFolder(t, 'runtime') }
-  const later = { server: 'two', nowMs: () => Date.now() + 120_000 }
-  const two = await openPlatformRuntime(t, later, elsewhere)
-  const [told] = await two.read()
-  t.match(told, {
-    status: 0,
-    metadata: {
-      ...{ status: 'unknown', owner: /.*/ },
-      error:
-        /^server one, which runs it, has given no sign of life for 2m: start it again, or remove it with force and run it elsewhere$/,
-    },
-  })
-})
+t.test(
+  "reports the state of an unavailable server's services as unknown with a remedy",
+  async (t) => {
+    const left = makeLeft(t)
+    const one = await openPlatformRuntime(t, { server: 'one' }, left)
+    await one.create('shop', toPlain('one'))
+    await one.settled('shop')
+    await one.close()
+    const elsewhere = { ...left, folder: makeTempFolder(t, 'runtime') }
+    const later = { server: 'two', nowMs: () => Date.now() + 120_000 }
+    const two = await openPlatformRuntime(t, later, elsewhere)
+    const [told] = await two.read()
+    t.match(told, {
+      status: 0,
+      metadata: {
+        ...{ status: 'unknown', owner: /.*/ },
+        error:
+          /^server one, which runs the service, sent no heartbeat for 2m: restart the server, or delete the service with force and run it elsewhere$/,
+      },
+    })
+  },
+)

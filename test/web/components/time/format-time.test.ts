@@ -7,7 +7,7 @@ import {
 
 const MS = new Date(2026, 0, 5, 15, 4, 9, 7).getTime()
 
-t.test('times have 24 hours and two digits', (t) => {
+t.test('formats times with 24 hours and two digits', (t) => {
   t.equal(formatDateTime(MS), '2026-01-05 15:04:09')
   t.equal(formatTime(MS), '15:04:09')
   t.equal(formatClock(MS), '15:04:09.007')

@@ -6,7 +6,7 @@ import {
   formatDuration,
 } from '../../../../web/components/time/format.ts'
 
-t.test('ages, sizes, durations and counts are short', async (t) => {
+t.test('formats ages, sizes, durations and counts', async (t) => {
   t.same([0, -2000, 61_000, 7_200_000, -90_000_000].map(formatAge), [
     'now',
     'now',

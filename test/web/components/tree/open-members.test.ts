@@ -3,7 +3,7 @@ import { findOpen } from '../../../../web/components/tree/open-members.ts'
 
 const fill = <T>(count: number, of: () => T): T[] => Array.from({ length: count }, of)
 
-t.test('objects and lists are open as many levels as wished', async (t) => {
+t.test('expands objects and lists up to the requested level', async (t) => {
   const value = { a: { b: { c: { d: 1 } } }, list: [[]] }
   t.same([...findOpen(value, 2)], [value, value.a, value.list])
   t.equal(findOpen(value, 3).has(value.a.b), true)
@@ -12,12 +12,12 @@ t.test('objects and lists are open as many levels as wished', async (t) => {
   t.equal(findOpen('text', 3).size, 0)
 })
 
-t.test('no more than 2000 members are drawn at first, however they are nested', async (t) => {
+t.test('expands at most 2000 members initially, whatever the nesting', async (t) => {
   const value = fill(100, () => fill(100, () => fill(100, () => 1)))
   const open = findOpen(value, 3)
-  const drawn = [...open].reduce<number>((sum, each) => sum + (each as unknown[]).length, 0)
-  t.equal(drawn, 2000)
+  const rendered = [...open].reduce<number>((sum, each) => sum + (each as unknown[]).length, 0)
+  t.equal(rendered, 2000)
   t.ok(open.has(value) && open.has(value[0]) && !open.has(value[99]))
   const long = fill(500_000, () => 1)
-  t.ok(findOpen({ long }, 3).has(long), 'of a long list its beginning')
+  t.ok(findOpen({ long }, 3).has(long), 'the beginning of a long list')
 })

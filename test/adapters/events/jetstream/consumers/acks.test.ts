@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
 import {
+  type AckedGroup,
   createAcks,
-  type NotedGroup,
 } from '../../../../../adapters/events/jetstream/consumers/acks.ts'
 import { startJetStream } from '../../../../fixtures/jetstream.ts'
 
-const GROUP: NotedGroup = { stream: 'mx+events+mx+orders', subject: 'mx.acks.mx.orders.group.1' }
+const GROUP: AckedGroup = { stream: 'mx+events+mx+orders', subject: 'mx.acks.mx.orders.group.1' }
 const TOPIC = { namespace: 'mx', topic: 'orders' }
 /** Where nobody listens. */
 const REPLY = '$JS.ACK.none.none.1.1.1.1.0'
@@ -22,7 +22,7 @@ async function open(t: Test) {
   return { server, sessions, session, records, acks: createAcks(sessions, 'mx', 1) }
 }
 
-t.test('what was noted is there for others, and after a kill', async (t) => {
+t.test('loads stored acknowledgements elsewhere and after a kill', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { server, sessions, session, acks, records } = opened
@@ -46,7 +46,7 @@ t.test('what was noted is there for others, and after a kill', async (t) => {
   await stop()
 })
 
-t.test('many records become one, of which nothing is missing', async (t) => {
+t.test('merges many records without losses', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { session, acks, records } = opened
@@ -62,19 +62,19 @@ t.test('many records become one, of which nothing is missing', async (t) => {
   t.equal(done.ranges.length, 1 + 997)
 })
 
-t.test('what is not kept any more is done with', async (t) => {
+t.test('treats removed events as acknowledged', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { session, acks } = opened
   await session.streams.add({ name: GROUP.stream, subjects: ['s'] })
-  for (let n = 0; n < 5; n++) await session.ask({ subject: 's' })
+  for (let n = 0; n < 5; n++) await session.request({ subject: 's' })
   await session.streams.purge(GROUP.stream, { seq: 4 })
   const { done, stop } = await acks.follow(session, GROUP)
   await stop()
   t.same(done.ranges, [[1, 3]])
 })
 
-t.test('a group is forgotten, with all that had its name', async (t) => {
+t.test('deletes the acknowledgements of all groups with a name', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { session, acks, records } = opened
@@ -85,7 +85,7 @@ t.test('a group is forgotten, with all that had its name', async (t) => {
   t.equal(await records(), 1)
 })
 
-t.test('what cannot be noted is told', async (t) => {
+t.test('reports acknowledgements that cannot be stored', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { server, session, acks } = opened

@@ -14,7 +14,7 @@ const toAttached = (session: Session, end: 'done' | 'gone' | 'over' = 'gone') =>
 })
 const NOTHING = { giveBack: async () => {}, onLeave() {} }
 
-t.test('an outage is waited for, anything else is told', async (t) => {
+t.test('waits during an outage and throws any other error', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()
@@ -36,7 +36,7 @@ t.test('an outage is waited for, anything else is told', async (t) => {
   t.same(await member.pull(1, 1), [])
 })
 
-t.test('who leaves without a session has left at once', async (t) => {
+t.test('leaves at once without a session', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()

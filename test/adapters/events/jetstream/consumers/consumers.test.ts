@@ -1,11 +1,11 @@
 import t from 'tap'
 import {
+  addEphemeral,
   addGroup,
-  addPassing,
   findConsumer,
   parseRun,
   parseSince,
-  removePassing,
+  removeEphemeral,
   setAckWait,
 } from '../../../../../adapters/events/jetstream/consumers/consumers.ts'
 import { fromSequence } from '../../../../../adapters/events/jetstream/consumers/start.ts'
@@ -13,7 +13,7 @@ import { startJetStream } from '../../../../fixtures/jetstream.ts'
 
 const GROUP = { name: 'group', start: fromSequence(1), ackWaitMs: 5000, sinceMs: 1234 }
 
-t.test('of two servers that begin a group, one does', async (t) => {
+t.test('creates a group on one of two servers', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = await Promise.all([server.openSessions().open(), server.openSessions().open()])
@@ -29,7 +29,7 @@ t.test('of two servers that begin a group, one does', async (t) => {
   t.equal(parseSince(found), 1234)
 })
 
-t.test('which group of a name it is, outlives the server', async (t) => {
+t.test('keeps the identity of a group across server restarts', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const sessions = server.openSessions()
@@ -48,18 +48,18 @@ t.test('which group of a name it is, outlives the server', async (t) => {
   t.match(found.config, { durable_name: 'group', ack_policy: 'explicit', max_deliver: -1 })
 })
 
-t.test('one that is not kept goes when it is removed, or nobody pulls', async (t) => {
+t.test('deletes an ephemeral consumer on removal or when idle', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const session = await server.openSessions().open()
   await session.streams.add({ name: 's', subjects: ['s'] })
   const passing = { start: fromSequence(1), ackWaitMs: undefined, idleMs: 60_000 }
-  const info = await addPassing(session, 's', passing)
+  const info = await addEphemeral(session, 's', passing)
   t.match(info.config, { mem_storage: true, ack_policy: 'none' })
   t.notOk('durable_name' in info.config)
-  removePassing(session, info)
+  removeEphemeral(session, info)
   while ((await findConsumer(session, 's', info.name)) !== undefined);
-  const idle = await addPassing(session, 's', { ...passing, idleMs: 100 })
+  const idle = await addEphemeral(session, 's', { ...passing, idleMs: 100 })
   while ((await findConsumer(session, 's', idle.name)) !== undefined)
     await new Promise((resolve) => setTimeout(resolve, 20))
   t.equal(await findConsumer(session, 'none', 'none'), undefined)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { JetDelivery } from '../../../../../adapters/events/jetstream/consumers/delivery.ts'
 import { makeEvent } from '../../../../fixtures/jetstream.ts'
 
-t.test('it says what became of it, with itself', async (t) => {
+t.test('passes itself to ack and nack', async (t) => {
   const said: unknown[] = []
   const delivery = new JetDelivery({ ...makeEvent('a'), sequence: 7 }, 2, 'reply', {
     ack: (one) => void said.push(['ack', one]),

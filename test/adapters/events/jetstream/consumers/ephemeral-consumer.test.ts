@@ -12,7 +12,7 @@ async function pullTo(member: EventMember, last: number) {
   return sequences
 }
 
-t.test('without acknowledgements it goes on after a kill, and misses nothing', async (t) => {
+t.test('resumes after a kill without gaps and without acknowledgements', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const events = server.openEvents()
@@ -27,7 +27,7 @@ t.test('without acknowledgements it goes on after a kill, and misses nothing', a
   t.same(await pulling, [3, 4])
 })
 
-t.test('what it has acknowledged does not come again after a kill', async (t) => {
+t.test('does not redeliver acknowledged events after a kill', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const events = server.openEvents()
@@ -42,7 +42,7 @@ t.test('what it has acknowledged does not come again after a kill', async (t) =>
   t.same(await pullTo(member, 2), [2], 'the rest does')
 })
 
-t.test('a consumer the server has given up is replaced', async (t) => {
+t.test('replaces a consumer that the server deleted', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const events = server.openEvents()

@@ -5,7 +5,7 @@ import { JET_TOPIC, startJetStream, toAppends } from '../../../../fixtures/jetst
 
 const NAMES = toTopicNames('mx', JET_TOPIC)
 
-t.test('how far groups are', async (t) => {
+t.test('lists the progress of groups', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const events = server.openEvents()

@@ -1,6 +1,6 @@
 import { headers } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
-import { addPassing } from '../../../../../adapters/events/jetstream/consumers/consumers.ts'
+import { addEphemeral } from '../../../../../adapters/events/jetstream/consumers/consumers.ts'
 import {
   createPuller,
   type Pulled,
@@ -17,9 +17,9 @@ async function open(t: Test, ...texts: readonly string[]) {
   if (server === undefined) return undefined
   const session = await server.openSessions().open()
   await session.streams.add({ name: 'stream', subjects: ['stream'] })
-  const publish = async (body: string) => session.ask({ subject: 'stream', body })
+  const publish = async (body: string) => session.request({ subject: 'stream', body })
   for (const text of texts) await publish(text)
-  const { name } = await addPassing(session, 'stream', {
+  const { name } = await addEphemeral(session, 'stream', {
     start: fromSequence(1),
     ackWaitMs: 60_000,
     idleMs: 60_000,
@@ -27,7 +27,7 @@ async function open(t: Test, ...texts: readonly string[]) {
   return { server, session, publish, name, puller: createPuller(session, 'stream', name) }
 }
 
-t.test('it pulls what is there, and no more than it may', async (t) => {
+t.test('pulls available messages up to the limit', async (t) => {
   const opened = await open(t, 'a', 'b', 'c', 'd')
   if (opened === undefined) return
   const { pull } = opened.puller
@@ -41,7 +41,7 @@ t.test('it pulls what is there, and no more than it may', async (t) => {
   t.same([textsOf(none), none.end], [[], 'done'])
 })
 
-t.test('it waits for a message, and not for more', async (t) => {
+t.test('waits for the first message only', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { puller, publish } = opened
@@ -52,7 +52,7 @@ t.test('it waits for a message, and not for more', async (t) => {
   t.same([textsOf(waited), waited.end], [[], 'done'])
 })
 
-t.test('it tells when the consumer is gone', async (t) => {
+t.test('reports a deleted consumer', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { session, puller, name } = opened
@@ -61,7 +61,7 @@ t.test('it tells when the consumer is gone', async (t) => {
   t.equal((await pulling).end, 'gone')
 })
 
-t.test('it tells when the session is over, or it was closed', async (t) => {
+t.test('reports an ended session or a closed puller', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { server, session, name, puller } = opened
@@ -77,19 +77,19 @@ t.test('it tells when the session is over, or it was closed', async (t) => {
   t.same(await puller.close(), [])
 })
 
-t.test('what comes while it is closed is not lost', async (t) => {
+t.test('returns messages received during close', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { puller, session } = opened
   const pulling = puller.pull({ ...MUCH, waitMs: 30_000 })
   // In the order they are sent: the server has the messages before it is told that nobody listens.
-  for (const body of ['a', 'b']) session.tell({ subject: 'stream', body })
+  for (const body of ['a', 'b']) session.publish({ subject: 'stream', body })
   const messages = [...(await puller.close()), ...(await pulling).messages]
   const { num_pending } = await session.consumers.info('stream', opened.name)
   t.equal(messages.length + num_pending, 2)
 })
 
-t.test('that a batch is complete may be told before its messages come', async (t) => {
+t.test('accepts a completion status before the last messages', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { server, session, publish, name } = opened

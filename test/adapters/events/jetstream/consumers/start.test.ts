@@ -10,7 +10,7 @@ const NAMES = toTopicNames('mx', JET_TOPIC)
 const HOUR_MS = 3_600_000
 const toTime = (text: string | undefined): number => Date.parse(text!)
 
-t.test('a group begins at a fixed place', async (t) => {
+t.test('starts a group at a fixed position', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   await server.openEvents().append(toAppends('a', 'b'))
@@ -24,7 +24,7 @@ t.test('a group begins at a fixed place', async (t) => {
   t.ok(toTime(opt_start_time) < nowMs, 'never in the future')
 })
 
-t.test('what was ahead of its time is found by a time', async (t) => {
+t.test('finds events ahead of their time by time', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const events = server.openEvents()
@@ -47,7 +47,7 @@ t.test('what was ahead of its time is found by a time', async (t) => {
   })
 })
 
-t.test('what is not ahead of its time is not looked for from the start', async (t) => {
+t.test('does not scan from the start without events ahead of their time', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   await server.openEvents().append(toAppends('a'))

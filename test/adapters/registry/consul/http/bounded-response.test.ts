@@ -3,7 +3,7 @@ import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 import t from 'tap'
-import { AnswerSink } from '../../../../../adapters/registry/consul/http/bounded-response.ts'
+import { ResponseSink } from '../../../../../adapters/registry/consul/http/bounded-response.ts'
 
 function makeResponse(complete: boolean): IncomingMessage {
   const response = new IncomingMessage(new Socket())
@@ -12,11 +12,11 @@ function makeResponse(complete: boolean): IncomingMessage {
   return response
 }
 
-function createSink(maxBytes: number, cancel: () => void): AnswerSink {
-  return new AnswerSink(maxBytes).on('cancel', cancel)
+function createSink(maxBytes: number, cancel: () => void): ResponseSink {
+  return new ResponseSink(maxBytes).on('cancel', cancel)
 }
 
-t.test('an answer is collected, with its header', async (t) => {
+t.test('collects a response with its headers', async (t) => {
   const sink = createSink(6, () => t.fail('cancelled'))
   const response = makeResponse(true)
   response.pipe(sink as unknown as Writable)
@@ -29,19 +29,19 @@ t.test('an answer is collected, with its header', async (t) => {
   t.equal(sink.problem, undefined)
 })
 
-t.test('more than it takes is not kept, and cancelled once', async (t) => {
+t.test('cancels once and drops data beyond the limit', async (t) => {
   let cancelled = 0
   const sink = createSink(4, () => cancelled++)
   for (let i = 0; i < 3; i++) sink.write(Buffer.from('abc'))
   t.equal(Buffer.concat(sink.chunks).toString(), 'abc')
-  t.equal(sink.problem, "Consul's answer is longer than 4 bytes")
+  t.equal(sink.problem, 'the response of Consul exceeds the limit of 4 bytes')
   t.equal(cancelled, 1)
 })
 
-t.test('a connection that ends in the middle cancels', async (t) => {
+t.test('cancels when the connection closes within a response', async (t) => {
   const cancelled = new Promise<void>((resolve) => {
     const sink = createSink(4, () => {
-      t.match(sink.problem, /ended in the middle/)
+      t.match(sink.problem, /closed before the response was complete/)
       resolve()
     })
     const response = makeResponse(false)
@@ -51,7 +51,7 @@ t.test('a connection that ends in the middle cancels', async (t) => {
   await cancelled
 })
 
-t.test('a long answer comes in pieces, whole', async (t) => {
+t.test('collects a large response in pieces', async (t) => {
   const sink = createSink(1_000_000, () => t.fail('cancelled'))
   const body = Buffer.from(Array.from({ length: 30_000 }, (_, i) => i).join())
   for (let at = 0; at < body.length; at += 4093) sink.write(body.subarray(at, at + 4093))
@@ -60,8 +60,8 @@ t.test('a long answer comes in pieces, whole', async (t) => {
   t.same(Buffer.concat(sink.chunks), body)
 })
 
-t.test('an answer that was read gives its memory to the next one', async (t) => {
-  const collect = (text: string): AnswerSink => {
+t.test('reuses the memory of a released response', async (t) => {
+  const collect = (text: string): ResponseSink => {
     const sink = createSink(100, () => t.fail('cancelled'))
     sink.write(Buffer.from(text))
     return sink
@@ -82,13 +82,13 @@ t.test('an answer that was read gives its memory to the next one', async (t) => 
   )
 })
 
-t.test('a long answer gives all of its memory', async (t) => {
-  const collect = (bytes: number): AnswerSink => {
+t.test('releases all memory of a large response', async (t) => {
+  const collect = (bytes: number): ResponseSink => {
     const sink = createSink(1_000_000, () => t.fail('cancelled'))
     sink.write(Buffer.alloc(bytes))
     return sink
   }
-  const placesOf = (sink: AnswerSink) => new Set(sink.chunks.map(placeOf))
+  const placesOf = (sink: ResponseSink) => new Set(sink.chunks.map(placeOf))
   const long = collect(200_000)
   const given = placesOf(long)
   t.equal(given.size, 4)

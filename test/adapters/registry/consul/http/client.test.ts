@@ -18,21 +18,21 @@ function open(t: Test, options: Partial<ClientOptions>): ConsulClient {
   const client = createConsulClient({
     maxWaiting: 4,
     maxCalls: 4,
-    maxAnswerBytes: 1000,
+    maxResponseBytes: 1000,
     ...options,
   })
   t.teardown(client.close)
   return client
 }
 
-function list(client: ConsulClient, options: object = {}): ReturnType<ConsulClient['ask']> {
-  return client.ask((consul, call) => consul.catalog.service.list(call), {
+function list(client: ConsulClient, options: object = {}): ReturnType<ConsulClient['request']> {
+  return client.request((consul, call) => consul.catalog.service.list(call), {
     needs: 'service:read',
     ...options,
   })
 }
 
-t.test('an answer comes as it is, with its index; token and datacenter go along', async (t) => {
+t.test('returns the response with its index and sends token and datacenter', async (t) => {
   const double = await startConsulDouble(t, (_, response) =>
     sendJson(response, { web: [] }, { 'x-consul-index': '42' }),
   )
@@ -48,9 +48,9 @@ t.test('an answer comes as it is, with its index; token and datacenter go along'
   t.equal(double.countConnections(), 1, 'connections are kept')
 })
 
-t.test('fields the library does not know are sent along', async (t) => {
+t.test('sends fields that the library does not support', async (t) => {
   const double = await startConsulDouble(t, (_, response) => sendJson(response, {}))
-  await open(t, double).ask(
+  await open(t, double).request(
     (consul, call) => consul.agent.service.register({ name: 'a', ...call }),
     {
       needs: '',
@@ -60,7 +60,7 @@ t.test('fields the library does not know are sent along', async (t) => {
   t.same(JSON.parse(double.requests[0]?.body ?? ''), { Name: 'a', Weights: { Passing: 3 } })
 })
 
-t.test('an answer that is too long is not read to its end', async (t) => {
+t.test('aborts a response beyond the limit', async (t) => {
   let sent = 0
   const double = await startConsulDouble(t, (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
@@ -72,21 +72,23 @@ t.test('an answer that is too long is not read to its end', async (t) => {
     }
     pour()
   })
-  await t.rejects(list(open(t, double)), { message: "Consul's answer is longer than 1000 bytes" })
+  await t.rejects(list(open(t, double)), {
+    message: 'the response of Consul exceeds the limit of 1000 bytes',
+  })
   await until(() => double.countConnections() === 0)
   t.ok(sent < 64 * 2 ** 20, `${sent} bytes`)
 })
 
-t.test('an answer that ends in the middle is an error at once', async (t) => {
+t.test('fails at once when a response is incomplete', async (t) => {
   const double = await startConsulDouble(t, (_, response) => {
     response.writeHead(200, { 'content-length': '100' })
     response.write('{')
     setImmediate(() => response.destroy())
   })
-  await t.rejects(list(open(t, double)), { message: /ended in the middle of an answer/ })
+  await t.rejects(list(open(t, double)), { message: /closed before the response was complete/ })
 })
 
-t.test('no error leads to the token', async (t) => {
+t.test('does not expose the token in errors', async (t) => {
   const double = await startConsulDouble(t, ({ query }, response) => {
     const status = Number(query.get('dc'))
     if (status === 0) return void response.destroy()
@@ -114,7 +116,7 @@ t.test('no error leads to the token', async (t) => {
   }
 })
 
-t.test('refusals and outages are told apart', async (t) => {
+t.test('distinguishes denials from outages', async (t) => {
   const answers: Readonly<Record<string, [number, string]>> = {
     a: [403, 'ACL not found'],
     b: [403, 'Permission denied'],
@@ -126,11 +128,11 @@ t.test('refusals and outages are told apart', async (t) => {
     response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
   })
   const ask = (datacenter: string): Promise<unknown> => list(open(t, { ...double, datacenter }))
-  await t.rejects(ask('a'), { denied: true, message: /does not know the token/ })
+  await t.rejects(ask('a'), { denied: true, message: /rejected the token/ })
   await t.rejects(ask('b'), { denied: true, message: /the token needs service:read/ })
   await t.rejects(ask('c'), {
     denied: false,
-    message: `Consul at 127.0.0.1:${double.port} answers 500: No cluster leader`,
+    message: `Consul at 127.0.0.1:${double.port} returned 500: No cluster leader`,
   })
   await t.rejects(ask('d'), {
     denied: false,
@@ -138,10 +140,10 @@ t.test('refusals and outages are told apart', async (t) => {
   })
 })
 
-t.test('an answer that does not come is given up, and a stop ends it at once', async (t) => {
+t.test('fails on timeout and at once on abort', async (t) => {
   const double = await startConsulDouble(t, () => {})
   const client = open(t, double)
-  await t.rejects(list(client, { timeoutMs: 20 }), { message: /does not answer: .*20ms/ })
+  await t.rejects(list(client, { timeoutMs: 20 }), { message: /is unreachable: .*20ms/ })
   const stopper = new AbortController()
   const pending = list(client, { signal: stopper.signal })
   await until(() => double.requests.length === 2)
@@ -150,7 +152,7 @@ t.test('an answer that does not come is given up, and a stop ends it at once', a
   await until(() => double.countConnections() === 0)
 })
 
-t.test('a kept connection that the agent closed is replaced by another', async (t) => {
+t.test('retries on a new connection when the agent closed an idle one', async (t) => {
   let count = 0
   const double = await startConsulDouble(t, (_, response) => {
     if (++count === 2) response.socket?.resetAndDestroy()
@@ -163,7 +165,7 @@ t.test('a kept connection that the agent closed is replaced by another', async (
 })
 
 t.test(
-  'a program that asks a port where every connection is closed is told, though nothing else keeps it running',
+  'reports a port that closes every connection, even if nothing else keeps the process alive',
   async (t) => {
     const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
     t.teardown(() => server.close())
@@ -177,11 +179,11 @@ t.test(
     client.close()`
     const words = [...LOADER, '--input-type=module', '-e', program]
     const { stdout } = await promisify(execFile)(process.execPath, words)
-    t.match(stdout, /^503 .*the registry does not answer\n$/)
+    t.match(stdout, /^503 .*the registry is unreachable\n$/)
   },
 )
 
-t.test('once closed it says so', async (t) => {
+t.test('rejects calls after close', async (t) => {
   const double = await startConsulDouble(t, () => {})
   const client = open(t, double)
   const pending = list(client)
@@ -190,7 +192,7 @@ t.test('once closed it says so', async (t) => {
   await t.rejects(pending, { message: 'the registry is closed' })
 })
 
-t.test('an agent may have an IPv6 address', async (t) => {
+t.test('connects to an IPv6 address', async (t) => {
   await t.rejects(list(open(t, { host: '::1', port: 1 })), {
     message: /Consul at \[::1\]:1 .*ECONNREFUSED/,
   })

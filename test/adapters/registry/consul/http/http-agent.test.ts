@@ -8,7 +8,7 @@ import { createAgent } from '../../../../../adapters/registry/consul/http/http-a
 import { until } from '../../../../contracts/registry.ts'
 import { createCertificate, createCertificateFolder } from '../../../../fixtures/certificates.ts'
 
-t.test('connections are kept and bounded', async (t) => {
+t.test('reuses and limits connections', async (t) => {
   const agent = createAgent({}, 7)
   t.match(agent, {
     maxSockets: 7,
@@ -20,7 +20,7 @@ t.test('connections are kept and bounded', async (t) => {
   t.equal((createAgent({ host: '::1' }, 1) as https.Agent).options.host, '::1', 'without brackets')
 })
 
-t.test('with TLS the files are read when it is made, and a wrong one is named', async (t) => {
+t.test('reads TLS files at creation and names an invalid one', async (t) => {
   const folder = createCertificateFolder()
   t.teardown(folder.remove)
   const certificate = createCertificate(['localhost'])
@@ -49,41 +49,38 @@ async function listen(t: Test, server: http.Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-t.test(
-  'all connections read into the same memory, and answers are whole all the same',
-  async (t) => {
-    const folder = createCertificateFolder()
-    t.teardown(folder.remove)
-    const certificate = createCertificate(['localhost'])
-    const { certFile } = folder.write('a', certificate)
-    const answer = (request: http.IncomingMessage, response: http.ServerResponse): void => {
-      const piece = request.url!.slice(1).repeat(10_000)
-      response.write(piece)
-      setImmediate(() => response.end(piece))
+t.test('reads all connections into one buffer without corrupting responses', async (t) => {
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const certificate = createCertificate(['localhost'])
+  const { certFile } = folder.write('a', certificate)
+  const answer = (request: http.IncomingMessage, response: http.ServerResponse): void => {
+    const piece = request.url!.slice(1).repeat(10_000)
+    response.write(piece)
+    setImmediate(() => response.end(piece))
+  }
+  const memories = new Set<ArrayBufferLike>()
+  for (const secure of [false, true]) {
+    const server = secure ? https.createServer(certificate, answer) : http.createServer(answer)
+    const port = await listen(t, server)
+    const agent = createAgent({ secure, caFile: certFile }, 3)
+    t.teardown(() => agent.destroy())
+    const ask = async (path: string): Promise<void> => {
+      const { get } = secure ? https : http
+      const host = 'localhost'
+      const request = get({ host, family: 4, port, agent, path: `/${path}` })
+      request.on('socket', (socket: Socket) =>
+        socket.on('data', ({ buffer }: Buffer) => memories.add(buffer)),
+      )
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+      t.equal(await text(response), path.repeat(20_000))
     }
-    const memories = new Set<ArrayBufferLike>()
-    for (const secure of [false, true]) {
-      const server = secure ? https.createServer(certificate, answer) : http.createServer(answer)
-      const port = await listen(t, server)
-      const agent = createAgent({ secure, caFile: certFile }, 3)
-      t.teardown(() => agent.destroy())
-      const ask = async (path: string): Promise<void> => {
-        const { get } = secure ? https : http
-        const host = 'localhost'
-        const request = get({ host, family: 4, port, agent, path: `/${path}` })
-        request.on('socket', (socket: Socket) =>
-          socket.on('data', ({ buffer }: Buffer) => memories.add(buffer)),
-        )
-        const [response] = (await once(request, 'response')) as [http.IncomingMessage]
-        t.equal(await text(response), path.repeat(20_000))
-      }
-      await Promise.all(['abc', 'def', 'ghi', 'jkl', 'mno', 'pqr'].map(ask))
-    }
-    t.equal(memories.size, 1)
-  },
-)
+    await Promise.all(['abc', 'def', 'ghi', 'jkl', 'mno', 'pqr'].map(ask))
+  }
+  t.equal(memories.size, 1)
+})
 
-t.test('what nobody asked for ends the connection', async (t) => {
+t.test('closes a connection with an unsolicited response', async (t) => {
   let lost = 0
   let accepted: Socket | undefined
   const server = http.createServer((request, response) => {

@@ -6,24 +6,24 @@ import {
   readText,
 } from '../../../../../adapters/registry/consul/http/json.ts'
 
-t.test('only objects are records', async (t) => {
+t.test('accepts only objects as records', async (t) => {
   t.ok(isRecord({}))
   for (const value of [null, [], 'x', 7, undefined]) t.notOk(isRecord(value))
 })
 
-t.test('only own texts are read', async (t) => {
+t.test('reads only own string properties', async (t) => {
   t.equal(readText({ a: 'x' }, 'a'), 'x')
   for (const key of ['b', 'toString', '__proto__']) t.equal(readText({ b: 7 }, key), '')
 })
 
-t.test('a map has texts only, at most 256, and no __proto__', async (t) => {
+t.test('reads at most 256 strings of a map and no __proto__', async (t) => {
   t.same(readMap(JSON.parse('{"a": "x", "b": 7, "c": null, "__proto__": "y"}')), { a: 'x' })
   t.same(readMap(['x']), {})
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, 'x']))
   t.equal(Object.keys(readMap(many)).length, 256)
 })
 
-t.test('an endpoint has a name, and what else is missing is empty', async (t) => {
+t.test('requires the name of an endpoint and defaults everything else', async (t) => {
   const nothing = { name: '', type: '', values: [] }
   t.same(readEndpoint({ name: 'A' }), {
     name: 'A',
@@ -41,7 +41,7 @@ t.test('an endpoint has a name, and what else is missing is empty', async (t) =>
     t.throws(() => readEndpoint(value), { name: 'SyntaxError', message: /must have a name/ })
 })
 
-t.test('values nest 32 deep', async (t) => {
+t.test('limits values to a depth of 32', async (t) => {
   let value: object = { name: 'x', type: 'x', values: [] }
   for (let i = 0; i < 100; i++) value = { name: 'x', type: 'x', values: [value] }
   let depth = 0
@@ -50,23 +50,20 @@ t.test('values nest 32 deep', async (t) => {
   t.equal(depth, 32)
 })
 
-t.test(
-  'a value is taken as it is where nothing of it is wrong, and else read part by part',
-  async (t) => {
-    const inner = { name: 'id', type: 'string', values: [] }
-    const right = { name: 'R', type: 'R', values: [inner] }
-    t.equal(readEndpoint({ name: 'A', request: right }).request, right)
-    const read = (request: unknown): string =>
-      JSON.stringify(readEndpoint({ name: 'A', request }).request)
-    const { name, type, values } = right
-    for (const wrong of [
-      { values, type, name },
-      { ...right, extra: 1 },
-      { ...right, values: [{ ...inner, extra: 1 }] },
-      JSON.parse('{"name":"R","type":"R","values":[{"name":"id","type":"string"}],"__proto__":1}'),
-    ])
-      t.equal(read(wrong), JSON.stringify(right))
-    t.equal(read({ name, type: 7, values }), JSON.stringify({ name, type: '', values }))
-    t.equal(read({ name, type, values: 'x' }), JSON.stringify({ name, type, values: [] }))
-  },
-)
+t.test('reuses a valid value and reads any other part by part', async (t) => {
+  const inner = { name: 'id', type: 'string', values: [] }
+  const right = { name: 'R', type: 'R', values: [inner] }
+  t.equal(readEndpoint({ name: 'A', request: right }).request, right)
+  const read = (request: unknown): string =>
+    JSON.stringify(readEndpoint({ name: 'A', request }).request)
+  const { name, type, values } = right
+  for (const wrong of [
+    { values, type, name },
+    { ...right, extra: 1 },
+    { ...right, values: [{ ...inner, extra: 1 }] },
+    JSON.parse('{"name":"R","type":"R","values":[{"name":"id","type":"string"}],"__proto__":1}'),
+  ])
+    t.equal(read(wrong), JSON.stringify(right))
+  t.equal(read({ name, type: 7, values }), JSON.stringify({ name, type: '', values }))
+  t.equal(read({ name, type, values: 'x' }), JSON.stringify({ name, type, values: [] }))
+})

@@ -3,7 +3,7 @@ import { parseConsulUrl } from '../../../../../adapters/registry/consul/http/url
 
 const LOCAL = { host: '127.0.0.1', port: 8500, secure: false }
 
-t.test('a text says where Consul is', async (t) => {
+t.test('parses the address and options', async (t) => {
   t.same(parseConsulUrl('consul://', {}), LOCAL)
   t.same(parseConsulUrl('consul://consul.example', {}), { ...LOCAL, host: 'consul.example' })
   t.same(parseConsulUrl('consul://[::1]:99/', {}), { host: '::1', port: 99, secure: false })
@@ -20,7 +20,7 @@ t.test('a text says where Consul is', async (t) => {
   })
 })
 
-t.test('what the text leaves open the variables of Consul say', async (t) => {
+t.test("reads defaults from Consul's variables", async (t) => {
   const env = {
     CONSUL_HTTP_ADDR: 'https://consul.example',
     CONSUL_HTTP_TOKEN: 'abc',
@@ -57,7 +57,7 @@ t.test('what the text leaves open the variables of Consul say', async (t) => {
     t.match(parseConsulUrl('consul://', { CONSUL_HTTP_SSL: text }), { port, secure: port === 8501 })
 })
 
-t.test('the connections Consul takes from an address are divided among workers', async (t) => {
+t.test("divides Consul's connection limit among workers", async (t) => {
   t.equal(parseConsulUrl('consul://h?max_waiting=6000', {}).maxWaiting, 6000)
   const shared = (MX_WORKER_COUNT: string, text = 'consul://h'): number | undefined =>
     parseConsulUrl(text, { MX_WORKER_COUNT }).maxWaiting
@@ -68,31 +68,31 @@ t.test('the connections Consul takes from an address are divided among workers',
   t.equal(shared('4', 'consul://h?max_waiting=500'), 500, 'unless somebody said how many')
 })
 
-t.test('a mistake is named, and no token is shown', async (t) => {
+t.test('names the invalid part and redacts tokens', async (t) => {
   const wrong: [string, RegExp][] = [
-    ['http://h', /must be given as consul:\/\//],
-    ['consul://h:99999', /the port of Consul must be 1 to 65535, got 99999/],
-    ['consul://h:0', /the port of Consul must be 1 to 65535, got 0/],
+    ['http://h', /the Consul address must be consul:\/\//],
+    ['consul://h:99999', /the Consul port must be 1 to 65535, got 99999/],
+    ['consul://h:0', /the Consul port must be 1 to 65535, got 0/],
     ['consul://secret@h?max_waiting=0', /max_waiting= must be 1 to 100000, got "0"/],
     ['consul://secret@h?max_waiting=1e3', /max_waiting= must be 1 to 100000/],
-    ['consul://a b', /must be given as consul:\/\//],
+    ['consul://a b', /the Consul address must be consul:\/\//],
     ['consul://secret@h:99999', /in "consul:\/\/\[hidden\]@h:99999"/],
-    ['consul://secret:x@h', /a token stands alone/],
-    ['consul://secret@h/path', /a path means nothing/],
-    ['consul://secret@h#x', /# means nothing/],
-    ['consul://secret@h?dcc=eu', /takes no "dcc": meant dc\?/],
+    ['consul://secret:x@h', /must not contain a colon/],
+    ['consul://secret@h/path', /a Consul URL has no path/],
+    ['consul://secret@h#x', /a Consul URL has no fragment/],
+    ['consul://secret@h?dcc=eu', /unknown parameter "dcc" of consul:\/\/: did you mean dc\?/],
     [
       'consul://secret@h?zzzzz=eu',
-      /takes no "zzzzz": known are dc, domain, max_waiting, ca, cert, key/,
+      /unknown parameter "zzzzz" of consul:\/\/: expected dc, domain, max_waiting, ca, cert, key/,
     ],
     ['consul://secret@h?dc=', /\?dc= must have a value/],
-    ['consul://secret@h?ca=/x', /certificates are for consuls/],
+    ['consul://secret@h?ca=/x', /certificates require consuls/],
     [
       'consul://secret@h?domain=a%20b',
       /\?domain= must be letters, digits and inner dots, dashes or underscores, got "a b"/,
     ],
     ['consul://secret%0d@h', /must be visible ASCII/],
-    ['consul://%zz@h', /percent-encoded|must be given/],
+    ['consul://%zz@h', /percent-encoded|the Consul address must be/],
   ]
   for (const [text, message] of wrong) {
     t.throws(() => parseConsulUrl(text, {}), { name: 'RangeError', message }, text)

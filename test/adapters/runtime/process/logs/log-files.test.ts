@@ -8,7 +8,7 @@ import { makeTempFolder } from '../../../../fixtures/temp-folder.ts'
 const FROM = { instance: 'a', stream: 'stdout' } as const
 const ROOM = { fileBytes: 1000, files: 2 }
 
-t.test('nothing is made before there is a line', async (t) => {
+t.test('creates nothing before the first line', async (t) => {
   const folder = join(makeTempFolder(t, 'log'), 'one')
   const log = openLogFiles(folder, ROOM, () => {})
   t.notOk(existsSync(folder))
@@ -17,26 +17,23 @@ t.test('nothing is made before there is a line', async (t) => {
   t.notOk(existsSync(folder))
 })
 
-t.test(
-  'a folder that cannot be written: told once, and lines are written once it can',
-  async (t) => {
-    const folder = join(makeTempFolder(t, 'log'), 'one')
-    writeFileSync(folder, 'in the way')
-    const errors: Error[] = []
-    const log = openLogFiles(folder, ROOM, (error) => errors.push(error))
-    for (const text of ['one', 'two']) {
-      log.append(FROM, [text])
-      await log.written()
-    }
-    t.match(errors, [{ code: /EEXIST|ENOTDIR/ }])
-    await import('node:fs/promises').then(({ rm }) => rm(folder))
-    log.append(FROM, ['three'])
-    await log.close()
-    t.match(readFileSync(log.toPath(1), 'utf8'), /^\d+ a o three\n$/)
-  },
-)
+t.test('reports an unwritable folder once and recovers', async (t) => {
+  const folder = join(makeTempFolder(t, 'log'), 'one')
+  writeFileSync(folder, 'in the way')
+  const errors: Error[] = []
+  const log = openLogFiles(folder, ROOM, (error) => errors.push(error))
+  for (const text of ['one', 'two']) {
+    log.append(FROM, [text])
+    await log.written()
+  }
+  t.match(errors, [{ code: /EEXIST|ENOTDIR/ }])
+  await import('node:fs/promises').then(({ rm }) => rm(folder))
+  log.append(FROM, ['three'])
+  await log.close()
+  t.match(readFileSync(log.toPath(1), 'utf8'), /^\d+ a o three\n$/)
+})
 
-t.test('it is full while much waits to be written', async (t) => {
+t.test('is full while the buffer exceeds its limit', async (t) => {
   const log = openLogFiles(join(makeTempFolder(t, 'log'), 'one'), ROOM, () => {})
   t.notOk(log.isFull())
   log.append(FROM, ['x'.repeat(2 * 1024 * 1024)])
@@ -46,7 +43,7 @@ t.test('it is full while much waits to be written', async (t) => {
   await log.close()
 })
 
-t.test('a full disk loses lines, told once, and tears none', async (t) => {
+t.test('drops whole lines on a full disk and reports it once', async (t) => {
   const disk = mountSmallDisk(t, 1)
   if (disk === undefined) return
   const errors: Error[] = []

@@ -6,7 +6,7 @@ import {
 
 const FROM = { timestampMs: 1_700_000_000_000, instance: 'c0ffee', stream: 'stderr' } as const
 
-t.test('lines are read as they were written', async (t) => {
+t.test('round-trips lines', async (t) => {
   const texts = ['one', '', ' two  three ', '1 a o text']
   const records = formatRecords(FROM, texts).split('\n')
   t.equal(records.pop(), '')
@@ -19,7 +19,7 @@ t.test('lines are read as they were written', async (t) => {
   })
 })
 
-t.test('what is no line of a log is none', async (t) => {
+t.test('returns undefined for malformed lines', async (t) => {
   for (const text of ['', ' ', 'a', '1 b', '1 b x text', 'x b o text', ' b o text', '17'])
     t.equal(parseRecord(text), undefined, text)
 })

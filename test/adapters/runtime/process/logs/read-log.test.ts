@@ -42,7 +42,7 @@ function range(from: number, to: number): readonly number[] {
   return Array.from({ length: to - from }, (_, index) => from + index)
 }
 
-t.test('the last lines, over as many files as they take', async (t) => {
+t.test('reads the last lines across files', async (t) => {
   const log = openLog(t)
   await append(log, 0, 100)
   t.equal(log.list().length, 3)
@@ -53,7 +53,7 @@ t.test('the last lines, over as many files as they take', async (t) => {
   t.strictSame(await read(log, { lines: 1000 }), all)
 })
 
-t.test('no more files are kept than there may be, none much larger', async (t) => {
+t.test('limits the number and size of files', async (t) => {
   const log = openLog(t)
   await append(log, 0, 500)
   const files = readdirSync(log.folder)
@@ -61,21 +61,18 @@ t.test('no more files are kept than there may be, none much larger', async (t) =
   for (const file of files) t.ok(statSync(join(log.folder, file)).size < 1100)
 })
 
-t.test(
-  'a log that is opened again goes on where it was, behind a line that was torn',
-  async (t) => {
-    const log = openLog(t)
-    await append(log, 0, 30)
-    await log.close()
-    appendFileSync(log.toPath(log.list().at(-1)!), '17000')
-    const again = openLog(t, log.folder)
-    t.strictSame(await read(again, { lines: 31 }), range(0, 30))
-    await append(again, 30, 2)
-    t.strictSame(await read(again, { lines: 3 }), range(29, 32), 'the torn one is no line')
-  },
-)
+t.test('appends to an existing log after a partial line', async (t) => {
+  const log = openLog(t)
+  await append(log, 0, 30)
+  await log.close()
+  appendFileSync(log.toPath(log.list().at(-1)!), '17000')
+  const again = openLog(t, log.folder)
+  t.strictSame(await read(again, { lines: 31 }), range(0, 30))
+  await append(again, 30, 2)
+  t.strictSame(await read(again, { lines: 3 }), range(29, 32), 'the torn one is no line')
+})
 
-t.test('followers get every line once, in order, while files are replaced', async (t) => {
+t.test('follows every line in order across rotations', async (t) => {
   const log = openLog(t, undefined, { fileBytes: 1000, files: 100 })
   await append(log, 0, 10)
   const stop = new AbortController()
@@ -96,7 +93,7 @@ t.test('followers get every line once, in order, while files are replaced', asyn
   t.ok(none!.length > 0 && none!.at(-1) === 1999)
 })
 
-t.test('a follower that waits ends with its signal', async (t) => {
+t.test('ends a follower on abort', async (t) => {
   const log = openLog(t)
   const stop = new AbortController()
   const reading = read(log, { follow: true, signal: stop.signal })
@@ -105,7 +102,7 @@ t.test('a follower that waits ends with its signal', async (t) => {
   t.strictSame(await read(log, { follow: true, signal: stop.signal }), [], 'ended before')
 })
 
-t.test('lines since a time', async (t) => {
+t.test('reads lines since a time', async (t) => {
   const log = openLog(t)
   await append(log, 0, 3)
   const { signal } = new AbortController()

@@ -4,7 +4,7 @@ import { parsePostgresUrl } from '../../../../../adapters/store/postgres/client/
 
 const TIMEOUTS = { connectTimeoutMs: 1000, statementTimeoutMs: 9000 }
 
-t.test('everything has a limit, and the server gives up before its client does', async (t) => {
+t.test("limits every duration, the server's before the client's", async (t) => {
   const config = toClientConfig(parsePostgresUrl('postgres://u:p@127.0.0.1:5/d'), TIMEOUTS)
   t.match(config, { host: '127.0.0.1', port: 5, user: 'u', password: 'p', database: 'd' })
   t.match(config, { ssl: false, keepAlive: true, connectionTimeoutMillis: 1000 })
@@ -13,11 +13,8 @@ t.test('everything has a limit, and the server gives up before its client does',
   t.equal(config.idle_in_transaction_session_timeout, 3000)
 })
 
-t.test(
-  'who comes and with what password is left to the environment when the URL is silent',
-  async (t) => {
-    const config = toClientConfig(parsePostgresUrl('postgres://db.internal/d'), TIMEOUTS)
-    t.notOk('user' in config || 'password' in config)
-    t.same(config.ssl, { rejectUnauthorized: true })
-  },
-)
+t.test('leaves missing credentials to the environment', async (t) => {
+  const config = toClientConfig(parsePostgresUrl('postgres://db.internal/d'), TIMEOUTS)
+  t.notOk('user' in config || 'password' in config)
+  t.same(config.ssl, { rejectUnauthorized: true })
+})

@@ -17,7 +17,7 @@ t.test('connections', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
 
-  t.test('are no more than allowed, and are kept', async (t) => {
+  t.test('limits and reuses connections', async (t) => {
     const { ask } = open(t, server.url(), { maxConnections: 3 })
     const asked = Array.from({ length: 200 }, () => ask(WHO, []))
     const pids = (await Promise.all(asked)).map((rows) => rows[0]![0])
@@ -25,17 +25,17 @@ t.test('connections', async (t) => {
     t.ok(pids.includes((await ask(WHO, []))[0]![0]!))
   })
 
-  t.test('are refused to those who would wait behind ten thousand others', async (t) => {
+  t.test('rejects calls beyond ten thousand waiting ones', async (t) => {
     // Whoever waits must not give up before the others had their turn, on a slow machine.
     const { ask } = open(t, server.url(), { maxConnections: 1, connectTimeoutMs: 60_000 })
     await ask(ONE, [])
     const asked = await Promise.allSettled(Array.from({ length: 10_500 }, () => ask(ONE, [])))
     const refused = asked.filter(({ status }) => status === 'rejected')
     t.ok(refused.length > 0 && refused.length < 600, `${refused.length} were refused`)
-    t.match(refused[0], { reason: { code: 503, cause: { message: /others wait/ } } })
+    t.match(refused[0], { reason: { code: 503, cause: { message: /calls already wait/ } } })
   })
 
-  t.test('are prepared before anything is asked, and again when that failed', async (t) => {
+  t.test('prepares before the first statement, and again after a failure', async (t) => {
     let tried = 0
     const { ask } = open(t, server.url(), {
       async prepare(client) {
@@ -53,7 +53,7 @@ t.test('connections', async (t) => {
     t.equal(tried, 2)
   })
 
-  t.test('are as good as before after an error of SQL', async (t) => {
+  t.test('reuses a connection after a SQL error', async (t) => {
     const { ask } = open(t, server.url(), { maxConnections: 1, statementTimeoutMs: 100 })
     const [before] = await ask(WHO, [])
     await t.rejects(ask({ name: 'bad', text: 'SELECT 1 / 0' }, []), { code: '22012' })
@@ -61,7 +61,7 @@ t.test('connections', async (t) => {
     t.same(await ask(WHO, []), [before])
   })
 
-  t.test('undo a transaction that failed', async (t) => {
+  t.test('rolls back a failed transaction', async (t) => {
     const { ask, transact } = open(t, server.url(), { maxConnections: 1 })
     await ask({ name: 'create', text: 'CREATE TABLE undone ()' }, [])
     const insert = { name: 'insert', text: 'INSERT INTO undone DEFAULT VALUES' }
@@ -83,7 +83,7 @@ t.test('connections', async (t) => {
     t.same(await ask({ name: 'count', text: 'SELECT count(*) FROM undone' }, []), [['1']])
   })
 
-  t.test('end for good, once', async (t) => {
+  t.test('closes once', async (t) => {
     const { ask, connect, close } = open(t, server.url(), {})
     await ask(ONE, [])
     await close()
@@ -91,14 +91,14 @@ t.test('connections', async (t) => {
     await t.rejects(connect(), { code: 503, cause: { message: /closed/ } })
   })
 
-  t.test('go to a Unix socket', async (t) => {
+  t.test('connects to a Unix socket', async (t) => {
     const host = encodeURIComponent(server.folder)
     const { ask } = open(t, server.url('').replace('127.0.0.1', host), {})
     const address = { name: 'address', text: 'SELECT inet_server_addr()' }
     t.same(await ask(address, []), [[null]])
   })
 
-  t.test('fail with 503 when who comes is not let in, and tell no password', async (t) => {
+  t.test('fails with 503 on a denied login without exposing the password', async (t) => {
     const wrong = server.url().replace(/:[^:@]*@/, ':wr0ng-secret@')
     for (const [url, code] of [
       [wrong, '28P01'],
@@ -116,7 +116,7 @@ t.test('connections', async (t) => {
     }
   })
 
-  t.test('are not asked for again at once from a server that is away, and are soon', async (t) => {
+  t.test('backs off from an unreachable server and recovers', async (t) => {
     const warnings: string[] = []
     const { ask } = open(t, server.url(), { onWarning: (message) => warnings.push(message) })
     await ask(ONE, [])
@@ -137,12 +137,12 @@ t.test('connections', async (t) => {
     t.ok(performance.now() - startedMs < 5000)
     t.equal(warnings.length, 2, 'the log has one line when it goes and one when it is back')
     t.match(warnings, [
-      /^PostgreSQL is away, calls of the store are 503 until it is back: connect ECONNREFUSED/,
-      /^PostgreSQL is back after \d+ s$/,
+      /^PostgreSQL is unreachable, store calls fail with 503: connect ECONNREFUSED/,
+      /^PostgreSQL is reachable again after \d+ s$/,
     ])
   })
 
-  t.test('that get no answer are given up, and so are those who wait for one', async (t) => {
+  t.test('times out connections without a response, and calls that wait for one', async (t) => {
     const { ask, close } = open(t, server.url(), {
       maxConnections: 2,
       statementTimeoutMs: 100,
@@ -158,7 +158,7 @@ t.test('connections', async (t) => {
   })
 })
 
-t.test('TLS is as the URL says', async (t) => {
+t.test('uses TLS as configured in the URL', async (t) => {
   const certificate = createCertificate(['localhost'])
   const server = await startPostgres(t, { certificate })
   if (server === undefined) return
@@ -187,7 +187,7 @@ t.test('TLS is as the URL says', async (t) => {
     await t.rejects(open(t, url, {}).ask(isSecure, []), { code: 503 }, url)
 })
 
-t.test('a server without TLS is not talked to when TLS was asked for', async (t) => {
+t.test('rejects a server without TLS if TLS is required', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
   await t.rejects(open(t, server.url('sslmode=require'), {}).ask(ONE, []), {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { prepareSession } from '../../../../../adapters/store/postgres/client/session.ts'
 import { startPostgres } from '../../../../fixtures/postgres.ts'
 
-t.test('what was set for the role weakens and changes nothing', async (t) => {
+t.test('overrides settings of the role', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
   for (const setting of [
@@ -28,7 +28,7 @@ t.test('what was set for the role weakens and changes nothing', async (t) => {
   t.equal(await show('client_encoding'), 'UTF8')
 })
 
-t.test('a commit that waits for more than the disk goes on to', async (t) => {
+t.test('keeps a stricter synchronous_commit', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
   await server.query('ALTER ROLE mx SET synchronous_commit = remote_apply')

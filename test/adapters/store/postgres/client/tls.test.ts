@@ -4,7 +4,7 @@ import { toTls } from '../../../../../adapters/store/postgres/client/tls.ts'
 import { parsePostgresUrl } from '../../../../../adapters/store/postgres/client/url.ts'
 import { createCertificate, createCertificateFolder } from '../../../../fixtures/certificates.ts'
 
-t.test('what is asked of the certificate goes by the sslmode', async (t) => {
+t.test('verifies the certificate according to sslmode', async (t) => {
   const of = (mode: string) => toTls(parsePostgresUrl(`postgres://h/d?sslmode=${mode}`))
   t.equal(of('disable'), false)
   t.same(of('require'), { rejectUnauthorized: false })
@@ -13,7 +13,7 @@ t.test('what is asked of the certificate goes by the sslmode', async (t) => {
   t.match(verifyCa, { rejectUnauthorized: true, checkServerIdentity: Function })
 })
 
-t.test('files are read at once, and one that cannot be is named', async (t) => {
+t.test('reads files at once and names an unreadable one', async (t) => {
   const folder = createCertificateFolder()
   t.teardown(folder.remove)
   const certificate = createCertificate(['localhost'])

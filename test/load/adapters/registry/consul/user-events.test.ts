@@ -15,7 +15,7 @@ interface Opened extends Announcements {
 }
 
 function open(t: Test, address: { readonly host: string; readonly port: number }): Opened {
-  const client = createConsulClient({ ...address, maxWaiting: 2, maxAnswerBytes: 1_000_000 })
+  const client = createConsulClient({ ...address, maxWaiting: 2, maxResponseBytes: 1_000_000 })
   const heard = new Set<string>()
   const warnings: string[] = []
   const announcements = createAnnouncements(client, {
@@ -29,7 +29,7 @@ function open(t: Test, address: { readonly host: string; readonly port: number }
   return { ...announcements, heard, warnings }
 }
 
-t.test('what one announces the others hear, from when they listen on', async (t) => {
+t.test('receives announcements from the start of listening', async (t) => {
   const agent = await startConsul(t)
   if (agent === undefined) return
   const speaker = open(t, agent)
@@ -44,7 +44,7 @@ t.test('what one announces the others hear, from when they listen on', async (t)
   t.same(speaker.warnings, [])
 })
 
-t.test('many services are few events', async (t) => {
+t.test('packs many services into few events', async (t) => {
   const agent = await startConsul(t)
   if (agent === undefined) return
   const { announce, heard, listen } = open(t, agent)
@@ -61,7 +61,7 @@ t.test('many services are few events', async (t) => {
   t.ok(after.length - before.length <= 7, `${after.length - before.length} events`)
 })
 
-t.test('what Consul refuses is told once, and fails nobody', async (t) => {
+t.test('warns once when Consul denies announcements', async (t) => {
   const double = await startConsulDouble(t, (_, response) =>
     response.writeHead(403).end('Permission denied'),
   )
@@ -74,7 +74,7 @@ t.test('what Consul refuses is told once, and fails nobody', async (t) => {
   t.equal(double.requests.filter(({ method }) => method === 'PUT').length, 1)
 })
 
-t.test('whoever hears another agent than before hears all it knows', async (t) => {
+t.test('receives all events of another agent', async (t) => {
   const events = (...names: string[]): object[] =>
     names.map((name) => ({ ID: name, Payload: Buffer.from(name).toString('base64') }))
   const answers = [events('old'), events('a b', '../x'), events('c')]

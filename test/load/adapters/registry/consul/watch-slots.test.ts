@@ -17,9 +17,9 @@ function poll(t: Test, seat: Slot): { turns: () => number; has: () => boolean } 
   let stopped = false
   void (async () => {
     for (; !stopped; turns++) {
-      has = seat.take()
+      has = seat.acquire()
       if (has) return
-      await new Promise<void>((resolve) => seat.turn(resolve))
+      await new Promise<void>((resolve) => seat.wait(resolve))
     }
   })()
   t.teardown(() => {
@@ -29,22 +29,22 @@ function poll(t: Test, seat: Slot): { turns: () => number; has: () => boolean } 
   return { turns: () => turns, has: () => has }
 }
 
-t.test('places are given until there are none, which is told once', async (t) => {
+t.test('grants slots until they are full, which is reported once', async (t) => {
   let told = 0
   const slots = createSlots(2, 10, () => told++)
   const seats = [1, 2, 3, 4].map(() => join(slots))
   t.same(
-    seats.map((seat) => seat.take()),
+    seats.map((seat) => seat.acquire()),
     [true, true, false, false],
   )
   t.equal(told, 1)
-  t.ok(seats[0]?.take(), 'a place is kept')
+  t.ok(seats[0]?.acquire(), 'a place is kept')
   seats[0]?.leave()
   seats[0]?.leave()
-  t.same([seats[2]?.take(), seats[3]?.take()], [true, false])
+  t.same([seats[2]?.acquire(), seats[3]?.acquire()], [true, false])
 })
 
-t.test('those in use ask more often than the others', async (t) => {
+t.test('polls services in use more often', async (t) => {
   const slots = createSlots(0, 100_000, () => {})
   const used = poll(t, join(slots))
   const unused = poll(
@@ -55,18 +55,18 @@ t.test('those in use ask more often than the others', async (t) => {
   t.equal(unused.turns(), 0)
 })
 
-t.test('one whose answer has changed asks soon, once, and others as before', async (t) => {
+t.test('polls an expedited service soon and once', async (t) => {
   const slots = createSlots(0, 100_000, () => {})
   const seats = [1, 2].map(() => join(slots, () => 20_000))
   const [changed, other] = seats.map((seat) => poll(t, seat))
-  seats[0]!.hurry()
+  seats[0]!.expedite()
   await until(() => changed!.turns() === 1)
-  seats[0]!.hurry()
+  seats[0]!.expedite()
   await until(() => changed!.turns() === 2)
   t.equal(other!.turns(), 0)
 })
 
-t.test('all together ask no more than two hundred times a second', async (t) => {
+t.test('limits all polls to two hundred per second', async (t) => {
   const slots = createSlots(0, 1, () => {})
   const pollers = Array.from({ length: 400 }, (_, i) =>
     poll(
@@ -83,39 +83,36 @@ t.test('all together ask no more than two hundred times a second', async (t) => 
   t.ok(first > 0 && pollers.some(({ turns }, i) => i >= 200 && turns() > 0), 'of both kinds')
 })
 
-t.test('a place goes from who is not used any more to who is', async (t) => {
+t.test('moves a slot from an unused to a used service', async (t) => {
   const slots = createSlots(1, 100_000, () => {})
   let idleMs = 0
   const holder = join(slots, () => idleMs)
-  t.ok(holder.take())
+  t.ok(holder.acquire())
   t.notOk(slots.isShort())
   const other = poll(t, join(slots))
   t.ok(slots.isShort())
   await until(() => other.turns() > 1)
-  t.ok(holder.take(), 'not while both are in use')
+  t.ok(holder.acquire(), 'not while both are in use')
   idleMs = 20_000
-  await until(() => !holder.take())
+  await until(() => !holder.acquire())
   t.notOk(other.has(), 'not before its question is answered')
   await until(() => other.has())
-  t.notOk(holder.take())
+  t.notOk(holder.acquire())
 })
 
-t.test(
-  'where Consul takes no more connections there are less places, eight at least',
-  async (t) => {
-    const told: string[] = []
-    const slots = createSlots(20, 100_000, (why) => told.push(why))
-    const members = Array.from({ length: 20 }, (_, i) => join(slots, () => i))
-    for (const seat of members.slice(0, 15)) t.ok(seat.take())
-    slots.refuse()
-    t.equal(slots.places(), 13)
-    t.same(
-      members.slice(0, 15).filter((seat) => !seat.take()),
-      members.slice(13, 15),
-      'those used least recently lose theirs',
-    )
-    for (let i = 0; i < 10; i++) slots.refuse()
-    t.same(told, ['refused'])
-    t.equal(slots.places(), 8)
-  },
-)
+t.test('reduces the slots to at least eight when Consul rejects connections', async (t) => {
+  const told: string[] = []
+  const slots = createSlots(20, 100_000, (why) => told.push(why))
+  const members = Array.from({ length: 20 }, (_, i) => join(slots, () => i))
+  for (const seat of members.slice(0, 15)) t.ok(seat.acquire())
+  slots.reduce()
+  t.equal(slots.capacity(), 13)
+  t.same(
+    members.slice(0, 15).filter((seat) => !seat.acquire()),
+    members.slice(13, 15),
+    'those used least recently lose theirs',
+  )
+  for (let i = 0; i < 10; i++) slots.reduce()
+  t.same(told, ['rejected'])
+  t.equal(slots.capacity(), 8)
+})

@@ -68,7 +68,7 @@ function follow(t: Test, runtime: Runtime, query: Partial<LogQuery> = {}): strin
 
 const textsOf = (lines: LogLine[]): string[] => lines.map(({ text }) => text)
 
-t.test('lines of several copies are told in order of time', async (t) => {
+t.test('merges lines of several instances by time', async (t) => {
   const { runtime, copies } = await open(t, 3)
   for (let i = 0; i < 30; i++) copies[i % 3]!.write(`${i}`)
   const lines = await read(runtime)
@@ -80,7 +80,7 @@ t.test('lines of several copies are told in order of time', async (t) => {
   t.same(textsOf(await read(runtime, { lines: 4 })), ['26', '27', '28', '29'])
 })
 
-t.test('what a copy wrote before it was started again is there', async (t) => {
+t.test('includes output from before a restart', async (t) => {
   const { runtime, copies } = await open(t)
   copies[0]!.write('before')
   copies[0]!.exit(1)
@@ -90,7 +90,7 @@ t.test('what a copy wrote before it was started again is there', async (t) => {
   t.same(textsOf(await read(runtime)), ['before', 'after'])
 })
 
-t.test('lines are followed over restarts of a copy, none lost, none twice', async (t) => {
+t.test('follows lines across restarts without loss or duplicates', async (t) => {
   const { runtime, copies } = await open(t)
   const texts = follow(t, runtime)
   const written: string[] = []
@@ -106,7 +106,7 @@ t.test('lines are followed over restarts of a copy, none lost, none twice', asyn
   t.same(texts, written)
 })
 
-t.test('a connection that breaks is made again where it was', async (t) => {
+t.test('resumes a broken connection at its position', async (t) => {
   const { api, runtime, copies } = await open(t)
   copies[0]!.write('one')
   copies[0]!.write('two')
@@ -129,7 +129,7 @@ t.test('a connection that breaks is made again where it was', async (t) => {
   t.same(texts, ['one', 'two', 'three', 'four'])
 })
 
-t.test('whoever wants none of what is there is told what comes', async (t) => {
+t.test('follows only new lines', async (t) => {
   const { runtime, copies } = await open(t)
   for (const text of ['one', 'two']) copies[0]!.write(text)
   const texts = follow(t, runtime, { lines: 0 })
@@ -140,7 +140,7 @@ t.test('whoever wants none of what is there is told what comes', async (t) => {
   t.ok(texts.every((text) => text === 'more'))
 })
 
-t.test('a reader that is slow gets every line all the same', async (t) => {
+t.test('delivers every line to a slow reader', async (t) => {
   const { runtime, copies } = await open(t)
   const count = 20_000
   const stop = new AbortController()
@@ -156,7 +156,7 @@ t.test('a reader that is slow gets every line all the same', async (t) => {
   t.equal(next, count)
 })
 
-t.test('refused access to logs is an error that says what it takes', async (t) => {
+t.test('names the required permission when access to logs is denied', async (t) => {
   const { api, runtime } = await open(t)
   api.intercept = (url, _, response) => {
     if (!url.pathname.endsWith('/log')) return false
@@ -165,11 +165,11 @@ t.test('refused access to logs is an error that says what it takes', async (t) =
   }
   await t.rejects(
     read(runtime),
-    /cannot read Kubernetes pods\/log: access is denied; grant the verbs get on pods\/log of the core API group ""/,
+    /cannot read Kubernetes pods\/log: access denied; grant the verbs get on pods\/log of the core API group ""/,
   )
 })
 
-t.test('a reader that leaves leaves no connection', async (t) => {
+t.test('closes the connection when the reader stops', async (t) => {
   const { api, runtime, copies } = await open(t)
   const open_: Promise<unknown>[] = []
   api.intercept = (url, _, response) => {

@@ -11,29 +11,24 @@ import {
 } from '../../../../fixtures/process-runtime.ts'
 import { makeTempFolder } from '../../../../fixtures/temp-folder.ts'
 
-t.test(
-  'pauses between failures grow, up to the longest, and five in a row are enough',
-  async (t) => {
-    const { runtime } = openProcessRuntime(t, { limits: { pauseMinMs: 50, pauseMaxMs: 150 } })
-    const workload = makeWorkload(t, FAILS)
-    const timesMs = new Map<number, number>()
-    runtime.watch(({ retries }) => {
-      if (!timesMs.has(retries)) timesMs.set(retries, performance.now())
-    })
-    await runtime.apply(workload)
-    t.match(await whenState(runtime, ({ status }) => status === 'error'), {
-      retries: 5,
-      ready: 0,
-      error: /^ended with exit code 1; its last line: Error: boom$/,
-    })
-    const betweenMs = [1, 2, 3, 4].map(
-      (retries) => timesMs.get(retries + 1)! - timesMs.get(retries)!,
-    )
-    for (const [index, leastMs] of [50, 100, 150, 150].entries()) t.ok(betweenMs[index]! >= leastMs)
-  },
-)
+t.test('increases the restart pauses and gives up after five failures', async (t) => {
+  const { runtime } = openProcessRuntime(t, { limits: { pauseMinMs: 50, pauseMaxMs: 150 } })
+  const workload = makeWorkload(t, FAILS)
+  const timesMs = new Map<number, number>()
+  runtime.watch(({ retries }) => {
+    if (!timesMs.has(retries)) timesMs.set(retries, performance.now())
+  })
+  await runtime.apply(workload)
+  t.match(await whenState(runtime, ({ status }) => status === 'error'), {
+    retries: 5,
+    ready: 0,
+    error: /^exited with code 1; last line: Error: boom$/,
+  })
+  const betweenMs = [1, 2, 3, 4].map((retries) => timesMs.get(retries + 1)! - timesMs.get(retries)!)
+  for (const [index, leastMs] of [50, 100, 150, 150].entries()) t.ok(betweenMs[index]! >= leastMs)
+})
 
-t.test('what fails soon after it was ready counts on; later it counts anew', async (t) => {
+t.test('counts failures on after a short ready time and anew after a long one', async (t) => {
   const source = `${ANSWERS}; setTimeout(() => process.exit(1), 60)`
   for (const steadyMs of [60_000, 1]) {
     const { runtime } = openProcessRuntime(t, { limits: { steadyMs } })
@@ -56,23 +51,20 @@ t.test('what fails soon after it was ready counts on; later it counts anew', asy
   }
 })
 
-t.test(
-  'that a copy was started again is told of the next one that runs, and how it ended',
-  async (t) => {
-    const { runtime } = openProcessRuntime(t)
-    const flag = join(makeTempFolder(t, 'flag'), 'flag')
-    const once = `if (!require('node:fs').existsSync(${JSON.stringify(flag)})) {
+t.test('reports restarts and the last failure of a running instance', async (t) => {
+  const { runtime } = openProcessRuntime(t)
+  const flag = join(makeTempFolder(t, 'flag'), 'flag')
+  const once = `if (!require('node:fs').existsSync(${JSON.stringify(flag)})) {
     require('node:fs').writeFileSync(${JSON.stringify(flag)}, '')
     console.log('no table'); process.exit(7)
   }`
-    await runtime.apply(makeWorkload(t, `${once}; ${ANSWERS}`))
-    const state = await whenState(runtime, ({ status }) => status === 'running')
-    t.match(state, { restarts: 1, lastFailure: 'ended with exit code 7; its last line: no table' })
-    t.notOk('error' in state)
-  },
-)
+  await runtime.apply(makeWorkload(t, `${once}; ${ANSWERS}`))
+  const state = await whenState(runtime, ({ status }) => status === 'running')
+  t.match(state, { restarts: 1, lastFailure: 'exited with code 7; last line: no table' })
+  t.notOk('error' in state)
+})
 
-t.test('a revision that was ready before is started again until its cause is gone', async (t) => {
+t.test('keeps restarting a revision that was ready before', async (t) => {
   const flag = join(makeTempFolder(t, 'flag'), 'database')
   const needs = `if (!require('node:fs').existsSync(${JSON.stringify(flag)})) process.exit(1)`
   const end = join(makeTempFolder(t, 'end'), 'now')
@@ -99,7 +91,7 @@ t.test('a revision that was ready before is started again until its cause is gon
   }
 })
 
-t.test('copies that were given up start again where their revision is applied again', async (t) => {
+t.test('restarts instances that were given up when the revision is applied again', async (t) => {
   const { runtime } = openProcessRuntime(t)
   const workload = makeWorkload(t, FAILS)
   await runtime.apply(workload)
@@ -110,23 +102,23 @@ t.test('copies that were given up start again where their revision is applied ag
 })
 
 t.test(
-  'a copy that ends by itself is known until the next one is ready, or it is ended',
+  'keeps the registration of a failed instance until its replacement is ready or it is stopped',
   async (t) => {
-    const { runtime, doors } = openProcessRuntime(t)
+    const { runtime, registrar } = openProcessRuntime(t)
     const end = join(makeTempFolder(t, 'end'), 'now')
     const isOver = `require('node:fs').existsSync('${end}')`
     const workload = makeWorkload(
       t,
       `${ANSWERS}; setInterval(() => ${isOver} && process.exit(1), 5)`,
     )
-    const fallen = () => doors.fallen.get(workload.name)?.length
+    const fallen = () => registrar.fallen.get(workload.name)?.length
     for (const isLast of [false, true]) {
       await startRunning(runtime, workload)
       t.equal(fallen() ?? 0, 0)
       writeFileSync(end, '')
       await whenState(runtime, ({ status }) => status === 'error')
       t.equal(fallen(), 1)
-      t.same(doors.addresses.get(workload.name), [])
+      t.same(registrar.addresses.get(workload.name), [])
       if (!isLast) rmSync(end)
     }
     await runtime.remove(workload)

@@ -9,8 +9,8 @@ import {
 } from '../../../../fixtures/process-runtime.ts'
 import { until } from '../../../../fixtures/raw-backend.ts'
 
-t.test('20 updates under calls: none fails, and each is served', async (t) => {
-  const { runtime, doors } = openProcessRuntime(t)
+t.test('serves all calls during 20 updates', async (t) => {
+  const { runtime, registrar } = openProcessRuntime(t)
   const workload = makeWorkload(t, ANSWERS, { instances: 2, env: { REPLY: '0' } })
   await startRunning(runtime, workload)
   const failed: unknown[] = []
@@ -19,7 +19,7 @@ t.test('20 updates under calls: none fails, and each is served', async (t) => {
   let calls = 0
   const callers = Array.from({ length: 8 }, async () => {
     while (!isOver) {
-      await doors.call('shop').then(
+      await registrar.call('shop').then(
         (reply) => replies.add(reply),
         (error) => failed.push(error),
       )
@@ -37,14 +37,14 @@ t.test('20 updates under calls: none fails, and each is served', async (t) => {
   t.comment(`${calls} calls`)
 })
 
-t.test('a port of its own: told in PORT, and the old copy makes room', async (t) => {
-  const { runtime, doors } = openProcessRuntime(t)
+t.test('stops the old instance first if the port is fixed', async (t) => {
+  const { runtime, registrar } = openProcessRuntime(t)
   const port = await findPort(undefined)
   const workload = makeWorkload(t, ANSWERS, { port, env: { REPLY: 'a' } })
   await startRunning(runtime, workload)
-  t.strictSame(doors.addresses.get('shop'), [`127.0.0.1:${port}`])
+  t.strictSame(registrar.addresses.get('shop'), [`127.0.0.1:${port}`])
   await startRunning(runtime, { ...workload, revision: '2', env: { REPLY: 'b' } })
-  t.equal(await doors.call('shop'), 'b')
+  t.equal(await registrar.call('shop'), 'b')
   await runtime.apply({ ...workload, name: 'other' })
   const { error } = await whenState(
     runtime,
@@ -53,18 +53,18 @@ t.test('a port of its own: told in PORT, and the old copy makes room', async (t)
   t.match(error, `its port ${port} is taken`)
 })
 
-t.test('another revision while one comes up: the last that was asked for serves', async (t) => {
-  const { runtime, doors } = openProcessRuntime(t)
+t.test('serves the last applied revision when another arrives during a rollout', async (t) => {
+  const { runtime, registrar } = openProcessRuntime(t)
   const workload = makeWorkload(t, ANSWERS, { env: { REPLY: 'a' } })
   await startRunning(runtime, workload)
   const silent = makeWorkload(t, 'setInterval(() => {}, 1000)', { revision: '2' })
   await runtime.apply(silent)
   await startRunning(runtime, { ...workload, revision: '3', env: { REPLY: 'c' } })
-  await until(() => doors.addresses.get('shop')!.length === 1)
-  t.equal(await doors.call('shop'), 'c')
+  await until(() => registrar.addresses.get('shop')!.length === 1)
+  t.equal(await registrar.call('shop'), 'c')
   await runtime.apply({ ...silent, revision: '4' })
   await runtime.apply({ ...workload, revision: '3' })
   t.match(await runtime.read(), [{ revision: '3', status: 'running', ready: 1 }])
   await runtime.remove(workload)
-  t.strictSame(doors.addresses.get('shop'), [])
+  t.strictSame(registrar.addresses.get('shop'), [])
 })

@@ -410,7 +410,11 @@ t.test('what the gateway answers itself has a status of gRPC', async (t) => {
     ['nobody.Greeter', STATUS.NOT_FOUND, /^service not found: go\.mx\.api\.nobody$/],
     ['none.Greeter', STATUS.UNAVAILABLE, /^bad gateway: the backend refused the connection$/],
     ['http.Greeter', STATUS.UNAVAILABLE, /^bad gateway: the backend does not speak HTTP\/2$/],
-    ['silent.Greeter', STATUS.UNAVAILABLE, /^bad gateway: the backend took no connection in time$/],
+    [
+      'silent.Greeter',
+      STATUS.UNAVAILABLE,
+      /^bad gateway: the backend did not accept a connection in time$/,
+    ],
   ]
   for (const [service, code, details] of rows) {
     const { status } = await call(service)
@@ -443,7 +447,7 @@ t.test('a backend that does not answer in time is DEADLINE_EXCEEDED', async (t) 
   const client = new GrpcClient(t, gateway.port)
   const { status } = await client.call('Wait', 'a')
   t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
-  t.equal(status.details, 'the backend did not answer in time')
+  t.equal(status.details, 'the backend did not respond in time')
   await until(() => backend.cancelled.includes('Wait'))
 })
 

@@ -165,7 +165,7 @@ t.test(
     const mute = openChannel(t, await openTcp(t, () => {}), { connectTimeoutMs: 30 })
     const one = send(mute)
     await settle(one)
-    t.match(one.lost, { kind: 'connect', detail: /no answer within 30 ms$/ })
+    t.match(one.lost, { kind: 'connect', detail: /no response within 30 ms$/ })
 
     const service = await openRpcService(t, echo, { protocol: false })
     const other = openChannel(t, service.port)
@@ -176,7 +176,10 @@ t.test(
     const elsewhere = openChannel(t, service.port, { path: '/other' })
     const three = send(elsewhere)
     await settle(three)
-    t.match(three.lost, { kind: 'foreign', detail: /it answered 400 in place of a WebSocket$/ })
+    t.match(three.lost, {
+      kind: 'foreign',
+      detail: /the WebSocket handshake failed with status 400$/,
+    })
   },
 )
 
@@ -223,7 +226,7 @@ t.test('while it waits for a connection a call may be cancelled, and its time ru
   const cancelled = send(channel, { timeoutMs: 60_000 })
   const waiting = send(channel)
   const full = send(channel, { timeoutMs: 60_000 })
-  t.match(full.lost, { kind: 'full', detail: 'too many calls wait' })
+  t.match(full.lost, { kind: 'full', detail: 'too many calls are waiting' })
   cancelled.cancel()
   t.equal(channel.pending, 2)
   await settle(late)
@@ -314,7 +317,7 @@ t.test(
     t.ok(pings > 0)
     const { kind, detail } = one.lost!
     t.equal(kind, 'closed')
-    const [, silentMs] = /^no sign of life from 127\.0\.0\.1:\d+ for (\d+) ms$/.exec(detail)!
+    const [, silentMs] = /^127\.0\.0\.1:\d+ was silent for (\d+) ms$/.exec(detail)!
     t.ok(Number(silentMs) >= 400, 'as long as it was')
   },
 )

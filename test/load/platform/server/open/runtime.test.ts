@@ -33,7 +33,7 @@ function open(t: Test, changes: Partial<OpenRuntimeOptions['settings']>): Promis
   })
 }
 
-t.test('what runs services is what the setting says', async (t) => {
+t.test('opens the runtime of the setting', async (t) => {
   for (const [name, runs] of [
     ['process', 'process'],
     ['kubernetes', 'image'],
@@ -44,7 +44,7 @@ t.test('what runs services is what the setting says', async (t) => {
   }
 })
 
-t.test('runtime_pod_security decides whether pods may run as root', async (t) => {
+t.test('runtime_pod_security controls whether pods may run as root', async (t) => {
   const api = await openKubernetesApi(t)
   useKubeconfig(t, api)
   for (const [runtimePodSecurity, runAsNonRoot] of [
@@ -63,7 +63,7 @@ t.test('runtime_pod_security decides whether pods may run as root', async (t) =>
   }
 })
 
-t.test('where nothing is kept the folder goes with the server', async (t) => {
+t.test('removes the temporary folder on close', async (t) => {
   const folder = await openRuntimeFolder()
   t.ok(existsSync(folder.path))
   await folder.close()

@@ -3,7 +3,7 @@ import { makeSource, runBuilt } from '../../../../fixtures/build-source.ts'
 
 const SAY = '#!/bin/sh\necho "$0"\n'
 
-t.test('a file that can be run is run', async (t) => {
+t.test('runs an executable file', async (t) => {
   const only = makeSource(t, { 'README.md': 'x', greeter: SAY })
   const built = await only.build()
   t.match(built, { command: ['./greeter'], language: 'executable', protocol: 'mx', env: {} })
@@ -13,7 +13,7 @@ t.test('a file that can be run is run', async (t) => {
   t.match(await usual.build({ entrypoint: 'a-tool' }), { command: ['./a-tool'] })
 })
 
-t.test('of several nobody knows which', async (t) => {
+t.test('runs nothing if several files are executable', async (t) => {
   const { build } = makeSource(t, { one: SAY, two: SAY })
   await t.rejects(build(), { code: 400, message: /^nothing to run in the folder/ })
 })

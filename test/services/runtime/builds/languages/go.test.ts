@@ -17,7 +17,7 @@ t.setTimeout(110_000)
 const MAIN = 'package main\n\nfunc main() { println("hello " + name) }\n'
 const NAME = 'package main\n\nconst name = "go"\n'
 
-t.test('a program in Go is built', { skip: hasGo() ? false : 'go is not installed' }, async (t) => {
+t.test('builds a Go program', { skip: hasGo() ? false : 'go is not installed' }, async (t) => {
   const { build, cacheFolder } = makeSource(t, {
     'go.mod': 'module example.org/x\n',
     'cmd/x/main.go': MAIN,

@@ -4,7 +4,7 @@ import t from 'tap'
 import { linkMx, MX_FOLDER } from '../../../../../services/runtime/builds/languages/link-mx.ts'
 import { makeTempFolder } from '../../../../fixtures/temp-folder.ts'
 
-t.test('mx is this very package, unless another one is installed', async (t) => {
+t.test('resolves mx-gateway to this package unless another one is installed', async (t) => {
   t.ok(statSync(join(MX_FOLDER, 'package.json')).isFile())
   const folder = makeTempFolder(t, 'link')
   await linkMx(folder)

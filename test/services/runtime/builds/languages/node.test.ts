@@ -6,7 +6,7 @@ import t from 'tap'
 import { ROOT } from '../../../../../scripts/root.ts'
 import { makeSource, runBuilt } from '../../../../fixtures/build-source.ts'
 
-t.test('the program is what the package says, or the usual file', async (t) => {
+t.test('runs the program that package.json declares, or a usual file', async (t) => {
   const cases: readonly (readonly [Record<string, string>, readonly string[]])[] = [
     [{ 'main.js': '' }, ['main.js']],
     [{ 'index.mjs': '', 'src/main.js': '' }, ['index.mjs']],
@@ -22,7 +22,7 @@ t.test('the program is what the package says, or the usual file', async (t) => {
   }
 })
 
-t.test('scripts of the package build and start it', async (t) => {
+t.test('builds and starts with the scripts of the package', async (t) => {
   const { build, output } = makeSource(t, {
     'package.json': JSON.stringify({
       type: 'module',
@@ -46,7 +46,7 @@ t.test('scripts of the package build and start it', async (t) => {
   t.equal(runBuilt(await makeSource(t, typescript).build()), 'typed\n')
 })
 
-t.test('the step of the package is not done where the project says another', async (t) => {
+t.test('skips the build script if the project defines another step', async (t) => {
   const { build, output } = makeSource(t, {
     'package.json': '{"scripts": {"build": "exit 1"}}',
     'mx.yaml': 'build: echo instead\n',
@@ -56,7 +56,7 @@ t.test('the step of the package is not done where the project says another', asy
   t.match(output(), /instead/)
 })
 
-t.test('a package with nothing to start is told so', async (t) => {
+t.test('rejects a package without anything to start', async (t) => {
   const { build } = makeSource(t, { 'package.json': '{"dependencies": {}}' })
   await t.rejects(build(), { code: 400, message: /^nothing to run/ })
 })
@@ -64,7 +64,7 @@ t.test('a package with nothing to start is told so', async (t) => {
 const COMPILED = existsSync(join(ROOT, 'dist/sdk/index.js'))
 
 t.test(
-  'the example runs as it is, alone or with the repository around it',
+  'runs the example alone or within the repository',
   { skip: COMPILED ? false : 'mx is not compiled' },
   async (t) => {
     const alone = makeSource(t, {})

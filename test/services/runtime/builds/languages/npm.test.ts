@@ -51,7 +51,7 @@ function toFiles(url: string, more: object = {}) {
   }
 }
 
-t.test('what the lock file names is installed once, and no script of it is run', async (t) => {
+t.test('installs locked packages once, without install scripts', async (t) => {
   const { url, count } = await serve(t)
   const first = makeSource(t, toFiles(url))
   t.equal(runBuilt(await first.build()), 'hello\n')
@@ -68,7 +68,7 @@ t.test('what the lock file names is installed once, and no script of it is run',
   t.equal(count(), fetched)
 })
 
-t.test('a program in a folder of a package needs only what it imports', async (t) => {
+t.test('installs for a program in a subfolder only what it imports', async (t) => {
   const { url, count } = await serve(t)
   const files = toFiles(url)
   const { build, output } = makeSource(t, {
@@ -82,7 +82,7 @@ t.test('a program in a folder of a package needs only what it imports', async (t
   t.equal(runBuilt(await build({ entrypoint: 'two' })), 'hello\n')
 })
 
-t.test('a workspace is installed with the others, which it can import', async (t) => {
+t.test('installs a workspace with the others, which it can import', async (t) => {
   const { url } = await serve(t)
   const { build } = makeSource(t, {
     'package.json': '{"workspaces": ["packages/*"]}',
@@ -95,7 +95,7 @@ t.test('a workspace is installed with the others, which it can import', async (t
   t.equal(runBuilt(await build({ entrypoint: 'packages/app' })), 'hello lib\n')
 })
 
-t.test('scripts of packages run where they are allowed', async (t) => {
+t.test('runs install scripts if allowed', async (t) => {
   const { url } = await serve(t)
   const { folder, build } = makeSource(t, toFiles(url))
   t.equal(runBuilt(await build({ allowScripts: true })), 'hello\n')
@@ -103,7 +103,7 @@ t.test('scripts of packages run where they are allowed', async (t) => {
   t.ok(lstatSync(join(folder, 'node_modules')).isDirectory(), 'of this build alone')
 })
 
-t.test('without a lock file it is said that versions are the newest', async (t) => {
+t.test('reports that versions are the newest without a lock file', async (t) => {
   const { url } = await serve(t)
   const { 'package-lock.json': _, ...files } = toFiles(url)
   const { build, output } = makeSource(t, { ...files, 'yarn.lock': '' })
@@ -111,7 +111,7 @@ t.test('without a lock file it is said that versions are the newest', async (t) 
   t.match(output(), /yarn\.lock is not read, and there is no package-lock\.json: the newest/)
 })
 
-t.test('packages that came with the source are left alone', async (t) => {
+t.test('leaves packages alone that the source includes', async (t) => {
   const { url, count } = await serve(t)
   const own = { 'node_modules/greeting/index.js': 'module.exports = "own"' }
   const { build } = makeSource(t, { ...toFiles(url), ...own })
@@ -119,7 +119,7 @@ t.test('packages that came with the source are left alone', async (t) => {
   t.equal(count(), 0)
 })
 
-t.test('what cannot be installed fails the build, and leaves nothing', async (t) => {
+t.test('fails the build and leaves nothing if an installation fails', async (t) => {
   const { cacheFolder, build } = makeSource(t, toFiles('http://127.0.0.1:1/greeting.tgz'))
   process.env['npm_config_registry'] = 'http://127.0.0.1:1/'
   t.teardown(() => delete process.env['npm_config_registry'])
@@ -127,33 +127,30 @@ t.test('what cannot be installed fails the build, and leaves nothing', async (t)
   t.strictSame(readdirSync(join(cacheFolder, 'node')), [])
 })
 
-t.test(
-  'the SDK among the development dependencies is not installed: the server provides it',
-  async (t) => {
-    const { url, count } = await serve(t)
-    const devDependencies = { 'mx-gateway': 'file:/nowhere/mx' }
-    const main = "import { Service } from 'mx-gateway'\nconsole.log(typeof Service)\n"
-    const alone = makeSource(t, {
-      'package.json': JSON.stringify({ devDependencies: { ...devDependencies, unknown: url } }),
-      'main.ts': main,
-    })
-    t.equal(runBuilt(await alone.build()), 'function\n')
-    t.equal(alone.output(), '', 'npm does not run for development dependencies')
-    t.equal(count(), 0)
+t.test('does not install the SDK from the development dependencies', async (t) => {
+  const { url, count } = await serve(t)
+  const devDependencies = { 'mx-gateway': 'file:/nowhere/mx' }
+  const main = "import { Service } from 'mx-gateway'\nconsole.log(typeof Service)\n"
+  const alone = makeSource(t, {
+    'package.json': JSON.stringify({ devDependencies: { ...devDependencies, unknown: url } }),
+    'main.ts': main,
+  })
+  t.equal(runBuilt(await alone.build()), 'function\n')
+  t.equal(alone.output(), '', 'npm does not run for development dependencies')
+  t.equal(count(), 0)
 
-    const files = toFiles(url, { devDependencies })
-    const lock = JSON.parse(files['package-lock.json'])
-    lock.packages[''].devDependencies = devDependencies
-    lock.packages['node_modules/mx-gateway'] = {
-      resolved: '../../nowhere/mx',
-      link: true,
-      dev: true,
-    }
-    const locked = makeSource(t, {
-      ...files,
-      'package-lock.json': JSON.stringify(lock),
-      'main.ts': `import greeting from 'greeting'\n${main}console.log(greeting as string)\n`,
-    })
-    t.equal(runBuilt(await locked.build()), 'function\nhello\n')
-  },
-)
+  const files = toFiles(url, { devDependencies })
+  const lock = JSON.parse(files['package-lock.json'])
+  lock.packages[''].devDependencies = devDependencies
+  lock.packages['node_modules/mx-gateway'] = {
+    resolved: '../../nowhere/mx',
+    link: true,
+    dev: true,
+  }
+  const locked = makeSource(t, {
+    ...files,
+    'package-lock.json': JSON.stringify(lock),
+    'main.ts': `import greeting from 'greeting'\n${main}console.log(greeting as string)\n`,
+  })
+  t.equal(runBuilt(await locked.build()), 'function\nhello\n')
+})

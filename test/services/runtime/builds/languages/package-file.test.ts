@@ -7,7 +7,7 @@ import {
 import { writeFiles } from '../../../../fixtures/build-source.ts'
 import { makeTempFolder } from '../../../../fixtures/temp-folder.ts'
 
-t.test('the package of a project is its own, one above, or none', async (t) => {
+t.test('finds the package of a project, one above, or none', async (t) => {
   const root = makeTempFolder(t, 'package')
   const project = { root, folder: join(root, 'a'), file: undefined }
   writeFiles(root, { 'a/main.ts': '' })
@@ -18,7 +18,7 @@ t.test('the package of a project is its own, one above, or none', async (t) => {
   t.strictSame(await findPackage(project), { folder: join(root, 'a'), content: {} })
 })
 
-t.test('a workspace is installed with the package it belongs to', async (t) => {
+t.test('installs a workspace with its root package', async (t) => {
   const root = makeTempFolder(t, 'package')
   const project = { root, folder: join(root, 'packages/a'), file: undefined }
   writeFiles(root, {
@@ -31,10 +31,10 @@ t.test('a workspace is installed with the package it belongs to', async (t) => {
   t.equal((await findPackage(project)).folder, project.folder, 'it has a lock file of its own')
 })
 
-t.test('one that cannot be read is named', async (t) => {
+t.test('names a package.json that is invalid', async (t) => {
   const folder = makeTempFolder(t, 'package')
   writeFiles(folder, { 'package.json': '{"a": }' })
-  await t.rejects(readPackage(folder), { code: 400, message: /^package\.json is no JSON: / })
+  await t.rejects(readPackage(folder), { code: 400, message: /^package\.json is not valid JSON: / })
   writeFiles(folder, { 'package.json': '7' })
-  await t.rejects(readPackage(folder), { code: 400, message: /must hold an object/ })
+  await t.rejects(readPackage(folder), { code: 400, message: /must be an object/ })
 })

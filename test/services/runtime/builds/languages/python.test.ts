@@ -30,7 +30,7 @@ with zipfile.ZipFile(sys.argv[1] + '/greeting-1.0-py3-none-any.whl', 'w') as whe
     wheel.writestr(info + 'RECORD', '')
 `
 
-t.test('a program in Python is run as it is', { skip }, async (t) => {
+t.test('runs a Python program as it is', { skip }, async (t) => {
   const { build } = makeSource(t, { 'app.py': 'print("hello")', 'tool.py': 'print("tool")' })
   const built = await build()
   t.match(built, { command: ['python3', '-u', 'app.py'], language: 'python', env: {} })
@@ -38,7 +38,7 @@ t.test('a program in Python is run as it is', { skip }, async (t) => {
   t.equal(runBuilt(await build({ entrypoint: 'tool.py' })), 'tool\n')
 })
 
-t.test('what it requires is installed once, for all builds', { skip }, async (t) => {
+t.test('installs requirements once for all builds', { skip }, async (t) => {
   const wheels = makeTempFolder(t, 'wheels')
   execFileSync('python3', ['-c', MAKE_WHEEL, wheels])
   const before = { ...process.env }

@@ -8,7 +8,7 @@ import {
 } from '../../../../../fixtures/process-runtime.ts'
 import { until } from '../../../../../fixtures/raw-backend.ts'
 
-t.test('10 000 lines a second: all are told, in order, within 100 ms', async (t) => {
+t.test('logs 10 000 lines per second in order within 100 ms', async (t) => {
   const { runtime, warnings } = openProcessRuntime(t)
   const source = `${ANSWERS}
     let line = 0
@@ -35,7 +35,7 @@ t.test('10 000 lines a second: all are told, in order, within 100 ms', async (t)
   t.notOk(warnings.some((warning) => warning.includes('slowed down')))
 })
 
-t.test('a copy that floods its log is slowed down, and leaves others alone', async (t) => {
+t.test('throttles an instance that floods its log', async (t) => {
   const { runtime, warnings } = openProcessRuntime(t)
   const source = `${ANSWERS}
     require('node:child_process').spawn('yes', { stdio: ['ignore', 'inherit', 'inherit'] })`

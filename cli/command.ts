@@ -1,0 +1,92 @@
+import { checkNoWords, type FlagsOf, type FlagTable, readCommandLine } from './args/args.ts'
+import { runSubcommand, type Subcommands, toPhrase } from './args/subcommands.ts'
+
+/** A built-in command, as the program lists it. */
+export interface CommandEntry {
+  readonly name: string
+  readonly description: string
+  /** Where a service has the same name: first words of the subcommands. Any other word is an endpoint of the service. */
+  readonly subcommands?: readonly string[]
+  /** Loads the command when it is used: the others cost nothing. */
+  readonly load: () => Promise<Command>
+}
+
+/** A command that {@link defineCommand} made. */
+export interface Command extends Pick<Declaration, 'name' | 'description'> {
+  readonly sharesServiceName: boolean
+  /** Arguments, as help shows them. */
+  readonly usage: string
+  /** Words that may follow, for completion: `create rule`. */
+  readonly phrases: readonly string[]
+  readonly flags: FlagTable
+  readonly settings: Declaration['settings'] | undefined
+  readonly examples: readonly string[]
+  /** @throws {CliError} */
+  readonly run: (args: readonly string[]) => Promise<void>
+}
+
+type RawAction = (args: readonly string[]) => Promise<void>
+
+interface Declaration<Flags extends FlagTable = FlagTable, Form extends string = string> {
+  readonly name: string
+  /** Imperative, without a full stop. */
+  readonly description: string
+  /** Arguments, as help shows them. @default those of the subcommands, else none are allowed */
+  readonly usage?: string
+  readonly flags?: Flags
+  readonly examples: readonly string[]
+  readonly run?: (words: readonly string[], flags: FlagsOf<Flags>) => Promise<void> | void
+  /** Actions by form, such as `create rule <id>`. */
+  readonly subcommands?: Subcommands<Form, FlagsOf<Flags>>
+  /** True if a service has the same name: a word that is not a subcommand is an endpoint of it. */
+  readonly sharesServiceName?: boolean
+  /** The platform reads the flags: those of `mx server` or `mx api`. */
+  readonly settings?: 'server' | 'api'
+  /** Subcommands whose arguments the platform reads, by form. */
+  readonly rawSubcommands?: Readonly<Record<string, RawAction>>
+  /** Moves words before flags, so that a raw subcommand may follow flags. */
+  readonly arrange?: (args: readonly string[]) => readonly string[]
+  /** Action of a command whose arguments the platform reads. */
+  readonly runRaw?: RawAction
+}
+
+/** Declares a command. Its file in `cli/commands/` exports it by default; `npm run gen` then lists it in `cli/commands.gen.ts`. */
+export function defineCommand<
+  Flags extends FlagTable = Record<never, string>,
+  Form extends string = never,
+>(declaration: Declaration<Flags, Form>): Command {
+  const { name, description, settings, examples, sharesServiceName = false } = declaration
+  const { rawSubcommands = {}, subcommands, runRaw, run } = declaration
+  const flags: FlagTable = declaration.flags ?? {}
+  const forms = [...Object.keys(subcommands ?? {}), ...Object.keys(rawSubcommands)]
+  const usage = declaration.usage ?? formatForms(forms, settings !== undefined)
+  return {
+    ...{ name, description, sharesServiceName, usage, flags, examples, settings },
+    phrases: forms.length > 0 ? forms.map(toPhrase) : findChoices(usage),
+    async run(args) {
+      const [first, ...rest] = declaration.arrange?.(args) ?? args
+      const raw = Object.keys(rawSubcommands).find((form) => form.split(' ')[0] === first)
+      if (raw !== undefined) return rawSubcommands[raw]!(rest)
+      if (runRaw !== undefined) return runRaw(args)
+      const line = readCommandLine(name, args, (declaration.flags ?? {}) as Flags)
+      if (subcommands !== undefined) return runSubcommand(name, subcommands, line.words, line.flags)
+      if (declaration.usage === undefined) checkNoWords(name, line.words)
+      await run?.(line.words, line.flags)
+    },
+  }
+}
+
+/** `<list rules | create rule <id>>`; in square brackets where none is needed. */
+function formatForms(forms: readonly string[], isOptional: boolean): string {
+  const named = forms.filter((form) => form !== '')
+  const all = named.join(' | ')
+  if (named.length === 0) return ''
+  if (isOptional || named.length < forms.length) return `[${all}]`
+  return named.length > 1 ? `<${all}>` : all
+}
+
+/** The first words of `[service | plugin] <name>` and `client <service>...`. */
+function findChoices(usage: string): readonly string[] {
+  const choices = /^(?:[[<](?=[^\]>]* \| ))?([a-z]+(?: \| [a-z]+)*)[\]> ]/.exec(usage)?.[1]
+  return choices?.split(' | ') ?? []
+}

@@ -1,0 +1,44 @@
+import t from 'tap'
+import doctorCommand from '../../../cli/commands/doctor.ts'
+import { openCliServer } from '../../fixtures/cli-server.ts'
+import { openRawBackend } from '../../fixtures/raw-backend.ts'
+
+const server = await openCliServer(t)
+
+async function doctor(...words: string[]): Promise<{ status: number; stdout: string }> {
+  const stdout = await server.run(doctorCommand, ...words)
+  const status = Number(process.exitCode ?? 0)
+  process.exitCode = 0
+  return { status, stdout: Buffer.from(stdout, 'latin1').toString() }
+}
+
+t.test('mx doctor: a server that runs, its registry, the login and the clock', async (t) => {
+  const { status, stdout } = await doctor()
+  t.equal(status, 0)
+  t.match(stdout, /^ok {4}node: \d+\.\d+\.\d+\n/)
+  t.match(stdout, `ok    server local (${server.proxy}): answers\n`)
+  t.match(stdout, /\nok {4}registry: \d+ services\n/)
+  t.match(stdout, '\nok    login: admin at local\n')
+  t.match(stdout, '\nok    clock: agrees with that of the server\n')
+  t.notMatch(stdout, /port/, 'they are its own')
+  const told = JSON.parse((await doctor('-o', 'json')).stdout)
+  t.match(told[0], { what: 'node', state: 'ok' })
+})
+
+t.test('no server: what to do, which ports are taken, and status 1', async (t) => {
+  const { port } = await openRawBackend(t)
+  process.env['MX_ADDRESS'] = `127.0.0.1:${port}`
+  process.env['MX_ENV_LOCAL_ADDRESS'] = '127.0.0.1:1'
+  t.teardown(() => {
+    delete process.env['MX_ADDRESS']
+    process.env['MX_ENV_LOCAL_ADDRESS'] = server.proxy
+  })
+  const { status, stdout } = await doctor()
+  t.equal(status, 1)
+  t.match(stdout, 'BAD   server local (127.0.0.1:1): nobody answers\n      start one: mx server\n')
+  t.match(stdout, `note  port ${port} (gateway): in use by another program\n`)
+  const away = await doctor('--env=dev')
+  t.equal(away.status, 1)
+  t.match(away.stdout, /\nBAD {3}environment: Env "dev" has no address/)
+  t.notMatch(away.stdout, /port \d/, 'no server is started for another environment')
+})

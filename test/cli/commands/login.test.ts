@@ -1,0 +1,65 @@
+import t from 'tap'
+import loginCommand from '../../../cli/commands/login.ts'
+import { readConfig } from '../../../cli/state/config.ts'
+import { openCliServer } from '../../fixtures/cli-server.ts'
+
+const { run, mx, post } = await openCliServer(t)
+const login = (...words: string[]) => run(loginCommand, ...words)
+
+t.test('a wrong password is status 2, with what to do and the Id of the error', async (t) => {
+  t.match(await mx(['login', 'admin', '--password=guess']), {
+    ...{ code: 2, stdout: '' },
+    stderr:
+      'mx: Secret not correct, or no account with this ID. Administrators set another one: mx auth update secret admin (Id auth.Auth.Token)\n',
+  })
+  const refused = { status: 2, message: /^Secret not correct/ }
+  await t.rejects(login('nobody', '--password=x'), refused)
+  t.equal(readConfig().get('local.current-user'), 'admin', 'who was logged in still is')
+})
+
+t.test('in a namespace that is not the usual one it is named', async (t) => {
+  await t.rejects(login('admin', '--password=mx', '--namespace=shop'), {
+    message: /with this ID in the namespace shop \(--namespace names another\)\. Admin/,
+    status: 2,
+  })
+})
+
+t.test('a login is told, as a document where one is wanted', async (t) => {
+  t.equal(await login('admin', '--password=mx'), 'Successfully logged in.\n')
+  t.same(JSON.parse(await login('admin', '--password=mx', '-o', 'json')), {
+    ...{ account: 'admin', namespace: 'mx', environment: 'local' },
+  })
+})
+
+t.test('a password from standard input is without its line feed', async (t) => {
+  t.match(await mx(['login', 'admin', '--password_stdin'], 'mx\n'), { code: 0, stderr: '' })
+  t.match(await mx(['login', 'admin', '--password', '-'], 'mx\n'), { code: 0, stderr: '' })
+})
+
+t.test(
+  'what does not go together is refused, and nothing is asked without a terminal',
+  async (t) => {
+    await t.rejects(login('a', '--username=b'), { message: /^one account at a time, got b, a\./ })
+    await t.rejects(login('a', '--password=b', '--password_stdin'), { message: /two passwords/ })
+    t.match(await mx(['login']), {
+      code: 2,
+      stderr: 'mx: --username is missing, and there is no terminal to ask at\n',
+    })
+    t.match(await mx(['login', 'admin']), { code: 2, stderr: /^mx: --password is missing/ })
+  },
+)
+
+t.test('rules that deny logins are reported; operators log in all the same', async (t) => {
+  const rule = {
+    ...{ id: 'closed', scope: '', access: 'DENIED', priority: 10 },
+    resource: { type: 'service', name: 'auth', endpoint: '*' },
+  }
+  const jane = { id: 'jane', secret: 'jane-jane' }
+  t.equal((await post('/auth/generate', jane)).status, 200)
+  t.equal((await post('/auth/rules/create', { rule, force: true })).status, 200)
+  await t.rejects(login('jane', '--password=jane-jane'), {
+    message: /^Not authorized to perform this request: Unauthorized call made to auth:Auth\.Token/,
+    status: 2,
+  })
+  t.equal(await login('admin', '--password=mx'), 'Successfully logged in.\n')
+})

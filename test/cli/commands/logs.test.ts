@@ -1,0 +1,147 @@
+import t, { type Test } from 'tap'
+import logsCommand from '../../../cli/commands/logs.ts'
+import { until } from '../../contracts/registry.ts'
+import { openCli } from '../../fixtures/cli.ts'
+import { startMx } from '../../fixtures/mx.ts'
+
+const { runtime, home } = await openCli(t)
+runtime.objects.set('mail', {
+  name: 'mail',
+  version: 'latest',
+  source: '',
+  status: 4,
+  metadata: {},
+})
+for (let n = 1; n <= 20; n++)
+  runtime.lines.push({ timestamp: n, metadata: { stream: 'stderr' }, message: `line ${n}` })
+const last = () => runtime.calls.at(-1)!.request
+
+async function logs(t: Test, ...words: string[]): Promise<string> {
+  const written = t.capture(process.stdout, 'write', () => true)
+  try {
+    await logsCommand.run(words)
+  } finally {
+    written.restore()
+  }
+  return written()
+    .map(({ args }) => String(args[0]))
+    .join('')
+}
+
+t.test('the last 15 lines are shown, or as many as are asked for', async (t) => {
+  const lines = (await logs(t, 'mail')).split('\n')
+  t.same(lines, [...Array.from({ length: 15 }, (_, i) => `line ${i + 6}`), ''])
+  t.same(last(), {
+    ...{ service: 'mail', version: '', stream: false, count: 15, since: 0 },
+    options: { namespace: 'mx' },
+  })
+  t.equal(await logs(t, 'mail', '-n', '2'), 'line 19\nline 20\n')
+  await logs(t, 'mail@v1', '--lines=all')
+  t.match(last(), { version: 'v1', count: 0 })
+  await logs(t, 'mail', '--version=v2')
+  t.match(last(), { version: 'v2' })
+})
+
+t.test('a terminal shows lines of JSON logs formatted, a pipe as they were written', async (t) => {
+  const message =
+    '{"level":30,"time":"2026-01-02T03:04:05.678Z","service":"mail","msg":"sent","to":7}'
+  runtime.lines.push({ timestamp: 21, metadata: { stream: 'stderr' }, message })
+  const { isTTY } = process.stdout
+  t.teardown(() => {
+    runtime.lines.pop()
+    process.stdout.isTTY = isTTY
+  })
+  process.stdout.isTTY = true
+  t.equal(await logs(t, 'mail', '-n1'), '03:04:05 info  mail: sent to=7\n')
+  t.match(JSON.parse(await logs(t, 'mail', '-n1', '-o', 'json')), { message })
+  process.stdout.isTTY = false
+  t.equal(await logs(t, 'mail', '-n1'), `${message}\n`)
+})
+
+t.test('a terminal shows which lines another instance wrote', async (t) => {
+  const lines = runtime.lines.splice(0)
+  const { isTTY } = process.stdout
+  t.teardown(() => {
+    runtime.lines.splice(0, runtime.lines.length, ...lines)
+    process.stdout.isTTY = isTTY
+  })
+  for (const [instance, message] of [
+    ['old', 'ready'],
+    ['new', 'ready'],
+    ['old', 'stopped'],
+  ] as const)
+    runtime.lines.push({ timestamp: 1, metadata: { instance, stream: 'stderr' }, message })
+  process.stdout.isTTY = true
+  t.equal(
+    await logs(t, 'mail'),
+    'ready\n==> instance new <==\nready\n==> instance old <==\nstopped\n',
+  )
+  process.stdout.isTTY = false
+  t.equal(await logs(t, 'mail'), 'ready\nready\nstopped\n')
+})
+
+t.test('--build shows what the last build wrote', async (t) => {
+  runtime.build = 'added 3 packages\nno such module\n'
+  t.equal(await logs(t, 'mail', '--build'), runtime.build)
+  await t.rejects(logs(t, 'mail', '--build', '-n', '3'), { status: 2, message: /no --lines/ })
+})
+
+t.test('where nothing was written yet the build is pointed at', async (t) => {
+  const lines = runtime.lines.splice(0)
+  t.teardown(() => runtime.lines.push(...lines))
+  const told = t.capture(process.stderr, 'write', () => true)
+  t.equal(await logs(t, 'mail'), '')
+  t.match(told(), [{ args: [/^mx: mail has written nothing; 'mx logs mail --build' shows/] }])
+  await logs(t, 'mail', '-n', '0')
+  t.same(told(), [], 'who asked for nothing is told nothing')
+})
+
+t.test('--since is a span before now, or a time', async (t) => {
+  const now = Date.now() / 1000
+  await logs(t, 'mail', '--since=10m')
+  t.ok(Math.abs(last().since - (now - 600)) < 60)
+  t.equal(last().count, 0, 'and then all of it is shown')
+  await logs(t, 'mail', '--since=2026-01-31T12:00:00Z', '-n5')
+  t.match(last(), { since: Date.UTC(2026, 0, 31, 12) / 1000, count: 5 })
+  await logs(t, 'mail', '-n', '0')
+  t.ok(last().since >= now, 'no lines are those of later')
+})
+
+t.test('as JSON each line has its time and stream', async (t) => {
+  const line = { timestamp: 20, metadata: { stream: 'stderr' }, message: 'line 20' }
+  t.same(JSON.parse(await logs(t, 'mail', '-n1', '-o', 'json')), line)
+})
+
+t.test('what was asked for wrongly is refused with what would be right', async (t) => {
+  await t.rejects(logs(t, 'mial'), { message: /^Logs not found for service mial/, status: 1 })
+  await t.rejects(logs(t), { message: "one name is needed. See 'mx logs --help'", status: 2 })
+  await t.rejects(logs(t, 'mail', '--lines=x'), { message: /^--lines must be .*, got x\./ })
+  await t.rejects(logs(t, 'mail', '--since=soon'), { message: /^--since must be a span/ })
+  await t.rejects(logs(t, 'mail', '-o', 'xml'), { message: /text, json or yaml/ })
+})
+
+t.test('-f goes on with what is written, until it is ended', async (t) => {
+  const {
+    child,
+    output,
+    until: untilWritten,
+    ended,
+  } = startMx(['logs', '-f', '-n1', 'mail'], {
+    cwd: home,
+    env: { HOME: home, MX_ENV_LOCAL_ADDRESS: process.env['MX_ENV_LOCAL_ADDRESS']! },
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  await untilWritten(/line 20\n/)
+  await until(() => runtime.followers() > 0)
+  runtime.write('later')
+  await untilWritten(/later\n/)
+  t.equal(output.stdout, 'line 20\nlater\n')
+  child.stdout!.destroy()
+  await until(() => {
+    runtime.write('to nobody')
+    return child.exitCode !== null
+  })
+  await ended.catch(() => {})
+  t.equal(child.exitCode, 0, 'whoever reads may stop')
+  t.equal(output.stderr, '')
+})

@@ -1,0 +1,35 @@
+import t from 'tap'
+import servicesCommand from '../../../cli/commands/services.ts'
+import { openCliServer } from '../../fixtures/cli-server.ts'
+
+const { run, mx } = await openCliServer(t)
+const BUILT_IN = [
+  'api',
+  'auth',
+  'broker',
+  'config',
+  'events',
+  'network',
+  'registry',
+  'runtime',
+  'store',
+]
+
+t.test('services lists the names of the namespace, one a line', async (t) => {
+  t.same(await mx(['services']), { code: 0, stdout: `${BUILT_IN.join('\n')}\n`, stderr: '' })
+})
+
+t.test('as JSON it is all there is of them', async (t) => {
+  const services = JSON.parse(await run(servicesCommand, '-o', 'json'))
+  t.match(
+    services,
+    BUILT_IN.map((name) => ({ name, version: 'latest', nodes: [{}] })),
+  )
+})
+
+t.test('a word that follows is told where it belongs', async (t) => {
+  await t.rejects(run(servicesCommand, 'auth'), {
+    message: /'mx registry get auth' shows one service/,
+    status: 2,
+  })
+})
