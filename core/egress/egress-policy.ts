@@ -47,7 +47,7 @@ export interface EgressPolicyOptions extends EgressSettings {
 }
 
 /**
- * The outgoing address policy: decides where this process connects when somebody other than an operator supplied the address
+ * Outgoing address policy: decides where this process may connect if the address was not supplied by an operator
  * (docs/registry-service.md, "Outgoing addresses").
  *
  * It does not apply to addresses of operators, of the configuration, and of external registries.

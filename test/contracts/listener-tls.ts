@@ -130,7 +130,7 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
     await t.test('retains the current certificate if a file does not load', async (t) => {
       const before = await shown(port, 'first.test')
       folder.write('first', { cert: 'nothing', key: 'nothing' })
-      t.throws(() => tls.reload(), /holds no certificate/)
+      t.throws(() => tls.reload(), /contains no PEM certificate/)
       t.equal(await shown(port, 'first.test'), before)
       t.equal(await shown(port, ''), before)
     })

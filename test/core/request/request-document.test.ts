@@ -124,7 +124,7 @@ t.test('a protobuf body cannot be merged with a query', async (t) => {
   for (const parts of [{ query: 'a=1' }, { variables: ['a', '1'] }])
     t.throws(() => make({ type: 'application/protobuf', body, ...parts }), {
       code: 400,
-      message: /need a JSON body to be merged with, got application\/protobuf$/,
+      message: /require a JSON body to be merged with, got application\/protobuf$/,
     })
   t.equal(
     make({ type: 'application/protobuf', query: 'a=1' }),

@@ -19,7 +19,7 @@ t.test('a registry asked by TLS that speaks none is told as that, with its port'
     t.teardown(() => registry.close?.())
     await t.rejects(Promise.resolve(registry.getService('a')), {
       message: new RegExp(
-        `127\\.0\\.0\\.1:${port} is unreachable: it speaks no TLS; was ${name}:// meant\\?$`,
+        `127\\.0\\.0\\.1:${port} is unreachable: the server does not use TLS; use ${name}:// instead$`,
       ),
     })
   }

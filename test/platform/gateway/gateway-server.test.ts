@@ -333,7 +333,10 @@ t.test('a reload logs new certificates, and invalid ones in one line', async (t)
   lines.length = 0
   writeFileSync(certFile, 'none')
   await api.reload(configuration)
-  t.match(lines[0], { level: 40, msg: /holds no certificate.*; the previous certificates stay/ })
+  t.match(lines[0], {
+    level: 40,
+    msg: /contains no PEM certificate.*; the previous certificates stay/,
+  })
   t.notOk(lines[0]?.['err'], 'without a stack')
 })
 

@@ -55,7 +55,7 @@ t.test(
     writeFileSync(file, 'handler: nonesuch\n')
     writeFileSync(certFile, 'no certificate')
     await mx.until(/configuration rejected/)
-    await mx.until(/holds no certificate.*the previous certificates stay in use/)
+    await mx.until(/contains no PEM certificate.*the previous certificates stay in use/)
     const before = workerOf(mx)
     process.kill(before!, 'SIGKILL')
     await mx.until(/worker exited; restarting/)

@@ -235,7 +235,7 @@ t.test('kills an instance beyond its memory limit and reports it', async (t) => 
   )
   const { error } = await whenState(runtime, ({ error }) => error !== undefined)
   // It may be caught on its way.
-  const [, took] = /took (\d+) MiB of memory, and may take 128 MiB; last line: takes it/.exec(
+  const [, took] = /used (\d+) MiB of memory, limit 128 MiB; last line: takes it/.exec(
     error!,
   )!
   t.ok(Number(took) > 128)

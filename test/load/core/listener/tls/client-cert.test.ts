@@ -201,7 +201,7 @@ t.test(
       /^TLS client CA file .*clients.pem contains no PEM certificate$/,
     )
     await until(() => warnings.length > 0)
-    t.match(warnings[0], /holds no certificate.*; the previous authorities stay in use$/)
+    t.match(warnings[0], /contains no PEM certificate.*; the previous authorities stay in use$/)
     t.ok(await ask(port, alice))
     const changed = new Promise<void>((resolve) => clientCa.onChange(resolve))
     replace(createAuthority('new').cert)

@@ -398,7 +398,7 @@ t.test(
     )
     t.same(pair.names, ['a.test'])
     t.match(warnings, [
-      /^TLS certificate its certificate is not valid before .*: is the clock of this machine right\?$/,
+      /^TLS certificate its certificate is not valid before .*; check the clock of this machine$/,
     ])
     t.end()
   },
