@@ -111,8 +111,8 @@ async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword |
   const file = configured === '' && folder !== undefined ? join(folder, PASSWORD_FILE) : undefined
   // Before the account, so that its password is not lost if the write fails.
   if (file !== undefined) await writePrivateFile(file, `${password}\n`)
-  const isKnownSecret = password === KNOWN_PASSWORD
-  const account = { id: ADMIN, scopes: [ADMIN], secret: password, isKnownSecret }
+  const allowShortSecret = password === KNOWN_PASSWORD
+  const account = { id: ADMIN, scopes: [ADMIN], secret: password, allowShortSecret }
   const isNew = await tryCreate(accounts, account)
   if (!isNew && file !== undefined) await removeFile(file)
   return isNew && configured === '' ? { password, file } : undefined

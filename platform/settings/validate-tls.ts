@@ -15,7 +15,7 @@ function validateAcme(
   const problems: string[] = []
   if ((acmeEabKid === '') !== (acmeEabKey === ''))
     problems.push(
-      `${(inputs.get('acmeEabKid') ?? inputs.get('acmeEabKey'))?.source}: acme_eab_kid and acme_eab_key belong together`,
+      `${(inputs.get('acmeEabKid') ?? inputs.get('acmeEabKey'))?.source}: acme_eab_kid and acme_eab_key require each other`,
     )
   return problems
 }
@@ -37,7 +37,9 @@ function validateFiles(
   }
   if (isSelfSigned) {
     if (tlsKeyFiles.length === 0) return []
-    return [`${files?.source}: a self-signed certificate has its own key: name tls_cert_file, too`]
+    return [
+      `${files?.source}: tls_cert_file=self-signed generates its own key: set tls_cert_file as well`,
+    ]
   }
   if (tlsCertFiles.length === 0 || tlsKeyFiles.length === 0) {
     return [
@@ -46,6 +48,6 @@ function validateFiles(
   }
   if (tlsCertFiles.length === tlsKeyFiles.length) return []
   return [
-    `${files?.source}: tls_cert_file and tls_key_file must name as many files each, got ${tlsCertFiles.length} and ${tlsKeyFiles.length}`,
+    `${files?.source}: tls_cert_file and tls_key_file must list the same number of files, got ${tlsCertFiles.length} and ${tlsKeyFiles.length}`,
   ]
 }

@@ -42,6 +42,6 @@ export function toWhy({
     return 'see whether the registry runs, at the address that --registry, or the environment of --server, names'
   if (status === 503 && error.message.endsWith('the registry denies access'))
     return 'the account of the gateway (--auth_id, MX_AUTH_SECRET), or the token of --registry, is wrong or may not read the registry'
-  if (stages.length === 0) return 'it is refused where it comes in, before any plugin runs'
+  if (stages.length === 0) return 'the listener rejected the request before any plugin ran'
   return `${where} refuses it`
 }

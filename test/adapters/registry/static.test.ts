@@ -52,7 +52,7 @@ t.test('names the invalid part of a backend', async (t) => {
       /^backend must be name=host:port\[;weight\],.* with http, https, mx, mxs, grpc or grpcs, got "greeter"$/,
     ],
     ['greeter=', /got "greeter="$/],
-    ['=a:1', /^name of a backend must be letters, .* got ""$/],
+    ['=a:1', /^backend name must consist of letters, .* got ""$/],
     ['a b=a:1', /got "a b"$/],
     [
       'greeter=a',

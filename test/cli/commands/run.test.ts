@@ -133,7 +133,7 @@ t.test('of two commands that run one name at once, the later says what to do', a
 
 t.test('a name of the platform is refused before anything is uploaded', async (t) => {
   await t.rejects(run('./helloworld', '--name=auth'), {
-    ...{ status: 127, message: /^auth is a service of the platform/ },
+    ...{ status: 127, message: /^auth is the name of a platform service/ },
   })
   t.same(runtime.calls, [])
 })
@@ -173,7 +173,7 @@ t.test('what fails at first is told once, and that it is started again', async (
   await run('./helloworld')
   t.strictSame(
     written().map(({ args }) => args[0]),
-    ['mx: helloworld exited with code 3; last line: boom; it is started again\n'],
+    ['mx: helloworld exited with code 3; last line: boom; restarting\n'],
   )
 })
 
@@ -184,7 +184,7 @@ t.test('what is killed meanwhile is told', async (t) => {
 
 mkdirSync(join(home, 'empty'))
 const refused: [words: string[], message: string | RegExp, status?: number][] = [
-  [[], /^what is to run is missing: a folder.* See 'mx run --help'$/],
+  [[], /^a source is missing: a folder.* See 'mx run --help'$/],
   [['a', 'b'], "expected one source, got a, b. See 'mx run --help'"],
   [['./nowhere'], 'no such folder: ./nowhere'],
   [['./helloworld', '--name=a b'], /^invalid name "a b": .*--name$/],

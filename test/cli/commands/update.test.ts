@@ -166,7 +166,7 @@ t.test('of several versions one that never came up is not meant', async (t) => {
 const refused: [words: string[], message: string | RegExp, status?: number][] = [
   [[], "a name or source is missing. See 'mx update --help'", 2],
   [['a', 'b'], "expected one name or source, got a, b. See 'mx update --help'", 2],
-  [['two', '--rollback', '--source=x'], /^--rollback takes the build before/, 2],
+  [['two', '--rollback', '--source=x'], /^--rollback and --source cannot be combined/, 2],
   [['fetchd'], 'not found: fetchd, did you mean fetched?'],
   [['zzzzzzzz'], "not found: zzzzzzzz. See 'mx status'"],
   [['two'], 'several versions of two exist: choose two@a, two@b'],

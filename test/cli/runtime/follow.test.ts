@@ -49,7 +49,7 @@ t.test('what fails is told to fail, and nothing is guessed', async (t) => {
   await t.rejects(waiting, {
     message: "shop failed: exited with code 3. See 'mx logs shop'",
   })
-  t.same(steps.notes, ['shop exited with code 3; it is started again'])
+  t.same(steps.notes, ['shop exited with code 3; restarting'])
 })
 
 t.test('prints the hint at once if a program fails for want of PORT', async (t) => {

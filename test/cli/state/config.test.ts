@@ -44,7 +44,7 @@ for (const text of ['{"env":', '[]', '"x"', 'null'])
           .then(act)
           .then(() => '', String)
         t.match(message, /config\.json must be a JSON object: moved to \S+; commands now use/)
-        t.equal(readFileSync(/kept as (\S+);/.exec(message)![1]!, 'utf8'), text)
+        t.equal(readFileSync(/moved to (\S+);/.exec(message)![1]!, 'utf8'), text)
         t.equal(readConfig().get('env'), '')
       }
     },
@@ -54,7 +54,7 @@ t.test('environments that are damaged are told, and never overwritten', async (t
   const text = '{"envs":"{\\"a"}'
   writeFileSync(FILE, text)
   await t.rejects(addEnvironment('b', 'h:1'), {
-    message: /^envs in .* must be the text of a JSON object/,
+    message: /^envs in .* must be a string with a JSON object/,
   })
   t.equal(readFileSync(FILE, 'utf8'), text)
 })

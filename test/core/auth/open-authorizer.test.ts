@@ -33,6 +33,6 @@ t.test('the log tells what troubles a gate, and of no token', async (t) => {
 t.test('a service that announces its stop is no warning', async (t) => {
   const { lines, source } = await openWithSource(t)
   source.leave(new GatewayError('auth', 503, 'the service auth is stopping'))
-  await until(() => lines.some((line) => line.includes('cannot be read')))
+  await until(() => lines.some((line) => line.includes('rules and keys unavailable')))
   t.match(lines, [/"level":30.*"reason":"the service auth is stopping"/])
 })

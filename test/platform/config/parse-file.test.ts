@@ -146,7 +146,7 @@ t.test('reports every problem with file, line, column and reason', async (t) => 
     ['services:\n  a: {balance: random}', /^mx\.yaml:2:3: service "a" needs a list of nodes/],
     ['services:\n  a: []', /^mx\.yaml:2:3: service "a" needs a list of nodes/],
     ['services:\n  a: [h:1, h:2, h:1;3]', 'mx.yaml:2:17: service "a" lists h:1 twice'],
-    ['services:\n  a b: [h:1, h:2]', /^mx\.yaml:2:3: name of a backend must be .*"a b"$/],
+    ['services:\n  a b: [h:1, h:2]', /^mx\.yaml:2:3: backend name must consist of .*"a b"$/],
     ['services:\n  a: [127.0.0.1]', /^mx\.yaml:2:7: service "a": .*127\.0\.0\.1/],
     [
       'services:\n  a: {nodes: [127.0.0.1:1], balans: p2c}',

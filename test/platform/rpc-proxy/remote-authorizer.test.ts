@@ -125,6 +125,6 @@ t.test('/readyz reports missing rules and keys, and denied access', async (t) =>
 t.test('rejects incomplete credentials at the start', async (t) => {
   for (const word of ['--auth_id=admin', '--auth_secret=mx'])
     await t.rejects(openApi(t, ['--auth=mx://127.0.0.1:1', word]), {
-      message: /must both be given/,
+      message: /must both be set/,
     })
 })

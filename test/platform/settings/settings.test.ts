@@ -299,7 +299,7 @@ t.test(
         /--registry must be static, memory, mx:\/\/host:port, .*, got "mx:\/\/localhost"$/,
       kubernets: /got "kubernets", did you mean kubernetes\?$/,
       'redis://secret@a:1': /got "redis:\/\/\[hidden\]@a:1"$/,
-      'consul://a:1?token=b': /^--registry cannot be used: consul:\/\/ takes no "token"/,
+      'consul://a:1?token=b': /^--registry cannot be used: unknown parameter "token"/,
       'consul://a:0': /^--registry cannot be used: the port of consul:\/\/host:port must be from 1/,
     }
     for (const [text, message] of Object.entries(wrong))

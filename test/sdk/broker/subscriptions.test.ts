@@ -82,7 +82,7 @@ t.test('handler error return is only logged', async (t) => {
   publish('events', {})
   publish('events', {})
   await until(() => handled === 2 && lines.length === 2)
-  t.match(JSON.parse(lines[0]!), { topic: 'events', msg: 'a subscriber failed' })
+  t.match(JSON.parse(lines[0]!), { topic: 'events', msg: 'subscriber failed' })
 })
 
 t.test('broadcast to every node unless a queue option is given', async (t) => {

@@ -338,7 +338,7 @@ t.test('calls of others than this SDK carry bytes or text, as over a connection'
   memory.fill(0)
   t.ok(stream.sendData('{"a":3}'))
   stream.endData()
-  t.throws(() => stream.sendData('4'), /no body may follow/)
+  t.throws(() => stream.sendData('4'), /endData was already called/)
   await until(() => stream.events.at(-1) === 'end')
   t.strictSame(stream.events, ['credit', 'data {"request":2}', 'data {"request":{"a":3}}', 'end'])
   t.equal(caller.pending, 0)

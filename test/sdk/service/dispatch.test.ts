@@ -165,7 +165,7 @@ t.test('handlers may be added one by one, each endpoint once', async (t) => {
   )
   t.throws(() => dispatcher.handle('Other', { more: call, call }), /Other\.Call is declared twice/)
   t.throws(() => dispatcher.handle('Third', { call, Call: call }), /Third\.Call is declared twice/)
-  t.throws(() => dispatcher.handle('debug', {}), /every service's own/)
+  t.throws(() => dispatcher.handle('debug', {}), /the handler debug is reserved/)
   t.equal(dispatcher.describe().length, 3, 'all of a handler, or none')
   const { answer } = await serve(dispatcher, 'Other.Call', { body: { name: 'John' } })
   t.strictSame(answer, { message: 'Hello John' })
@@ -394,7 +394,7 @@ t.test('a server stream: every value the handler yields', async (t) => {
 t.test('without STREAM the callee answers a streaming endpoint with FAIL, code 400', async (t) => {
   const { dispatcher } = create({ count: endpoint({ stream: 'server', handle: () => [1] }) })
   const { error } = await serve(dispatcher, 'Helloworld.Count')
-  t.match(error?.toBody(), { Code: 400, Detail: /Helloworld\.Count answers with a stream/ })
+  t.match(error?.toBody(), { Code: 400, Detail: /Helloworld\.Count responds with a stream/ })
 })
 
 t.test('an error in the midst of a stream ends it, and the handler is closed', async (t) => {

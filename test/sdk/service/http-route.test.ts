@@ -34,7 +34,10 @@ t.test('a route that no gateway could serve is refused where it is declared', as
     [{ method: 'GET', path: ['/x', '/y/{}'] }, /got "\/y\/\{\}"/],
     [{ method: 'GET', path: '/x/**/y/**' }, /got "\/x\/\*\*\/y\/\*\*": \*\* is only allowed once/],
     [{ method: 'GET', path: '/x/../y' }, /segment ".." cannot match any path/],
-    [{ method: 'GET', path: '^/x/(a|b)$' }, /a regular expression may only contain literal segments/],
+    [
+      { method: 'GET', path: '^/x/(a|b)$' },
+      /a regular expression may only contain literal segments/,
+    ],
     [{ method: 'GET', path: '/x', host: 5 }, /http.host must be text/],
     [{ method: 'GET', path: '/x', handler: 'rcp' }, /http.handler must be rpc, .* got "rcp"/],
   ] as const)

@@ -19,7 +19,7 @@ t.test('the tables of built-in services are reserved, in every database', async 
         id: 'id',
         code: 403,
         message:
-          /^the table \S+ is reserved for (the service (auth|config|runtime)|BlobStore), which alone/,
+          /^the table \S+ is reserved for (the service (auth|config|runtime)|BlobStore); choose another/,
       })
   for (const table of ['mx', 'greeter', 'configs', 'blobs.other'])
     rejectReserved({ database: 'mx', table }, 'id')

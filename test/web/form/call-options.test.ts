@@ -10,7 +10,7 @@ t.test('parses metadata lines, with names in lower case', (t) => {
     ['nothing', 'each line must be name: value, got "nothing"'],
     [': x', /each line must be name: value/],
     ['a b: x', /metadata name must be a token/],
-    ['a: \u20ac', /metadata a must hold one byte a character/],
+    ['a: \u20ac', /metadata a must have one byte per character/],
   ] as const)
     t.throws(() => parseMetadataLines(text), { message }, text)
   t.end()

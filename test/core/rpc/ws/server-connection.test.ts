@@ -529,7 +529,7 @@ t.test('long answers that wait for slow callers have a bound together', async (t
   const frames = second.socket.takeFrames()
   t.match(
     frames.find(({ stream }) => stream === 3),
-    { type: 'FAIL', body: /"Code":503.*too many answers.*retry-after: 1/ },
+    { type: 'FAIL', body: /"Code":503.*too many responses.*retry-after: 1/ },
   )
   t.match(
     frames.find(({ stream }) => stream === 4),

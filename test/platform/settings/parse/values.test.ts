@@ -26,7 +26,7 @@ t.test('a store is memory, lmdb or the URL of a PostgreSQL server', async (t) =>
   const wrong: Record<string, RegExp> = {
     memroy: /must be memory, lmdb .*, got "memroy", did you mean memory\?$/,
     'redis://a:pass@b:1': /got "redis:\/\/\[hidden\]@b:1"$/,
-    'postgres://a:pass@h:1/': /^cannot be used: PostgreSQL is .*: it must name one database$/,
+    'postgres://a:pass@h:1/': /^cannot be used: invalid PostgreSQL URL, .*: expected one database$/,
     '': /got ""$/,
   }
   for (const [text, message] of Object.entries(wrong))

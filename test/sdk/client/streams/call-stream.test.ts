@@ -233,7 +233,7 @@ for (const way of ['over sockets', 'in process'] as const) {
       await t.rejects(client.stream('greeter', name, requests).reply(), { code }, name)
     await t.rejects(client.call('greeter', 'Streams.Down', { to: 1 }), {
       code: 400,
-      message: /answers with a stream/,
+      message: /responds with a stream/,
     })
     await t.rejects(client.stream('greeter', 'Streams.Down', { to: 0 }).reply(), {
       code: 502,

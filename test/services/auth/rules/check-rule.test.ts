@@ -40,7 +40,7 @@ t.test('names the invalid part of a rule and what is expected', (t) => {
   const cases: [Partial<RuleMessage>, RegExp][] = [
     [{ id: 'a/b' }, /^request\.rule\.id must be at most 128 characters/],
     [{ id: 'x'.repeat(129) }, /^request\.rule\.id /],
-    [{ scope: 'a b' }, /^request\.rule\.scope must be empty for everybody, \*, \+ or .*got "a b"$/],
+    [{ scope: 'a b' }, /^request\.rule\.scope must be empty for everyone, \*, \+ or .*got "a b"$/],
     [{ scope: '<others>' }, /^request\.rule\.scope /],
     [{ access: 'granted' }, /^request\.rule\.access must be GRANTED or DENIED, got "granted"$/],
     [resource({ type: '' }), /^request\.rule\.resource\.type must be \*, or letters/],

@@ -127,7 +127,7 @@ t.test('loses no concurrent change', async (t) => {
       `at commit ${at}`,
     )
     t.notMatch(await dumpStore(store), new RegExp(from.id))
-    await t.rejects(change(), { code: 503, message: /another key by now/ })
+    await t.rejects(change(), { code: 503, message: /now encrypted with another key/ })
   }
 })
 

@@ -38,7 +38,7 @@ t.test('encrypts credentials, and secrets by name', async (t) => {
 t.test('rejects secrets without a key and names the field', async (t) => {
   const none = createSecrets(undefined)
   t.throws(() => toDesiredState(KEY, { ...NO_OPTIONS, secrets: { A: 'b' } }, none), {
-    ...{ code: 400, message: /^request\.options\.secrets cannot be kept/ },
+    ...{ code: 400, message: /^request\.options\.secrets cannot be stored/ },
   })
   t.throws(() => toDesiredState(KEY, { ...NO_OPTIONS, credentials: 'b' }, none), {
     ...{ code: 400, message: /^request\.options\.credentials/ },
@@ -48,7 +48,7 @@ t.test('rejects secrets without a key and names the field', async (t) => {
 t.test('reports secrets of another key as an error', async (t) => {
   const other = createSecrets(parseSecretKey(randomBytes(32).toString('base64'), 'key'))
   const sealed = other.seal(PLACE, 'x')
-  t.throws(() => secrets.open(PLACE, sealed), /config_secret_key is not the one/)
+  t.throws(() => secrets.open(PLACE, sealed), /config_secret_key has changed/)
 })
 
 t.test('needs no build for changed variables and sizes, but for a changed command', async (t) => {

@@ -29,11 +29,13 @@ t.test('finds latest or the only version without a version', async (t) => {
   t.match(await find(''), { version: 'typo' })
   await objects.add(makeRecord({ version: 'v1' }))
   t.match(await find(''), { version: 'v1' })
-  await t.rejects(find('v2'), { message: 'service not found: helloworld@v2; there is typo, v1' })
+  await t.rejects(find('v2'), {
+    message: 'service not found: helloworld@v2; existing versions: typo, v1',
+  })
   await objects.add(makeRecord({ version: 'v2' }))
   await t.rejects(find(''), {
     code: 400,
-    message: /several versions of helloworld.*: typo, v1, v2/,
+    message: /helloworld has several versions, .*: typo, v1, v2/,
   })
   await objects.add(makeRecord())
   t.match(await find(''), { version: 'latest' })
