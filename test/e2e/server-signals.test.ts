@@ -124,7 +124,7 @@ t.test('SIGTERM completes running requests and calls and accepts no more', async
   const call = client.call('slow', 'Slow.Wait')
   await until(() => waiting === 2)
   server.child.kill('SIGTERM')
-  await server.until(/SIGTERM: finishing/)
+  await server.until(/SIGTERM: draining/)
   await t.rejects(fetch(`${server.gateway}/`, { headers: { connection: 'close' } }))
   release()
   t.same(await request, { done: true })
@@ -250,7 +250,7 @@ t.test('a second signal ends the server at once', async (t) => {
   const request = fetch(`${server.gateway}/slow/wait`).catch(() => undefined)
   await until(() => waiting === 1)
   server.child.kill('SIGTERM')
-  await server.until(/SIGTERM: finishing/)
+  await server.until(/SIGTERM: draining/)
   server.child.kill('SIGTERM')
   t.equal(await server.ended, 1)
   await request

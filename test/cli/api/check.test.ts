@@ -50,5 +50,5 @@ t.test('rejects an mx.yaml that links to a missing file', async (t) => {
 t.test('what is right and yet may not be meant is a warning', async (t) => {
   const { code, stdout } = await check(t, '')
   t.equal(code, 0)
-  t.match(stdout, /\nwarning: no service is known: /)
+  t.match(stdout, /\nwarning: no service is configured: /)
 })

@@ -104,7 +104,7 @@ t.test('--server: the answer is that of the server', async (t) => {
   t.match(await at('/store/list'), {
     rulings: [{ granted: false, rule: { id: 'closed' } }],
     answer: { status: 401, Status: 'Unauthorized' },
-    why: /^rule closed denies it to nobody that is known: show who calls/,
+    why: /^rule closed denies it to anonymous callers: authenticate/,
   })
   t.match(await at('/store/list', '-H', `authorization: Bearer ${token}`), { account: 'admin' })
   await t.rejects(at('/x', '--max_body=5kb'), {

@@ -88,7 +88,7 @@ for (const listener of ['uws', 'node']) {
       t.equal((await fetch(`${url}/nobody`)).status, 404)
       const running = await fetch(`${url}/greeter/slow`)
       mx.child.kill('SIGTERM')
-      await mx.until(/SIGTERM: finishing/)
+      await mx.until(/SIGTERM: draining/)
       // A moment after it says so it takes no more connections.
       await eventually(() => isRefused(url))
       backend.slow()
@@ -138,7 +138,7 @@ t.test('SIGTERM during the start ends it cleanly', async (t) => {
     const mx = start(t, [flag, '--plugin', './early.js'], { cwd })
     t.equal(await mx.ended, 0, flag)
     t.match(mx.output.stderr, /gateway stopped/)
-    t.notMatch(mx.output.stderr, /a worker ended/)
+    t.notMatch(mx.output.stderr, /worker exited/)
   }
 })
 
@@ -147,7 +147,7 @@ t.test('a second signal exits immediately with status 1', async (t) => {
   const mx = start(t, ['--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
   await fetch(`${await mx.url()}/greeter/slow`)
   mx.child.kill('SIGINT')
-  await mx.until(/SIGINT: finishing/)
+  await mx.until(/SIGINT: draining/)
   // An echo of the first signal is no second one: repeat until it is heard.
   const repeat = setInterval(() => mx.child.kill('SIGINT'), 50)
   t.equal(await mx.ended, 1)
@@ -159,7 +159,7 @@ t.test('only a second SIGINT may be an echo: a SIGTERM after it exits immediatel
   const mx = start(t, ['--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
   await fetch(`${await mx.url()}/greeter/slow`)
   mx.child.kill('SIGTERM')
-  await mx.until(/SIGTERM: finishing/)
+  await mx.until(/SIGTERM: draining/)
   const saidMs = performance.now()
   mx.child.kill('SIGTERM')
   t.equal(await mx.ended, 1)
@@ -194,7 +194,7 @@ t.test(
     await mx.until(
       /configuration rejected: mx\.yaml:3:1: unknown key \\"balanse\\", did you mean \\"balance\\"\?/,
     )
-    t.equal(await text(`${url}/greeter/hello`), 'one', 'the previous configuration keeps serving')
+    t.equal(await text(`${url}/greeter/hello`), 'one', 'the previous configuration stays in use')
 
     writeFileSync(file, 'plugins: [cros]\n')
     await mx.until(/configuration rejected: mx\.yaml:1:11: unknown plugin/)
@@ -279,7 +279,7 @@ t.test('workers share the port, are restarted after a crash, and drain together'
 
   const running = await fetch(`${url}/greeter/slow`)
   mx.child.kill('SIGTERM')
-  await mx.until(/SIGTERM: finishing/)
+  await mx.until(/SIGTERM: draining/)
   backend.slow()
   t.equal(await running.text(), 'one')
   t.equal(await mx.ended, 0)
@@ -312,7 +312,7 @@ t.test('SIGUSR2 replaces the workers by new ones, which load everything again', 
   t.equal(await running.text(), 'one')
   while (workersOf(mx).includes(before!)) await text(`${url}/next`)
   t.equal(workersOf(mx).length, 1)
-  t.notMatch(mx.output.stderr, /a worker ended/)
+  t.notMatch(mx.output.stderr, /worker exited/)
   mx.child.kill('SIGTERM')
   t.equal(await mx.ended, 0)
 })
@@ -339,7 +339,7 @@ t.test('SIGUSR2 does not end a gateway without hot restart', async (t) => {
   const mx = start(t, [], { cwd: t.testdir() })
   const url = await mx.url()
   mx.child.kill('SIGUSR2')
-  await mx.until(/cannot be replaced while it serves; .*--hot_restart/)
+  await mx.until(/hot restart not available; .*--hot_restart/)
   t.equal((await fetch(url)).status, 200)
 })
 
@@ -363,7 +363,7 @@ t.test('reports an invalid plugin before a port in use', async (t) => {
   t.equal(await mx.ended, 2)
   t.match(
     mx.output.stderr,
-    /^mx: --plugin: unknown plugin "nope": .*\. A file is written \.\/nope\n$/,
+    /^mx: --plugin: unknown plugin "nope": .* To load a file, use \.\/nope\n$/,
   )
 })
 

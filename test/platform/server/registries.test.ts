@@ -147,7 +147,7 @@ t.test(
       await eventually(async () => (await gateway.problems())[0] === `${denied}; see the log`)
       t.match(await ask(), {
         Code: 503,
-        Detail: `cannot look up ${NAME}: the registry refuses access`,
+        Detail: `cannot look up ${NAME}: the registry denies access`,
       })
     }
   },
