@@ -49,7 +49,6 @@ interface Call {
   readonly request: string | undefined
 }
 
-/** Id of its errors. */
 const ID = 'go.mx.rpc'
 const PATH = '/rpc'
 const NAMES: ReadonlySet<string> = new Set(['service', 'method', 'endpoint', 'request', 'address'])
@@ -60,9 +59,9 @@ const ENDPOINT = /^[A-Za-z]\w{0,199}\.[A-Za-z]\w{0,199}$/
 const SCHEME = /^(mxs?|https?):\/\//
 /** Message for any connection failure, so that callers cannot probe ports. */
 const UNREACHABLE = 'no service speaks the call protocol there'
-/** What only programs of this machine reach, and trust in that. */
+/** Local addresses, whose programs may trust local clients. */
 const OWN_MACHINE = createCidrSet(['loopback', 'unix'], 'own machine')
-/** Nodes at addresses of callers' choice that are kept open. */
+/** Maximum number of open unregistered nodes. */
 const OPEN_MAX = 64
 
 /** Whether a request is an explicit call. */
@@ -85,11 +84,11 @@ export default function call(options: CallOptions): CallHandler {
 
   /** Why an address is denied; empty if it is allowed. */
   function judge(ip: string, x: Exchange): string {
-    // Names are not looked up: what they mean may change between the check and the connection.
+    // Host names are not resolved: their addresses may change between the check and the connection (DNS rebinding).
     if (!options.isAllowed(ip))
-      return ', and not among the addresses that may be called (rpc_address_allow)'
-    if (!OWN_MACHINE.lookup(ip).inside || isMadeHere(x)) return ''
-    return '; those of the machine of the gateway are called for requests made there, to localhost'
+      return ' and not allowed by rpc_address_allow'
+    if (!OWN_MACHINE.lookup(ip).inside || isLocalRequest(x)) return ''
+    return '; addresses of the gateway machine are only allowed for requests from that machine to localhost'
   }
 
   function openAt(service: string, address: string, x: Exchange): Upstream {
@@ -200,7 +199,7 @@ class ExplicitCall extends GatewayCall {
  * Whether a request comes from this machine. Requests through a local proxy also have a local address, but a forwarding header or the
  * `Host` of the client.
  */
-function isMadeHere({ clientAddress, host, relayed }: Exchange): boolean {
+function isLocalRequest({ clientAddress, host, relayed }: Exchange): boolean {
   if (relayed || !OWN_MACHINE.lookup(clientAddress).inside) return false
   const name = toHostName(host)
   return name === 'localhost' || name.endsWith('.localhost') || OWN_MACHINE.lookup(name).inside

@@ -92,7 +92,7 @@ async function openTunnel(
       })
     } catch (error) {
       endAttempt(request)
-      // One that left says nothing about the node.
+      // A disconnected client is not a failure of the node.
       if (x.finished) return
       const failure = GatewayError.from(error, service)
       const { code } = failure
@@ -117,7 +117,7 @@ function inNameOf(service: string, cause: GatewayError): GatewayError {
   return new GatewayError(service, cause.code, cause.message, { cause })
 }
 
-/** The backend has answered, with 101 or with a reply. */
+/** Called for the response of the backend, 101 or an HTTP response. */
 function receive(x: Exchange, request: Attempts, status: number, headers: HeaderList): void {
   x.upstreamReplyMs = performance.now()
   x.trace?.answered(status)

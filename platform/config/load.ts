@@ -65,7 +65,7 @@ export function configurationFrom(
 async function read(
   { file, text }: { readonly file: string; readonly text: string | undefined },
   command: ServerCommand,
-  others: SettingsInput,
+  sources: SettingsInput,
   problems: readonly string[],
 ): Promise<ConfigFile> {
   const { parseConfig, readConfig } = await import('./parse-file.ts')
@@ -73,7 +73,7 @@ async function read(
     return text === undefined ? await readConfig(file, command) : parseConfig(text, file, command)
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    const all = [...problems, ...error.problems, ...findInvalidValues(others)]
+    const all = [...problems, ...error.problems, ...findInvalidValues(sources)]
     throw new SettingsError(all, { cause: error })
   }
 }

@@ -59,7 +59,7 @@ function findMissingTarget(file: string): string | undefined {
   return isLink && !existsSync(file) ? readlinkSync(file) : undefined
 }
 
-/** {@link readConfig} of a text; `file` is what errors call it. */
+/** Parses a configuration; errors quote `file`. */
 export function parseConfig(
   text: string,
   file: string,

@@ -44,8 +44,8 @@ function mask(name: string, value: unknown, part: Part): unknown {
 
 /** Schema of a property; an undeclared property is secret if the schema contains any secret. */
 function findPart(schema: Part | undefined, name: string): Part {
-  const own = schema?.properties
-  if (own !== undefined && Object.hasOwn(own, name)) return own[name]!
+  const properties = schema?.properties
+  if (properties !== undefined && Object.hasOwn(properties, name)) return properties[name]!
   return hasSecretPart(schema) ? { writeOnly: true } : {}
 }
 

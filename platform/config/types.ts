@@ -44,12 +44,12 @@ export const NO_CONFIG: ConfigFile = {
   text: '',
 }
 
-/** What a command was told, by whomever: flags, environment, configuration file. */
+/** Merged configuration of a command: flags, environment, configuration file. */
 export interface Configuration {
   readonly settings: Settings
   readonly config: ConfigFile
-  /** What somebody set, and where; the other settings are those of the profile, or have their defaults. */
+  /** Explicitly set values and their sources; other settings come from the profile or have their defaults. */
   readonly given: SettingsInput
-  /** As named, or undefined when there is none. */
+  /** Path of the configuration file; undefined without one. */
   readonly file: string | undefined
 }

@@ -29,9 +29,9 @@ export interface ExpectedServices {
   readonly joinDomains: (domains: Domains) => Domains
   /** Expected services that declare a path, for {@link restore}. */
   readonly listKnown: () => KnownProgram[]
-  /** Takes routes that an earlier process knew, until their services register again. */
+  /** Restores routes of an earlier process until their services register again. */
   readonly restore: (known: readonly KnownProgram[]) => void
-  /** Calls `listener` whenever a service describes itself in another way. */
+  /** Notifies of changed metadata or endpoints of a service. */
   readonly watch: Required<Registry>['watch']
 }
 
@@ -40,9 +40,9 @@ interface Expected extends FallbackServices {
   readonly size: () => number
   readonly add: (service: Service) => void
   readonly remove: (name: string, version: string) => void
-  /** Describes a service that has not registered yet. */
+  /** Sets metadata and endpoints of a service that has not registered yet. */
   readonly restore: (service: Service) => void
-  /** Takes over how a service that is expected describes itself. @returns whether that is new. */
+  /** Updates metadata and endpoints from a registration. @returns whether they changed. */
   readonly describe: (service: Service) => boolean
 }
 
@@ -50,7 +50,7 @@ export function createExpectedServices(): ExpectedServices {
   const expected = new Map<string, Expected>()
   const joined = new WeakMap<Registry, Registry>()
   const { watch, emit } = createWatchers()
-  /** Domains where nothing is registered yet. */
+  /** Registries of domains where nothing is registered yet. */
   const empty = new Map<string, Registry>()
 
   function of(domain: string): Expected {

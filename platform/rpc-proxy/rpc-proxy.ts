@@ -135,10 +135,10 @@ function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: Inco
       throw new GatewayError(call.service, 400, MALFORMED_METADATA)
     const found = find(call.service, call.metadata)
     if (!(found instanceof Promise)) return pass(call, found)
-    const held = new GuardedCall(call)
+    const pending = new GuardedCall(call)
     found
-      .then((upstream) => held.release((released) => pass(released, upstream)))
-      .catch((error) => held.fail(GatewayError.from(error, call.service)))
+      .then((upstream) => pending.release((released) => pass(released, upstream)))
+      .catch((error) => pending.fail(GatewayError.from(error, call.service)))
   }
 }
 

@@ -55,7 +55,7 @@ export interface BuiltInContext {
   readonly registries: ServerRegistries
   readonly broker: CheckedBroker
   readonly network: Network
-  /** Learns which services the runtime is to run. */
+  /** Receives the services that the runtime has to run. */
   readonly expected: Pick<ExpectedServices, 'add' | 'remove' | 'listKnown' | 'restore' | 'watch'>
   readonly gateway: GatewayPart
   readonly host: ServiceHost

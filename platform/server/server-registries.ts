@@ -88,7 +88,7 @@ export async function openServerRegistries(
         await withTimeout(Promise.resolve(registry.listServices()), CHECK_MS)
       } catch (error) {
         const reason = (error as Error).message
-        throw new Error(`the registry ${redactUrl(text)} cannot be used: ${reason}`, {
+        throw new Error(`the registry ${redactUrl(text)} is not available: ${reason}`, {
           cause: error,
         })
       }

@@ -37,11 +37,11 @@ export function toWhy({
     return `${cause} to ${account || 'anonymous callers'}${hint}`
   }
   if (status === 503 && error.message.includes('no node'))
-    return 'the service is registered, and none of its nodes can be used'
+    return 'the service is registered, but none of its nodes is available'
   if (status === 503 && error.message.endsWith('the registry is unavailable'))
-    return 'see whether the registry runs, at the address that --registry, or the environment of --server, names'
+    return 'check that the registry runs at the address of --registry, or of the environment of --server'
   if (status === 503 && error.message.endsWith('the registry denies access'))
-    return 'the account of the gateway (--auth_id, MX_AUTH_SECRET), or the token of --registry, is wrong or may not read the registry'
+    return 'the account of the gateway (--auth_id, MX_AUTH_SECRET) or the token of --registry is invalid or lacks access to the registry'
   if (stages.length === 0) return 'the listener rejected the request before any plugin ran'
-  return `${where} refuses it`
+  return `${where} rejected the request`
 }

@@ -40,6 +40,6 @@ async function load(text: string, log: Log): Promise<Broker> {
     await broker.close?.()
     const { message, cause } = error as Error
     const reason = cause instanceof Error ? cause.message : message
-    throw new Error(`the broker ${redactUrl(text)} cannot be used: ${reason}`, { cause: error })
+    throw new Error(`the broker ${redactUrl(text)} is not available: ${reason}`, { cause: error })
   }
 }

@@ -37,7 +37,7 @@ export async function openEvents(options: OpenEventsOptions): Promise<EventsAdap
     const { message, cause } = error as Error
     const reason = cause instanceof Error ? cause.message : message
     throw new Error(
-      `what keeps events, ${redactUrl(options.settings.events)}, cannot be used: ${reason}`,
+      `the event storage ${redactUrl(options.settings.events)} is not available: ${reason}`,
       { cause: error },
     )
   }

@@ -27,7 +27,7 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreAdapter
     await adapter.close?.()
     const { message, cause } = error as Error
     const reason = cause instanceof Error ? cause.message : message
-    throw new Error(`the store ${redactUrl(options.settings.store)} cannot be used: ${reason}`, {
+    throw new Error(`the store ${redactUrl(options.settings.store)} is not available: ${reason}`, {
       cause: error,
     })
   }

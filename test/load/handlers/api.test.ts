@@ -315,9 +315,9 @@ t.test('returns 502 for an invalid api.Response and logs it', async (t) => {
     answer(response)
     const { status, body } = await send(gateway, 'GET', '/pages/show')
     t.equal(status, 502, JSON.stringify(response))
-    t.match(JSON.parse(body.toString()), { Code: 502, Detail: /no api\.Response/ })
+    t.match(JSON.parse(body.toString()), { Code: 502, Detail: /not an api\.Response/ })
   }
-  t.match(gateway.seen.at(-1)?.failure, /no api\.Response/)
+  t.match(gateway.seen.at(-1)?.failure, /not an api\.Response/)
   for (const text of ['{"a":', 'é\xff', '['.repeat(1000)]) {
     const raw = await open(
       t,

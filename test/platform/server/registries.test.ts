@@ -176,7 +176,7 @@ t.test(
 
 const unusable: [text: string, reason: RegExp][] = [
   ['consuls://127.0.0.1:9?ca=/nonexistent/ca.pem', /^mx: cannot read the ca file .*ENOENT.*\n$/],
-  ['kubernetes', /^mx: the kubeconfig \/nonexistent\/config cannot be read: ENOENT.*\n$/],
+  ['kubernetes', /^mx: cannot read the kubeconfig \/nonexistent\/config: ENOENT.*\n$/],
 ]
 for (const [text, reason] of unusable) {
   t.test(`fails to start with a permanently invalid registry: ${text}`, async (t) => {

@@ -177,7 +177,7 @@ t.test('rejects a second service of the same name', async (t) => {
   const service = createService(t, { registry, host: proxy }).handle('A', { where })
   await service.start()
   await t.rejects(createService(t, { registry, host: proxy }).start(), {
-    message: `${proxy.address} serves a service greeter already`,
+    message: `${proxy.address} already serves a service greeter`,
   })
   const client = openClient(t, { address: proxy.address })
   t.equal(await client.call('greeter', 'A.Where'), 'a', 'which goes on')

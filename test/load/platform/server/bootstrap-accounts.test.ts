@@ -195,7 +195,7 @@ t.test('creates no administrator without a file or terminal for its password', a
   const server = await startServer({ configuration, log, canShowPassword: false })
   t.teardown(server.close)
   t.equal(server.adminPassword, undefined)
-  t.match(lines.join(''), /no account admin: .* Set MX_ADMIN_PASSWORD and restart/)
+  t.match(lines.join(''), /account admin not created: .* Set MX_ADMIN_PASSWORD and restart/)
   const reply = await fetch(`http://127.0.0.1:${server.address.port}/auth/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -39,7 +39,7 @@ t.test('reports an unreachable or denying server once, without its password', as
   const warn = (warning: string) => t.fail(warning)
   await t.rejects(openBroker('nats://u:secret@127.0.0.1:1', { ...LOG, warn } as never), {
     message:
-      'the broker nats://[hidden]@127.0.0.1:1 cannot be used: NATS at nats://127.0.0.1:1 is unreachable: 127.0.0.1:1: connection refused',
+      'the broker nats://[hidden]@127.0.0.1:1 is not available: NATS at nats://127.0.0.1:1 is unreachable: 127.0.0.1:1: connection refused',
   })
   const server = await startNats(t, { settings: ['authorization { token: "s3cret" }'] })
   if (server === undefined) return

@@ -62,7 +62,7 @@ t.test('rejects replicas on a server without a cluster at the start', async (t) 
   if (server === undefined) return
   await t.rejects(
     open(server.url, '', 3),
-    /^what keeps events, nats:[^\n]* cannot be used: 3 replicas require a cluster, but the server is not part of one$/,
+    /^the event storage nats:[^\n]* is not available: 3 replicas require a cluster, but the server is not part of one$/,
   )
 })
 
