@@ -177,7 +177,7 @@ t.test('guards apply to every request and can be replaced', async (t) => {
   t.match(await ask(port, 'localhost'), /^HTTP\/1.1 200/)
   const refusal = await ask(port, 'evil.test')
   t.match(refusal, /^HTTP\/1.1 403/)
-  t.match(refusal, 'is not allowed')
+  t.match(refusal, 'is not allowed; add it to --hosts')
   use([buildPlugin(hosts, { allow: ['evil.test'] })])
   t.match(await ask(port, 'evil.test'), /^HTTP\/1.1 200/)
 })
