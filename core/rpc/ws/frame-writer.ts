@@ -15,7 +15,7 @@ import {
   REPLY,
 } from './frames.ts'
 
-/** Bytes that are sent at once, without waiting for the end of the tick. */
+/** Bytes that are sent at once, without waiting for the end of the tick. Below half a message, so that no frame header is split between two messages. */
 const FLUSH_BYTES = 256 * 1024
 /** Buffer of each connection; longer batches borrow memory for the tick. */
 const BUFFER_BYTES = 8 * 1024
