@@ -1,6 +1,6 @@
 /**
  * Writes the tables of flags in README.md and docs/configuration.md from the table of settings.
- * `--check` writes nothing and fails when a table is not what it would be.
+ * `--check` writes nothing and fails when a table is stale.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ export function formatSettings(): string {
   return ['', ...head, ...rows, '', ''].join('\n')
 }
 
-/** What is said of a setting, a text for each column. */
+/** Cells of a setting. */
 function toCells(key: keyof Settings): readonly string[] {
   const setting: Setting<unknown> = SETTINGS[key]
   const { name, kind, placeholder, description, only, inServer } = setting
@@ -49,12 +49,11 @@ function toCells(key: keyof Settings): readonly string[] {
   return [`\`${flag}\``, only ?? '', toDefault(key, setting), meaning]
 }
 
-/** As a line of a table. */
 function toRow(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
-/** Of `mx server` that of the profile `local`, where it is another. */
+/** Default of a setting; for `mx server`, the default of the profile `local` if it differs. */
 function toDefault(key: keyof Settings, { only, inServer, ...setting }: Setting<unknown>): string {
   const standard = quote(setting)
   if (only === 'api') return standard
@@ -72,15 +71,15 @@ function quote({ default: text, unset = '' }: Pick<Setting<unknown>, 'default' |
 }
 
 /**
- * The text with the table between its marks replaced.
+ * Replaces the table between the markers.
  *
- * @throws {Error} when a mark is missing.
+ * @throws {Error} if a marker is missing
  */
 export function replaceFlags(text: string, table: string): string {
   const start = text.indexOf(START)
   const end = text.indexOf(END, start)
   if (start < 0 || end < 0)
-    throw new Error(`the text must hold ${START.trim()} and ${END} behind it`)
+    throw new Error(`the text must contain ${START.trim()}, followed by ${END}`)
   return text.slice(0, start + START.length) + table + text.slice(end)
 }
 
@@ -88,12 +87,12 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const { name, format } of FILES) {
     const file = join(ROOT, name)
     const text = await readFile(file, 'utf8')
-    const wanted = replaceFlags(text, format())
-    if (wanted !== text && process.argv.includes('--check')) {
+    const updated = replaceFlags(text, format())
+    if (updated !== text && process.argv.includes('--check')) {
       console.log(`the table of flags in ${name} is stale: run \`npm run gen\``)
       process.exitCode = 1
-    } else if (wanted !== text) {
-      await writeFile(file, wanted)
+    } else if (updated !== text) {
+      await writeFile(file, updated)
       console.log(`${name} written`)
     }
   }

@@ -39,7 +39,7 @@ t.test('the bundle is the program, with the same texts and statuses', async (t) 
   t.match(await mx('services'), {
     code: 4,
     stderr:
-      "mx: Failed to connect to mx server at 127.0.0.1:1: start one with 'mx server', or, if one has another --proxy_address, 'mx env add local <host:port>'\n",
+      "mx: Failed to connect to mx server at 127.0.0.1:1: start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'\n",
   })
 })
 

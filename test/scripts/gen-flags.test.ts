@@ -33,5 +33,5 @@ t.test('only what stands between the marks is replaced', async (t) => {
 })
 
 t.test('a text without the marks is refused', async (t) => {
-  t.throws(() => replaceFlags('nothing', ''), /the text must hold/)
+  t.throws(() => replaceFlags('nothing', ''), /the text must contain/)
 })
