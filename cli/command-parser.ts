@@ -23,7 +23,7 @@ export async function createParser(command: Command): Promise<CAC> {
     parsed.option(flag.replace(/\.{3}$/, ''), isRepeatable ? `${text}; repeatable` : text)
   }
   const rows = await listSettingRows(settings)
-  // The library hides an option named `version`: it would be that of the program.
+  // The library hides an option named `version` as its own.
   for (const option of parsed.options) if (option.name === 'version') option.name = 'its version'
   return cli.help(([title, ...sections]) => [
     ...[title!, { body: description }],

@@ -5,18 +5,18 @@ import { runSubcommand, type Subcommands, toPhrase } from './args/subcommands.ts
 export interface CommandEntry {
   readonly name: string
   readonly description: string
-  /** Where a service has the same name: first words of the subcommands. Any other word is an endpoint of the service. */
+  /** Set if a service has the same name: first words of the subcommands. Any other word is an endpoint of the service. */
   readonly subcommands?: readonly string[]
-  /** Loads the command when it is used: the others cost nothing. */
+  /** Loads the module of the command, on use. */
   readonly load: () => Promise<Command>
 }
 
-/** A command that {@link defineCommand} made. */
+/** A command created by {@link defineCommand}. */
 export interface Command extends Pick<Declaration, 'name' | 'description'> {
   readonly sharesServiceName: boolean
-  /** Arguments, as help shows them. */
+  /** Arguments in the usage line. */
   readonly usage: string
-  /** Words that may follow, for completion: `create rule`. */
+  /** Completion candidates: `create rule`. */
   readonly phrases: readonly string[]
   readonly flags: FlagTable
   readonly settings: Declaration['settings'] | undefined
@@ -31,26 +31,26 @@ interface Declaration<Flags extends FlagTable = FlagTable, Form extends string =
   readonly name: string
   /** Imperative, without a full stop. */
   readonly description: string
-  /** Arguments, as help shows them. @default those of the subcommands, else none are allowed */
+  /** Arguments in the usage line. @default the forms of the subcommands; without subcommands, arguments are rejected */
   readonly usage?: string
   readonly flags?: Flags
   readonly examples: readonly string[]
   readonly run?: (words: readonly string[], flags: FlagsOf<Flags>) => Promise<void> | void
   /** Actions by form, such as `create rule <id>`. */
   readonly subcommands?: Subcommands<Form, FlagsOf<Flags>>
-  /** True if a service has the same name: a word that is not a subcommand is an endpoint of it. */
+  /** True if a service has the same name: a word that is not a subcommand is an endpoint of the service. */
   readonly sharesServiceName?: boolean
-  /** The platform reads the flags: those of `mx server` or `mx api`. */
+  /** The platform parses the flags: the settings of `mx server` or `mx api`. */
   readonly settings?: 'server' | 'api'
-  /** Subcommands whose arguments the platform reads, by form. */
+  /** Subcommands whose arguments the platform parses, by form. */
   readonly rawSubcommands?: Readonly<Record<string, RawAction>>
-  /** Moves words before flags, so that a raw subcommand may follow flags. */
+  /** Moves arguments before flags, so that a raw subcommand may follow flags. */
   readonly arrange?: (args: readonly string[]) => readonly string[]
-  /** Action of a command whose arguments the platform reads. */
+  /** Action of a command whose arguments the platform parses. */
   readonly runRaw?: RawAction
 }
 
-/** Declares a command. Its file in `cli/commands/` exports it by default; `npm run gen` then lists it in `cli/commands.gen.ts`. */
+/** Declares a command: the default export of a file in `cli/commands/`. `npm run gen` lists it in `cli/commands.gen.ts`. */
 export function defineCommand<
   Flags extends FlagTable = Record<never, string>,
   Form extends string = never,
@@ -76,7 +76,7 @@ export function defineCommand<
   }
 }
 
-/** `<list rules | create rule <id>>`; in square brackets where none is needed. */
+/** `<list rules | create rule <id>>`; in square brackets if optional. */
 function formatForms(forms: readonly string[], isOptional: boolean): string {
   const named = forms.filter((form) => form !== '')
   const all = named.join(' | ')

@@ -4,7 +4,7 @@ import type { CommandEntry } from './command.ts'
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'api',
-    description: 'Start the gateway alone',
+    description: 'Start a standalone gateway',
     load: async () => (await import('./commands/api.ts')).default,
   },
   {
@@ -15,12 +15,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'bench',
-    description: 'Drive one route of a running gateway and measure it',
+    description: 'Load-test one route of a running gateway',
     load: async () => (await import('./commands/bench.ts')).default,
   },
   {
     name: 'broker',
-    description: 'Publish messages and subscribe to them',
+    description: 'Publish and subscribe to messages',
     subcommands: ['publish', 'subscribe'],
     load: async () => (await import('./commands/broker.ts')).default,
   },
@@ -31,7 +31,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'completion',
-    description: 'Complete commands, services and fields in a shell',
+    description: 'Print the completion script of a shell',
     load: async () => (await import('./commands/completion.ts')).default,
   },
   {
@@ -42,12 +42,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'dashboard',
-    description: 'Start the dashboard alone, of an environment',
+    description: 'Start a standalone dashboard for an environment',
     load: async () => (await import('./commands/dashboard.ts')).default,
   },
   {
     name: 'doctor',
-    description: 'Check this machine and the server, and say what to do',
+    description: 'Diagnose problems of this machine and the server',
     load: async () => (await import('./commands/doctor.ts')).default,
   },
   {
@@ -63,12 +63,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'gen',
-    description: 'Write a client of services that run',
+    description: 'Generate a client of running services',
     load: async () => (await import('./commands/gen.ts')).default,
   },
   {
     name: 'kill',
-    description: 'End what runs',
+    description: 'Stop and delete a service',
     load: async () => (await import('./commands/kill.ts')).default,
   },
   {
@@ -83,23 +83,23 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'logs',
-    description: 'Show what a service has written',
+    description: 'Show the logs of a service',
     load: async () => (await import('./commands/logs.ts')).default,
   },
   {
     name: 'network',
-    description: 'Show and make links between servers',
+    description: 'Show and create links between servers',
     subcommands: ['nodes', 'connections', 'routes', 'services', 'graph', 'connect'],
     load: async () => (await import('./commands/network.ts')).default,
   },
   {
     name: 'new',
-    description: 'Begin a service, a plugin or a gateway',
+    description: 'Create a service, plugin or gateway project',
     load: async () => (await import('./commands/new.ts')).default,
   },
   {
     name: 'registry',
-    description: 'Show a service: versions, nodes, endpoints',
+    description: 'Show the versions, nodes and endpoints of a service',
     subcommands: ['get'],
     load: async () => (await import('./commands/registry.ts')).default,
   },
@@ -110,17 +110,17 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'server',
-    description: 'Start the whole system',
+    description: 'Start the platform: gateway, services, runtime and dashboard',
     load: async () => (await import('./commands/server.ts')).default,
   },
   {
     name: 'services',
-    description: 'List the services that are registered',
+    description: 'List registered services',
     load: async () => (await import('./commands/services.ts')).default,
   },
   {
     name: 'signup',
-    description: 'Make an account, where there is a signup service',
+    description: 'Create an account through the signup service of an environment',
     load: async () => (await import('./commands/signup.ts')).default,
   },
   {
@@ -130,28 +130,28 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'status',
-    description: 'Show what runs',
+    description: 'Show the services that the platform runs',
     load: async () => (await import('./commands/status.ts')).default,
   },
   {
     name: 'store',
-    description: 'Read and write records of the store',
+    description: 'Read and write store records',
     subcommands: ['read', 'list', 'write', 'delete', 'databases', 'tables', 'snapshot', 'restore'],
     load: async () => (await import('./commands/store.ts')).default,
   },
   {
     name: 'stream',
-    description: 'Call an endpoint, and print the stream it answers with',
+    description: 'Call a streaming endpoint and print its responses',
     load: async () => (await import('./commands/stream.ts')).default,
   },
   {
     name: 'update',
-    description: 'Take what runs to its newest code, without losing a call',
+    description: 'Deploy the latest code of a service without downtime',
     load: async () => (await import('./commands/update.ts')).default,
   },
   {
     name: 'user',
-    description: 'Show who is logged in, a token, the namespace',
+    description: 'Show the logged-in account, its token and its namespace',
     load: async () => (await import('./commands/user.ts')).default,
   },
   {

@@ -16,14 +16,14 @@ import { openSession, type Session, type SessionCall } from './session/session.t
 import { CliError } from './ui/output.ts'
 import { printReplies, printReply, toReplyFormat } from './ui/replies.ts'
 
-/** Flags that say where the service is, and so hold before it is known which fields there are. */
+/** Flags that locate the service. They are read before the fields of the endpoint are known. */
 const WHERE = ['env', 'namespace']
 const NOT_FIELDS = [...WHERE, 'output']
 
 /**
- * `mx <service> [<endpoint>] --<field>=<value>`: calls whatever service runs (reference 8.2, 8.3).
+ * `mx <service> [<endpoint>] --<field>=<value>`: calls a running service (reference 8.2, 8.3).
  *
- * @param globals flags that stood before the service.
+ * @param globals flags before the name of the service
  * @throws {CliError}
  */
 export async function runDynamic(
@@ -32,18 +32,18 @@ export async function runDynamic(
   globals: readonly string[],
 ): Promise<void> {
   const { words, flags } = splitWords(args)
-  // Where a field has the name of a flag, the flag stands before the service.
+  // If a field has the name of a flag, the flag is given before the service.
   const where = WHERE.filter((name) => !globals.some((flag) => flag.startsWith(`--${name}=`)))
-  let taken = peek(flags, where)
-  // What is no environment may be the value of a field.
-  const { env: doubtful } = isEnvironment(taken['env']) ? {} : taken
-  if (doubtful !== undefined) taken = without(taken, (name) => name === 'env')
-  const checkDoubtful = (): unknown => doubtful !== undefined && findEnvironment(doubtful)
+  let located = peek(flags, where)
+  // A value of --env that is not an environment may be the value of a field.
+  const { env: unknownEnv } = isEnvironment(located['env']) ? {} : located
+  if (unknownEnv !== undefined) located = without(located, (name) => name === 'env')
+  const checkEnv = (): unknown => unknownEnv !== undefined && findEnvironment(unknownEnv)
   for (;;) {
-    const session = openSession({ ...peek(globals, WHERE), ...taken })
+    const session = openSession({ ...peek(globals, WHERE), ...located })
     try {
       const versions = await mustFind(session, service).catch((error: unknown) => {
-        checkDoubtful()
+        checkEnv()
         throw error
       })
       if (words.length === 0 && !hasFields(flags)) {
@@ -54,9 +54,9 @@ export async function runDynamic(
       const endpoint = findEndpoint(service, endpoints, words)
       const fields = toFields(endpoint)
       const isField = (name: string): boolean => fields.some(({ path }) => path[0] === name)
-      if (!isField('env')) checkDoubtful()
-      if (Object.keys(taken).some(isField)) {
-        taken = without(taken, isField)
+      if (!isField('env')) checkEnv()
+      if (Object.keys(located).some(isField)) {
+        located = without(located, isField)
         continue
       }
       if (isHelp(flags)) {
@@ -64,9 +64,9 @@ export async function runDynamic(
         return
       }
       const command = `${service} ${toWords(service, endpoint)}`
-      const given = readFlags(flags, fields, command)
-      const output = given.own['output'] ?? peek(globals, ['output'])['output']
-      await call(session, { service, endpoint, given, output, command })
+      const input = readFlags(flags, fields, command)
+      const output = input.local['output'] ?? peek(globals, ['output'])['output']
+      await call(session, { service, endpoint, input, output, command })
       return
     } finally {
       session.close()
@@ -77,77 +77,77 @@ export async function runDynamic(
 interface DynamicCall {
   readonly service: string
   readonly endpoint: Endpoint
-  readonly given: FlagsInput
+  readonly input: FlagsInput
   readonly output: string | undefined
   readonly command: string
 }
 
 async function call(
   session: Session,
-  { service, endpoint, given, output, command }: DynamicCall,
+  { service, endpoint, input, output, command }: DynamicCall,
 ): Promise<void> {
   const format = toReplyFormat(output)
-  const { json, request_timeout: timeout } = given.own
+  const { json, request_timeout: timeout } = input.local
   const options: SessionCall = {
     asText: true,
     ...(timeout !== undefined && { timeoutMs: toTimeout(timeout) }),
   }
   const isStream = endpoint.metadata['stream'] === 'true'
   const fields = toFields(endpoint)
-  if (isStream && json === '-' && given.fields.size === 0) {
+  if (isStream && json === '-' && input.fields.size === 0) {
     const requests = readJsonLines('a line of standard input')
     return printReplies(format, session.stream<string>(service, endpoint.name, requests, options))
   }
   const text = json === undefined ? undefined : await readText(json, '--json')
-  const isWhole = text !== undefined && given.fields.size === 0
-  if (isStream && isWhole) {
+  const isComplete = text !== undefined && input.fields.size === 0
+  if (isStream && isComplete) {
     const requests = toWrittenList(text, '--json')
     return printReplies(format, session.stream<string>(service, endpoint.name, requests, options))
   }
-  const request = isWhole
+  const request = isComplete
     ? toWritten(text, '--json')
-    : await mergeFlags(text, given.fields, fields, command)
+    : await mergeFlags(text, input.fields, fields, command)
   if (isStream)
     return printReplies(format, session.stream<string>(service, endpoint.name, request, options))
   await printReply(format, await session.call<string>(service, endpoint.name, request, options))
 }
 
-/** The request of `--json` with the fields of flags over it. @throws {CliError} */
+/** Merges field flags into the request of `--json`. @throws {CliError} */
 async function mergeFlags(
   text: string | undefined,
-  given: FlagsInput['fields'],
+  values: FlagsInput['fields'],
   fields: readonly Field[],
   command: string,
 ): Promise<WrittenJson> {
-  const whole = text === undefined ? {} : parseJson(text, '--json')
-  return new WrittenJson(formatWritten(await toRequest(whole, given, fields, command)))
+  const base = text === undefined ? {} : parseJson(text, '--json')
+  return new WrittenJson(formatWritten(await toRequest(base, values, fields, command)))
 }
 
-/** All versions. @throws {CliError} when nobody knows the service, with what may have been meant. */
+/** Finds all versions of a service. @throws {CliError} for an unknown service, with a similar name */
 async function mustFind(session: Session, word: string): Promise<readonly Service[]> {
   const commands = COMMANDS.map(({ name }) => name)
   const versions = !isServiceName(word)
     ? []
     : await findService(session, word).catch((error: unknown) => {
         if (!(error instanceof CliError)) throw error
-        // It has a command of that name, with other words behind it.
+        // A command of that name exists; the word after it is unknown.
         if (commands.includes(word)) throw error
-        const meant = suggest(word, commands)
-        const hint = meant === undefined ? '' : `: did you mean ${meant}?`
+        const similar = suggest(word, commands)
+        const hint = similar === undefined ? '' : `: did you mean ${similar}?`
         const { message, status } = error
-        throw new CliError(`${message} (${word} is no command of mx${hint})`, {
+        throw new CliError(`${message} (${word} is not an mx command${hint})`, {
           status,
           cause: error,
         })
       })
   if (versions.length > 0) return versions
   const services = await listServices(session).catch(() => [])
-  const meant = suggest(word, [...commands, ...services.map(({ name }) => name)])
-  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
+  const similar = suggest(word, [...commands, ...services.map(({ name }) => name)])
+  const hint = similar === undefined ? '' : ` Did you mean ${similar}?`
   throw new CliError(`Unrecognized mx command: ${word}.${hint} Please refer to 'mx --help'`)
 }
 
-/** Whether anything is said of a request: a service alone shows its help (reference 15.26). */
+/** Whether the flags describe a request; a service alone prints its help (reference 15.26). */
 function hasFields(flags: readonly string[]): boolean {
   return (
     flags.some((word) => {
@@ -161,14 +161,14 @@ function isHelp(flags: readonly string[]): boolean {
   return flags.includes('--help') || flags.includes('-h')
 }
 
-/** Some flags by name, whatever the others are. */
+/** Reads the named flags and ignores all others. */
 function peek(flags: readonly string[], names: readonly string[]): Record<string, string> {
-  const found: Record<string, string> = {}
+  const values: Record<string, string> = {}
   for (const [i, word] of flags.entries()) {
     const [, name, value = flags[i + 1]] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? []
-    if (name !== undefined && value !== undefined && names.includes(name)) found[name] = value
+    if (name !== undefined && value !== undefined && names.includes(name)) values[name] = value
   }
-  return found
+  return values
 }
 
 function isEnvironment(name: string | undefined): boolean {
@@ -177,7 +177,7 @@ function isEnvironment(name: string | undefined): boolean {
 
 function without(
   flags: Readonly<Record<string, string>>,
-  isLeftOut: (name: string) => boolean,
+  isExcluded: (name: string) => boolean,
 ): Record<string, string> {
-  return Object.fromEntries(Object.entries(flags).filter(([name]) => !isLeftOut(name)))
+  return Object.fromEntries(Object.entries(flags).filter(([name]) => !isExcluded(name)))
 }

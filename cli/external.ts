@@ -6,12 +6,12 @@ import { delimiter, join } from 'node:path'
 import { CliError } from './ui/output.ts'
 
 const NAME = /^\w[\w.-]*$/
-/** Whose end is that of the program we stand for. */
+/** Signals forwarded to the program. */
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
-/** What shells add to a signal's number for a status. */
-const SIGNALLED = 128
+/** Shells report a program ended by signal n with status 128 + n. */
+const SIGNAL_STATUS = 128
 
-/** The program `mx-<word>` of `PATH` (reference 8.2); undefined: there is none. */
+/** Finds the program `mx-<word>` on `PATH` (reference 8.2). */
 export function findExternal(word: string): string | undefined {
   if (!NAME.test(word)) return undefined
   return (process.env['PATH'] ?? '')
@@ -22,32 +22,32 @@ export function findExternal(word: string): string | undefined {
 }
 
 /**
- * Runs a program in our place, with our terminal.
+ * Runs a program in the terminal of this process.
  *
- * @param globals flags that stood before the command, which it finds in `MX_ENV` and `MX_NAMESPACE`.
- * @returns its exit status.
+ * @param globals flags before the command, passed in the variables `MX_ENV` and `MX_NAMESPACE`
+ * @returns its exit status
  */
 export async function runExternal(
   path: string,
   words: readonly string[],
   globals: readonly string[],
 ): Promise<number> {
-  // A terminal sends it Ctrl-C itself; whoever ends us means it, from the moment it runs.
-  const pass = (signal: NodeJS.Signals): void => {
+  // The terminal sends SIGINT to the program as well.
+  const forward = (signal: NodeJS.Signals): void => {
     if (signal !== 'SIGINT') child.kill(signal)
   }
-  for (const signal of SIGNALS) process.on(signal, pass)
+  for (const signal of SIGNALS) process.on(signal, forward)
   const child = spawn(path, words, {
     stdio: 'inherit',
     env: { ...process.env, ...toVariables(globals) },
   })
   try {
     const [status, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
-    return status ?? SIGNALLED + os.signals[signal!]
+    return status ?? SIGNAL_STATUS + os.signals[signal!]
   } catch (cause) {
-    throw new CliError(`${path} cannot be run: ${(cause as Error).message}`, { cause })
+    throw new CliError(`cannot run ${path}: ${(cause as Error).message}`, { cause })
   } finally {
-    for (const signal of SIGNALS) process.off(signal, pass)
+    for (const signal of SIGNALS) process.off(signal, forward)
   }
 }
 

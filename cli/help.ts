@@ -6,13 +6,13 @@ const USAGE = [
   'mx <service> [<endpoint>] [--<field>=<value> ...]',
   'mx --env <name> --namespace <name> -o <format> <command or service> ...',
 ]
-const ENDINGS: readonly (readonly [string, string])[] = [
+const MORE: readonly (readonly [string, string])[] = [
   ['mx <command> --help', 'Flags and examples of a command'],
-  ['mx <service> --help', 'Endpoints of a service that runs'],
-  ['mx <service> <endpoint> --help', 'Fields of its request'],
+  ['mx <service> --help', 'Endpoints of a running service'],
+  ['mx <service> <endpoint> --help', 'Request fields of an endpoint'],
 ]
 
-/** Commands in the order of help, by subject; any other comes last. */
+/** Commands in the order of help, by subject; unlisted ones come last. */
 const ORDER = [
   ...['server', 'api', 'dashboard'],
   ...['login', 'logout', 'signup', 'user', 'env'],
@@ -26,17 +26,17 @@ const ORDER = [
 export async function formatHelp(): Promise<string> {
   const { readVersion } = await import('../platform/process/version.ts')
   const commands = COMMANDS.map(({ name, description }) => [name, description] as const).sort(
-    ([a], [b]) => toPlace(a) - toPlace(b),
+    ([a], [b]) => toRank(a) - toRank(b),
   )
   return [
     `mx/${readVersion()}`,
     `Usage:\n${USAGE.map((line) => `  $ ${line}`).join('\n')}`,
     `Commands:\n${formatColumns(commands)}`,
-    `More:\n${formatColumns(ENDINGS)}\n`,
+    `More:\n${formatColumns(MORE)}\n`,
   ].join('\n\n')
 }
 
-function toPlace(command: string): number {
-  const place = ORDER.indexOf(command)
-  return place < 0 ? ORDER.length : place
+function toRank(command: string): number {
+  const rank = ORDER.indexOf(command)
+  return rank < 0 ? ORDER.length : rank
 }

@@ -1,14 +1,14 @@
 import { EXIT, printProblems } from './ui/output.ts'
 
 /**
- * Ends the program at Ctrl-C, or when it is told to end, as one that left something half done.
+ * Exits with status 130 on SIGINT or SIGTERM.
  *
- * @param leave tidies up, and says what there is now.
- * @returns ends that.
+ * @param cleanUp returns the message to print: what was done so far
+ * @returns removes the handlers
  */
-export function onInterrupt(leave: () => string): () => void {
+export function onInterrupt(cleanUp: () => string): () => void {
   const end = (): never => {
-    printProblems([leave()])
+    printProblems([cleanUp()])
     process.exit(EXIT.interrupted)
   }
   process.once('SIGINT', end).once('SIGTERM', end)

@@ -5,13 +5,13 @@ import { COMMANDS } from './commands.gen.ts'
 import { CliError, EXIT, printProblems, watchOutput } from './ui/output.ts'
 import { guardTerminal } from './ui/terminal.ts'
 
-/** Flags that are commands. */
+/** Flags that stand for commands. */
 const WORDS: Readonly<Record<string, string>> = { '-v': 'version', '--version': 'version' }
 
-/** What shells call to complete a line (`mx completion`): the words behind it may be of any command. */
+/** Command that shells call to complete a line (`mx completion`). */
 const COMPLETE = '__complete'
 
-/** Runs the command of the words that were typed; returns the exit status, or undefined while it goes on running. */
+/** Runs the command of a command line. Returns the exit status; undefined if the process keeps running. */
 async function main(words: readonly string[]): Promise<number | undefined> {
   try {
     if (words[0] === COMPLETE) {
@@ -24,7 +24,7 @@ async function main(words: readonly string[]): Promise<number | undefined> {
     const command = WORDS[first] ?? first
     const entry = COMMANDS.find(({ name }) => name === command)
     if (command.startsWith('-')) await showHelp(command)
-    else if (entry !== undefined && !isOfService(entry, args))
+    else if (entry !== undefined && !isServiceEndpoint(entry, args))
       await runBuiltIn(entry, [...globals, ...args])
     else return await runOther(command, args, globals)
     return undefined
@@ -37,8 +37,11 @@ async function main(words: readonly string[]): Promise<number | undefined> {
   }
 }
 
-/** Whether a word follows that means an endpoint of the service of the same name. */
-function isOfService({ subcommands }: CommandEntry, [next = '-']: readonly string[]): boolean {
+/** Whether the next word is an endpoint of the service that has the name of the command. */
+function isServiceEndpoint(
+  { subcommands }: CommandEntry,
+  [next = '-']: readonly string[],
+): boolean {
   return subcommands !== undefined && !next.startsWith('-') && !subcommands.includes(next)
 }
 
@@ -50,7 +53,7 @@ async function runBuiltIn({ load }: CommandEntry, args: readonly string[]): Prom
   if (parser.matchedCommand !== undefined) await command.run(args)
 }
 
-/** A program, else a service (reference 8.2). */
+/** Runs an external program, else calls a service (reference 8.2). */
 async function runOther(
   word: string,
   args: readonly string[],
@@ -64,12 +67,12 @@ async function runOther(
   return undefined
 }
 
-/** @throws {CliError} for a flag that is not `--help`. */
+/** @throws {CliError} for a flag other than `--help` */
 async function showHelp(flag: string): Promise<void> {
   if (flag !== '-h' && flag !== '--help') {
     const { suggest } = await import('../lib/text/did-you-mean.ts')
-    const meant = suggest(flag, ['--help', '--version'])
-    const hint = meant === undefined ? '.' : `, did you mean ${meant}?`
+    const similar = suggest(flag, ['--help', '--version'])
+    const hint = similar === undefined ? '.' : `, did you mean ${similar}?`
     throw new CliError(`unrecognized flag: ${flag}${hint} See 'mx --help'`, { status: EXIT.usage })
   }
   const { formatHelp } = await import('./help.ts')
@@ -85,5 +88,5 @@ watchOutput()
 guardTerminal(process.stdout)
 guardTerminal(process.stderr)
 const status = await main(process.argv.slice(2))
-// Not exitCode: the channel of a worker process to its primary would keep it running.
+// exitCode is not enough: the channel of a worker to its primary process keeps it running.
 if (status !== undefined) process.exit(status)

@@ -1,10 +1,10 @@
 import { print, toFormat } from '../ui/format.ts'
 import { extractFlags } from './extract-flags.ts'
 
-/** `mx api check`: whether a gateway would start with the configuration. @throws {CliError}, {@link SettingsError} */
+/** `mx api check`: validates the configuration without starting the gateway. @throws {CliError}, {@link SettingsError} */
 export async function runCheck(words: readonly string[]): Promise<void> {
-  const { taken, rest } = extractFlags(words, { '-o': 'output', '--output': 'output' })
-  const [output] = taken.output ?? []
+  const { values, rest } = extractFlags(words, { '-o': 'output', '--output': 'output' })
+  const [output] = values.output ?? []
   const format = toFormat({ ...(output !== undefined && { output }) })
   const [
     { readFlags },
@@ -28,7 +28,7 @@ export async function runCheck(words: readonly string[]): Promise<void> {
     const warnings = [...env.findMisspelt(process.env), ...checked.warnings]
     const { file = 'the configuration', address, handler, services, plugins } = checked
     const text = [
-      `${file} is right`,
+      `${file} is valid`,
       `  address   ${address}`,
       `  handler   ${handler}`,
       `  services  ${services.join(', ') || 'none'}`,

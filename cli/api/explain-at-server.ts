@@ -3,7 +3,7 @@ import type { ExplainedRequest } from '../../platform/gateway/routing/explain.ts
 import type { Explanation } from '../../platform/gateway/routing/explanation.ts'
 import { withSession } from '../session/session.ts'
 
-/** `Explanation` as the service `api` returns it (docs/api.md). */
+/** Response of `Api.Explain` (docs/api.md). */
 interface ExplainReply
   extends Pick<Explanation, 'namespace' | 'account' | 'endpoints' | 'why' | 'known'> {
   readonly handler: string
@@ -20,7 +20,7 @@ interface ExplainReply
   readonly answer?: { readonly status: number; readonly id: string; readonly detail: string }
 }
 
-/** The explanation of a server: rules by their id alone. */
+/** Explanation by a server, which returns only the ids of rules. */
 export type ServerExplanation = Omit<Explanation, 'stages' | 'rulings' | 'route'> & {
   readonly stages: readonly { readonly plugin: string | undefined; readonly hook: string }[]
   readonly route: ExplainReply['route'] | undefined
@@ -30,10 +30,10 @@ export type ServerExplanation = Omit<Explanation, 'stages' | 'rulings' | 'route'
 }
 
 /**
- * Has a running server explain a request: its own configuration, plugins, services and rules decide.
+ * Explains a request by the configuration, plugins, services and rules of a running server.
  *
- * @param env undefined: the selected environment.
- * @throws {CliError} for a caller without the scope `admin`.
+ * @param env @default the selected environment
+ * @throws {CliError} for a caller without the scope `admin`
  */
 export async function explainAtServer(
   { method, path, headers, body = '' }: ExplainedRequest,
@@ -68,7 +68,7 @@ function toExplanation(reply: ExplainReply): ServerExplanation {
   }
 }
 
-/** Repeated fields are one, separated as RFC 9110 section 5.3 and RFC 6265 section 5.4 have it. */
+/** Joins repeated headers (RFC 9110 section 5.3, RFC 6265 section 5.4). */
 function joinHeaders(headers: ExplainedRequest['headers']): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [

@@ -16,35 +16,35 @@ const FLAGS = {
   '--env': 'env',
 } as const
 const METHOD = /^[A-Za-z]{1,20}$/
-const FIELD = /^([^:\s]+):[ \t]*(.*)$/s
+const HEADER = /^([^:\s]+):[ \t]*(.*)$/s
 const SERVER = '--server'
 
-/** `mx api explain`: what a request would meet, decided by the code that serves. @throws {CliError}, {@link SettingsError} */
+/** `mx api explain`: how the gateway would handle a request, without sending it. @throws {CliError}, {@link SettingsError} */
 export async function runExplain(words: readonly string[]): Promise<void> {
-  const { taken, rest } = extractFlags(words, FLAGS)
-  const [output] = taken.output ?? []
+  const { values, rest } = extractFlags(words, FLAGS)
+  const [output] = values.output ?? []
   const format = toFormat({ ...(output !== undefined && { output }) })
-  const request = readRequest(rest, taken.header ?? [], taken.data?.[0])
+  const request = readRequest(rest, values.header ?? [], values.data?.[0])
   const flags = rest.slice(rest[0]!.startsWith('/') ? 1 : 2)
   const explanation = flags.includes(SERVER)
-    ? await explainAtServer(request, readEnvironment(flags, taken.env))
-    : await explainHere(request, flags)
+    ? await explainAtServer(request, readEnvironment(flags, values.env))
+    : await explainLocally(request, flags)
   await print(format, toDocument(request, explanation), formatExplanation(request, explanation))
 }
 
-/** The name of the environment. @throws {CliError} for a setting of a gateway: the server has its own. */
+/** Name of the environment. @throws {CliError} for a setting, because the server uses its own */
 function readEnvironment(
   flags: readonly string[],
   env: readonly string[] = [],
 ): string | undefined {
   const setting = flags.find((flag) => flag !== SERVER)
   if (setting !== undefined)
-    throw usage(`--server explains with the settings of the server: ${setting} cannot be combined`)
+    throw usage(`--server uses the settings of the server and cannot be combined with ${setting}`)
   return env.at(-1)
 }
 
-/** By the settings of this command line, as `mx api` would have them. */
-async function explainHere(
+/** Explains a request by the settings of the command line, as `mx api` reads them. */
+async function explainLocally(
   request: ExplainedRequest,
   flags: readonly string[],
 ): Promise<Explanation> {
@@ -54,7 +54,7 @@ async function explainHere(
     { explain },
     { createLog },
     { createClosing },
-    gates,
+    authorizers,
   ] = await Promise.all([
     import('../../platform/settings/flags.ts'),
     import('../../platform/config/load.ts'),
@@ -67,7 +67,7 @@ async function explainHere(
   const log = createLog('silent')
   const closing = createClosing()
   try {
-    const remote = await gates.openRemoteGate(configuration.settings, log, closing)
+    const remote = await authorizers.openRemoteGate(configuration.settings, log, closing)
     return await explain(request, { configuration, gate: remote?.gate, log }, closing)
   } finally {
     await closing.close()
@@ -76,18 +76,18 @@ async function explainHere(
 
 function readRequest(
   words: readonly string[],
-  fields: readonly string[],
+  lines: readonly string[],
   data: string | undefined,
 ): ExplainedRequest {
   const hasMethod = words[0] !== undefined && !words[0].startsWith('/')
   const [method, path] = hasMethod ? words : [data === undefined ? 'GET' : 'POST', words[0]]
   if (method === undefined || path === undefined || !METHOD.test(method) || !path.startsWith('/'))
-    throw usage('a method and a path are expected, such as GET /greeter/hello')
+    throw usage('expected a method and a path, such as GET /greeter/hello')
   const headers: Record<string, string[]> = {}
-  for (const field of fields) {
-    const [, name, value] = FIELD.exec(field) ?? []
+  for (const header of lines) {
+    const [, name, value] = HEADER.exec(header) ?? []
     if (name === undefined || value === undefined)
-      throw usage(`a header is written "name: value", got ${JSON.stringify(field)}`)
+      throw usage(`--header must be "name: value", got ${JSON.stringify(header)}`)
     const key = name.toLowerCase()
     headers[key] = [...(headers[key] ?? []), value.trim()]
   }

@@ -2,23 +2,23 @@ import { SETTINGS } from '../../platform/settings/settings.ts'
 import { findSetting } from '../../platform/settings/sources.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
-/** Flags of a command among those of the gateway, whose settings are read from what is left. */
+/** Flags of a command, separated from the settings of the gateway in {@link rest}. */
 export interface ExtractedFlags<N extends string> {
-  readonly taken: { readonly [K in N]?: readonly string[] }
+  readonly values: { readonly [K in N]?: readonly string[] }
   readonly rest: readonly string[]
 }
 
 /**
- * Takes the flags that are named out of words.
+ * Extracts flags from a command line.
  *
- * @param names by the flag, dashes included: the name it is taken as.
- * @throws {CliError} for one without a value.
+ * @param names result name by flag, with its dashes
+ * @throws {CliError} for a flag without a value
  */
 export function extractFlags<N extends string>(
   words: readonly string[],
   names: Readonly<Record<string, N>>,
 ): ExtractedFlags<N> {
-  const taken: { [K in N]?: string[] } = {}
+  const extracted: { [K in N]?: string[] } = {}
   const rest: string[] = []
   for (let i = 0; i < words.length; i++) {
     const word = words[i]!
@@ -32,14 +32,14 @@ export function extractFlags<N extends string>(
     const value = equals === -1 ? words[++i] : word.slice(equals + 1)
     if (value === undefined)
       throw new CliError(`${flag} needs a value. See 'mx api --help'`, { status: EXIT.usage })
-    const values: string[] = taken[name] ?? []
+    const values: string[] = extracted[name] ?? []
     values.push(value)
-    taken[name] = values
+    extracted[name] = values
   }
-  return { taken, rest }
+  return { values: extracted, rest }
 }
 
-/** Words of a command line without the flags and their values, which may stand anywhere. */
+/** Arguments of a command line, apart from its flags and their values. */
 export interface SeparatedLine {
   readonly words: readonly string[]
   readonly flags: readonly string[]

@@ -3,7 +3,7 @@ import type { ServerExplanation } from './explain-at-server.ts'
 
 const WIDTH = 10
 
-/** What became of a request, a line each, for people. */
+/** Formats an explanation as text, one line for each step. */
 export function formatExplanation(
   { method, path }: ExplainedRequest,
   explanation: ServerExplanation,
@@ -14,7 +14,7 @@ export function formatExplanation(
   const lines: (readonly [string, string])[] = [
     ['plugins', plugins.join(', ') || 'none'],
     ['namespace', namespace || 'none'],
-    ['caller', account || 'nobody that is known'],
+    ['caller', account || 'anonymous'],
   ]
   if (route !== undefined) {
     const { service, endpoint } = route
@@ -33,10 +33,7 @@ export function formatExplanation(
         .join(', ') || 'none',
     ])
   if (answer === undefined)
-    lines.push([
-      'answer',
-      sentTo === 'topic' ? 'published as an event' : `that of ${route?.service}`,
-    ])
+    lines.push(['answer', sentTo === 'topic' ? 'published as an event' : `from ${route?.service}`])
   else {
     const { status, error } = answer
     lines.push(['answer', `${status}${error === undefined ? '' : ` ${error.message}`}`])
@@ -53,6 +50,6 @@ function formatRuling({
   rule,
 }: ServerExplanation['rulings'][number]): string {
   const verdict = granted ? 'granted' : 'denied'
-  const by = rule === undefined ? 'no rule applies' : `rule ${rule.id}`
-  return `${verdict} by ${by}, of ${namespace}, for ${resource}`.replace('by no', 'since no')
+  const reason = rule === undefined ? ': no rule applies' : ` by rule ${rule.id}`
+  return `${verdict}${reason} (namespace ${namespace}, resource ${resource})`
 }

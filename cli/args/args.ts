@@ -3,8 +3,8 @@ import { suggest } from '../../lib/text/did-you-mean.ts'
 import { usageError } from '../ui/output.ts'
 
 /**
- * Flags of a command: how each is written, and its description. `--force` is a switch, `-o, --output <format>` takes a value and has a
- * letter, `--header <name=value>...` is repeatable, and the value of `--prefix [text]` may be left out (it is then empty).
+ * Descriptions of the flags of a command, by their form. `--force` is a switch, `-o, --output <format>` takes a value and has a
+ * short form, `--header <name=value>...` is repeatable, and the value of `--prefix [text]` is optional (default: empty).
  */
 export type FlagTable = Readonly<Record<string, string>>
 
@@ -20,10 +20,9 @@ type ValueOf<F> = F extends `${string}...`
     ? string
     : boolean
 
-/** Values by flag name. Texts stay as typed: `007` is not a number. */
+/** Values by flag name. Values stay text: `007` is not a number. */
 export type FlagsOf<T extends FlagTable> = { readonly [F in keyof T as NameOf<F>]?: ValueOf<F> }
 
-/** Arguments and flags of a command. */
 export interface CommandLine<T extends FlagTable> {
   readonly words: readonly string[]
   readonly flags: FlagsOf<T>
@@ -50,22 +49,22 @@ export function parseFlag(text: string): Flag {
   }
 }
 
-/** Marks a word such as `-5`, a value, while `parseArgs` reads it: no command line contains it. */
+/** Marks negative numbers such as `-5` as values for `parseArgs`. A command line cannot contain NUL. */
 const VALUE = '\0'
 
 /**
- * Reads the arguments of a command; `--a-b` is `--a_b` (reference 15.6).
+ * Parses the arguments of a command; `--a-b` is `--a_b` (reference 15.6).
  *
- * @throws {CliError} for a flag that is unknown, or without its value.
+ * @throws {CliError} for an unknown flag, and for a flag without its value
  */
 export function readCommandLine<T extends FlagTable>(
   command: string,
   args: readonly string[],
   table: T,
 ): CommandLine<T> {
-  const known = Object.keys(table).map(parseFlag)
+  const declared = Object.keys(table).map(parseFlag)
   const options: ParseArgsConfig['options'] = {}
-  for (const { name, letter, value, isRepeatable } of known)
+  for (const { name, letter, value, isRepeatable } of declared)
     options[name] = {
       type: value === '' ? 'boolean' : 'string',
       multiple: isRepeatable,
@@ -73,50 +72,50 @@ export function readCommandLine<T extends FlagTable>(
     }
   try {
     const { values, positionals } = parseArgs({
-      args: prepare(args, known),
+      args: prepare(args, declared),
       options,
       allowPositionals: true,
     })
     const flags = Object.entries(values).map(([name, value]) => [name, withoutMark(value)])
     return { words: positionals.map(toText), flags: Object.fromEntries(flags) }
   } catch (cause) {
-    throw usageError(command, explainFlag(cause, known), cause)
+    throw usageError(command, explainFlag(cause, declared), cause)
   }
 }
 
-/** Explains an error of `parseArgs` in a sentence. */
-function explainFlag(error: unknown, known: readonly Flag[]): string {
+/** Message for an error of `parseArgs`. */
+function explainFlag(error: unknown, declared: readonly Flag[]): string {
   const { message, code } = error as NodeJS.ErrnoException
-  // `-o, --output <value>` where it has a letter.
+  // `-o, --output <value>` if the flag has a short form.
   const [flag = '', name = ''] = /--([^' =]+)/.exec(message) ?? /-([^' ])/.exec(message) ?? []
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
-    const isSwitch = known.some((each) => each.name === name && each.value === '')
+    const isSwitch = declared.some((each) => each.name === name && each.value === '')
     return isSwitch ? `--${name} takes no value.` : `--${name} needs a value.`
   }
-  const names = known.map((each) => each.name)
-  const meant = flag.startsWith('--') ? suggest(name, names) : undefined
-  if (meant !== undefined) return `unknown flag ${flag}, did you mean --${meant}?`
-  const hint = flag.startsWith('--') ? '' : '; a value that begins with a dash stands behind --'
+  const names = declared.map((each) => each.name)
+  const similar = flag.startsWith('--') ? suggest(name, names) : undefined
+  if (similar !== undefined) return `unknown flag ${flag}, did you mean --${similar}?`
+  const hint = flag.startsWith('--') ? '' : '; put -- before a value that begins with a dash'
   return `unknown flag ${flag}${hint}.`
 }
 
-/** @throws {CliError} for arguments of a command without any. */
+/** @throws {CliError} if there are arguments */
 export function checkNoWords(command: string, words: readonly string[]): void {
   if (words.length === 0) return
   throw usageError(command, `Too many arguments, expected no arguments, got ${words.join(', ')}.`)
 }
 
-/** The words as `parseArgs` wants them; those behind `--` are values. */
-function prepare(args: readonly string[], known: readonly Flag[]): string[] {
+/** Normalizes flags for `parseArgs`; words after `--` are values. */
+function prepare(args: readonly string[], declared: readonly Flag[]): string[] {
   const end = args.indexOf('--')
   const last = end < 0 ? args.length : end
   return args.map((word, i) => {
     if (i >= last) return word
     if (/^-\d/.test(word)) return VALUE + word
     const flag = toUnderscores(word)
-    const found = known.find(({ name, letter }) => flag === `--${name}` || flag === `-${letter}`)
+    const match = declared.find(({ name, letter }) => flag === `--${name}` || flag === `-${letter}`)
     const hasValue = i + 1 < last && !/^-\D/.test(args[i + 1]!)
-    return found?.isOptional && !hasValue ? `--${found.name}=` : flag
+    return match?.isOptional && !hasValue ? `--${match.name}=` : flag
   })
 }
 

@@ -1,12 +1,15 @@
 import { parseDuration } from '../../lib/text/units.ts'
+import { CliError, EXIT } from '../ui/output.ts'
 
 /**
- * Seconds of a flag `--expiry`, rounded up; `none` is `Infinity`. It must say its unit: a number alone, milliseconds in settings and
- * seconds to services, would end what is kept at another time than was meant.
+ * Parses `--expiry`. @returns seconds, rounded up; `none` is `Infinity`
  *
- * @throws {RangeError} naming what is accepted.
+ * @throws {CliError} naming the accepted forms
  */
 export function parseExpiry(text: string): number {
-  if (Number(text) > 0) throw new RangeError(`must have a unit, such as ${text}s or ${text}m`)
-  return Math.ceil(parseDuration(text) / 1000)
+  try {
+    return Math.ceil(parseDuration(text) / 1000)
+  } catch (cause) {
+    throw new CliError(`--expiry ${(cause as Error).message}`, { status: EXIT.usage, cause })
+  }
 }

@@ -1,8 +1,8 @@
 import { CliError, EXIT } from '../ui/output.ts'
 
-/** What stands before a command (reference 8.1), and from the command on. */
+/** A command line, split before the command (reference 8.1). */
 export interface SplitWords {
-  /** `--name=value`: they hold for whatever command follows, which refuses those it does not know. */
+  /** `--name=value`; the command rejects those it does not have. */
   readonly globals: readonly string[]
   readonly rest: readonly string[]
 }
@@ -10,7 +10,7 @@ export interface SplitWords {
 const NAMES = ['env', 'namespace', 'output', 'profile', 'config']
 const LETTERS: Readonly<Record<string, string>> = { o: 'output', c: 'config' }
 
-/** @throws {CliError} for one without its value. */
+/** @throws {CliError} for a flag without its value */
 export function splitGlobals(words: readonly string[]): SplitWords {
   const globals: string[] = []
   let at = 0
@@ -18,10 +18,10 @@ export function splitGlobals(words: readonly string[]): SplitWords {
     const [, dashes, typed = '', value] = /^(--?)(\w+)(?:=(.*))?$/s.exec(words[at]!) ?? []
     const name = dashes === '-' ? LETTERS[typed] : typed
     if (name === undefined || !NAMES.includes(name)) break
-    const given = value ?? words[++at]
-    if (given === undefined)
+    const text = value ?? words[++at]
+    if (text === undefined)
       throw new CliError(`--${name} needs a value. See 'mx --help'`, { status: EXIT.usage })
-    globals.push(`--${name}=${given}`)
+    globals.push(`--${name}=${text}`)
   }
   return { globals, rest: words.slice(at) }
 }

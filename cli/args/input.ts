@@ -7,9 +7,9 @@ const STANDARD_INPUT = '-'
 const FILE = '@'
 
 /**
- * What an argument stands for: standard input where it is `-`, a file where it is `@path`, else itself; `@@x` is `@x`.
+ * Bytes of an argument: `-` is standard input, `@path` a file, anything else its own text; `@@x` is `@x`.
  *
- * @throws {CliError} when the file cannot be read.
+ * @throws {CliError} if the file cannot be read
  */
 export async function readBytes(argument: string): Promise<Buffer> {
   if (argument === STANDARD_INPUT) return readStandardInput()
@@ -25,10 +25,10 @@ export async function readBytes(argument: string): Promise<Buffer> {
 }
 
 /**
- * As {@link readBytes}, as text; a line feed at the end of a file, or of standard input, does not belong to it.
+ * {@link readBytes} as text, without the final line feed of a file or of standard input.
  *
- * @param what it is called in errors.
- * @throws {CliError} when it is not UTF-8.
+ * @param what name for errors
+ * @throws {CliError} for invalid UTF-8
  */
 export async function readText(argument: string, what: string): Promise<string> {
   const bytes = await readBytes(argument)
@@ -41,10 +41,10 @@ export async function readText(argument: string, what: string): Promise<string> 
 }
 
 /**
- * JSON out of a text. Numbers that JavaScript would change are {@link WrittenJson}.
+ * Parses JSON. Numbers that JavaScript would round are {@link WrittenJson}.
  *
- * @param what it is called in errors.
- * @throws {CliError} when it is not JSON, with the position of the first fault.
+ * @param what name for errors
+ * @throws {CliError} for invalid JSON, with the position of the first error
  */
 export function parseJson(text: string, what: string): unknown {
   try {
@@ -57,25 +57,24 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** A request that is sent as it is written. @param what it is called in errors. @throws {CliError} */
+/** A request that is sent as written. @param what name for errors @throws {CliError} */
 export function toWritten(text: string, what: string): WrittenJson {
   parseJson(text, what)
   return new WrittenJson(text.trim())
 }
 
-/** As {@link toWritten}, of a list several requests. */
+/** {@link toWritten}; a list is several requests. */
 export function toWrittenList(text: string, what: string): WrittenJson | readonly WrittenJson[] {
   const written = toWritten(text, what)
   return splitList(written.text)?.map((item) => new WrittenJson(item)) ?? written
 }
 
-/** Whether it stands for itself. */
+/** Whether the argument is its own text. */
 function isTyped(argument: string): boolean {
   const isFile = argument.startsWith(FILE) && !argument.startsWith(FILE + FILE)
   return argument !== STANDARD_INPUT && !isFile
 }
 
-/** All of standard input. */
 async function readStandardInput(): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(chunk)
@@ -83,10 +82,10 @@ async function readStandardInput(): Promise<Buffer> {
 }
 
 /**
- * The lines of standard input as they come, each JSON; empty ones are left out.
+ * Reads JSON lines from standard input as they arrive; empty lines are skipped.
  *
- * @param what a line is called in errors.
- * @throws {CliError} for one that is not JSON.
+ * @param what name of a line for errors
+ * @throws {CliError} for invalid JSON
  */
 export async function* readJsonLines(what: string): AsyncGenerator<WrittenJson, void, undefined> {
   const { createInterface } = await import('node:readline')

@@ -4,10 +4,11 @@ import { CliError, EXIT } from '../ui/output.ts'
 const EXAMPLE = new Date(0).toISOString().replace('.000', '')
 
 /**
- * A point in time, in milliseconds since 1970.
+ * Parses a point in time.
  *
- * @param text a span before now, such as `10m`, or a time of ISO 8601.
- * @param flag it was given with, for errors.
+ * @param text a duration before now, such as `10m`, or a time of ISO 8601
+ * @param flag name for errors
+ * @returns Unix time in milliseconds
  * @throws {CliError}
  */
 export function parseSince(text: string, flag: string): number {
@@ -17,9 +18,9 @@ export function parseSince(text: string, flag: string): number {
     const time = Date.now() - parseDuration(text)
     if (time > 0) return time
   } catch {
-    // Told below.
+    // The error below names both forms.
   }
-  throw new CliError(`${flag} must be a span such as 10m or 2h, or a time such as ${EXAMPLE}`, {
+  throw new CliError(`${flag} must be a duration such as 10m or 2h, or a time such as ${EXAMPLE}`, {
     status: EXIT.usage,
   })
 }

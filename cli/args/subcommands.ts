@@ -1,7 +1,7 @@
 import { suggest } from '../../lib/text/did-you-mean.ts'
 import { CliError, EXIT, usageError } from '../ui/output.ts'
 
-/** Texts of the arguments in a form such as `create rule <id>`. */
+/** Types of the arguments in a form such as `create rule <id>`. */
 type ArgsOf<Form extends string> = Form extends `${infer Head} ${infer Tail}`
   ? [...ArgOf<Head>, ...ArgsOf<Tail>]
   : ArgOf<Form>
@@ -25,10 +25,10 @@ interface Subcommand<Flags> {
 }
 
 /**
- * Runs the subcommand that matches.
+ * Runs the subcommand with the longest match.
  *
- * @param command first word.
- * @throws {CliError} for an unknown subcommand, and a wrong number of arguments.
+ * @param command name, for errors
+ * @throws {CliError} for an unknown subcommand, and for a wrong number of arguments
  */
 export async function runSubcommand<Form extends string, Flags>(
   command: string,
@@ -39,17 +39,17 @@ export async function runSubcommand<Form extends string, Flags>(
   const all = Object.entries<Subcommand<Flags>['run']>(subcommands).map(
     ([form, run]): Subcommand<Flags> => ({ ...splitForm(form), run }),
   )
-  const found = all
+  const match = all
     .filter((each) => each.words.every((word, i) => words[i] === word))
     .sort((a, b) => b.words.length - a.words.length)[0]
-  if (found === undefined || (found.words.length === 0 && words.length > found.args.length))
+  if (match === undefined || (match.words.length === 0 && words.length > match.args.length))
     throw explain(command, Object.keys(subcommands).map(toPhrase), words)
-  const args = words.slice(found.words.length)
-  checkCount(command, found.args, args.length)
-  await found.run(args as never, flags)
+  const args = words.slice(match.words.length)
+  checkCount(command, match.args, args.length)
+  await match.run(args as never, flags)
 }
 
-/** The words of `create rule <id>`, and the names of its arguments, in capitals. */
+/** The words of a form such as `create rule <id>`, and its argument names in capitals. */
 function splitForm(form: string): Pick<Subcommand<never>, 'words' | 'args'> {
   const parts = form.split(' ').filter((part) => part !== '')
   const isWord = (part: string): boolean => /^[a-z]+$/.test(part)
@@ -67,14 +67,14 @@ export function toPhrase(form: string): string {
 }
 
 /** @throws {CliError} */
-function checkCount(command: string, names: readonly string[], given: number): void {
+function checkCount(command: string, names: readonly string[], count: number): void {
   const least = names.filter((name) => !name.startsWith('[')).length
   const most = names.some((name) => name.endsWith('...')) ? Number.POSITIVE_INFINITY : names.length
-  if (given >= least && given <= most) return
-  const what = formatCount(least, most)
+  if (count >= least && count <= most) return
+  const expected = formatCount(least, most)
   const all = names.length === 0 ? '' : `: ${names.join(' ')}`
-  const much = given > most ? 'Too many' : 'Too few'
-  throw usageError(command, `${much} arguments, expected ${what}${all}.`)
+  const amount = count > most ? 'Too many' : 'Too few'
+  throw usageError(command, `${amount} arguments, expected ${expected}${all}.`)
 }
 
 function formatCount(least: number, most: number): string {
@@ -87,16 +87,16 @@ function formatArguments(n: number): string {
   return n === 1 ? 'one argument' : `${n || 'no'} arguments`
 }
 
-function explain(command: string, phrases: readonly string[], given: readonly string[]): CliError {
-  const known = phrases.filter((phrase) => phrase !== '')
-  const all = `the subcommands are ${known.join(', ')}.`
-  if (given.length === 0) {
+function explain(command: string, phrases: readonly string[], words: readonly string[]): CliError {
+  const named = phrases.filter((phrase) => phrase !== '')
+  const all = `the subcommands are ${named.join(', ')}.`
+  if (words.length === 0) {
     const message = `No subcommand provided to mx ${command}: ${all}`
     return new CliError(message, { status: EXIT.usage })
   }
-  const meant = suggest(given.slice(0, 2).join(' '), known) ?? suggest(given[0]!, known)
-  const hint = meant === undefined ? all : `did you mean ${meant}?`
-  const isBegun = known.some((phrase) => phrase.startsWith(`${given[0]} `))
-  const typed = isBegun ? given.slice(0, 2).join(' ') : given[0]
+  const similar = suggest(words.slice(0, 2).join(' '), named) ?? suggest(words[0]!, named)
+  const hint = similar === undefined ? all : `did you mean ${similar}?`
+  const isPrefix = named.some((phrase) => phrase.startsWith(`${words[0]} `))
+  const typed = isPrefix ? words.slice(0, 2).join(' ') : words[0]
   return usageError(command, `Unrecognized subcommand for mx ${command}: ${typed}, ${hint}`)
 }

@@ -1,34 +1,34 @@
 import { print, toFormat } from '../ui/format.ts'
 
-/** Flag of the output format, which is not one of `mx server`: `-o json`, `-ojson`, `--output=json`. */
+/** The output flag, which `mx server` does not have: `-o json`, `-ojson`, `--output=json`. */
 const OUTPUT = /^(?:-o|--output)(?:=?(.*))$/
 
 /**
- * `mx auth reset`: restores the access of operators in the data of a stopped server (decision 32).
+ * `mx auth reset`: restores operator access in the data of a stopped server (decision 32).
  *
- * @throws {SettingsError} for wrong flags, {@link Error} with one line when the data cannot be used.
+ * @throws {SettingsError} for invalid flags, {@link Error} with one line if the data cannot be used
  */
 export async function runAuthReset(args: readonly string[]): Promise<void> {
-  const { words, output } = takeOutput(args)
+  const { words, output } = extractOutput(args)
   const format = toFormat(output === undefined ? {} : { output })
   const { resetAccessOffline } = await import('../../platform/server/reset-access.ts')
   const { password, rules, notAudited } = await resetAccessOffline(words, process.env)
   const lines = [
     ...rules.map((id) => `Deleted the rule ${id}`),
-    'Restored the rule default: everybody may call every service. Close the platform again if it was closed.',
+    'Restored the rule default: anonymous callers may call every service. If the platform was closed, close it again.',
     `Password of admin: ${password.password} (also in ${password.file})`,
-    ...(notAudited === undefined ? [] : [`The audit has no event of this: ${notAudited}`]),
+    ...(notAudited === undefined ? [] : [`Not recorded in the audit log: ${notAudited}`]),
   ]
   await print(format, { account: 'admin', ...password, rules, notAudited }, `${lines.join('\n')}\n`)
 }
 
-/** The flags of the server, and the output format. */
-function takeOutput(args: readonly string[]) {
+/** Separates the output format from the flags of the server. */
+function extractOutput(args: readonly string[]) {
   const words: string[] = []
   let output: string | undefined
   for (let i = 0; i < args.length; i++) {
-    const [found, value] = OUTPUT.exec(args[i]!) ?? []
-    if (found === undefined) words.push(args[i]!)
+    const [match, value] = OUTPUT.exec(args[i]!) ?? []
+    if (match === undefined) words.push(args[i]!)
     else output = value || args[++i] || ''
   }
   return { words, output }

@@ -19,9 +19,9 @@ interface Target {
 /** Flags of `mx call` and `mx stream`. */
 export const CALL_FLAGS = {
   '-o, --output <format>': 'json, yaml, or raw: JSON in one line (default: json)',
-  '--metadata <name=value>...': 'Sent along',
+  '--metadata <name=value>...': 'Metadata of the call',
   '--address <host:port>':
-    'Where the service is, in place of what the registry says; it is shown your login',
+    'Address of the service, bypassing the registry; it receives your access token',
 }
 interface CallFlags extends FlagsOf<typeof CALL_FLAGS> {
   readonly request_timeout?: string
@@ -36,10 +36,10 @@ export async function orSuggest<T>(
   try {
     return await work
   } catch (error) {
-    const meant = await suggestName(session, service, endpoint, error)
-    if (meant === undefined || !(error instanceof CliError)) throw error
+    const similar = await suggestName(session, service, endpoint, error)
+    if (similar === undefined || !(error instanceof CliError)) throw error
     const { message, status } = error
-    const text = message.replace(/\. See .*$/, `, did you mean ${meant}?`)
+    const text = message.replace(/\. See .*$/, `, did you mean ${similar}?`)
     throw new CliError(text, { status, cause: error })
   }
 }
@@ -87,8 +87,8 @@ export function toSessionCall(flags: CallFlags): SessionCall {
 }
 
 function toPair(text: string): readonly [string, string] {
-  const at = text.indexOf('=')
-  if (at > 0) return [text.slice(0, at), text.slice(at + 1)]
+  const equals = text.indexOf('=')
+  if (equals > 0) return [text.slice(0, equals), text.slice(equals + 1)]
   throw new CliError(`--metadata must be name=value, got ${JSON.stringify(text)}`, {
     status: EXIT.usage,
   })
@@ -100,7 +100,7 @@ export function toTimeout(text: string): number {
     const timeoutMs = parseDuration(text)
     if (timeoutMs > 0) return timeoutMs
   } catch {
-    // Told below.
+    // The error below names the accepted forms.
   }
   throw new CliError(`--request_timeout must be a duration such as 500ms or 30s, got ${text}`, {
     status: EXIT.usage,

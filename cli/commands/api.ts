@@ -7,7 +7,7 @@ import { usageError } from '../ui/output.ts'
 
 const command: Command = defineCommand({
   name: 'api',
-  description: 'Start the gateway alone',
+  description: 'Start a standalone gateway',
   settings: 'api',
   examples: [
     'mx api --backend greeter=127.0.0.1:9001,127.0.0.1:9002',
@@ -38,10 +38,10 @@ function wordsFirst(args: readonly string[]): readonly string[] {
   return [...words, ...flags]
 }
 
-/** The platform rejects any other word. @throws {CliError} for a misspelt subcommand */
+/** @throws {CliError} for a misspelt subcommand; the platform rejects any other argument */
 function checkWord(word: string | undefined): void {
   if (word === undefined || word.startsWith('-')) return
-  const meant = suggest(word, ['check', 'explain'])
-  if (meant !== undefined)
-    throw usageError('api', `Unrecognized subcommand for mx api: ${word}, did you mean ${meant}?`)
+  const similar = suggest(word, ['check', 'explain'])
+  if (similar !== undefined)
+    throw usageError('api', `Unrecognized subcommand for mx api: ${word}, did you mean ${similar}?`)
 }

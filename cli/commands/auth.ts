@@ -10,22 +10,22 @@ import { formatTable } from '../ui/table.ts'
 
 const FLAGS = {
   ...sessionFlags('Namespace of accounts and rules'),
-  '--scope <scope>': 'Of a rule: <public>, * or a scope of accounts (default: <public>)',
-  '--resource <type:name:endpoint>': 'Of a rule, such as service:helloworld:*',
-  '--access <granted|denied>': 'Of a rule (default: granted)',
-  '--priority <n>': 'Of a rule; higher ones are asked first (default: 0)',
-  '--scopes <a,b>': 'Of an account',
+  '--scope <scope>': 'create rule: <public>, * or an account scope (default: <public>)',
+  '--resource <type:name:endpoint>': 'create rule: resource, such as service:helloworld:*',
+  '--access <granted|denied>': 'create rule: effect (default: granted)',
+  '--priority <n>': 'create rule: rules with a higher priority apply first (default: 0)',
+  '--scopes <a,b>': 'create account: scopes',
   '--secret <secret>':
-    'Of an account that is made (default: a random one), or that a token is for; - is standard input',
-  '-e, --expiry <span>': 'Of a token: how long it is good, up to 1h (default: 15m)',
-  '--old_secret <secret>': 'Of an account; administrators need not know it',
-  '--new_secret <secret>': 'Of an account, asked for where it is missing; - is standard input',
-  '--type <user|service>': 'Of an account (default: user)',
-  '--account <id>': 'Who calls, for test (default: somebody without a token)',
-  '--domain <name>': 'Namespace of the service, for test (default: mx)',
-  '--force': 'Also when only operators can log in, or you cannot change rules any more',
+    'create account, create token: secret of the account (default: a random one for a new account); - reads standard input',
+  '-e, --expiry <duration>': 'create token: lifetime, up to 1h (default: 15m)',
+  '--old_secret <secret>': 'update secret: current secret; optional for administrators',
+  '--new_secret <secret>': 'update secret: new secret (default: prompt); - reads standard input',
+  '--type <user|service>': 'create account: type (default: user)',
+  '--account <id>': 'test: calling account (default: anonymous)',
+  '--domain <name>': 'test: namespace of the service (default: mx)',
+  '--force': 'Apply a change after which only operators can log in, or you cannot change rules',
   '--data_dir <folder>':
-    'Data folder of a stopped server, for reset, which takes the flags of mx server (default: ~/.mx/server)',
+    'reset: data folder of a stopped server; reset takes the flags of mx server (default: ~/.mx/server)',
   ...OUTPUT_FLAGS,
 }
 type AuthFlags = FlagsOf<typeof FLAGS>
@@ -45,20 +45,20 @@ interface Account {
   readonly metadata: Readonly<Record<string, string>> | null
 }
 
-interface MadeAccount extends Account {
+interface NewAccount extends Account {
   readonly secret: string
 }
 
 interface AccountPage {
   readonly accounts: readonly Account[]
-  /** There are more: list after this id. */
+  /** Id to list the next page after; absent on the last page. */
   readonly next?: string
 }
 
 interface TestedCall {
   readonly granted: boolean
   readonly rule?: Rule
-  /** Whose rules decide. */
+  /** Namespace of the rules that apply. */
   readonly namespace: string
   readonly warning?: string
 }
@@ -131,18 +131,18 @@ const command: Command = defineCommand({
       withSession(flags, async ({ call, options, format }) => {
         const scopes = (flags.scopes ?? '').split(',').filter((scope) => scope !== '')
         const { type = 'user' } = flags
-        const given = (await readSecret(flags.secret)) ?? ''
-        const request = { id, type, scopes, secret: given, options }
-        const { account } = await call<{ account: MadeAccount }>('auth', 'Auth.Generate', request)
-        const { secret: made, ...rest } = account
-        // Whoever gave one has it: logs of what scripts print are no place for it.
-        const told = given === '' ? { ...rest, secret: made } : rest
-        await print(format, told, `Account created: ${JSON.stringify(told)}\n`)
+        const input = (await readSecret(flags.secret)) ?? ''
+        const request = { id, type, scopes, secret: input, options }
+        const { account } = await call<{ account: NewAccount }>('auth', 'Auth.Generate', request)
+        const { secret, ...rest } = account
+        // A secret from the caller is not printed: scripts would log it.
+        const created = input === '' ? { ...rest, secret } : rest
+        await print(format, created, `Account created: ${JSON.stringify(created)}\n`)
       }),
     'create token <id>': ([id], flags) =>
       withSession(flags, async ({ callAnonymously, options, format }) => {
-        const given = await readSecret(flags.secret)
-        const secret = given ?? (await prompt('Enter secret: ', '--secret', { hidden: true }))
+        const input = await readSecret(flags.secret)
+        const secret = input ?? (await prompt('Enter secret: ', '--secret', { hidden: true }))
         const request = { id, secret, token_expiry: toSeconds(flags.expiry), options }
         const { token } = await callAnonymously<TokenReply>('auth', 'Auth.Token', request)
         await print(format, token, `${token.access_token}\n`)
@@ -150,8 +150,8 @@ const command: Command = defineCommand({
     'update secret <id>': ([id], flags) =>
       withSession(flags, async ({ call, options, format }) => {
         const { old_secret = '' } = flags
-        const given = await readSecret(flags.new_secret)
-        const new_secret = given ?? (await promptNewSecret('secret', '--new_secret'))
+        const input = await readSecret(flags.new_secret)
+        const new_secret = input ?? (await promptNewSecret('secret', '--new_secret'))
         await call('auth', 'Accounts.ChangeSecret', { id, old_secret, new_secret, options })
         await print(format, { id }, 'Secret updated\n')
       }),
@@ -202,7 +202,7 @@ function warn(warning: string | undefined): void {
   if (warning !== undefined) printProblems([warning])
 }
 
-/** Asks at a terminal before a change after which nobody could log in, or its maker change the rules any more (reference 15.14). */
+/** Prompts on a terminal before a change that locks out all users, or the caller out of rule changes (reference 15.14). */
 async function changeRules(
   call: Session['call'],
   endpoint: string,
@@ -212,39 +212,32 @@ async function changeRules(
   try {
     return await call('auth', endpoint, { ...request, force })
   } catch (error) {
-    const lost = findLost(error)
-    if (lost === undefined || !process.stdin.isTTY) throw error
-    const answer = await prompt(`${lost}. Do it nonetheless? [y/N] `, '--force')
+    const consequence = findConsequence(error)
+    if (consequence === undefined || !process.stdin.isTTY) throw error
+    const answer = await prompt(`${consequence}. Continue? [y/N] `, '--force')
     if (!/^y(?:es)?$/i.test(answer.trim()))
-      throw new CliError('nothing was changed', { cause: error })
+      throw new CliError('canceled: nothing was changed', { cause: error })
     return await call('auth', endpoint, { ...request, force: true })
   }
 }
 
-/** What could not be done any more; undefined: that is not what is wrong. */
-function findLost(error: unknown): string | undefined {
+/** Consequence of a change that needs `--force`; undefined for any other error. */
+function findConsequence(error: unknown): string | undefined {
   if (!(error instanceof CliError && error.cause instanceof GatewayError)) return undefined
   const { code, message } = error.cause
   return code === 409 ? /^(.+); set request\.force/.exec(message)?.[1] : undefined
 }
 
-/** Undefined: it was not given. */
 async function readSecret(flag: string | undefined): Promise<string | undefined> {
   return flag === STANDARD_INPUT ? await readInput() : flag
 }
 
-/** Seconds a token is good for; 0: as the service has it. */
-function toSeconds(span: string | undefined): number {
-  if (span === undefined) return 0
-  try {
-    const seconds = parseExpiry(span)
-    if (seconds > 0 && Number.isFinite(seconds)) return seconds
-  } catch {
-    // Told below.
-  }
-  throw new CliError(`--expiry must be a span such as 15m or 1h, got ${span}`, {
-    status: EXIT.usage,
-  })
+/** Lifetime of a token in seconds; 0: the default of the service. */
+function toSeconds(text: string | undefined): number {
+  if (text === undefined) return 0
+  const seconds = parseExpiry(text)
+  if (seconds > 0 && Number.isFinite(seconds)) return seconds
+  throw usageError('auth', `--expiry must be a duration such as 15m or 1h, got ${text}`)
 }
 
 function toRow({ id, scope, access, resource, priority }: Rule): readonly string[] {
@@ -271,7 +264,7 @@ function toResource(text: string | undefined): Rule['resource'] {
   if (text === undefined)
     throw usageError(
       'auth',
-      '--resource is missing: type:name:endpoint, such as service:helloworld:*; *:*:* is everything',
+      '--resource is missing: type:name:endpoint, such as service:helloworld:*; *:*:* is every resource',
     )
   const [type, name, endpoint, ...more] = text.split(':')
   if (type && name && endpoint && more.length === 0) return { type, name, endpoint }

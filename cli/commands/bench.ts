@@ -7,7 +7,7 @@ import { toRawTerminal } from '../ui/terminal.ts'
 
 const command: Command = defineCommand({
   name: 'bench',
-  description: 'Drive one route of a running gateway and measure it',
+  description: 'Load-test one route of a running gateway',
   usage: '[METHOD] <path or URL>',
   flags: BENCH_FLAGS,
   examples: [
@@ -28,10 +28,10 @@ const command: Command = defineCommand({
 
 export default command
 
-/** The live line goes to standard error: standard output has the report alone. */
+/** Progress goes to standard error: standard output has only the report. */
 async function bench(options: BenchOptions): Promise<void> {
   const stop = new AbortController()
-  // Only the first Ctrl-C is caught: a second one ends the process.
+  // Only the first Ctrl-C is caught; a second one ends the process.
   const onInterrupt = () => stop.abort()
   const live = process.stderr.isTTY ? toRawTerminal(process.stderr) : undefined
   try {
@@ -49,7 +49,7 @@ async function bench(options: BenchOptions): Promise<void> {
         ? `${JSON.stringify({ ...heading, ...result }, null, 2)}\n`
         : formatReport(heading, result),
     )
-    // Redirects and not-modified responses are as good as any; errors alone measured nothing but errors.
+    // Redirects and 304 responses count as successes.
     if (Object.keys(result.statuses).some((status) => Number(status) < 400)) return
     printProblems(['no request succeeded'])
     process.exitCode = EXIT.failed

@@ -8,7 +8,7 @@ import { toField } from '../ui/bytes.ts'
 import { formatEach, OUTPUT_FLAGS, printDone, toFormat } from '../ui/format.ts'
 import { printStream } from '../ui/print-stream.ts'
 
-/** A message, as the service `broker` tells it (specification: Broker message). */
+/** A message of the service `broker` (specification: Broker message). */
 interface Message {
   readonly header: Readonly<Record<string, string>>
   /** Base64. */
@@ -19,12 +19,12 @@ const LINE_FEED = Buffer.from('\n')
 
 const command: Command = defineCommand({
   name: 'broker',
-  description: 'Publish messages and subscribe to them',
+  description: 'Publish and subscribe to messages',
   sharesServiceName: true,
   flags: {
-    '--header <name=value>...': 'Of publish: said of the message',
-    '--queue <name>': 'Of subscribe: of all who name the same, one gets a message',
-    '-l, --limit <n>': 'Of subscribe: ends after so many (default: at Ctrl-C)',
+    '--header <name=value>...': 'publish: header of the message',
+    '--queue <name>': 'subscribe: queue; one subscriber of a queue receives each message',
+    '-l, --limit <n>': 'subscribe: exit after n messages (default: at Ctrl-C)',
     ...OUTPUT_FLAGS,
     ...sessionFlags('Namespace of the topic'),
   },
@@ -34,13 +34,13 @@ const command: Command = defineCommand({
     'mx broker publish images @logo.png --header content-type=image/png',
   ],
   subcommands: {
-    'publish <topic> <message>': ([topic, given], flags) =>
+    'publish <topic> <message>': ([topic, message], flags) =>
       withSession(flags, async ({ call }) => {
         const format = toFormat(flags)
-        const body = await readBytes(given)
+        const body = await readBytes(message)
         const header = { 'content-type': toContentType(body), ...toHeader(flags.header ?? []) }
-        const message = { header, body: body.toString('base64') }
-        await call('broker', 'Broker.Publish', { topic, message })
+        const request = { topic, message: { header, body: body.toString('base64') } }
+        await call('broker', 'Broker.Publish', request)
         await printDone(format, { topic, bytes: body.length }, `published to ${topic}`)
       }),
     'subscribe <topic>': ([topic], flags) =>
@@ -67,7 +67,7 @@ function toHeader(texts: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(pairs.map(([name, value]) => [name.toLowerCase(), value]))
 }
 
-/** What subscribers are told it is, where nobody says. */
+/** Default content type of a message. */
 function toContentType(body: Buffer): string {
   try {
     JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))

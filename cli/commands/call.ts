@@ -10,10 +10,13 @@ const command: Command = defineCommand({
   usage: TARGET_USAGE,
   flags: {
     ...CALL_FLAGS,
-    '--request_timeout <duration>': 'How long it may take (default: 10s)',
+    '--request_timeout <duration>': 'Timeout of the call (default: 10s)',
     ...sessionFlags('Namespace of the call'),
   },
-  examples: [`mx call helloworld Helloworld.Call '{"name":"John"}'`],
+  examples: [
+    `mx call helloworld Helloworld.Call '{"name":"John"}'`,
+    'mx call helloworld Helloworld.Call @request.json -o raw',
+  ],
   async run(words, flags) {
     const target = toCall('call', words)
     const { service, endpoint } = target
@@ -21,8 +24,8 @@ const command: Command = defineCommand({
     const options = toSessionCall(flags)
     const body = toWritten(await readText(target.request, 'the request'), 'the request')
     await withSession(flags, async (session) => {
-      const reply = session.call<string>(service, endpoint, body, options)
-      await printReply(format, await orSuggest(session, target, reply))
+      const response = session.call<string>(service, endpoint, body, options)
+      await printReply(format, await orSuggest(session, target, response))
     })
   },
 })

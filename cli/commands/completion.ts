@@ -5,7 +5,7 @@ import { usageError } from '../ui/output.ts'
 
 const command: Command = defineCommand({
   name: 'completion',
-  description: 'Complete commands, services and fields in a shell',
+  description: 'Print the completion script of a shell',
   usage: '<bash | zsh | fish>',
   examples: [
     'source <(mx completion bash)',
@@ -16,9 +16,9 @@ const command: Command = defineCommand({
     const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined
     if (script === undefined || rest.length > 0) {
       const shells = Object.keys(SCRIPTS)
-      const meant = suggest(shell, shells)
-      const hint = meant === undefined ? '' : `, did you mean ${meant}?`
-      throw usageError('completion', `a shell is expected: ${shells.join(', ')}${hint}`)
+      const similar = suggest(shell, shells)
+      const hint = similar === undefined ? '' : `, did you mean ${similar}?`
+      throw usageError('completion', `expected a shell: ${shells.join(', ')}${hint}`)
     }
     process.stdout.write(script)
   },

@@ -8,17 +8,17 @@ import { prompt } from '../ui/prompt.ts'
 import { formatTable } from '../ui/table.ts'
 
 const FLAGS = {
-  '--secret': 'Of get: shows secrets; of set: the value is one, and encrypted',
-  '--version <n>': 'Of get: as it was, see history',
-  '--all': 'Of get and del: everything, in place of a path',
-  '-v, --verbose': 'Of list: also which are secret',
+  '--secret': 'get: show secrets; set: encrypt the value as a secret',
+  '--version <n>': 'get: earlier version, as listed by history',
+  '--all': 'get, del: all paths',
+  '-v, --verbose': 'list: mark secrets',
   ...OUTPUT_FLAGS,
   ...sessionFlags('Namespace'),
 }
 type ConfigFlags = FlagsOf<typeof FLAGS>
 
-/** What a path leads to. */
-interface Reading {
+/** Response of `Config.Get`. */
+interface ConfigValue {
   /** JSON. */
   readonly value: { readonly data: string }
   readonly exists: boolean
@@ -31,7 +31,7 @@ interface Entry {
 
 interface EntryPage {
   readonly entries: readonly Entry[]
-  /** There are more: list after this path. */
+  /** Path to list the next page after; absent on the last page. */
   readonly next?: string
 }
 
@@ -65,22 +65,22 @@ const command: Command = defineCommand({
   subcommands: {
     'get [path]': ([path], flags) =>
       withSession(flags, async (session) => {
-        const wanted = toPath(path, flags)
+        const fullPath = toPath(path, flags)
         const format = toFormat(flags)
-        process.stdout.write(await formatData(format, await get(session, wanted, flags)))
+        process.stdout.write(await formatData(format, await get(session, fullPath, flags)))
       }),
-    'set <path> [value]': ([path, given], flags) =>
+    'set <path> [value]': ([path, input], flags) =>
       withSession(flags, async ({ call, namespace }) => {
         const { secret = false } = flags
         const format = toFormat(flags)
-        const value = { data: await readValue(given, secret) }
+        const value = { data: await readValue(input, secret) }
         const request = { namespace, path, value, options: { secret } }
         const { version } = await call<Changed>('config', 'Config.Set', request)
         await printDone(format, { path, version }, `${path} was set`)
       }),
-    'del [path]': ([given], flags) =>
+    'del [path]': ([input], flags) =>
       withSession(flags, async ({ call, namespace }) => {
-        const path = toPath(given, flags)
+        const path = toPath(input, flags)
         const format = toFormat(flags)
         const request = { namespace, path }
         const { version } = await call<Changed>('config', 'Config.Delete', request)
@@ -99,27 +99,31 @@ const command: Command = defineCommand({
         const { versions } = await call<Reply>('config', 'Config.History', { namespace })
         await print(format, versions, formatVersions(versions))
       }),
-    'rollback <version>': ([given], flags) =>
+    'rollback <version>': ([target], flags) =>
       withSession(flags, async ({ call, namespace }) => {
         const format = toFormat(flags)
-        const request = { namespace, version: toVersion(given) }
+        const request = { namespace, version: toVersion(target) }
         const { version } = await orNotFound(call<Changed>('config', 'Config.Rollback', request))
-        await printDone(format, { version }, `back to version ${given}, as version ${version}`)
+        await printDone(
+          format,
+          { version },
+          `Rolled back to version ${target}, as version ${version}`,
+        )
       }),
   },
 })
 
 export default command
 
-/** Empty: everything, which must be said, as a variable that is not set says nothing. @throws {CliError} */
+/** Path; empty for all, which needs `--all`: an unset shell variable must not delete everything. @throws {CliError} */
 function toPath(path: string | undefined, { all = false }: ConfigFlags): string {
   if (all && !path) return ''
   if (path && !all) return path
-  const what = all ? `--all leaves no room for ${path}` : 'the path is missing; --all is everything'
-  throw usageError('config', what)
+  const problem = all ? `--all cannot be combined with ${path}` : 'a path or --all is required'
+  throw usageError('config', problem)
 }
 
-/** JSON. @throws {CliError} where there is nothing (reference 15.25). */
+/** Reads a value as JSON. @throws {CliError} if there is none (reference 15.25) */
 async function get(
   { call, namespace }: Session,
   path: string,
@@ -127,12 +131,12 @@ async function get(
 ): Promise<string> {
   const options = { secret, version: version === undefined ? 0 : toVersion(version) }
   const request = { namespace, path, options }
-  const { value, exists } = await orNotFound(call<Reading>('config', 'Config.Get', request))
+  const { value, exists } = await orNotFound(call<ConfigValue>('config', 'Config.Get', request))
   if (exists) return value.data
   throw new CliError(`not found: ${path}`)
 }
 
-/** As people see it: a text without its quotes. JSON is as it was set: its numbers may be longer than those of JavaScript. */
+/** Formats a value; a string as text has no quotes. JSON stays as written: its numbers may exceed those of JavaScript. */
 async function formatData(format: Format, data: string): Promise<string> {
   if (format === 'yaml') {
     const { parse, stringify } = await import('yaml')
@@ -142,12 +146,12 @@ async function formatData(format: Format, data: string): Promise<string> {
   return `${isText ? JSON.parse(data) : data}\n`
 }
 
-/** JSON of what was typed, or is handed over: what is none is a text. */
-async function readValue(given: string | undefined, secret: boolean): Promise<string> {
+/** Reads a value as JSON; text that is not JSON is a string. */
+async function readValue(input: string | undefined, secret: boolean): Promise<string> {
   const text =
-    given === undefined
+    input === undefined
       ? await prompt('Enter value: ', 'VALUE', { hidden: secret })
-      : await readText(given, 'VALUE')
+      : await readText(input, 'VALUE')
   try {
     JSON.parse(text)
     return text
@@ -185,8 +189,8 @@ function formatVersions(versions: readonly Version[]): string {
   return formatTable([['VERSION', 'TIME', 'ACCOUNT', 'ACTION', 'SECRET', 'PATH'], ...rows], 0)
 }
 
-function toYes(is: boolean): string {
-  return is ? 'yes' : 'no'
+function toYes(flag: boolean): string {
+  return flag ? 'yes' : 'no'
 }
 
 function toVersion(text: string): number {
@@ -196,10 +200,10 @@ function toVersion(text: string): number {
   })
 }
 
-/** That there is no such version, or nothing at all, is what the command ends with. */
-async function orNotFound<R>(reply: Promise<R>): Promise<R> {
+/** Exits with status 1, instead of 127, for an unknown version or path. */
+async function orNotFound<R>(response: Promise<R>): Promise<R> {
   try {
-    return await reply
+    return await response
   } catch (error) {
     throw isNotFound(error) ? new CliError(error.message, { cause: error }) : error
   }

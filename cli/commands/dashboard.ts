@@ -4,29 +4,28 @@ import { LISTEN_SETTINGS } from '../../platform/settings/table/listen.ts'
 import type { FlagsOf } from '../args/args.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { findEnvironment } from '../session/environments.ts'
-import { withSession } from '../session/session.ts'
+import { ENV_FLAG, withSession } from '../session/session.ts'
 import { CliError, EXIT, printProblems } from '../ui/output.ts'
 
 const FLAGS = {
-  '--address <host:port>': 'Where it listens (default: 127.0.0.1:8082)',
-  '--hosts <name>...': 'A name it is reached by besides localhost, or any',
-  '--session_idle_timeout <duration>':
-    'Time after which a session ends that no open page uses (default: 30m)',
-  '--session_max_age <duration>': 'Time after the login at which it ends (default: 12h)',
-  '--env <name>': 'Environment it shows (default: the selected one)',
+  '--address <host:port>': 'Address to listen on (default: 127.0.0.1:8082)',
+  '--hosts <name>...': 'Allowed host name besides localhost, or any',
+  '--session_idle_timeout <duration>': 'Session lifetime without an open page (default: 30m)',
+  '--session_max_age <duration>': 'Session lifetime after the login (default: 12h)',
+  ...ENV_FLAG,
 }
 
 const command: Command = defineCommand({
   name: 'dashboard',
-  description: 'Start the dashboard alone, of an environment',
-  // An error for arguments says more than the general one.
+  description: 'Start a standalone dashboard for an environment',
+  // Rejects arguments with a message of its own.
   usage: '',
   flags: FLAGS,
   examples: ['mx dashboard', 'mx dashboard --address 127.0.0.1:9082 --env staging'],
   async run(words, flags) {
     if (words.length > 0)
       throw new CliError(
-        `Too many arguments, expected no arguments; --address says where it listens, --env whose it is`,
+        'Too many arguments, expected no arguments; use --address for the address to listen on and --env for the environment',
         { status: EXIT.usage },
       )
     const { address: proxy } = findEnvironment(flags.env)
@@ -47,7 +46,7 @@ const command: Command = defineCommand({
 
 export default command
 
-/** Prints why the server is unreachable; the pages only show that it is. It may become reachable later. */
+/** Prints why the server is unreachable; the pages show only that it is. */
 async function reportUnreachableServer(flags: FlagsOf<typeof FLAGS>): Promise<void> {
   const { env } = flags
   await withSession(env === undefined ? {} : { env }, async ({ callAnonymously }) => {
@@ -57,7 +56,7 @@ async function reportUnreachableServer(flags: FlagsOf<typeof FLAGS>): Promise<vo
   })
 }
 
-/** @throws {CliError} naming the flag. */
+/** @throws {CliError} naming the flag */
 function read<T>(flag: string, { parse }: ValueType<T>, values: readonly string[]): T {
   try {
     return parse(values)

@@ -6,15 +6,15 @@ import { ENV_FLAG } from '../session/session.ts'
 import { OUTPUT_FLAGS, print, toFormat } from '../ui/format.ts'
 import { EXIT } from '../ui/output.ts'
 
-const MARKS = { ok: 'ok  ', note: 'note', bad: 'BAD ' } as const
+const LABELS = { ok: 'ok  ', note: 'WARN', bad: 'FAIL' } as const
 
 const command: Command = defineCommand({
   name: 'doctor',
-  description: 'Check this machine and the server, and say what to do',
+  description: 'Diagnose problems of this machine and the server',
   flags: {
     ...OUTPUT_FLAGS,
     ...ENV_FLAG,
-    '--namespace <name>': 'Namespace of the login (default: that of the last one)',
+    '--namespace <name>': 'Namespace of the login (default: that of the last login)',
   },
   examples: ['mx doctor', 'mx doctor --env dev -o json'],
   async run(_, flags) {
@@ -30,5 +30,5 @@ export default command
 
 function formatFinding({ state, what, found, advice }: Finding): string {
   const hint = advice === undefined ? '' : `\n${' '.repeat(6)}${advice}`
-  return `${MARKS[state]}  ${what}: ${found}${hint}\n`
+  return `${LABELS[state]}  ${what}: ${found}${hint}\n`
 }

@@ -15,7 +15,7 @@ import { formatTable } from '../ui/table.ts'
 
 const FLAGS = {
   ...OUTPUT_FLAGS,
-  '--env <name>': 'The one to take for selected; so does MX_ENV',
+  '--env <name>': 'Environment to treat as selected; overrides MX_ENV',
 }
 const NONE = 'none'
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -48,7 +48,7 @@ const command: Command = defineCommand({
       await writeConfig('env', name)
       const { MX_ENV: variable } = process.env
       if (variable && variable !== name)
-        printProblems([`MX_ENV is ${variable}, and goes before what is selected`])
+        printProblems([`MX_ENV=${variable} overrides the selected environment`])
       await printDone(format, { name }, `Environment ${name} selected`)
     },
     'add <name> [host:port]': async ([name, input = ''], flags) => {
@@ -70,10 +70,10 @@ async function list(flags: EnvFlags): Promise<void> {
   const format = toFormat(flags)
   const selected = findSelected(flags.env)
   const all = listEnvironments()
-  const told = all.map((each) => ({ ...each, selected: each.name === selected }))
+  const view = all.map((each) => ({ ...each, selected: each.name === selected }))
   await print(
     format,
-    told,
+    view,
     formatTable(
       all.map((each) => toRow(each, selected)),
       0,

@@ -15,16 +15,16 @@ import { printStream } from '../ui/print-stream.ts'
 import { formatTable } from '../ui/table.ts'
 
 const FLAGS = {
-  '--metadata <name=value>...': 'Of publish: said of the event',
-  '--timestamp <time>': 'Of publish: when it happened (default: now)',
-  '--group <name>': 'Of consume: of all who name the same, one gets an event',
+  '--metadata <name=value>...': 'publish: metadata of the event',
+  '--timestamp <time>': 'publish: time of the event (default: now)',
+  '--group <name>': 'consume: consumer group; one consumer of a group receives each event',
   '--offset <n>':
-    'Of consume: the sequence a new group begins with (default: new events); of read: so many are left out',
-  '--since <span or time>':
-    'Only what is not older, such as 10m or 2026-01-31T12:00:00Z; of consume in place of --offset',
+    'consume: first sequence of a new group (default: only new events); read: events to skip',
+  '--since <duration or time>':
+    'consume, read: start of the range, such as 10m or 2026-01-31T12:00:00Z; excludes --offset for consume',
   '-l, --limit <n>':
-    'Of consume: ends after so many (default: at Ctrl-C); of read: most, 0 for all (default: 250)',
-  '-v, --verbose': 'Of read: with sequence, time, id and metadata; of topics: with their groups',
+    'consume: exit after n events (default: at Ctrl-C); read: maximum, 0 for all (default: 250)',
+  '-v, --verbose': 'read: show sequence, time, id and metadata; topics: show groups',
   ...OUTPUT_FLAGS,
   ...sessionFlags('Namespace of the topic'),
 }
@@ -37,7 +37,7 @@ interface Published {
 
 interface Topic {
   readonly topic: string
-  /** Sequences of the oldest event that is kept, and of the newest there ever was. */
+  /** Sequences of the oldest retained event, and of the newest ever published. */
   readonly first: number
   readonly last: number
   readonly bytes: number
@@ -49,11 +49,11 @@ interface Topic {
 
 interface EventPage {
   readonly events: readonly EventMessage[]
-  /** There are more: the offset to read on from. */
+  /** Offset of the next page; absent on the last page. */
   readonly next?: number
 }
 
-/** Events that are read where nothing is said (reference 5.2). */
+/** Reference 5.2. */
 const DEFAULT_LIMIT = '250'
 const NONE = 'n/a'
 
@@ -69,14 +69,14 @@ const command: Command = defineCommand({
     'mx events topics -v',
   ],
   subcommands: {
-    'publish <topic> <payload>': ([topic, given], flags) =>
+    'publish <topic> <payload>': ([topic, payload], flags) =>
       withSession(flags, async ({ call }) => {
         const format = toFormat(flags)
         const request = {
           topic,
           metadata: toPairs('metadata', flags.metadata ?? []),
           timestamp_ms: toTimeMs(flags.timestamp, '--timestamp'),
-          payload: (await readBytes(given)).toString('base64'),
+          payload: (await readBytes(payload)).toString('base64'),
         }
         const published = await call<Published>('events', 'Stream.Publish', request)
         await print(format, published, `${published.id}\n`)
@@ -85,17 +85,14 @@ const command: Command = defineCommand({
       withSession(flags, async (session) => {
         const format = toFormat(flags)
         if (flags.offset !== undefined && flags.since !== undefined)
-          throw usageError(
-            'events',
-            '--offset and --since both say where to begin: leave one of them out',
-          )
+          throw usageError('events', '--offset and --since cannot be combined')
         const request = {
           topic: topic,
           group: flags.group ?? '',
           sequence: parseCount(flags.offset, 'offset'),
           offset_ms: toTimeMs(flags.since, '--since'),
         }
-        await tellKnownGroup(session, request, flags)
+        await warnExistingGroup(session, request, flags)
         const { events, leave } = consume(session, request, parseCount(flags.limit, 'limit'))
         const toText = (event: EventMessage) =>
           format === 'text' ? toLine(event) : formatEach(format, toDocument(event))
@@ -123,24 +120,21 @@ const command: Command = defineCommand({
 
 export default command
 
-/** Says that a group which is there already goes on where it was, where a flag says otherwise. What keeps it from asking, consuming tells. */
-async function tellKnownGroup(
+/** Warns that a flag does not apply to an existing group. Errors are left to the call that consumes. */
+async function warnExistingGroup(
   { call }: Session,
   { topic, group }: { readonly topic: string; readonly group: string },
   { offset, since }: EventsFlags,
 ): Promise<void> {
   if (group === '' || (offset ?? since) === undefined) return
-  const asked = call<{ topics: Topic[] }>('events', 'Stream.Topics', { topic, groups: true })
-  const { topics } = await asked.catch(() => ({ topics: [] }))
+  const page = call<{ topics: Topic[] }>('events', 'Stream.Topics', { topic, groups: true })
+  const { topics } = await page.catch(() => ({ topics: [] }))
   const groups = topics.flatMap(({ groups = [] }) => groups)
-  if (!groups.some((known) => known.group === group)) return
+  if (!groups.some((existing) => existing.group === group)) return
   const flag = offset === undefined ? '--since' : '--offset'
-  printProblems([
-    `the group ${group} is there already, and goes on where it was: ${flag} is for new ones`,
-  ])
+  printProblems([`${flag} ignored: the group ${group} exists and continues at its position`])
 }
 
-/** Reads page by page. */
 async function* read(
   { call }: Session,
   topic: string,
@@ -158,7 +152,7 @@ async function* read(
   }
 }
 
-/** Milliseconds since 1970; 0: nothing was said. */
+/** Unix time in milliseconds; 0 without the flag. */
 function toTimeMs(text: string | undefined, flag: string): number {
   return text === undefined ? 0 : parseSince(text, flag)
 }
@@ -182,12 +176,11 @@ function formatEvents(events: readonly EventMessage[]): string {
   return formatTable([['SEQUENCE', 'TIME', 'ID', 'METADATA', 'PAYLOAD'], ...rows], 0)
 }
 
-/** Nothing at all when there are none. */
 function formatTopics(topics: readonly Topic[], withGroups: boolean): string {
   if (topics.length === 0) return ''
   const rows = topics.map(({ topic, first, last, bytes, groups = [] }) => [
     topic,
-    // None is kept where the oldest would stand behind the newest.
+    // Without retained events, the oldest sequence is behind the newest.
     String(Math.max(0, last - first + 1)),
     String(first),
     String(last),

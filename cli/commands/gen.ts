@@ -13,9 +13,9 @@ import { CliError, usageError } from '../ui/output.ts'
 
 const FLAGS = {
   '--language <name>': 'typescript or openapi (default: typescript)',
-  '--file <path>': 'Where to write it (default: standard output)',
-  '--url <url>': 'Gateway that an OpenAPI document names (default: http://127.0.0.1:8080)',
-  '-o, --output <format>': 'json or yaml, of an OpenAPI document (default: json)',
+  '--file <path>': 'File to write (default: standard output)',
+  '--url <url>': 'Gateway URL in an OpenAPI document (default: http://127.0.0.1:8080)',
+  '-o, --output <format>': 'Format of an OpenAPI document: json or yaml (default: json)',
   ...sessionFlags('Namespace of the services'),
 }
 const LANGUAGES = ['typescript', 'openapi']
@@ -25,7 +25,7 @@ type GenFlags = FlagsOf<typeof FLAGS>
 
 const command: Command = defineCommand({
   name: 'gen',
-  description: 'Write a client of services that run',
+  description: 'Generate a client of running services',
   usage: 'client <service>...',
   flags: FLAGS,
   examples: [
@@ -37,14 +37,14 @@ const command: Command = defineCommand({
     if (what !== 'client' || names.length === 0)
       throw usageError(
         'gen',
-        `the services of a client are expected: mx gen client <service>, got ${['gen', ...words].join(' ')}`,
+        `expected mx gen client <service>, got mx ${['gen', ...words].join(' ')}`,
       )
     const { language = 'typescript', file } = flags
     if (!LANGUAGES.includes(language)) {
-      const meant = suggest(language, LANGUAGES)
+      const similar = suggest(language, LANGUAGES)
       throw usageError(
         'gen',
-        `language must be ${LANGUAGES.join(' or ')}, got ${language}${meant === undefined ? '' : `, did you mean ${meant}?`}`,
+        `language must be ${LANGUAGES.join(' or ')}, got ${language}${similar === undefined ? '' : `, did you mean ${similar}?`}`,
       )
     }
     const session = openSession(flags)
@@ -68,7 +68,7 @@ async function write(interfaces: Interfaces, language: string, flags: GenFlags):
   return formatAs(format === 'text' ? 'json' : format, toOpenApi(interfaces, url), '')
 }
 
-/** The version that runs, `latest` where there are several. @throws {CliError} */
+/** Finds a service; of several versions, `latest`. @throws {CliError} */
 async function mustFind(session: Session, name: string): Promise<Service> {
   const versions = await mustFindService(session, name)
   return versions.find(({ version }) => version === 'latest') ?? versions.at(-1)!

@@ -7,32 +7,32 @@ import { openSteps } from '../ui/progress.ts'
 
 const command: Command = defineCommand({
   name: 'kill',
-  description: 'End what runs',
+  description: 'Stop and delete a service',
   usage: '<name>[@<branch or commit>]',
   flags: {
-    '--force': 'Also where the server that runs it is gone for good: it is forgotten',
+    '--force': 'Delete the service even if the server that runs it is gone',
     ...OUTPUT_FLAGS,
-    ...sessionFlags('Namespace it runs in'),
+    ...sessionFlags('Namespace of the service'),
   },
-  examples: ['mx kill helloworld'],
+  examples: ['mx kill helloworld', 'mx kill helloworld@feature --env staging'],
   async run(words, flags) {
     if (words.length !== 1)
       throw new CliError(
-        `${words.length === 0 ? 'the name is missing' : `one name at a time, got ${words.join(', ')}`}. See 'mx kill --help'`,
+        `${words.length === 0 ? 'a name is missing' : `expected one name, got ${words.join(', ')}`}. See 'mx kill --help'`,
         { status: EXIT.usage },
       )
     const format = toFormat(flags)
     const session = openSession(flags)
     const steps = await openSteps()
     try {
-      const given = parseObject(words[0]!)
-      const { name, version } = await findObject(session, given.name, given.version)
+      const target = parseObject(words[0]!)
+      const { name, version } = await findObject(session, target.name, target.version)
       steps.show('stopping')
       const request = {
         resource: { service: { name, version } },
         options: { namespace: session.namespace, ...(flags.force && { force: true }) },
       }
-      // Calls under way may take as long as they are given.
+      // Waits for calls in flight.
       await session.call('runtime', 'Runtime.Delete', request, {
         timeoutMs: Number.POSITIVE_INFINITY,
       })

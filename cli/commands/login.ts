@@ -16,22 +16,22 @@ const command: Command = defineCommand({
   usage: '[id]',
   flags: {
     '--username <id>': 'Account to log in as',
-    '--email <id>': 'The same as --username',
+    '--email <id>': 'Alias of --username',
     '--password <password>':
-      'Its password; other users of this machine may see it; - is standard input',
+      'Password, visible to other users of this machine; - reads standard input',
     '--password_stdin': 'Read the password from standard input',
     ...OUTPUT_FLAGS,
     ...ENV_FLAG,
     '--namespace <name>': 'Namespace of the account (default: that of the last login, else mx)',
   },
-  examples: ['mx login admin'],
+  examples: ['mx login admin', 'mx login admin --env staging --password_stdin < password.txt'],
   async run(words, flags) {
     const { username, email, password, password_stdin = false } = flags
     const ids = [username, email, ...words].filter((id) => id !== undefined)
-    if (ids.length > 1) throw usageError('login', `one account at a time, got ${ids.join(', ')}`)
+    if (ids.length > 1) throw usageError('login', `expected one account, got ${ids.join(', ')}`)
     const isPiped = password_stdin || password === STANDARD_INPUT
     if (password !== undefined && password_stdin)
-      throw new CliError('--password and --password_stdin are two passwords: give one', {
+      throw new CliError('--password and --password_stdin cannot be combined', {
         status: EXIT.usage,
       })
     const format = toFormat(flags)
@@ -42,13 +42,13 @@ const command: Command = defineCommand({
         ? await readInput()
         : (password ?? (await prompt('Enter password: ', '--password', { hidden: true })))
       const { environment, namespace } = session
-      const reply = await session
+      const response = await session
         .callAnonymously<TokenReply>('auth', 'Auth.Token', { id, secret })
         .catch((error: unknown) => {
-          throw explainRefusal(error, id, namespace)
+          throw explainDenied(error, id, namespace)
         })
       const owner = { address: environment.address, namespace, account: id }
-      await writeCredentials(owner, toCredentials(reply))
+      await writeCredentials(owner, toCredentials(response))
       await writeConfig(toAccountName(environment), id)
       if (flags.namespace) await writeConfig(toNamespaceName(environment), namespace)
       const done = { account: id, namespace, environment: environment.name }
@@ -61,14 +61,14 @@ const command: Command = defineCommand({
 
 export default command
 
-/** What to do where the password is wrong. The namespace is that of the last login, perhaps, of which nobody thinks. */
-function explainRefusal(error: unknown, id: string, namespace: string): unknown {
+/** Adds advice to the error for a wrong password. It names the namespace: that of the last login may be unexpected. */
+function explainDenied(error: unknown, id: string, namespace: string): unknown {
   if (!(error instanceof CliError) || error.status !== EXIT.unauthorized) return error
   const { message, status } = error
   const isDefault = namespace === DEFAULT_NAMESPACE
-  const where = isDefault ? '' : ` in the namespace ${namespace} (--namespace names another)`
+  const where = isDefault ? '' : ` in the namespace ${namespace} (select another with --namespace)`
   return new CliError(
-    `${message}${where}. Administrators set another one: mx auth update secret ${id}`,
+    `${message}${where}. An administrator can reset it: mx auth update secret ${id}`,
     { status, cause: error },
   )
 }

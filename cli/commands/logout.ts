@@ -11,17 +11,17 @@ const command: Command = defineCommand({
   flags: {
     ...sessionFlags('Namespace of the account'),
   },
-  examples: ['mx logout --env staging'],
+  examples: ['mx logout', 'mx logout --env staging'],
   async run(_, flags) {
     const session = openSession(flags)
     try {
       const { environment, owner } = session
-      const kept = readCredentials(owner)
-      // First, so that it is good for nothing any more also where the file cannot be written.
-      if (kept !== undefined)
+      const credentials = readCredentials(owner)
+      // Revoked first, so that the token is invalid even if the file cannot be written.
+      if (credentials !== undefined)
         await session
-          .callAnonymously('auth', 'Auth.Revoke', { refresh_token: kept.refreshToken })
-          .catch((error: Error) => printProblems([`the server was not told: ${error.message}`]))
+          .callAnonymously('auth', 'Auth.Revoke', { refresh_token: credentials.refreshToken })
+          .catch((error: Error) => printProblems([`token not revoked: ${error.message}`]))
       await writeCredentials(owner, undefined)
       await writeConfig(toAccountName(environment), '')
     } finally {

@@ -12,15 +12,15 @@ import { CliError, usageError } from '../ui/output.ts'
 import { printStream } from '../ui/print-stream.ts'
 
 const FLAGS = {
-  '-f, --follow': 'Go on with what it writes from now on',
-  '-n, --lines <n>': 'The last lines, or all (default: 15; with --since all)',
-  '--since <span or time>': 'Only what is not older, such as 10m or 2026-01-31T12:00:00Z',
-  '--build': 'What its last build wrote, in place of what it writes',
-  '--version <version>': 'The branch or commit, in place of what stands behind the @',
-  '-o, --output <format>': 'text; json or yaml with time, instance and stream (default: text)',
-  ...sessionFlags('Namespace it runs in'),
+  '-f, --follow': 'Follow the log',
+  '-n, --lines <n>': 'Number of last lines, or all (default: 15; all with --since)',
+  '--since <duration or time>': 'Start of the range, such as 10m or 2026-01-31T12:00:00Z',
+  '--build': 'Show the output of the last build',
+  '--version <version>': 'Branch or commit; alias of the part after the @',
+  '-o, --output <format>': 'text, or json or yaml with time, instance and stream (default: text)',
+  ...sessionFlags('Namespace of the service'),
 }
-/** As the service `runtime` tells it (reference 7.1). */
+/** A log line of the service `runtime` (reference 7.1). */
 interface LogRecord {
   /** Unix time in milliseconds. */
   readonly timestamp: number
@@ -34,20 +34,17 @@ const ALL = 'all'
 
 const command: Command = defineCommand({
   name: 'logs',
-  description: 'Show what a service has written',
+  description: 'Show the logs of a service',
   usage: '<name>[@<branch or commit>]',
   flags: FLAGS,
-  examples: ['mx logs -f helloworld'],
+  examples: ['mx logs -f helloworld', 'mx logs helloworld --since 1h -o json'],
   async run(words, flags) {
-    if (words.length !== 1) throw usageError('logs', 'one name is needed')
+    if (words.length !== 1) throw usageError('logs', `expected one name, got ${words.length}`)
     const { name, version } = parseObject(words[0]!)
     const of = { name, version: flags.version ?? version }
     const { build = false, output } = flags
     if (build && (flags.lines ?? flags.since ?? output) !== undefined)
-      throw usageError(
-        'logs',
-        '--build shows all that a build wrote, as it is: no --lines, --since or --output',
-      )
+      throw usageError('logs', '--build cannot be combined with --lines, --since or --output')
     const format = toFormat(flags)
     const range = toRange(flags)
     const session = openSession(flags)
@@ -57,11 +54,11 @@ const command: Command = defineCommand({
     } catch (error) {
       if (!isNotFound(error)) throw error
       const objects = await listObjects(session).catch(() => [])
-      const meant = suggest(
+      const similar = suggest(
         name,
         objects.map((object) => object.name),
       )
-      const hint = meant === undefined ? ". See 'mx status'" : `, did you mean ${meant}?`
+      const hint = similar === undefined ? ". See 'mx status'" : `, did you mean ${similar}?`
       throw new CliError(`Logs not found for service ${name}${hint}`, { cause: error })
     } finally {
       session.close()
@@ -74,21 +71,21 @@ export default command
 async function printLines(
   { stream, namespace }: Session,
   { name, version }: { readonly name: string; readonly version: string },
-  wanted: { readonly count: number; readonly since: number; readonly stream: boolean },
+  range: { readonly count: number; readonly since: number; readonly stream: boolean },
   format: Format,
 ): Promise<void> {
-  const position = createLogPosition(wanted)
+  const position = createLogPosition(range)
   const toRequest = () => ({
-    ...{ service: name, version, ...position.toRequest(), stream: wanted.stream },
+    ...{ service: name, version, ...position.toRequest(), stream: range.stream },
     options: { namespace },
   })
-  // Programs that read a pipe get what was written.
+  // A pipe gets the lines as written.
   const toText = process.stdout.isTTY
     ? (message: string) => formatWrittenLine(message, hasColors())
     : (message: string) => `${message}\n`
-  let isNothing = true
+  let isEmpty = true
   let previous: string | undefined
-  /** An update has lines of two instances: the last one written need not be of the one that runs. */
+  /** During an update, the lines of two instances alternate. */
   const toHeading = (instance: string): string => {
     const isOther = previous !== undefined && instance !== previous
     previous = instance
@@ -97,26 +94,26 @@ async function printLines(
   const lines = stream<LogRecord>('runtime', 'Runtime.Logs', toRequest(), { resume: toRequest })
   await printStream(lines, (line) => {
     if (!position.isNew(line)) return ''
-    isNothing = false
+    isEmpty = false
     if (format !== 'text') return formatEach(format, line)
     return toHeading(line.metadata['instance'] ?? '') + toText(line.message)
   })
   const object = version === '' ? name : `${name}@${version}`
-  if (isNothing && !wanted.stream && wanted.since === 0)
+  if (isEmpty && !range.stream && range.since === 0)
     process.stderr.write(
-      `mx: ${object} has written nothing; 'mx logs ${object} --build' shows what its build wrote\n`,
+      `mx: no logs of ${object} yet; 'mx logs ${object} --build' shows the output of its build\n`,
     )
 }
 
-/** How many lines, and since when in Unix seconds, as the service takes it; 0: all. */
+/** Number of lines, and start in Unix seconds, as the service expects them; 0: all. */
 function toRange({ lines, since }: FlagsOf<typeof FLAGS>) {
-  const wanted = lines ?? (since === undefined ? DEFAULT_LINES : ALL)
-  if (wanted !== ALL && !/^\d{1,9}$/.test(wanted))
-    throw usageError('logs', `--lines must be a whole number or ${ALL}, got ${wanted}`)
-  // None: those that come are written later than now.
-  if (Number(wanted) === 0) return { count: 0, since: Math.ceil(Date.now() / 1000) }
+  const count = lines ?? (since === undefined ? DEFAULT_LINES : ALL)
+  if (count !== ALL && !/^\d{1,9}$/.test(count))
+    throw usageError('logs', `--lines must be a whole number or ${ALL}, got ${count}`)
+  // 0 lines: only lines written from now on.
+  if (Number(count) === 0) return { count: 0, since: Math.ceil(Date.now() / 1000) }
   return {
-    count: wanted === ALL ? 0 : Number(wanted),
+    count: count === ALL ? 0 : Number(count),
     since: since === undefined ? 0 : Math.floor(parseSince(since, '--since') / 1000),
   }
 }

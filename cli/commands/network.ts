@@ -7,14 +7,14 @@ import { formatTable } from '../ui/table.ts'
 
 interface Server {
   readonly id: string
-  /** Empty: unknown. */
+  /** Empty if unknown. */
   readonly address: string
 }
 
 interface Route {
   readonly service: string
   readonly address: string
-  /** Empty: it is here. */
+  /** Empty for a local route. */
   readonly gateway: string
   readonly router: string
   readonly network: string
@@ -22,38 +22,38 @@ interface Route {
   readonly link: string
 }
 
-/** One that the server has opened. */
+/** A link opened by the server. */
 interface Link extends Server {
   readonly state: string
-  /** Why it does not stand; empty: it does. */
+  /** Empty if the link is up. */
   readonly error: string
 }
 
 interface Status {
   readonly links: readonly Link[]
-  /** Ids of the servers that have opened one to this. */
+  /** Ids of the servers with a link to this one. */
   readonly listeners: readonly string[]
 }
 
 const NONE = 'n/a'
-/** State of a link that is not needed. */
+/** State of an unused link. */
 const ASLEEP = 'asleep'
-/** State of a connection that the other server has opened. */
+/** State of a link opened by the other server. */
 const ACCEPTED = 'accepted'
-/** For a link to a server that does not answer. */
+/** Includes the connect timeout of an unreachable server. */
 const CONNECT_MS = 30_000
 
 const command: Command = defineCommand({
   name: 'network',
-  description: 'Show and make links between servers',
+  description: 'Show and create links between servers',
   sharesServiceName: true,
   flags: {
-    '--depth <n>': 'Of nodes and graph: so many links away at most (default: all)',
-    '--service <name>': 'Of routes: to this service',
-    '--address <host:port>': 'Of routes: of the server that has it',
-    '--gateway <host:port>': 'Of routes: address of the next server',
-    '--router <id>': 'Of routes: id of the next server',
-    '--network <name>': 'Of routes: in this network',
+    '--depth <n>': 'nodes, graph: maximum number of links (default: all)',
+    '--service <name>': 'routes: service',
+    '--address <host:port>': 'routes: address of the server that runs the service',
+    '--gateway <host:port>': 'routes: address of the next server',
+    '--router <id>': 'routes: id of the next server',
+    '--network <name>': 'routes: network',
     ...OUTPUT_FLAGS,
     ...sessionFlags('Namespace of the call'),
   },
@@ -111,9 +111,9 @@ const command: Command = defineCommand({
         await print(format, links, lines.join(''))
         const failed = links.filter(({ error }) => error !== '')
         if (failed.length === 0) return
-        const why = failed.map(({ address, error }) => `no link with ${address}: ${error}`)
+        const why = failed.map(({ address, error }) => `cannot link with ${address}: ${error}`)
         const again = failed.some(({ state }) => state !== ASLEEP)
-          ? '. It is tried again: mx network connections'
+          ? ". The server retries; see 'mx network connections'"
           : ''
         throw new CliError(`${why.join('; ')}${again}`)
       }),
@@ -122,7 +122,6 @@ const command: Command = defineCommand({
 
 export default command
 
-/** Page by page. */
 async function listAll<T>(
   { call }: Session,
   kind: 'routes' | 'services',

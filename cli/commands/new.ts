@@ -9,13 +9,13 @@ import { formatPackageHint, type Template } from '../scaffold/template.ts'
 import { CliError, EXIT, formatColumns, usageError } from '../ui/output.ts'
 
 const TEMPLATES: readonly Template[] = [service, plugin, gateway]
-/** It is part of file names, of identifiers and of paths of the gateway. */
+/** Valid in file names, in identifiers and in gateway paths. */
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 const NAME_MAX = 60
 
 const command: Command = defineCommand({
   name: 'new',
-  description: 'Begin a service, a plugin or a gateway',
+  description: 'Create a service, plugin or gateway project',
   usage: '[service | plugin | gateway] <name>',
   examples: ['mx new helloworld', 'mx new plugin api-key', 'mx new gateway edge'],
   run(words) {
@@ -24,10 +24,10 @@ const command: Command = defineCommand({
     const name = basename(folder)
     if (!NAME.test(name) || name.length > NAME_MAX)
       throw usage(
-        `a name is lower-case letters and digits, with single dashes between them, at most ${NAME_MAX} characters, got ${name}`,
+        `a name must be lower-case letters and digits with single dashes between them, at most ${NAME_MAX} characters, got ${name}`,
       )
     if (existsSync(folder) && !isEmptyFolder(folder))
-      throw new CliError(`${path} is there already: choose another name, or an empty folder`)
+      throw new CliError(`${path} already exists: choose another name, or an empty folder`)
     const files = Object.entries(template.files(name))
     try {
       mkdirSync(folder, { recursive: true })
@@ -36,7 +36,7 @@ const command: Command = defineCommand({
       throw new CliError(`cannot write to ${path}: ${(cause as Error).message}`, { cause })
     }
     const tree = files.map(([file], i) => `${i === files.length - 1 ? '└──' : '├──'} ${file}\n`)
-    const next = [[`cd ${path}`, 'its folder'] as const, ...template.next(name)]
+    const next = [[`cd ${path}`, 'open its folder'] as const, ...template.next(name)]
     const lines = formatColumns(next)
     const hint = files.some(([file]) => file === 'package.json') ? formatPackageHint() : ''
     process.stdout.write(
@@ -54,11 +54,12 @@ function readWords(words: readonly string[]): { template: Template; path: string
   if (kind === undefined || path === undefined) throw usageError('new', 'a name is missing')
   const template = TEMPLATES.find((each) => each.kind === kind)
   if (template === undefined) {
-    const meant = suggest(kind, kinds)
-    const hint = meant === undefined ? `there are ${kinds.join(', ')}.` : `did you mean ${meant}?`
+    const similar = suggest(kind, kinds)
+    const hint =
+      similar === undefined ? `expected ${kinds.join(', ')}.` : `did you mean ${similar}?`
     throw usageError('new', `unknown template ${kind}, ${hint}`)
   }
-  if (rest.length > 1) throw usageError('new', `one name, got ${rest.join(', ')}`)
+  if (rest.length > 1) throw usageError('new', `expected one name, got ${rest.join(', ')}`)
   if (words.length === 1 && kinds.includes(path))
     throw usage(`a name is missing: mx new ${path} <name>`)
   return { template, path }

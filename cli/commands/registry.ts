@@ -5,12 +5,12 @@ import { sessionFlags, withSession } from '../session/session.ts'
 import { OUTPUT_FLAGS, print, toFormat } from '../ui/format.ts'
 import { formatTable } from '../ui/table.ts'
 
-/** Of an endpoint's metadata: they say the same as its fields, at greater length. */
+/** Metadata of an endpoint that repeats its fields in more detail. */
 const SCHEMAS = ['requestSchema', 'responseSchema']
 
 const command: Command = defineCommand({
   name: 'registry',
-  description: 'Show a service: versions, nodes, endpoints',
+  description: 'Show the versions, nodes and endpoints of a service',
   sharesServiceName: true,
   flags: {
     ...OUTPUT_FLAGS,
@@ -43,8 +43,8 @@ function toRow({ id, address, metadata }: Node): readonly string[] {
 }
 
 function formatEndpoint({ name, metadata, request, response }: Endpoint): string {
-  const own = Object.entries(metadata).filter(([key]) => !SCHEMAS.includes(key))
-  const pairs = formatPairs(Object.fromEntries(own))
+  const entries = Object.entries(metadata).filter(([key]) => !SCHEMAS.includes(key))
+  const pairs = formatPairs(Object.fromEntries(entries))
   return [
     `\nEndpoint: ${name}\n`,
     ...(pairs === '' ? [] : [`Metadata: ${pairs}\n`]),

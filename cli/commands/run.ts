@@ -16,9 +16,9 @@ const command: Command = defineCommand({
   usage: '<folder, file, address or name>[@<branch or commit>]',
   flags: {
     ...OUTPUT_FLAGS,
-    ...sessionFlags('Namespace it runs in'),
+    ...sessionFlags('Namespace of the service'),
     ...RUN_FLAGS,
-    '--force': 'Also where something of that name runs: it is replaced',
+    '--force': 'Replace a running service of the same name',
   },
   examples: [
     'mx run ./helloworld',
@@ -26,23 +26,24 @@ const command: Command = defineCommand({
   ],
   async run(words, flags) {
     const { image, force = false } = flags
-    const given = [...words, ...[flags.source, image].filter((one) => one !== undefined)]
-    if (given.length !== 1 || given[0] === '') throw usage(given.filter((one) => one !== ''))
-    const typed = given[0]!
+    const sources = [...words, ...[flags.source, image].filter((each) => each !== undefined)]
+    if (sources.length !== 1 || sources[0] === '')
+      throw usage(sources.filter((each) => each !== ''))
+    const typed = sources[0]!
     const session = openSession(flags)
     try {
       const source =
         image === undefined ? parseSource(typed, readBaseUrl(session.environment)) : undefined
       const name = checkName(flags.name ?? source?.name ?? toImageName(typed))
-      if (isReservedName(name)) throw refuseName(name)
+      if (isReservedName(name)) throw reservedName(name)
       const version = source?.ref ?? LATEST
       if (!force) await mustBeNew(session, name, version)
       await deploy(session, {
         ...{ endpoint: 'Runtime.Create', name, version, source, typed, flags, force },
       }).catch((error: Error) => {
-        // Another command was faster.
-        const isThere = error.cause instanceof GatewayError && /^already exists/.test(error.message)
-        throw isThere ? alreadyExists(name, version, error.cause) : error
+        // A concurrent command may have created it.
+        const exists = error.cause instanceof GatewayError && /^already exists/.test(error.message)
+        throw exists ? alreadyExists(name, version, error.cause) : error
       })
     } finally {
       session.close()
@@ -52,11 +53,11 @@ const command: Command = defineCommand({
 
 export default command
 
-/** Told before anything is packed and uploaded. */
+/** Runs before the upload. @throws {CliError} */
 async function mustBeNew(session: Session, name: string, version: string): Promise<void> {
   const objects = await listObjects(session, name)
-  const there = objects.find((object) => object.version === version)
-  if (there === undefined || neverCameUp(there)) return
+  const existing = objects.find((object) => object.version === version)
+  if (existing === undefined || neverCameUp(existing)) return
   throw alreadyExists(name, version)
 }
 
@@ -65,10 +66,9 @@ function alreadyExists(name: string, version: string, cause?: unknown): CliError
   return new CliError(message, { cause, status: EXIT.refused })
 }
 
-/** Before anything is uploaded for it. */
-function refuseName(name: string): CliError {
+function reservedName(name: string): CliError {
   return new CliError(
-    `${name} is a service of the platform, and nothing else can be called so: give another name with --name`,
+    `${name} is the name of a platform service: choose another name with --name`,
     { status: EXIT.refused },
   )
 }
@@ -78,10 +78,10 @@ function toImageName(image: string): string {
   return toName(image.replace(/@.*$/, '')).replace(/:.*$/, '')
 }
 
-function usage(given: readonly string[]): CliError {
-  const what =
-    given.length === 0
-      ? 'what is to run is missing: a folder, the address of a repository, or its name'
-      : `one source at a time, got ${given.join(', ')}`
-  return usageError('run', what)
+function usage(sources: readonly string[]): CliError {
+  const problem =
+    sources.length === 0
+      ? 'a source is missing: a folder, the address of a repository, or its name'
+      : `expected one source, got ${sources.join(', ')}`
+  return usageError('run', problem)
 }

@@ -3,7 +3,7 @@ import { type Command, defineCommand } from '../command.ts'
 
 const command: Command = defineCommand({
   name: 'server',
-  description: 'Start the whole system',
+  description: 'Start the platform: gateway, services, runtime and dashboard',
   settings: 'server',
   examples: [
     'mx server',

@@ -6,8 +6,8 @@ import { CliError, EXIT } from '../ui/output.ts'
 
 const command: Command = defineCommand({
   name: 'services',
-  description: 'List the services that are registered',
-  // An error for arguments says more than the general one.
+  description: 'List registered services',
+  // Rejects arguments with a message of its own.
   usage: '',
   flags: {
     ...OUTPUT_FLAGS,

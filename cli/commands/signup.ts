@@ -16,15 +16,15 @@ interface SignedUp {
 
 const command: Command = defineCommand({
   name: 'signup',
-  description: 'Make an account, where there is a signup service',
+  description: 'Create an account through the signup service of an environment',
   flags: {
-    '--email <email>': 'Of the account; asked for where it is missing',
-    '--token <code>': 'The code that was sent there; asked for where it is missing',
-    '--password <password>': 'Asked for where it is missing',
+    '--email <email>': 'Email address of the account (default: prompt)',
+    '--token <code>': 'Code sent to the email address (default: prompt)',
+    '--password <password>': 'Password of the account (default: prompt)',
     '--password_stdin': 'Read the password from standard input',
     ...sessionFlags('Namespace of the signup service'),
   },
-  examples: ['mx signup --env=platform --email=john@example.com'],
+  examples: ['mx signup --env=platform', 'mx signup --env=platform --email=john@example.com'],
   async run(_, flags) {
     await withSession(flags, async (session) => {
       const { environment, callAnonymously: call } = session
@@ -40,10 +40,14 @@ const command: Command = defineCommand({
       const secret = flags.password_stdin
         ? await readInput()
         : (flags.password ?? (await prompt('Choose a password: ', '--password', { hidden: true })))
-      const reply = await call<SignedUp>(SERVICE, 'Signup.CompleteSignup', { email, token, secret })
-      const { namespace } = reply
+      const response = await call<SignedUp>(SERVICE, 'Signup.CompleteSignup', {
+        email,
+        token,
+        secret,
+      })
+      const { namespace } = response
       const owner = { address: environment.address, namespace, account: email }
-      await writeCredentials(owner, toCredentials({ token: reply.authToken }))
+      await writeCredentials(owner, toCredentials({ token: response.authToken }))
       await writeConfig(toAccountName(environment), email)
       await writeConfig(toNamespaceName(environment), namespace)
       process.stdout.write('Signup complete! You are logged in.\n')

@@ -13,18 +13,18 @@ const HEADINGS = ['NODE', 'ADDRESS:PORT', 'STARTED', 'UPTIME', 'MEMORY', 'THREAD
 const SERVICE_HEADINGS = ['SERVICE', 'VERSION', 'NODES', 'REQ/S', 'ERRORS', 'P50', 'P99']
 const PROCESS_HEADINGS = ['ADDRESS:PORT', 'SERVICES', ...HEADINGS.slice(2)]
 const NONE = '-'
-/** Services of a process that are named. */
+/** Service names listed for each process. */
 const MAX_NAMES = 3
 const KINDS: Readonly<Record<string, (name: string) => boolean>> = {
   builtin: isOfPlatform,
   custom: (name) => !isOfPlatform(name),
 }
-/** A node that does not answer sooner is one that is not reached. */
+/** Nodes that take longer count as unreachable. */
 const TIMEOUT_MS = 2000
 const NS_PER_MS = 1e6
 const BYTES_PER_MB = 1024 ** 2
 
-/** As `Debug.Stats` tells them. */
+/** Response of `Debug.Stats`. */
 interface Stats {
   /** Unix seconds. */
   readonly started: number
@@ -56,7 +56,7 @@ interface ServiceStats {
 interface NodeStats {
   readonly id: string
   readonly address: string
-  /** Null: the node is not reached, or does not tell. */
+  /** Null if the node is unreachable, or denies access. */
   readonly stats: Stats | null
 }
 
@@ -65,35 +65,35 @@ const command: Command = defineCommand({
   description: 'Show request rates and resource usage of services',
   usage: '[<service> ...]',
   flags: {
-    '--all <builtin|custom>': 'Those of the platform, or all others (default: both)',
+    '--all <builtin|custom>': 'Only platform services, or only user services (default: both)',
     ...OUTPUT_FLAGS,
     ...sessionFlags('Namespace of the services'),
   },
-  examples: ['mx stats helloworld'],
+  examples: ['mx stats', 'mx stats helloworld -o json'],
   async run(words, flags) {
     const format = toFormat(flags)
-    const isMeant = flags.all === undefined ? () => true : KINDS[flags.all]
-    if (isMeant === undefined)
+    const isIncluded = flags.all === undefined ? () => true : KINDS[flags.all]
+    if (isIncluded === undefined)
       throw new CliError(`--all must be builtin or custom, got ${flags.all}`, {
         status: EXIT.usage,
       })
     await withSession(flags, async (session) => {
-      const found =
+      const services =
         words.length === 0
           ? await listServices(session)
           : (await Promise.all(words.map((name) => mustFindService(session, name)))).flat()
-      const asked = found
-        .filter(({ name }) => isMeant(name))
+      const pending = services
+        .filter(({ name }) => isIncluded(name))
         .map(async ({ name, version, nodes }) => ({
           ...{ service: name, version },
-          nodes: await Promise.all(nodes.map((node) => askNode(session, name, node))),
+          nodes: await Promise.all(nodes.map((node) => readNode(session, name, node))),
         }))
-      const told = await Promise.all(asked)
+      const stats = await Promise.all(pending)
       const text =
         format === 'text' && words.length === 0
-          ? formatSummary(told, await readRates(session))
-          : told.map(formatService).join('\n')
-      await print(format, told, text)
+          ? formatSummary(stats, await readRates(session))
+          : stats.map(formatService).join('\n')
+      await print(format, stats, text)
     })
   },
 })
@@ -105,7 +105,7 @@ function formatService({ service, version, nodes }: ServiceStats): string {
   return `SERVICE  ${service}\nVERSION  ${version}\n\n${table}`
 }
 
-/** Requests by the name of the service; empty where the server does not say, such as to accounts of other namespaces. */
+/** Request rates by service; empty if the server denies them, such as to accounts of other namespaces. */
 async function readRates({ call, namespace }: Session): Promise<ReadonlyMap<string, Rate>> {
   const options = { namespace: DEFAULT_NAMESPACE, timeoutMs: TIMEOUT_MS }
   const none: { readonly services?: readonly Rate[] } = {}
@@ -162,8 +162,8 @@ function formatNames(names: readonly string[]): string {
   return more > 0 ? `${names.slice(0, MAX_NAMES).join(',')},+${more}` : names.join(',')
 }
 
-/** Straight at its address: others of its service have figures of their own. */
-async function askNode(
+/** Calls one node by its address. */
+async function readNode(
   { call }: Session,
   service: string,
   { id, address, metadata }: Node,
@@ -186,7 +186,7 @@ function toRow({ id, address, stats }: NodeStats): readonly string[] {
   ]
 }
 
-/** `Jan 2 15:04:05`, of this machine's time zone. */
+/** `Jan 2 15:04:05` in the local time zone. */
 function formatTime(seconds: number): string {
   const date = new Date(seconds * 1000)
   const month = date.toLocaleString('en', { month: 'short' })

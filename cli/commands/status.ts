@@ -15,34 +15,36 @@ import { formatTable } from '../ui/table.ts'
 const HEADINGS = ['NAME', 'VERSION', 'SOURCE', 'STATUS', 'BUILD', 'UPDATED', 'METADATA']
 const NONE = 'n/a'
 const BUILD_LENGTH = 7
-/** Told in the column METADATA, where they are there, their first lines. */
-const TOLD = ['owner', 'group', 'update', 'error', 'restarts', 'lastFailure']
+/** Shown in the column METADATA, each with its first line. */
+const SHOWN = ['owner', 'group', 'update', 'error', 'restarts', 'lastFailure']
 
 const command: Command = defineCommand({
   name: 'status',
-  description: 'Show what runs',
+  description: 'Show the services that the platform runs',
   usage: '[<name or source> [<version>]]',
   flags: {
     ...OUTPUT_FLAGS,
-    ...sessionFlags('Namespace it runs in'),
+    ...sessionFlags('Namespace of the services'),
   },
-  examples: ['mx status helloworld -o json'],
+  examples: ['mx status', 'mx status helloworld -o json'],
   async run(words, flags) {
     if (words.length > 2)
-      throw usage(`a name and a version at most, got ${words.join(', ')}. See 'mx status --help'`)
+      throw usage(
+        `expected a name and a version at most, got ${words.join(', ')}. See 'mx status --help'`,
+      )
     const format = toFormat(flags)
     const session = openSession(flags)
     try {
       const [text, version] = words
-      const named = text === undefined ? undefined : parseObject(text)
+      const target = text === undefined ? undefined : parseObject(text)
       const objects =
-        named === undefined
+        target === undefined
           ? await listObjects(session)
-          : [await findObject(session, named.name, version ?? named.version)]
-      const told = objects.map((object) => ({ ...object, status: toStatus(object) }))
-      await print(format, told, toText(objects))
+          : [await findObject(session, target.name, version ?? target.version)]
+      const view = objects.map((object) => ({ ...object, status: toStatus(object) }))
+      await print(format, view, toText(objects))
       if (objects.length === 0 && format === 'text' && process.stdout.isTTY)
-        process.stderr.write("mx: no service runs; start one with 'mx run <folder>'\n")
+        process.stderr.write("mx: no services running; start one with 'mx run <folder>'\n")
     } finally {
       session.close()
     }
@@ -51,7 +53,7 @@ const command: Command = defineCommand({
 
 export default command
 
-/** Empty when nothing runs: scripts count lines. */
+/** Empty without services: scripts count lines. */
 function toText(objects: readonly RuntimeObject[]): string {
   return objects.length === 0 ? '' : formatTable([HEADINGS, ...objects.map(toRow)], 0)
 }
@@ -62,12 +64,12 @@ function toRow(object: RuntimeObject): readonly string[] {
   return [
     name,
     version,
-    // One word each: scripts split at blanks.
+    // No spaces: scripts split columns at them.
     (metadata['source'] || source || NONE).replaceAll(/\s/g, '_'),
     toStatus(object),
     build.slice(0, BUILD_LENGTH) || NONE,
     formatAgo(Date.parse(started), Date.now()),
-    TOLD.filter((key) => metadata[key] && !(key === 'lastFailure' && metadata['error']))
+    SHOWN.filter((key) => metadata[key] && !(key === 'lastFailure' && metadata['error']))
       .map((key) => `${key}=${metadata[key]!.split('\n')[0]}`)
       .join(', ') || NONE,
   ]

@@ -15,36 +15,36 @@ import {
 } from '../store/records.ts'
 import { toCell, toField } from '../ui/bytes.ts'
 import { print, printDone, toFormat } from '../ui/format.ts'
-import { CliError, EXIT, usageError } from '../ui/output.ts'
+import { CliError, usageError } from '../ui/output.ts'
 import { printStream } from '../ui/print-stream.ts'
 import { formatTable } from '../ui/table.ts'
 
 const FLAGS = {
   '-d, --database <name>': 'Database (default: the namespace)',
-  '-t, --table <name>': 'Table; services have their name (default: mx)',
-  '-p, --prefix [text]': 'Of list: keys that begin so; of read: the key is what keys begin with',
-  '--suffix [text]': 'The same, of ends of keys',
-  '--from <key>': 'Of read and list: the first key',
-  '--to <key>': 'Of read and list: where to stop, itself left out',
-  '-l, --limit <n>': 'Of read and list: as many at most',
-  '--offset <n>': 'Of read and list: so many are left out from the start',
-  '--order <asc|desc>': 'Of read and list (default: asc)',
-  '-e, --expiry <span>': 'Of write: when the record ends, such as 10m (default: never)',
-  '-v, --verbose': 'Of read: with keys, and when records end',
-  '--destination <file>': 'Of snapshot: where to, in place of the word',
-  '--source <file>': 'Of restore: where from, in place of the word',
-  '--all': 'Of snapshot: all databases, in place of that of the namespace',
-  '-o, --output <format>': 'text, json, yaml, or of read raw (default: text)',
+  '-t, --table <name>': 'Table; the table of a service has its name (default: mx)',
+  '-p, --prefix [text]': 'read, list: key prefix; without a text, the key argument is the prefix',
+  '--suffix [text]': 'read, list: key suffix; without a text, the key argument is the suffix',
+  '--from <key>': 'read, list: first key, inclusive',
+  '--to <key>': 'read, list: last key, exclusive',
+  '-l, --limit <n>': 'read, list: maximum number of records',
+  '--offset <n>': 'read, list: number of records to skip',
+  '--order <asc|desc>': 'read, list: key order (default: asc)',
+  '-e, --expiry <duration>': 'write: time until the record expires, such as 10m (default: never)',
+  '-v, --verbose': 'read: show keys and expiry',
+  '--destination <file>': 'snapshot: alias of the argument',
+  '--source <file>': 'restore: alias of the argument',
+  '--all': 'snapshot: all databases (default: the one of the namespace)',
+  '-o, --output <format>': 'text, json, yaml, or for read raw (default: text)',
   ...sessionFlags('Namespace'),
 }
 type StoreFlags = FlagsOf<typeof FLAGS>
 
-/** Of a record that never ends (reference 4). */
+/** Expiry of a record that never expires (reference 4). */
 const NEVER = 'None'
 
 const command: Command = defineCommand({
   name: 'store',
-  description: 'Read and write records of the store',
+  description: 'Read and write store records',
   sharesServiceName: true,
   flags: FLAGS,
   examples: [
@@ -85,10 +85,10 @@ const command: Command = defineCommand({
           '',
         )
       }),
-    'write <key> <value>': ([key, given], flags) =>
+    'write <key> <value>': ([key, input], flags) =>
       withSession(flags, async (session) => {
         const format = toFormat(flags)
-        const value = (await readBytes(given)).toString('base64')
+        const value = (await readBytes(input)).toString('base64')
         const record = { key, value, expiry: toExpiry(flags.expiry) }
         await session.call('store', 'Store.Write', { record, options: toTable(flags, session) })
         await printDone(format, { key }, `${key} was written`)
@@ -134,11 +134,11 @@ function toTable({ database, table = '' }: StoreFlags, { namespace }: Session): 
   return { database: database || namespace, table }
 }
 
-/** @param key where a prefix or a suffix is without a text: what keys begin or end with. */
+/** @param key the prefix or suffix if `--prefix` or `--suffix` has no text */
 function toRead(key: string | undefined, flags: StoreFlags, session: Session): ReadRequest {
   const { prefix, suffix, from, to, order } = flags
   if (key === undefined && [prefix, suffix, from, to].every((flag) => flag === undefined))
-    throw usageError('store', 'the key is missing; --prefix, --suffix, --from or --to read several')
+    throw usageError('store', 'a key, --prefix, --suffix, --from or --to is required')
   if (order !== undefined && order !== 'asc' && order !== 'desc')
     throw usageError('store', `Invalid order: ${order}, must be asc or desc`)
   const toPart = (text: string): string | true => (text === '' && key !== undefined ? true : text)
@@ -159,12 +159,8 @@ function toRead(key: string | undefined, flags: StoreFlags, session: Session): R
 
 /** Seconds; 0: never. */
 function toExpiry(text = 'none'): number {
-  try {
-    const seconds = parseExpiry(text)
-    return Number.isFinite(seconds) ? seconds : 0
-  } catch (cause) {
-    throw new CliError(`--expiry ${(cause as Error).message}`, { status: EXIT.usage, cause })
-  }
+  const seconds = parseExpiry(text)
+  return Number.isFinite(seconds) ? seconds : 0
 }
 
 function toDocument({ key, value, expiry, metadata, version }: StoredRecord): object {

@@ -8,27 +8,29 @@ const STANDARD_INPUT = '-'
 
 const command: Command = defineCommand({
   name: 'stream',
-  description: 'Call an endpoint, and print the stream it answers with',
+  description: 'Call a streaming endpoint and print its responses',
   usage: TARGET_USAGE,
   flags: {
     ...CALL_FLAGS,
-    '--request_timeout <duration>': 'How long it may take (default: no end)',
+    '--request_timeout <duration>': 'Timeout of the stream (default: none)',
     ...sessionFlags('Namespace of the call'),
   },
-  examples: ['mx stream registry Registry.Watch -o yaml'],
+  examples: [
+    'mx stream registry Registry.Watch -o yaml',
+    'mx stream helloworld Helloworld.Chat - < requests.jsonl',
+  ],
   async run(words, flags) {
     const target = toCall('stream', words)
     const { service, endpoint, request } = target
     const format = toReplyFormat(flags.output)
     const options = toSessionCall(flags)
-    // Each line of standard input is a request.
     const requests =
       request === STANDARD_INPUT
         ? readJsonLines('a line of standard input')
         : toWrittenList(await readText(request, 'the request'), 'the request')
     await withSession(flags, (session) => {
-      const replies = session.stream<string>(service, endpoint, requests, options)
-      return orSuggest(session, target, printReplies(format, replies))
+      const responses = session.stream<string>(service, endpoint, requests, options)
+      return orSuggest(session, target, printReplies(format, responses))
     })
   },
 })

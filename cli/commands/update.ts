@@ -10,18 +10,18 @@ import { findUpload } from '../state/uploads.ts'
 import { OUTPUT_FLAGS } from '../ui/format.ts'
 import { CliError, usageError } from '../ui/output.ts'
 
-/** What may be the name of an object; the rest are paths and addresses. */
+/** Name of an object; anything else is a path or an address. */
 const NAME = /^(?!\.{1,2}(?:@|$))[^/\\:]+$/
 
 const command: Command = defineCommand({
   name: 'update',
-  description: 'Take what runs to its newest code, without losing a call',
+  description: 'Deploy the latest code of a service without downtime',
   usage: '<name or source>[@<branch or commit>]',
   flags: {
     ...OUTPUT_FLAGS,
-    ...sessionFlags('Namespace it runs in'),
+    ...sessionFlags('Namespace of the service'),
     ...RUN_FLAGS,
-    '--rollback': 'Back to the build before',
+    '--rollback': 'Restore the previous build',
   },
   examples: ['mx update ./helloworld', 'mx update helloworld --rollback'],
   async run(words, flags) {
@@ -31,14 +31,11 @@ const command: Command = defineCommand({
       throw usageError(
         'update',
         words.join('') === ''
-          ? 'what is to be updated is missing'
-          : `one at a time, got ${words.join(', ')}`,
+          ? 'a name or source is missing'
+          : `expected one name or source, got ${words.join(', ')}`,
       )
     if (rollback && flags.source !== undefined)
-      throw usageError(
-        'update',
-        '--rollback takes the build before, --source another source: give one',
-      )
+      throw usageError('update', '--rollback and --source cannot be combined')
     const session = openSession(flags)
     try {
       const baseUrl = readBaseUrl(session.environment)
@@ -62,16 +59,16 @@ const command: Command = defineCommand({
 export default command
 
 /**
- * The folder an object was uploaded from, as `mx run` stored it; empty for a repository or an image. It is one that this user uploaded:
- * others could name a folder with secrets.
+ * Folder that this user uploaded an object from; empty for a repository or an image. A folder that only the platform names is rejected:
+ * it could contain secrets.
  *
- * @throws {CliError} if this machine does not have it: the code the platform has is not the newest.
+ * @throws {CliError} if this machine does not have the folder
  */
 function findFolder(session: Session, object: RuntimeObject): string {
   const { name, version, source, metadata } = object
   if (!source.startsWith('source://')) return ''
   const folder = metadata['source'] ?? ''
-  const reason = findDoubt(folder, findUpload({ ...session, name, version }))
+  const reason = findReason(folder, findUpload({ ...session, name, version }))
   if (reason === undefined) return folder
   const typed = version === LATEST ? name : `${name}@${version}`
   throw new CliError(
@@ -80,11 +77,11 @@ function findFolder(session: Session, object: RuntimeObject): string {
 }
 
 /**
- * Why the folder that the platform names is not uploaded; undefined: it is.
+ * Why the folder named by the platform cannot be uploaded; undefined if it can.
  *
- * @param uploaded the folder that this user uploaded.
+ * @param uploaded folder that this user uploaded
  */
-function findDoubt(folder: string, uploaded: string | undefined): string | undefined {
+function findReason(folder: string, uploaded: string | undefined): string | undefined {
   if (!isAbsolute(folder)) return 'the platform does not know the folder it was uploaded from'
   if (findLocal(splitReference(folder).stem, LATEST) === undefined)
     return `its source folder ${folder} does not exist on this machine`

@@ -11,13 +11,14 @@ import { prompt, promptNewSecret, readInput } from '../ui/prompt.ts'
 const FLAGS = {
   ...OUTPUT_FLAGS,
   ...sessionFlags('Namespace of the account'),
-  '--username <id>': 'Of set password: whose (default: who is logged in)',
-  '--email <id>': 'The same as --username',
-  '--old_password <password>': 'For set password; asked for where it is missing',
-  '--new_password <password>': 'For set password; asked for where it is missing',
+  '--username <id>': 'set password: account (default: the logged-in account)',
+  '--email <id>': 'Alias of --username',
+  '--old_password <password>': 'set password: current password (default: prompt)',
+  '--new_password <password>':
+    'set password: new password (default: prompt); - reads standard input',
 }
 const HIDDEN = { hidden: true }
-/** Where repositories are, and what opens them (reference 7.3). */
+/** Addresses of repositories, and their credentials (reference 7.3). */
 const GIT_NAME = /^git\.(?:(?:[A-Za-z0-9][\w-]*\.)?baseurl|credentials)$/
 const STANDARD_INPUT = '-'
 const NONE = 'n/a'
@@ -26,7 +27,7 @@ type UserFlags = FlagsOf<typeof FLAGS>
 
 const command: Command = defineCommand({
   name: 'user',
-  description: 'Show who is logged in, a token, the namespace',
+  description: 'Show the logged-in account, its token and its namespace',
   flags: FLAGS,
   examples: [
     'mx user config set git.baseurl github.com/<owner>',
@@ -34,16 +35,20 @@ const command: Command = defineCommand({
     'curl -H "Authorization: Bearer $(mx user token)" 127.0.0.1:8080/store/list',
   ],
   subcommands: {
-    '': (_, flags) => withSession(flags, async (session) => tell(flags, mustBeLoggedIn(session))),
+    '': (_, flags) =>
+      withSession(flags, async (session) => printValue(flags, mustBeLoggedIn(session))),
     token: (_, flags) =>
       withSession(flags, async (session) => {
         mustBeLoggedIn(session)
         const token = await session.token()
         if (token === undefined)
-          throw new CliError('the login has ended: mx login', { status: EXIT.unauthorized })
-        await tell(flags, token)
+          throw new CliError("login expired. Log in again: 'mx login'", {
+            status: EXIT.unauthorized,
+          })
+        await printValue(flags, token)
       }),
-    namespace: (_, flags) => withSession(flags, async ({ namespace }) => tell(flags, namespace)),
+    namespace: (_, flags) =>
+      withSession(flags, async ({ namespace }) => printValue(flags, namespace)),
     'namespace set <name>': ([name], flags) =>
       withSession(flags, async ({ environment }) => {
         const format = toFormat(flags)
@@ -60,7 +65,7 @@ const command: Command = defineCommand({
       const format = toFormat(flags)
       if (!GIT_NAME.test(name))
         throw new CliError(
-          `unknown name ${name}, there are git.baseurl, git.<env>.baseurl and git.credentials`,
+          `unknown name ${name}, expected git.baseurl, git.<env>.baseurl or git.credentials`,
           { status: EXIT.usage },
         )
       await writeConfig(name, value === STANDARD_INPUT ? await readInput() : value!)
@@ -79,7 +84,7 @@ const command: Command = defineCommand({
             : (flags.new_password ?? (await promptNewSecret('password', '--new_password')))
         const { namespace } = session.owner
         const request = { id, old_secret, new_secret, options: { namespace } }
-        // Whatever namespace is selected: in another one the account is nobody.
+        // The account exists only in its own namespace, whichever is selected.
         await session.call('auth', 'Accounts.ChangeSecret', request, { namespace })
         const hint = id === caller ? ', log in again' : ''
         await print(format, { id }, `Password changed${hint}\n`)
@@ -89,7 +94,7 @@ const command: Command = defineCommand({
 
 export default command
 
-/** What commands go by (reference 8.5); of a secret only whether there is one. */
+/** Configuration of the CLI (reference 8.5); secrets are masked. */
 function toConfig({ account, namespace, environment }: Session): Readonly<Record<string, string>> {
   return {
     ...{ user: account, namespace, environment: environment.name },
@@ -98,15 +103,14 @@ function toConfig({ account, namespace, environment }: Session): Readonly<Record
   }
 }
 
-/** The account. */
+/** Returns the account. @throws {CliError} */
 function mustBeLoggedIn({ account, environment }: Session): string {
   if (account !== '') return account
-  throw new CliError(`nobody is logged in to ${environment.name}: mx login`, {
+  throw new CliError(`not logged in to ${environment.name}. Log in with 'mx login'`, {
     status: EXIT.unauthorized,
   })
 }
 
-/** Writes a word. */
-async function tell(flags: UserFlags, word: string): Promise<void> {
-  await print(toFormat(flags), word, `${word}\n`)
+async function printValue(flags: UserFlags, value: string): Promise<void> {
+  await print(toFormat(flags), value, `${value}\n`)
 }

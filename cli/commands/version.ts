@@ -5,12 +5,12 @@ const command: Command = defineCommand({
   name: 'version',
   description: 'Show the version of this program',
   flags: OUTPUT_FLAGS,
-  examples: ['mx version -o json'],
+  examples: ['mx version', 'mx version -o json'],
   async run(_, flags) {
     const { readVersion } = await import('../../platform/process/version.ts')
     const { platform, arch, version: node } = process
-    const told = { version: readVersion(), platform: `${platform}-${arch}`, node }
-    await print(toFormat(flags), told, `mx/${told.version} ${told.platform} node-${told.node}\n`)
+    const info = { version: readVersion(), platform: `${platform}-${arch}`, node }
+    await print(toFormat(flags), info, `mx/${info.version} ${info.platform} node-${info.node}\n`)
   },
 })
 

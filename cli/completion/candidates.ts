@@ -10,28 +10,34 @@ import { listEnvironments } from '../session/environments.ts'
 import { findService, listServices } from '../session/find-services.ts'
 import { openSession, type Session } from '../session/session.ts'
 
-/** Somebody waits with a finger on the tab key. */
-const ANSWER_MS = 1500
-/** Commands about what runs, whose argument is a name of it. */
-const OF_OBJECTS: ReadonlySet<string> = new Set(['kill', 'logs', 'status', 'update'])
-/** Those about services that are registered. */
-const OF_SERVICES: ReadonlySet<string> = new Set(['gen', 'registry', 'stats', 'call', 'stream'])
+/** Timeout of a request to the server while the user waits for completions. */
+const TIMEOUT_MS = 1500
+/** Commands whose argument is the name of a runtime object. */
+const OBJECT_COMMANDS: ReadonlySet<string> = new Set(['kill', 'logs', 'status', 'update'])
+/** Commands whose argument is the name of a registered service. */
+const SERVICE_COMMANDS: ReadonlySet<string> = new Set([
+  'gen',
+  'registry',
+  'stats',
+  'call',
+  'stream',
+])
 const FORMATS = ['text', 'json', 'yaml']
-/** Words that mean themselves in every shell: bash puts them on the line unquoted, and services choose names of fields. */
+/** Words without a special meaning in any shell: bash inserts them unquoted, and services choose the names of fields. */
 const PLAIN = /^[\w@%+=:,./-]+$/
-/** What every call of a service takes besides its fields. */
+/** Flags of every service call, besides its fields. */
 const CALL_FLAGS = ['--env=', '--namespace=', '--output=', '--json=', '--help']
 
-/** {@link listCandidates}, a line each. */
+/** Prints the completion candidates, one a line. */
 export async function printCandidates(words: readonly string[]): Promise<void> {
-  const found = await listCandidates(words)
-  process.stdout.write(found.map((word) => `${word}\n`).join(''))
+  const candidates = await listCandidates(words)
+  process.stdout.write(candidates.map((word) => `${word}\n`).join(''))
 }
 
 /**
- * What may stand in place of the last of `words`, which may be empty. Of what only a server knows nothing, where none answers.
+ * Candidates for the last of `words`, which may be empty. Without a server, names of services and objects are missing.
  *
- * @param words behind `mx`.
+ * @param words command line after `mx`
  */
 async function listCandidates(words: readonly string[]): Promise<readonly string[]> {
   const last = words.at(-1) ?? ''
@@ -45,27 +51,31 @@ async function list(before: readonly string[], last: string): Promise<readonly s
   if (flag === '--env') return listEnvironments().map(({ name }) => value + name)
   if (['--output', '-o'].includes(flag)) return FORMATS.map((name) => value + name)
   const { globals, rest } = splitGlobals(before)
-  const ask = <T>(use: (session: Session) => Promise<T>, none: T): Promise<T> =>
-    askServer([...globals, ...before], use, none)
+  const query = <T>(use: (session: Session) => Promise<T>, none: T): Promise<T> =>
+    queryServer([...globals, ...before], use, none)
   const [command, ...args] = rest.filter((word) => !word.startsWith('-'))
   const entry = COMMANDS.find(({ name }) => name === command)
   if (command === undefined) {
     const names = [...COMMANDS.map(({ name }) => name), '--help', '--env=', '--namespace=']
-    return last.startsWith('-') ? names : [...names, ...(await ask(listNames, []))]
+    return last.startsWith('-') ? names : [...names, ...(await query(listNames, []))]
   }
   const { subcommands } = entry ?? {}
-  // Some commands have the name of a service, whose endpoints they lead to as well.
+  // A command with the name of a service also completes the endpoints of the service.
   const isService = entry === undefined || subcommands?.includes(args[0] ?? '') === false
-  const own = entry !== undefined && (!isService || args.length === 0)
-  const words = own ? await listOwn(entry, args, last) : []
-  if (isService && !(own && last.startsWith('-')))
-    return [...words, ...(await ask((session) => listOfService(session, command, args, last), []))]
+  const isCommand = entry !== undefined && (!isService || args.length === 0)
+  const words = isCommand ? await listCommandWords(entry, args, last) : []
+  if (isService && !(isCommand && last.startsWith('-')))
+    return [
+      ...words,
+      ...(await query((session) => listServiceWords(session, command, args, last), [])),
+    ]
   if (words.length > 0) return words
-  if (OF_OBJECTS.has(command)) return ask(async (at) => (await listObjects(at)).map(toName), [])
-  return OF_SERVICES.has(command) ? ask(listNames, []) : []
+  if (OBJECT_COMMANDS.has(command))
+    return query(async (session) => (await listObjects(session)).map(toName), [])
+  return SERVICE_COMMANDS.has(command) ? query(listNames, []) : []
 }
 
-async function listOwn(
+async function listCommandWords(
   { load }: CommandEntry,
   args: readonly string[],
   last: string,
@@ -91,7 +101,7 @@ async function listSettingWords(command: Command['settings']): Promise<readonly 
   return listSettings(command).map(({ name, kind }) => `--${name}${kind === 'switch' ? '' : '='}`)
 }
 
-async function listOfService(
+async function listServiceWords(
   session: Session,
   service: string,
   args: readonly string[],
@@ -110,28 +120,28 @@ async function listOfService(
   ]
 }
 
-/** What a server says within the time; `none` where there is none, nobody is logged in, or nothing is found. */
-async function askServer<T>(
+/** Queries the server; returns `none` for any error, such as an unreachable server or a missing login. */
+async function queryServer<T>(
   words: readonly string[],
   use: (session: Session) => Promise<T>,
   none: T,
 ): Promise<T> {
   const flag = (name: string): object => {
     const at = words.findLastIndex((word) => word.split('=')[0] === `--${name}`)
-    const given = words[at]?.includes('=') ? words[at]!.slice(name.length + 3) : words[at + 1]
-    return at === -1 || given === undefined ? {} : { [name]: given }
+    const value = words[at]?.includes('=') ? words[at]!.slice(name.length + 3) : words[at + 1]
+    return at === -1 || value === undefined ? {} : { [name]: value }
   }
-  // Loaded before the time of the server starts.
+  // Loaded before the timeout starts.
   await import('../../sdk/client/client.ts')
   try {
     const session = openSession({ ...flag('env'), ...flag('namespace') })
     try {
-      return await withTimeout(use(session), ANSWER_MS)
+      return await withTimeout(use(session), TIMEOUT_MS)
     } finally {
       session.close()
     }
   } catch {
-    // Somebody who has typed half a line is not to be told of it.
+    // An error message would disturb a line that is being typed.
     return none
   }
 }

@@ -1,4 +1,4 @@
-/** What shells load: each asks `mx __complete` for what may follow. By the name of the shell. */
+/** Completion scripts by shell. Each gets its candidates from `mx __complete`. */
 export const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `# mx completion bash: source <(mx completion bash), or a line of ~/.bashrc
 _mx() {
@@ -6,7 +6,7 @@ _mx() {
   read -ra words <<< "$line"
   [[ $line == *[[:space:]] ]] && words+=("")
   mapfile -t COMPREPLY < <("\${words[0]}" __complete "\${words[@]:1}" 2> /dev/null)
-  # To bash, what stands behind = is a word of its own.
+  # Bash splits words at =.
   [[ \${words[-1]} == *=* ]] && COMPREPLY=("\${COMPREPLY[@]#*=}")
   if [[ \${#COMPREPLY[@]} -eq 1 && \${COMPREPLY[0]} == *= ]]; then compopt -o nospace; fi
 }
@@ -15,14 +15,14 @@ complete -o default -F _mx mx
   zsh: `#compdef mx
 # mx completion zsh: source <(mx completion zsh), or a file _mx in a folder of $fpath
 _mx() {
-  local -a found
-  found=("\${(@f)$("\${words[1]}" __complete "\${(@)words[2,CURRENT]}" 2> /dev/null)}")
-  found=(\${found:#})
-  if (( \${#found} == 0 )); then _files; return; fi
-  compadd -S '' -- \${(M)found:#*=}
-  compadd -- \${found:#*=}
+  local -a candidates
+  candidates=("\${(@f)$("\${words[1]}" __complete "\${(@)words[2,CURRENT]}" 2> /dev/null)}")
+  candidates=(\${candidates:#})
+  if (( \${#candidates} == 0 )); then _files; return; fi
+  compadd -S '' -- \${(M)candidates:#*=}
+  compadd -- \${candidates:#*=}
 }
-# From $fpath it is this file that is called first.
+# As a file of $fpath, the script is the function itself.
 if [[ \${funcstack[1]} == _mx ]]; then _mx "$@"; else compdef _mx mx; fi
 `,
   fish: `# mx completion fish: mx completion fish | source, or a file ~/.config/fish/completions/mx.fish

@@ -1,9 +1,8 @@
-/** One thing that was looked at. */
+/** Result of one check of `mx doctor`. */
 export interface Finding {
   readonly what: string
-  /** `note`: it works, and may not be as it was meant. */
   readonly state: 'ok' | 'note' | 'bad'
   readonly found: string
-  /** What to do; undefined: nothing. */
+  /** How to fix it. */
   readonly advice?: string
 }

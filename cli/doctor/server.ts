@@ -7,24 +7,25 @@ import { CliError } from '../ui/output.ts'
 import type { Finding } from './finding.ts'
 
 export interface CheckedServer {
-  /** No server answers in the environment `local`: `mx server` would start one, on ports that have to be free. */
+  /** True if the environment `local` has no server: `mx server` would start one, and needs its ports. */
   readonly canStart: boolean
   readonly findings: readonly Finding[]
 }
 
-/** Clocks may differ by less before tokens are refused that should be taken. */
+/** Clock difference from which valid tokens are rejected. */
 const CLOCK_MAX_S = 30
 
-/** Asks the server of an environment. Never throws for what it says. */
+/** Checks the server of an environment. Does not throw if it is unreachable. */
 export async function checkServer(flags: SessionFlags): Promise<CheckedServer> {
   let session: Session
   try {
     session = openSession(flags)
   } catch (error) {
     const { message: found } = error as Error
-    // What is damaged says itself what to do.
+    // The error of a damaged file has its own advice.
     const advice = error instanceof CliError && { advice: 'see mx env' }
-    return { canStart: false, findings: [{ what: 'environment', state: 'bad', found, ...advice }] }
+    const finding: Finding = { what: 'environment', state: 'bad', found, ...advice }
+    return { canStart: false, findings: [finding] }
   }
   const { environment } = session
   const what = `server ${environment.name} (${environment.address})`
@@ -33,7 +34,7 @@ export async function checkServer(flags: SessionFlags): Promise<CheckedServer> {
     return {
       canStart: false,
       findings: [
-        { what, state: 'ok', found: 'answers' },
+        { what, state: 'ok', found: 'reachable' },
         checkRegistry(services.length),
         ...(await checkLogin(session)),
       ],
@@ -51,49 +52,53 @@ function explain(what: string, { name, address }: Environment, error: Error): Ch
     return {
       canStart: false,
       findings: [
-        { what, state: 'ok', found: 'answers' },
+        { what, state: 'ok', found: 'reachable' },
         { what: 'login', state: 'bad', found: error.message, advice: 'mx login' },
       ],
     }
-  // A service that is not found is told by a server that is there.
-  const isAway = cause instanceof GatewayError && cause.code === 502
-  if (!isAway)
+  const isUnreachable = cause instanceof GatewayError && cause.code === 502
+  const advice = 'see the log of the server'
+  if (!isUnreachable)
     return {
       canStart: false,
-      findings: [{ what, state: 'bad', found: error.message, advice: 'see the log of the server' }],
+      findings: [{ what, state: 'bad', found: error.message, advice }],
     }
   const reason = findReason(cause, address)
-  const start = name === 'local' ? 'start one: mx server' : `see mx env, or mx --env local`
-  const [found, advice] =
-    reason === undefined ? ['nobody answers', start] : [`no connection: ${reason}`, 'see mx env']
-  return { canStart: name === 'local', findings: [{ what, state: 'bad', found, advice }] }
+  const start = name === 'local' ? 'start it with mx server' : 'see mx env, or use mx --env local'
+  return {
+    canStart: name === 'local',
+    findings: [
+      reason === undefined
+        ? { what, state: 'bad', found: 'unreachable: connection refused', advice: start }
+        : { what, state: 'bad', found: `unreachable: ${reason}`, advice: 'see mx env' },
+    ],
+  }
 }
 
 function checkRegistry(count: number): Finding {
   const what = 'registry'
   if (count > 0) return { what, state: 'ok', found: `${count} services` }
   return {
-    ...{ what, state: 'bad', found: 'no services, not even built-in ones' },
-    advice: 'is it the registry the server uses? See mx server --help, --registry',
+    ...{ what, state: 'bad', found: 'empty, even built-in services are missing' },
+    advice: 'compare it with --registry of the server',
   }
 }
 
-/** Who is logged in, and whether the clock is that of the server, as its tokens tell. */
+/** Checks the login, and the clock by the times in its token. */
 async function checkLogin(session: Session): Promise<readonly Finding[]> {
   const { account, environment } = session
   const what = 'login'
-  if (account === '')
-    return [{ what, state: 'note', found: 'nobody is logged in', advice: 'mx login' }]
+  if (account === '') return [{ what, state: 'note', found: 'not logged in', advice: 'mx login' }]
   const token = await session.token()
   if (token === undefined)
-    return [{ what, state: 'bad', found: `that of ${account} has ended`, advice: 'mx login' }]
+    return [{ what, state: 'bad', found: `login of ${account} expired`, advice: 'mx login' }]
   const ok: Finding = { what, state: 'ok', found: `${account} at ${environment.name}` }
   return [ok, checkClock(token, Date.now() / 1000)]
 }
 
 /**
- * Compares the clock with the times in a token the server has just accepted: it cannot be issued in the future or expired. One
- * that looks expired was renewed just now, so that its issue time is the time of the server.
+ * Compares the clock with the times in a token that the server has just accepted, which can be neither expired nor issued in the
+ * future. A token that looks expired was just renewed: its issue time is the time of the server.
  */
 export function checkClock(token: string, nowS: number): Finding {
   const what = 'clock'
@@ -101,14 +106,14 @@ export function checkClock(token: string, nowS: number): Finding {
   const behindS = iat - nowS
   const aheadS = nowS - exp > CLOCK_MAX_S ? nowS - iat : 0
   const off = Math.max(behindS, aheadS)
-  if (off <= CLOCK_MAX_S) return { what, state: 'ok', found: 'agrees with that of the server' }
+  if (off <= CLOCK_MAX_S) return { what, state: 'ok', found: 'in sync with the server' }
   return {
     ...{
       what,
       state: 'bad',
       found: `${Math.round(off)} s ${behindS > 0 ? 'behind' : 'ahead of'} the server`,
     },
-    advice: 'set it by a time server: timedatectl set-ntp true',
+    advice: 'synchronize it: timedatectl set-ntp true',
   }
 }
 

@@ -12,40 +12,39 @@ import {
 } from '../../sdk/schema/json-schema.ts'
 import { isIntegerType } from '../../sdk/schema/parse-number.ts'
 
-/** Of lists in lists, which a reference may make endless. */
+/** Nesting limit of lists: references may be recursive. */
 const MAX_DEPTH = 8
 
-/** A field of a request, as its flag has it. */
+/** A request field that is set by a flag. */
 export interface Field {
-  /** Names from the request on. */
+  /** Field names, outermost first. */
   readonly path: readonly string[]
-  /** As the registry tells it: `string`, `[]int64`, `map[string]string`, a message. */
+  /** Type in the registry: `string`, `[]int64`, `map[string]string`, a message. */
   readonly type: string
-  /** Whether its integers must be exact as JSON numbers, ±(2^53 - 1): JSON Schema's `integer` without a format. */
+  /** Whether integers are limited to ±(2^53 - 1): JSON Schema's `integer` without a format. */
   readonly isSafeInteger: boolean
-  /** Whether it must be there, and nothing stands in for it. */
+  /** Whether it is required and has no default. */
   readonly isRequired: boolean
-  /** Undefined: there is none. */
   readonly default: unknown
   readonly description: string
-  /** The only values there are; empty: any of the type. */
+  /** Allowed values; empty: any value of the type. */
   readonly choices: readonly unknown[]
-  /** Of a message; empty: it is none, or nothing is known of it. */
+  /** Fields of a message; empty for other types, and for unknown messages. */
   readonly fields: readonly Field[]
 }
 
-interface Known {
+interface ResolvedSchema {
   readonly schema: JsonSchema
   readonly definitions: Definitions
 }
 
-/** The fields of an endpoint's request, nested. */
+/** Request fields of an endpoint, nested. */
 export function toFields({ request, metadata }: Endpoint): readonly Field[] {
   const schema = parseSchema(metadata['requestSchema'])
   return toNested(request.values, resolve(schema, NO_DEFINITIONS), [])
 }
 
-/** The fields that have flags of their own: those of messages in place of the messages. */
+/** Fields that are not messages; messages are replaced with their fields. */
 export function toLeaves(fields: readonly Field[]): readonly Field[] {
   return fields.flatMap((field) => (field.fields.length === 0 ? [field] : toLeaves(field.fields)))
 }
@@ -57,29 +56,29 @@ export function toFlag({ path }: Pick<Field, 'path'>): string {
 
 function toNested(
   values: readonly Value[],
-  { schema, definitions }: Known,
+  { schema, definitions }: ResolvedSchema,
   outer: readonly string[],
 ): readonly Field[] {
   const { required = [] } = schema
   return values.map(({ name, type, values: inner }) => {
     const path = [...outer, name]
-    const known = resolve(schema.properties?.[name] ?? {}, definitions)
-    const { description = '', enum: choices, const: only, anyOf, oneOf } = known.schema
-    const fallback = known.schema.default
+    const resolved = resolve(schema.properties?.[name] ?? {}, definitions)
+    const { description = '', enum: choices, const: only, anyOf, oneOf } = resolved.schema
+    const fallback = resolved.schema.default
     const isMessage = !/^(?:\[\]|map\[)/.test(type)
     return {
       ...{ path, type, description },
-      isSafeInteger: isSafeInteger(known),
+      isSafeInteger: isSafeInteger(resolved),
       isRequired: required.includes(name) && fallback === undefined,
       default: fallback,
       choices: choices ?? (only === undefined ? toConstants(anyOf ?? oneOf ?? []) : [only]),
-      fields: isMessage ? toNested(inner, known, path) : [],
+      fields: isMessage ? toNested(inner, resolved, path) : [],
     }
   })
 }
 
-/** Also of the items of a list and the values of a map. */
-function isSafeInteger({ schema, definitions }: Known, depth = 0): boolean {
+/** Includes items of lists and values of maps. */
+function isSafeInteger({ schema, definitions }: ResolvedSchema, depth = 0): boolean {
   if (depth > MAX_DEPTH) return false
   const inner = itemsOf(schema) ?? mapValuesOf(schema) ?? findOnly(schema)
   if (inner !== undefined) return isSafeInteger(resolve(inner, definitions), depth + 1)
@@ -87,7 +86,7 @@ function isSafeInteger({ schema, definitions }: Known, depth = 0): boolean {
   return types.includes('integer') && !types.includes('string') && !isIntegerType(schema.format)
 }
 
-/** Of a union of literals, each; of any other none. */
+/** Literals of a union of literals; empty for any other union. */
 function toConstants(options: readonly JsonSchema[]): readonly unknown[] {
   return options.every((option) => 'const' in option) ? options.map((option) => option.const) : []
 }
@@ -97,13 +96,13 @@ function parseSchema(text: string | undefined): JsonSchema {
     const schema: unknown = JSON.parse(text ?? '{}')
     return typeof schema === 'object' && schema !== null ? schema : {}
   } catch {
-    // Flags go by the fields the registry tells; what the schema adds is missing.
+    // Without a schema, flags use the fields of the registry.
     return {}
   }
 }
 
-/** Follows one reference: deeper ones are rare, and only descriptions are lost with them. */
-function resolve(schema: JsonSchema, outer: Definitions): Known {
+/** Follows one reference: chains are rare and cost only descriptions. */
+function resolve(schema: JsonSchema, outer: Definitions): ResolvedSchema {
   const definitions = definitionsOf(schema, outer)
   if (schema.$ref === undefined) return { schema, definitions }
   const target = findDefinition(schema.$ref, definitions) ?? {}

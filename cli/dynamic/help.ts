@@ -6,14 +6,14 @@ import { LOCAL_FLAGS } from './read-flags.ts'
 
 type Row = readonly [left: string, right: string]
 
-/** Characters of a line that is on no terminal. */
+/** Line width without a terminal. */
 const WIDTH = 100
-/** Before each line. */
+/** Indent of each line. */
 const TAB = 8
-/** Most values of a field that are listed. */
+/** Allowed values listed for a field. */
 const MAX_CHOICES = 16
 
-/** What `mx <service> --help` shows (reference 8.3). */
+/** Output of `mx <service> --help` (reference 8.3). */
 export function formatServiceHelp(service: string, versions: readonly Service[]): string {
   const endpoints = new Map(
     versions.flatMap(({ endpoints }) => endpoints).map((each) => [toWords(service, each), each]),
@@ -29,7 +29,7 @@ export function formatServiceHelp(service: string, versions: readonly Service[])
   })
 }
 
-/** What `mx <service> <endpoint> --help` shows. */
+/** Output of `mx <service> <endpoint> --help`. */
 export function formatEndpointHelp(
   service: string,
   endpoint: Endpoint,
@@ -39,7 +39,7 @@ export function formatEndpointHelp(
   const description = describeEndpoint(endpoint)
   const required = new Set(findRequired(fields))
   const leaves = toLeaves(fields)
-  const own = LOCAL_FLAGS.map(([flag, text]): Row => [`--${flag}`, text])
+  const localFlags = LOCAL_FLAGS.map(([flag, text]): Row => [`--${flag}`, text])
   return formatSections({
     NAME: [command],
     DESCRIPTION: description === '' ? [] : [description],
@@ -51,11 +51,11 @@ export function formatEndpointHelp(
       ]),
     ),
     EXAMPLE: [[command, ...[...required].map(toExample)].join(' ')],
-    'GLOBAL FLAGS': formatRows(own),
+    'GLOBAL FLAGS': formatRows(localFlags),
   })
 }
 
-/** Empty ones are left out. */
+/** Omits empty sections. */
 function formatSections(sections: Readonly<Record<string, readonly string[]>>): string {
   return Object.entries(sections)
     .filter(([, lines]) => lines.length > 0)
@@ -63,7 +63,7 @@ function formatSections(sections: Readonly<Record<string, readonly string[]>>): 
     .join('\n')
 }
 
-/** Lines of two columns, without the blanks before the first. */
+/** Two columns, without indent. */
 function formatRows(rows: readonly Row[]): readonly string[] {
   if (rows.length === 0) return []
   return formatColumns(rows, (findWidth() ?? WIDTH) - TAB)
@@ -80,18 +80,19 @@ function describeField(
   { description, default: fallback, choices }: Field,
   isRequired: boolean,
 ): string {
-  const isTold = fallback !== undefined && fallback !== '' && JSON.stringify(fallback) !== '{}'
+  const hasDefault = fallback !== undefined && fallback !== '' && JSON.stringify(fallback) !== '{}'
   return [
     description,
     choices.length > 0 && `One of ${choices.slice(0, MAX_CHOICES).map(String).join(', ')}.`,
     isRequired && '(required)',
-    isTold && `(default: ${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)})`,
+    hasDefault &&
+      `(default: ${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)})`,
   ]
     .filter(Boolean)
     .join(' ')
 }
 
-/** Leaves that every request has: those of a message that may be missing are not among them. */
+/** Leaves that every request needs; fields of an optional message are not included. */
 function findRequired(fields: readonly Field[]): readonly Field[] {
   return fields
     .filter(({ isRequired }) => isRequired)

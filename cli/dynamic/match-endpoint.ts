@@ -3,15 +3,15 @@ import { suggest } from '../../lib/text/did-you-mean.ts'
 import { COMMANDS } from '../commands.gen.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
-/** What `mx <service>` alone means where fields follow (reference 8.3). */
+/** Method of `mx <service> --<field>=<value>` (reference 8.3). */
 const DEFAULT_METHOD = 'call'
 
 /**
- * The endpoint that is meant: `foo` is `Svc.Foo`, `foo bar` is `Foo.Bar` (reference 8.3), dashes and capitals do not matter. One word
- * also means the only method of that name, whatever its handler.
+ * Finds an endpoint by its words: `foo` is `Svc.Foo`, `foo bar` is `Foo.Bar` (reference 8.3); dashes and case are ignored. One word
+ * also matches a method that only one handler has.
  *
- * @param service name of the service.
- * @throws {CliError} for more words, and when there is no such endpoint, or several.
+ * @param service name of the service
+ * @throws {CliError} for more than two words, for an unknown endpoint and for an ambiguous one
  */
 export function findEndpoint(
   service: string,
@@ -26,40 +26,41 @@ export function findEndpoint(
     )
   const [handler, method] =
     parts.length === 2 ? [parts[0]!, parts[1]!] : [toHandler(service), parts[0] ?? DEFAULT_METHOD]
-  const named = endpoints.filter(({ name }) => isAlike(splitName(name)[1], method))
-  const found = named.find(({ name }) => isAlike(splitName(name)[0], handler))
-  if (found !== undefined) return found
+  const named = endpoints.filter(({ name }) => isEqualName(splitName(name)[1], method))
+  const match = named.find(({ name }) => isEqualName(splitName(name)[0], handler))
+  if (match !== undefined) return match
   if (parts.length < 2 && named.length === 1) return named[0]!
   if (parts.length < 2 && named.length > 1) {
     const all = named.map((each) => toWords(service, each)).join(' or ')
-    throw new CliError(`${service} has several endpoints ${method}: say ${all}`, {
+    throw new CliError(`${service} has several endpoints ${method}: choose ${all}`, {
       status: EXIT.usage,
     })
   }
-  const known = endpoints.map((each) => toWords(service, each))
+  const names = endpoints.map((each) => toWords(service, each))
   const [word = '', ...more] = words
-  const begun = more.length === 0 ? undefined : known.find((each) => isAlike(each, word))
+  const prefix = more.length === 0 ? undefined : names.find((each) => isEqualName(each, word))
   const { subcommands = [] } = COMMANDS.find(({ name }) => name === service) ?? {}
-  const meant = suggest(words.join(' ') || DEFAULT_METHOD, known) ?? suggest(word, subcommands)
-  const unknown = meant === undefined ? `. See 'mx ${service} --help'` : `, did you mean ${meant}?`
+  const similar = suggest(words.join(' ') || DEFAULT_METHOD, names) ?? suggest(word, subcommands)
+  const unknown =
+    similar === undefined ? `. See 'mx ${service} --help'` : `, did you mean ${similar}?`
   const hint =
-    begun === undefined
+    prefix === undefined
       ? unknown
-      : `: fields of ${begun} are flags. See 'mx ${service} ${begun} --help'`
+      : `: fields of ${prefix} are flags. See 'mx ${service} ${prefix} --help'`
   throw new CliError(
     `Endpoint ${capitalize(handler)}.${capitalize(method)} not found for service ${service}${hint}`,
     { status: EXIT.unknownMethod },
   )
 }
 
-/** The words that mean an endpoint: first letters lowered, the service's own handler left out. */
+/** Words of an endpoint: first letters in lower case, without the handler that has the name of the service. */
 export function toWords(service: string, { name }: Endpoint): string {
   const [handler, method] = splitName(name)
-  const words = isAlike(handler, toHandler(service)) ? [method] : [handler, method]
+  const words = isEqualName(handler, toHandler(service)) ? [method] : [handler, method]
   return words.map(lower).join(' ')
 }
 
-/** Of `go.mx.srv.greeter` it is the last part. */
+/** `go.mx.srv.greeter` is `greeter`. */
 function toHandler(service: string): string {
   return service.slice(service.lastIndexOf('.') + 1)
 }
@@ -69,7 +70,7 @@ function splitName(name: string): readonly [handler: string, method: string] {
   return [name.slice(0, Math.max(dot, 0)), name.slice(dot + 1)]
 }
 
-function isAlike(a: string, b: string): boolean {
+function isEqualName(a: string, b: string): boolean {
   return toPlain(a) === toPlain(b)
 }
 

@@ -13,23 +13,23 @@ const MAP = /^map\[[^\]]*\](.+)$/
 type Parse = (text: string, flag: string) => unknown
 
 /**
- * What stands for a field of a type, out of the texts its flag was given (reference 8.3, 15.6):
+ * Parses the values of a flag by the type of its field (reference 8.3, 15.6):
  *
  * | type | text |
  * |---|---|
- * | string | as it is |
- * | bool | `true`, `t`, `1` or nothing; `false`, `f`, `0` |
- * | int32, int64, uint32, uint64 | decimal, `0x`, `0o`, `0b`; sent as a number, also beyond 2^53 |
+ * | string | unchanged |
+ * | bool | `true`, `t`, `1` or empty; `false`, `f`, `0` |
+ * | int32, int64, uint32, uint64 | decimal, `0x`, `0o`, `0b`; sent as a number, even beyond 2^53 |
  * | integer | as int64, up to 2^53 - 1 |
- * | float, double | decimal, with an exponent or without |
+ * | float, double | decimal, with an optional exponent |
  * | bytes | text; `@path`: a file; `-`: standard input |
  * | []T | several flags, or one with commas, or a JSON list |
  * | map[string]T | `key=value`, several times, or a JSON object |
  * | a message | a JSON object |
  * | anything else | JSON, else text |
  *
- * @param texts at least one.
- * @throws {CliError} saying what would be right.
+ * @param texts at least one
+ * @throws {CliError} naming the accepted forms
  */
 export async function parseValue(
   type: string,
@@ -40,7 +40,7 @@ export async function parseValue(
   if (item !== undefined) return parseList(item, texts, flag)
   const value = MAP.exec(type)?.[1]
   if (value !== undefined) return parseMap(value, texts, flag)
-  if (texts.length > 1) throw usage(`${flag} is one ${type}, and was given ${texts.length} times`)
+  if (texts.length > 1) throw usage(`${flag} is a single ${type}, got ${texts.length} values`)
   return parseOne(type, texts[0]!, flag)
 }
 
@@ -56,9 +56,9 @@ async function parseList(
     const list = parseJson(first!, flag)
     if (Array.isArray(list)) return list
   }
-  // What is in braces, or in a file, may have commas of its own.
-  const isWhole = type === 'bytes' || first!.startsWith('{')
-  const parts = isWhole ? [first!] : first!.split(',')
+  // Objects and files may contain commas.
+  const isSingle = type === 'bytes' || first!.startsWith('{')
+  const parts = isSingle ? [first!] : first!.split(',')
   return Promise.all(parts.map((text) => parseOne(type, text, flag)))
 }
 
@@ -71,7 +71,7 @@ async function parseMap(type: string, texts: readonly string[], flag: string): P
       continue
     }
     const at = text.indexOf('=')
-    if (at < 1) throw usage(`${flag} must be key=value or a JSON object, got ${show(text)}`)
+    if (at < 1) throw usage(`${flag} must be key=value or a JSON object, got ${quote(text)}`)
     entries.push([text.slice(0, at), await parseOne(type, text.slice(at + 1), flag)])
   }
   return Object.fromEntries(entries)
@@ -103,21 +103,21 @@ const PARSERS: Readonly<Record<string, Parse>> = {
 function parseBoolean(text: string, flag: string): boolean {
   const value = BOOLEANS[text.toLowerCase()]
   if (value !== undefined) return value
-  throw usage(`${flag} must be true or false, got ${show(text)}`)
+  throw usage(`${flag} must be true or false, got ${quote(text)}`)
 }
 
 function integer(type: IntegerType): Parse {
   return (text, flag) => {
-    const value = orRefuse(flag, () => parseInteger(text, type))
+    const value = withFlag(flag, () => parseInteger(text, type))
     return typeof value === 'string' ? new WrittenJson(value) : value
   }
 }
 
 function number(text: string, flag: string): number {
-  return orRefuse(flag, () => parseNumber(text))
+  return withFlag(flag, () => parseNumber(text))
 }
 
-function orRefuse<T>(flag: string, parse: () => T): T {
+function withFlag<T>(flag: string, parse: () => T): T {
   try {
     return parse()
   } catch (error) {
@@ -128,7 +128,7 @@ function orRefuse<T>(flag: string, parse: () => T): T {
 function parseObject(text: string, flag: string): unknown {
   const value = parseJson(text, flag)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  throw usage(`${flag} must be a JSON object, got ${show(text)}`)
+  throw usage(`${flag} must be a JSON object, got ${quote(text)}`)
 }
 
 function parseAny(text: string): unknown {
@@ -139,7 +139,7 @@ function parseAny(text: string): unknown {
   }
 }
 
-function show(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text.slice(0, 100))
 }
 

@@ -2,35 +2,32 @@ import { suggest } from '../../lib/text/did-you-mean.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 import { type Field, toFlag, toLeaves } from './fields.ts'
 
-/** What was typed behind a service, taken apart but not yet understood. */
+/** Arguments after the name of a service. */
 export interface DynamicWords {
-  /** That mean the endpoint. */
+  /** Words of the endpoint. */
   readonly words: readonly string[]
   /** From the first flag on. */
   readonly flags: readonly string[]
 }
 
-/** Flags of every endpoint. A field of the same name goes before them, but for the first two. */
+/** Flags of every endpoint. Except for the first two, a field of the same name takes precedence. */
 export const LOCAL_FLAGS: readonly (readonly [flag: string, description: string])[] = [
   ['help', 'Show this help'],
-  [
-    'json <request>',
-    'The whole request: JSON, @file, or - for standard input; fields go before it',
-  ],
+  ['json <request>', 'Request: JSON, @file, or - for standard input; fields override it'],
   ['output <format>', 'json, yaml or raw (default: json)'],
   ['env <name>', 'Environment (default: the selected one)'],
-  ['namespace <name>', 'Namespace the service is looked for in (default: that of the login)'],
-  ['request_timeout <duration>', 'How long the call may take (default: 10s; of a stream: no end)'],
+  ['namespace <name>', 'Namespace of the service (default: that of the login)'],
+  ['request_timeout <duration>', 'Timeout of the call (default: 10s; none for a stream)'],
 ]
-const ALWAYS_OURS = ['help', 'json']
+const RESERVED = ['help', 'json']
 const LETTERS: Readonly<Record<string, string>> = { '-o': '--output', '-h': '--help' }
 const STANDARD_INPUT = '-'
 
-/** The values given to the fields, and to our own flags. */
+/** Values of fields, and of {@link LOCAL_FLAGS}. */
 export interface FlagsInput {
   readonly fields: ReadonlyMap<Field, readonly string[]>
-  /** By name; the last of each. */
-  readonly own: Readonly<Record<string, string>>
+  /** By name; the last value of each. */
+  readonly local: Readonly<Record<string, string>>
 }
 
 export function splitWords(args: readonly string[]): DynamicWords {
@@ -39,10 +36,10 @@ export function splitWords(args: readonly string[]): DynamicWords {
 }
 
 /**
- * Understands flags by the fields there are: `--a_b`, `--a-b` and `--a.b` are one (reference 15.6). A bare `-` is `--json=-`.
+ * Parses the flags of an endpoint; `--a_b`, `--a-b` and `--a.b` are the same flag (reference 15.6). A bare `-` is `--json=-`.
  *
- * @param command in errors: `helloworld call`.
- * @throws {CliError} for one that is unknown or has no value, and for words that are none.
+ * @param command name for errors: `helloworld call`
+ * @throws {CliError} for an unknown flag, a flag without a value and any other argument
  */
 export function readFlags(
   flags: readonly string[],
@@ -50,12 +47,12 @@ export function readFlags(
   command: string,
 ): FlagsInput {
   const all = listAll(fields)
-  const given = new Map<Field, string[]>()
-  const own: Record<string, string> = {}
+  const values = new Map<Field, string[]>()
+  const local: Record<string, string> = {}
   for (let i = 0; i < flags.length; i++) {
     const word = flags[i]!
     if (word === STANDARD_INPUT) {
-      own['json'] = word
+      local['json'] = word
       continue
     }
     const [, typed, name = '', inline] =
@@ -67,30 +64,30 @@ export function readFlags(
       )
     const field = findField(name, all)
     const plain = name.replaceAll('-', '_')
-    const isOwn = field === undefined || ALWAYS_OURS.includes(plain)
-    if (isOwn && !LOCAL_FLAGS.some(([each]) => each.split(' ')[0] === plain))
+    const isLocal = field === undefined || RESERVED.includes(plain)
+    if (isLocal && !LOCAL_FLAGS.some(([each]) => each.split(' ')[0] === plain))
       throw usage(explainUnknown(name, all), command)
-    const isBare = (isOwn && plain === 'help') || (!isOwn && /^bool/.test(field.type))
+    const isBare = (isLocal && plain === 'help') || (!isLocal && /^bool/.test(field.type))
     const next = flags[i + 1]
     const value =
       inline ?? (isBare ? '' : next !== undefined && isValue(next) ? flags[++i]! : undefined)
     if (value === undefined) throw usage(`--${name} needs a value`, command)
-    if (isOwn) own[plain] = value
-    else given.set(field, [...(given.get(field) ?? []), value])
+    if (isLocal) local[plain] = value
+    else values.set(field, [...(values.get(field) ?? []), value])
   }
-  return { fields: given, own }
+  return { fields: values, local }
 }
 
-/** Messages as well as what they are made of. */
+/** Messages and their fields. */
 function listAll(fields: readonly Field[]): readonly Field[] {
   return fields.flatMap((field) => [field, ...listAll(field.fields)])
 }
 
 function findField(name: string, all: readonly Field[]): Field | undefined {
   const plain = toPlain(name)
-  const found = all.filter((field) => toPlain(field.path.join('_')) === plain)
-  // A field with a _ in its name, and one of a message, may have the same flag: a dot tells them apart.
-  return found.find(({ path }) => path.join('.') === name) ?? found[0]
+  const matches = all.filter((field) => toPlain(field.path.join('_')) === plain)
+  // `a_b` may be a field, or the field b of a message a: `a.b` distinguishes them.
+  return matches.find(({ path }) => path.join('.') === name) ?? matches[0]
 }
 
 function toPlain(name: string): string {
@@ -102,18 +99,18 @@ function toLong(word: string): string {
   return word.replace(/^-o=?(.+)$/s, '--output=$1')
 }
 
-/** Whether a word is the value of the flag before it: also `-`, and numbers below 0. */
+/** Whether a word is a value, including `-` and negative numbers. */
 function isValue(word: string): boolean {
   return !word.startsWith('-') || word === STANDARD_INPUT || /^-[\d.]/.test(word)
 }
 
 function explainUnknown(name: string, all: readonly Field[]): string {
-  const known = [
+  const names = [
     ...toLeaves(all).map((field) => toFlag(field).slice(2)),
     ...LOCAL_FLAGS.map(([flag]) => flag.split(' ')[0]!),
   ]
-  const meant = suggest(toPlain(name), known)
-  return `Unknown flag: ${name}${meant === undefined ? '' : `, did you mean --${meant}?`}`
+  const similar = suggest(toPlain(name), names)
+  return `Unknown flag: ${name}${similar === undefined ? '' : `, did you mean --${similar}?`}`
 }
 
 function usage(message: string, command: string): CliError {

@@ -5,32 +5,32 @@ import { parseValue } from './parse-value.ts'
 type Tree = Record<string, unknown>
 
 /**
- * The request out of what was given: the whole of it, and over it single fields.
+ * Builds a request: `base`, overridden by the values of flags.
  *
- * @param command in errors.
- * @throws {CliError} for a value that does not fit, and for fields that must be there and are not.
+ * @param command name for errors
+ * @throws {CliError} for invalid values and missing required fields
  */
 export async function toRequest(
-  whole: unknown,
-  given: ReadonlyMap<Field, readonly string[]>,
+  base: unknown,
+  values: ReadonlyMap<Field, readonly string[]>,
   fields: readonly Field[],
   command: string,
 ): Promise<unknown> {
-  const request = toTree(whole, 'the request given as --json')
+  const request = toTree(base, 'the request of --json')
   // A message before its fields.
-  const ordered = [...given].sort(([a], [b]) => a.path.length - b.path.length)
+  const ordered = [...values].sort(([a], [b]) => a.path.length - b.path.length)
   for (const [field, texts] of ordered)
     put(request, field, await parseValue(toType(field), texts, toFlag(field)))
   const missing = fields.flatMap((field) => findMissing(field, request))
   if (missing.length > 0)
     throw new CliError(
-      `${missing.map(describe).join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing. See 'mx ${command} --help'`,
+      `${missing.map(describe).join(', ')} ${missing.length === 1 ? 'is' : 'are'} required. See 'mx ${command} --help'`,
       { status: EXIT.usage },
     )
   return request
 }
 
-/** A message of which the fields are known is JSON, whatever its name. */
+/** A message with known fields is a JSON object. */
 function toType({ type, fields, isSafeInteger }: Field): string {
   if (fields.length > 0) return 'object'
   return isSafeInteger ? type.replace('int64', 'integer') : type
@@ -48,12 +48,12 @@ function put(request: Tree, { path }: Field, value: unknown): void {
 
 function toTree(value: unknown, what: string): Tree {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Tree
-  throw new CliError(`${what} must be a JSON object where fields are flags`, {
+  throw new CliError(`${what} must be a JSON object to combine it with field flags`, {
     status: EXIT.usage,
   })
 }
 
-/** What must be there of a field: the field itself, or of a message what is in it. */
+/** Missing required fields: the field, or the required fields of a message. */
 function findMissing(field: Field, node: Tree): readonly Field[] {
   const name = field.path.at(-1)!
   if (Object.hasOwn(node, name)) {

@@ -1,32 +1,31 @@
 import type { Session } from '../session/session.ts'
 import type { EventMessage } from './message.ts'
 
-/** How to consume, as the service `events` takes it (reference 5.2). */
+/** Request of `Stream.Consume` (reference 5.2). */
 export interface ConsumeRequest {
   readonly topic: string
-  /** Empty: one of its own. */
+  /** Empty: a temporary group. */
   readonly group: string
-  /** Milliseconds since 1970; 0: as {@link sequence} says. */
+  /** Start as Unix time in milliseconds; 0: unset. */
   readonly offset_ms: number
-  /** 0: as {@link offset_ms} says, else with what is new. */
+  /** Start as a sequence; 0: unset. Without a start, only new events. */
   readonly sequence: number
 }
 
-/** What is consumed. */
 export interface Consumption {
-  /** Each is acknowledged when the next one is asked for. */
+  /** An event is acknowledged when the next one is requested. */
   readonly events: AsyncIterable<EventMessage>
-  /** Ends it once what was acknowledged is kept. */
+  /** Ends the stream after pending acknowledgements are sent. */
   readonly leave: () => void
 }
 
 const ACK_WAIT_NS = 60e9
-/** Events that are sent before the first of them is acknowledged. */
+/** Events delivered without an acknowledgement. */
 const MAX_IN_FLIGHT = 64
 
 const HOW = { auto_ack: false, ack_wait: ACK_WAIT_NS, max_in_flight: MAX_IN_FLIGHT }
 
-/** Consumes events, also with the next token and after a restart of the server. @param limit ends after so many; 0: none. */
+/** Consumes events across token renewals and restarts of the server. @param limit number of events; 0: unlimited */
 export function consume(session: Session, request: ConsumeRequest, limit: number): Consumption {
   let outbox = openOutbox({ ...request, ...HOW })
   let lastSequence = 0
@@ -37,52 +36,52 @@ export function consume(session: Session, request: ConsumeRequest, limit: number
     outbox.end()
   }
 
-  /** A group goes on by itself; what has none behind what was shown. */
+  /** The server stores the position of a group; without one, continues after the last event. */
   function resume(): AsyncIterable<object> {
-    const isOwn = request.group === '' && lastSequence > 0
-    const from = isOwn ? { sequence: lastSequence + 1, offset_ms: 0 } : {}
+    const isTemporary = request.group === '' && lastSequence > 0
+    const from = isTemporary ? { sequence: lastSequence + 1, offset_ms: 0 } : {}
     outbox = openOutbox({ ...request, ...from, ...HOW })
     if (left.signal.aborted) outbox.end()
     return outbox.messages
   }
 
   async function* receive(): AsyncGenerator<EventMessage, void, undefined> {
-    let shown = 0
+    let received = 0
     const { messages } = outbox
     for await (const event of session.stream<EventMessage>('events', 'Stream.Consume', messages, {
       resume,
       stop: left.signal,
     })) {
-      // Those that were on their way come again.
+      // The server delivers unacknowledged events again.
       if (left.signal.aborted) continue
       yield event
       lastSequence = event.sequence
       outbox.send({ id: event.id, success: true })
-      if (++shown === limit) leave()
+      if (++received === limit) leave()
     }
   }
 
   return { events: receive(), leave }
 }
 
-/** The requests of one stream, as they are there. */
+/** Queue of the requests of one stream. */
 interface Outbox {
   readonly messages: AsyncIterable<object>
   readonly send: (message: object) => void
-  /** Behind those that are there. */
+  /** Ends after the queued messages. */
   readonly end: () => void
 }
 
 function openOutbox(first: object): Outbox {
   const waiting = [first]
-  let isOver = false
+  let isEnded = false
   let wake = (): void => {}
 
-  async function* take(): AsyncGenerator<object, void, undefined> {
+  async function* drain(): AsyncGenerator<object, void, undefined> {
     for (;;) {
       yield* waiting.splice(0)
       if (waiting.length > 0) continue
-      if (isOver) return
+      if (isEnded) return
       await new Promise<void>((resolve) => {
         wake = resolve
       })
@@ -90,13 +89,13 @@ function openOutbox(first: object): Outbox {
   }
 
   return {
-    messages: take(),
+    messages: drain(),
     send(message) {
       waiting.push(message)
       wake()
     },
     end() {
-      isOver = true
+      isEnded = true
       wake()
     },
   }

@@ -1,19 +1,19 @@
 import { toField } from '../ui/bytes.ts'
 
-/** An event, as the service `events` tells it (specification: Event). */
+/** An event of the service `events` (specification: Event). */
 export interface EventMessage {
   readonly id: string
   readonly topic: string
-  /** Its place in the topic, from 1 on. */
+  /** Position in the topic, from 1. */
   readonly sequence: number
-  /** Milliseconds since 1970. */
+  /** Unix time in milliseconds. */
   readonly timestamp_ms: number
   readonly metadata: Readonly<Record<string, string>>
   /** Base64. */
   readonly payload: string
 }
 
-/** An event as a document. */
+/** An event for JSON or YAML output. */
 export function toDocument({ payload, ...event }: EventMessage): object {
   return { ...event, ...toField('payload', toPayload({ payload })) }
 }

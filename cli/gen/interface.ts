@@ -10,7 +10,7 @@ import {
 } from '../../sdk/schema/json-schema.ts'
 import { type HttpRoutePath, listHttpRoutes } from '../../sdk/service/http-routes.ts'
 
-/** A service as its callers see it: what clients and documents are made of. */
+/** Interface of a service, the input of generators. */
 export interface ServiceInterface {
   readonly name: string
   readonly version: string
@@ -23,34 +23,34 @@ export interface EndpointInterface {
   readonly description: string
   /** Whether either side sends more than one message. */
   readonly isStream: boolean
-  /** Where a gateway serves it. */
-  readonly places: readonly HttpRoutePath[]
+  /** HTTP routes of the gateway. */
+  readonly routes: readonly HttpRoutePath[]
   /** Names of schemas. */
   readonly request: string
   readonly response: string
 }
 
-/** Services, and the schemas of all of their messages by name: {@link REF} and a name refers to one. */
+/** Services, and the schemas of their messages by name; `$ref` is {@link REF} and a name. */
 export interface Interfaces {
   readonly services: readonly ServiceInterface[]
   readonly schemas: Readonly<Record<string, JsonSchema>>
 }
 
-/** What references to a schema begin with. */
+/** Prefix of references to a schema. */
 export const REF = '#/components/schemas/'
-/** `Handler.Method`. A topic that is subscribed to is none. */
+/** `Handler.Method`; subscribed topics do not match. */
 const ENDPOINT = /^([A-Za-z][A-Za-z0-9]*)\.([A-Za-z][A-Za-z0-9]*)$/
-/** Every service has them. */
-const OWN_HANDLER = 'Debug'
-/** Keywords that hold schemas by name, and lists of them. */
+/** Built-in handler of every service. */
+const DEBUG_HANDLER = 'Debug'
+/** Keywords with schemas by name. */
 const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties'])
 const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples', 'required'])
 
-/** @param services one version of each. */
+/** @param services one version of each */
 export function toInterfaces(services: readonly Service[]): Interfaces {
   const schemas: Record<string, JsonSchema> = {}
 
-  /** Puts a schema under a name that is free, and the definitions it refers to beside it. */
+  /** Adds a schema under an unused name, and the definitions it refers to. */
   function add(name: string, schema: JsonSchema): string {
     const free = toFree(name, schemas)
     schemas[free] = {}
@@ -59,19 +59,19 @@ export function toInterfaces(services: readonly Service[]): Interfaces {
   }
 
   function hoist(
-    given: JsonSchema,
+    schema: JsonSchema,
     outer: Definitions,
     owner: string,
-    known: Map<JsonSchema, string>,
+    names: Map<JsonSchema, string>,
   ): JsonSchema {
-    const definitions = definitionsOf(given, outer)
+    const definitions = definitionsOf(schema, outer)
     const copy: Record<string, unknown> = {}
     const go = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(go)
       if (typeof value !== 'object' || value === null) return value
-      return hoist(value, definitions, owner, known)
+      return hoist(value, definitions, owner, names)
     }
-    for (const [key, value] of Object.entries(given)) {
+    for (const [key, value] of Object.entries(schema)) {
       if (key === '$defs' || key === '$id') continue
       if (key === '$ref') {
         const target = findDefinition(String(value), definitions)
@@ -83,12 +83,12 @@ export function toInterfaces(services: readonly Service[]): Interfaces {
     return copy
 
     function name(ref: string, target: JsonSchema, within: Definitions): string {
-      const before = known.get(target)
-      if (before !== undefined) return before
+      const existing = names.get(target)
+      if (existing !== undefined) return existing
       const free = toFree(owner + toPascal(ref.slice(ref.lastIndexOf('/') + 1)), schemas)
-      known.set(target, free)
+      names.set(target, free)
       schemas[free] = {}
-      schemas[free] = hoist(target, within, owner, known)
+      schemas[free] = hoist(target, within, owner, names)
       return free
     }
   }
@@ -99,13 +99,13 @@ export function toInterfaces(services: readonly Service[]): Interfaces {
       version,
       endpoints: endpoints.flatMap((endpoint) => {
         const [, handler, method] = ENDPOINT.exec(endpoint.name) ?? []
-        if (handler === undefined || method === undefined || handler === OWN_HANDLER) return []
-        const own = toPascal(name)
-        const prefix = `${own === handler ? '' : own}${handler}${method}`
+        if (handler === undefined || method === undefined || handler === DEBUG_HANDLER) return []
+        const pascalName = toPascal(name)
+        const prefix = `${pascalName === handler ? '' : pascalName}${handler}${method}`
         const { description = '', stream } = endpoint.metadata
         return {
           ...{ handler, method, description, isStream: stream === 'true' },
-          places: listHttpRoutes(name, endpoint),
+          routes: listHttpRoutes(name, endpoint),
           request: add(`${prefix}Request`, schemaOf(endpoint, 'request')),
           response: add(`${prefix}Response`, schemaOf(endpoint, 'response')),
         }
@@ -115,8 +115,8 @@ export function toInterfaces(services: readonly Service[]): Interfaces {
   }
 }
 
-function toFree(name: string, taken: object): string {
+function toFree(name: string, existing: object): string {
   let free = name
-  for (let n = 2; Object.hasOwn(taken, free); n++) free = `${name}${n}`
+  for (let n = 2; Object.hasOwn(existing, free); n++) free = `${name}${n}`
   return free
 }

@@ -6,7 +6,7 @@ const ERROR = {
   type: 'object',
   required: ['Id', 'Code', 'Detail', 'Status'],
   properties: {
-    Id: { type: 'string', description: 'Service, or the id it chose.' },
+    Id: { type: 'string', description: 'Service, or an id that the service sets.' },
     Code: { type: 'integer', description: 'HTTP status.' },
     Detail: { type: 'string' },
     Status: { type: 'string' },
@@ -25,18 +25,18 @@ const METHODS: ReadonlySet<string> = new Set([
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'])
 
 /**
- * An OpenAPI 3.1 document of services as a gateway serves them (specification: Server API gateway).
+ * Generates the OpenAPI 3.1 document of services behind a gateway (specification: Server API gateway).
  *
- * @param url of the gateway.
+ * @param url base URL of the gateway
  */
 export function toOpenApi({ services, schemas }: Interfaces, url: string): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const service of services)
     for (const endpoint of service.endpoints)
-      for (const place of endpoint.places.filter(({ method }) => METHODS.has(method))) {
-        const { path } = place
-        const operation = toOperation(service, endpoint, place)
-        const key = place.method.toLowerCase()
+      for (const route of endpoint.routes.filter(({ method }) => METHODS.has(method))) {
+        const { path } = route
+        const operation = toOperation(service, endpoint, route)
+        const key = route.method.toLowerCase()
         paths[path] = { ...paths[path], [key]: paths[path]?.[key] ?? operation }
       }
   return {
@@ -46,7 +46,7 @@ export function toOpenApi({ services, schemas }: Interfaces, url: string): objec
       version: services.map(({ version }) => version).join(', '),
     },
     servers: [{ url }],
-    // Whether a token is needed is for the rules of access to say.
+    // Optional: access rules decide whether a token is required.
     security: [{}, { token: [] }],
     tags: services.map(({ name }) => ({ name })),
     paths,
@@ -62,10 +62,10 @@ function toOperation(
   endpoint: EndpointInterface,
   { method, path, isDeclared }: HttpRoutePath,
 ): object {
-  const { handler, method: own, description, isStream, request, response } = endpoint
+  const { handler, method: methodName, description, isStream, request, response } = endpoint
   const variables = variablesOf(path)
   return {
-    operationId: `${name}.${handler}.${own}${isDeclared ? ` ${method} ${path}` : ''}`,
+    operationId: `${name}.${handler}.${methodName}${isDeclared ? ` ${method} ${path}` : ''}`,
     tags: [name],
     ...(description !== '' && { summary: description }),
     ...(variables.length > 0 && {
@@ -79,7 +79,7 @@ function toOperation(
     }),
     responses: {
       200: {
-        description: isStream ? 'A document a line, until it ends.' : 'The response.',
+        description: isStream ? 'Stream of JSON documents, one a line.' : 'Response.',
         content: {
           [isStream ? 'application/x-ndjson' : 'application/json']: {
             schema: { $ref: REF + response },
@@ -87,7 +87,7 @@ function toOperation(
         },
       },
       default: {
-        description: 'What went wrong.',
+        description: 'Error.',
         content: { 'application/json': { schema: { $ref: `${REF}Error` } } },
       },
     },

@@ -12,12 +12,12 @@ const IDENTIFIER = /^[A-Za-z_$][\w$]*$/
 const STREAMS = "import type { CallOptions, CallStream, Client } from 'mx-gateway'"
 const CALLS = "import type { CallOptions, Client } from 'mx-gateway'"
 
-/** A module of TypeScript: types of all messages, and a function for each service that makes its client of a `Client`. */
+/** Generates a TypeScript module: types of all messages, and a function for each service that creates its client. */
 export function toTypeScript({ services, schemas }: Interfaces): string {
   const hasStream = services.some(({ endpoints }) => endpoints.some(({ isStream }) => isStream))
   const names = services.map(({ name, version }) => `${name} (${version})`).join(', ')
   return [
-    `// Made of ${toCommentText(names)} by mx gen client; not to be edited.`,
+    `// Generated from ${toCommentText(names)} by mx gen client. Do not edit.`,
     hasStream ? STREAMS : CALLS,
     ...Object.entries(schemas).map(([name, schema]) => formatMessage(name, schema)),
     ...services.map(formatService),
@@ -69,7 +69,7 @@ function formatMethod({
     }\n`
 }
 
-/** @param isRequest what has a default may be left out. */
+/** @param isRequest fields with a default are optional */
 function toType(schema: JsonSchema, indent: string, isRequest: boolean): string {
   const inner = (each: JsonSchema): string => toType(each, indent, isRequest)
   const { $ref, enum: choices, anyOf, oneOf, allOf } = schema
@@ -127,7 +127,7 @@ function toObject(schema: JsonSchema, indent: string, isRequest: boolean): strin
   return lines.length === 0 ? '{}' : `{\n${lines.join('')}${indent}}`
 }
 
-/** One of several is one; what is none of anything may be anything. */
+/** Joins distinct types; `unknown` without any. */
 function join(types: readonly string[], by: string): string {
   const all = [...new Set(types)]
   return all.length === 0
@@ -143,7 +143,7 @@ function formatComment(text: string | undefined, indent: string): string {
   return text === undefined || text === '' ? '' : `${indent}/** ${toCommentText(text)} */\n`
 }
 
-/** One line that ends no comment, whatever a service or a server says of itself. */
+/** One line without a comment end: descriptions of services are untrusted. */
 function toCommentText(text: string): string {
   return text.replaceAll('*/', '*\\/').replaceAll(/\s+/g, ' ')
 }

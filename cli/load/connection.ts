@@ -3,10 +3,10 @@ import { connect as connectTls } from 'node:tls'
 import { ReplyReader } from './reply-reader.ts'
 import type { Target } from './request.ts'
 
-/** Why a request got no whole reply. */
+/** Why a request got no complete response. */
 export type Failure = 'refused' | 'unreachable' | 'reset' | 'closed' | 'timeout' | 'malformed'
 
-/** Who is told what became of a request. Exactly one call per {@link Connection.send}. */
+/** Callbacks of a connection: exactly one call per {@link Connection.send}. */
 export interface ConnectionEvents {
   readonly onReply: (connection: Connection, reader: ReplyReader) => void
   readonly onFailure: (connection: Connection, failure: Failure, error: Error | undefined) => void
@@ -16,12 +16,12 @@ const READ_BYTES = 32 * 1024
 
 /** One client connection, one request at a time; it connects again when the gateway closed it. */
 export class Connection {
-  /** `performance.now()` when the running request should have gone out, and when it did. */
+  /** `performance.now()` when the request in flight was due, and when it was sent. */
   intendedMs = 0
   sentMs = 0
-  /** A request is running. */
+  /** A request is in flight. */
   busy = false
-  /** No request is sent before this `performance.now()`: a refused connection is not asked again at once. */
+  /** No request is sent before this `performance.now()`: backoff after a refused connection. */
   restUntilMs = 0
   bytesIn = 0
   readonly #target: Target
@@ -36,7 +36,7 @@ export class Connection {
     this.#reader = new ReplyReader(target.method === 'HEAD')
   }
 
-  /** Opens the connection ahead of the first request. Rejects with the socket's error; the next request tries again. */
+  /** Opens the connection before the first request. Rejects with the socket's error; the next request tries again. */
   open(timeoutMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const socket = this.#connect()
@@ -46,7 +46,7 @@ export class Connection {
         if (error === undefined) resolve()
         else reject(error)
       }
-      const onClose = () => settle(new Error('connection closed by the other end'))
+      const onClose = () => settle(new Error('connection closed by the server'))
       const timer = setTimeout(() => {
         this.close()
         settle(new Error(`no connection within ${timeoutMs} ms`))
@@ -65,12 +65,12 @@ export class Connection {
     socket.write(this.#target.bytes)
   }
 
-  /** Gives the running request up. */
+  /** Fails the request in flight with a timeout. */
   expire(): void {
     this.#fail('timeout', undefined)
   }
 
-  /** Closes the connection without telling anyone. */
+  /** Closes the connection without a callback. */
   close(): void {
     this.busy = false
     const socket = this.#socket
@@ -84,7 +84,7 @@ export class Connection {
       buffer: this.#readBuffer,
       callback: (size: number) => this.#receive(socket, size),
     }
-    // The address a user names is a load to measure, not a peer to trust: self-signed certificates are fine.
+    // A load test accepts self-signed certificates.
     const tls = {
       host,
       port,

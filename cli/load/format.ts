@@ -1,6 +1,6 @@
 import type { LoadResult, Progress } from './run-load.ts'
 
-/** What was asked for, as the first lines of the report say it. */
+/** Parameters of a run, for the first lines of the report. */
 export interface ReportHeading {
   readonly method: string
   readonly url: string
@@ -10,14 +10,14 @@ export interface ReportHeading {
 
 const FAILURE_TEXTS: Readonly<Record<keyof LoadResult['failures'], string>> = {
   refused: 'connection refused',
-  unreachable: 'not reachable',
+  unreachable: 'unreachable',
   reset: 'connection reset',
-  closed: 'connection closed before the reply',
+  closed: 'connection closed before the response',
   timeout: 'timeout',
-  malformed: 'malformed reply',
+  malformed: 'malformed response',
 }
 
-/** The report of a finished run, for people. Ends with a line feed. */
+/** Formats the report of a run as text. */
 export function formatReport(heading: ReportHeading, result: LoadResult): string {
   const { latency } = result
   const pace =
@@ -25,7 +25,7 @@ export function formatReport(heading: ReportHeading, result: LoadResult): string
       ? 'closed loop'
       : `open loop at ${formatCount(heading.rate)} requests/s`
   const rows: [string, string][] = [
-    ['requests', `${formatCount(result.sent)} sent, ${formatCount(result.replies)} replies`],
+    ['requests', `${formatCount(result.sent)} sent, ${formatCount(result.replies)} responses`],
     [
       'throughput',
       `${formatCount(result.requestsPerSecond)} requests/s, ${formatBytes((result.bytesIn * 1000) / result.elapsedMs)}/s`,
@@ -59,13 +59,13 @@ export function formatReport(heading: ReportHeading, result: LoadResult): string
     ...rows.map(([name, text]) => `${name.padEnd(12)}${text}`),
     '',
     heading.rate === undefined
-      ? 'Latency counts from sending. Each connection waits for its reply before it sends again, so a slow gateway is asked\nless often: for the latency of clients that do not wait for one another, give a --rate.'
-      : 'Latency counts from the moment a request was due, waiting for a free connection included.',
+      ? 'Latency is measured from sending. Each connection waits for its response before it sends again, so a slow gateway gets\nfewer requests. To measure the latency of independent clients, use --rate.'
+      : 'Latency is measured from the time a request was due, including the wait for a free connection.',
   ]
   return `${lines.join('\n')}\n`
 }
 
-/** The line that is rewritten while a run goes on. */
+/** Formats the progress line of a run. */
 export function formatLive(progress: Progress): string {
   const seconds = (progress.elapsedMs / 1000).toFixed(1).padStart(5)
   return `${seconds} s  ${formatCount(progress.requestsPerSecond)} requests/s  p99 ${formatMs(progress.p99Ms)}  ${formatCount(progress.errors)} errors`
@@ -86,7 +86,7 @@ function formatErrors(result: LoadResult): string {
     if (count > 0) parts.push(`${text}: ${formatCount(count)}`)
   }
   if (result.overdue > 0)
-    parts.push(`due but never sent, no free connection: ${formatCount(result.overdue)}`)
+    parts.push(`due but not sent, no free connection: ${formatCount(result.overdue)}`)
   if (result.unfinished > 0)
     parts.push(`unfinished when stopped: ${formatCount(result.unfinished)}`)
   return parts.join('   ') || 'none'
@@ -94,13 +94,13 @@ function formatErrors(result: LoadResult): string {
 
 function formatShares(timing: NonNullable<LoadResult['serverTiming']>, meanMs: number): string {
   const rest = Math.max(0, meanMs - timing.gatewayMs - timing.upstreamMs)
-  const whole = timing.gatewayMs + timing.upstreamMs + rest
+  const total = timing.gatewayMs + timing.upstreamMs + rest
   const share = (milliseconds: number) => {
-    const percent = whole > 0 ? (milliseconds / whole) * 100 : 0
+    const percent = total > 0 ? (milliseconds / total) * 100 : 0
     const rounded = percent > 0 && percent < 1 ? '< 1' : percent.toFixed(0)
     return `${formatMs(milliseconds)} (${rounded} %)`
   }
-  return `gateway ${share(timing.gatewayMs)}   upstream ${share(timing.upstreamMs)}   network and waiting ${share(rest)}`
+  return `gateway ${share(timing.gatewayMs)}   upstream ${share(timing.upstreamMs)}   network and queue ${share(rest)}`
 }
 
 function formatMs(milliseconds: number): string {

@@ -3,7 +3,7 @@ import { parseDuration } from '../../lib/text/units.ts'
 import type { FlagsOf } from '../args/args.ts'
 import { createRequest, type Target } from './request.ts'
 
-/** What `mx bench` was asked to do. */
+/** Options of `mx bench`. */
 export interface BenchOptions {
   readonly target: Target
   readonly connections: number
@@ -14,23 +14,23 @@ export interface BenchOptions {
 }
 
 export const BENCH_FLAGS = {
-  '--address <host:port>': 'Gateway that a path is asked of (default: 127.0.0.1:8080)',
-  '--connections <n>': 'Client connections (default: 64)',
-  '--duration <time>': 'How long to send: 500ms, 10s, 2m (default: 10s)',
+  '--address <host:port>': 'Gateway, for a path without a host (default: 127.0.0.1:8080)',
+  '--connections <n>': 'Number of client connections (default: 64)',
+  '--duration <duration>': 'Duration of the test, such as 500ms, 10s or 2m (default: 10s)',
   '--rate <n>':
-    'Requests per second, sent when due whatever the replies do; without it each connection waits for its reply',
-  '--body <text>': 'Request body, or @file; the method is then POST unless given',
-  '--header <field>...': 'Request header "name: value"',
-  '--timeout <time>': 'Longest wait for a connection or a reply (default: 10s)',
+    'Requests per second, independent of responses (default: each connection sends after its response)',
+  '--body <text>': 'Request body, or @file; the default method is then POST',
+  '--header <name: value>...': 'Request header',
+  '--timeout <duration>': 'Timeout of a connection and of a response (default: 10s)',
   '-o, --output <format>': 'text or json (default: text)',
 }
 const BODY_MAX_BYTES = 64 * 1024 * 1024
 const DAY_MS = 86_400_000
 
 /**
- * Reads the arguments of `mx bench`. Their texts are as typed: a body of `007` is not the number 7.
+ * Parses the arguments of `mx bench`. Values stay text: a body of `007` is not the number 7.
  *
- * @throws {RangeError} naming the flag that is wrong, and what would be right.
+ * @throws {RangeError} naming the invalid flag, and its accepted form
  */
 export function parseBenchOptions(
   words: readonly string[],
@@ -70,17 +70,14 @@ function toNumber(flag: string, text: string, min: number, max: number, whole: b
 }
 
 function toMilliseconds(flag: string, text: string): number {
-  const hint = `${flag} must be a time with its unit, such as 500ms, 10s or 2m, at most 1d, got ${JSON.stringify(text)}`
-  // A bare number would be milliseconds elsewhere; here people mean seconds, so neither is guessed.
-  if (!/[a-z]$/i.test(text)) throw new RangeError(hint)
   let value: number
   try {
     value = parseDuration(text)
-  } catch (error) {
-    throw new RangeError(hint, { cause: error })
+  } catch (cause) {
+    throw new RangeError(`${flag} ${(cause as Error).message}`, { cause })
   }
-  if (!(value >= 1 && value <= DAY_MS)) throw new RangeError(hint)
-  return value
+  if (value >= 1 && value <= DAY_MS) return value
+  throw new RangeError(`${flag} must be a duration from 1ms to 1d, got ${JSON.stringify(text)}`)
 }
 
 function readBody(text: string | undefined): Buffer {

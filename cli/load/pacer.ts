@@ -4,28 +4,27 @@ export interface PacerOptions {
   /** Requests per second. */
   readonly rate: number
   readonly startMs: number
-  /** Nothing is due from here on. */
+  /** No request is due from this time on. */
   readonly endMs: number
   readonly send: (connection: Connection, intendedMs: number) => void
 }
 
-/** Sends requests when they are due. */
+/** Sends requests on a schedule. */
 export interface Pacer {
-  /** The connection is free for the next request that is due. */
+  /** Marks a connection as free for the next due request. */
   readonly release: (connection: Connection) => void
-  /** Sends what is due now to the connections that are free. */
+  /** Sends due requests on free connections. */
   readonly sendDue: () => void
-  /** Sends no more; returns how many were due by now and never sent, and tells how long each has waited. */
+  /** Stops. Returns the number of due requests that were not sent, and reports the wait of each. */
   readonly stop: (onOverdue?: (waitedMs: number) => void) => number
 }
 
-/** Timers are only good to a millisecond: nearer than this, the event loop is turned over instead. */
+/** Timers have a resolution of 1 ms: for shorter waits, `setImmediate` polls. */
 const SPIN_MS = 2
 
 /**
- * A timetable with even gaps. A request that finds no free connection waits, and its latency
- * counts from the moment it was due: a gateway that stalls cannot slow its own measurement down
- * ("coordinated omission", Gil Tene).
+ * Creates a schedule with even gaps. A request without a free connection waits, and its latency counts from the time it was
+ * due: a stalled gateway cannot hide its latency ("coordinated omission", Gil Tene).
  */
 export function createPacer({ rate, startMs, endMs, send }: PacerOptions): Pacer {
   const free: (Connection | undefined)[] = []
@@ -46,7 +45,7 @@ export function createPacer({ rate, startMs, endMs, send }: PacerOptions): Pacer
       next++
       now = performance.now()
     }
-    // First in, first out, so that all connections are used; the spent front is cut off now and then.
+    // First in, first out, so that all connections are used; the consumed head is trimmed occasionally.
     if (head > 1024 || head === free.length) {
       free.splice(0, head)
       head = 0

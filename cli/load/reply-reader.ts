@@ -1,4 +1,4 @@
-/** Longest reply head, and longest line of a chunked body, that is waited for. */
+/** Size limits of a response head, and of a line of a chunked body. */
 const HEAD_MAX_BYTES = 64 * 1024
 const LINE_MAX_BYTES = 4 * 1024
 
@@ -14,31 +14,31 @@ type State =
   | 'trailer'
   | 'until-close'
 
-/** What {@link ReplyReader.read} found: `more` bytes are needed, the reply is `done`, or it breaks RFC 9112. */
+/** Result of {@link ReplyReader.read}: `more` bytes are needed, the response is `done`, or it violates RFC 9112. */
 export type ReadResult = 'more' | 'done' | 'malformed'
 
 /**
- * Reads HTTP/1.1 replies off one connection and throws their bodies away.
+ * Parses the HTTP/1.1 responses of one connection and discards their bodies.
  *
- * The gateway's upstream client is not reused on purpose: a fault in it would be measured as correct.
+ * Deliberately independent of the gateway's upstream client, whose bugs it would not detect.
  */
 export class ReplyReader {
   status = 0
   /** Whether the connection can carry another request. */
   keepAlive = true
-  /** Value of the `Server-Timing` field; empty when there is none. */
+  /** Value of the header `Server-Timing`, or empty. */
   serverTiming = ''
   readonly #noBody: boolean
   #state: State = 'head'
   #text = ''
   #left = 0
 
-  /** @param noBody replies to `HEAD`, which announce a body and send none. */
+  /** @param noBody responses to `HEAD`, which declare a body and send none */
   constructor(noBody: boolean) {
     this.#noBody = noBody
   }
 
-  /** Makes ready for the next reply. */
+  /** Prepares for the next response. */
   reset(): void {
     this.status = 0
     this.keepAlive = true
@@ -48,7 +48,7 @@ export class ReplyReader {
     this.#left = 0
   }
 
-  /** Takes the next bytes; `chunk` is not kept. Bytes behind the reply are malformed: nothing else was asked for. */
+  /** Parses the next bytes; `chunk` is not retained. Bytes after the response are malformed: only one request is in flight. */
   read(chunk: Buffer): ReadResult {
     let at = 0
     for (;;) {
@@ -61,9 +61,9 @@ export class ReplyReader {
         }
         case 'length':
         case 'chunk-data': {
-          const taken = Math.min(this.#left, chunk.length - at)
-          this.#left -= taken
-          at += taken
+          const size = Math.min(this.#left, chunk.length - at)
+          this.#left -= size
+          at += size
           if (this.#left > 0) return 'more'
           if (this.#state === 'length') return at === chunk.length ? 'done' : 'malformed'
           this.#state = 'chunk-end'
@@ -85,12 +85,12 @@ export class ReplyReader {
     }
   }
 
-  /** The connection ended: whether that ended the reply too (RFC 9112 §6.3, rule 8). */
+  /** Result when the connection ends: without a length, its end completes the response (RFC 9112 §6.3, rule 8). */
   end(): ReadResult {
     return this.#state === 'until-close' ? 'done' : 'malformed'
   }
 
-  /** Offset behind the head; -1: more bytes needed; -2: malformed. */
+  /** Offset after the head; -1: more bytes needed; -2: malformed. */
   #readHead(chunk: Buffer, at: number): number {
     const before = this.#text.length
     let head: string
@@ -142,7 +142,7 @@ export class ReplyReader {
         else if (/\bkeep-alive\b/i.test(value)) this.keepAlive = true
       } else if (name === 'server-timing') this.serverTiming = value
     }
-    // 101 would hand the connection to another protocol, which was not asked for.
+    // No request asks for an upgrade.
     if (this.status === 101 || (chunked && length >= 0)) return false
     if (this.status < 200) return true
     if (this.#noBody || this.status === 204 || this.status === 304) length = 0

@@ -1,22 +1,22 @@
 import { HeaderList } from '../../core/http/headers.ts'
 
-/** Where requests are sent. */
+/** Request of a load test, and its destination. */
 export interface Target {
   /** Host name or IP address, without brackets. */
   readonly host: string
   readonly port: number
   readonly secure: boolean
   readonly method: string
-  /** As people read it. */
+  /** For display. */
   readonly url: string
-  /** The request as it goes over the wire. */
+  /** Serialized request. */
   readonly bytes: Buffer
 }
 
 export interface RequestOptions {
   /** `[METHOD] <path or URL>`: one or two words. */
   readonly words: readonly string[]
-  /** `host:port` a path is asked of. */
+  /** `host:port` for a path. */
   readonly address: string
   /** `name: value` each. */
   readonly headers: readonly string[]
@@ -25,7 +25,7 @@ export interface RequestOptions {
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const ADDRESS = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+):\d{1,5}$/i
-/** Fields that would make the message mean something else than the command line says. */
+/** Headers that would change the framing of the request. */
 const RESERVED = [
   'content-length',
   'transfer-encoding',
@@ -37,15 +37,15 @@ const RESERVED = [
 ]
 
 /**
- * Builds the one request that is sent again and again.
+ * Builds the request of a load test.
  *
- * @throws {RangeError} naming the word or flag that is wrong, and what would be right.
+ * @throws {RangeError} naming the invalid argument, and its accepted form
  */
 export function createRequest({ words, address, headers, body }: RequestOptions): Target {
   const last = words.at(-1)
   if (last === undefined) throw new RangeError('a path or URL is missing, such as /greeter/hello')
   if (words.length > 2)
-    throw new RangeError(`[METHOD] <path or URL> expected, got ${JSON.stringify(words.join(' '))}`)
+    throw new RangeError(`expected [METHOD] <path or URL>, got ${JSON.stringify(words.join(' '))}`)
   const method = (words.length === 2 ? words[0]! : body.length > 0 ? 'POST' : 'GET').toUpperCase()
   if (!METHODS.includes(method))
     throw new RangeError(
@@ -53,14 +53,13 @@ export function createRequest({ words, address, headers, body }: RequestOptions)
     )
   const url = parseTarget(last, address)
   const secure = url.protocol === 'https:'
-  const fields = new HeaderList()
-  for (const header of headers) addHeader(fields, header)
+  const list = new HeaderList()
+  for (const header of headers) addHeader(list, header)
   let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`
-  if (!fields.has('host')) head += `host: ${url.host}\r\n`
-  if (!fields.has('user-agent')) head += 'user-agent: mx-bench\r\n'
-  if (body.length > 0 && !fields.has('content-type')) head += `content-type: ${guessType(body)}\r\n`
-  for (let i = 0; i < fields.flat.length; i += 2)
-    head += `${fields.flat[i]}: ${fields.flat[i + 1]}\r\n`
+  if (!list.has('host')) head += `host: ${url.host}\r\n`
+  if (!list.has('user-agent')) head += 'user-agent: mx-bench\r\n'
+  if (body.length > 0 && !list.has('content-type')) head += `content-type: ${guessType(body)}\r\n`
+  for (let i = 0; i < list.flat.length; i += 2) head += `${list.flat[i]}: ${list.flat[i + 1]}\r\n`
   if (body.length > 0 || !['GET', 'HEAD', 'OPTIONS', 'DELETE'].includes(method))
     head += `content-length: ${body.length}\r\n`
   return {
@@ -80,11 +79,11 @@ function parseTarget(text: string, address: string): URL {
   const url = tryParse(isPath ? `http://${address}${text}` : text)
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new RangeError(
-      `a path such as /greeter/hello or an http or https URL expected, got ${JSON.stringify(text)}`,
+      `expected a path such as /greeter/hello or an http or https URL, got ${JSON.stringify(text)}`,
     )
   }
   if (url.username !== '' || url.password !== '') {
-    throw new RangeError('credentials in the URL are not sent: use --header "authorization: …"')
+    throw new RangeError('a URL with credentials is not supported: use --header "authorization: …"')
   }
   return url
 }
@@ -97,15 +96,17 @@ function tryParse(text: string): URL | undefined {
   }
 }
 
-function addHeader(fields: HeaderList, header: string): void {
+function addHeader(list: HeaderList, header: string): void {
   const colon = header.indexOf(':')
   if (colon <= 0)
     throw new RangeError(`--header must be "name: value", got ${JSON.stringify(header)}`)
   const name = header.slice(0, colon).trim().toLowerCase()
   if (RESERVED.includes(name))
-    throw new RangeError(`--header ${name} cannot be set: it belongs to the framing of the message`)
+    throw new RangeError(
+      `--header ${name} cannot be set: mx bench manages the framing of the request`,
+    )
   try {
-    fields.append(name, header.slice(colon + 1).trim())
+    list.append(name, header.slice(colon + 1).trim())
   } catch (error) {
     throw new RangeError(`--header: ${error instanceof Error ? error.message : error}`, {
       cause: error,

@@ -9,22 +9,22 @@ export interface LoadOptions {
   readonly target: Target
   readonly connections: number
   readonly durationMs: number
-  /** Requests per second, sent when they are due whatever the gateway does; undefined: each connection sends when its reply is there. */
+  /** Requests per second, independent of responses; undefined: each connection sends after its response. */
   readonly rate?: number | undefined
-  /** Milliseconds a request, or opening a connection, may take. */
+  /** Timeout of a request, and of opening a connection. */
   readonly timeoutMs: number
-  /** Ends the run early; what was measured is the result. */
+  /** Ends the run early, with the measurements so far. */
   readonly signal?: AbortSignal | undefined
   /** Called twice a second. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** The last half second of a run. */
+/** Measurements of the last half second of a run. */
 export interface Progress {
   readonly elapsedMs: number
   readonly requestsPerSecond: number
   readonly p99Ms: number
-  /** Since the start: requests without a whole reply, and replies of 400 and above. */
+  /** Since the start: requests without a complete response, and responses with status 400 or above. */
   readonly errors: number
 }
 
@@ -44,16 +44,16 @@ export interface LoadResult {
   readonly replies: number
   readonly requestsPerSecond: number
   readonly bytesIn: number
-  /** Of replies, timeouts and overdue requests; from the intended send time when a rate was given. */
+  /** Of responses, timeouts and overdue requests; with a rate, from the intended send time. */
   readonly latency: Latency
-  /** Replies by status code. */
+  /** Responses by status code. */
   readonly statuses: Readonly<Record<string, number>>
   readonly failures: Readonly<Record<Failure, number>>
-  /** Requests that were due but found no free connection before the end. */
+  /** Due requests without a free connection before the end. */
   readonly overdue: number
-  /** Requests still running when the run was ended early. */
+  /** Requests in flight when the run was ended early. */
   readonly unfinished: number
-  /** Means over the replies that carried `Server-Timing`. */
+  /** Means over the responses with `Server-Timing`. */
   readonly serverTiming:
     | { readonly replies: number; readonly gatewayMs: number; readonly upstreamMs: number }
     | undefined
@@ -62,13 +62,13 @@ export interface LoadResult {
 
 const CHECK_MS = 25
 const PROGRESS_MS = 500
-/** A connection that could not be opened rests before it is tried again. */
+/** Backoff after a connection cannot be opened. */
 const REST_MS = 100
 
 /**
- * Sends one request over and over, and measures.
+ * Runs a load test with one request.
  *
- * @throws {Error} when no connection at all can be opened.
+ * @throws {Error} if no connection can be opened
  */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const run = new Run(options)
@@ -117,7 +117,7 @@ class Run {
     )
   }
 
-  /** Connections are opened before the clock starts, so that handshakes are not measured as replies. */
+  /** Opens connections before the clock starts: handshakes are not measured. */
   async open(): Promise<void> {
     const results = await Promise.allSettled(
       this.#connections.map((connection) => connection.open(this.#options.timeoutMs)),
@@ -178,7 +178,7 @@ class Run {
     const now = performance.now()
     this.#failures[failure]++
     this.#errors++
-    // Left out, the worst requests of all would make the percentiles better.
+    // Without timeouts, the slowest requests would not count in the percentiles.
     if (failure === 'timeout') this.#record(now - connection.intendedMs)
     if (failure === 'refused' || failure === 'unreachable') connection.restUntilMs = now + REST_MS
     this.#release(connection, now)
@@ -283,7 +283,7 @@ function toLatency(histogram: Histogram): Latency {
   }
 }
 
-/** A connect to a name with several addresses fails with an error that holds the real ones. */
+/** A name with several addresses fails with an `AggregateError`. */
 function describe(reason: unknown): string {
   const error = reason instanceof AggregateError ? reason.errors[0] : reason
   return error instanceof Error ? error.message : String(error)

@@ -1,7 +1,7 @@
 const METRIC = /(?:^|,)\s*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)((?:\s*;[^,]*)?)/g
 const DURATION = /;\s*dur\s*=\s*"?(\d+(?:\.\d+)?)/i
 
-/** Milliseconds a gateway says a request spent. */
+/** Time of a request as reported by the gateway, in milliseconds. */
 export interface ServerTiming {
   /** In the gateway itself. */
   readonly gatewayMs: number
@@ -9,7 +9,7 @@ export interface ServerTiming {
   readonly upstreamMs: number
 }
 
-/** Reads `gateway;dur=…, upstream;dur=…` (W3C Server Timing); undefined when `gateway` is not named. A missing upstream counts as 0: the gateway answered itself. */
+/** Parses `gateway;dur=…, upstream;dur=…` (W3C Server Timing); undefined without `gateway`. Without a backend call, upstream is 0. */
 export function parseServerTiming(value: string): ServerTiming | undefined {
   let gatewayMs: number | undefined
   let upstreamMs = 0

@@ -11,55 +11,55 @@ import { describeUrl } from './service-url.ts'
 import { formatFolder, type Source } from './source.ts'
 import { upload } from './upload.ts'
 
-/** How long a start takes that nobody wonders about, milliseconds. */
-const SOON_MS = 5000
+/** Duration of a start after which a hint is shown. */
+const HINT_DELAY_MS = 5000
 
-/** What is asked of the service `runtime`. */
+/** Request to the service `runtime`. */
 export interface Deployment {
   readonly endpoint: 'Runtime.Create' | 'Runtime.Update'
   readonly name: string
   readonly version: string
-  /** Undefined: an image, or what an object has already. */
+  /** Undefined: an image, or the current source. */
   readonly source: Source | undefined
-  /** The source as typed, which `mx status` shows unless it is a folder; empty: unchanged. */
+  /** Source as typed, shown by `mx status` unless it is a folder; empty: unchanged. */
   readonly typed: string
   readonly flags: RunFlags
-  /** An update is one to the build before. */
+  /** Restore the previous build. */
   readonly rollback?: boolean
-  /** What is there already is updated. */
+  /** Replace an existing object. */
   readonly force?: boolean
 }
 
 /**
- * Has the platform run something, and waits until it does.
+ * Deploys a service and waits until it runs.
  *
- * @throws {CliError} why it does not.
+ * @throws {CliError} with the reason of a failure
  */
 export async function deploy(session: Session, deployment: Deployment): Promise<void> {
   const { endpoint, name, version, typed, flags, rollback, force } = deployment
   const startedMs = performance.now()
   const format = toFormat(flags)
-  const given = toOptions(flags)
+  const input = toOptions(flags)
   const origin = deployment.source?.kind === 'folder' ? formatFolder(deployment.source) : typed
   const metadata = {
     ...toPairs('metadata', flags.metadata ?? []),
     ...(origin && { source: origin }),
   }
   const steps = await openSteps()
-  let isAsked = false
+  let isRequested = false
   const stop = onInterrupt(() => {
     steps.end()
-    return isAsked
-      ? `the platform goes on with ${name}: mx status ${name}`
-      : 'given up: nothing was changed'
+    return isRequested
+      ? `canceled: the deployment of ${name} continues, see 'mx status ${name}'`
+      : 'canceled: nothing was changed'
   })
   try {
-    const { source, ...found } = await place(session, deployment, steps)
+    const { source, ...defaults } = await prepareSource(session, deployment, steps)
     steps.show(endpoint === 'Runtime.Create' ? 'pending' : 'updating')
-    isAsked = true
+    isRequested = true
     await session.call('runtime', endpoint, {
       resource: { service: { name, version, source, metadata } },
-      options: { ...found, ...given, ...(force && { force }), namespace: session.namespace },
+      options: { ...defaults, ...input, ...(force && { force }), namespace: session.namespace },
       ...(rollback && { rollback }),
     })
     await untilRunning(session, { name, version }, steps, toHint(name, flags))
@@ -74,15 +74,15 @@ export async function deploy(session: Session, deployment: Deployment): Promise<
     process.stdout.write(await describeUrl(session, name))
 }
 
-/** Programs that know nothing of the platform never register, and nothing else says so for a minute. */
+/** A program without the SDK never registers, which the platform reports only after a minute. */
 function toHint(name: string, { protocol, image }: RunFlags): Hint | undefined {
   if (protocol !== undefined || image !== undefined) return undefined
-  const text = `${name} has not registered yet. Run a plain HTTP program with --protocol=http: it gets its port in the variable PORT`
-  return { text, afterMs: SOON_MS }
+  const text = `${name} has not registered yet. Run a plain HTTP program with --protocol=http; its port is in the variable PORT`
+  return { text, afterMs: HINT_DELAY_MS }
 }
 
-/** The source as the platform knows it, and the options that come of it. */
-async function place(
+/** Uploads a folder. Returns the source as the platform identifies it, and the options it implies. */
+async function prepareSource(
   session: Session,
   { source, name, version }: Deployment,
   steps: Steps,
@@ -90,7 +90,7 @@ async function place(
   if (source === undefined) return { source: '' }
   if (source.kind === 'folder') {
     const { id, entrypoint } = await upload(session, source.path, { name, version }, steps)
-    // Where nothing can be stored, `mx update` asks for the folder.
+    // Without the record, `mx update` requires the folder.
     await recordUpload({ ...session, name, version }, formatFolder(source)).catch(() => {})
     return { source: id, entrypoint }
   }
@@ -99,10 +99,10 @@ async function place(
   return { source: address, ...(credentials !== '' && { credentials }) }
 }
 
-/** The token for repositories: where there is an address for short names it is for that host, and for no other. */
+/** Token for a repository. With a base URL, the token is only sent to its host. */
 function findCredentials(address: string, baseUrl: string): string {
-  const isMeant = baseUrl === '' || toHost(address) === toHost(baseUrl)
-  return isMeant ? readConfig().get('git.credentials') : ''
+  const isAllowed = baseUrl === '' || toHost(address) === toHost(baseUrl)
+  return isAllowed ? readConfig().get('git.credentials') : ''
 }
 
 function toHost(address: string): string {

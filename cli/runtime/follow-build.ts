@@ -1,6 +1,6 @@
 import type { Session } from '../session/session.ts'
 
-/** What the last build of an object wrote, in pieces as they come, and what it goes on to write until it ends. */
+/** Output of the last build of an object, streamed until the build ends. */
 export async function* followBuild(
   { stream, namespace }: Session,
   { name, version }: { readonly name: string; readonly version: string },

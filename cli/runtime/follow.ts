@@ -15,22 +15,21 @@ interface Followed {
   readonly version: string
 }
 
-/** What is told where something takes its time to start. */
+/** Note shown when a start takes long. */
 export interface Hint {
   readonly text: string
-  /** Milliseconds. */
   readonly afterMs: number
 }
 
-/** The variable that plain HTTP programs read and programs of the SDK do not: `KeyError: 'PORT'`. */
+/** Variable of plain HTTP programs, missing for `--protocol=mx`: `KeyError: 'PORT'`. */
 const NAMES_PORT = /\bPORT\b/
-/** Lines of a failed build that are shown. */
+/** Lines shown of a failed build. */
 const TAIL_LINES = 20
 
 /**
- * Waits until what was asked for runs: a new object, or an update of one.
+ * Waits until an object runs, or until its update is complete.
  *
- * @throws {CliError} why it does not, with the end of the build's output where that failed.
+ * @throws {CliError} with the reason of a failure, and the last lines of a failed build
  */
 export async function untilRunning(
   session: Session,
@@ -38,23 +37,22 @@ export async function untilRunning(
   steps: Steps,
   hint?: Hint,
 ): Promise<void> {
-  const late = openLate(steps, hint)
+  const timer = createHintTimer(steps, hint)
   try {
-    await follow(session, of, steps, late)
+    await follow(session, of, steps, timer)
   } finally {
-    late.end()
+    timer.end()
   }
 }
 
-/** Prints a hint once: some time after the wait began, or at once. */
-interface Late {
+/** Prints a hint once: after its delay, or immediately. */
+interface HintTimer {
   readonly begin: () => void
   readonly show: () => void
-  /** The hint is not printed any more. */
   readonly end: () => void
 }
 
-function openLate(steps: Steps, hint: Hint | undefined): Late {
+function createHintTimer(steps: Steps, hint: Hint | undefined): HintTimer {
   let timer: NodeJS.Timeout | undefined
   return {
     begin() {
@@ -67,13 +65,18 @@ function openLate(steps: Steps, hint: Hint | undefined): Late {
   }
 }
 
-async function follow(session: Session, of: Followed, steps: Steps, late: Late): Promise<void> {
+async function follow(
+  session: Session,
+  of: Followed,
+  steps: Steps,
+  timer: HintTimer,
+): Promise<void> {
   const { name, version } = of
   const options = { service: name, version, namespace: session.namespace }
   let hasStarted = false
   let isRetried = false
   let last = ''
-  // Tells at first how it is, also when it is opened again.
+  // The first message is the current state.
   const changes = session.stream<Change>(
     'runtime',
     'Runtime.Watch',
@@ -82,31 +85,30 @@ async function follow(session: Session, of: Followed, steps: Steps, late: Late):
   )
   for await (const change of changes) {
     const { action, service } = change
-    if (action === 'delete') throw new CliError(`${name} was killed before it ran`)
+    if (action === 'delete') throw new CliError(`${name} was killed before it started`)
     const step = toStep(service)
     if (step === 'running') return
     if (step === 'error' || step === 'unknown') throw await explain(session, service, hasStarted)
     if (step === 'starting') {
       hasStarted = true
-      late.begin()
+      timer.begin()
     }
     const { error, retries } = service.metadata
     if (step === 'starting' && error && Number(retries) > 0 && !isRetried) {
       isRetried = true
-      // What ends does not keep anybody waiting without a reason.
-      late.end()
-      steps.note(`${name} ${error}; it is started again`)
-      if (NAMES_PORT.test(error)) late.show()
+      timer.end()
+      steps.note(`${name} ${error}; restarting`)
+      if (NAMES_PORT.test(error)) timer.show()
     }
     steps.show(error ? `${step}, after: ${error}` : step)
     if (step === 'building' && last !== step && steps.areSeen)
       void showBuild(session, of, (line) => last === 'building' && steps.show(`building: ${line}`))
     last = step
   }
-  throw new CliError(`the platform no longer tells how ${name} is: mx status ${name}`)
+  throw new CliError(`the platform stopped reporting the state of ${name}. See 'mx status ${name}'`)
 }
 
-/** How far it is: an update that failed leaves what ran before running. */
+/** State of the deployment. After a failed update, the previous build keeps running. */
 function toStep(service: RuntimeObject): string {
   const { update, error } = service.metadata
   if (update) return update
@@ -114,7 +116,7 @@ function toStep(service: RuntimeObject): string {
   return status === 'running' && error ? 'error' : status
 }
 
-/** Tells the newest line of a build's output, again and again until it ends. */
+/** Reports the newest line of the build output until the build ends. */
 async function showBuild(
   session: Session,
   of: Followed,
@@ -126,7 +128,7 @@ async function showBuild(
       if (line) onLine(line)
     }
   } catch {
-    // It ends with the session, too, and is but for those who like to see it.
+    // Build output is informational, and the stream ends with the session.
   }
 }
 
@@ -136,26 +138,28 @@ async function explain(
   hasStarted: boolean,
 ): Promise<CliError> {
   const { name, version, metadata } = service
-  const [reason = 'nobody knows why', ...rest] = (metadata['error'] ?? '').trim().split('\n')
+  const [reason = 'unknown reason', ...rest] = (metadata['error'] ?? '').trim().split('\n')
   const tail = rest.length > 0 || hasStarted ? rest : await readBuild(session, service)
   const lines = tail
     .filter((line) => line !== reason)
     .slice(-TAIL_LINES)
     .map((line) => `  ${line}\n`)
   const isUpdate = toStatus(service) === 'running'
-  const what = isUpdate ? `the update of ${name} failed, what ran before goes on` : `${name} failed`
+  const what = isUpdate
+    ? `the update of ${name} failed, the previous build keeps running`
+    : `${name} failed`
   if (lines.length > 0) return new CliError(`${what}: ${reason}\n${lines.join('').trimEnd()}`)
   const object = version === LATEST ? name : `${name}@${version}`
   return new CliError(`${what}: ${reason}${hasStarted ? `. See 'mx logs ${object}'` : ''}`)
 }
 
-/** What is kept of the last build's output; it has ended. */
+/** Retained output of the last build, which has ended. */
 async function readBuild(session: Session, of: Followed): Promise<readonly string[]> {
   let text = ''
   try {
     for await (const more of followBuild(session, of)) text += more
   } catch {
-    // It may not have come as far as a build; why it failed is told already.
+    // There may be no build; the failure is reported anyway.
   }
   return text.trim() === '' ? [] : text.trimEnd().split('\n')
 }

@@ -1,9 +1,9 @@
 import { formatSpan } from '../../lib/text/units.ts'
 
 /**
- * How long ago something was, `1d0h3m9s ago` or `9s ago` (reference 7.6).
+ * Formats an age: `1d0h3m9s ago` or `9s ago` (reference 7.6).
  *
- * @param thenMs Unix time; not a number: `unknown`.
+ * @param thenMs Unix time; NaN is `unknown`
  */
 export function formatAgo(thenMs: number, nowMs: number): string {
   if (!Number.isFinite(thenMs)) return 'unknown'

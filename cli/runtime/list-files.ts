@@ -5,36 +5,36 @@ import ignore, { type Ignore } from 'ignore'
 
 /** A file of a project, or an empty folder. */
 export interface ProjectFile {
-  /** Relative to the root, with slashes; that of a folder ends with one. */
+  /** Relative to the root, with slashes; the path of a folder ends with one. */
   readonly path: string
   readonly bytes: number
 }
 
 export interface ProjectFiles {
-  /** In order of their paths. */
+  /** Sorted by path. */
   readonly files: readonly ProjectFile[]
-  /** Links that lead to no file of the project: they are left out. */
+  /** Excluded: links to files outside the project. */
   readonly links: readonly string[]
-  /** Pipes, sockets and devices: they are left out. */
+  /** Excluded: pipes, sockets and devices. */
   readonly specials: readonly string[]
 }
 
 /** The rules of one `.gitignore`. */
 interface Rules {
-  /** Absolute, of its folder. */
+  /** Absolute path. */
   readonly folder: string
   readonly matcher: Ignore
 }
 
 const RULES_FILE = '.gitignore'
-/** Fetched again where the project is built, or of no use there. */
-const NEVER = ['.git', 'node_modules']
+/** Installed by the build, or not needed by it. */
+const EXCLUDED = ['.git', 'node_modules']
 
 /**
- * The files of a project but for what `.gitignore` leaves out: the files of that name in the root, in folders inside, and in
- * those above that belong to the same repository. `.git` and `node_modules` never are among them.
+ * Lists the files of a project that `.gitignore` does not exclude: the files of that name in the root, in its subfolders, and in the
+ * parent folders of the same repository. `.git` and `node_modules` are always excluded.
  *
- * @param root absolute.
+ * @param root absolute path
  */
 export async function listFiles(root: string): Promise<ProjectFiles> {
   const files: ProjectFile[] = []
@@ -48,15 +48,15 @@ export async function listFiles(root: string): Promise<ProjectFiles> {
     const rules = hasRules ? [...outer, await readRules(folder)] : outer
     for (const entry of entries.sort(byName)) {
       const path = join(folder, entry.name)
-      if (NEVER.includes(entry.name) || isIgnored(path, entry.isDirectory(), rules)) continue
+      if (EXCLUDED.includes(entry.name) || isIgnored(path, entry.isDirectory(), rules)) continue
       if (entry.isDirectory()) await walk(path, rules)
       else if (entry.isFile()) await add(path)
       else if (entry.isSymbolicLink()) {
-        if (await leadsInside(path, realRoot)) await add(path)
+        if (await pointsInside(path, realRoot)) await add(path)
         else links.push(toPath(root, path))
       } else specials.push(toPath(root, path))
     }
-    // Programs may expect it to be there.
+    // Programs may expect an empty folder to exist.
     if (entries.length === 0 && folder !== root)
       files.push({ path: `${toPath(root, folder)}/`, bytes: 0 })
   }
@@ -69,13 +69,13 @@ export async function listFiles(root: string): Promise<ProjectFiles> {
   return { files, links, specials }
 }
 
-/** Those above the root, as far as its repository reaches; none where they leave out the root itself. */
+/** Rules of the parent folders within the repository; none if they exclude the root. */
 async function readOuterRules(root: string): Promise<readonly Rules[]> {
   const rules: Rules[] = []
   for (let folder = root; !existsSync(join(folder, '.git')); ) {
-    const above = dirname(folder)
-    if (above === folder) return []
-    folder = above
+    const parent = dirname(folder)
+    if (parent === folder) return []
+    folder = parent
     if (existsSync(join(folder, RULES_FILE))) rules.unshift(await readRules(folder))
   }
   return isIgnored(root, true, rules) ? [] : rules
@@ -86,7 +86,7 @@ async function readRules(folder: string): Promise<Rules> {
   return { folder, matcher: ignore().add(text) }
 }
 
-/** The innermost rule that says something about it decides. */
+/** The innermost matching rule applies. */
 function isIgnored(path: string, isFolder: boolean, rules: readonly Rules[]): boolean {
   for (const { folder, matcher } of rules.toReversed()) {
     const { ignored, unignored } = matcher.test(toPath(folder, path) + (isFolder ? '/' : ''))
@@ -95,8 +95,8 @@ function isIgnored(path: string, isFolder: boolean, rules: readonly Rules[]): bo
   return false
 }
 
-/** Whether a link leads to a file of the project, not of the rest of this machine. */
-async function leadsInside(path: string, realRoot: string): Promise<boolean> {
+/** Whether a link points to a file of the project. */
+async function pointsInside(path: string, realRoot: string): Promise<boolean> {
   try {
     const target = await realpath(path)
     return target.startsWith(`${realRoot}${sep}`) && (await stat(target)).isFile()

@@ -4,31 +4,31 @@ import type { Session } from '../session/session.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 import { LATEST, splitReference, toName } from './source.ts'
 
-/** A runtime object, as the service `runtime` tells it (specification: Runtime object). */
+/** An object of the service `runtime` (specification: Runtime object). */
 export interface RuntimeObject {
   readonly name: string
   readonly version: string
-  /** Address of a repository, or `source://<name>:<version>` of what was uploaded. */
+  /** Address of a repository, or `source://<name>:<version>` of an upload. */
   readonly source: string
-  /** Number of its state (reference 7.2). */
+  /** State (reference 7.2). */
   readonly status: number
-  /** The keys of reference 7.2, and `update` as long as one is under way. */
+  /** Keys of reference 7.2, and `update` during an update. */
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** The name of a state, `running` for one. */
+/** Name of the state, such as `running`. */
 export function toStatus({ status }: RuntimeObject): RuntimeStatus {
   const names = Object.keys(RUNTIME_STATUS) as RuntimeStatus[]
   return names.find((name) => RUNTIME_STATUS[name] === status) ?? 'unknown'
 }
 
-/** Whether it failed before it ever ran: then its name is free for what is run next. */
+/** Whether the object failed before its first start, so that its name is free. */
 export function neverCameUp(object: RuntimeObject): boolean {
   const { started, build } = object.metadata
   return toStatus(object) === 'error' && started === undefined && build === undefined
 }
 
-/** All of the namespace, or those of a name, by name and version. */
+/** Lists the objects of the namespace, or the versions of one, by name and version. */
 export async function listObjects(
   { call, namespace }: Session,
   service = '',
@@ -39,9 +39,9 @@ export async function listObjects(
 }
 
 /**
- * What `<name or path>[@<ref>]` names: the path is one of the source it was run from.
+ * Parses `<name or path>[@<ref>]`; a path stands for the name of the folder.
  *
- * @throws {CliError} for an empty name.
+ * @throws {CliError} for an empty name
  */
 export function parseObject(text: string): { readonly name: string; readonly version: string } {
   const { stem, ref = '' } = splitReference(text)
@@ -54,10 +54,10 @@ export function parseObject(text: string): { readonly name: string; readonly ver
 }
 
 /**
- * The object that is meant.
+ * Finds an object.
  *
- * @param version empty: `latest`, or where that is not there the only one, of those that ever came up if there are several.
- * @throws {CliError} when there is none, or more than one.
+ * @param version empty: `latest`, else the only version, else the only version that ever started
+ * @throws {CliError} if there is none, or more than one
  */
 export async function findObject(
   session: Session,
@@ -66,11 +66,11 @@ export async function findObject(
 ): Promise<RuntimeObject> {
   const all = await listObjects(session)
   const named = all.filter((object) => object.name === name)
-  const wanted = named.find((object) => object.version === (version || LATEST))
-  if (wanted !== undefined) return wanted
-  // What a misspelt branch left is hardly meant.
-  const standing = named.length === 1 ? named : named.filter((object) => !neverCameUp(object))
-  if (standing.length === 1 && version === '') return standing[0]!
+  const match = named.find((object) => object.version === (version || LATEST))
+  if (match !== undefined) return match
+  // Excludes the remains of a misspelt branch.
+  const started = named.length === 1 ? named : named.filter((object) => !neverCameUp(object))
+  if (started.length === 1 && version === '') return started[0]!
   throw new CliError(explain(name, version, all, named))
 }
 
@@ -81,14 +81,14 @@ function explain(
   named: readonly RuntimeObject[],
 ): string {
   if (named.length > 0) {
-    const known = named.map((object) => `${name}@${object.version}`).join(', ')
+    const versions = named.map((object) => `${name}@${object.version}`).join(', ')
     return version === ''
-      ? `several versions of ${name} run: ${known}; say which`
-      : `not found: ${name}@${version}, there is ${known}`
+      ? `several versions of ${name} exist: choose ${versions}`
+      : `not found: ${name}@${version}, found ${versions}`
   }
   const names = all.map((object) => object.name)
-  const meant = suggest(name, names)
-  return `not found: ${name}${meant === undefined ? ". See 'mx status'" : `, did you mean ${meant}?`}`
+  const similar = suggest(name, names)
+  return `not found: ${name}${similar === undefined ? ". See 'mx status'" : `, did you mean ${similar}?`}`
 }
 
 function compare(a: string, b: string): number {

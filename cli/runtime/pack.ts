@@ -1,14 +1,14 @@
 import { Pack, type WriteEntry } from 'tar'
 import type { ProjectFile } from './list-files.ts'
 
-/** Large: each is a message of its own. */
+/** Each chunk is one message. */
 const CHUNK_BYTES = 256 * 1024
 
 /**
- * Files and empty folders as a compressed archive, in chunks of 256 kB but for the last. Of links it holds what they lead to.
+ * Packs files and empty folders into a compressed archive, in chunks of 256 kB. Links are replaced with their targets.
  *
- * @param root absolute: where the files lie.
- * @param onFile called for each file whose turn it is.
+ * @param root absolute path of the files
+ * @param onFile called for each file
  */
 export async function* pack(
   root: string,
@@ -21,7 +21,7 @@ export async function* pack(
     noDirRecurse: true,
     portable: true,
     gzip: { level: 1 },
-    // Of two names of one file the second would become a link.
+    // Otherwise a hard link would be archived as a link.
     linkCache: new NoLinks(),
     onWriteEntry: ({ stat }: WriteEntry) => onFile(stat?.isFile() === true ? stat.size : 0),
   })

@@ -5,11 +5,11 @@ import type { Session } from '../session/session.ts'
 
 /** A route of the gateway (`Api.Routes`). */
 interface Route {
-  /** `Handler.Method`; empty: requests are passed on as they are. */
+  /** `Handler.Method`; empty: requests are proxied unchanged. */
   readonly endpoint: string
-  /** None: any. */
+  /** Empty: any. */
   readonly methods: readonly string[]
-  /** None: any. */
+  /** Empty: any. */
   readonly hosts: readonly string[]
   /** Template. */
   readonly path: string
@@ -29,15 +29,14 @@ interface Schema {
 }
 
 const TIMEOUT_MS = 2000
-/** Segments of a template that may be missing. */
+/** Optional segments of a template. */
 const OPTIONAL = /\[[^\]]*\]/g
-/** What no shell changes. */
+/** Text that needs no quotes in a shell. */
 const PLAIN = /^[\w./:-]+$/
 const WILDCARD = /^(?:0\.0\.0\.0|\[::\])(?=:)/
 
 /**
- * URL at which the gateway serves a service, and a `curl` command for it, a line each; empty: no route is known to lead there, or
- * the account may not list routes.
+ * Gateway URL of a service, and a `curl` command for it, one a line; empty without a route, or without permission to list routes.
  */
 export async function describeUrl(session: Session, name: string): Promise<string> {
   const { namespace, environment } = session
@@ -52,7 +51,7 @@ export async function describeUrl(session: Session, name: string): Promise<strin
   const usable = routes.filter(({ hosts, path }) => hosts.length === 0 && !/[{*]/.test(strip(path)))
   const route = usable.find(isRead) ?? usable[0]
   if (url === '' || route === undefined) return ''
-  const full = parseUrl(`${reach(url, environment.address)}${strip(route.path) || '/'}`)
+  const full = parseUrl(`${toReachable(url, environment.address)}${strip(route.path) || '/'}`)
   if (full === undefined) return ''
   const values = listRequired(await findService(session, name).catch(() => []), route.endpoint)
   return `URL: ${full}\nTry: ${formatCurl(full, route, values)}\n`
@@ -75,21 +74,21 @@ export function formatCurl(url: string, route: Route, values: readonly Value[]):
   return `curl ${quote(`${url}?${query}`)}`
 }
 
-/** A word for a shell: what the server sends is no command. */
+/** Quotes a word for a shell: text from the server must not become a command. */
 function quote(word: string): string {
   return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
-/** Fields that a request of an endpoint must have, with a value of their type. */
+/** Required fields of a request, with example values. */
 function listRequired(services: readonly Service[], endpoint: string): readonly Value[] {
-  const found = services.flatMap(({ endpoints }) => endpoints).find(({ name }) => name === endpoint)
+  const match = services.flatMap(({ endpoints }) => endpoints).find(({ name }) => name === endpoint)
   try {
     const { required = [], properties = {} } = JSON.parse(
-      found?.metadata['requestSchema'] ?? '{}',
+      match?.metadata['requestSchema'] ?? '{}',
     ) as Schema
     return required.map((name) => [name, toExample(properties[name])])
   } catch {
-    // Services may write anything there.
+    // A service may register an invalid schema.
     return []
   }
 }
@@ -109,8 +108,8 @@ function strip(path: string): string {
   return path.replaceAll(OPTIONAL, '')
 }
 
-/** A gateway that listens at every address is where the platform was reached. */
-function reach(url: string, proxy: string): string {
+/** Replaces a wildcard address of the gateway with the host of the environment. */
+function toReachable(url: string, proxy: string): string {
   const [scheme = '', address = ''] = url.split('://')
   const host = proxy.replace(/^mxs?:\/\//, '').replace(/:\d+$/, '')
   return `${scheme}://${address.replace(WILDCARD, host)}`

@@ -3,11 +3,11 @@ import { basename, dirname, resolve } from 'node:path'
 import { isServiceName } from '../../core/registry/service-name.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
-/** What is to be run, as the first word behind `mx run` says it (specification: Run reference rules). */
+/** Source of a service, parsed from the argument of `mx run` (specification: Run reference rules). */
 export type Source =
   | {
       readonly kind: 'folder'
-      /** Absolute; a folder, or the file of it that is to run. */
+      /** Absolute path of a folder, or of the file to run. */
       readonly path: string
       readonly ref: string
       readonly name: string
@@ -19,62 +19,62 @@ export type Source =
       readonly name: string
     }
 
-/** Reference of whoever gives none. */
+/** Default reference. */
 export const LATEST = 'latest'
 
-/** Up to where an `@` belongs to the host: `https://user@host/`, `user@host:`. */
+/** Part of an address in which an `@` belongs to the host: `https://user@host/`, `user@host:`. */
 const AUTHORITY = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/]*\/?|[^/@]+@[^/:]+:)/i
-/** Not an `@` at the beginning of a folder, as scopes of packages have it. */
+/** Excludes an `@` at the start of a folder, such as a package scope. */
 const REFERENCE = /^(.*[^/@])@([^@]*)$/
-/** A host with a dot in it before the first slash. */
+/** A host with a dot, before the first slash. */
 const HOST_AND_PATH = /^[^/]+\.[^/]+\/./
 const PATH = /^(?:[./~\\]|[a-z]:\\)/i
-/** Of files that are named so in every project. */
+/** File names without information about the service. */
 const COMMON_STEMS = ['index', 'main']
 
 /**
- * Reads a source: what there is of that name here, else an address, else a short name below `baseUrl`.
+ * Parses a source: a local path, else an address, else a short name relative to `baseUrl`.
  *
- * @param baseUrl empty: short names name nothing.
- * @throws {CliError} when it is none.
+ * @param baseUrl empty: short names are rejected
+ * @throws {CliError} for an invalid source
  */
 export function parseSource(text: string, baseUrl: string): Source {
-  const whole = findLocal(text, LATEST)
-  if (whole !== undefined) return whole
+  const path = findLocal(text, LATEST)
+  if (path !== undefined) return path
   const { stem, ref = LATEST } = splitReference(text)
   if (stem === '' || ref === '')
-    throw usage(`nothing stands ${ref === '' ? 'behind' : 'before'} the @ of ${text}`)
+    throw usage(`text is missing ${ref === '' ? 'after' : 'before'} the @ in ${text}`)
   const local = findLocal(stem, ref)
   if (local !== undefined) return local
   if (PATH.test(stem)) throw usage(`no such folder: ${stem}`)
   if (AUTHORITY.test(stem) || HOST_AND_PATH.test(stem)) return toAddress(stem, ref)
   if (baseUrl !== '') return toAddress(`${baseUrl.replace(/\/+$/, '')}/${stem}`, ref)
   throw usage(
-    `no such folder: ${stem}. A repository is given by its address, such as github.com/<owner>/${stem}; 'mx user config set git.baseurl github.com/<owner>' makes ${stem} short for that`,
+    `no such folder: ${stem}. For a repository, use its address, such as github.com/<owner>/${stem}, or set a base URL for short names: 'mx user config set git.baseurl github.com/<owner>'`,
   )
 }
 
-/** A name, or what was run under it, and the reference behind an `@`. */
+/** Splits off the reference after the `@`. */
 export function splitReference(text: string): { readonly stem: string; readonly ref?: string } {
   const host = AUTHORITY.exec(text)?.[0] ?? ''
   const [, stem, ref] = REFERENCE.exec(text.slice(host.length)) ?? []
   return stem === undefined ? { stem: text } : { stem: host + stem, ref: ref! }
 }
 
-/** The name of a source: its last part. */
+/** Name of a source: its last path segment. */
 export function toName(path: string): string {
   return basename(path.replace(/[/\\]+$/, '')).replace(/\.git$/, '')
 }
 
-/** @throws {CliError} when nothing can be named so. */
+/** @throws {CliError} for an invalid name */
 export function checkName(name: string): string {
   if (isServiceName(name)) return name
   throw usage(
-    `${JSON.stringify(name)} is no name: letters, digits and inner dots, dashes or underscores; give one with --name`,
+    `invalid name ${JSON.stringify(name)}: use letters, digits and inner dots, dashes or underscores; set one with --name`,
   )
 }
 
-/** What there is of that name on this machine. */
+/** Finds a folder or file on this machine. */
 export function findLocal(text: string, ref: string): Source | undefined {
   const path = resolve(text)
   const stats = statSync(path, { throwIfNoEntry: false })
@@ -85,7 +85,7 @@ export function findLocal(text: string, ref: string): Source | undefined {
   return { kind: 'folder', path, ref, name }
 }
 
-/** A folder as `mx status` shows it and `mx update <name>` finds it again: its absolute path, and a reference other than `latest`. */
+/** A folder as shown by `mx status` and used by `mx update <name>`: its absolute path, and a reference other than `latest`. */
 export function formatFolder({ path, ref }: Source & { readonly kind: 'folder' }): string {
   return ref === LATEST ? path : `${path}@${ref}`
 }

@@ -3,19 +3,19 @@ import { CliError } from '../ui/output.ts'
 import { formatBar, type Steps } from '../ui/progress.ts'
 import { findProject } from './project-root.ts'
 
-/** Where the platform has it. */
+/** Result of an upload. */
 export interface Uploaded {
   /** `source://<name>:<version>` */
   readonly id: string
-  /** The folder or file to run, relative to what was uploaded; empty: all of it. */
+  /** Folder or file to run, relative to the upload; empty: the root. */
   readonly entrypoint: string
 }
 
 /**
- * Packs the project that a folder or file lies in, and uploads it.
+ * Packs and uploads the project of a folder or file.
  *
- * @param path absolute.
- * @throws {CliError} when there is nothing in it, and what the platform refuses.
+ * @param path absolute path
+ * @throws {CliError} for an empty project, and for an error of the platform
  */
 export async function upload(
   { stream, namespace }: Session,
@@ -32,16 +32,16 @@ export async function upload(
   const { files, links, specials } = await listFiles(root)
   const inside = entrypoint === '' ? files : files.filter((file) => isIn(file.path, entrypoint))
   if (inside.every(({ path }) => path.endsWith('/')))
-    throw new CliError(`nothing to run in ${path}: it is empty, or .gitignore leaves out all of it`)
+    throw new CliError(`nothing to run in ${path}: it is empty, or .gitignore excludes all files`)
   if (links.length > 0)
-    steps.note(`left out, as they are links that lead to no file of ${root}: ${links.join(', ')}`)
+    steps.note(`not uploaded, links to files outside ${root}: ${links.join(', ')}`)
   if (specials.length > 0)
-    steps.note(`left out, as they are pipes, sockets or devices: ${specials.join(', ')}`)
+    steps.note(`not uploaded, pipes, sockets or devices: ${specials.join(', ')}`)
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
-  let begun = 0
+  let packed = 0
   const chunks = pack(root, files, (bytes) => {
-    begun += bytes
-    steps.show(`uploading ${formatBar(total === 0 ? 1 : Math.min(1, begun / total))}`)
+    packed += bytes
+    steps.show(`uploading ${formatBar(total === 0 ? 1 : Math.min(1, packed / total))}`)
   })
   async function* messages() {
     yield { service, options: { namespace }, data: '' }
@@ -49,7 +49,7 @@ export async function upload(
   }
   for await (const { id } of stream<{ id: string }>('runtime', 'Source.Upload', messages()))
     return { id, entrypoint }
-  throw new CliError('the platform has not said where the upload is')
+  throw new CliError('the platform did not confirm the upload')
 }
 
 function isIn(path: string, entrypoint: string): boolean {

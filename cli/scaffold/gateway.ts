@@ -5,18 +5,18 @@ export const gateway: Template = {
   kind: 'gateway',
 
   files: (name) => ({
-    'mx.yaml': `# ${name}: mx api takes this file from the folder it is started in, and takes changes over as it is saved.
+    'mx.yaml': `# ${name}: mx api reads this file from its working folder, and reloads it when it changes.
 # All settings: mx api --help, docs/configuration.md. A flag of the same name wins.
 address: 127.0.0.1:8080
 handler: proxy
 
-# GET /greeter/hello goes to one of its nodes.
+# GET /greeter/hello is proxied to one of these nodes.
 services:
   greeter:
     - 127.0.0.1:9001
     - 127.0.0.1:9002
 
-# Every plugin that runs, in this order; without the list there are the default ones.
+# Plugins, in this order (default: the default plugins).
 # plugins:
 #   - request-id
 #   - access-log
@@ -26,19 +26,19 @@ services:
 `,
     'README.md': `# ${name}
 
-A gateway: \`mx.yaml\` says what it serves.
+A gateway, configured by \`mx.yaml\`.
 
 \`\`\`sh
-mx api check                              # whether the file is right
-mx api explain GET /greeter/hello         # what a request would meet
+mx api check                              # validate mx.yaml
+mx api explain GET /greeter/hello         # show how a request is handled
 mx api
 \`\`\`
 `,
   }),
 
   next: () => [
-    ['mx api check', 'whether mx.yaml is right'],
-    ['mx api explain GET /greeter/hello', 'what a request would meet'],
-    ['mx api', 'starts it'],
+    ['mx api check', 'validate mx.yaml'],
+    ['mx api explain GET /greeter/hello', 'show how a request is handled'],
+    ['mx api', 'start the gateway'],
   ],
 }

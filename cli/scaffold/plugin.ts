@@ -7,15 +7,15 @@ export const plugin: Template = {
   files: (name) => ({
     [`${name}.ts`]: `import { definePlugin, type PluginDefinition, Type } from 'mx-gateway'
 
-/** Sets a field of every reply. */
+/** Sets a header of every response. */
 const plugin: PluginDefinition = definePlugin({
   name: '${name}',
-  description: 'Sets a field of every reply.',
+  description: 'Sets a header of every response.',
   options: Type.Object({
-    value: Type.String({ default: '${name}', description: 'Value of the field.' }),
+    value: Type.String({ default: '${name}', description: 'Value of the header.' }),
   }),
   create({ value }) {
-    // What can be worked out here is not worked out for every request.
+    // Compute here what is the same for every request.
     return {
       onReply: (x) => x.replyHeaders.set('x-${name}', value),
     }
@@ -29,13 +29,13 @@ import { test } from 'node:test'
 import { buildPlugin, runPlugin } from 'mx-gateway/testing'
 import ${toCamelCase(name)} from './${name}.ts'
 
-test('it sets its field', async () => {
+test('sets the header of a response', async () => {
   const { status, headers } = await runPlugin(buildPlugin(${toCamelCase(name)}, { value: 'yes' }))
   assert.equal(status, 200)
   assert.equal(headers.get('x-${name}'), 'yes')
 })
 `,
-    'mx.yaml': `# mx api takes this file from the folder it is started in. The list is all that runs, in this order.
+    'mx.yaml': `# mx api reads this file from its working folder. Only the listed plugins run, in this order.
 plugins:
   - request-id
   - access-log
@@ -52,16 +52,16 @@ plugins:
     '.gitignore': GITIGNORE,
     'README.md': `# ${name}
 
-A plugin of the gateway. \`mx.yaml\` lists it, with its options; \`mx api\` here uses it, and takes changes over as they are saved.
+A gateway plugin. \`mx.yaml\` lists it with its options; \`mx api\` in this folder uses it, and reloads it when it changes.
 
-To develop it: \`npm install\`, \`npm test\` and \`npm run check\`.
+Development: \`npm install\`, \`npm test\` and \`npm run check\`.
 `,
   }),
 
   next: () => [
-    ['npm install', 'installs the compiler and the SDK'],
-    ['npm test', 'runs it on a request'],
-    ['mx api check', 'whether the gateway takes it'],
-    ['mx api', 'a gateway with it'],
+    ['npm install', 'install the compiler and the SDK'],
+    ['npm test', 'test it with a request'],
+    ['mx api check', 'validate mx.yaml and the plugin'],
+    ['mx api', 'start a gateway with it'],
   ],
 }

@@ -13,7 +13,7 @@ const SCRIPTS = {
   test: 'node --import tsx --test *.test.ts',
 }
 
-/** A service in TypeScript: two endpoints, one of them a stream, and their test. */
+/** A service in TypeScript: two endpoints, one of them streaming, and their test. */
 export const service: Template = {
   kind: 'service',
 
@@ -26,15 +26,15 @@ export const ${toCamelCase(name)} = new Service({ name: '${name}' }).handle('${t
   call: endpoint({
     description: 'Says hello.',
     request: Type.Object({
-      name: Type.String({ minLength: 1, description: 'Who is greeted.' }),
+      name: Type.String({ minLength: 1, description: 'Name to greet.' }),
     }),
     response: Message,
     handle: ({ name }) => ({ message: \`Hello \${name}\` }),
   }),
   stream: endpoint({
-    description: 'Counts, a message a number.',
+    description: 'Streams a message for each number.',
     request: Type.Object({
-      count: Type.Integer({ minimum: 0, default: 3, description: 'How far.' }),
+      count: Type.Integer({ minimum: 0, default: 3, description: 'Number of messages.' }),
     }),
     response: Message,
     stream: 'server',
@@ -56,11 +56,11 @@ import { ${toCamelCase(name)} } from './${name}.ts'
 const client = new Client({ services: [${toCamelCase(name)}] })
 const { ${toPascalCase(name)} } = client.service<typeof ${toCamelCase(name)}>('${name}')
 
-test('it says hello', async () => {
+test('greets by name', async () => {
   assert.deepEqual(await ${toPascalCase(name)}.call({ name: 'John' }), { message: 'Hello John' })
 })
 
-test('it counts', async () => {
+test('streams a message for each number', async () => {
   const messages: string[] = []
   for await (const { message } of ${toPascalCase(name)}.stream.stream({ count: 2 })) messages.push(message)
   assert.deepEqual(messages, ['1 of 2', '2 of 2'])
@@ -74,19 +74,19 @@ test('it counts', async () => {
 A service. \`${name}.ts\` declares its endpoints, \`main.ts\` runs it.
 
 \`\`\`sh
-mx run .                                  # have a server run it; mx update . after a change
+mx run .                                  # deploy; after a change: mx update .
 mx ${name} call --name=John
 curl '127.0.0.1:8080/${name}/call?name=John'
 \`\`\`
 
-To develop it: \`npm install\`, \`npm test\`, \`npm run check\`, and \`MX_PROXY=127.0.0.1:8081 npm run dev\` to run it yourself.
+Development: \`npm install\`, \`npm test\`, \`npm run check\`, and \`MX_PROXY=127.0.0.1:8081 npm run dev\` to run it locally.
 `,
   }),
 
   next: (name) => [
-    ['npm install', 'installs the compiler and the SDK'],
-    ['npm test', 'calls its endpoints'],
-    ['mx run .', "has 'mx server' run it"],
-    [`mx ${name} call --name=John`, 'calls it'],
+    ['npm install', 'install the compiler and the SDK'],
+    ['npm test', 'test its endpoints'],
+    ['mx run .', "deploy it to 'mx server'"],
+    [`mx ${name} call --name=John`, 'call it'],
   ],
 }

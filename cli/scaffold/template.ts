@@ -2,35 +2,35 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A beginning of something: its files, and how one goes on. */
+/** A project template. */
 export interface Template {
-  /** As in `mx new <kind>`. */
+  /** Name in `mx new <kind>`. */
   readonly kind: string
-  /** Texts by their paths in the new folder. */
+  /** Contents by path in the new folder. */
   readonly files: (name: string) => Readonly<Record<string, string>>
-  /** Command lines that follow in its folder, in the order they are typed, each with what it does. */
+  /** Next commands to run in the folder, with their descriptions. */
   readonly next: (name: string) => readonly (readonly [line: string, what: string])[]
 }
 
 /** The npm package of this program. */
 const PACKAGE_FILE = fileURLToPath(import.meta.resolve('mx-gateway/package.json'))
 
-/** What a project depends on: the version range of this program, or the checkout it runs from, which no registry may have. */
+/** Dependency of a project: the version range of this program, or the checkout it runs from, whose version may be unpublished. */
 export function toPackageRange(packageFile: string = PACKAGE_FILE): string {
   const folder = dirname(packageFile)
-  // The package leaves the sources out.
+  // The published package has no sources.
   if (existsSync(join(folder, 'sdk/index.ts'))) return `file:${folder}`
   const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }
   return `^${version}`
 }
 
-/** What to do where the registry does not have the package; empty: a project depends on the checkout. */
+/** Hint for a registry without the package; empty if the project depends on the checkout. */
 export function formatPackageHint(packageFile: string = PACKAGE_FILE): string {
   if (toPackageRange(packageFile).startsWith('file:')) return ''
   return `If npm does not find mx-gateway: npm install --save-dev ${dirname(packageFile)}\n`
 }
 
-/** `mx-gateway` is for editors, the type check and tests: a server or gateway that runs the project provides its own. */
+/** `mx-gateway` is a development dependency, for editors, the type check and tests: servers and gateways provide their own. */
 export function formatPackage(name: string, more: object = {}): string {
   const content = {
     ...{ name, version: '0.1.0', private: true, type: 'module' },

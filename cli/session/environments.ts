@@ -4,10 +4,10 @@ import { type CliConfig, changeConfig, readConfig } from '../state/config.ts'
 import { forgetCredentials } from '../state/tokens.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
-/** A deployment the CLI talks to (specification: Environment). */
+/** A deployment of mx (specification: Environment). */
 export interface Environment {
   readonly name: string
-  /** Of its RPC proxy, `host:port`, or `mxs://host:port` over TLS; empty: none was given (reference 15.19). */
+  /** RPC proxy, `host:port`, or `mxs://host:port` over TLS; empty without an address (reference 15.19). */
   readonly address: string
 }
 
@@ -17,14 +17,14 @@ const BUILT_IN: readonly (readonly [name: string, address: string])[] = [
   ['dev', ''],
   ['platform', ''],
 ]
-/** A dot would make two of it in `config.json`. */
+/** Without dots, which separate the names in `config.json`. */
 const NAME = /^[A-Za-z0-9][\w-]{0,62}$/
-/** What `config.json` has of its own, where environments have their account or their address of repositories. */
+/** Names of other entries in `config.json`. */
 const RESERVED = ['env', 'envs', 'namespaces', 'git', 'baseurl', 'credentials']
-/** Of a hosted one that names no port. */
+/** Port of an address without one. */
 const DEFAULT_PORT = 443
 
-/** All of them by name: built in, and added ones. */
+/** Built-in and added environments, by name. */
 export function listEnvironments(config: CliConfig = readConfig()): readonly Environment[] {
   const added = parseAdded(config.get('envs'))
   const all = new Map([...BUILT_IN, ...Object.entries(added)])
@@ -33,54 +33,54 @@ export function listEnvironments(config: CliConfig = readConfig()): readonly Env
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Name of the one commands go to: `given`, else `MX_ENV`, else the one that was selected, else `local`. */
-export function findSelected(given: string | undefined, config: CliConfig = readConfig()): string {
-  return given || process.env['MX_ENV'] || config.get('env') || LOCAL
+/** Name of the current environment: the flag, else `MX_ENV`, else the selected one, else `local`. */
+export function findSelected(flag: string | undefined, config: CliConfig = readConfig()): string {
+  return flag || process.env['MX_ENV'] || config.get('env') || LOCAL
 }
 
 /**
- * The one commands go to, as {@link findSelected} names it.
+ * The current environment, see {@link findSelected}.
  *
- * @throws {CliError} when there is none of that name, or it has no address.
+ * @throws {CliError} for an unknown environment, and for one without an address
  */
-export function findEnvironment(given: string | undefined): Environment {
+export function findEnvironment(flag: string | undefined): Environment {
   const config = readConfig()
-  const name = findSelected(given, config)
+  const name = findSelected(flag, config)
   const all = listEnvironments(config)
-  const found = all.find((each) => each.name === name)
-  if (found === undefined)
+  const environment = all.find((each) => each.name === name)
+  if (environment === undefined)
     throw usage(
-      `Env "${name}" not found${suggestOne(name, all)} See \`mx env\` for available environments.`,
+      `Env "${name}" not found${formatSuggestion(name, all)} See \`mx env\` for available environments.`,
     )
-  if (found.address === '')
+  if (environment.address === '')
     throw usage(
       `Env "${name}" has no address: add one with 'mx env add ${name} <host:port>', or set ${toVariable(name)}`,
     )
-  return { name, address: toProxyAddress(found.address) ?? found.address }
+  return { name, address: toProxyAddress(environment.address) ?? environment.address }
 }
 
-/** @throws {CliError} when there is none of that name. */
+/** @throws {CliError} for an unknown environment */
 export function requireKnown(name: string): void {
   const all = listEnvironments()
   if (all.some((each) => each.name === name)) return
-  throw usage(`Environment '${name}' does not exist${suggestOne(name, all)} See 'mx env'`)
+  throw usage(`Environment '${name}' does not exist${formatSuggestion(name, all)} See 'mx env'`)
 }
 
 /**
  * Adds an environment, or changes the address of one.
  *
- * @param address empty: unchanged.
- * @returns the address; empty: none.
- * @throws {CliError} for a name or an address that is none.
+ * @param address empty: unchanged
+ * @returns the address; empty if it has none
+ * @throws {CliError} for an invalid name or address
  */
 export async function addEnvironment(name: string, address: string): Promise<string> {
   if (!NAME.test(name))
-    throw usage(`the name of an environment must be letters, digits, - and _, got ${name}`)
+    throw usage(`an environment name must be letters, digits, - and _, got ${name}`)
   if (RESERVED.includes(name))
-    throw usage(`an environment cannot be called ${name}: ${RESERVED.join(', ')} are reserved`)
+    throw usage(`environment name ${name} is reserved, as are ${RESERVED.join(', ')}`)
   if (address !== '' && toProxyAddress(address) === undefined)
     throw usage(
-      `the address of an environment must be host:port, or mxs://host:port for TLS, got ${address}`,
+      `an environment address must be host:port, or mxs://host:port for TLS, got ${address}`,
     )
   let result = address
   await changeConfig((config) => {
@@ -92,24 +92,25 @@ export async function addEnvironment(name: string, address: string): Promise<str
 }
 
 /**
- * Deletes an added one, and who was logged in there; where it was selected, `local` is.
+ * Deletes an added environment and its logins. If it was selected, selects `local`.
  *
- * @throws {CliError} for one that is built in, or unknown.
+ * @throws {CliError} for a built-in or unknown environment
  */
 export async function deleteEnvironment(name: string): Promise<void> {
   requireKnown(name)
   let deleted = ''
   await changeConfig((config) => {
     const { [name]: address, ...rest } = parseAdded(config.get('envs'))
-    if (address === undefined) throw usage(`Environment '${name}' is built in: it stays`)
+    if (address === undefined)
+      throw usage(`Environment '${name}' is built in and cannot be deleted`)
     deleted = address
-    const isGone = config.get('env') === name && !BUILT_IN.some(([each]) => each === name)
+    const wasSelected = config.get('env') === name && !BUILT_IN.some(([each]) => each === name)
     const hasNamespace = config.get(toNamespaceName({ name })) !== ''
     return [
       ['envs', Object.keys(rest).length === 0 ? '' : JSON.stringify(rest)],
       [name, ''],
       ...(hasNamespace ? [[`namespaces.${name}`, ''] as const] : []),
-      ...(isGone ? [['env', ''] as const] : []),
+      ...(wasSelected ? [['env', ''] as const] : []),
     ]
   })
   const address = toProxyAddress(deleted)
@@ -117,40 +118,40 @@ export async function deleteEnvironment(name: string): Promise<void> {
   if (address !== undefined && !isUsed) await forgetCredentials(address)
 }
 
-/** Where the name of the account of an environment is remembered. */
+/** Name of the account of an environment in `config.json`. */
 export function toAccountName({ name }: Pick<Environment, 'name'>): string {
   return `${name}.current-user`
 }
 
-/** Where the namespace of an environment is remembered. */
+/** Name of the namespace of an environment in `config.json`. */
 export function toNamespaceName({ name }: Pick<Environment, 'name'>): string {
   return `namespaces.${name}.current`
 }
 
-function suggestOne(name: string, all: readonly Environment[]): string {
-  const meant = suggest(
+function formatSuggestion(name: string, all: readonly Environment[]): string {
+  const similar = suggest(
     name,
     all.map((each) => each.name),
   )
-  return meant === undefined ? '.' : `, did you mean ${meant}?`
+  return similar === undefined ? '.' : `, did you mean ${similar}?`
 }
 
 function usage(message: string): CliError {
   return new CliError(message, { status: EXIT.usage })
 }
 
-/** The variable that gives an environment another address. */
+/** Variable that overrides the address of an environment. */
 function toVariable(name: string): string {
   return `MX_ENV_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_ADDRESS`
 }
 
-/** With its port, and a scheme for TLS alone; undefined: it is none. */
+/** Adds the default port; only TLS addresses have a scheme. Undefined for an invalid address. */
 function toProxyAddress(text: string): string | undefined {
   const address = parseServerAddress(text) ?? parseServerAddress(`${text}:${DEFAULT_PORT}`)
   return address?.secure ? address.text : address?.text.replace(/^mx:\/\//, '')
 }
 
-/** @throws {Error} when it is damaged: whoever writes would lose what is there. */
+/** @throws {Error} for invalid content, which the next write would lose */
 function parseAdded(text: string): Record<string, string> {
   try {
     const added: unknown = JSON.parse(text || '{}')
@@ -158,9 +159,9 @@ function parseAdded(text: string): Record<string, string> {
     if (isObject && Object.values(added).every((address) => typeof address === 'string'))
       return added as Record<string, string>
   } catch {
-    // Told below.
+    // The error below names the file.
   }
   throw new Error(
-    'envs in ~/.mx/config.json must be the text of a JSON object of addresses: mend it',
+    'envs in ~/.mx/config.json must be a string with a JSON object of addresses: repair it',
   )
 }

@@ -7,11 +7,11 @@ import type { Session } from './session.ts'
 
 interface Page {
   readonly services: readonly Service[]
-  /** There are more: list after this. */
+  /** Name to list the next page after; absent on the last page. */
   readonly next?: string
 }
 
-/** All versions of all services of the namespace, by name and version. @throws {CliError} */
+/** Lists all versions of all services of the namespace, by name and version. @throws {CliError} */
 export async function listServices({ call, namespace }: Session): Promise<readonly Service[]> {
   const services: Service[] = []
   for (let after: string | undefined = ''; after !== undefined; ) {
@@ -24,9 +24,9 @@ export async function listServices({ call, namespace }: Session): Promise<readon
 }
 
 /**
- * All versions of a service: of the namespace, else of the default one, where built-in services are (reference 8.2).
+ * Finds all versions of a service in the namespace, else in the default one, which has the built-in services (reference 8.2).
  *
- * @returns none where nobody knows it.
+ * @returns empty for an unknown service
  * @throws {CliError}
  */
 export async function findService(session: Session, name: string): Promise<readonly Service[]> {
@@ -36,22 +36,22 @@ export async function findService(session: Session, name: string): Promise<reado
       const page = await session.call<Page>('registry', 'Registry.GetService', request)
       return page.services
     } catch (error) {
-      if (!isNotThere(error, domain)) throw error
+      if (!isUnknownService(error, domain)) throw error
     }
   }
   return []
 }
 
-/** As {@link findService}, but one is there. @throws {CliError} with the one that may be meant. */
+/** {@link findService}. @throws {CliError} for an unknown service, with a similar name */
 export async function mustFindService(session: Session, name: string): Promise<readonly Service[]> {
   const versions = await findService(session, name)
   if (versions.length > 0) return versions
-  const meant = await suggestService(session, name)
-  const hint = meant === undefined ? ". See 'mx services'" : `, did you mean ${meant}?`
+  const similar = await suggestService(session, name)
+  const hint = similar === undefined ? ". See 'mx services'" : `, did you mean ${similar}?`
   throw new CliError(`Service not found: ${name}${hint}`, { status: EXIT.unreachable })
 }
 
-/** One that may be meant by a name that nobody has; undefined: none, or they cannot be listed. */
+/** A service with a similar name; undefined if there is none, or if services cannot be listed. */
 export async function suggestService(session: Session, name: string): Promise<string | undefined> {
   const services = await listServices(session).catch(() => [])
   return suggest(
@@ -60,8 +60,8 @@ export async function suggestService(session: Session, name: string): Promise<st
   )
 }
 
-/** Whether the registry says that there is no such service, or nothing of a namespace whose member the caller is not. */
-function isNotThere(error: unknown, domain: string): boolean {
+/** Whether the registry does not know the service, or denies access to the namespace. */
+function isUnknownService(error: unknown, domain: string): boolean {
   if (!(error instanceof CliError && error.cause instanceof GatewayError)) return false
   const { code, id } = error.cause
   if (id !== 'registry.Registry.GetService') return false

@@ -20,8 +20,8 @@ export interface Reconnect {
 }
 
 /**
- * @param address of the server, for messages.
- * @param stop the program no longer wants the stream.
+ * @param address of the server, for messages
+ * @param stop aborted when the program ends the stream
  */
 export function createReconnect(address: string, stop?: AbortSignal): Reconnect {
   let wasOpen = false
@@ -40,7 +40,7 @@ export function createReconnect(address: string, stop?: AbortSignal): Reconnect 
       if (!wasOpen || !isTransient(error)) return false
       const nowMs = performance.now()
       if (lostAtMs === undefined) {
-        // What the stream still had to deliver is lost.
+        // The last messages of the stream are lost.
         if (stop?.aborted) return false
         printProblems([`stream interrupted: ${error.message}; reconnecting to ${address}`])
       }

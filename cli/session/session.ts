@@ -21,7 +21,7 @@ import {
 } from './environments.ts'
 import { createReconnect } from './reconnect.ts'
 
-/** Flag of every command that talks to a server. */
+/** Flags of every command that connects to a server. */
 export const ENV_FLAG: { readonly '--env <name>': string } = {
   '--env <name>': 'Environment (default: the selected one)',
 }
@@ -38,39 +38,38 @@ export function sessionFlags(
   return { ...ENV_FLAG, '--namespace <name>': `${namespace} (default: that of the login)` }
 }
 
-/** How one call is made, where that is not as usual. */
+/** Options of one call. */
 export type SessionCall = Pick<
   CallOptions,
   'timeoutMs' | 'address' | 'metadata' | 'namespace' | 'asText'
 >
 
-/** How one stream is opened. */
+/** Options of one stream. */
 export interface StreamCall extends SessionCall {
   /**
-   * Returns the request that continues behind the last reply: after a renewed token, and after a lost connection.
+   * Returns the request that continues after the last response: after a token renewal, and after a lost connection.
    *
-   * @default a stream is opened again only for a renewed token, before its first reply, and with a single request
+   * @default a stream is reopened only after a token renewal, before its first response, and with a single request
    */
   readonly resume?: () => unknown
-  /** Ends the stream in order while it reconnects. */
+  /** Ends the stream without an error, even while it reconnects. */
   readonly stop?: AbortSignal
 }
 
-/** A platform as a command has it: the environment, the namespace, and whoever is logged in there. */
+/** Connection of a command to a platform: environment, namespace and login. */
 export interface Session {
   readonly environment: Environment
-  /** That commands are about. */
   readonly namespace: string
-  /** Account that is logged in; empty: nobody. */
+  /** Logged-in account; empty if anonymous. */
   readonly account: string
-  /** Where its login is kept. */
+  /** Key of the stored credentials. */
   readonly owner: CredentialsOwner
-  /** A token that holds for a while; undefined: nobody is logged in, or no longer. */
+  /** Valid access token; undefined if not logged in, or if the login expired. */
   readonly token: () => Promise<string | undefined>
   /**
-   * Calls an endpoint of the platform as whoever is logged in. Whatever is at an address of its own is shown the login, too.
+   * Calls an endpoint with the token of the login, which a custom `address` receives as well.
    *
-   * @throws {CliError} that says what to do, with the status of reference 8.4.
+   * @throws {CliError} with advice, and the status of reference 8.4
    */
   readonly call: <R>(
     service: string,
@@ -79,10 +78,10 @@ export interface Session {
     options?: SessionCall,
   ) => Promise<R>
   /**
-   * As {@link call}, with a stream of replies, of requests, or both. Leaving the loop gives the call up. The server ends it with the token it began with.
-   * A stream with `resume` survives a restart of the server: it reconnects for 5 minutes after its connection was lost.
+   * {@link call} with a stream of responses, of requests, or both. Leaving the loop cancels the call. The server ends a stream when its
+   * token expires. A stream with `resume` survives a restart of the server: it tries to reconnect for 5 minutes.
    *
-   * @param requests the only one, or those of an endpoint that takes several.
+   * @param requests one request, or an iterable of requests
    */
   readonly stream: <R>(
     service: string,
@@ -90,15 +89,15 @@ export interface Session {
     requests: unknown,
     options?: StreamCall,
   ) => AsyncGenerator<R, void, undefined>
-  /** As {@link call}, as nobody. */
+  /** {@link call} without a token. */
   readonly callAnonymously: Session['call']
   readonly close: () => void
 }
 
-/** Returns the client of a session, which its first call creates. */
+/** Returns the client of a session, created on first use. */
 type Connect = () => Promise<Client>
 
-/** What the service `auth` answers to a login. */
+/** Response of `Auth.Token`. */
 export interface TokenReply {
   readonly token: {
     readonly access_token: string
@@ -107,12 +106,12 @@ export interface TokenReply {
   }
 }
 
-/** A token that ends sooner is exchanged before it is used. */
+/** Remaining lifetime below which a token is renewed before use. */
 const RENEW_S = 60
-/** A stream whose token is refused so soon after that was renewed is not helped by another. */
+/** A stream whose token is rejected so soon after a renewal fails. */
 const NEW_MS = 5000
 
-/** @throws {CliError} for an environment that is none. */
+/** @throws {CliError} for an unknown environment */
 export function openSession(flags: SessionFlags): Session {
   const environment = findEnvironment(flags.env)
   const config = readConfig()
@@ -128,7 +127,7 @@ export function openSession(flags: SessionFlags): Session {
     DEFAULT_NAMESPACE,
   ])
   let client: Promise<Client> | undefined
-  // Loaded for the first call: help and usage errors do not need it.
+  // Loaded on the first call: help and usage errors do not need it.
   const connect: Connect = () => {
     client ??= import('../../sdk/client/client.ts').then(
       ({ Client }) => new Client({ proxy: environment.address, namespace }),
@@ -138,7 +137,7 @@ export function openSession(flags: SessionFlags): Session {
   let token: Promise<string | undefined> | undefined
 
   async function callAs<R>(
-    shown: string | undefined,
+    accessToken: string | undefined,
     service: string,
     endpoint: string,
     request: unknown,
@@ -149,23 +148,24 @@ export function openSession(flags: SessionFlags): Session {
     try {
       return await connected.call<R>(service, endpoint, request, {
         ...options,
-        ...withToken(shown),
+        ...withToken(accessToken),
       })
     } catch (error) {
-      const next = isNew ? shown : await renewRefused(error, shown)
-      if (next !== shown) return callAs(next, service, endpoint, request, options, true)
-      throw explainCall(error, { environment, service, endpoint, account, token: shown, isNew })
+      const next = isNew ? accessToken : await renewRejected(error, accessToken)
+      if (next !== accessToken) return callAs(next, service, endpoint, request, options, true)
+      const token = accessToken
+      throw explainCall(error, { environment, service, endpoint, account, token, isNew })
     }
   }
 
-  /** Another token where an error says that this one is not taken any more; the same where there is no other. */
-  async function renewRefused(
+  /** Renews a token that was rejected; returns the same token for any other error. */
+  async function renewRejected(
     error: unknown,
-    shown: string | undefined,
+    accessToken: string | undefined,
   ): Promise<string | undefined> {
-    if (shown === undefined || !(error instanceof GatewayError && isInvalidToken(error)))
-      return shown
-    token = renew(connect, owner, shown)
+    if (accessToken === undefined || !(error instanceof GatewayError && isInvalidToken(error)))
+      return accessToken
+    token = renew(connect, owner, accessToken)
     return token
   }
 
@@ -180,19 +180,19 @@ export function openSession(flags: SessionFlags): Session {
     requests: unknown,
     { resume, stop, ...options }: StreamCall = {},
   ): AsyncGenerator<R, void, undefined> {
-    let asked = requests
+    let pending = requests
     let renewedMs = Number.NEGATIVE_INFINITY
     const reconnect = createReconnect(environment.address, stop)
     const connected = await connect()
-    for (let shown = await getToken(); ; asked = resume === undefined ? asked : resume()) {
-      let hasBegun = false
+    for (let accessToken = await getToken(); ; pending = resume?.() ?? pending) {
+      let hasStarted = false
       try {
-        const how = { ...options, ...withToken(shown) }
-        const replies = connected.stream<unknown, R>(service, endpoint, asked, how)
-        replies.begun().then(reconnect.onOpen, () => {})
-        for await (const reply of replies) {
-          hasBegun = true
-          yield reply
+        const callOptions = { ...options, ...withToken(accessToken) }
+        const responses = connected.stream<unknown, R>(service, endpoint, pending, callOptions)
+        responses.begun().then(reconnect.onOpen, () => {})
+        for await (const response of responses) {
+          hasStarted = true
+          yield response
         }
         return
       } catch (error) {
@@ -200,17 +200,17 @@ export function openSession(flags: SessionFlags): Session {
           if (stop?.aborted) return
           continue
         }
-        const isNew = !hasBegun && performance.now() - renewedMs < NEW_MS
-        const next = isNew ? shown : await renewRefused(error, shown)
-        // Of several requests nobody knows how many were taken.
-        const mayGoOn = resume !== undefined || !(hasBegun || isIterable(asked))
-        const isRenewed = next !== shown && next !== undefined
-        if (next === shown || !mayGoOn)
+        const isNew = !hasStarted && performance.now() - renewedMs < NEW_MS
+        const next = isNew ? accessToken : await renewRejected(error, accessToken)
+        // The number of processed requests of an iterable is unknown.
+        const canResume = resume !== undefined || !(hasStarted || isIterable(pending))
+        const isRenewed = next !== accessToken && next !== undefined
+        if (next === accessToken || !canResume)
           throw explainCall(error, {
             ...{ environment, service, endpoint, account, isRenewed, isNew },
-            token: shown,
+            token: accessToken,
           })
-        shown = next
+        accessToken = next
         renewedMs = performance.now()
       }
     }
@@ -231,7 +231,7 @@ export function openSession(flags: SessionFlags): Session {
   }
 }
 
-/** Opens a session for as long as it is used. @throws {CliError} */
+/** Opens a session and closes it after use. @throws {CliError} */
 export async function withSession(
   flags: SessionFlags,
   use: (session: Session) => Promise<void>,
@@ -244,7 +244,7 @@ export async function withSession(
   }
 }
 
-/** Whether a service said that there is no such thing, rather than that there is no such service. */
+/** Whether a service returned 404, as opposed to an unknown service. */
 export function isNotFound(error: unknown): error is CliError {
   return (
     error instanceof CliError &&
@@ -262,7 +262,7 @@ function isIterable(value: unknown): boolean {
   )
 }
 
-/** The first of some namespaces where the account is logged in: who administers the platform does so in all of them. */
+/** The first namespace with a login of the account: administrators of the default namespace manage all others. */
 function findOwner(
   { address }: Environment,
   account: string,
@@ -273,44 +273,47 @@ function findOwner(
 }
 
 /**
- * The token of an account, a new one where it ends soon and a new one can be had and kept.
+ * Returns the token of an account, renewed if it expires soon.
  *
- * @param refused one that is good for nothing.
- * @throws {Error} in one line when there is none that holds, and a new one could not be kept.
+ * @param rejected a token that is invalid
+ * @throws {Error} with one line if there is no valid token, and a new one cannot be stored
  */
 async function renew(
   connect: Connect,
   owner: CredentialsOwner,
-  refused?: string,
+  rejected?: string,
 ): Promise<string | undefined> {
-  const holds = ({ accessToken, expiry }: Credentials, forS: number): boolean =>
-    accessToken !== refused && expiry - Date.now() / 1000 > forS
-  let kept = readCredentials(owner)
-  if (kept === undefined || holds(kept, RENEW_S)) return kept?.accessToken
+  const isValid = ({ accessToken, expiry }: Credentials, forS: number): boolean =>
+    accessToken !== rejected && expiry - Date.now() / 1000 > forS
+  let credentials = readCredentials(owner)
+  if (credentials === undefined || isValid(credentials, RENEW_S)) return credentials?.accessToken
   try {
-    // Of several shells one exchanges it, and the others use what it got.
-    await changeCredentials(owner, async (now) => {
-      kept = now
-      if (now === undefined || holds(now, RENEW_S)) return now
-      const next = await exchange(await connect(), now)
-      kept = next ?? (holds(now, 0) ? now : undefined)
-      return kept
+    // One of several shells exchanges the token; the others read the result.
+    await changeCredentials(owner, async (stored) => {
+      credentials = stored
+      if (stored === undefined || isValid(stored, RENEW_S)) return stored
+      const next = await exchange(await connect(), stored)
+      credentials = next ?? (isValid(stored, 0) ? stored : undefined)
+      return credentials
     })
   } catch (error) {
-    if (kept === undefined || !holds(kept, 0)) throw error
+    if (credentials === undefined || !isValid(credentials, 0)) throw error
   }
-  return kept?.accessToken
+  return credentials?.accessToken
 }
 
-/** Undefined: the login has ended. */
-async function exchange(client: Client, kept: Credentials): Promise<Credentials | undefined> {
+/** Exchanges a refresh token. Undefined if the login expired. */
+async function exchange(
+  client: Client,
+  credentials: Credentials,
+): Promise<Credentials | undefined> {
   try {
-    const request = { refresh_token: kept.refreshToken }
+    const request = { refresh_token: credentials.refreshToken }
     const options = { ...withToken(undefined), timeoutMs: EDIT_MS, retries: 0 }
     return toCredentials(await client.call<TokenReply>('auth', 'Auth.Token', request, options))
   } catch (error) {
-    const hasEnded = error instanceof GatewayError && (error.code === 400 || error.code === 401)
-    return hasEnded ? undefined : kept
+    const isExpired = error instanceof GatewayError && (error.code === 400 || error.code === 401)
+    return isExpired ? undefined : credentials
   }
 }
 
@@ -319,7 +322,7 @@ export function toCredentials({ token }: TokenReply): Credentials {
   return { accessToken: access_token, refreshToken: refresh_token, expiry }
 }
 
-/** Whose call it is: nobody's but that of who logged in, whatever services find on this machine. */
+/** Call context with the token of the login; overrides the account that services find on this machine. */
 function withToken(token: string | undefined) {
   const metadata = token === undefined ? {} : { authorization: `Bearer ${token}` }
   return { context: createContext({ metadata }) }

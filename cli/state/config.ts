@@ -1,32 +1,32 @@
 import { changeStateFile, moveAside, readStateFile, toStatePath } from './state-file.ts'
 
-/** What the CLI remembers (reference 8.5): texts by dotted names, nested in the file. */
+/** Configuration of the CLI (reference 8.5): strings by dotted names, nested in the file. */
 export interface CliConfig {
-  /** Empty: it is not there. */
+  /** Empty for a missing name. */
   readonly get: (name: string) => string
 }
 
 type Tree = { [name: string]: Tree | string }
 
 /**
- * What there is. A file that is damaged is kept beside, so that the next command begins anew.
+ * Reads the configuration. An invalid file is moved aside, and the next command starts without one.
  *
- * @throws {Error} in one line when it was damaged, so that no command goes to another place than it should.
+ * @throws {Error} with one line for an invalid file, so that no command uses the wrong environment
  */
 export function readConfig(): CliConfig {
   const file = toFile()
   return toConfig(parse(readStateFile(file), file))
 }
 
-/** @param value empty: forgets what is there. */
+/** @param value empty: removes the name */
 export async function writeConfig(name: string, value: string): Promise<void> {
   await changeConfig(() => [[name, value]])
 }
 
 /**
- * Changes what is remembered while no other program does.
+ * Changes the configuration under a lock.
  *
- * @param change is given what there is, and returns names with what they are to be; empty: it is forgotten.
+ * @param change returns names and new values; an empty value removes the name
  */
 export async function changeConfig(
   change: (config: CliConfig) => readonly (readonly [name: string, value: string])[],
@@ -74,17 +74,17 @@ function parse(text: string | undefined, file: string): Tree {
     const tree: unknown = JSON.parse(text)
     if (typeof tree === 'object' && tree !== null && !Array.isArray(tree)) return tree as Tree
   } catch {
-    // Told below.
+    // The error below names the file.
   }
-  throw new Error(`${file} must be a JSON object: ${keepAside(file)}`)
+  throw new Error(`${file} must be a JSON object: ${quarantine(file)}`)
 }
 
-/** What became of a damaged file. */
-function keepAside(file: string): string {
+/** Moves an invalid file aside. Returns the message about it. */
+function quarantine(file: string): string {
   try {
     const aside = moveAside(file)
-    return `it is kept as ${aside}; commands begin anew, with the environment local. Mend it and move it back`
+    return `moved to ${aside}; commands now use the environment local. Repair it and move it back`
   } catch {
-    return 'mend it, or move it away'
+    return 'repair or remove it'
   }
 }

@@ -20,17 +20,17 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 const RETRY_MS = 20
 /** Age at which a lock is stale: its holder was killed or stopped. */
 const STALE_MS = 5000
-/** Codes of folders that somebody else may write, or nobody. */
-const NOT_OURS = ['EACCES', 'EPERM', 'EROFS']
-/** Milliseconds that a change may take. */
+/** Error codes of folders that are not writable. */
+const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS']
+/** Time limit of a change. */
 export const EDIT_MS = 4000
 
-/** A file of `~/.mx`, its owner's alone (specification: Command line). */
+/** Path of a file in `~/.mx`, readable only by its owner (specification: Command line). */
 export function toStatePath(name: string): string {
   return join(homedir(), '.mx', name)
 }
 
-/** Undefined: there is no such file. @throws {Error} in one line when it cannot be read. */
+/** @returns undefined for a missing file @throws {Error} with one line if it cannot be read */
 export function readStateFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
@@ -42,10 +42,10 @@ export function readStateFile(path: string): string | undefined {
 }
 
 /**
- * Changes a file: whole or not at all, and one program after the other.
+ * Changes a file atomically, under a lock.
  *
- * @param edit is given what is there, and returns what is to be, within {@link EDIT_MS}.
- * @throws {Error} in one line when it cannot be written.
+ * @param edit returns the new content, within {@link EDIT_MS}
+ * @throws {Error} with one line if the file cannot be written
  */
 export async function changeStateFile(
   path: string,
@@ -53,17 +53,17 @@ export async function changeStateFile(
 ): Promise<void> {
   const lock = `${path}.lock`
   try {
-    makeFolder(dirname(path))
-    let lockId = take(lock)
+    createFolder(dirname(path))
+    let lockId = acquire(lock)
     while (lockId === undefined) {
       await wait(RETRY_MS)
-      lockId = take(lock)
+      lockId = acquire(lock)
     }
     try {
       const text = await edit(readStateFile(path))
       if (readStateFile(lock) !== lockId)
         throw new Error(
-          `${path} was changed by another program, because this one was stopped for longer than ${STALE_MS / 1000} s: run the command again`,
+          `${path} was changed by another program while this one was suspended for more than ${STALE_MS / 1000} s. Run the command again`,
         )
       replace(path, text)
     } finally {
@@ -78,21 +78,21 @@ export async function changeStateFile(
 }
 
 function explain({ code = '', message }: NodeJS.ErrnoException): string {
-  const hint = NOT_OURS.includes(code)
-    ? '; make it writable for you, or set HOME to a folder that is'
+  const hint = NOT_WRITABLE.includes(code)
+    ? '; make it writable, or set HOME to a writable folder'
     : ''
   return message + hint
 }
 
-/** Moves a file that is damaged beside its place, under a name nobody has; returns that. @throws {Error} when it cannot be moved. */
+/** Renames an invalid file and returns its new path. @throws {Error} if it cannot be moved */
 export function moveAside(path: string): string {
   const aside = `${path}.broken-${randomUUID().slice(0, 8)}`
   renameSync(path, aside)
   return aside
 }
 
-/** With those above it. Not by `recursive`, which tries for ever where nothing can be made, as in `/proc`. */
-function makeFolder(folder: string): void {
+/** Creates a folder and its parents. The option `recursive` retries forever where no folder can be created, such as in `/proc`. */
+function createFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 })
   } catch (error) {
@@ -100,13 +100,13 @@ function makeFolder(folder: string): void {
     const parent = dirname(folder)
     if (code === 'EEXIST') return
     if (code !== 'ENOENT' || existsSync(parent)) throw error
-    makeFolder(parent)
+    createFolder(parent)
     mkdirSync(folder, { mode: 0o700 })
   }
 }
 
 /** Creates the lock. Returns the id written into it; undefined if another program has the lock. */
-function take(lock: string): string | undefined {
+function acquire(lock: string): string | undefined {
   const id = randomUUID()
   try {
     writeFileSync(lock, id, { flag: 'wx', mode: 0o600 })
@@ -119,19 +119,19 @@ function take(lock: string): string | undefined {
 }
 
 /**
- * Removes a lock that is too old. Its age is measured against a file made beside it: the file system may have another clock than this
- * machine. One of the future is stale, too: the clock was set back.
+ * Removes a stale lock. Its age is measured against a new file, because the file system may have another clock than this machine. A
+ * lock from the future is stale as well: the clock was set back.
  */
 function removeStale(lock: string): void {
-  const found = statSync(lock, { throwIfNoEntry: false })
+  const stats = statSync(lock, { throwIfNoEntry: false })
   const id = readStateFile(lock)
-  if (found === undefined) return
+  if (stats === undefined) return
   const aside = `${lock}.${randomUUID()}`
   writeFileSync(aside, '', { flag: 'wx', mode: 0o600 })
   const { mtimeMs: nowMs } = statSync(aside)
   try {
-    if (Math.abs(nowMs - found.mtimeMs) <= STALE_MS) return
-    // Another program may have replaced it since: under its new name it can be told apart, and is given back.
+    if (Math.abs(nowMs - stats.mtimeMs) <= STALE_MS) return
+    // Another program may have replaced the lock since: its id shows that, and it is restored.
     renameSync(lock, aside)
     if (readStateFile(aside) !== id) linkSync(aside, lock)
   } catch (error) {

@@ -1,17 +1,17 @@
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { changeStateFile, readStateFile, toStatePath } from './state-file.ts'
 
-/** What somebody is logged in with. */
+/** Tokens of a login. */
 export interface Credentials {
   readonly accessToken: string
   readonly refreshToken: string
-  /** Unix seconds from which on the access token is no longer taken. */
+  /** Expiry of the access token, Unix time in seconds. */
   readonly expiry: number
 }
 
-/** Whose credentials: one line of the file each. */
+/** Key of credentials, one line of the file each. */
 export interface CredentialsOwner {
-  /** Of the RPC proxy, `host:port` or `mxs://host:port`. */
+  /** RPC proxy, `host:port` or `mxs://host:port`. */
   readonly address: string
   readonly namespace: string
   readonly account: string
@@ -19,12 +19,12 @@ export interface CredentialsOwner {
 
 const LINE = /^(mxs?:\/\/\S+):([\w+/=]+)$/
 
-/** Undefined: nobody is logged in there as that account. */
+/** @returns undefined without a login */
 export function readCredentials(owner: CredentialsOwner): Credentials | undefined {
   return findCredentials(parseLines(readStateFile(toFile())), owner)
 }
 
-/** @param credentials undefined: forgets those there are. */
+/** @param credentials undefined: deletes them */
 export async function writeCredentials(
   owner: CredentialsOwner,
   credentials: Credentials | undefined,
@@ -33,13 +33,13 @@ export async function writeCredentials(
 }
 
 /**
- * Changes credentials while no other program does.
+ * Changes credentials under a lock.
  *
- * @param change is given those there are, and returns those that are to be, within `EDIT_MS`; undefined: there are none.
+ * @param change returns the new credentials, within `EDIT_MS`; undefined deletes them
  */
 export async function changeCredentials(
   owner: CredentialsOwner,
-  change: (kept: Credentials | undefined) => Maybe<Credentials | undefined>,
+  change: (stored: Credentials | undefined) => Maybe<Credentials | undefined>,
 ): Promise<void> {
   const key = toKey(owner)
   await changeStateFile(toFile(), async (text) => {
@@ -51,7 +51,7 @@ export async function changeCredentials(
   })
 }
 
-/** @param address of an RPC proxy, as owners have it: nobody is logged in there any more. */
+/** Deletes all credentials of an RPC proxy. @param address see {@link CredentialsOwner} */
 export async function forgetCredentials(address: string): Promise<void> {
   const start = `${toProxy(address)}/`
   await changeStateFile(toFile(), (text) =>
@@ -80,8 +80,8 @@ function findCredentials(
   owner: CredentialsOwner,
 ): Credentials | undefined {
   const key = toKey(owner)
-  const found = lines.find(([each]) => each === key)
-  return found && parseCredentials(found[1])
+  const line = lines.find(([each]) => each === key)
+  return line && parseCredentials(line[1])
 }
 
 function parseLines(text: string | undefined): [key: string, value: string][] {
@@ -96,7 +96,7 @@ function formatCredentials({ accessToken, refreshToken, expiry }: Credentials): 
   return Buffer.from(JSON.stringify(value)).toString('base64')
 }
 
-/** Of what is damaged nothing is known: whoever it is logs in again. */
+/** Undefined for a damaged line: the user logs in again. */
 function parseCredentials(value: string): Credentials | undefined {
   try {
     const { access_token, refresh_token, expiry } = JSON.parse(

@@ -10,8 +10,8 @@ type Deployed = Pick<Session, 'environment' | 'namespace'> & {
 const LINES_MAX = 1000
 
 /**
- * Remembers the folder that this user uploaded for an object. A platform may name any folder as the source of an object: `mx update` of
- * a name uploads none but this one.
+ * Records the folder that this user uploaded for an object. A platform could name any folder as the source of an object: `mx update` of
+ * a name uploads only the recorded one.
  */
 export async function recordUpload(deployed: Deployed, folder: string): Promise<void> {
   const key = toKey(deployed)
@@ -21,7 +21,7 @@ export async function recordUpload(deployed: Deployed, folder: string): Promise<
   })
 }
 
-/** The folder that this user uploaded last for an object; undefined: none is known. */
+/** Folder that this user last uploaded for an object; undefined without a record. */
 export function findUpload(deployed: Deployed): string | undefined {
   const key = toKey(deployed)
   const lines = readStateFile(toStatePath('uploads'))?.split('\n') ?? []

@@ -1,24 +1,24 @@
 import type { Session } from '../session/session.ts'
 
-/** A table, and whose it is. */
+/** A table of a database. */
 export interface Table {
   readonly database: string
-  /** Empty: that of whoever names none. */
+  /** Empty: the default table. */
   readonly table: string
 }
 
-/** A record, as the service `store` tells it (specification: Store record). */
+/** A record of the service `store` (specification: Store record). */
 export interface StoredRecord {
   readonly key: string
   /** Base64. */
   readonly value: string
-  /** Seconds until it ends; 0: never. */
+  /** Seconds until it expires; 0: never. */
   readonly expiry: number
   readonly metadata: Readonly<Record<string, object>>
   readonly version: number
 }
 
-/** Which records, as the service takes it (reference 4). */
+/** Request of `Store.Read` (reference 4). */
 export interface ReadRequest {
   readonly key?: string
   readonly options: Table & {
@@ -35,16 +35,15 @@ export interface ReadRequest {
 
 interface RecordPage {
   readonly records: readonly StoredRecord[]
-  /** There are more: read after this key. */
+  /** Key to read the next page after; absent on the last page. */
   readonly next?: string
 }
 
-/** So many, in words of a line: `1 record`. */
+/** `1 record`, `2 records`. */
 export function countRecords(count: number): string {
   return `${count} ${count === 1 ? 'record' : 'records'}`
 }
 
-/** Reads records page by page. */
 export async function* readRecords(
   { call }: Session,
   { key, options }: ReadRequest,
@@ -59,14 +58,14 @@ export async function* readRecords(
     const { records, next }: RecordPage = await call('store', 'Store.Read', request)
     yield* records
     if (limit > 0) limit -= records.length
-    const isEnough = limit === 0 && options.limit > 0
-    if (next === undefined || isEnough) return
+    const isComplete = limit === 0 && options.limit > 0
+    if (next === undefined || isComplete) return
     offset = 0
     after = next
   }
 }
 
-/** Names of databases, or of tables, page by page. */
+/** Lists the names of databases or tables. */
 export async function listNames(
   { call }: Session,
   kind: 'databases' | 'tables',

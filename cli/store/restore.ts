@@ -13,22 +13,21 @@ import { openSteps } from '../ui/progress.ts'
 import { countRecords } from './records.ts'
 import { checkSnapshot, readSnapshot, type SnapshotRecord } from './snapshot-file.ts'
 
-/** What of a snapshot, and where to. */
+/** Part of a snapshot to restore, and its destination. */
 export interface RestoreScope {
-  /** In place of that the records were in. @default theirs */
+  /** Destination. @default the database of each record */
   readonly database: string | undefined
-  /** Records of this table alone. @default all */
+  /** Restores only this table. @default all */
   readonly table: string | undefined
 }
 
 const STANDARD_INPUT = '-'
-/** Records that are on their way at a time. */
-const AT_ONCE = 32
+const CONCURRENCY = 32
 
 /**
- * Writes the records of a snapshot that is whole, over those of the same keys.
+ * Restores the records of an intact snapshot, overwriting records with the same keys.
  *
- * @param file a path or a `file:` URL. @default standard input, unless that is a terminal
+ * @param file a path or a `file:` URL. @default standard input, unless it is a terminal
  * @throws {CliError}
  */
 export async function restoreSnapshot(
@@ -45,8 +44,8 @@ export async function restoreSnapshot(
   const stop = onInterrupt(() => {
     discard()
     return written === 0
-      ? 'given up: nothing was written'
-      : `given up: ${countRecords(written)} written, restore again for the rest`
+      ? 'canceled: nothing was written'
+      : `canceled: ${countRecords(written)} written, run it again for the rest`
   })
   try {
     input = await openInput(draft, file)
@@ -54,27 +53,27 @@ export async function restoreSnapshot(
     const { records, databases } = await checkSnapshot(input)
     if (database !== undefined && databases.size > 1)
       throw new CliError(
-        `--database is where one goes, and there are ${databases.size}: ${[...databases].join(', ')}; nothing was written`,
+        `--database needs a snapshot of one database, got ${databases.size}: ${[...databases].join(', ')}; nothing was written`,
         { status: EXIT.usage },
       )
-    let ended = 0
+    let expired = 0
     const write = async (record: SnapshotRecord): Promise<void> => {
       if (table !== undefined && record.table !== table) return
       const request = toRequest(record, database)
       if (request === undefined) {
-        ended++
+        expired++
         return
       }
       await session.call('store', 'Store.Write', request)
       written++
-      if (written % AT_ONCE === 0) steps.show(`${written} of ${records} records`)
+      if (written % CONCURRENCY === 0) steps.show(`${written} of ${records} records`)
     }
     await forEach(readSnapshot(input, records), write, () => written)
     steps.end()
     const from = file === undefined || file === STANDARD_INPUT ? '' : ` from ${file}`
-    const left = ended === 0 ? '' : `, ${ended} had ended`
-    const done = { records: written, ended }
-    await printDone(format, done, `${countRecords(written)} restored${from}${left}`)
+    const skipped = expired === 0 ? '' : `, ${expired} expired`
+    const done = { records: written, ended: expired }
+    await printDone(format, done, `${countRecords(written)} restored${from}${skipped}`)
   } finally {
     steps.end()
     await input?.close()
@@ -83,10 +82,10 @@ export async function restoreSnapshot(
   }
 }
 
-/** Undefined: it has ended by now. */
+/** Undefined for an expired record. */
 function toRequest(
-  { database: own, table, key, value, expires, metadata }: SnapshotRecord,
-  database = own,
+  { database: source, table, key, value, expires, metadata }: SnapshotRecord,
+  database = source,
 ): object | undefined {
   const now = Math.floor(Date.now() / 1000)
   if (expires !== 0 && expires <= now) return undefined
@@ -94,23 +93,23 @@ function toRequest(
   return { record: { key, value, expiry, metadata }, options: { database, table } }
 }
 
-/** Some at a time; the first that fails ends it, once those under way have ended. */
+/** Writes records concurrently. The first failure stops it, after writes in flight have ended. */
 async function forEach(
   records: AsyncIterable<SnapshotRecord>,
   write: (record: SnapshotRecord) => Promise<void>,
   count: () => number,
 ): Promise<void> {
-  const under = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
   const failures: unknown[] = []
   for await (const record of records) {
     const work = write(record)
       .catch((error: unknown) => void failures.push(error))
-      .finally(() => under.delete(work))
-    under.add(work)
-    if (under.size >= AT_ONCE) await Promise.race(under)
+      .finally(() => inFlight.delete(work))
+    inFlight.add(work)
+    if (inFlight.size >= CONCURRENCY) await Promise.race(inFlight)
     if (failures.length > 0) break
   }
-  await Promise.all(under)
+  await Promise.all(inFlight)
   if (failures.length === 0) return
   const error = failures[0]
   if (!(error instanceof CliError)) throw error
@@ -123,25 +122,25 @@ async function forEach(
 
 async function openInput(
   draft: string,
-  given = process.stdin.isTTY ? '' : STANDARD_INPUT,
+  file = process.stdin.isTTY ? '' : STANDARD_INPUT,
 ): Promise<FileHandle> {
-  if (given === '')
+  if (file === '')
     throw new CliError(
-      `where from is missing: a file, or ${STANDARD_INPUT} for standard input. See 'mx store --help'`,
+      `a source is missing: a file, or ${STANDARD_INPUT} for standard input. See 'mx store --help'`,
       { status: EXIT.usage },
     )
-  if (given === STANDARD_INPUT) return keep(process.stdin, draft)
-  const path = given.startsWith('file:') ? fileURLToPath(given) : given
+  if (file === STANDARD_INPUT) return buffer(process.stdin, draft)
+  const path = file.startsWith('file:') ? fileURLToPath(file) : file
   try {
-    const file = await open(path)
-    return (await file.stat()).isFile() ? file : keep(file.createReadStream(), draft)
+    const handle = await open(path)
+    return (await handle.stat()).isFile() ? handle : buffer(handle.createReadStream(), draft)
   } catch (cause) {
     throw new CliError(`${path} cannot be read: ${(cause as Error).message}`, { cause })
   }
 }
 
-/** What comes but once as a file: it is checked before it is used, and so read twice. */
-async function keep(stream: Readable, draft: string): Promise<FileHandle> {
+/** Copies a stream to a file: a snapshot is read twice, to check it and to restore it. */
+async function buffer(stream: Readable, draft: string): Promise<FileHandle> {
   const file = await open(draft, 'wx+', 0o600)
   try {
     for await (const chunk of stream) await file.appendFile(chunk)

@@ -4,14 +4,14 @@ import { CliError } from '../ui/output.ts'
 import type { StoredRecord, Table } from './records.ts'
 
 /*
- * A snapshot is lines of JSON: what it is, a line for each record, and how many there are, with the SHA-256 of all bytes before. So one that
- * was cut off, or changed, is known before anything of it is used.
+ * A snapshot is JSON lines: a header, a line for each record, and a footer with the number of records and the SHA-256 of all preceding
+ * bytes. Truncated and modified snapshots are detected before they are used.
  */
 
 const NAME = 'mx store'
 const VERSION = 1
 const LINE_FEED = 0x0a
-/** Longest line: a record of a store is at most some 1.5 MiB in base64. */
+/** Line length limit: a store record is at most about 1.5 MiB in base64. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024
 
 /** A line of a snapshot. */
@@ -24,7 +24,7 @@ export interface SnapshotRecord extends Table {
   readonly metadata: StoredRecord['metadata']
 }
 
-/** Makes the lines of a snapshot. */
+/** Formats the lines of a snapshot. */
 export interface SnapshotLines {
   readonly header: () => string
   readonly record: (record: SnapshotRecord) => string
@@ -49,13 +49,13 @@ export function createSnapshotLines(now: Date): SnapshotLines {
   }
 }
 
-/** What is in a snapshot. */
+/** Contents of a snapshot. */
 export interface SnapshotSummary {
   readonly records: number
   readonly databases: ReadonlySet<string>
 }
 
-/** Goes through a snapshot to its end. @throws {CliError} what is wrong with it. */
+/** Verifies a snapshot. @throws {CliError} if it is damaged */
 export async function checkSnapshot(file: FileHandle): Promise<SnapshotSummary> {
   const hash = createHash('sha256')
   const databases = new Set<string>()
@@ -70,16 +70,16 @@ export async function checkSnapshot(file: FileHandle): Promise<SnapshotSummary> 
     }
     last = line
   }
-  if (last === undefined) throw foreign()
+  if (last === undefined) throw notSnapshot()
   const footer = parse(last)
   if (records === -1 || typeof footer?.['sha256'] !== 'string') throw damaged('its end is missing')
   if (footer['records'] !== records)
-    throw damaged(`it should have ${footer['records']} records, and has ${records}`)
-  if (footer['sha256'] !== hash.digest('hex')) throw damaged('its bytes were changed')
+    throw damaged(`expected ${footer['records']} records, got ${records}`)
+  if (footer['sha256'] !== hash.digest('hex')) throw damaged('its checksum does not match')
   return { records, databases }
 }
 
-/** The records of a snapshot that was checked. */
+/** Reads the records of a verified snapshot. */
 export async function* readSnapshot(
   file: FileHandle,
   records: number,
@@ -93,11 +93,9 @@ export async function* readSnapshot(
 
 function checkHeader(line: Buffer): void {
   const { snapshot, version } = parse(line) ?? {}
-  if (snapshot !== NAME) throw foreign()
+  if (snapshot !== NAME) throw notSnapshot()
   if (version !== VERSION)
-    throw new CliError(
-      `this is a snapshot of version ${version}, and this program knows version ${VERSION}`,
-    )
+    throw new CliError(`unsupported snapshot version ${version}, expected version ${VERSION}`)
 }
 
 function checkRecord(line: Buffer, number: number): SnapshotRecord {
@@ -105,11 +103,11 @@ function checkRecord(line: Buffer, number: number): SnapshotRecord {
   const { database, table, key, value, expires, metadata } = record
   const areTexts = [database, table, key, value].every((part) => typeof part === 'string')
   const isRecord = areTexts && Number.isInteger(expires) && typeof metadata === 'object'
-  if (!isRecord) throw damaged(`record ${number} is none`)
+  if (!isRecord) throw damaged(`record ${number} is invalid`)
   return record as unknown as SnapshotRecord
 }
 
-/** Undefined: it is no object. */
+/** Undefined for a line that is not an object. */
 function parse(line: Buffer): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(String(line))
@@ -119,15 +117,15 @@ function parse(line: Buffer): Record<string, unknown> | undefined {
   }
 }
 
-function foreign(): CliError {
-  return new CliError('this is no snapshot of mx store; nothing was written')
+function notSnapshot(): CliError {
+  return new CliError('not a snapshot of mx store; nothing was written')
 }
 
 function damaged(why: string): CliError {
   return new CliError(`the snapshot is damaged: ${why}; nothing was written`)
 }
 
-/** Lines of a file from its start on, without their line feeds; what stands behind the last one is damaged. */
+/** Reads the lines of a file from its start, without line feeds. @throws {CliError} for an incomplete last line */
 async function* readLines(file: FileHandle): AsyncGenerator<Buffer, void, undefined> {
   let parts: Buffer[] = []
   let bytes = 0
@@ -143,7 +141,7 @@ async function* readLines(file: FileHandle): AsyncGenerator<Buffer, void, undefi
     }
     parts.push(rest)
     bytes += rest.length
-    if (bytes > MAX_LINE_BYTES) throw isFirst ? foreign() : damaged('a line is too long')
+    if (bytes > MAX_LINE_BYTES) throw isFirst ? notSnapshot() : damaged('a line is too long')
   }
-  if (bytes > 0) throw isFirst ? foreign() : damaged('its last line is cut off')
+  if (bytes > 0) throw isFirst ? notSnapshot() : damaged('its last line is incomplete')
 }

@@ -20,7 +20,7 @@ import { openSteps } from '../ui/progress.ts'
 import { countRecords, listNames, readRecords, type Table } from './records.ts'
 import { createSnapshotLines } from './snapshot-file.ts'
 
-/** What of the store; where nothing is said all tables of the namespace. */
+/** Part of the store to write. @default all tables of the namespace */
 export interface SnapshotScope {
   readonly database: string | undefined
   readonly table: string | undefined
@@ -30,20 +30,19 @@ export interface SnapshotScope {
 
 interface Output {
   readonly write: (text: string) => Maybe<void>
-  /** It is whole. */
   readonly finish: () => void
-  /** Nothing of it is left. */
+  /** Deletes an incomplete file. */
   readonly discard: () => void
 }
 
 const STANDARD_OUTPUT = '-'
-/** Characters that are written at once. */
+/** Characters of one write. */
 const BLOCK = 256 * 1024
 
 /**
- * Writes records to a file, which is there when all of them are in it, or to standard output.
+ * Writes records to a file, which appears only when it is complete, or to standard output.
  *
- * @param file a path or a `file:` URL. @default `MX_SNAPSHOT_DESTINATION`, else standard output, unless that is a terminal
+ * @param file a path or a `file:` URL. @default `MX_SNAPSHOT_DESTINATION`, else standard output, unless it is a terminal
  * @throws {CliError}
  */
 export async function takeSnapshot(
@@ -58,7 +57,7 @@ export async function takeSnapshot(
   let output: Output | undefined
   const stop = onInterrupt(() => {
     output?.discard()
-    return 'the snapshot was given up, and nothing is left of it'
+    return 'canceled: no snapshot was written'
   })
   try {
     output = path === STANDARD_OUTPUT ? openStandardOutput() : openFile(path)
@@ -98,7 +97,7 @@ async function listTables(
   { database, table, all }: SnapshotScope,
 ): Promise<readonly Table[]> {
   if (all && (database ?? table) !== undefined)
-    throw usage('--all is everything: leave --database and --table out')
+    throw usage('--all cannot be combined with --database and --table')
   const databases = all
     ? await listNames(session, 'databases', {})
     : [database || session.namespace]
@@ -107,8 +106,8 @@ async function listTables(
     const names = await listNames(session, 'tables', { database })
     if (table && !names.includes(table))
       throw new CliError(`not found: the table ${table} of ${database} has no records`)
-    const wanted = table ? [table] : names
-    tables.push(...wanted.map((name) => ({ database, table: name })))
+    const selected = table ? [table] : names
+    tables.push(...selected.map((name) => ({ database, table: name })))
   }
   return tables
 }
@@ -121,7 +120,7 @@ async function* read(session: Session, { database, table }: Table, scope: Snapsh
       yield { database, table, key, value, expires, metadata }
     }
   } catch (error) {
-    // Of the tables of a database those of built-in services are theirs alone.
+    // Tables of built-in services are skipped: other callers cannot read them.
     if (scope.table !== undefined || !isReserved(error)) throw error
   }
 }
@@ -131,31 +130,31 @@ function isReserved(error: unknown): boolean {
   return cause instanceof GatewayError && cause.code === 403
 }
 
-function toDestination(given = process.env['MX_SNAPSHOT_DESTINATION']): string {
-  const path = given || (process.stdout.isTTY ? '' : STANDARD_OUTPUT)
-  if (path === '') throw usage('where to is missing: a file, or - for standard output')
+function toDestination(file = process.env['MX_SNAPSHOT_DESTINATION']): string {
+  const path = file || (process.stdout.isTTY ? '' : STANDARD_OUTPUT)
+  if (path === '') throw usage('a destination is missing: a file, or - for standard output')
   return path.startsWith('file:') ? fileURLToPath(path) : path
 }
 
 function openFile(path: string): Output {
   const draft = `${path}.${randomUUID()}`
-  const orTell = <R>(work: () => R): R => {
+  const explained = <R>(work: () => R): R => {
     try {
       return work()
     } catch (cause) {
-      const why = (cause as Error).message.replaceAll(draft, path)
-      throw new CliError(`${path} cannot be written: ${why}`, { cause })
+      const reason = (cause as Error).message.replaceAll(draft, path)
+      throw new CliError(`${path} cannot be written: ${reason}`, { cause })
     }
   }
-  const descriptor = orTell(() => {
+  const descriptor = explained(() => {
     if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
-      throw new Error(`it is no file; ${STANDARD_OUTPUT} is standard output`)
+      throw new Error(`not a file; use ${STANDARD_OUTPUT} for standard output`)
     return openSync(draft, 'wx', 0o600)
   })
   return {
-    write: (text) => orTell(() => writeFileSync(descriptor, text)),
+    write: (text) => explained(() => writeFileSync(descriptor, text)),
     finish: () =>
-      orTell(() => {
+      explained(() => {
         fsyncSync(descriptor)
         closeSync(descriptor)
         renameSync(draft, path)
@@ -165,7 +164,7 @@ function openFile(path: string): Output {
 }
 
 function openStandardOutput(): Output {
-  // Whoever reads is gone: what it has got has no end.
+  // The reader has an incomplete snapshot.
   process.stdout.prependListener('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') process.exit(EXIT.failed)
   })

@@ -1,7 +1,7 @@
 /**
- * Bytes as a field of a document: a text where they are UTF-8, else in base64, in a field of its own.
+ * Bytes as a field of a document: text if they are UTF-8, else base64.
  *
- * @param name of the field; in base64 `<name>_base64`.
+ * @param name name of the field; for base64, `<name>_base64`
  */
 export function toField(name: string, bytes: Uint8Array): Readonly<Record<string, string>> {
   const text = decodeText(bytes)
@@ -10,14 +10,14 @@ export function toField(name: string, bytes: Uint8Array): Readonly<Record<string
     : { [name]: text }
 }
 
-/** Bytes as a cell of a table: what would break its line is told as JSON has it. */
+/** Bytes as a cell of a table. Text with control characters is a JSON string. */
 export function toCell(bytes: Uint8Array): string {
   const text = decodeText(bytes)
   if (text === undefined) return `base64:${Buffer.from(bytes).toString('base64')}`
   return /[\x00-\x1f\x7f-\x9f]/.test(text) ? JSON.stringify(text) : text
 }
 
-/** Undefined: it is not UTF-8. */
+/** Undefined for invalid UTF-8. */
 function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -5,28 +5,27 @@ import type { Environment } from '../session/environments.ts'
 import { findReason } from './explain-connection.ts'
 import { CliError, EXIT } from './output.ts'
 
-/** A call that failed. */
 export interface FailedCall {
   readonly environment: Environment
   readonly service: string
   readonly endpoint: string
-  /** Empty: nobody. */
+  /** Empty if anonymous. */
   readonly account: string
-  /** That was shown; undefined: none. */
+  /** Token of the call, if any. */
   readonly token: string | undefined
-  /** There is another one by now. @default false */
+  /** The token has been renewed since the call started. @default false */
   readonly isRenewed?: boolean
-  /** The token was renewed just before. @default false */
+  /** The token was renewed just before the call. @default false */
   readonly isNew?: boolean
 }
 
-/** What the service `auth` says of a wrong password. */
+/** Error of the service `auth` for a wrong password. */
 const WRONG_SECRET = 'Secret not correct'
-/** What to do where nobody is. */
+/** Advice for an unreachable local server. */
 const START =
-  ": start one with 'mx server', or, if one has another --proxy_address, 'mx env add local <host:port>'"
+  ": start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'"
 
-/** What a command ends with whose call failed: the texts and statuses of reference 8.4, and what to do next. */
+/** Error of a command whose call failed: the texts and statuses of reference 8.4, with advice. */
 export function explainCall(error: unknown, call: FailedCall): Error {
   if (!(error instanceof GatewayError)) return error as Error
   const [status, message] = toEnd(error, call)
@@ -39,23 +38,20 @@ function toEnd(
 ): readonly [status: number, message: string] {
   const { code, message, id } = error
   const { name } = environment
-  const is = (ofService: number, start: string): boolean =>
-    code === ofService && id === service && message.startsWith(start)
+  const is = (serviceCode: number, start: string): boolean =>
+    code === serviceCode && id === service && message.startsWith(start)
   if (service === 'auth' && code === 400 && message.startsWith(WRONG_SECRET))
     return [EXIT.unauthorized, message]
   if (code === 401 && isRenewed)
-    return [
-      EXIT.unauthorized,
-      'It ended with the token it began with, and there is another one by now: begin it again',
-    ]
+    return [EXIT.unauthorized, 'The stream ended because its token expired. Run the command again']
   if (code === 401) {
-    const where = account === '' ? `nobody is logged in to ${name}` : `${account} is not logged in`
-    const isUnknown = token === undefined || isInvalidToken(error)
-    const hint = isUnknown ? `${where}: mx login` : 'this account may not do it'
+    const who = account === '' ? `not logged in to ${name}` : `${account} is not logged in`
+    const needsLogin = token === undefined || isInvalidToken(error)
+    const hint = needsLogin ? `${who}: mx login` : 'the account lacks permission'
     if (token !== undefined && isNew && isInvalidToken(error))
       return [
         EXIT.unauthorized,
-        `Not authorized to perform this request: the server that has ${service} does not take tokens of ${name}: it has another signing key, or another time (mx doctor)`,
+        `Not authorized to perform this request: the server of ${service} rejects tokens of ${name}: its signing key or its clock differs (mx doctor)`,
       ]
     return [EXIT.unauthorized, `Not authorized to perform this request: ${message} (${hint})`]
   }
@@ -78,18 +74,18 @@ function toEnd(
   return [EXIT.refused, message]
 }
 
-/** What to do is not to start a server where one is there that cannot be talked to. */
+/** Advises to start a server only if none is listening. */
 function toUnreachable(error: GatewayError, { name, address }: Environment): string {
   const isLocal = name === 'local'
   const where = isLocal ? address : `${address}, the address of ${name}`
   if (error.message.endsWith('went away')) return `Connection to mx server at ${where} was lost`
   const reason = findReason(error, address)
-  const why = reason === undefined ? '' : `: ${reason}`
+  const details = reason === undefined ? '' : `: ${reason}`
   const advice = isLocal && reason === undefined ? START : ''
-  return `Failed to connect to mx server at ${where}${why}${advice}${isLocal ? '' : ". See 'mx env'"}`
+  return `Failed to connect to mx server at ${where}${details}${advice}${isLocal ? '' : ". See 'mx env'"}`
 }
 
-/** Where it may be told what was wrong. */
+/** Log with the cause of an error. */
 function toLog(service: string): string {
   return isOfPlatform(service) ? 'See the log of the server' : `See 'mx logs ${service}'`
 }

@@ -1,27 +1,27 @@
 import type { GatewayError } from '../../core/errors.ts'
 import { explainTls } from '../../lib/net/tls-error-hint.ts'
 
-/** What the address stands before the reason of a connection that could not be made. */
-const WHERE = /^no connection to .+?:\d+: /
-/** Nobody listens, or whoever did is gone: the address alone says what is to be said. */
-const NOBODY = /ECONNREFUSED|ECONNRESET/
-/** Of a server that waits for TLS. */
+/** Address before the reason of a failed connection. */
+const PREFIX = /^no connection to .+?:\d+: /
+/** Reasons that add nothing to "unreachable". */
+const NOT_LISTENING = /ECONNREFUSED|ECONNRESET/
+/** Error for a plain connection to a TLS server. */
 const HUNG_UP = 'socket hang up'
 
 /**
- * Why no connection came about with whoever listens at the address of an environment.
+ * Why the server of an environment cannot be reached.
  *
- * @param address `host:port`, or `mxs://host:port` over TLS.
- * @returns undefined: nobody is there.
+ * @param address `host:port`, or `mxs://host:port` over TLS
+ * @returns undefined if no server is listening
  */
 export function findReason({ message, cause }: GatewayError, address: string): string | undefined {
-  if (message.includes('call protocol')) return 'another program listens there'
-  if (typeof cause !== 'string' || !WHERE.test(cause)) return undefined
-  const reason = cause.replace(WHERE, '').trim()
+  if (message.includes('call protocol')) return 'another program listens at this address'
+  if (typeof cause !== 'string' || !PREFIX.test(cause)) return undefined
+  const reason = cause.replace(PREFIX, '').trim()
   if (address.startsWith('mxs://')) {
-    const told = explainTls(reason, 'mx://', 'NODE_EXTRA_CA_CERTS')
-    return told === reason && NOBODY.test(reason) ? undefined : told
+    const explained = explainTls(reason, 'mx://', 'NODE_EXTRA_CA_CERTS')
+    return explained === reason && NOT_LISTENING.test(reason) ? undefined : explained
   }
-  if (reason === HUNG_UP) return `${reason}; is it one with TLS, mxs://${address}?`
-  return NOBODY.test(reason) ? undefined : reason
+  if (reason === HUNG_UP) return `${reason}; if the server uses TLS, use mxs://${address}`
+  return NOT_LISTENING.test(reason) ? undefined : reason
 }

@@ -1,19 +1,19 @@
 import { inspect } from 'node:util'
 import { type CliError, EXIT } from './output.ts'
 
-/** How a command ended that failed. */
+/** End of a failed command. */
 export interface Failure {
-  /** Of the process. */
+  /** Exit status. */
   readonly status: number
-  /** One a line. */
+  /** Messages, one a line. */
   readonly problems: readonly string[]
 }
 
-/** Statuses of errors that name the service, or are nobody's. */
-const TOLD: readonly number[] = [EXIT.unreachable, EXIT.unknownMethod]
+/** Statuses of errors whose message names the service. */
+const NAMED: readonly number[] = [EXIT.unreachable, EXIT.unknownMethod]
 
 export function explainError(error: Error): Failure {
-  // A worker process has told what is wrong, and how it ends.
+  // A worker process has already printed its error.
   if (error.name === 'WorkerStartError' && 'status' in error)
     return { status: Number(error.status), problems: [] }
   const isUsage = error.name === 'SettingsError'
@@ -29,20 +29,20 @@ function toProblems(error: Error): readonly string[] {
   return [id === undefined ? error.message : `${error.message} (Id ${id})`]
 }
 
-/** Of the error a service answered with (specification: Error response body); undefined: it is told, or none did. */
+/** Id of the error of a service (specification: Error response body); undefined if the message has it, or for other errors. */
 function findId(error: Error): string | undefined {
-  if (isCliError(error) && TOLD.includes(error.status)) return undefined
+  if (isCliError(error) && NAMED.includes(error.status)) return undefined
   let { cause } = error
   while (cause instanceof Error && !('id' in cause)) cause = cause.cause
   return cause instanceof Error && 'id' in cause ? String(cause.id) : undefined
 }
 
-/** By its name: the bundle and the commands apart from it have a class each. */
+/** Compares the name: the bundle and the commands outside it have separate classes. */
 function isCliError(error: Error): error is CliError {
   return error.name === 'CliError' && 'status' in error
 }
 
-/** Where it came from, and what from, for whoever looks for a defect. */
+/** Stack and causes, for debugging. */
 function toStack(error: Error): readonly string[] {
   return process.env['MX_DEBUG'] ? [inspect(error)] : []
 }

@@ -1,30 +1,29 @@
 /** Exit statuses of every command. */
 export const EXIT = {
   ok: 0,
-  /** It was asked for rightly, and failed. */
   failed: 1,
-  /** It was asked for wrongly: unknown flag, bad value. */
+  /** Invalid arguments, such as an unknown flag. */
   usage: 2,
-  /** The platform wants somebody who is logged in, or somebody else (reference 8.4). */
+  /** A login, or another account, is required (reference 8.4). */
   unauthorized: 2,
-  /** It names no method of a service. */
+  /** Invalid method name. */
   malformed: 3,
-  /** Nobody answers, or nobody knows the service. */
+  /** Unreachable server, or unknown service. */
   unreachable: 4,
-  /** The service does not know the method. */
+  /** Unknown method of a service. */
   unknownMethod: 5,
-  /** A typed error of a service. */
+  /** Typed error of a service. */
   refused: 127,
-  /** Ctrl-C gave something up that was half done: 128 and the number of SIGINT, as shells have it. */
+  /** Ctrl-C interrupted an operation: 128 plus the number of SIGINT, as in shells. */
   interrupted: 130,
 } as const
 
 export interface CliErrorOptions extends ErrorOptions {
-  /** Of the process. @default failed */
+  /** Exit status. @default failed */
   readonly status?: number
 }
 
-/** What a command ends with, in one line. */
+/** Error of a command, with a message of one line. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly status: number
@@ -35,25 +34,25 @@ export class CliError extends Error {
   }
 }
 
-/** An error in the arguments of a command, with a hint at its help. */
+/** Error for invalid arguments, with a reference to the help of the command. */
 export function usageError(command: string, message: string, cause?: unknown): CliError {
   const sentence = /[.?]$/.test(message) ? message : `${message}.`
   return new CliError(`${sentence} See 'mx ${command} --help'`, { status: EXIT.usage, cause })
 }
 
-/** But for tabs and line feeds, as the output of a failed build has them. */
+/** Except tabs and line feeds, which the output of a build contains. */
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 const INDENT = '  '
 const MIN_TEXT_WIDTH = 30
 const MAX_WIDTH = 100
 
-/** Writes problems to standard error, one a line, each with the program's name before it, without what would steer the terminal. */
+/** Prints messages to standard error, one a line, with the prefix `mx: ` and without control characters. */
 export function printProblems(problems: readonly string[]): void {
   const lines = problems.map((problem) => `mx: ${problem.replaceAll(CONTROLS, ' ')}\n`)
   process.stderr.write(lines.join(''))
 }
 
-/** Ends the program once whoever reads standard output has seen enough, such as `head`; anything else, such as a full disk, is told. */
+/** Exits when the reader of standard output closes it, such as `head`; reports other errors, such as a full disk. */
 export function watchOutput(): void {
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') process.exit()
@@ -62,7 +61,7 @@ export function watchOutput(): void {
   })
 }
 
-/** Characters of a line of the terminal that standard output is, as `COLUMNS` says, else itself; undefined: it is none. */
+/** Width of the terminal at standard output, overridden by `COLUMNS`; undefined without a terminal. */
 export function findWidth(): number | undefined {
   const { isTTY, columns } = process.stdout
   if (!isTTY) return undefined
@@ -70,9 +69,9 @@ export function findWidth(): number | undefined {
 }
 
 /**
- * Two columns, the right one wrapped.
+ * Formats two columns; the right one is wrapped.
  *
- * @param width characters of a line. @default that of the terminal, at most 100
+ * @param width line width. @default that of the terminal, at most 100
  */
 export function formatColumns(
   rows: readonly (readonly [left: string, right: string])[],

@@ -3,10 +3,10 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 import { EXIT } from './output.ts'
 
 /**
- * Writes what comes, until nothing more does, or Ctrl-C, which ends the program with status 0.
+ * Prints items until the stream ends, or until Ctrl-C, which exits with status 0.
  *
- * @param format what is written of each, with its line feed.
- * @param leave has the stream end by itself, in place of the program at Ctrl-C.
+ * @param format text of an item, with its line feed
+ * @param leave called on Ctrl-C instead of exiting, to end the stream
  */
 export async function printStream<T>(
   items: AsyncIterable<T>,

@@ -2,24 +2,22 @@ import { stripVTControlCharacters } from 'node:util'
 import { escapeControls } from '../../lib/text/terminal-text.ts'
 import { toRawTerminal } from './terminal.ts'
 
-/** What a command that takes a while is at, told to whoever sits at the terminal; nothing elsewhere. */
+/** Progress of a command, shown only on a terminal. */
 export interface Steps {
-  /** Whether anybody sees them. */
   readonly areSeen: boolean
-  /** In place of what was shown before. */
+  /** Replaces the current step. */
   readonly show: (step: string) => void
-  /** Writes a line that stays, whoever reads it. */
+  /** Prints a permanent line, with or without a terminal. */
   readonly note: (text: string) => void
-  /** Nothing is shown any more. */
   readonly end: () => void
 }
 
 const SILENT: Steps = { areSeen: false, show() {}, note: writeNote, end() {} }
-/** For what turns, and a blank. */
+/** Spinner and space. */
 const SPINNER_WIDTH = 3
 const BAR_WIDTH = 20
 
-/** Begins at standard error, so that standard output is for what is asked for. */
+/** Shows steps at standard error: standard output has only results. */
 export async function openSteps(): Promise<Steps> {
   if (!process.stderr.isTTY || process.env['TERM'] === 'dumb' || 'CI' in process.env) return SILENT
   const { default: createSpinner } = await import('yocto-spinner')
@@ -29,7 +27,7 @@ export async function openSteps(): Promise<Steps> {
     show(step) {
       const text = fit(step)
       if (!spinner.isSpinning) spinner.start(text)
-      // What is set is written, also where it is the same.
+      // Setting the same text would write it again.
       else if (spinner.text !== text) spinner.text = text
     },
     note(text) {
@@ -42,7 +40,7 @@ export async function openSteps(): Promise<Steps> {
   }
 }
 
-/** A bar, `share` of which is full, and its percentage. */
+/** Progress bar with percentage. @param share 0 to 1 */
 export function formatBar(share: number): string {
   const full = Math.round(share * BAR_WIDTH)
   const bar = '█'.repeat(full) + '░'.repeat(BAR_WIDTH - full)
@@ -53,7 +51,7 @@ function writeNote(text: string): void {
   process.stderr.write(`mx: ${toLine(text)}\n`)
 }
 
-/** One line, without controls that would move the cursor. */
+/** First line, without control characters. */
 function toLine(text: string): string {
   const [line = ''] = stripVTControlCharacters(text)
     .trim()

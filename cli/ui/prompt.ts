@@ -5,10 +5,10 @@ import { CliError, EXIT } from './output.ts'
 import { toRawTerminal } from './terminal.ts'
 
 /**
- * Asks whoever sits at the terminal.
+ * Prompts on the terminal.
  *
- * @param flag that gives the answer where there is no terminal.
- * @throws {CliError} without a terminal, and when nothing is answered.
+ * @param flag alternative without a terminal, for the error
+ * @throws {CliError} without a terminal, and without an answer
  */
 export async function prompt(
   question: string,
@@ -16,7 +16,7 @@ export async function prompt(
   { hidden = false }: { readonly hidden?: boolean } = {},
 ): Promise<string> {
   if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw new CliError(`${flag} is missing, and there is no terminal to ask at`, {
+    throw new CliError(`${flag} is required without a terminal`, {
       status: EXIT.usage,
     })
   let isMuted = false
@@ -40,7 +40,7 @@ export async function prompt(
     isMuted = hidden
     return await answer
   } catch (cause) {
-    throw new CliError('nothing was answered', { status, cause })
+    throw new CliError('no input', { status, cause })
   } finally {
     reader.close()
     if (hidden) terminal.write('\n')
@@ -48,19 +48,19 @@ export async function prompt(
 }
 
 /**
- * Asks for a new secret twice: nobody sees what is typed.
+ * Prompts twice for a new secret, because the input is hidden.
  *
- * @param what it is called.
- * @param flag as that of {@link prompt}.
- * @throws {CliError} as {@link prompt}, and for two different ones.
+ * @param what name of the secret, for prompts
+ * @param flag see {@link prompt}
+ * @throws {CliError} see {@link prompt}; also for different inputs
  */
 export async function promptNewSecret(what: string, flag: string): Promise<string> {
   const secret = await prompt(`Enter new ${what}: `, flag, { hidden: true })
   if (secret === (await prompt('Enter it again: ', flag, { hidden: true }))) return secret
-  throw new CliError(`these were two different ${what}s: nothing was changed`)
+  throw new CliError(`the ${what}s do not match: nothing was changed`)
 }
 
-/** All of standard input, for secrets that scripts hand over; a line feed at its end does not belong to it. */
+/** Reads a secret from standard input, without the final line feed. */
 export async function readInput(): Promise<string> {
   let text = ''
   process.stdin.setEncoding('utf8')

@@ -5,7 +5,7 @@ import type { Format } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { printStream } from './print-stream.ts'
 
-/** How what a service answers is written: JSON is what people see of it, too; raw is that in one line. */
+/** Output format of responses; `raw` is JSON in one line. */
 export type ReplyFormat = Exclude<Format, 'text'> | 'raw'
 
 const FORMATS: Readonly<Record<string, ReplyFormat>> = {
@@ -21,14 +21,14 @@ export function toReplyFormat(output = 'json'): ReplyFormat {
   })
 }
 
-/** Writes the reply of a call. @param json as the service wrote it: numbers stay as they are. */
+/** Prints the response of a call. @param json as sent by the service: numbers are not rounded */
 export async function printReply(format: ReplyFormat, json: string): Promise<void> {
   const text = await formatReply(format, json)
-  // A tab per level (reference 8.3).
+  // Tabs: reference 8.3.
   process.stdout.write(format === 'json' ? `${reindentJson(text, '\t')}\n` : text)
 }
 
-/** Writes replies as they come, one document a line; until they end, or Ctrl-C. */
+/** Prints responses as they arrive, one document a line, until the stream ends, or until Ctrl-C. */
 export async function printReplies(
   format: ReplyFormat,
   replies: AsyncIterable<string>,
@@ -39,7 +39,7 @@ export async function printReplies(
   })
 }
 
-/** YAML, or JSON in one line: raw as the service wrote it, else with letters in place of their escapes. */
+/** YAML, or JSON in one line: `raw` as sent by the service, else with characters unescaped. */
 async function formatReply(format: ReplyFormat, json: string): Promise<string> {
   if (format === 'raw') return `${reindentJson(json, '')}\n`
   if (format === 'json') return `${formatWritten(parseWrittenJson(json))}\n`

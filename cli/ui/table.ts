@@ -3,17 +3,16 @@ import { cutText, findTextWidth } from './text-width.ts'
 
 const TAB = 8
 const GAP = '  '
-/** No column is made narrower. */
+/** Minimum width of a column. */
 const MIN_WIDTH = 8
 const CUT = '…'
-/** What would break a line, or steer the terminal. */
 const CONTROLS = /[\x00-\x1f\x7f-\x9f]/g
 
 /**
- * Rows in columns that are filled up with tabs, and `gap` tabs more between them (reference 2.7, 7.6). On a terminal too narrow for
- * that the columns stand closer, and the widest are cut, the first one last: it names what commands are about.
+ * Formats rows as columns, padded with tabs and `gap` extra tabs (reference 2.7, 7.6). On a narrow terminal, columns are padded with
+ * spaces and the widest are truncated; the first column, which has the names, is truncated last.
  *
- * @param width characters of a line. @default that of the terminal; elsewhere nothing is ever cut
+ * @param width line width. @default that of the terminal; unlimited without one
  */
 export function formatTable(
   rows: readonly (readonly string[])[],
@@ -54,11 +53,11 @@ function formatClose(rows: readonly string[][], widths: readonly number[]): stri
   )
 }
 
-/** Narrower columns, as far as they may be. */
+/** Shrinks the widest columns, down to the minimum width. */
 function fit(widths: readonly number[], width: number): readonly number[] {
   const fitted = [...widths]
-  let over = sum(fitted) + GAP.length * (fitted.length - 1) - width
-  for (; over > 0; over--) {
+  let excess = sum(fitted) + GAP.length * (fitted.length - 1) - width
+  for (; excess > 0; excess--) {
     const [first, ...others] = fitted
     const widest = Math.max(...others)
     if (widest > MIN_WIDTH) fitted[fitted.indexOf(widest, 1)] = widest - 1

@@ -3,12 +3,12 @@ import { StringDecoder } from 'node:string_decoder'
 import type { WriteStream } from 'node:tty'
 import { escapeControls } from '../../lib/text/terminal-text.ts'
 
-/** Line ends, and Select Graphic Rendition (ECMA-48 8.3.117): the only control sequence of services that reaches the terminal. */
+/** Line ends, and Select Graphic Rendition (ECMA-48 8.3.117): the only control sequences of services that reach the terminal. */
 const PASSED = /(\r?\n|\x1b\[[\d;:]{0,32}m)/
 /** The beginning of a sequence that {@link PASSED} matches. */
 const PARTIAL = /(?:\r|\x1b(?:\[[\d;:]{0,32})?)$/
 const RESET = '\x1b[0m'
-/** Sequences that end all colours and typefaces. */
+/** Sequences that reset all attributes. */
 const RESETS: ReadonlySet<string> = new Set(['\x1b[m', RESET])
 
 type Callback = (error?: Error | null) => void
@@ -19,8 +19,8 @@ type Write = (
 ) => boolean
 
 /**
- * Escapes the controls in everything that the program writes to a terminal from now on: services, logs and errors of the server may hold
- * any. Pipes and files stay byte-exact.
+ * Escapes control sequences in all further output to a terminal: services, logs and errors of the server may contain any. Pipes and
+ * files stay byte-exact.
  */
 export function guardTerminal(stream: WriteStream): void {
   if (!stream.isTTY) return
@@ -37,8 +37,8 @@ export function toRawTerminal(stream: WriteStream): WriteStream {
 }
 
 /**
- * Returns a function that escapes the chunks of one stream. Colours end with the line and with the chunk; a character or sequence that is
- * incomplete at the end of a chunk waits for the next one.
+ * Returns a function that escapes the chunks of one stream. Colours are reset at the end of a line and of a chunk; an incomplete
+ * character or sequence at the end of a chunk waits for the next chunk.
  */
 export function createTerminalEscaper(): (chunk: string | Uint8Array) => string {
   const decoder = new StringDecoder('utf8')
@@ -53,7 +53,7 @@ export function createTerminalEscaper(): (chunk: string | Uint8Array) => string 
 function escapeText(text: string): string {
   let escaped = ''
   let isStyled = false
-  // Every second part is what the pattern captured.
+  // Odd parts are captured by the pattern.
   for (const [i, part] of text.split(PASSED).entries()) {
     if (i % 2 === 0) escaped += escapeControls(part)
     else if (part.endsWith('\n')) {
@@ -67,7 +67,7 @@ function escapeText(text: string): string {
   return isStyled ? escaped + RESET : escaped
 }
 
-/** `write` of the class, which the stream's own may replace. */
+/** `write` of the class, without the override of the stream. */
 function toRawWrite(stream: WriteStream): Write {
   return (...args) => Writable.prototype.write.apply(stream, args as [string, BufferEncoding])
 }

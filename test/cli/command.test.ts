@@ -1,5 +1,6 @@
 import t from 'tap'
 import { defineCommand } from '../../cli/command.ts'
+import { COMMANDS } from '../../cli/commands.gen.ts'
 
 const calls: unknown[] = []
 const command = defineCommand({
@@ -23,6 +24,14 @@ const command = defineCommand({
 })
 t.beforeEach(() => {
   calls.length = 0
+})
+
+t.test('every command has a one-line description and at least two examples', async (t) => {
+  for (const { name, load } of COMMANDS) {
+    const { description, examples } = await load()
+    t.match(description, /^[A-Z][^\n]*[^.\n]$/, name)
+    t.ok(examples.length >= 2, `${name}: ${examples.length} examples`)
+  }
 })
 
 t.test('usage and completion list the declared subcommands', async (t) => {

@@ -134,7 +134,7 @@ t.test('what is not there is told with what may have been meant', async (t) => {
   await expect(
     t,
     ['helloworld', 'call'],
-    [2, '', /^mx: --name \(string: Who is greeted\) is missing\./],
+    [2, '', /^mx: --name \(string: Who is greeted\) is required\./],
   )
   await expect(t, ['helloworld', '--json={}'], [127, '', /request\.name/])
 })
@@ -142,14 +142,14 @@ t.test('what is not there is told with what may have been meant', async (t) => {
 t.test('without a server the address is told, and how to start one', async (t) => {
   const options = { cwd: server.home, env: { ...server.env, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' } }
   const failed =
-    "mx: Failed to connect to mx server at 127.0.0.1:1: start one with 'mx server', or, if one has another --proxy_address, 'mx env add local <host:port>'"
+    "mx: Failed to connect to mx server at 127.0.0.1:1: start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'"
   t.match(await runMx(['helloworld', '--name=a'], options), {
     code: 4,
-    stderr: `${failed} (helloworld is no command of mx)\n`,
+    stderr: `${failed} (helloworld is not an mx command)\n`,
   })
   t.match(await runMx(['servr'], options), {
     code: 4,
-    stderr: `${failed} (servr is no command of mx: did you mean server?)\n`,
+    stderr: `${failed} (servr is not an mx command: did you mean server?)\n`,
   })
 })
 
@@ -163,11 +163,11 @@ t.test('where the rules are closed it is told that nobody is logged in', async (
   const options = { cwd, env: { HOME: cwd, MX_ENV_LOCAL_ADDRESS: server.proxy } }
   const { code, stderr } = await runMx(['registry', 'watch'], options)
   t.equal(code, 2)
-  t.match(stderr, /\(nobody is logged in to local: mx login\)/)
-  t.notMatch(stderr, /is no command/)
+  t.match(stderr, /\(not logged in to local: mx login\)/)
+  t.notMatch(stderr, /is not an mx command/)
   const doctor = await runMx(['doctor'], options)
   t.match(
     doctor.stdout,
-    /\nok {4}server local \(.*\): answers\nBAD {3}login: Not auth.*\n +mx login\n/,
+    /\nok {4}server local \(.*\): reachable\nFAIL {2}login: Not auth.*\n +mx login\n/,
   )
 })

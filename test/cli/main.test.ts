@@ -34,7 +34,7 @@ const refused: [words: string[], message: string | RegExp, env?: Record<string, 
   [['status', '-o'], "mx: --output needs a value. See 'mx status --help'\n"],
   [
     ['config', 'set', 'a', '-abc'],
-    "mx: unknown flag -a; a value that begins with a dash stands behind --. See 'mx config --help'\n",
+    "mx: unknown flag -a; put -- before a value that begins with a dash. See 'mx config --help'\n",
   ],
   [['version', 'x'], /^mx: Too many arguments, expected no arguments, got x\. See 'mx version/],
   [['logout', 'x'], /^mx: Too many arguments, expected no arguments, got x\. See 'mx logout/],
@@ -68,7 +68,7 @@ for (const words of [[], ['--help'], ['help']]) {
     t.match(stdout, /Usage:\n {2}\$ mx <command>/)
     t.match(
       stdout,
-      / {2}server +Start the whole system\n {2}api +Start the gateway alone\n {2}dashboard +\S.*\n {2}login +\S/,
+      / {2}server +Start the platform: .*\n {2}api +Start a standalone gateway\n {2}dashboard +\S.*\n {2}login +\S/,
     )
     t.equal(stderr, '')
     t.equal(code, 0)
@@ -85,7 +85,7 @@ for (const command of ['api', 'server'] as const) {
       listSettings(command).map(({ name }) => name),
     )
     const text = stdout.replace(/\s+/g, ' ')
-    t.match(text, /--drain_timeout <duration> How long [^-]* \(default: 10s\)/)
+    t.match(text, /--drain_timeout <duration> Time limit [^-]* \(default: 10s\)/)
     t.match(text, command === 'api' ? '(default: static)' : '(default: none)')
     t.ok(stdout.split('\n').every((line) => line.length <= 110))
     t.equal(code, 0)
@@ -149,6 +149,6 @@ t.test('a word that is no command is told as such also where no server is', asyn
   const env = { HOME: cwd, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' }
   t.match(await runMx(['frobnicate'], { cwd, env }), {
     code: 4,
-    stderr: /^mx: Failed to connect .* \(frobnicate is no command of mx\)\n$/,
+    stderr: /^mx: Failed to connect .* \(frobnicate is not an mx command\)\n$/,
   })
 })

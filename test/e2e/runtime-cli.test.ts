@@ -71,7 +71,7 @@ t.test('runs a folder, calls, updates, shows and kills it', async (t) => {
 
   writeProgram('page', "console.log('no'); throw new Error('broken')\n")
   await t.rejects(update('./page'), {
-    message: /^the update of page failed, what ran before goes on: /,
+    message: /^the update of page failed, the previous build keeps running: /,
   })
   t.match(await status(t, 'page'), /\trunning\t.*error=/)
 

@@ -44,6 +44,6 @@ t.test('no server: one line with the address that was tried, and status 4', asyn
   t.same([code, stdout], [4, ''])
   t.match(
     stderr,
-    /^mx: Failed to connect to mx server at 127\.0\.0\.1:1: start one with 'mx server', or, if one has another --proxy_address, 'mx env add local <host:port>'\n$/,
+    /^mx: Failed to connect to mx server at 127\.0\.0\.1:1: start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'\n$/,
   )
 })

@@ -44,7 +44,7 @@ t.test('api: starts the gateway alone, in handler mode', async (t) => {
 })
 
 t.test('login: stores credentials in ~/.mx/tokens', async (t) => {
-  t.match(await fail('user', 'token'), [2, /nobody is logged in to local: mx login/])
+  t.match(await fail('user', 'token'), [2, /not logged in to local\. Log in with 'mx login'/])
   t.match(await fail('login', '--username=admin', '--password=wrong'), [
     2,
     /^mx: Secret not correct.* \(Id auth\.Auth\.Token\)\n$/,

@@ -14,7 +14,7 @@ t.test('mx api check: what a gateway would serve', async (t) => {
   const config = 'address: 127.0.0.1:7\nservices: { greeter: 127.0.0.1:9001 }\n'
   const { code, stdout, stderr } = await check(t, config)
   t.same([code, stderr], [0, ''])
-  t.match(stdout, /^mx\.yaml is right\n {2}address +127\.0\.0\.1:7\n {2}handler +meta\n/)
+  t.match(stdout, /^mx\.yaml is valid\n {2}address +127\.0\.0\.1:7\n {2}handler +meta\n/)
   t.match(stdout, /\n {2}services +go\.mx\.api\.greeter\n/)
   t.match(JSON.parse((await check(t, config, '-o', 'json')).stdout), {
     file: 'mx.yaml',

@@ -108,7 +108,7 @@ t.test('--server: the answer is that of the server', async (t) => {
   })
   t.match(await at('/store/list', '-H', `authorization: Bearer ${token}`), { account: 'admin' })
   await t.rejects(at('/x', '--max_body=5kb'), {
-    message: /^--server explains with the settings of the server: --max_body=5kb cannot/,
+    message: /^--server uses the settings of the server and cannot be combined with --max_body=5kb/,
     status: 2,
   })
 })
@@ -121,10 +121,10 @@ t.test('as text, and what is wrong with the words', async (t) => {
   t.match(stdout, /^GET \/greeter\/hello\n {2}plugins +request-id/)
   t.match(stdout, /\n {2}handler +proxy\n/)
   t.match(stdout, /\n {2}nodes +127\.0\.0\.1:9001 \(http\) next, 127\.0\.0\.1:9002 \(http\)\n/)
-  t.match(await run(), { code: 2, stderr: /^mx: a method and a path are expected/ })
+  t.match(await run(), { code: 2, stderr: /^mx: expected a method and a path/ })
   t.match(await run('/x', '-H', 'bad'), {
     code: 2,
-    stderr: /^mx: a header is written "name: value"/,
+    stderr: /^mx: --header must be "name: value"/,
   })
   t.match(await run('/x', '--adress=1'), { code: 2, stderr: /did you mean --address/ })
 })

@@ -3,10 +3,10 @@ import { extractFlags, separateFlags } from '../../../cli/api/extract-flags.ts'
 
 const NAMES = { '-H': 'header', '--header': 'header', '-o': 'output' } as const
 
-t.test('flags that are named are taken, the others left as they are', (t) => {
+t.test('extracts the named flags and leaves all others unchanged', (t) => {
   const words = ['GET', '/x', '-H', 'a: 1', '--handler=proxy', '--header=b: 2', '-o', 'json']
   t.same(extractFlags(words, NAMES), {
-    taken: { header: ['a: 1', 'b: 2'], output: ['json'] },
+    values: { header: ['a: 1', 'b: 2'], output: ['json'] },
     rest: ['GET', '/x', '--handler=proxy'],
   })
   t.throws(() => extractFlags(['-H'], NAMES), { message: /^-H needs a value/, status: 2 })

@@ -15,7 +15,8 @@ t.test('a span is before now', async (t) => {
 t.test('anything else is refused with what would be right', async (t) => {
   for (const text of ['', 'soon', '10 parsecs', '2026-31-31', 'none', '99999999d'])
     t.throws(() => parseSince(text, '--offset'), {
-      message: '--offset must be a span such as 10m or 2h, or a time such as 1970-01-01T00:00:00Z',
+      message:
+        '--offset must be a duration such as 10m or 2h, or a time such as 1970-01-01T00:00:00Z',
       status: 2,
     })
 })

@@ -56,7 +56,7 @@ t.test(
     t.match(stdout, /^statuses +200: \d/m)
     t.match(stdout, /^errors +none$/m)
     t.match(stdout, /^where +gateway 0\.010 ms \((?:< 1|\d+) %\) {3}upstream 0\.020 ms /m)
-    t.match(stdout, 'give a --rate')
+    t.match(stdout, 'use --rate')
   },
 )
 

@@ -160,7 +160,7 @@ for line in ${lines.map((line) => `'${line}'`).join(' ')}; echo (complete -C $li
 t.test('a script for each shell, and which there are', async (t) => {
   for (const shell of Object.keys(SCRIPTS)) t.equal(await runScript(shell), SCRIPTS[shell])
   await t.rejects(runScript('tcsh'), {
-    message: /^a shell is expected: bash, zsh, fish\./,
+    message: /^expected a shell: bash, zsh, fish\./,
     status: 2,
   })
   await t.rejects(runScript('zhs'), { message: /did you mean zsh\?/ })

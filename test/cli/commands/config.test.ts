@@ -52,7 +52,7 @@ t.test('a value is read from a file, and has to be UTF-8', async (t) => {
 t.test('without a value a terminal is asked, and nobody sees a secret', async (t) => {
   t.match(await mx(['config', 'set', 'asked']), {
     code: 2,
-    stderr: 'mx: VALUE is missing, and there is no terminal to ask at\n',
+    stderr: 'mx: VALUE is required without a terminal\n',
   })
   const shown = await runAtTerminal(t, ['config', 'set', '--secret', 'asked'], {
     ...{ cwd: home, env, question: 'Enter value: ', answer: 'hush' },
@@ -79,8 +79,11 @@ t.test('a leaf or a subtree is deleted; everything only when that is said', asyn
   await config('set', 'gone', '{"x":1,"y":{"z":2}}')
   await config('del', 'gone.y')
   t.equal(await get('gone'), '{"x":1}\n')
-  await t.rejects(config('del', ''), { message: /^the path is missing; --all/, status: 2 })
-  await t.rejects(config('del', 'gone', '--all'), { message: /no room for gone/, status: 2 })
+  await t.rejects(config('del', ''), { message: /^a path or --all is required/, status: 2 })
+  await t.rejects(config('del', 'gone', '--all'), {
+    message: /--all cannot be combined with gone/,
+    status: 2,
+  })
   t.equal(await config('del', 'gone'), '')
   await t.rejects(get('gone'), { message: 'not found: gone' })
   await config('set', 'left', '1', '--namespace=acme')
@@ -117,7 +120,7 @@ t.test('history shows versions, which are read and gone back to', async (t) => {
 })
 
 t.test('everything is read with --all', async (t) => {
-  await t.rejects(get(), { message: /^the path is missing; --all/ })
+  await t.rejects(get(), { message: /^a path or --all is required/ })
   const all = JSON.parse(await get('--all'))
   t.match(all, { a: { greeting: 'Hello' }, s: { password: '[secret]' } })
 })

@@ -108,9 +108,9 @@ t.test('what cannot be is refused, with what can', async (t) => {
   for (const [words, message] of [
     [['set', 'locla'], "Environment 'locla' does not exist, did you mean local? See 'mx env'"],
     [['del', 'nothing'], "Environment 'nothing' does not exist. See 'mx env'"],
-    [['del', 'local'], "Environment 'local' is built in: it stays"],
+    [['del', 'local'], "Environment 'local' is built in and cannot be deleted"],
     [['add', 'a.b', 'x:1'], /must be letters, digits, - and _, got a\.b/],
-    [['add', 'envs', 'h:1'], /^an environment cannot be called envs: env, envs, /],
+    [['add', 'envs', 'h:1'], /^environment name envs is reserved, as are env, envs, /],
     [['add', 'x', 'a b'], /must be host:port, or mxs:.* got a b/],
     [['add', 'x', 'a:99999'], /must be host:port, or mxs:.* got a:99999/],
     [['add'], /^Too few arguments/],

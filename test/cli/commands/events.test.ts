@@ -72,7 +72,7 @@ t.test('a group that is there already goes on where it was, whatever a flag says
   await events('publish', 'known', 'first')
   const consume = (...words: string[]) => mx(['events', 'consume', 'known', '-l', '1', ...words])
   const told = (flag: string) =>
-    `mx: the group g is there already, and goes on where it was: ${flag} is for new ones\n`
+    `mx: ${flag} ignored: the group g exists and continues at its position\n`
   t.same(await consume('--group=g', '--offset=1'), { code: 0, stdout: 'first\n', stderr: '' })
   for (const [flag, value] of [
     ['--offset', '1'],
@@ -105,9 +105,11 @@ t.test('what is asked for wrongly is refused with what would be right', async (t
     status: 2,
   })
   await t.rejects(events('consume', 'orders', '--offset=1', '--since=1h'), {
-    message: /^--offset and --since both say where to begin: leave one of them out/,
+    message: /^--offset and --since cannot be combined/,
     status: 2,
   })
-  await t.rejects(events('read', 'orders', '--since=soon'), { message: /^--since must be a span/ })
+  await t.rejects(events('read', 'orders', '--since=soon'), {
+    message: /^--since must be a duration/,
+  })
   await t.rejects(events('publish', 'no/topic', 'x'), { message: /topic/, status: 127 })
 })

@@ -30,8 +30,8 @@ t.test(
 
 t.test('without a name, or with one that is unknown, nothing is ended', async (t) => {
   add('mail', 'latest')
-  await t.rejects(kill(), { message: "the name is missing. See 'mx kill --help'", status: 2 })
-  await t.rejects(kill('a', 'b'), { message: /^one name at a time, got a, b\./, status: 2 })
+  await t.rejects(kill(), { message: "a name is missing. See 'mx kill --help'", status: 2 })
+  await t.rejects(kill('a', 'b'), { message: /^expected one name, got a, b\./, status: 2 })
   await t.rejects(kill('mial'), { message: 'not found: mial, did you mean mail?', status: 1 })
   t.equal(runtime.objects.size, 1)
 })

@@ -10,7 +10,7 @@ t.test('a wrong password is status 2, with what to do and the Id of the error', 
   t.match(await mx(['login', 'admin', '--password=guess']), {
     ...{ code: 2, stdout: '' },
     stderr:
-      'mx: Secret not correct, or no account with this ID. Administrators set another one: mx auth update secret admin (Id auth.Auth.Token)\n',
+      'mx: Secret not correct, or no account with this ID. An administrator can reset it: mx auth update secret admin (Id auth.Auth.Token)\n',
   })
   const refused = { status: 2, message: /^Secret not correct/ }
   await t.rejects(login('nobody', '--password=x'), refused)
@@ -19,7 +19,7 @@ t.test('a wrong password is status 2, with what to do and the Id of the error', 
 
 t.test('in a namespace that is not the usual one it is named', async (t) => {
   await t.rejects(login('admin', '--password=mx', '--namespace=shop'), {
-    message: /with this ID in the namespace shop \(--namespace names another\)\. Admin/,
+    message: /with this ID in the namespace shop \(select another with --namespace\)\. An admin/,
     status: 2,
   })
 })
@@ -39,13 +39,15 @@ t.test('a password from standard input is without its line feed', async (t) => {
 t.test(
   'what does not go together is refused, and nothing is asked without a terminal',
   async (t) => {
-    await t.rejects(login('a', '--username=b'), { message: /^one account at a time, got b, a\./ })
-    await t.rejects(login('a', '--password=b', '--password_stdin'), { message: /two passwords/ })
+    await t.rejects(login('a', '--username=b'), { message: /^expected one account, got b, a\./ })
+    await t.rejects(login('a', '--password=b', '--password_stdin'), {
+      message: /--password and --password_stdin cannot be combined/,
+    })
     t.match(await mx(['login']), {
       code: 2,
-      stderr: 'mx: --username is missing, and there is no terminal to ask at\n',
+      stderr: 'mx: --username is required without a terminal\n',
     })
-    t.match(await mx(['login', 'admin']), { code: 2, stderr: /^mx: --password is missing/ })
+    t.match(await mx(['login', 'admin']), { code: 2, stderr: /^mx: --password is required/ })
   },
 )
 

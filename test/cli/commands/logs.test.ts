@@ -83,7 +83,10 @@ t.test('a terminal shows which lines another instance wrote', async (t) => {
 t.test('--build shows what the last build wrote', async (t) => {
   runtime.build = 'added 3 packages\nno such module\n'
   t.equal(await logs(t, 'mail', '--build'), runtime.build)
-  await t.rejects(logs(t, 'mail', '--build', '-n', '3'), { status: 2, message: /no --lines/ })
+  await t.rejects(logs(t, 'mail', '--build', '-n', '3'), {
+    status: 2,
+    message: /cannot be combined with --lines/,
+  })
 })
 
 t.test('where nothing was written yet the build is pointed at', async (t) => {
@@ -91,7 +94,7 @@ t.test('where nothing was written yet the build is pointed at', async (t) => {
   t.teardown(() => runtime.lines.push(...lines))
   const told = t.capture(process.stderr, 'write', () => true)
   t.equal(await logs(t, 'mail'), '')
-  t.match(told(), [{ args: [/^mx: mail has written nothing; 'mx logs mail --build' shows/] }])
+  t.match(told(), [{ args: [/^mx: no logs of mail yet; 'mx logs mail --build' shows/] }])
   await logs(t, 'mail', '-n', '0')
   t.same(told(), [], 'who asked for nothing is told nothing')
 })
@@ -114,9 +117,9 @@ t.test('as JSON each line has its time and stream', async (t) => {
 
 t.test('what was asked for wrongly is refused with what would be right', async (t) => {
   await t.rejects(logs(t, 'mial'), { message: /^Logs not found for service mial/, status: 1 })
-  await t.rejects(logs(t), { message: "one name is needed. See 'mx logs --help'", status: 2 })
+  await t.rejects(logs(t), { message: "expected one name, got 0. See 'mx logs --help'", status: 2 })
   await t.rejects(logs(t, 'mail', '--lines=x'), { message: /^--lines must be .*, got x\./ })
-  await t.rejects(logs(t, 'mail', '--since=soon'), { message: /^--since must be a span/ })
+  await t.rejects(logs(t, 'mail', '--since=soon'), { message: /^--since must be a duration/ })
   await t.rejects(logs(t, 'mail', '-o', 'xml'), { message: /text, json or yaml/ })
 })
 

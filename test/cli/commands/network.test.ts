@@ -56,11 +56,12 @@ t.test('routes and services are those of both', async (t) => {
 
 t.test('a server that cannot be linked with is told, and why', async (t) => {
   await t.rejects(network('connect', '127.0.0.1:1'), {
-    message: /^no link with mx:\/\/127\.0\.0\.1:1: .+\. It is tried again: mx network connections$/,
+    message:
+      /^cannot link with mx:\/\/127\.0\.0\.1:1: .+\. The server retries; see 'mx network connections'$/,
     status: 1,
   })
   await t.rejects(network('connect', proxy), {
-    message: `no link with mx://${proxy}: it is this server itself`,
+    message: `cannot link with mx://${proxy}: it is this server itself`,
   })
   await t.rejects(network('connect'), { message: /at least one argument: ADDRESS\.\.\./ })
   await t.rejects(network('nodes', '--depth=far'), { message: /^--depth must be a whole number/ })

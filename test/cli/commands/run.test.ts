@@ -133,7 +133,7 @@ t.test('of two commands that run one name at once, the later says what to do', a
 
 t.test('a name of the platform is refused before anything is uploaded', async (t) => {
   await t.rejects(run('./helloworld', '--name=auth'), {
-    ...{ status: 127, message: /^auth is a service of the platform/ },
+    ...{ status: 127, message: /^auth is the name of a platform service/ },
   })
   t.same(runtime.calls, [])
 })
@@ -173,21 +173,21 @@ t.test('what fails at first is told once, and that it is started again', async (
   await run('./helloworld')
   t.strictSame(
     written().map(({ args }) => args[0]),
-    ['mx: helloworld ended with exit code 3; its last line: boom; it is started again\n'],
+    ['mx: helloworld ended with exit code 3; its last line: boom; restarting\n'],
   )
 })
 
 t.test('what is killed meanwhile is told', async (t) => {
   runtime.course = [{ status: 2 }, { action: 'delete', status: 6 }]
-  await t.rejects(run('./helloworld'), { message: 'helloworld was killed before it ran' })
+  await t.rejects(run('./helloworld'), { message: 'helloworld was killed before it started' })
 })
 
 mkdirSync(join(home, 'empty'))
 const refused: [words: string[], message: string | RegExp, status?: number][] = [
-  [[], /^what is to run is missing: a folder.* See 'mx run --help'$/],
-  [['a', 'b'], "one source at a time, got a, b. See 'mx run --help'"],
+  [[], /^a source is missing: a folder.* See 'mx run --help'$/],
+  [['a', 'b'], "expected one source, got a, b. See 'mx run --help'"],
   [['./nowhere'], 'no such folder: ./nowhere'],
-  [['./helloworld', '--name=a b'], /^"a b" is no name: .*--name$/],
+  [['./helloworld', '--name=a b'], /^invalid name "a b": .*--name$/],
   [['./helloworld', '--instances=0'], '--instances must be a whole number above 0, got 0'],
   [['./empty'], /^nothing to run in .*empty: it is empty, or \.gitignore/, 1],
 ]

@@ -27,7 +27,7 @@ t.test('nothing runs: a terminal shows what to do, standard output is empty', as
   t.same(errors(), [])
   process.stdout.isTTY = true
   t.equal(await status(t), '')
-  t.match(errors(), [{ args: [/^mx: no service runs; start one with 'mx run <folder>'\n$/] }])
+  t.match(errors(), [{ args: [/^mx: no services running; start one with 'mx run <folder>'\n$/] }])
   t.same(JSON.parse(await status(t, '-o', 'json')), [])
 })
 
@@ -69,9 +69,9 @@ t.test('one of a name is shown, or of the path it was run from, by its version',
   for (const word of ['mail', './elsewhere/mail', 'mail@latest'])
     t.match(await status(t, word), /^NAME.*\nmail\tlatest\t.*\n$/)
   t.match(await status(t, 'crash', 'main'), /\ncrash\tmain\t/)
-  await t.rejects(status(t, 'crash', 'v2'), { message: 'not found: crash@v2, there is crash@main' })
+  await t.rejects(status(t, 'crash', 'v2'), { message: 'not found: crash@v2, found crash@main' })
   await t.rejects(status(t, 'mal'), { message: 'not found: mal, did you mean mail?', status: 1 })
-  await t.rejects(status(t, 'a', 'b', 'c'), { message: /^a name and a version at most/ })
+  await t.rejects(status(t, 'a', 'b', 'c'), { message: /^expected a name and a version at most/ })
 })
 
 t.test('as JSON it is all there is, the state by its name', async (t) => {

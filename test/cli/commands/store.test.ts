@@ -62,7 +62,7 @@ t.test('--verbose shows keys, and when records end', async (t) => {
   t.match(never, /^never\t+"one\\ttwo"\t+None$/)
   t.match(Buffer.from(soon!, 'latin1').toString(), /^soon\t+ä\t+1h(30m0s|29m\d+s)$/)
   await t.rejects(store('write', 'x', 'y', '--expiry=60'), {
-    message: '--expiry must have a unit, such as 60s or 60m',
+    message: /^--expiry must be a duration .* without a unit: write 60ms or 60s$/,
   })
   await t.rejects(store('write', 'x', 'y', '--expiry=soon'), {
     message: /^--expiry must be a duration/,
@@ -79,7 +79,7 @@ t.test('databases and tables are listed', async (t) => {
 })
 
 t.test('what is asked for wrongly is refused with what would be right', async (t) => {
-  await t.rejects(store('read'), { message: /^the key is missing; --prefix/, status: 2 })
+  await t.rejects(store('read'), { message: /^a key, --prefix/, status: 2 })
   await t.rejects(store('read', 'x', '--order=up'), { message: /must be asc or desc/, status: 2 })
   await t.rejects(store('list', '--limit=few'), { message: /^--limit must be a whole number/ })
   await t.rejects(store('list', '-o', 'raw'), { message: /^Invalid output: raw/, status: 2 })

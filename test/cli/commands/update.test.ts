@@ -148,7 +148,7 @@ t.test('an update that fails says that what ran before goes on', async (t) => {
   ]
   await t.rejects(update('fetched'), {
     message:
-      'the update of fetched failed, what ran before goes on: build failed: exit 1\n  no such module',
+      'the update of fetched failed, the previous build keeps running: build failed: exit 1\n  no such module',
     status: 1,
   })
 })
@@ -164,13 +164,13 @@ t.test('of several versions one that never came up is not meant', async (t) => {
 })
 
 const refused: [words: string[], message: string | RegExp, status?: number][] = [
-  [[], "what is to be updated is missing. See 'mx update --help'", 2],
-  [['a', 'b'], "one at a time, got a, b. See 'mx update --help'", 2],
-  [['two', '--rollback', '--source=x'], /^--rollback takes the build before/, 2],
+  [[], "a name or source is missing. See 'mx update --help'", 2],
+  [['a', 'b'], "expected one name or source, got a, b. See 'mx update --help'", 2],
+  [['two', '--rollback', '--source=x'], /^--rollback and --source cannot be combined/, 2],
   [['fetchd'], 'not found: fetchd, did you mean fetched?'],
   [['zzzzzzzz'], "not found: zzzzzzzz. See 'mx status'"],
-  [['two'], 'several versions of two run: two@a, two@b; say which'],
-  [['two@c'], 'not found: two@c, there is two@a, two@b'],
+  [['two'], 'several versions of two exist: choose two@a, two@b'],
+  [['two@c'], 'not found: two@c, found two@a, two@b'],
 ]
 for (const [words, message, status = 1] of refused)
   t.test(`mx update ${words.join(' ')} is refused with what would be right`, async (t) => {

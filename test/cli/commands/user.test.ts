@@ -52,7 +52,7 @@ t.test('a value of - is read from standard input', async (t) => {
 t.test('other names are refused with those there are', async (t) => {
   for (const name of ['user', 'git', 'git.a.b.baseurl', 'git.__proto__.baseurl'])
     await t.rejects(user(t, 'config', 'set', name, 'x'), {
-      message: `unknown name ${name}, there are git.baseurl, git.<env>.baseurl and git.credentials`,
+      message: `unknown name ${name}, expected git.baseurl, git.<env>.baseurl or git.credentials`,
       status: 2,
     })
 })

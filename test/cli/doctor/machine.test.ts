@@ -12,22 +12,22 @@ const folder = join(home, '.mx')
 
 t.test('an old node is told, with the one that is wanted', (t) => {
   for (const version of ['18.20.1', '20.18.9', '4.0.0'])
-    t.match(checkNode(version), { state: 'bad', advice: 'install node 20.19 or newer' }, version)
+    t.match(checkNode(version), { state: 'bad', advice: 'install Node.js 20.19 or newer' }, version)
   for (const version of ['20.19.0', '22.0.0', '100.1.1'])
     t.match(checkNode(version), { state: 'ok', found: version })
   t.end()
 })
 
 t.test('a folder that is not there yet can be made, or cannot', async (t) => {
-  t.match(checkFolder(folder), [{ state: 'ok', found: /^not there yet/ }])
+  t.match(checkFolder(folder), [{ state: 'ok', found: /^does not exist/ }])
   t.match(checkFolder('/proc/nobody/.mx'), [
-    { state: 'bad', found: 'cannot be made', advice: /HOME/ },
+    { state: 'bad', found: /^cannot be created/, advice: /HOME/ },
   ])
 })
 
 t.test('a folder that cannot be written, and files that others can read', async (t) => {
   mkdirSync(folder)
-  t.same(checkFolder(folder), [{ what: folder, state: 'ok', found: 'can be written' }])
+  t.same(checkFolder(folder), [{ what: folder, state: 'ok', found: 'writable' }])
   const tokens = join(folder, 'tokens')
   writeFileSync(tokens, '')
   chmodSync(tokens, 0o644)
@@ -36,7 +36,7 @@ t.test('a folder that cannot be written, and files that others can read', async 
   // Who is root may write everywhere.
   if (process.getuid?.() === 0) return
   chmodSync(folder, 0o500)
-  t.match(checkFolder(folder)[0], { state: 'bad', found: 'cannot be written', advice: /^logins/ })
+  t.match(checkFolder(folder)[0], { state: 'bad', found: /^not writable/, advice: /^chown/ })
   chmodSync(folder, 0o700)
 })
 
@@ -44,7 +44,7 @@ t.test('a config.json that is damaged is told, and kept aside', (t) => {
   writeFileSync(join(folder, 'config.json'), '{')
   t.match(checkFolder(folder).at(-1), {
     state: 'bad',
-    found: /config\.json must be a JSON object: it is kept as/,
+    found: /config\.json must be a JSON object: moved to/,
   })
   t.notOk(existsSync(join(folder, 'config.json')))
   t.match(
@@ -59,7 +59,7 @@ t.test('ports that are taken are told, with the flag that moves the server', asy
   process.env['MX_WEB_ADDRESS'] = `127.0.0.1:${port}`
   const findings = await checkMachine(true)
   const taken = findings.find(({ what }) => what === `port ${port} (dashboard)`)
-  t.match(taken, { state: 'note', advice: /^mx server --web_address=127\.0\.0\.1:<another port>/ })
+  t.match(taken, { state: 'note', advice: /mx server --web_address=127\.0\.0\.1:<port>/ })
   t.ok(findings.some(({ what }) => what === 'port 8089 (health and metrics)'))
   process.env['MX_ADMIN_ADDRESS'] = 'none'
   t.notMatch(JSON.stringify(await checkMachine(true)), 'health and metrics')

@@ -39,7 +39,9 @@ t.test('an address where nobody is: how to start one, or where to look', async (
   })
   t.match(await checkServer({ env: 'dev' }), {
     canStart: false,
-    findings: [{ found: 'nobody answers', advice: 'see mx env, or mx --env local' }],
+    findings: [
+      { found: 'unreachable: connection refused', advice: 'see mx env, or use mx --env local' },
+    ],
   })
   process.env['MX_ENV_LOCAL_ADDRESS'] = '127.0.0.1:1'
   t.match(await checkServer({ env: 'local' }), { canStart: true })
@@ -53,6 +55,6 @@ t.test('an environment that is none, and what is remembered of them damaged', as
   mkdirSync(join(home, '.mx'), { recursive: true })
   writeFileSync(join(home, '.mx/config.json'), '[')
   const { findings } = await checkServer({})
-  t.match(findings, [{ state: 'bad', found: /config\.json must be a JSON object: it is kept as/ }])
+  t.match(findings, [{ state: 'bad', found: /config\.json must be a JSON object: moved to/ }])
   t.notOk('advice' in findings[0]!, 'it is said already')
 })

@@ -33,7 +33,7 @@ t.test('what is not there, or not one, is told with what is', async (t) => {
       5,
     ],
     [['zzzzzz'], /not found for service helloworld\. See 'mx helloworld --help'/, 5],
-    [['both'], 'helloworld has several endpoints both: say a both or b both', 2],
+    [['both'], 'helloworld has several endpoints both: choose a both or b both', 2],
     [['a', 'b', 'c'], /^Incorrect number of arguments/, 2],
   ] as const)
     t.throws(() => findEndpoint('helloworld', endpoints, words), { message, status })

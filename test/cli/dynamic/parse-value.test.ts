@@ -55,7 +55,7 @@ const wrong: [type: string, texts: string[], message: string | RegExp][] = [
   ['map[string]string', ['a'], '--x must be key=value or a JSON object, got "a"'],
   ['object', ['[1]'], '--x must be a JSON object, got "[1]"'],
   ['[]int64', ['1,x'], /got "x"/],
-  ['string', ['a', 'b'], '--x is one string, and was given 2 times'],
+  ['string', ['a', 'b'], '--x is a single string, got 2 values'],
 ]
 for (const [type, texts, message] of wrong) {
   t.test(`${texts.join(' and ')} is no ${type}`, async (t) => {

@@ -6,10 +6,10 @@ import { DESCRIBED } from '../../fixtures/described-endpoint.ts'
 const FIELDS = toFields(DESCRIBED)
 
 function read(...flags: string[]) {
-  const { fields, own } = readFlags(flags, FIELDS, 'mirror show')
+  const { fields, local } = readFlags(flags, FIELDS, 'mirror show')
   return {
     fields: Object.fromEntries([...fields].map(([{ path }, texts]) => [path.join('.'), texts])),
-    own,
+    local,
   }
 }
 
@@ -37,9 +37,9 @@ t.test('_ and - and . are as good; a dot tells two apart that have one flag', as
 t.test('a field goes before a flag of ours of the same name', async (t) => {
   t.same(read('--env=prod', '-o', 'yaml', '--json', '{}'), {
     fields: { env: ['prod'] },
-    own: { output: 'yaml', json: '{}' },
+    local: { output: 'yaml', json: '{}' },
   })
-  t.same(read('-oraw', '-', '-h').own, { output: 'raw', json: '-', help: '' })
+  t.same(read('-oraw', '-', '-h').local, { output: 'raw', json: '-', help: '' })
 })
 
 t.test('what nobody knows is refused, with what may have been meant', async (t) => {

@@ -27,21 +27,23 @@ t.test('nested fields make messages, over what was given whole', async (t) => {
   })
 })
 
-t.test('what must be there is asked for by its flag', async (t) => {
+t.test('rejects a request without its required fields, naming their flags', async (t) => {
   const see = "See 'mx mirror show --help'"
   await t.rejects(build({}, '--count=1'), {
-    message: `--name (string: Whose it is) is missing. ${see}`,
+    message: `--name (string: Whose it is) is required. ${see}`,
     status: 2,
   })
   await t.rejects(build({}, '--options_max_age=1'), {
-    message: `--name (string: Whose it is), --options_domain (string) are missing. ${see}`,
+    message: `--name (string: Whose it is), --options_domain (string) are required. ${see}`,
   })
 })
 
-t.test('a whole request that is no object has no fields', async (t) => {
-  await t.rejects(build([1], '--name=a'), { message: /given as --json must be a JSON object/ })
+t.test('rejects field flags with a --json request that is not an object', async (t) => {
+  await t.rejects(build([1], '--name=a'), {
+    message: /the request of --json must be a JSON object/,
+  })
   await t.rejects(build({ options: 5 }, '--options_max_age=1'), {
-    message: '--options must be a JSON object where fields are flags',
+    message: '--options must be a JSON object to combine it with field flags',
   })
 })
 

@@ -84,7 +84,7 @@ t.test(
       make('Mail.Call', { path: '^/x$' }),
     )
     t.same(
-      services[0]!.endpoints.map(({ places }) => places),
+      services[0]!.endpoints.map(({ routes }) => routes),
       [
         [
           { method: 'GET', path: '/mails/{id}', isDeclared: true },

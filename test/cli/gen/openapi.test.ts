@@ -5,7 +5,7 @@ import { toOpenApi } from '../../../cli/gen/openapi.ts'
 const CALL: EndpointInterface = {
   ...{ handler: 'MailBox', method: 'ListMails', description: 'Lists.', isStream: false },
   ...{ request: 'Request', response: 'Response' },
-  places: [{ method: 'POST', path: '/mail-box/listMails', isDeclared: false }],
+  routes: [{ method: 'POST', path: '/mail-box/listMails', isDeclared: false }],
 }
 const declare = (path: string, ...methods: readonly string[]) =>
   methods.map((method) => ({ method, path, isDeclared: true }))
@@ -19,7 +19,7 @@ function documentOf(...endpoints: readonly EndpointInterface[]): any {
 t.test('an endpoint is where the gateway serves it', (t) => {
   const document = documentOf(CALL, {
     ...{ ...CALL, handler: 'Other' },
-    places: declare('/mail-box/other/listMails', 'POST'),
+    routes: declare('/mail-box/other/listMails', 'POST'),
   })
   t.match(document, {
     openapi: '3.1.0',
@@ -46,8 +46,8 @@ t.test('an endpoint is where the gateway serves it', (t) => {
 })
 
 t.test('a route has its methods and paths, with their variables', (t) => {
-  const places = declare('/mails/{id}/{part}', 'GET', 'PUT', 'LINK')
-  const { paths } = documentOf({ ...CALL, places })
+  const routes = declare('/mails/{id}/{part}', 'GET', 'PUT', 'LINK')
+  const { paths } = documentOf({ ...CALL, routes })
   t.same(Object.keys(paths), ['/mails/{id}/{part}'])
   const path = paths['/mails/{id}/{part}']
   t.same(Object.keys(path), ['get', 'put'], 'documents know no other methods')
@@ -62,8 +62,8 @@ t.test('a route has its methods and paths, with their variables', (t) => {
 })
 
 t.test('of two endpoints of one place the first has it', (t) => {
-  const places = declare('/mails', 'GET')
-  const { paths } = documentOf({ ...CALL, places }, { ...CALL, places, method: 'Other' })
+  const routes = declare('/mails', 'GET')
+  const { paths } = documentOf({ ...CALL, routes }, { ...CALL, routes, method: 'Other' })
   t.match(paths['/mails'].get.operationId, 'ListMails')
   t.end()
 })

@@ -5,7 +5,7 @@ import type { JsonSchema } from '../../../sdk/schema/json-schema.ts'
 
 const CALL: EndpointInterface = {
   ...{ handler: 'MailBox', method: 'Call', description: '', isStream: false },
-  ...{ places: [], request: 'CallRequest', response: 'CallResponse' },
+  ...{ routes: [], request: 'CallRequest', response: 'CallResponse' },
 }
 
 function write(
@@ -76,7 +76,7 @@ t.test('what a service says of itself ends no comment', (t) => {
 
 t.test('a service is a function that makes its client; streams are told apart', (t) => {
   const text = write({}, CALL, { ...CALL, method: 'Watch', isStream: true })
-  t.match(text, /^\/\/ Made of mail-box \(1\) by mx gen client; not to be edited\.\n/)
+  t.match(text, /^\/\/ Generated from mail-box \(1\) by mx gen client\. Do not edit\.\n/)
   t.match(text, "import type { CallOptions, CallStream, Client } from 'mx-gateway'")
   t.match(
     text,

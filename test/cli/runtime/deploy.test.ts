@@ -30,5 +30,5 @@ t.test('Ctrl-C leaves to the platform what was asked for, and says so', async (t
   while (!isAsked()) await wait(20)
   child.kill('SIGINT')
   t.equal(await ended, 130)
-  t.equal(output.stderr, 'mx: the platform goes on with slow: mx status slow\n')
+  t.equal(output.stderr, "mx: canceled: the deployment of slow continues, see 'mx status slow'\n")
 })

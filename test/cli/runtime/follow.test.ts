@@ -49,7 +49,7 @@ t.test('what fails is told to fail, and nothing is guessed', async (t) => {
   await t.rejects(waiting, {
     message: "shop failed: ended with exit code 3. See 'mx logs shop'",
   })
-  t.same(steps.notes, ['shop ended with exit code 3; it is started again'])
+  t.same(steps.notes, ['shop ended with exit code 3; restarting'])
 })
 
 t.test('prints the hint at once if a program fails for want of PORT', async (t) => {
@@ -65,7 +65,7 @@ t.test('prints the hint at once if a program fails for want of PORT', async (t) 
   const steps = openNotes()
   const hint = { text: 'it may be plain HTTP', afterMs: 3_600_000 }
   await untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
-  t.same(steps.notes, [`shop ${error}; it is started again`, 'it may be plain HTTP'])
+  t.same(steps.notes, [`shop ${error}; restarting`, 'it may be plain HTTP'])
 })
 
 t.test('nothing is told where it comes up', async (t) => {

@@ -45,7 +45,7 @@ t.test('of a workspace the project is the folder all of them are installed in', 
 
 t.test('rejects the home folder and folders above it', async (t) => {
   const error = {
-    message: /^cannot upload .*: it holds your home folder\. Put the program/,
+    message: /^cannot upload .*: it contains your home folder\. Move the program/,
     status: 2,
   }
   for (const path of ['.', '..', 'package.json']) t.throws(() => find(path), error)
@@ -62,7 +62,7 @@ t.test('rejects the home folder and folders above it', async (t) => {
 })
 
 t.test('rejects folders of the system without a project in them', async (t) => {
-  const error = { message: /^cannot upload \/.*: it is a home folder or a folder of the system\./ }
+  const error = { message: /^cannot upload \/.*: it is a home folder or a system folder\./ }
   for (const path of ['/etc', '/etc/hostname', '/usr/bin', '/tmp', '/proc/self'])
     t.throws(() => findProject(path, '/home/a'), error)
 })

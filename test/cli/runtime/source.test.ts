@@ -38,7 +38,7 @@ const refused: [text: string, message: string | RegExp][] = [
   ['./nowhere', 'no such folder: ./nowhere'],
   ['/nowhere@main', 'no such folder: /nowhere'],
   ['nowhere', /^no such folder: nowhere\. .*github\.com\/<owner>\/nowhere.*git\.baseurl/],
-  ['hello@', 'nothing stands behind the @ of hello@'],
+  ['hello@', 'text is missing after the @ in hello@'],
 ]
 for (const [text, message] of refused)
   t.test(`${text} is refused with what would be right`, async (t) => {

@@ -42,7 +42,7 @@ t.test('a server that does not answer is told by its address', async (t) => {
   t.teardown(nowhere.close)
   await t.rejects(nowhere.stream('runtime', 'Runtime.Watch', {}).next(), {
     message:
-      "Failed to connect to mx server at 127.0.0.1:1: start one with 'mx server', or, if one has another --proxy_address, 'mx env add local <host:port>'",
+      "Failed to connect to mx server at 127.0.0.1:1: start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'",
     status: 4,
   })
 })

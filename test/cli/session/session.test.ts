@@ -59,7 +59,7 @@ t.test('nobody is nobody, whatever account services find on this machine', async
   writeFileSync(join(folder, 'service_credentials'), JSON.stringify(local))
   const refused = {
     status: 2,
-    message: /An account is required \(nobody is logged in to local: mx login\)/,
+    message: /An account is required \(not logged in to local: mx login\)/,
   }
   await t.rejects(open().call(...LIST), refused)
   await t.rejects(open().callAnonymously(...LIST), refused)
@@ -131,7 +131,7 @@ t.test(
     await ask('Auth.RotateKey', { drop: true })
     await t.rejects(failed, {
       status: 2,
-      message: /another one by now: begin it again/,
+      message: /token expired\. Run the command again/,
     })
     await publish('dHdv')
     t.match(await next, { value: { payload: 'dHdv' } })
@@ -156,7 +156,7 @@ t.test('a new token that is not taken either is told, and no other is asked for'
   t.teardown(() => far.close())
   await once(far, 'listening')
   const address = `http://127.0.0.1:${(far.address() as AddressInfo).port}`
-  const refused = { status: 2, message: /the server that has far does not take tokens of local/ }
+  const refused = { status: 2, message: /the server of far rejects tokens of local/ }
   const session = open()
   await t.rejects(session.call('far', 'Far.Call', {}, { address }), refused)
   t.equal(new Set(shown.splice(0)).size, 2, 'the token, and another')
@@ -192,7 +192,7 @@ t.test('where a new token cannot be kept, one that still holds is used', async (
   await asUnprivilegedUser(t, folder, () =>
     t.rejects(open().token(), {
       message:
-        /tokens cannot be written: EACCES.*; make it writable for you, or set HOME to a folder that is$/,
+        /tokens cannot be written: EACCES.*; make it writable, or set HOME to a writable folder$/,
     }),
   )
   t.equal(readCredentials(owner)?.refreshToken, kept.refreshToken, 'it was not used up')

@@ -34,7 +34,7 @@ t.test('what others wrote into the file stays there', async (t) => {
 
 for (const text of ['{"env":', '[]', '"x"', 'null'])
   t.test(
-    `a damaged file (${text}) is told once and kept beside; then commands begin anew`,
+    `reports an invalid file (${text}) once and moves it aside; later commands start without one`,
     async (t) => {
       mkdirSync(join(home, '.mx'), { recursive: true })
       const acts: readonly (() => unknown)[] = [readConfig, () => writeConfig('env', 'x')]
@@ -43,11 +43,8 @@ for (const text of ['{"env":', '[]', '"x"', 'null'])
         const message = await Promise.resolve()
           .then(act)
           .then(() => '', String)
-        t.match(
-          message,
-          /config\.json must be a JSON object: it is kept as \S+; commands begin anew/,
-        )
-        t.equal(readFileSync(/kept as (\S+);/.exec(message)![1]!, 'utf8'), text)
+        t.match(message, /config\.json must be a JSON object: moved to \S+; commands now use/)
+        t.equal(readFileSync(/moved to (\S+);/.exec(message)![1]!, 'utf8'), text)
         t.equal(readConfig().get('env'), '')
       }
     },
@@ -57,7 +54,7 @@ t.test('environments that are damaged are told, and never overwritten', async (t
   const text = '{"envs":"{\\"a"}'
   writeFileSync(FILE, text)
   await t.rejects(addEnvironment('b', 'h:1'), {
-    message: /^envs in .* must be the text of a JSON object/,
+    message: /^envs in .* must be a string with a JSON object/,
   })
   t.equal(readFileSync(FILE, 'utf8'), text)
 })

@@ -57,7 +57,7 @@ t.test('a snapshot goes to another database, or but a table of it', async (t) =>
   ])
   write('mixed', toSnapshot([toRecord('a'), { ...toRecord('b'), database: 'acme' }]))
   await t.rejects(store('restore', 'mixed', '-d', 'else'), {
-    message: '--database is where one goes, and there are 2: mx, acme; nothing was written',
+    message: '--database needs a snapshot of one database, got 2: mx, acme; nothing was written',
     status: 2,
   })
 })
@@ -68,7 +68,7 @@ t.test('what was done is told at a terminal', async (t) => {
   })
   process.stdout.isTTY = true
   write('few', toSnapshot([toRecord('a'), toRecord('b'), toRecord('ended', 1)]))
-  t.equal(await store('restore', 'few'), '2 records restored from few, 1 had ended\n')
+  t.equal(await store('restore', 'few'), '2 records restored from few, 1 expired\n')
   t.equal(
     await store('snapshot', 'none', '-d', 'acme', '-t', 'other'),
     '1 record written to none\n',
@@ -80,10 +80,10 @@ t.test('a damaged snapshot is refused before anything is written', async (t) => 
   const lines = whole.split('\n')
   const damaged = {
     'its end is missing': `${lines.slice(0, 3).join('\n')}\n`,
-    'its last line is cut off': whole.slice(0, -10),
-    'its bytes were changed': whole.replace('new/2', 'new/3'),
-    'it should have 2 records, and has 1': [lines[0], lines[1], ...lines.slice(3)].join('\n'),
-    'record 1 is none': whole.replace('"key":"new/1"', '"key":1'),
+    'its last line is incomplete': whole.slice(0, -10),
+    'its checksum does not match': whole.replace('new/2', 'new/3'),
+    'expected 2 records, got 1': [lines[0], lines[1], ...lines.slice(3)].join('\n'),
+    'record 1 is invalid': whole.replace('"key":"new/1"', '"key":1'),
   }
   for (const [why, text] of Object.entries(damaged)) {
     write('damaged', text)
@@ -100,12 +100,12 @@ t.test('a damaged snapshot is refused before anything is written', async (t) => 
   ]) {
     write('foreign', text)
     await t.rejects(store('restore', 'foreign'), {
-      message: 'this is no snapshot of mx store; nothing was written',
+      message: 'not a snapshot of mx store; nothing was written',
       status: 1,
     })
   }
   write('damaged', whole.replace('"version":1', '"version":9'))
-  await t.rejects(store('restore', 'damaged'), { message: /^this is a snapshot of version 9/ })
+  await t.rejects(store('restore', 'damaged'), { message: /^unsupported snapshot version 9/ })
   write('damaged', `${lines[0]}\n`)
   await t.rejects(store('restore', 'damaged'), { message: /its end is missing/ })
   t.equal(await store('list', '-t', 'shop', '-p', 'new/'), '')
@@ -130,7 +130,7 @@ t.test('Ctrl-C gives one up that is still coming, and leaves no copy', async (t)
   while (listCopies().length === 0 && child.exitCode === null)
     await new Promise((resolve) => setImmediate(resolve))
   child.kill('SIGINT')
-  await until(/^mx: given up: nothing was written$/m)
+  await until(/^mx: canceled: nothing was written$/m)
   // Node.js ends no process that waits for a pipe.
   closeSync(writer)
   t.equal(await ended, 130)

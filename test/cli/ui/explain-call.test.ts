@@ -18,7 +18,7 @@ t.test('texts and statuses are those of the original, and say what to do next', 
     [
       explain(401, 'no', { account: '', token: undefined }),
       2,
-      'Not authorized to perform this request: no (nobody is logged in to local: mx login)',
+      'Not authorized to perform this request: no (not logged in to local: mx login)',
     ],
     [
       explain(401, 'no', { token: undefined }),
@@ -28,12 +28,12 @@ t.test('texts and statuses are those of the original, and say what to do next', 
     [
       explain(401, 'no'),
       2,
-      'Not authorized to perform this request: no (this account may not do it)',
+      'Not authorized to perform this request: no (the account lacks permission)',
     ],
     [
       explain(502, away),
       4,
-      "Failed to connect to mx server at 127.0.0.1:8081: start one with 'mx server', or, if one has another --proxy_address, 'mx env add local <host:port>'",
+      "Failed to connect to mx server at 127.0.0.1:8081: start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'",
     ],
     [
       explain(502, away, { environment: platform }),
@@ -96,7 +96,7 @@ t.test(
 )
 
 t.test('a token that was renewed since is no login that has ended', (t) => {
-  t.match(explain(401, 'no', { isRenewed: true }), { status: 2, message: /begin it again/ })
+  t.match(explain(401, 'no', { isRenewed: true }), { status: 2, message: /Run the command again/ })
   t.end()
 })
 

@@ -28,9 +28,9 @@ t.test('a server that is there, and cannot be talked to, says why', async (t) =>
       `mxs://127.0.0.1:${tls}`,
       "self-signed certificate: name the file of its certificate's authority in NODE_EXTRA_CA_CERTS",
     ],
-    [`127.0.0.1:${tls}`, `socket hang up; is it one with TLS, mxs://127.0.0.1:${tls}?`],
+    [`127.0.0.1:${tls}`, `socket hang up; if the server uses TLS, use mxs://127.0.0.1:${tls}`],
     [`mxs://127.0.0.1:${plain}`, 'it speaks no TLS; was mx:// meant?'],
-    [`127.0.0.1:${plain}`, 'another program listens there'],
+    [`127.0.0.1:${plain}`, 'another program listens at this address'],
   ] as const) {
     process.env['MX_ENV_DEV_ADDRESS'] = address
     const env = 'dev'
@@ -39,7 +39,7 @@ t.test('a server that is there, and cannot be talked to, says why', async (t) =>
     await t.rejects(asked, { status: 4, message })
     t.match(await checkServer({ env }), {
       canStart: false,
-      findings: [{ found: `no connection: ${reason}`, advice: 'see mx env' }],
+      findings: [{ found: `unreachable: ${reason}`, advice: 'see mx env' }],
     })
   }
 })
