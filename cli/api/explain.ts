@@ -14,6 +14,7 @@ const FLAGS = {
   '-o': 'output',
   '--output': 'output',
   '--env': 'env',
+  '--target': 'env',
 } as const
 const METHOD = /^[A-Za-z]{1,20}$/
 const HEADER = /^([^:\s]+):[ \t]*(.*)$/s

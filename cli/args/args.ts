@@ -112,7 +112,7 @@ function prepare(args: readonly string[], declared: readonly Flag[]): string[] {
   return args.map((word, i) => {
     if (i >= last) return word
     if (/^-\d/.test(word)) return VALUE + word
-    const flag = toUnderscores(word)
+    const flag = normalize(word)
     const match = declared.find(({ name, letter }) => flag === `--${name}` || flag === `-${letter}`)
     const hasValue = i + 1 < last && !/^-\D/.test(args[i + 1]!)
     return match?.isOptional && !hasValue ? `--${match.name}=` : flag
@@ -128,6 +128,9 @@ function withoutMark<V>(value: V): V | string | readonly unknown[] {
   return typeof value === 'string' ? toText(value) : value
 }
 
-function toUnderscores(word: string): string {
-  return word.replace(/^--[^=]+/, (flag) => `--${flag.slice(2).replaceAll('-', '_')}`)
+/** `--a-b` is `--a_b`, `--target` is `--env`. */
+function normalize(word: string): string {
+  return word
+    .replace(/^--[^=]+/, (flag) => `--${flag.slice(2).replaceAll('-', '_')}`)
+    .replace(/^--target(?==|$)/, '--env')
 }

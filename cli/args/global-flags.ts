@@ -16,7 +16,7 @@ export function splitGlobals(words: readonly string[]): SplitWords {
   let at = 0
   for (; at < words.length; at++) {
     const [, dashes, typed = '', value] = /^(--?)(\w+)(?:=(.*))?$/s.exec(words[at]!) ?? []
-    const name = dashes === '-' ? LETTERS[typed] : typed
+    const name = dashes === '-' ? LETTERS[typed] : typed.replace(/^target$/, 'env')
     if (name === undefined || !NAMES.includes(name)) break
     const text = value ?? words[++at]
     if (text === undefined)

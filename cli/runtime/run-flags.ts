@@ -5,45 +5,48 @@ import { CliError, EXIT } from '../ui/output.ts'
 
 /** Flags that `mx run` and `mx update` share. */
 export const RUN_FLAGS = {
-  '--name <name>': 'Its name (default: the last part of the source)',
-  '--source <source>': 'Where its code is, in place of the first word',
-  '--image <image>': 'Image of a container, where the platform runs those',
+  '--name <name>': 'Name of the service (default: the last part of the source)',
+  '--source <source>': 'Source of the code; alias of the argument',
+  '--image <image>': 'Container image, on a platform with a container runtime',
   '--entrypoint <path>': 'Folder or file of the source to run',
-  '--command <command>': 'Command to run it with (default: as the project says)',
-  '--args <args>': 'Arguments behind the command',
-  '--env_vars <name=value>...': 'Environment of the service',
-  '--secrets <name=value>...': 'As --env_vars, but shown to nobody',
-  '--metadata <name=value>...': 'What is kept beside it',
-  '--type <type>': 'A kind of your choice',
-  '--instances <n>': 'How many copies (default: as the project says, else 1)',
-  '--protocol <mx|http>': 'http: a plain HTTP program that listens where PORT says (default: mx)',
-  '--port <port>': 'Where such a program listens instead',
-  '--memory <size>': 'Memory of a copy, such as 256mb (default: as the project says)',
-  '--cpus <n>': 'Processors of a copy, such as 0.5 (default: as the project says)',
-  '--allow_scripts': 'Packages may run programs of theirs while they are installed',
+  '--command <command>': 'Start command (default: that of the project)',
+  '--args <args>': 'Arguments of the command',
+  '-e, --env_var <name=value>...': 'Environment variable of the service',
+  '--env_vars <name=value>...': 'Alias of --env_var',
+  '--secrets <name=value>...': 'Secret environment variable, never shown',
+  '--metadata <name=value>...': 'Metadata of the service',
+  '--type <type>': 'Custom type label',
+  '--instances <n>': 'Number of instances (default: that of the project, else 1)',
+  '--protocol <mx|http>':
+    'Protocol of the service; http: a plain HTTP program that listens on PORT (default: mx)',
+  '--port <port>': 'Fixed port of a plain HTTP program',
+  '--memory <size>': 'Memory limit of an instance, such as 256mb (default: that of the project)',
+  '--cpus <n>': 'CPU limit of an instance, such as 0.5 (default: that of the project)',
+  '--allow_scripts': 'Run install scripts of packages',
 }
 export type RunFlags = FlagsOf<typeof RUN_FLAGS & typeof OUTPUT_FLAGS>
 
 const PAIR = /^([^=]+)=(.*)$/s
-/** Words of a command line: quotes of either kind hold blanks together. */
+/** Words of a command line, with single and double quotes. */
 const WORD = /(?:[^\s"']+|"[^"]*"|'[^']*')+/g
-/** Variables, pipes and the like. */
+/** Variables, pipes and other shell syntax. */
 const NEEDS_SHELL = /[$`|&;<>()*?]/
 
 /**
- * How to run it, as the service `runtime` is told: only what was given.
+ * Options of a request to the service `runtime`: only those that are set.
  *
- * @throws {CliError} for a value that is none.
+ * @throws {CliError} for an invalid value
  */
 export function toOptions(flags: RunFlags): Record<string, unknown> {
   const { entrypoint, image, type, protocol, allow_scripts } = flags
+  const env = [...(flags.env_vars ?? []), ...(flags.env_var ?? [])]
   if (protocol !== undefined && protocol !== 'mx' && protocol !== 'http')
     throw invalid('protocol', 'mx or http', protocol)
   const options = {
     ...{ entrypoint, image, type, protocol, allow_scripts },
     command: flags.command && toCommand(flags.command),
     args: flags.args && splitWords('args', flags.args),
-    env: flags.env_vars && Object.entries(toPairs('env_vars', flags.env_vars)).map(joinPair),
+    env: env.length > 0 ? Object.entries(toPairs('env_var', env)).map(joinPair) : undefined,
     secrets: flags.secrets && toPairs('secrets', flags.secrets),
     instances: flags.instances && toNumber('instances', flags.instances, /^[1-9]\d{0,2}$/),
     port: flags.port && toNumber('port', flags.port, /^[1-9]\d{0,4}$/),
@@ -53,12 +56,12 @@ export function toOptions(flags: RunFlags): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
-/** @throws {CliError} for one that is no `<name>=<value>`. */
+/** @throws {CliError} for a text that is not `<name>=<value>` */
 export function toPairs(flag: string, texts: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     texts.map((text) => {
       const [, name, value] = PAIR.exec(text) ?? []
-      // Of a secret nothing is shown.
+      // Secrets are not printed.
       if (name === undefined)
         throw invalid(flag, '<name>=<value>', flag === 'secrets' ? 'no =' : text)
       return [name, value!]
@@ -66,7 +69,7 @@ export function toPairs(flag: string, texts: readonly string[]): Readonly<Record
   )
 }
 
-/** A command line that takes a shell gets one; arguments behind it are those of its last command. */
+/** Runs a command line in a shell if it needs one; arguments are appended to its last command. */
 function toCommand(line: string): readonly string[] {
   return NEEDS_SHELL.test(line)
     ? ['/bin/sh', '-c', `${line} "$@"`, 'sh']
@@ -76,7 +79,7 @@ function toCommand(line: string): readonly string[] {
 function splitWords(flag: string, text: string): readonly string[] {
   const words = text.match(WORD) ?? []
   if (words.join('').length !== text.replace(/("[^"]*"|'[^']*')|\s/g, '$1').length)
-    throw invalid(flag, 'words whose quotes are closed', text)
+    throw invalid(flag, 'words with balanced quotes', text)
   return words.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2'))
 }
 
@@ -94,11 +97,11 @@ function toBytes(text: string): number {
     const bytes = parseSize(text)
     if (Number.isFinite(bytes)) return bytes
   } catch {
-    // Told below.
+    // The error below names the accepted form.
   }
   throw invalid('memory', 'a size such as 256mb', text)
 }
 
-function invalid(flag: string, wanted: string, got: string): CliError {
-  return new CliError(`--${flag} must be ${wanted}, got ${got}`, { status: EXIT.usage })
+function invalid(flag: string, expected: string, got: string): CliError {
+  return new CliError(`--${flag} must be ${expected}, got ${got}`, { status: EXIT.usage })
 }

@@ -23,7 +23,7 @@ import { createReconnect } from './reconnect.ts'
 
 /** Flags of every command that connects to a server. */
 export const ENV_FLAG: { readonly '--env <name>': string } = {
-  '--env <name>': 'Environment (default: the selected one)',
+  '--env <name>': 'Environment, also --target (default: the selected one)',
 }
 
 export interface SessionFlags {

@@ -56,6 +56,12 @@ t.test('what stands behind -- is no flag', async (t) => {
   t.same({ ...flags }, {})
 })
 
+t.test('--target is an alias of --env', async (t) => {
+  const read = (...args: string[]) => readCommandLine('call', args, { '--env <name>': '' }).flags
+  t.same(read('--target', 'staging'), { env: 'staging' })
+  t.same(read('--target=staging'), { env: 'staging' })
+})
+
 const wrong: [args: string[], message: string][] = [
   [['--pasword=x'], "unknown flag --pasword, did you mean --password? See 'mx login --help'"],
   [['--zzzzzzzz'], "unknown flag --zzzzzzzz. See 'mx login --help'"],

@@ -1,7 +1,8 @@
 import t from 'tap'
-import { type RunFlags, toOptions, toPairs } from '../../../cli/runtime/run-flags.ts'
+import { readCommandLine } from '../../../cli/args/args.ts'
+import { RUN_FLAGS, type RunFlags, toOptions, toPairs } from '../../../cli/runtime/run-flags.ts'
 
-t.test('only what was given is told', async (t) => {
+t.test('sends only the options that are set', async (t) => {
   t.same(toOptions({}), {})
   t.same(toOptions({ name: 'mail', entrypoint: 'a' }), { entrypoint: 'a' })
 })
@@ -22,7 +23,16 @@ t.test(
   },
 )
 
-t.test('a command that takes a shell gets one', async (t) => {
+t.test('-e, --env_var and --env_vars set variables, --env_var last', async (t) => {
+  const { flags } = readCommandLine(
+    'run',
+    ['-e', 'A=1', '--env-vars=A=0', '--env_var=B=2'],
+    RUN_FLAGS,
+  )
+  t.same(toOptions(flags)['env'], ['A=1', 'B=2'])
+})
+
+t.test('a command that needs a shell runs in one', async (t) => {
   for (const command of ['serve --port $PORT', 'migrate && serve', 'node *.js'])
     t.same(toOptions({ command })['command'], ['/bin/sh', '-c', `${command} "$@"`, 'sh'])
 })
@@ -32,8 +42,8 @@ t.test('of a name that is given twice the last value counts', async (t) => {
 })
 
 const refused: [flags: RunFlags, message: string][] = [
-  [{ env_vars: ['A'] }, '--env_vars must be <name>=<value>, got A'],
-  [{ env_vars: ['=A'] }, '--env_vars must be <name>=<value>, got =A'],
+  [{ env_vars: ['A'] }, '--env_var must be <name>=<value>, got A'],
+  [{ env_vars: ['=A'] }, '--env_var must be <name>=<value>, got =A'],
   [{ secrets: ['hush'] }, '--secrets must be <name>=<value>, got no ='],
   [{ instances: '0' }, '--instances must be a whole number above 0, got 0'],
   [{ port: 'http' }, '--port must be a whole number above 0, got http'],
@@ -41,7 +51,7 @@ const refused: [flags: RunFlags, message: string][] = [
   [{ memory: 'lots' }, '--memory must be a size such as 256mb, got lots'],
   [{ memory: 'none' }, '--memory must be a size such as 256mb, got none'],
   [{ protocol: 'ftp' }, '--protocol must be mx or http, got ftp'],
-  [{ command: 'a "b' }, '--command must be words whose quotes are closed, got a "b'],
+  [{ command: 'a "b' }, '--command must be words with balanced quotes, got a "b'],
 ]
 for (const [flags, message] of refused)
   t.test(`${JSON.stringify(flags)} is refused with what would be right`, async (t) => {
