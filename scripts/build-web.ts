@@ -1,4 +1,4 @@
-/** Builds the front end of the dashboard: `web/` to `dist/dashboard`, files named by their content, each compressed beside it. */
+/** Builds the front end of the dashboard from `web/` into `dist/dashboard`, with content hashes in file names and compressed variants. */
 
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -10,28 +10,28 @@ import { brotliCompress, gzip } from 'node:zlib'
 import { build, type Plugin } from 'vite'
 import { ROOT } from './root.ts'
 
-/** What pages share; charts are larger than all others, and on one page. */
+/** Modules shared by pages; only one page needs charts, which are large. */
 const PART = /\/web\/(?:parts\/(?!chart)|[^/]+\.tsx?$)/
-/** What is worth compressing. */
+/** Files to compress. */
 const TEXT = /\.(?:js|css|svg|html)$/
 
 /**
- * Writes `index.html` and `assets/`, with a `.br` and a `.gz` of each; what was in the folder is gone. It is made beside the
- * folder and takes its place whole: a server that runs meanwhile finds the one or the other.
+ * Writes `index.html` and `assets/`, each with a `.br` and a `.gz` variant. The folder is replaced atomically: a running server finds
+ * either the old or the new build.
  */
 export async function buildWeb(folder: string): Promise<void> {
-  const made = `${folder}-${process.pid}`
-  const old = `${made}-old`
+  const draft = `${folder}-${process.pid}`
+  const old = `${draft}-old`
   try {
-    await bundle(made)
-    const names = await readdir(made, { recursive: true })
+    await bundle(draft)
+    const names = await readdir(draft, { recursive: true })
     await Promise.all(
-      names.filter((name) => TEXT.test(name)).map((name) => compress(join(made, name))),
+      names.filter((name) => TEXT.test(name)).map((name) => compress(join(draft, name))),
     )
     if (existsSync(folder)) await rename(folder, old)
-    await rename(made, folder)
+    await rename(draft, folder)
   } finally {
-    for (const left of [made, old]) await rm(left, { recursive: true, force: true })
+    for (const rest of [draft, old]) await rm(rest, { recursive: true, force: true })
   }
 }
 
@@ -40,7 +40,7 @@ function bundle(outDir: string): Promise<unknown> {
     configFile: false,
     root: join(ROOT, 'web'),
     logLevel: 'warn',
-    plugins: [refuseNode],
+    plugins: [rejectNode],
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {
       outDir,
@@ -52,16 +52,16 @@ function bundle(outDir: string): Promise<unknown> {
       reportCompressedSize: false,
       rolldownOptions: {
         checks: { pluginTimings: false },
-        // Else each part is a file, and each page a dozen requests.
+        // Otherwise each module is a file, and each page a dozen requests.
         output: { codeSplitting: { groups: [{ name: 'parts', test: PART, minShareCount: 2 }] } },
       },
     },
   })
 }
 
-/** What pages take of the program must run in browsers; types alone are gone by now. */
-const refuseNode: Plugin = {
-  name: 'refuse-node',
+/** Rejects Node.js modules: imports from outside `web/` must run in browsers. Type imports are already removed. */
+const rejectNode: Plugin = {
+  name: 'reject-node',
   enforce: 'pre',
   resolveId(id, importer) {
     if (isBuiltin(id)) this.error(`${importer} imports ${id}: it cannot be part of web/`)

@@ -1,6 +1,6 @@
 /**
- * Bundles the program into a few files of the build, beside what `tsc` wrote: reading 120 modules took longer than what commands do,
- * and reading 700 half of the start of a server. Why: `docs/decisions/2026-11-22-the-command-line-is-bundled.md` and
+ * Bundles the program into a few files: reading 120 modules took longer than running a command, and reading 700 modules was half of
+ * the start of a server. Why: `docs/decisions/2026-11-22-the-command-line-is-bundled.md` and
  * `docs/decisions/2026-11-26-the-platform-is-bundled.md`.
  */
 import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
@@ -11,18 +11,18 @@ import { ROOT } from './root.ts'
 
 /** Has a bundle of its own. */
 const SCHEMA = 'core/schema.ts'
-/** Taken into the platform: 46 modules. Other packages stay packages. */
+/** Bundled with the platform (46 modules); other packages are external. */
 const JOSE = 'jose'
-/** A process of its own, started beside the module that it is bundled with. */
+/** Entry point of the build process, which the platform starts by its path. */
 const BUILD_MAIN = 'services/runtime/builds/build-main.ts'
-/** In both: it stands on nothing, and is all that `mx --help` loads of the platform. */
+/** In both bundles: it has no imports, and `mx --help` needs nothing else of the platform. */
 const VERSION = 'platform/process/version.ts'
 
 /**
- * Writes the command line, `cli/bundle`, and the platform with the SDK, `bundle`, each split at its lazy imports. What the command
- * line loads of the platform lazily is in the other one.
+ * Writes the CLI, `cli/bundle`, and the platform with the SDK, `bundle`, each split at its lazy imports. Lazy imports of the platform
+ * by the CLI refer to the second bundle.
  *
- * @param dist folder of the build, with the bundle of `core/schema.ts`.
+ * @param dist folder of the build, with the bundle of `core/schema.ts`
  */
 export async function bundleProgram(dist: string): Promise<void> {
   const platform = join(dist, 'bundle')
@@ -33,7 +33,7 @@ export async function bundleProgram(dist: string): Promise<void> {
     started.add(source)
     return `../../bundle/${toEntryName(source)}.js`
   })
-  // npm does so when it links the program, not when that is built again.
+  // npm sets the mode when it links the program, not after a rebuild.
   await chmod(join(dist, 'cli/bundle/mx.js'), 0o755)
   const opened = ['sdk/index.ts', 'sdk/testing.ts', 'platform/registry.ts', BUILD_MAIN]
   const entries = [
@@ -47,29 +47,29 @@ export async function bundleProgram(dist: string): Promise<void> {
   await copyFile(license, join(platform, `LICENSE-${JOSE}.md`))
 }
 
-/** `platform/gateway/run.ts` is `gateway-run`: two folders may have a file of one name. */
+/** `platform/gateway/run.ts` is `gateway-run`: file names alone are not unique. */
 function toEntryName(source: string): string {
   return source.replace(/^platform\/|\.ts$/g, '').replaceAll('/', '-')
 }
 
 /**
- * Writes a bundle; what was there is gone.
+ * Writes a bundle, replacing the folder.
  *
- * @param entries sources by the names of their files.
- * @param findApart where a source is that is not taken in; undefined: it is.
+ * @param entries sources by output name
+ * @param findExternal path of an external source; undefined bundles the source
  */
 async function bundle(
   outdir: string,
   entries: Readonly<Record<string, string>>,
-  findApart: (source: string, isLazy: boolean) => string | undefined,
+  findExternal: (source: string, isLazy: boolean) => string | undefined,
 ): Promise<void> {
-  const keepApart: Plugin = {
-    name: 'keep-apart',
+  const externals: Plugin = {
+    name: 'externals',
     setup({ onResolve }) {
       onResolve({ filter: /^\.{1,2}\// }, ({ path, resolveDir, kind }) => {
         const source = relative(ROOT, resolve(resolveDir, path))
-        const apart = findApart(source, kind === 'dynamic-import')
-        return apart === undefined ? undefined : { path: apart, external: true }
+        const external = findExternal(source, kind === 'dynamic-import')
+        return external === undefined ? undefined : { path: external, external: true }
       })
       onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
         kind === 'entry-point' || path === JOSE ? undefined : { path, external: true },
@@ -88,7 +88,7 @@ async function bundle(
     target: 'node20',
     sourcemap: true,
     sourcesContent: false,
-    plugins: [keepApart],
+    plugins: [externals],
     logLevel: 'warning',
   })
   await rm(outdir, { recursive: true, force: true })
@@ -96,7 +96,7 @@ async function bundle(
   for (const { path, text } of outputFiles) await writeFile(path, keepClassNames(text))
 }
 
-/** Classes that name themselves are called `_Name` by esbuild, also where programs print their objects. */
+/** esbuild renames classes that refer to themselves to `_Name`, which shows in printed objects. */
 function keepClassNames(text: string): string {
   const renamed = [...text.matchAll(/^var (\w+) = class (_\1)\b/gm)]
   return renamed.reduce(

@@ -1,5 +1,5 @@
 /**
- * Bundles `core/schema.ts` with the TypeBox behind it into one file of the build, in place of what `tsc` wrote there.
+ * Bundles `core/schema.ts` and TypeBox into one file, replacing the output of `tsc`.
  * Why: `docs/decisions/2026-11-21-typebox-bundled.md`.
  */
 import { readFile } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { ROOT } from './root.ts'
 
-/** Writes the bundle, with TypeBox's licence on top, and its source map beside it. */
+/** Writes the bundle, with the licence of TypeBox as its banner, and a source map. */
 export async function bundleSchema(outfile: string): Promise<void> {
   const license = await readFile(new URL('../license', import.meta.resolve('typebox')), 'utf8')
   await build({

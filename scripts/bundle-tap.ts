@@ -1,5 +1,5 @@
 /**
- * Bundles tap for the compiled tests: each is a process of its own, and reading the 240 modules of tap took longer than most tests do.
+ * Bundles tap for the compiled tests: reading its 240 modules in each process took longer than most tests.
  * Why: `docs/decisions/2026-11-22-tests-run-compiled.md`.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -9,9 +9,9 @@ import { build } from 'esbuild'
 import { CURRENT_TEST } from './current-test.ts'
 import { ROOT } from './root.ts'
 
-/** Writes what `import 'tap'` finds below `folder`, before it looks into the packages of the project. */
+/** Writes a package `tap` below `folder`, where `import 'tap'` finds it first. */
 export async function bundleTap(folder: string): Promise<void> {
-  // Below this name: tap leaves packages of it out of the stacks it prints.
+  // tap omits packages of this scope from stack traces.
   const bundled = join(folder, 'node_modules/@tapjs/bundled')
   await build({
     entryPoints: [fileURLToPath(import.meta.resolve('tap'))],

@@ -1,7 +1,7 @@
 /**
- * Fails when two files export the same name: a name is to lead to one file. Parts that stand alone, such as adapters and
- * built-in services, never import each other: a name may recur in two parts, but not in a part and a file that it may import.
- * `exported-names.json` lists the exceptions by their reason; an unnecessary exception fails, too.
+ * Fails when two files export the same name. Independent parts, such as adapters and built-in services, never import each other: two
+ * parts may export the same name, but not a part and a file that it may import.
+ * `exported-names.json` lists the exceptions by reason; an unnecessary exception fails as well.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const PART =
 const EXPORT =
   /^export (?:abstract )?(?:async )?(?:function\*?|class|const|let|interface|type) +([\w$]+)/gm
 
-/** Names that are exported by two files of which one may import the other, each with its files. */
+/** Finds names that two files export, one of which may import the other. Returns the files by name. */
 export function findRepeatedNames(
   sources: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, readonly string[]> {

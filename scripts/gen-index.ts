@@ -1,6 +1,6 @@
 /**
- * Writes the `index.gen.ts` of the folders whose parts are found by name: file name -> default export.
- * `--check` writes nothing and fails when an index is not what it would be.
+ * Writes `index.gen.ts` of the folders whose parts are loaded by name: file name -> default export.
+ * `--check` writes nothing and fails when an index is stale.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -11,9 +11,9 @@ interface Folder {
   readonly path: string
   /** Name of the exported table. */
   readonly table: string
-  /** What a file exports by default, one sentence part. */
+  /** Description of the default export of a file, for the comment. */
   readonly exports: string
-  /** Type of every entry and the module it comes from; none: each entry keeps its own type. */
+  /** Type of all entries, and its module. @default each entry has its own type */
   readonly type?: { readonly name: string; readonly from: string }
 }
 
@@ -35,7 +35,7 @@ const FOLDERS: readonly Folder[] = [
 
 const INDEX = 'index.gen.ts'
 
-/** Names of the parts in a folder: its TypeScript files, in the order of the alphabet. */
+/** Lists the names of the TypeScript files in a folder, sorted. */
 export async function listParts(folder: string): Promise<readonly string[]> {
   const files = await readdir(folder)
   return files
@@ -75,28 +75,28 @@ function toIdentifier(part: string): string {
   return RESERVED.has(name) ? `${name}_` : name
 }
 
-/** Words a part may be called but a variable may not. */
+/** Valid names of parts that are reserved words of the language. */
 const RESERVED: ReadonlySet<string> = new Set(['static', 'default', 'package', 'public', 'switch'])
 
-/** `access-log` as a property: quoted where the language wants it. */
+/** `access-log` as a property name, quoted if necessary. */
 function toKey(part: string): string {
   return part.includes('-') ? `'${part}'` : part
 }
 
-/** Writes all indexes, or with `check` only names those that are stale. */
+/** Writes stale indexes, unless `check` is set. @returns the stale indexes */
 export async function generate(root: string, check: boolean): Promise<readonly string[]> {
   const stale: string[] = []
   for (const folder of FOLDERS) {
     const path = join(root, folder.path)
-    const wanted = formatIndex(folder, await listParts(path))
+    const updated = formatIndex(folder, await listParts(path))
     const file = join(path, INDEX)
-    const found = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    const current = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined
       throw error
     })
-    if (found === wanted) continue
+    if (current === updated) continue
     stale.push(join(folder.path, INDEX))
-    if (!check) await writeFile(file, wanted)
+    if (!check) await writeFile(file, updated)
   }
   return stale
 }

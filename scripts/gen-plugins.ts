@@ -1,6 +1,6 @@
 /**
  * Writes docs/plugin-options.md from the schemas of the gateway's own plugins.
- * `--check` writes nothing and fails when the page is not what it would be.
+ * `--check` writes nothing and fails when the page is stale.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import type { PluginDefinition } from '../core/plugin/define.ts'
 import { plugins } from '../plugins/index.gen.ts'
 import { ROOT } from './root.ts'
 
-/** What is read of a JSON Schema. */
+/** Supported subset of JSON Schema. */
 interface Schema {
   readonly type?: string
   readonly description?: string
@@ -30,7 +30,7 @@ Written by \`npm run gen\` from the code. Set options in \`plugins:\` of \`mx.ya
 default that is not required may be omitted.
 `
 
-/** The whole page. */
+/** Source of the page. */
 export function formatPlugins(
   definitions: Readonly<Record<string, PluginDefinition>> = plugins,
 ): string {
@@ -47,21 +47,21 @@ function formatPlugin({ name, description, options }: PluginDefinition): string 
   return [`## ${name}`, '', description, '', ...table, ''].join('\n')
 }
 
-/** A row for each option; those of an option that is an object follow it, as do those of the elements of a list. */
+/** Rows of the options; an object or a list is followed by the options of its properties or elements. */
 function listOptions(schema: Schema, path = ''): readonly string[] {
   const { properties = {}, required = [] } = schema
   return Object.entries(properties).flatMap(([name, option]) => {
-    const place = `${path}${name}`
+    const fullName = `${path}${name}`
     const isRequired = required.includes(name) && option.default === undefined
     const standard = option.default === undefined ? '' : `\`${JSON.stringify(option.default)}\``
     const cells = [
-      `\`${place}\``,
+      `\`${fullName}\``,
       formatType(option),
       isRequired ? 'required' : standard,
       option.description ?? '',
     ]
     const inner = option.items ?? option
-    const within = option.items === undefined ? `${place}.` : `${place}[].`
+    const within = option.items === undefined ? `${fullName}.` : `${fullName}[].`
     return [
       `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`,
       ...listOptions(inner, within),
@@ -80,13 +80,13 @@ function formatType({ type, anyOf, items, ...schema }: Schema): string {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const file = join(ROOT, FILE)
-  const wanted = formatPlugins()
+  const updated = formatPlugins()
   const text = await readFile(file, 'utf8').catch(() => '')
-  if (wanted !== text && process.argv.includes('--check')) {
+  if (updated !== text && process.argv.includes('--check')) {
     console.log(`${FILE} is stale: run \`npm run gen\``)
     process.exitCode = 1
-  } else if (wanted !== text) {
-    await writeFile(file, wanted)
+  } else if (updated !== text) {
+    await writeFile(file, updated)
     console.log(`${FILE} written`)
   }
 }

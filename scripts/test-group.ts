@@ -11,7 +11,7 @@ import { ROOT } from './root.ts'
 
 const FILE_TIMEOUT_MS = 60_000
 
-// Bound to the root test: `t` itself is the subtest of a file as soon as one runs.
+// Bound to the root test: `t` is the subtest of a file while one runs.
 const { test } = t
 const end = t.end
 t.setTimeout(0)
@@ -25,5 +25,5 @@ await Promise.all(
   ),
 )
 end()
-// A file that hung, or left something open, keeps the process alive.
+// A file that hangs or leaves handles open would keep the process alive.
 setTimeout(() => process.exit(), 1000).unref()

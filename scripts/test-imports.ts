@@ -1,6 +1,6 @@
 /**
- * Imports between the compiled modules of the repository: which tests run in one process with others, and which a change affects.
- * A module that is named by `new URL('…', import.meta.url)` counts as imported: tests start programs by it.
+ * Imports between the compiled modules of the repository, which decide whether tests share a process and which tests a change affects.
+ * `new URL('…', import.meta.url)` counts as an import: tests start programs by it.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -8,7 +8,7 @@ import { ROOT } from './root.ts'
 
 const SPECIFIER =
   /(?:^|\n)(?:import|export)\b[^'"\n]*?['"]([^'"\n]+)['"]|\b(?:import|new URL)\(\s*['"]([^'"\n]+)['"]/g
-/** The bundled programs stand for the modules that they bundle. */
+/** Entry modules of the bundles. */
 const BUNDLES: Readonly<Record<string, string>> = {
   'cli/bundle/mx.js': 'cli/main.js',
   'bundle/index.js': 'sdk/index.js',
@@ -18,13 +18,13 @@ const BUNDLES: Readonly<Record<string, string>> = {
 
 const imports = new Map<string, readonly string[]>()
 
-/** Modules that one imports: of the repository relative to `dist`, others by their specifier. */
+/** Imports of a module: modules of the repository relative to `dist`, others by specifier. */
 function readImports(module: string): readonly string[] {
-  const known = imports.get(module)
-  if (known !== undefined) return known
+  const cached = imports.get(module)
+  if (cached !== undefined) return cached
   const text = readFileSync(join(ROOT, 'dist', module), 'utf8')
-  const found = [...text.matchAll(SPECIFIER)].map(([, from, dynamic]) => from ?? dynamic!)
-  const resolved = found.map((name) => {
+  const specifiers = [...text.matchAll(SPECIFIER)].map(([, from, dynamic]) => from ?? dynamic!)
+  const resolved = specifiers.map((name) => {
     if (!name.startsWith('.')) return name
     const path = relative(ROOT, join(ROOT, dirname(module), name)).replace(/\.tsx?$/, '.js')
     return BUNDLES[path] ?? path
@@ -33,7 +33,7 @@ function readImports(module: string): readonly string[] {
   return resolved
 }
 
-/** Everything a module imports, itself included: modules relative to `dist`, packages by name. */
+/** Transitive imports of a module, including itself: modules relative to `dist`, packages by name. */
 function listClosure(module: string): ReadonlySet<string> {
   const closure = new Set([module])
   for (const name of closure) {
@@ -45,17 +45,17 @@ function listClosure(module: string): ReadonlySet<string> {
 
 const toModule = (source: string): string => source.replace(/\.tsx?$/, '.js')
 
-/** Whether a test starts processes: it, or a module of `test/` that it imports. */
+/** Whether a test, or a module of `test/` that it imports, starts processes. */
 export function startsProcesses(test: string): boolean {
   return usesModule(test, /^node:(?:child_process|worker_threads|cluster)$/)
 }
 
-/** Whether a test needs µWebSockets: without it the gateway has the other listener, but who names this one has none. */
+/** Whether a test imports the µWebSockets listener, which other Node.js versions cannot load. */
 export function needsUws(test: string): boolean {
   return usesModule(test, /^core\/listener\/uws\/listener\.js$/)
 }
 
-/** Whether a test, or a module of `test/` that it imports, imports a module itself. */
+/** Whether a test, or a module of `test/` that it imports, directly imports a matching module. */
 function usesModule(test: string, module: RegExp): boolean {
   const closure = new Set([toModule(test)])
   for (const name of closure) {
@@ -69,8 +69,8 @@ function usesModule(test: string, module: RegExp): boolean {
 }
 
 /**
- * Tests that changed files can affect. A changed module affects the tests that import it, directly or not. Any other file
- * affects the tests of its top-level folder; a file of the repository's root, all tests.
+ * Lists the tests that changed files can affect. A module affects the tests that import it, directly or transitively. Any other file
+ * affects the tests of its top-level folder; a file in the root of the repository affects all tests.
  */
 export function listAffected(
   tests: readonly string[],

@@ -1,13 +1,13 @@
 /**
- * Runs compiled tests: all, or the files and folders that it is given, or
- *   --unit           the tests that start no process
- *   --changed[=ref]  the tests that the changes since a commit can affect. @default HEAD
- *   --again          what fails runs once more, as in a run of all tests
+ * Runs compiled tests: all, the given files and folders, or
+ *   --unit           tests that start no process
+ *   --changed[=ref]  tests that the changes since a commit can affect. @default HEAD
+ *   --again          retry failed files once, as in a run of all tests
  * Unit tests share processes (`scripts/test-group.ts`); every other file has its own.
- * Piped, it writes TAP; on a terminal one line for each file, and the failures. The slowest files are listed at the end.
- * Tests that need µWebSockets are skipped by name on a Node.js that it cannot be loaded by.
- * In a run of all tests, a file that fails runs once more: `docs/decisions/2026-11-26-a-failed-test-runs-once-more.md`.
- * Why not tap's own command: `docs/decisions/2026-11-22-tests-run-compiled.md`.
+ * Prints TAP to a pipe; on a terminal, one line for each file, and the failures. The slowest files are listed at the end.
+ * Tests that need µWebSockets are skipped on Node.js versions that cannot load it.
+ * A run of all tests retries failed files once: `docs/decisions/2026-11-26-a-failed-test-runs-once-more.md`.
+ * Why not the command of tap: `docs/decisions/2026-11-22-tests-run-compiled.md`.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
@@ -26,15 +26,15 @@ const SLOWEST = 20
 const RUN_AGAIN = join(ROOT, 'scripts/run-again.sh')
 const GROUP = join(ROOT, 'dist/scripts/test-group.js')
 const TEST = /^test\/.*\.test\.tsx?$/
-/** Folders whose tests are not unit tests, whether they start processes or not. */
-const WHOLE = /^test\/(?:docs|e2e|examples|load|spec)\//
+/** Folders without unit tests. */
+const NOT_UNIT = /^test\/(?:docs|e2e|examples|load|spec)\//
 
 interface Run {
   readonly name: string
   readonly sources: readonly string[]
 }
 
-/** Sources of tests, relative to the repository. @throws {Error} when a path leads to none. */
+/** Sources of tests, relative to the repository. @throws {Error} for a path without tests */
 function listTests(paths: readonly string[]): readonly string[] {
   return [...new Set(paths.flatMap(listTestsOf))].sort()
 }
@@ -56,16 +56,16 @@ function toCompiled(source: string): string {
   return file
 }
 
-/** Files that differ from a commit, new ones included. */
+/** Files that differ from a commit, including new files. */
 function listChanged(ref: string): readonly string[] {
   const git = (...words: string[]): string[] =>
     execFileSync('git', words, { cwd: ROOT, encoding: 'utf8' }).split('\n').filter(Boolean)
   return [...git('diff', '--name-only', ref), ...git('ls-files', '--others', '--exclude-standard')]
 }
 
-const isUnit = (source: string): boolean => !WHOLE.test(source) && !startsProcesses(source)
+const isUnit = (source: string): boolean => !NOT_UNIT.test(source) && !startsProcesses(source)
 
-/** What runs in a process each: tests that start processes, and groups of those that start none. */
+/** Groups tests by process: unit tests share processes, all others run alone. */
 function toRuns(sources: readonly string[]): readonly Run[] {
   const alone = sources.filter((source) => !isUnit(source))
   const shared = sources.filter(isUnit)
@@ -81,8 +81,8 @@ function toRuns(sources: readonly string[]): readonly Run[] {
 }
 
 /**
- * Starts a run, `times` at most until it passes. `env`: tap would add a loader to the options of node, for coverage,
- * which doubles the time a file takes.
+ * Starts a run, with up to `times` attempts. `env` resets the Node.js options: tap would add a loader for coverage, which doubles the
+ * duration of a file.
  */
 function start(
   { name, sources }: Run,
@@ -91,7 +91,7 @@ function start(
 ): void {
   const isGroup = sources.length > 1
   const options = `NODE_OPTIONS=${process.env['NODE_OPTIONS'] ?? ''}`
-  // Reading source maps takes up to a tenth of a test's time: only the second run does.
+  // Source maps take up to a tenth of the duration of a test: a retry enables them in its second attempt only.
   const words =
     times === 2 ? [RUN_AGAIN, name, process.execPath] : [process.execPath, '--enable-source-maps']
   const run = t.spawn('env', [options, ...words, isGroup ? GROUP : toCompiled(sources[0]!)], {
@@ -109,7 +109,7 @@ function start(
   else void run.then(() => onEnd(name, run.subtest?.time ?? 0))
 }
 
-/** Leaves of TAP what a terminal shows: a line for each file, failures with their details, the sums. */
+/** Filters TAP for a terminal: a line for each file, failures with details, and totals. */
 function createFilter(): (line: string) => boolean {
   let isFailure = false
   let details: string | undefined
@@ -129,7 +129,7 @@ function createFilter(): (line: string) => boolean {
   }
 }
 
-function listWanted(words: readonly string[]): readonly string[] {
+function selectTests(words: readonly string[]): readonly string[] {
   const paths = words.filter((word) => !word.startsWith('--'))
   let tests = listTests(paths.length > 0 ? paths : [join(ROOT, 'test')])
   for (const word of words.filter((word) => word.startsWith('--'))) {
@@ -137,24 +137,24 @@ function listWanted(words: readonly string[]): readonly string[] {
     if (flag === '--unit') tests = tests.filter(isUnit)
     else if (flag === '--changed') tests = listAffected(tests, listChanged(ref))
     else if (flag !== '--again')
-      throw new Error(`unknown flag ${word}: there are --unit, --changed[=commit] and --again`)
+      throw new Error(`unknown flag ${word}, expected --unit, --changed[=commit] or --again`)
   }
   return tests
 }
 
 function main(words: readonly string[]): void {
-  const wanted = listWanted(words)
-  for (const source of wanted) toCompiled(source)
+  const selected = selectTests(words)
+  for (const source of selected) toCompiled(source)
   const hasUws = loadUws() !== undefined
-  const tests = hasUws ? wanted : wanted.filter((source) => !needsUws(source))
+  const tests = hasUws ? selected : selected.filter((source) => !needsUws(source))
   t.setTimeout(0)
-  // One more than there are processors: a test waits for servers and timers a sixth of its time.
+  // One more than the number of processors: a test waits for servers and timers for a sixth of its duration.
   t.jobs = availableParallelism() + 1
   if (process.stdout.isTTY) {
     t.register()
-    const isWanted = createFilter()
+    const isVisible = createFilter()
     createInterface(t.pipe(new PassThrough())).on('line', (line) => {
-      if (isWanted(line)) console.log(line)
+      if (isVisible(line)) console.log(line)
     })
   }
   const times: [source: string, ms: number][] = []
@@ -164,7 +164,7 @@ function main(words: readonly string[]): void {
       t.comment(`${(ms / 1000).toFixed(1).padStart(6)} s  ${source}`)
   })
   const runs = words.length === 0 || words.includes('--again') ? 2 : 1
-  for (const source of wanted)
+  for (const source of selected)
     if (!tests.includes(source))
       t.pass(source, { skip: `no µWebSockets for Node.js ${process.version}` })
   for (const run of toRuns(tests)) start(run, runs, (source, ms) => times.push([source, ms]))

@@ -55,7 +55,7 @@ async function explainLocally(
     { explain },
     { createLog },
     { createDisposer },
-    gates,
+    authorizers,
   ] = await Promise.all([
     import('../../platform/settings/flags.ts'),
     import('../../platform/config/load.ts'),
@@ -68,7 +68,7 @@ async function explainLocally(
   const log = createLog('silent')
   const closing = createDisposer()
   try {
-    const remote = await gates.openRemoteGate(configuration.settings, log, closing)
+    const remote = await authorizers.openRemoteGate(configuration.settings, log, closing)
     return await explain(request, { configuration, gate: remote?.gate, log }, closing)
   } finally {
     await closing.close()

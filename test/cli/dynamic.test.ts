@@ -134,7 +134,7 @@ t.test('what is not there is told with what may have been meant', async (t) => {
   await expect(
     t,
     ['helloworld', 'call'],
-    [2, '', /^mx: --name \(string: Who is greeted\) is missing\./],
+    [2, '', /^mx: --name \(string: Who is greeted\) is required\./],
   )
   await expect(t, ['helloworld', '--json={}'], [127, '', /request\.name/])
 })
@@ -164,10 +164,10 @@ t.test('where the rules are closed it is told that nobody is logged in', async (
   const { code, stderr } = await runMx(['registry', 'watch'], options)
   t.equal(code, 2)
   t.match(stderr, /\(not logged in to local: mx login\)/)
-  t.notMatch(stderr, /is no command/)
+  t.notMatch(stderr, /is not an mx command/)
   const doctor = await runMx(['doctor'], options)
   t.match(
     doctor.stdout,
-    /\nok {4}server local \(.*\): answers\nBAD {3}login: Not auth.*\n +mx login\n/,
+    /\nok {4}server local \(.*\): reachable\nFAIL {2}login: Not auth.*\n +mx login\n/,
   )
 })

@@ -61,7 +61,7 @@ t.test(
     const { doors, mx } = await openLocked(t)
     t.match(await mx('user', 'token'), {
       code: 2,
-      stderr: /not logged in to local: mx login/,
+      stderr: /not logged in to local\. Log in/,
     })
     t.match(await mx('login', 'admin', '--password', 'mx'), {
       code: 0,

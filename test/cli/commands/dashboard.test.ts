@@ -42,7 +42,7 @@ t.test('a server that is away is told at the start, and by every call', async (t
   const mx = startMx(['dashboard', '--address', '127.0.0.1:0'], { cwd: home, env })
   t.teardown(() => mx.child.kill('SIGKILL'))
   await mx.until(READY)
-  await mx.until(/^mx: Failed to connect to mx server at 127\.0\.0\.1:1: start one/m)
+  await mx.until(/^mx: Failed to connect to mx server at 127\.0\.0\.1:1: start it/m)
   const client = new DashboardClient(toUrl(mx))
   t.match(await client.logIn(), {
     status: 502,
@@ -53,7 +53,7 @@ t.test('a server that is away is told at the start, and by every call', async (t
 t.test('what is asked for wrongly is told', async (t) => {
   const reject = (words: readonly string[], message: RegExp) =>
     t.rejects(run(dashboardCommand, ...words), { message, status: 2 })
-  await reject(['staging'], /^Too many arguments, expected no arguments; --address says where/)
+  await reject(['staging'], /^Too many arguments, expected no arguments; use --address/)
   await reject(['--address', '9082'], /^--address must be host:port or :port/)
   await reject(['--hosts', 'a b'], /^--hosts must be any, local, or names/)
   await reject(['--env', 'nowhere'], /^Env "nowhere" not found/)

@@ -16,7 +16,7 @@ t.test('mx doctor: a server that runs, its registry, the login and the clock', a
   const { status, stdout } = await doctor()
   t.equal(status, 0)
   t.match(stdout, /^ok {4}node: \d+\.\d+\.\d+\n/)
-  t.match(stdout, `ok    server local (${server.proxy}): answers\n`)
+  t.match(stdout, `ok    server local (${server.proxy}): reachable\n`)
   t.match(stdout, /\nok {4}registry: \d+ services\n/)
   t.match(stdout, '\nok    login: admin at local\n')
   t.match(stdout, '\nok    clock: in sync with the server\n')
@@ -39,9 +39,9 @@ t.test('no server: what to do, which ports are taken, and status 1', async (t) =
     stdout,
     'FAIL  server local (127.0.0.1:1): unreachable: connection refused\n      start it with mx server\n',
   )
-  t.match(stdout, `note  port ${port} (gateway): in use by another program\n`)
+  t.match(stdout, `WARN  port ${port} (gateway): in use by another program\n`)
   const away = await doctor('--env=dev')
   t.equal(away.status, 1)
-  t.match(away.stdout, /\nBAD {3}environment: Env "dev" has no address/)
+  t.match(away.stdout, /\nFAIL {2}environment: Env "dev" has no address/)
   t.notMatch(away.stdout, /port \d/, 'no server is started for another environment')
 })

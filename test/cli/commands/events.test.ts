@@ -108,6 +108,8 @@ t.test('what is asked for wrongly is refused with what would be right', async (t
     message: /^--offset and --since cannot be combined/,
     status: 2,
   })
-  await t.rejects(events('read', 'orders', '--since=soon'), { message: /^--since must be a span/ })
+  await t.rejects(events('read', 'orders', '--since=soon'), {
+    message: /^--since must be a duration/,
+  })
   await t.rejects(events('publish', 'no/topic', 'x'), { message: /topic/, status: 127 })
 })

@@ -19,7 +19,7 @@ t.test('a wrong password is status 2, with what to do and the Id of the error', 
 
 t.test('in a namespace that is not the usual one it is named', async (t) => {
   await t.rejects(login('admin', '--password=mx', '--namespace=shop'), {
-    message: /with this ID in the namespace shop \(--namespace names another\)\. Admin/,
+    message: /with this ID in the namespace shop \(select another with --namespace\)\. An admin/,
     status: 2,
   })
 })
@@ -47,7 +47,7 @@ t.test(
       code: 2,
       stderr: 'mx: --username is required without a terminal\n',
     })
-    t.match(await mx(['login', 'admin']), { code: 2, stderr: /^mx: --password is missing/ })
+    t.match(await mx(['login', 'admin']), { code: 2, stderr: /^mx: --password is required/ })
   },
 )
 

@@ -83,7 +83,10 @@ t.test('a terminal shows which lines another instance wrote', async (t) => {
 t.test('--build shows what the last build wrote', async (t) => {
   runtime.build = 'added 3 packages\nno such module\n'
   t.equal(await logs(t, 'mail', '--build'), runtime.build)
-  await t.rejects(logs(t, 'mail', '--build', '-n', '3'), { status: 2, message: /no --lines/ })
+  await t.rejects(logs(t, 'mail', '--build', '-n', '3'), {
+    status: 2,
+    message: /cannot be combined with --lines/,
+  })
 })
 
 t.test('where nothing was written yet the build is pointed at', async (t) => {
@@ -116,7 +119,7 @@ t.test('what was asked for wrongly is refused with what would be right', async (
   await t.rejects(logs(t, 'mial'), { message: /^Logs not found for service mial/, status: 1 })
   await t.rejects(logs(t), { message: "expected one name, got 0. See 'mx logs --help'", status: 2 })
   await t.rejects(logs(t, 'mail', '--lines=x'), { message: /^--lines must be .*, got x\./ })
-  await t.rejects(logs(t, 'mail', '--since=soon'), { message: /^--since must be a span/ })
+  await t.rejects(logs(t, 'mail', '--since=soon'), { message: /^--since must be a duration/ })
   await t.rejects(logs(t, 'mail', '-o', 'xml'), { message: /text, json or yaml/ })
 })
 

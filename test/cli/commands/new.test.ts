@@ -56,7 +56,7 @@ t.test('mx new: what it writes compiles', async (t) => {
 t.test('mx new: a service that passes its test, and runs on a server', async (t) => {
   const { folder, stdout } = await create(t, 'mail-box')
   t.match(stdout, /^Creating service mail-box\n\nmail-box\n├── mail-box\.ts\n/)
-  t.match(stdout, /\n {2}cd mail-box +its folder\n/)
+  t.match(stdout, /\n {2}cd mail-box +open its folder\n/)
   install(folder)
   await runTests(t, folder)
 
@@ -105,7 +105,7 @@ t.test('what is there already stays as it is, and what is no name is told', asyn
     [['plguin', 'a'], 2, "mx: unknown template plguin, did you mean plugin? See 'mx new --help'\n"],
     [['plugin'], 2, 'mx: a name is missing: mx new plugin <name>\n'],
     [[], 2, "mx: a name is missing. See 'mx new --help'\n"],
-    [['My_Service'], 2, /^mx: a name is lower-case letters and digits,.* got My_Service\n$/],
+    [['My_Service'], 2, /^mx: a name must be lower-case letters and digits .* got My_Service\n$/],
   ] as const) {
     const ended = await runMx(['new', ...words], { cwd })
     t.match(ended, { code, stdout: '', stderr: message })

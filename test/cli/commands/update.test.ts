@@ -170,7 +170,7 @@ const refused: [words: string[], message: string | RegExp, status?: number][] = 
   [['fetchd'], 'not found: fetchd, did you mean fetched?'],
   [['zzzzzzzz'], "not found: zzzzzzzz. See 'mx status'"],
   [['two'], 'several versions of two exist: choose two@a, two@b'],
-  [['two@c'], 'not found: two@c, there is two@a, two@b'],
+  [['two@c'], 'not found: two@c, found two@a, two@b'],
 ]
 for (const [words, message, status = 1] of refused)
   t.test(`mx update ${words.join(' ')} is refused with what would be right`, async (t) => {

@@ -34,7 +34,7 @@ t.test('what others wrote into the file stays there', async (t) => {
 
 for (const text of ['{"env":', '[]', '"x"', 'null'])
   t.test(
-    `a damaged file (${text}) is told once and kept beside; then commands begin anew`,
+    `reports an invalid file (${text}) once and moves it aside; later commands start without one`,
     async (t) => {
       mkdirSync(join(home, '.mx'), { recursive: true })
       const acts: readonly (() => unknown)[] = [readConfig, () => writeConfig('env', 'x')]

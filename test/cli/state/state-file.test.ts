@@ -92,7 +92,7 @@ t.test(
       writeFileSync(lock, '')
       return 'earlier'
     })
-    await t.rejects(stopped, /tokens was changed by another program.*. Run the command again/)
+    await t.rejects(stopped, /tokens was changed by another program.*\. Run the command again/)
     t.equal(readStateFile(file), 'later')
     t.ok(existsSync(lock), 'it belongs to a third one')
   },

@@ -68,7 +68,7 @@ t.test('what was done is told at a terminal', async (t) => {
   })
   process.stdout.isTTY = true
   write('few', toSnapshot([toRecord('a'), toRecord('b'), toRecord('ended', 1)]))
-  t.equal(await store('restore', 'few'), '2 records restored from few, 1 had ended\n')
+  t.equal(await store('restore', 'few'), '2 records restored from few, 1 expired\n')
   t.equal(
     await store('snapshot', 'none', '-d', 'acme', '-t', 'other'),
     '1 record written to none\n',
