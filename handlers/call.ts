@@ -85,8 +85,7 @@ export default function call(options: CallOptions): CallHandler {
   /** Why an address is denied; empty if it is allowed. */
   function judge(ip: string, x: Exchange): string {
     // Host names are not resolved: their addresses may change between the check and the connection (DNS rebinding).
-    if (!options.isAllowed(ip))
-      return ' and not allowed by rpc_address_allow'
+    if (!options.isAllowed(ip)) return ' and not allowed by rpc_address_allow'
     if (!OWN_MACHINE.lookup(ip).inside || isLocalRequest(x)) return ''
     return '; addresses of the gateway machine are only allowed for requests from that machine to localhost'
   }

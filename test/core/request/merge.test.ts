@@ -52,7 +52,11 @@ t.test('a body that is no object holds no fields: it is alone, or 400', async (t
     t.equal(mergeJson({}, body), body)
     t.throws(
       () => mergeJson({ a: 1 }, body, 'greeter'),
-      { code: 400, id: 'greeter', message: /must be a JSON object to be merged with fields of query or path/ },
+      {
+        code: 400,
+        id: 'greeter',
+        message: /must be a JSON object to be merged with fields of query or path/,
+      },
       body,
     )
   }

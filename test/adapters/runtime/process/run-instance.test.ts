@@ -235,9 +235,7 @@ t.test('kills an instance beyond its memory limit and reports it', async (t) => 
   )
   const { error } = await whenState(runtime, ({ error }) => error !== undefined)
   // It may be caught on its way.
-  const [, took] = /used (\d+) MiB of memory, limit 128 MiB; last line: takes it/.exec(
-    error!,
-  )!
+  const [, took] = /used (\d+) MiB of memory, limit 128 MiB; last line: takes it/.exec(error!)!
   t.ok(Number(took) > 128)
   await runtime.remove(workload)
 })
