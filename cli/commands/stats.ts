@@ -1,9 +1,9 @@
 import type { Node } from '../../core/contracts/registry.ts'
 import { isOfPlatform } from '../../core/registry/built-in-services.ts'
 import { formatDuration, formatSpan } from '../../lib/text/units.ts'
-import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { listServices, mustFindService } from '../session/find-services.ts'
+import { formatMs, formatShare, type Rate, readRates } from '../session/rates.ts'
 import { type Session, sessionFlags, withSession } from '../session/session.ts'
 import { OUTPUT_FLAGS, print, toFormat } from '../ui/format.ts'
 import { CliError, EXIT } from '../ui/output.ts'
@@ -35,16 +35,6 @@ interface Stats {
   readonly threads: number
   /** Nanoseconds. */
   readonly gc: number
-}
-
-/** Requests of a service in the last minute (`Api.Services`). */
-interface Rate {
-  readonly service: string
-  readonly requests_per_second: number
-  /** 0 to 1. */
-  readonly error_share?: number
-  readonly p50_ms?: number
-  readonly p99_ms?: number
 }
 
 interface ServiceStats {
@@ -105,21 +95,6 @@ function formatService({ service, version, nodes }: ServiceStats): string {
   return `SERVICE  ${service}\nVERSION  ${version}\n\n${table}`
 }
 
-/** Request rates by service; empty if the server denies them, such as to accounts of other namespaces. */
-async function readRates({ call, namespace }: Session): Promise<ReadonlyMap<string, Rate>> {
-  const options = { namespace: DEFAULT_NAMESPACE, timeoutMs: TIMEOUT_MS }
-  const none: { readonly services?: readonly Rate[] } = {}
-  const { services = [] } = await call<typeof none>('api', 'Api.Services', {}, options).catch(
-    () => none,
-  )
-  const prefix = namespace === DEFAULT_NAMESPACE ? '' : `${namespace}.`
-  return new Map(
-    services
-      .filter(({ service }) => service.startsWith(prefix))
-      .map((rate) => [rate.service.slice(prefix.length), rate]),
-  )
-}
-
 /** Formats the request rates of services over the last minute, user services first, and the processes that run them. */
 function formatSummary(
   services: readonly ServiceStats[],
@@ -149,11 +124,10 @@ function formatSummary(
 function toRateCells(rate: Rate | undefined): readonly string[] {
   if (rate === undefined) return ['0', NONE, NONE, NONE]
   const { requests_per_second, error_share, p50_ms, p99_ms } = rate
-  const toMs = (ms: number | undefined): string => (ms === undefined ? NONE : `${ms.toFixed(1)}ms`)
   return [
     requests_per_second.toFixed(1),
-    error_share === undefined ? NONE : `${(error_share * 100).toFixed(1)}%`,
-    ...[toMs(p50_ms), toMs(p99_ms)],
+    error_share === undefined ? NONE : formatShare(error_share),
+    ...[p50_ms, p99_ms].map((ms) => (ms === undefined ? NONE : formatMs(ms))),
   ]
 }
 

@@ -7,7 +7,9 @@ import {
   type RuntimeObject,
   toStatus,
 } from '../runtime/objects.ts'
-import { openSession, sessionFlags } from '../session/session.ts'
+import { findUrl } from '../runtime/service-url.ts'
+import { formatMs, formatShare, readRates } from '../session/rates.ts'
+import { openSession, type Session, sessionFlags } from '../session/session.ts'
 import { OUTPUT_FLAGS, print, toFormat } from '../ui/format.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 import { formatTable } from '../ui/table.ts'
@@ -17,6 +19,17 @@ const NONE = 'n/a'
 const BUILD_LENGTH = 7
 /** Shown in the column METADATA, each with its first line. */
 const SHOWN = ['owner', 'group', 'update', 'error', 'restarts', 'lastFailure']
+/** More services than these are shown without URLs, each of which is a call. */
+const MAX_URLS = 100
+
+/** How a service is called, and its requests in the last minute; empty without permission or traffic. */
+interface Traffic {
+  readonly url?: string | undefined
+  readonly requests_per_second?: number | undefined
+  /** Share of 5xx responses, 0 to 1. */
+  readonly error_share?: number | undefined
+  readonly p99_ms?: number | undefined
+}
 
 const command: Command = defineCommand({
   name: 'status',
@@ -41,8 +54,13 @@ const command: Command = defineCommand({
         target === undefined
           ? await listObjects(session)
           : [await findObject(session, target.name, version ?? target.version)]
-      const view = objects.map((object) => ({ ...object, status: toStatus(object) }))
-      await print(format, view, toText(objects))
+      const traffic = await readTraffic(session, objects)
+      const view = objects.map((object, i) => ({
+        ...object,
+        status: toStatus(object),
+        ...traffic[i],
+      }))
+      await print(format, view, toText(objects, traffic))
       if (objects.length === 0 && format === 'text' && process.stdout.isTTY)
         process.stderr.write("mx: no services running; start one with 'mx run <folder>'\n")
     } finally {
@@ -53,14 +71,35 @@ const command: Command = defineCommand({
 
 export default command
 
-/** Empty without services: scripts count lines. */
-function toText(objects: readonly RuntimeObject[]): string {
-  return objects.length === 0 ? '' : formatTable([HEADINGS, ...objects.map(toRow)], 0)
+async function readTraffic(
+  session: Session,
+  objects: readonly RuntimeObject[],
+): Promise<readonly Traffic[]> {
+  const names = [...new Set(objects.map(({ name }) => name))]
+  if (names.length === 0) return []
+  const [rates, urls] = await Promise.all([
+    readRates(session),
+    Promise.all(names.slice(0, MAX_URLS).map((name) => findUrl(session, name))),
+  ])
+  return objects.map(({ name }) => {
+    const { requests_per_second, error_share, p99_ms } = rates.get(name) ?? {}
+    const url = urls[names.indexOf(name)]?.url
+    return { url, requests_per_second, error_share, p99_ms }
+  })
 }
 
-function toRow(object: RuntimeObject): readonly string[] {
+/** Empty without services: scripts count lines. */
+function toText(objects: readonly RuntimeObject[], traffic: readonly Traffic[]): string {
+  if (objects.length === 0) return ''
+  return formatTable([HEADINGS, ...objects.map((object, i) => toRow(object, traffic[i]!))], 0)
+}
+
+function toRow(object: RuntimeObject, traffic: Traffic): readonly string[] {
   const { name, version, source, metadata } = object
   const { started = '', build = '' } = metadata
+  const shown = SHOWN.filter(
+    (key) => metadata[key] && !(key === 'lastFailure' && metadata['error']),
+  ).map((key) => `${key}=${metadata[key]!.split('\n')[0]}`)
   return [
     name,
     version,
@@ -69,9 +108,16 @@ function toRow(object: RuntimeObject): readonly string[] {
     toStatus(object),
     build.slice(0, BUILD_LENGTH) || NONE,
     formatAgo(Date.parse(started), Date.now()),
-    SHOWN.filter((key) => metadata[key] && !(key === 'lastFailure' && metadata['error']))
-      .map((key) => `${key}=${metadata[key]!.split('\n')[0]}`)
-      .join(', ') || NONE,
+    [...shown, ...formatTraffic(traffic)].join(', ') || NONE,
+  ]
+}
+
+function formatTraffic({ url, requests_per_second = 0, error_share, p99_ms }: Traffic): string[] {
+  return [
+    ...(url === undefined ? [] : [`url=${url}`]),
+    ...(requests_per_second === 0 ? [] : [`requests=${requests_per_second.toFixed(1)}/s`]),
+    ...(error_share === undefined ? [] : [`errors=${formatShare(error_share)}`]),
+    ...(p99_ms === undefined ? [] : [`p99=${formatMs(p99_ms)}`]),
   ]
 }
 

@@ -35,26 +35,31 @@ const OPTIONAL = /\[[^\]]*\]/g
 const PLAIN = /^[\w./:-]+$/
 const WILDCARD = /^(?:0\.0\.0\.0|\[::\])(?=:)/
 
-/**
- * Gateway URL of a service, and a `curl` command for it, one a line; empty without a route, or without permission to list routes.
- */
+/** Gateway URL of a service, and a `curl` command for it, one a line; empty without a URL. */
 export async function describeUrl(session: Session, name: string): Promise<string> {
-  const { namespace, environment } = session
+  const found = await findUrl(session, name)
+  if (found === undefined) return ''
+  const { url, route } = found
+  const values = listRequired(await findService(session, name).catch(() => []), route.endpoint)
+  return `URL: ${url}\nTry: ${formatCurl(url, route, values)}\n`
+}
+
+/** Gateway URL of a service; undefined without a route to it, or without permission to list routes. */
+export async function findUrl(
+  { call, namespace, environment }: Session,
+  name: string,
+): Promise<{ readonly url: string; readonly route: Route } | undefined> {
   const service = namespace === DEFAULT_NAMESPACE ? name : `${namespace}.${name}`
   const options = { namespace: DEFAULT_NAMESPACE, timeoutMs: TIMEOUT_MS }
-  const page = await session
-    .call<{ readonly url?: string; readonly routes?: readonly Route[] }>(
-      ...(['api', 'Api.Routes', { service }, options] as const),
-    )
-    .catch(() => undefined)
-  const { url = '', routes = [] } = page ?? {}
+  const none: { readonly url?: string; readonly routes?: readonly Route[] } = {}
+  const { url = '', routes = [] } = await call<typeof none>(
+    ...(['api', 'Api.Routes', { service }, options] as const),
+  ).catch(() => none)
   const usable = routes.filter(({ hosts, path }) => hosts.length === 0 && !/[{*]/.test(strip(path)))
   const route = usable.find(isRead) ?? usable[0]
-  if (url === '' || route === undefined) return ''
+  if (url === '' || route === undefined) return undefined
   const full = parseUrl(`${toReachable(url, environment.address)}${strip(route.path) || '/'}`)
-  if (full === undefined) return ''
-  const values = listRequired(await findService(session, name).catch(() => []), route.endpoint)
-  return `URL: ${full}\nTry: ${formatCurl(full, route, values)}\n`
+  return full === undefined ? undefined : { url: full, route }
 }
 
 /** Normalizes a URL, without line breaks and other invalid characters. Returns undefined if the text is not a URL. */

@@ -109,6 +109,10 @@ t.test('run, status, logs, update and kill', async (t) => {
   t.equal(await mx(t, 'update', './helloworld'), '')
   const reply = await fetch(`${server.gateway}/helloworld/call?name=John`)
   t.same(await reply.json(), { message: 'Good day John' })
+  t.match(
+    await mx(t, 'status', 'helloworld'),
+    /owner=admin, group=mx.*, url=http:\/\/\S+\/helloworld\/call, requests=[\d.]+\/s, errors=0\.0%, p99=[\d.]+ms\n$/,
+  )
   await following.until(/service ready.*\n.*service ready/)
   following.child.kill('SIGINT')
   t.equal(await following.ended, 0, 'Ctrl-C ends it well')
