@@ -1,7 +1,7 @@
 import type { Step } from './chain.ts'
 import { GATEWAY_ID, GatewayError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
-import { METHODS } from './http/methods.ts'
+import { ALLOWED_METHODS } from './http/methods.ts'
 import type { ServiceCache } from './registry/service-cache.ts'
 import type { Resolver, Route } from './route.ts'
 import { RouteCache } from './route-cache.ts'
@@ -70,7 +70,7 @@ export function createRouter({
       }
       // The methods that the server supports in general (RFC 9110 §9.3.7).
       if (x.path === '*') {
-        x.reply(204, '', ['allow', METHODS])
+        x.reply(204, '', ['allow', ALLOWED_METHODS])
         return undefined
       }
       throw new GatewayError(

@@ -18,7 +18,7 @@ import type { TransportFailure } from '../core/rpc/call.ts'
 import { formatContext, JSON_REPLY } from '../core/rpc/context-headers.ts'
 import { BODY_MAX_BYTES, type CallLimits, GatewayCall } from '../core/rpc/gateway-call.ts'
 import type { UpstreamNode } from '../core/upstream/node-health.ts'
-import { parseAddress } from '../core/upstream/parse-node.ts'
+import { parseHostPort } from '../core/upstream/parse-node.ts'
 import type { Upstream } from '../core/upstream/upstream.ts'
 import { createCidrSet } from '../lib/net/cidr-set.ts'
 import { suggest } from '../lib/text/did-you-mean.ts'
@@ -93,7 +93,7 @@ export default function call(options: CallOptions): CallHandler {
   function openAt(service: string, address: string, x: Exchange): Upstream {
     const protocol = SCHEME.exec(address)?.[1] ?? 'mx'
     const isCallable = protocol === 'mx' || protocol === 'mxs'
-    const { host, port } = parseAddress(toBare(address)) ?? { host: '', port: 0 }
+    const { host, port } = parseHostPort(toBare(address)) ?? { host: '', port: 0 }
     const ip = host === 'localhost' ? '127.0.0.1' : host
     const refusal = judge(isCallable ? ip : '', x)
     if (refusal !== '') {

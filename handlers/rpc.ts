@@ -16,7 +16,7 @@ import { forward } from '../core/upstream/forward.ts'
 import { FramedCall } from './rpc/grpc-call.ts'
 import { NDJSON_HEADERS, NdjsonReply } from './rpc/ndjson-reply.ts'
 import { SocketCall } from './rpc/socket-call.ts'
-import { EVENTS, SSE_HEADERS, SseReply } from './rpc/sse-reply.ts'
+import { EVENT_STREAM, SSE_HEADERS, SseReply } from './rpc/sse-reply.ts'
 import type { StreamReply } from './rpc/stream-reply.ts'
 
 export interface RpcOptions extends CallLimits {
@@ -174,7 +174,7 @@ class RpcCall extends GatewayCall {
     const events = x.headers.get('accept')?.includes('text/event-stream') === true
     const headers = this.toHeaders(metadata, events ? SSE_HEADERS : NDJSON_HEADERS)
     if (headers === undefined) return this.#drop()
-    if (type !== undefined) headers.set('content-type', events ? EVENTS : LINES)
+    if (type !== undefined) headers.set('content-type', events ? EVENT_STREAM : LINES)
     this.#stream = events ? new SseReply(x, this, headers) : new NdjsonReply(x, this, headers)
     // A response to HEAD has no body.
     if (x.method === 'HEAD' && !this.over) this.#drop()

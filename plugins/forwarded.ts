@@ -2,10 +2,10 @@ import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { type ForwardedElement, parseForwarded } from '../core/http/forwarded-header.ts'
 import { createHeaderBlock, type HeaderBlock, type HeaderList } from '../core/http/headers.ts'
-import { METHODS } from '../core/http/methods.ts'
+import { ALLOWED_METHODS } from '../core/http/methods.ts'
 import { definePlugin, type PluginDefinition } from '../core/plugin/define.ts'
 import { Type } from '../core/schema.ts'
-import { createCidrSet, type KnownAddress, parseAddress } from '../lib/net/cidr-set.ts'
+import { createCidrSet, type KnownAddress, parseIpAddress } from '../lib/net/cidr-set.ts'
 
 const options = Type.Object({
   trusted: Type.Array(Type.String(), {
@@ -192,7 +192,7 @@ const plugin: PluginDefinition = definePlugin({
         const trail = peer.inside ? readTrail(x, header, proxies.lookup) : NO_TRAIL
         if (peer.inside && !optional && trail.hops.length === 0) return reject(x)
         if (x.method === 'OPTIONS' && isFinalRecipient(x))
-          return x.reply(204, '', ['allow', METHODS])
+          return x.reply(204, '', ['allow', ALLOWED_METHODS])
         const { flat } = x.headers
         let passes = 0
         let claims = false
@@ -245,7 +245,7 @@ function dropClaims(x: Exchange): void {
 /** Deletes headers that contradict the client address of the trusted proxies. */
 function dropOtherClients(headers: HeaderList, client: string): void {
   for (const name of CLIENT_ADDRESSES) {
-    const isClient = (value: string) => parseAddress(value)?.toString() === client
+    const isClient = (value: string) => parseIpAddress(value)?.toString() === client
     if (!headers.getAll(name).every(isClient)) headers.delete(name)
   }
 }
@@ -265,7 +265,7 @@ function readTrail(
       : value.split(',')
   const hops: KnownAddress[] = []
   for (let i = chain.length - 1; i >= 0 && hops.length < WALK_MAX; i--) {
-    const address = parseAddress(chain[i]!)?.toString()
+    const address = parseIpAddress(chain[i]!)?.toString()
     if (address === undefined) break
     const hop = look(address)
     hops.push(hop)

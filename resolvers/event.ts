@@ -1,4 +1,4 @@
-import { isVersion, splitPath } from '../core/http/path-segments.ts'
+import { isVersionSegment, splitPath } from '../core/http/path-segments.ts'
 import { isServiceName } from '../core/registry/service-name.ts'
 import { joinName, type RequestLine, type Resolver, toRoute } from '../core/route.ts'
 
@@ -28,7 +28,7 @@ const event: Resolver = {
     const segments = splitPath(path)
     const first = segments?.[0]
     if (segments === undefined || first === undefined) return undefined
-    const parts = segments.length > 2 && isVersion(first) ? 2 : 1
+    const parts = segments.length > 2 && isVersionSegment(first) ? 2 : 1
     const topic = segments.slice(0, parts).join('.')
     const name = segments.length > parts ? segments.slice(parts).join('.') : 'event'
     // Topics and events follow the rules of service names.

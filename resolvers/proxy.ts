@@ -1,4 +1,4 @@
-import { isVersion } from '../core/http/path-segments.ts'
+import { isVersionSegment } from '../core/http/path-segments.ts'
 import { type RequestLine, type Resolver, toServiceRoute } from '../core/route.ts'
 import { DirectMappedCache } from '../lib/collections/direct-mapped-cache.ts'
 
@@ -37,7 +37,7 @@ const proxy: Resolver = {
 function toKey(path: string): string {
   const first = path.indexOf(SLASH, 1)
   if (first < 0) return path
-  if (path.charCodeAt(1) === LETTER_V && isVersion(path.slice(1, first))) {
+  if (path.charCodeAt(1) === LETTER_V && isVersionSegment(path.slice(1, first))) {
     const second = path.indexOf(SLASH, first + 1)
     if (second > 0 && second < path.length - 1) return path.slice(0, second)
   }

@@ -1,4 +1,4 @@
-import { isVersion, splitPath } from '../core/http/path-segments.ts'
+import { isVersionSegment, splitPath } from '../core/http/path-segments.ts'
 import { isServiceName } from '../core/registry/service-name.ts'
 import { joinName, type RequestLine, type Resolver, type Route, toRoute } from '../core/route.ts'
 import { toGrpcRoute } from '../core/rpc/grpc/path.ts'
@@ -41,7 +41,7 @@ const rpc: Resolver = {
       const service = segments.slice(0, -2).join('.')
       return toMethod(namespace, service, segments.at(-2)!, segments.at(-1)!)
     }
-    if (isVersion(first)) return toMethod(namespace, `${first}.${second}`, second, third)
+    if (isVersionSegment(first)) return toMethod(namespace, `${first}.${second}`, second, third)
     return toMethod(namespace, first, second, third)
   },
 }

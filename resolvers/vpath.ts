@@ -1,4 +1,4 @@
-import { isVersion } from '../core/http/path-segments.ts'
+import { isVersionSegment } from '../core/http/path-segments.ts'
 import { type RequestLine, type Resolver, toServiceRoute } from '../core/route.ts'
 
 const SLASH = '/'
@@ -20,7 +20,7 @@ const vpath: Resolver = {
   key({ path }: RequestLine) {
     const first = path.indexOf(SLASH, 1)
     if (first < 0) return path
-    const versioned = path.charCodeAt(1) === LETTER_V && isVersion(path.slice(1, first))
+    const versioned = path.charCodeAt(1) === LETTER_V && isVersionSegment(path.slice(1, first))
     if (!versioned || first === path.length - 1) return path.slice(0, first)
     const second = path.indexOf(SLASH, first + 1)
     return second < 0 ? path : path.slice(0, second)

@@ -14,7 +14,7 @@ const FOLDERS =
 const PART =
   /^(?:services\/[^/]+|adapters\/(?!nats\/|kubernetes\/)[^/]+\/[^/.]+|(?:plugins|resolvers|handlers)\/[^/.]+)/
 const EXPORT =
-  /^export (?:abstract )?(?:async )?(?:function\*?|class|const|let|interface|type) +([\w$]+)/gm
+  /^export (?:abstract )?(?:async )?(?:function\*?|class|const|let|interface|type) +([A-Za-z_]\w*)/gm
 
 /** Finds names that two files export, one of which may import the other. Returns the files by name. */
 export function findRepeatedNames(

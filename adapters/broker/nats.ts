@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Broker, Message } from '../../core/contracts/broker.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { brokerUnavailable, rejectInput } from '../../domain/broker/errors.ts'
+import { brokerError, brokerUnavailable } from '../../domain/broker/errors.ts'
 import { createNatsLink, type NatsLinkOptions } from '../nats/connection.ts'
 import { formatNatsAddress } from '../nats/url.ts'
 import { encodeHeaders } from './nats/headers.ts'
@@ -59,7 +59,7 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
     const { headers, bytes } = encodeHeaders(message.headers)
     const size = bytes + message.body.length
     if (size > maxBodyBytes)
-      throw rejectInput(400, `body and headers must be at most ${maxBodyBytes} bytes, got ${size}`)
+      throw brokerError(400, `body and headers must be at most ${maxBodyBytes} bytes, got ${size}`)
     if (outbox.bytes > 0 && outbox.bytes + size > maxUnconfirmedBytes)
       throw brokerUnavailable(
         new Error(`the server is too slow: ${outbox.bytes} bytes are unconfirmed`),

@@ -1,5 +1,5 @@
 import { isServiceName } from '../../core/registry/service-name.ts'
-import { parseAddress } from '../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../core/upstream/parse-node.ts'
 import { suggest } from '../../lib/text/did-you-mean.ts'
 
 /** Address of a NATS server. */
@@ -76,7 +76,7 @@ export function formatNatsHost({ host, port }: NatsHost): string {
 
 function readHost(text: string): NatsHost {
   const hasPort = /:[^\]:]*$/.test(text)
-  const host = parseAddress(hasPort ? text : `${text}:${DEFAULT_PORT}`)
+  const host = parseHostPort(hasPort ? text : `${text}:${DEFAULT_PORT}`)
   if (host === undefined)
     throw wrong(
       'servers must be host:port or [IPv6]:port, joined by commas, with ports from 1 to 65535',

@@ -1,5 +1,5 @@
 import type { Registry } from '../../core/contracts/registry.ts'
-import { createWatchers } from '../../core/registry/event-hub.ts'
+import { createRegistryWatchers } from '../../core/registry/event-hub.ts'
 import { type Cluster, createFinder } from '../kubernetes/cluster.ts'
 import { createMirror } from '../kubernetes/informer.ts'
 import { toKubernetesService, toSlice } from './kubernetes/objects.ts'
@@ -35,7 +35,7 @@ export function createKubernetesRegistry(options: KubernetesRegistryOptions = {}
       `namespace must be lower case letters, digits and inner dashes, at most 63, got ${JSON.stringify(namespace)}`,
     )
   }
-  const { watch, emit, tellOutage } = createWatchers()
+  const { watch, emit, tellOutage } = createRegistryWatchers()
   const index = createServiceIndex({ onEvent: emit, onProblem })
   const { cluster } = options
   const mirror = createMirror({

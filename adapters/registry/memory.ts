@@ -1,5 +1,5 @@
 import type { Node, Registry, Service } from '../../core/contracts/registry.ts'
-import { createWatchers } from '../../core/registry/event-hub.ts'
+import { createRegistryWatchers } from '../../core/registry/event-hub.ts'
 import { checkService, isSameMap, isSameNode } from '../../core/registry/service.ts'
 import { createExpiryWheel } from '../../lib/collections/expiry-wheel.ts'
 
@@ -46,7 +46,7 @@ export function createMemoryRegistry({
 }: MemoryRegistryOptions = {}): MemoryRegistry {
   /** Name, then version. */
   const services = new Map<string, Map<string, Entry>>()
-  const { watch, emit } = createWatchers()
+  const { watch, emit } = createRegistryWatchers()
   const expiry = createExpiryWheel<Lease>()
   const sweeper = setInterval(expire, sweepMs).unref()
 

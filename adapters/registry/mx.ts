@@ -1,7 +1,7 @@
 import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { createWatchers } from '../../core/registry/event-hub.ts'
+import { createRegistryWatchers } from '../../core/registry/event-hub.ts'
 import { checkService, DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import { isServiceName } from '../../core/registry/service-name.ts'
 import { Channel } from '../../core/rpc/ws/channel.ts'
@@ -75,7 +75,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     pingAfterMs: timeoutMs * PING_SHARE,
     ...(ca !== undefined && { ca }),
   })
-  const watchers = createWatchers()
+  const watchers = createRegistryWatchers()
   /** Number of first registrations in flight. */
   let registering = 0
   /** The watch was replaced, so the registry may have been unavailable in between. */

@@ -1,6 +1,6 @@
 import type { Node, Registry, Service } from '../../core/contracts/registry.ts'
-import { findChanges } from '../../core/registry/diff.ts'
-import { createWatchers } from '../../core/registry/event-hub.ts'
+import { diffServices } from '../../core/registry/diff.ts'
+import { createRegistryWatchers } from '../../core/registry/event-hub.ts'
 import { checkService } from '../../core/registry/service.ts'
 import { isServiceName } from '../../core/registry/service-name.ts'
 import { joinName } from '../../core/route.ts'
@@ -34,7 +34,7 @@ const MORE = /[/?#].*$/s
  * @throws {TypeError} for a malformed entry.
  */
 export function createStaticRegistry(entries: readonly Service[]): StaticRegistry {
-  const { watch, emit } = createWatchers()
+  const { watch, emit } = createRegistryWatchers()
   let services = merge(entries)
 
   return {
@@ -46,7 +46,7 @@ export function createStaticRegistry(entries: readonly Service[]): StaticRegistr
     replace(next) {
       const old = services
       services = merge(next)
-      for (const event of findChanges([...old.values()].flat(), [...services.values()].flat()))
+      for (const event of diffServices([...old.values()].flat(), [...services.values()].flat()))
         emit(event)
     },
   }

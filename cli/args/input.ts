@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { splitList } from '../../core/request/json/json-text.ts'
+import { splitJsonList } from '../../core/request/json/json-text.ts'
 import { parseWrittenJson, WrittenJson } from '../../core/request/json/written-json.ts'
 import { CliError, EXIT } from '../ui/output.ts'
 
@@ -66,7 +66,7 @@ export function toWritten(text: string, what: string): WrittenJson {
 /** {@link toWritten}; a list is several requests. */
 export function toWrittenList(text: string, what: string): WrittenJson | readonly WrittenJson[] {
   const written = toWritten(text, what)
-  return splitList(written.text)?.map((item) => new WrittenJson(item)) ?? written
+  return splitJsonList(written.text)?.map((item) => new WrittenJson(item)) ?? written
 }
 
 /** Whether the argument is its own text. */

@@ -3,7 +3,7 @@ import { isOfPlatform } from '../../core/registry/built-in-services.ts'
 import { formatDuration, formatSpan } from '../../lib/text/units.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { listServices, mustFindService } from '../session/find-services.ts'
-import { formatMs, formatShare, type Rate, readRates } from '../session/rates.ts'
+import { formatLatency, formatShare, type Rate, readRates } from '../session/rates.ts'
 import { type Session, sessionFlags, withSession } from '../session/session.ts'
 import { OUTPUT_FLAGS, print, toFormat } from '../ui/format.ts'
 import { CliError, EXIT } from '../ui/output.ts'
@@ -127,7 +127,7 @@ function toRateCells(rate: Rate | undefined): readonly string[] {
   return [
     requests_per_second.toFixed(1),
     error_share === undefined ? NONE : formatShare(error_share),
-    ...[p50_ms, p99_ms].map((ms) => (ms === undefined ? NONE : formatMs(ms))),
+    ...[p50_ms, p99_ms].map((ms) => (ms === undefined ? NONE : formatLatency(ms))),
   ]
 }
 

@@ -8,7 +8,7 @@ import {
   toStatus,
 } from '../runtime/objects.ts'
 import { findUrl } from '../runtime/service-url.ts'
-import { formatMs, formatShare, readRates } from '../session/rates.ts'
+import { formatLatency, formatShare, readRates } from '../session/rates.ts'
 import { openSession, type Session, sessionFlags } from '../session/session.ts'
 import { OUTPUT_FLAGS, print, toFormat } from '../ui/format.ts'
 import { CliError, EXIT } from '../ui/output.ts'
@@ -117,7 +117,7 @@ function formatTraffic({ url, requests_per_second = 0, error_share, p99_ms }: Tr
     ...(url === undefined ? [] : [`url=${url}`]),
     ...(requests_per_second === 0 ? [] : [`requests=${requests_per_second.toFixed(1)}/s`]),
     ...(error_share === undefined ? [] : [`errors=${formatShare(error_share)}`]),
-    ...(p99_ms === undefined ? [] : [`p99=${formatMs(p99_ms)}`]),
+    ...(p99_ms === undefined ? [] : [`p99=${formatLatency(p99_ms)}`]),
   ]
 }
 

@@ -4,12 +4,22 @@ import { ReplyReader } from './reply-reader.ts'
 import type { Target } from './request.ts'
 
 /** Why a request got no complete response. */
-export type Failure = 'refused' | 'unreachable' | 'reset' | 'closed' | 'timeout' | 'malformed'
+export type RequestFailure =
+  | 'refused'
+  | 'unreachable'
+  | 'reset'
+  | 'closed'
+  | 'timeout'
+  | 'malformed'
 
 /** Callbacks of a connection: exactly one call per {@link Connection.send}. */
 export interface ConnectionEvents {
   readonly onReply: (connection: Connection, reader: ReplyReader) => void
-  readonly onFailure: (connection: Connection, failure: Failure, error: Error | undefined) => void
+  readonly onFailure: (
+    connection: Connection,
+    failure: RequestFailure,
+    error: Error | undefined,
+  ) => void
 }
 
 const READ_BYTES = 32 * 1024
@@ -121,14 +131,14 @@ export class Connection {
     this.#events.onReply(this, this.#reader)
   }
 
-  #fail(failure: Failure, error: Error | undefined): void {
+  #fail(failure: RequestFailure, error: Error | undefined): void {
     const { busy } = this
     this.close()
     if (busy) this.#events.onFailure(this, failure, error)
   }
 }
 
-function toFailure(error: NodeJS.ErrnoException): Failure {
+function toFailure(error: NodeJS.ErrnoException): RequestFailure {
   switch (error.code) {
     case 'ECONNREFUSED':
       return 'refused'

@@ -1,5 +1,5 @@
 import { Histogram } from '../../core/metrics/histogram.ts'
-import { Connection, type Failure } from './connection.ts'
+import { Connection, type RequestFailure } from './connection.ts'
 import { createPacer, type Pacer } from './pacer.ts'
 import type { ReplyReader } from './reply-reader.ts'
 import type { Target } from './request.ts'
@@ -48,7 +48,7 @@ export interface LoadResult {
   readonly latency: Latency
   /** Responses by status code. */
   readonly statuses: Readonly<Record<string, number>>
-  readonly failures: Readonly<Record<Failure, number>>
+  readonly failures: Readonly<Record<RequestFailure, number>>
   /** Due requests without a free connection before the end. */
   readonly overdue: number
   /** Requests in flight when the run was ended early. */
@@ -82,7 +82,7 @@ class Run {
   readonly #latency = new Histogram()
   readonly #recent = new Histogram()
   readonly #statuses = new Uint32Array(1000)
-  readonly #failures: Record<Failure, number> = {
+  readonly #failures: Record<RequestFailure, number> = {
     refused: 0,
     unreachable: 0,
     reset: 0,
@@ -109,7 +109,8 @@ class Run {
     this.#options = options
     const events = {
       onReply: (connection: Connection, reader: ReplyReader) => this.#onReply(connection, reader),
-      onFailure: (connection: Connection, failure: Failure) => this.#onFailure(connection, failure),
+      onFailure: (connection: Connection, failure: RequestFailure) =>
+        this.#onFailure(connection, failure),
     }
     this.#connections = Array.from(
       { length: options.connections },
@@ -174,7 +175,7 @@ class Run {
     this.#release(connection, now)
   }
 
-  #onFailure(connection: Connection, failure: Failure): void {
+  #onFailure(connection: Connection, failure: RequestFailure): void {
     const now = performance.now()
     this.#failures[failure]++
     this.#errors++

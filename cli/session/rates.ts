@@ -32,6 +32,6 @@ export function formatShare(share: number): string {
   return `${(share * 100).toFixed(1)}%`
 }
 
-export function formatMs(ms: number): string {
+export function formatLatency(ms: number): string {
   return `${ms.toFixed(1)}ms`
 }

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
-import { parseAddress, parseRange, type Range } from '../../lib/net/cidr-set.ts'
+import { parseIpAddress, parseRange, type Range } from '../../lib/net/cidr-set.ts'
 import { type AddressKind, findKind } from './address-kind.ts'
 
 /** An IP address and its kind. */
@@ -35,7 +35,7 @@ const NEVER: ReadonlySet<AddressKind> = new Set(['unspecified', 'multicast', 're
 
 /** Parses an IP address in the usual notation; undefined for anything else, including host names. */
 export function classify(text: string): ClassifiedAddress | undefined {
-  const ip = parseAddress(text)
+  const ip = parseIpAddress(text)
   if (ip === undefined) return undefined
   const kind = findKind(ip)
   const canonical = ip.toString()

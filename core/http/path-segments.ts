@@ -21,6 +21,6 @@ export function splitPath(path: string): string[] | undefined {
 }
 
 /** Whether a segment is a version, `v1` (specification: Versioning). */
-export function isVersion(segment: string): boolean {
+export function isVersionSegment(segment: string): boolean {
   return VERSION.test(segment)
 }

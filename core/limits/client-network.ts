@@ -1,4 +1,4 @@
-import { parseAddress } from '../../lib/net/cidr-set.ts'
+import { parseIpAddress } from '../../lib/net/cidr-set.ts'
 import { classify } from '../egress/allow-list.ts'
 
 /** All loopback addresses count as one client: a local program can connect from any address of 127.0.0.0/8. */
@@ -8,6 +8,6 @@ export const LOOPBACK_NETWORK = 'loopback'
 export function toNetwork(address: string): string {
   if (classify(address)?.kind === 'loopback') return LOOPBACK_NETWORK
   if (!address.includes(':')) return address
-  const parsed = parseAddress(address)
+  const parsed = parseIpAddress(address)
   return parsed !== undefined && 'parts' in parsed ? parsed.parts.slice(0, 4).join(':') : address
 }

@@ -19,7 +19,7 @@ const BLANK = 32
  * Bytes are valid until the next call. Responses with status 200 that begin with the same block share its bytes, which costs a
  * fifth of flattening and encoding a text (bench/micro/http/reply-head-out.ts).
  */
-export function toReplyHead(status: number, headers: HeaderList): string | Uint8Array {
+export function encodeReplyHead(status: number, headers: HeaderList): string | Uint8Array {
   const block = headers.leading
   if (status === 200 && block !== undefined && headers.ascii) {
     const bytes = findHead(block).format(headers.flat, block.fields.length)

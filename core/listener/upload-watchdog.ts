@@ -27,7 +27,7 @@ const CHECK_MS = 3000
 export const MAX_CHECKS: number = STALL_TIMEOUT_MS / CHECK_MS
 
 /** Enforces a minimum rate on request bodies. The total time is not limited. */
-export class Uploads {
+export class UploadWatchdog {
   readonly #progress = new Map<WatchedUpload, Progress>()
   #timer: NodeJS.Timeout | undefined = undefined
 
@@ -61,7 +61,7 @@ export class Uploads {
 }
 
 /** Request bodies of all listeners of this process. */
-export const uploads: Uploads = new Uploads()
+export const uploads: UploadWatchdog = new UploadWatchdog()
 
 function isFast({ bytesIn, isAwaited }: WatchedUpload, progress: Progress): boolean {
   if (isAwaited && bytesIn - progress.bytes < UPLOAD_MIN_BYTES)

@@ -4,7 +4,7 @@ import type { Exchange } from '../exchange.ts'
 import { Histogram } from './histogram.ts'
 import type { RecentRequests } from './recent-requests.ts'
 import { CLASSES, toClass } from './route-counters.ts'
-import { RouteTable } from './route-table.ts'
+import { RouteLabels } from './route-table.ts'
 import { ServiceTable } from './service-counters.ts'
 
 /** Precision of durations: an error of at most 3 %. */
@@ -35,7 +35,7 @@ export class RequestMetrics {
   /** Sampling interval: one in so many durations is measured, with that weight. */
   measureEvery = 1
   /** Counters by route. */
-  readonly routes: RouteTable = new RouteTable()
+  readonly routes: RouteLabels = new RouteLabels()
   /** Counters of upstream attempts by service. */
   readonly services: ServiceTable = new ServiceTable()
   /** The last failed or slow requests; undefined: not recorded. */

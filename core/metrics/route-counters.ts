@@ -5,7 +5,7 @@ import { Buckets, DURATION_MS, SIZE_BYTES } from './buckets.ts'
 /** Label for everything without its own label, as in OpenTelemetry's `http.request.method`. */
 export const OTHER_ROUTES = '_OTHER'
 /** Methods with their own label. */
-export const METHODS: readonly string[] = [
+export const LABELLED_METHODS: readonly string[] = [
   ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
   OTHER_ROUTES,
 ]
@@ -21,7 +21,9 @@ export class RouteCounters {
   /** Path template of the endpoint; empty: none. */
   readonly path: string
   /** Durations in milliseconds, by method, then first digit of the status; undefined: none yet. */
-  readonly durations: (Buckets | undefined)[] = new Array(METHODS.length * CLASSES).fill(undefined)
+  readonly durations: (Buckets | undefined)[] = new Array(LABELLED_METHODS.length * CLASSES).fill(
+    undefined,
+  )
   /** Time from sending a request upstream to the response head, milliseconds, including retries. */
   readonly upstream: Buckets = new Buckets(DURATION_MS)
   /** Rest of the duration, milliseconds, of exactly measured requests. */
@@ -60,7 +62,7 @@ export function toClass({ status, rpcStatus }: Pick<Exchange, 'status' | 'rpcSta
   return rpcStatus > 0 && status === 200 ? toHttpClass(rpcStatus) : (status / 100) | 0
 }
 
-/** Index in {@link METHODS}. Not a map: the method of each request is a new string, which would have to be hashed. */
+/** Index in {@link LABELLED_METHODS}. Not a map: the method of each request is a new string, which would have to be hashed. */
 function toMethod(method: string): number {
   switch (method) {
     case 'GET':

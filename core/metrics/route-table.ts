@@ -5,7 +5,7 @@ import type { Route } from '../route.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { OTHER_ROUTES, RouteCounters } from './route-counters.ts'
 
-export interface RouteTableOptions {
+export interface RouteLabelsOptions {
   /** Maximum number of routes; later ones are counted together. @default 500 */
   readonly max?: number
   /** Maximum number of endpoints of a service that declares none. @default 50 */
@@ -18,7 +18,7 @@ export interface RouteTableOptions {
  *
  * A route references its counters, so that a request with a cached route needs no lookup.
  */
-export class RouteTable {
+export class RouteLabels {
   readonly #max: number
   readonly #maxUndeclared: number
   /** By service, then by endpoint and path. Nested, because a joined key would have to be built for every call. */
@@ -31,7 +31,7 @@ export class RouteTable {
   readonly #none = new RouteCounters('', '', '')
   readonly #other = new RouteCounters(OTHER_ROUTES, '', '')
 
-  constructor({ max = 500, maxUndeclared = 50 }: RouteTableOptions = {}) {
+  constructor({ max = 500, maxUndeclared = 50 }: RouteLabelsOptions = {}) {
     this.#max = max
     this.#maxUndeclared = maxUndeclared
   }

@@ -3,7 +3,7 @@ import { Upstream, type UpstreamOptions } from '../upstream/upstream.ts'
 import { addNodes, findMissing, type VersionNode } from './merge-versions.ts'
 import { StaleNodes } from './stale-nodes.ts'
 
-export interface EntryOptions {
+export interface CachedServiceOptions {
   readonly name: string
   readonly upstream: UpstreamOptions
   /** Monotonic clock, milliseconds. */
@@ -22,7 +22,7 @@ export class Entry {
   /** Retained nodes, by id. */
   readonly #retained: StaleNodes<VersionNode>
 
-  constructor({ name, upstream, nowMs, onNodeDropped }: EntryOptions) {
+  constructor({ name, upstream, nowMs, onNodeDropped }: CachedServiceOptions) {
     const retained = new StaleNodes<VersionNode>(nowMs)
     this.#retained = retained
     this.usedMs = nowMs()

@@ -6,7 +6,7 @@ export type OnWrong = (path: string, must: string) => void
 type Fields = Readonly<Record<string, unknown>>
 
 /** Maximum depth of a value description. */
-export const MAX_DEPTH = 32
+export const MAX_VALUE_DEPTH = 32
 const NO_VALUE: Value = { name: '', type: '', values: [] }
 const skip: OnWrong = () => {}
 
@@ -46,7 +46,7 @@ export function readValue(
   value: unknown,
   path = '',
   onWrong: OnWrong = skip,
-  depth: number = MAX_DEPTH,
+  depth: number = MAX_VALUE_DEPTH,
 ): Value {
   if (value === undefined || value === null) return NO_VALUE
   if (!isRecord(value)) {
@@ -57,7 +57,7 @@ export function readValue(
   const isList = Array.isArray(values)
   if (!isList) onWrong(`${path}.values`, 'must be a list')
   else if (values.length > 0 && depth === 0)
-    onWrong(path, `must be nested at most ${MAX_DEPTH} deep`)
+    onWrong(path, `must be nested at most ${MAX_VALUE_DEPTH} deep`)
   return {
     name: readText(value, 'name', path, onWrong),
     type: readText(value, 'type', path, onWrong),

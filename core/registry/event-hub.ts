@@ -21,7 +21,7 @@ interface Entry {
 
 type Entries = Set<Entry>
 
-export function createWatchers(): RegistryWatchers {
+export function createRegistryWatchers(): RegistryWatchers {
   const ofAll: Entries = new Set()
   const byService = new Map<string, Entries>()
   const everyone: Entries = new Set()

@@ -1,7 +1,7 @@
 import type { Node, RegistryEvent, Service } from '../contracts/registry.ts'
 
 /** Applies an event to the versions of a service. */
-export function follow(
+export function applyEvent(
   services: readonly Service[],
   { type, service }: RegistryEvent,
 ): readonly Service[] {

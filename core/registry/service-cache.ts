@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.ts'
 import type { Upstream, UpstreamOptions } from '../upstream/upstream.ts'
 import { Entry } from './cached-service.ts'
 import { toRegistryFault } from './errors.ts'
-import { follow } from './merge-versions.ts'
+import { applyEvent } from './merge-versions.ts'
 import { type Outage, Outages, type OutagesOptions } from './outage-tracker.ts'
 
 export interface ServiceCacheOptions {
@@ -192,7 +192,7 @@ export class ServiceCache {
     const promise = withTimeout(result, this.#options.lookupTimeoutMs ?? 5000).then(
       (services) => {
         done()
-        const upstream = this.#apply(name, events.reduce(follow, services))
+        const upstream = this.#apply(name, events.reduce(applyEvent, services))
         this.#outages.tell(name, undefined)
         return upstream
       },
@@ -294,7 +294,7 @@ export class ServiceCache {
     // Events are ordered: the last one is at least as new as the pending result.
     this.#lookups.get(name)?.events.push(event)
     const entry = this.#entries.get(name)
-    if (entry !== undefined) this.#apply(name, follow(entry.services, event))
+    if (entry !== undefined) this.#apply(name, applyEvent(entry.services, event))
   }
 
   #onAnyEvent({ type, service: { name } }: RegistryEvent): void {

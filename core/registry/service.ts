@@ -1,5 +1,5 @@
 import type { Node, Service } from '../contracts/registry.ts'
-import { parseAddress } from '../upstream/parse-node.ts'
+import { parseHostPort } from '../upstream/parse-node.ts'
 import { isServiceName } from './service-name.ts'
 
 /** The default domain. */
@@ -21,7 +21,7 @@ export function checkService({ name, version, nodes }: Service): void {
   checkText('version', version)
   for (const { id, address } of nodes) {
     checkText('node id', id)
-    if (parseAddress(address) === undefined) {
+    if (parseHostPort(address) === undefined) {
       throw new TypeError(
         `address of node ${id} must be host:port or [IPv6]:port, got ${JSON.stringify(address)}`,
       )

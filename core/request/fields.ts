@@ -110,11 +110,11 @@ export class FieldTree {
       if (child === undefined) {
         child = container[segment] = []
         this.#indexed ??= new Map()
-        this.#indexed.set(child, formatPath(segments.slice(0, i + 1)))
+        this.#indexed.set(child, formatFieldPath(segments.slice(0, i + 1)))
       }
       if (Array.isArray(child) && this.#isIndexed(child)) return child
     }
-    const path = formatPath(segments.slice(0, i + 1))
+    const path = formatFieldPath(segments.slice(0, i + 1))
     throw this.#reject(
       name,
       `conflicts with ${quote(path)}, which was ${this.#describe(child)} before`,
@@ -202,7 +202,7 @@ export function isFields(value: FieldValue): value is Fields {
 }
 
 /** Formats a path for errors: `options.tags[0]`. */
-export function formatPath(path: readonly (string | number)[]): string {
+export function formatFieldPath(path: readonly (string | number)[]): string {
   let text = ''
   for (const segment of path)
     text += typeof segment === 'number' ? `[${segment}]` : text === '' ? segment : `.${segment}`

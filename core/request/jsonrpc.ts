@@ -1,7 +1,7 @@
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { badRequest } from './bad-request.ts'
 import { parseJson } from './json/json.ts'
-import { splitList, splitObject } from './json/json-text.ts'
+import { splitJsonList, splitObject } from './json/json-text.ts'
 import type { RequestType } from './media-type.ts'
 import { decodeUtf8 } from './utf8.ts'
 
@@ -54,7 +54,7 @@ function unwrapJsonRpc(body: Uint8Array, id: string): Uint8Array {
   parseJson(text, 'request body', id)
   const params = splitObject(text)?.get('params')
   // As received: numbers keep all digits.
-  const items = params === undefined ? undefined : splitList(params)
+  const items = params === undefined ? undefined : splitJsonList(params)
   const request = items === undefined ? params : items[0]
   if (
     request === undefined ||

@@ -46,7 +46,7 @@ const DIGITS = /^[1-9]\d{0,4}$/
 const HOSTS = new DirectMappedCache<string>()
 
 /** Splits `host:port` or `[IPv6]:port`; undefined for other texts, and for ports outside 1 to 65535. */
-export function parseAddress(address: string): { host: string; port: number } | undefined {
+export function parseHostPort(address: string): { host: string; port: number } | undefined {
   const colon = address.lastIndexOf(':')
   const port = address.slice(colon + 1)
   let host = address.slice(0, Math.max(colon, 0))
@@ -71,7 +71,7 @@ function toShared(host: string): string {
 
 /** Parses the address and known metadata of a node, or returns why it cannot be used. */
 export function parseNode({ address, metadata }: Node): NodeSettings | string {
-  const parsed = parseAddress(address)
+  const parsed = parseHostPort(address)
   if (parsed === undefined)
     return `address must be host:port or [IPv6]:port with a port from 1 to 65535, got ${JSON.stringify(redactUrl(address))}`
   const protocol = readKey(metadata, 'protocol') ?? 'http'

@@ -10,7 +10,7 @@ import { HeaderList } from '../../core/http/headers.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { createNullProto } from '../../lib/object/null-proto.ts'
 import { Delivery, type DeliveryOptions, type OverflowPolicy, warnOfDrop } from './delivery.ts'
-import { rejectInput } from './errors.ts'
+import { brokerError } from './errors.ts'
 import { isTopicName } from './topic-name.ts'
 
 export interface BrokerOptions extends DeliveryOptions {
@@ -68,7 +68,7 @@ export function createBroker(
   let closed = false
 
   function check(topic: string): void {
-    if (closed) throw rejectInput(503, 'the broker is closed')
+    if (closed) throw brokerError(503, 'the broker is closed')
     checkName('topic', topic)
   }
 
@@ -111,7 +111,7 @@ export function createBroker(
       check(topic)
       const longest = findLongest()
       if (body.length > longest) {
-        throw rejectInput(400, `body must be at most ${longest} bytes, got ${body.length}`)
+        throw brokerError(400, `body must be at most ${longest} bytes, got ${body.length}`)
       }
       return adapter.publish(topic, { headers: toHeaders(headers), body })
     },
@@ -129,7 +129,7 @@ export function createBroker(
           end(delivery)
           if (leave !== undefined) void settle(leave)
           onEnd?.(
-            rejectInput(503, `the subscriber of ${topic} is too slow: its subscription has ended`),
+            brokerError(503, `the subscriber of ${topic} is too slow: its subscription has ended`),
           )
         },
       )
@@ -180,7 +180,7 @@ function withRemoteReport(options: DeliveryOptions, adapter: Broker): DeliveryOp
 /** @throws {GatewayError} 400 */
 function checkName(what: string, name: string): void {
   if (isTopicName(name)) return
-  throw rejectInput(
+  throw brokerError(
     400,
     `${what} must be letters, digits and inner dots, dashes or underscores, at most 253, got ${JSON.stringify(name.slice(0, 253))}`,
   )
@@ -196,7 +196,7 @@ function toHeaders(headers: Message['headers']): Message['headers'] {
   try {
     for (const name of Object.keys(headers)) list.append(name, headers[name]!)
   } catch (error) {
-    throw rejectInput(400, (error as Error).message)
+    throw brokerError(400, (error as Error).message)
   }
   const copy: Record<string, string> = createNullProto()
   let bytes = 0
@@ -206,7 +206,7 @@ function toHeaders(headers: Message['headers']): Message['headers'] {
     copy[flat[i]!] = flat[i + 1]!
   }
   if (bytes > MAX_HEADER_BYTES) {
-    throw rejectInput(400, `headers must be at most ${MAX_HEADER_BYTES} bytes, got ${bytes}`)
+    throw brokerError(400, `headers must be at most ${MAX_HEADER_BYTES} bytes, got ${bytes}`)
   }
   return copy
 }

@@ -8,6 +8,6 @@ export function brokerUnavailable(cause: unknown): GatewayError {
   return new GatewayError(BROKER_ID, 503, 'the broker cannot be reached', { cause })
 }
 
-export function rejectInput(code: number, detail: string): GatewayError {
+export function brokerError(code: number, detail: string): GatewayError {
   return new GatewayError(BROKER_ID, code, detail)
 }

@@ -2,10 +2,10 @@ import type { EventStart, EventTopic, NewEvent } from '../../core/contracts/even
 import { isServiceName } from '../../core/registry/service-name.ts'
 import { sizeOfMetadata } from '../store/limits.ts'
 import { isDeadTopic, toDeadTopic } from './dead-letters.ts'
-import { rejectInput } from './errors.ts'
+import { eventsError } from './errors.ts'
 
 /** Maximum size of an event's metadata as JSON. */
-export const MAX_METADATA_BYTES: number = 16 * 1024
+export const MAX_EVENT_METADATA_BYTES: number = 16 * 1024
 /** Maximum time of a JavaScript date. */
 export const MAX_TIME_MS = 8.64e15
 /** Maximum acknowledgement timeout and redelivery delay: a day. */
@@ -14,7 +14,7 @@ export const MAX_WAIT_MS: number = 24 * 60 * 60 * 1000
 export const MAX_IN_FLIGHT = 100_000
 
 /** Rule for names of topics and groups, for errors. */
-export const NAME_RULE =
+export const TOPIC_NAME_RULE =
   'must be letters, digits and inner dots, dashes or underscores, at most 253'
 
 /** Whether a topic, namespace or group may have this name; same rule as for services. */
@@ -30,19 +30,22 @@ export function checkTopic({ namespace, topic }: EventTopic): void {
 
 /** @throws {GatewayError} 400 */
 export function checkName(what: string, name: unknown): void {
-  if (!isEventName(name)) throw rejectInput(400, `${what} ${NAME_RULE}, got ${show(name)}`)
+  if (!isEventName(name)) throw eventsError(400, `${what} ${TOPIC_NAME_RULE}, got ${show(name)}`)
 }
 
 /** @throws {GatewayError} 400 */
 export function checkEvent(event: NewEvent, maxPayloadBytes: number): void {
   const { payload, metadata, timestampMs } = event
   if (payload.length > maxPayloadBytes)
-    throw rejectInput(
+    throw eventsError(
       400,
       `payload must be at most ${maxPayloadBytes} bytes, got ${payload.length}`,
     )
-  if (sizeOfMetadata(metadata) > MAX_METADATA_BYTES)
-    throw rejectInput(400, `metadata must be texts of at most ${MAX_METADATA_BYTES} bytes as JSON`)
+  if (sizeOfMetadata(metadata) > MAX_EVENT_METADATA_BYTES)
+    throw eventsError(
+      400,
+      `metadata must be texts of at most ${MAX_EVENT_METADATA_BYTES} bytes as JSON`,
+    )
   checkNumber('timestampMs', timestampMs, 0, MAX_TIME_MS)
 }
 
@@ -61,9 +64,9 @@ export function checkRetries({ topic }: EventTopic, retryLimit: number): void {
   checkNumber('retryLimit', retryLimit, -1, Number.MAX_SAFE_INTEGER)
   if (retryLimit === -1) return
   if (isDeadTopic(topic))
-    throw rejectInput(400, `retryLimit must be -1: ${topic} has dead letters already`)
+    throw eventsError(400, `retryLimit must be -1: ${topic} has dead letters already`)
   if (!isEventName(toDeadTopic(topic)))
-    throw rejectInput(
+    throw eventsError(
       400,
       'retryLimit must be -1: the name of the topic is too long for dead letters',
     )
@@ -72,7 +75,7 @@ export function checkRetries({ topic }: EventTopic, retryLimit: number): void {
 /** @throws {GatewayError} 400 */
 export function checkNumber(what: string, value: unknown, min: number, max: number): void {
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return
-  throw rejectInput(400, `${what} must be a whole number from ${min} to ${max}, got ${show(value)}`)
+  throw eventsError(400, `${what} must be a whole number from ${min} to ${max}, got ${show(value)}`)
 }
 
 /** Quotes a value in an error. */

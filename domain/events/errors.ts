@@ -24,6 +24,6 @@ export function topicDeleted({ topic }: EventTopic): GatewayError {
   return new GatewayError(EVENTS_ID, 410, `the topic ${topic} was deleted`)
 }
 
-export function rejectInput(code: number, detail: string): GatewayError {
+export function eventsError(code: number, detail: string): GatewayError {
   return new GatewayError(EVENTS_ID, code, detail)
 }

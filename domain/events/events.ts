@@ -13,11 +13,11 @@ import { isOutage } from '../../core/is-outage.ts'
 import type { Quota } from '../../core/limits/quota.ts'
 import { createGroupCommit } from '../../lib/async/batcher.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
-import { checkEvent, checkName, checkTopic, MAX_METADATA_BYTES } from './checks.ts'
+import { checkEvent, checkName, checkTopic, MAX_EVENT_METADATA_BYTES } from './checks.ts'
 import { type ConsumeOptions, toConsumption } from './consume-options.ts'
 import { createConsumer, type EventConsumer } from './consumer.ts'
 import { DEAD_METADATA_BYTES, type DeadReason, toDeadLetter, toDeadTopic } from './dead-letters.ts'
-import { rejectInput } from './errors.ts'
+import { eventsError } from './errors.ts'
 import { sizeOfEvent } from './log/index.ts'
 import { type EventPage, type EventQuery, readEvents } from './page.ts'
 import { startRetention } from './retention.ts'
@@ -119,7 +119,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   const queue = createGroupCommit<EventAppend, number>({
     commit: (batch) => adapter.append(batch),
     sizeOf: ({ event }) => sizeOfEvent(event),
-    tooMuch: () => rejectInput(503, 'too many events are waiting'),
+    tooMuch: () => eventsError(503, 'too many events are waiting'),
     ...(options.maxWaitingBytes !== undefined && { maxWaitingBytes: options.maxWaitingBytes }),
   })
   const known = createTopicCache(adapter, {
@@ -144,7 +144,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   // Remote adapters know their limit only when connected.
   function getMaxPayloadBytes(): number {
     const { maxEventBytes = Number.POSITIVE_INFINITY } = adapter
-    return Math.min(ownMaxBytes, maxEventBytes - MAX_METADATA_BYTES - DEAD_METADATA_BYTES)
+    return Math.min(ownMaxBytes, maxEventBytes - MAX_EVENT_METADATA_BYTES - DEAD_METADATA_BYTES)
   }
 
   function checkOpen(): void {
@@ -178,7 +178,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   async function checkGroup(topic: EventTopic, name: string): Promise<void> {
     const groups = (await adapter.listGroups?.(topic)) ?? []
     if (groups.length < maxGroups || groups.some((group) => group.name === name)) return
-    throw rejectInput(429, `the topic has ${maxGroups} groups already`)
+    throw eventsError(429, `the topic has ${maxGroups} groups already`)
   }
 
   return {
@@ -207,7 +207,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
       const { acks, group, settings } = toConsumption(topic, consumption)
       if (isEnding) throw isClosed()
       if (consuming >= maxConsumers)
-        throw rejectInput(429, `there are ${maxConsumers} consumers already`)
+        throw eventsError(429, `there are ${maxConsumers} consumers already`)
       consuming++
       try {
         if (group.name !== undefined) await checkGroup(topic, group.name)
@@ -282,7 +282,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
 }
 
 function isClosed(): GatewayError {
-  return rejectInput(503, 'the events are closed')
+  return eventsError(503, 'the events are closed')
 }
 
 function warn(error: unknown): void {

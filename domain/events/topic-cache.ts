@@ -1,7 +1,7 @@
 import type { EventsAdapter, EventTopic, TopicState } from '../../core/contracts/events.ts'
 import { noQuota, type Quota, quotaReached } from '../../core/limits/quota.ts'
 import { formatSize } from '../../lib/text/units.ts'
-import { EVENTS_ID, rejectInput } from './errors.ts'
+import { EVENTS_ID, eventsError } from './errors.ts'
 
 /** The topics there are, as far as is known here: others may make some, too. */
 export interface TopicCache {
@@ -82,9 +82,9 @@ export function createTopicCache(
       if (has(topic)) return false
       const { namespace } = topic
       if ((known.get(namespace)?.size ?? 0) >= maxTopics)
-        throw rejectInput(429, `the namespace ${namespace} has ${maxTopics} topics already`)
+        throw eventsError(429, `the namespace ${namespace} has ${maxTopics} topics already`)
       if (count >= maxAllTopics)
-        throw rejectInput(429, `there are ${maxAllTopics} topics of all namespaces already`)
+        throw eventsError(429, `there are ${maxAllTopics} topics of all namespaces already`)
       add(topic)
       admitted.push(topic)
       return true

@@ -1,4 +1,4 @@
-import { parseAddress } from '../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../core/upstream/parse-node.ts'
 
 /** Address of a server's RPC proxy. */
 export interface ServerAddress {
@@ -20,7 +20,7 @@ const MAX_LENGTH = 300
 export function parseServerAddress(text: string): ServerAddress | undefined {
   if (text.length > MAX_LENGTH) return undefined
   const [, scheme = 'mx', rest = ''] = FORM.exec(text.trim())!
-  const address = parseAddress(rest)
+  const address = parseHostPort(rest)
   return address && { ...address, secure: scheme === 'mxs', text: `${scheme}://${rest}` }
 }
 

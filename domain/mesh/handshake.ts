@@ -21,7 +21,7 @@ export interface Introduction {
 }
 
 /** Introductions of both sides. */
-export interface Pair {
+export interface Introductions {
   /** The side that opened the link. */
   readonly caller: Introduction
   readonly callee: Introduction
@@ -60,13 +60,22 @@ export function createNonce(): string {
  * @param key from {@link deriveLinkKey}.
  * @param role side of the prover.
  */
-export function prove(key: Buffer, role: keyof Pair, { caller, callee }: Pair): string {
+export function prove(
+  key: Buffer,
+  role: keyof Introductions,
+  { caller, callee }: Introductions,
+): string {
   const said = [role, ...toTexts(caller), ...toTexts(callee)]
   return createHmac('sha256', key).update(said.join('\n')).digest('hex')
 }
 
 /** Verifies a proof in constant time. */
-export function isProof(proof: unknown, key: Buffer, role: keyof Pair, pair: Pair): boolean {
+export function isProof(
+  proof: unknown,
+  key: Buffer,
+  role: keyof Introductions,
+  pair: Introductions,
+): boolean {
   const expected = Buffer.from(prove(key, role, pair))
   if (typeof proof !== 'string') return false
   const given = Buffer.from(proof)

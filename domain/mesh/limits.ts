@@ -9,7 +9,7 @@ export const MAX_ENTRY_BYTES: number = 256 * 1024
 /** Maximum size of all entries of a peer as JSON. */
 export const MAX_ADVERTISED_BYTES: number = 32 * 1024 * 1024
 /** Maximum size of a message between servers in bytes. */
-export const MAX_MESSAGE_BYTES: number = 1024 * 1024
+export const MAX_LINK_MESSAGE_BYTES: number = 1024 * 1024
 /** Maximum cost of a link (`rtt.ts`). */
 export const MAX_COST = 2000
 /** Maximum cost of a route. */

@@ -1,5 +1,5 @@
 import type { StoreChange, StoreGroup, StoreTable } from '../../core/contracts/store.ts'
-import { rejectInput } from './errors.ts'
+import { storeError } from './errors.ts'
 import {
   isKeyPart,
   isStoreKey,
@@ -21,13 +21,13 @@ export function checkTable({ database, table }: StoreTable): void {
 export function checkName(what: string, name: unknown): void {
   if (isTableName(name)) return
   const rule = 'must be letters, digits and inner dots, dashes or underscores, at most 253'
-  throw rejectInput(400, `${what} ${rule}, got ${show(name)}`)
+  throw storeError(400, `${what} ${rule}, got ${show(name)}`)
 }
 
 /** @throws {GatewayError} 400 */
 export function checkKey(key: unknown): void {
   if (isStoreKey(key)) return
-  throw rejectInput(
+  throw storeError(
     400,
     `key must be 1 to ${MAX_KEY_BYTES} bytes of UTF-8 without NUL, got ${show(key)}`,
   )
@@ -36,7 +36,7 @@ export function checkKey(key: unknown): void {
 /** @throws {GatewayError} 400 */
 export function checkPart(what: string, text: unknown): void {
   if (isKeyPart(text)) return
-  throw rejectInput(
+  throw storeError(
     400,
     `${what} must be at most ${MAX_KEY_BYTES} bytes of UTF-8 without NUL, got ${show(text)}`,
   )
@@ -53,7 +53,7 @@ export function checkQuery(query: StoreQuery): void {
 
 function checkNumber(what: string, value: number, max: number): void {
   if (Number.isInteger(value) && value >= 0 && value <= max) return
-  throw rejectInput(400, `${what} must be a whole number from 0 to ${max}, got ${show(value)}`)
+  throw storeError(400, `${what} must be a whole number from 0 to ${max}, got ${show(value)}`)
 }
 
 /** @throws {GatewayError} 400 when a key is named twice. */
@@ -62,7 +62,7 @@ export function checkApart(group: StoreGroup): void {
   const names = new Set<string>()
   for (const { table, key } of group) {
     const name = `${table.database}\0${table.table}\0${key}`
-    if (names.has(name)) throw rejectInput(400, `key must not be named twice, got ${show(key)}`)
+    if (names.has(name)) throw storeError(400, `key must not be named twice, got ${show(key)}`)
     names.add(name)
   }
 }
@@ -73,9 +73,9 @@ export function checkChange(change: StoreChange, maxValueBytes: number): void {
   checkTable(table)
   checkKey(key)
   if (value !== undefined && value.length > maxValueBytes)
-    throw rejectInput(400, `value must be at most ${maxValueBytes} bytes, got ${value.length}`)
+    throw storeError(400, `value must be at most ${maxValueBytes} bytes, got ${value.length}`)
   if (sizeOfMetadata(metadata) > MAX_METADATA_BYTES)
-    throw rejectInput(400, `metadata must be texts of at most ${MAX_METADATA_BYTES} bytes as JSON`)
+    throw storeError(400, `metadata must be texts of at most ${MAX_METADATA_BYTES} bytes as JSON`)
   checkNumber('expiresMs', expiresMs, MAX_EXPIRES_MS)
   if (ifVersion !== undefined) checkNumber('ifVersion', ifVersion, Number.MAX_SAFE_INTEGER)
 }

@@ -13,6 +13,6 @@ export function storeUnavailable(cause: unknown): GatewayError {
   return new GatewayError(STORE_ID, 503, 'the store cannot be reached', { cause })
 }
 
-export function rejectInput(code: number, detail: string): GatewayError {
+export function storeError(code: number, detail: string): GatewayError {
   return new GatewayError(STORE_ID, code, detail)
 }

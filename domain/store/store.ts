@@ -21,7 +21,7 @@ import {
   checkTable,
   show,
 } from './checks.ts'
-import { rejectInput } from './errors.ts'
+import { storeError } from './errors.ts'
 import { readPage, type StorePage, type StoreQuery } from './page.ts'
 import { startPurge } from './purge.ts'
 import {
@@ -30,7 +30,7 @@ import {
   type StoreDatabaseQuery,
   type StoreTableQuery,
 } from './tables.ts'
-import { createWatchers } from './watchers.ts'
+import { createStoreWatchers } from './watchers.ts'
 
 export interface StoreOptions {
   /** Maximum length of a value in bytes; at most 8 MiB. @default 1048576 */
@@ -123,10 +123,10 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
     },
     sizeOf,
     countOf: (group) => group.length,
-    tooMuch: () => rejectInput(503, 'too many writes are waiting'),
+    tooMuch: () => storeError(503, 'too many writes are waiting'),
     ...(maxWaitingBytes !== undefined && { maxWaitingBytes }),
   })
-  const watchers = createWatchers()
+  const watchers = createStoreWatchers()
   const stopPurge = startPurge(adapter, {
     everyMs: purgeMs,
     nowMs,
@@ -144,7 +144,7 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
     record !== undefined && isThere(record) ? record : undefined
 
   function checkOpen(): void {
-    if (closing !== undefined) throw rejectInput(503, 'the store is closed')
+    if (closing !== undefined) throw storeError(503, 'the store is closed')
   }
 
   function toChange(write: StoreWrite): StoreChange {
@@ -251,7 +251,7 @@ function sizeOf(group: StoreGroup): number {
 function toConflict({ key, ifVersion }: StoreChange, version: number): GatewayError {
   const found = version === 0 ? 'is not there' : `has version ${version}`
   const wanted = ifVersion === 0 ? 'must not be there' : `must have version ${ifVersion}`
-  return rejectInput(409, `key ${show(key)} ${wanted}, but ${found}`)
+  return storeError(409, `key ${show(key)} ${wanted}, but ${found}`)
 }
 
 function warn(error: unknown): void {

@@ -1,7 +1,7 @@
 import type { StoreEvent, StoreListener, StoreTable } from '../../core/contracts/store.ts'
 
 /** Who is told of the changes of which keys. */
-export interface Watchers extends StoreListener {
+export interface StoreWatchers extends StoreListener {
   readonly size: number
   /** Begins to tell of a table's keys that begin with `prefix`, until the function that is returned is called. */
   readonly add: (table: StoreTable, prefix: string, listener: StoreListener) => () => void
@@ -13,7 +13,7 @@ interface Watcher {
 }
 
 /** Passes on what it is told to those whom it concerns. */
-export function createWatchers(): Watchers {
+export function createStoreWatchers(): StoreWatchers {
   /** By database and name of the table, joined by NUL; none is empty. */
   const tables = new Map<string, Set<Watcher>>()
   let size = 0

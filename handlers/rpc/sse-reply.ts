@@ -4,11 +4,11 @@ import { createHeaderBlock, type HeaderBlock, type HeaderList } from '../../core
 import type { OutgoingCall } from '../../core/rpc/call.ts'
 import { StreamReply, toOneLine } from './stream-reply.ts'
 
-export const EVENTS = 'text/event-stream'
+export const EVENT_STREAM = 'text/event-stream'
 /** Default response headers. */
 export const SSE_HEADERS: HeaderBlock = createHeaderBlock([
   'content-type',
-  EVENTS,
+  EVENT_STREAM,
   'cache-control',
   'no-store',
   'x-accel-buffering',

@@ -60,7 +60,7 @@ export function createCidrSet(ranges: readonly string[], what: string): CidrSet 
 }
 
 /** Parses an IP address and ignores the port that some proxies add (`192.0.2.7:4711`, `[2001:db8::1]:4711`); undefined for other text. */
-export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+export function parseIpAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   let bare = text.trim()
   if (bare.startsWith('[')) bare = bare.slice(1, bare.indexOf(']'))
   else if (bare.indexOf(':') === bare.lastIndexOf(':') && bare.includes('.'))
@@ -71,7 +71,7 @@ export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefine
 }
 
 function examine(text: string, ranges: readonly Range[]): KnownAddress {
-  const parsed = parseAddress(text)
+  const parsed = parseIpAddress(text)
   if (parsed === undefined) return { address: '', inside: false, node: 'unknown' }
   const address = parsed.toString()
   const inside = ranges.some(
@@ -93,7 +93,7 @@ export function parseRange(
   words: readonly string[] = ['loopback', 'private', 'unix'],
 ): Range {
   const slash = text.indexOf('/')
-  const base = parseAddress(slash === -1 ? text : text.slice(0, slash))
+  const base = parseIpAddress(slash === -1 ? text : text.slice(0, slash))
   const most = base?.kind() === 'ipv6' ? 128 : 32
   const bits = slash === -1 ? most : Number(text.slice(slash + 1) || Number.NaN)
   if (base === undefined || hasPort(text) || !Number.isInteger(bits) || bits < 0 || bits > most) {

@@ -5,13 +5,13 @@ import { type WatchedRecords, watchRecords } from '../../domain/store/watch-reco
 import type { Clock } from './client/clock.ts'
 import { type SeenOrder, toSeen } from './order-lease.ts'
 import {
+  ACME_TABLE,
   openKey,
   parseCertificateRecord,
   parseOrderRecord,
   parseRecordKey,
   type SecretKeys,
   sealingId,
-  TABLE,
   toOrderKey,
 } from './records.ts'
 import { readValidity, type Validity } from './renewal.ts'
@@ -104,7 +104,7 @@ export async function openCertificateCache(
 
   const watched = await watchRecords({
     store,
-    table: TABLE,
+    table: ACME_TABLE,
     prefix: scope,
     onError: (error) => onWarning(`cannot read certificates from the store: ${String(error)}`),
     onRecords(records, isAll) {

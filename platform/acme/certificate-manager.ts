@@ -9,10 +9,10 @@ import type { Directory } from './client/directory.ts'
 import type { OnDemandPolicy } from './on-demand-policy.ts'
 import { acquireLease, isLeased, type OrderLease, type OrderLeaseOptions } from './order-lease.ts'
 import {
+  ACME_TABLE,
   type SecretKeys,
   sealingId,
   sealKey,
-  TABLE,
   toCertificateKey,
   toOrderKey,
 } from './records.ts'
@@ -165,7 +165,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
       const value = encodeRecord({ host, cert, renewMs, ...sealKey(secretKeys, recordKey, key) })
       const expiresMs = listed.has(host) ? 0 : validity.toMs + KEPT_AFTER_MS
       const restMs = toRestMs(validity)
-      await lease.succeed({ table: TABLE, key: recordKey, value, expiresMs }, restMs)
+      await lease.succeed({ table: ACME_TABLE, key: recordKey, value, expiresMs }, restMs)
       unsaved.delete(host)
       pauses.rest(host, restMs)
       log.info(

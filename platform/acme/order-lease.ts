@@ -2,7 +2,7 @@ import { commitIf } from '../../domain/store/commit-if.ts'
 import { encodeRecord } from '../../domain/store/json-record.ts'
 import type { Store, StoreWrite } from '../../domain/store/store.ts'
 import type { Clock } from './client/clock.ts'
-import { type OrderRecord, parseOrderRecord, TABLE } from './records.ts'
+import { ACME_TABLE, type OrderRecord, parseOrderRecord } from './records.ts'
 
 /** An order record with its version, as seen by this gateway. */
 export interface SeenOrder extends OrderRecord {
@@ -88,12 +88,12 @@ export async function acquireLease(
     const order = { host, holder, holdMs: 0, failures, waitMs: 0, retryMs: 0, reason, ...changes }
     if (order.waitMs > 0) order.retryMs = atMs + order.waitMs
     const expiresMs = isListed ? 0 : atMs + Math.max(order.holdMs, order.waitMs) + FAILURES_KEPT_MS
-    return { table: TABLE, key, value: encodeRecord(order), expiresMs, ifVersion: version }
+    return { table: ACME_TABLE, key, value: encodeRecord(order), expiresMs, ifVersion: version }
   }
 
   /** Whether the record is absent or was written by this gateway, which may have missed the acknowledgement. */
   async function hasOwnRecord(): Promise<boolean> {
-    const record = await store.read(TABLE, key)
+    const record = await store.read(ACME_TABLE, key)
     if (record !== undefined && parseOrderRecord(record).holder !== holder) return false
     version = record?.version ?? 0
     return true

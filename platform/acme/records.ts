@@ -5,7 +5,7 @@ import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import type { SecretKey } from '../../services/config/secrets/secret-key.ts'
 
 /** Table that all gateways of a store share. */
-export const TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'acme' }
+export const ACME_TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'acme' }
 
 /** A private key in the store. */
 export interface StoredKey {
@@ -61,7 +61,7 @@ export function toOrderKey(scope: string, sealedWith: string, host: string): str
   return `${toKeyPrefix(scope, 'order', sealedWith)}/${host}`
 }
 
-export function toAccountKey(scope: string, sealedWith: string): string {
+export function toAcmeAccountKey(scope: string, sealedWith: string): string {
   return toKeyPrefix(scope, 'account', sealedWith)
 }
 
@@ -87,7 +87,7 @@ export function toTokenKey(token: string): string {
 export function parseCertificateRecord(record: StoreRecord): CertificateRecord {
   return decodeRecord<CertificateRecord>(
     record,
-    TABLE.table,
+    ACME_TABLE.table,
     ({ host, cert, key, renewMs }) =>
       isText(host) && isText(cert) && isText(key) && Number.isFinite(renewMs),
   )
@@ -97,21 +97,23 @@ export function parseCertificateRecord(record: StoreRecord): CertificateRecord {
 export function parseOrderRecord(record: StoreRecord): OrderRecord {
   return decodeRecord<OrderRecord>(
     record,
-    TABLE.table,
+    ACME_TABLE.table,
     ({ holder, holdMs, waitMs, retryMs, failures }) =>
       isText(holder) && [holdMs, waitMs, retryMs, failures].every(Number.isFinite),
   )
 }
 
 /** @throws {GatewayError} 500 */
-export function parseAccountRecord(record: StoreRecord): StoredKey {
-  return decodeRecord<StoredKey>(record, TABLE.table, ({ key }) => isText(key))
+export function parseAcmeAccount(record: StoreRecord): StoredKey {
+  return decodeRecord<StoredKey>(record, ACME_TABLE.table, ({ key }) => isText(key))
 }
 
 /** @throws {GatewayError} 500 */
 export function parseTokenRecord(record: StoreRecord): { readonly keyAuthorization: string } {
-  return decodeRecord<{ keyAuthorization: string }>(record, TABLE.table, ({ keyAuthorization }) =>
-    isText(keyAuthorization),
+  return decodeRecord<{ keyAuthorization: string }>(
+    record,
+    ACME_TABLE.table,
+    ({ keyAuthorization }) => isText(keyAuthorization),
   )
 }
 

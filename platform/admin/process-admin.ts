@@ -4,7 +4,7 @@ import type { Log } from '../process/log.ts'
 import type { AdminSource } from './admin.ts'
 import { format } from './metrics/format.ts'
 import { prefersOpenMetrics } from './metrics/negotiate.ts'
-import { readProcess } from './metrics/read-process.ts'
+import { readProcessMetrics } from './metrics/read-process.ts'
 import type { Metric } from './metrics/samples.ts'
 import { type OpenAdmin, openAdmin } from './open-admin.ts'
 import { createReadiness } from './readiness.ts'
@@ -60,7 +60,7 @@ export function createProcessAdmin(configuration: Configuration, log: Log): Proc
   }
 
   async function read(isOpen: boolean): Promise<AdminSource> {
-    const metrics = sources === undefined ? await readProcess() : await sources.metrics()
+    const metrics = sources === undefined ? await readProcessMetrics() : await sources.metrics()
     return await format(metrics, isOpen)
   }
 

@@ -1,7 +1,7 @@
 import { parseBackend } from '../../adapters/registry/static.ts'
 import type { Service } from '../../core/contracts/registry.ts'
 import { joinName } from '../../core/route.ts'
-import type { Configuration, ServiceEntry } from './types.ts'
+import type { Configuration, ConfiguredService } from './types.ts'
 
 /** Services of `--backend` and `mx.yaml`, with full names. A flag replaces the service of the file. */
 export function listServices({ settings, config }: Configuration): readonly Service[] {
@@ -27,12 +27,12 @@ export type ServiceSetting = (typeof SERVICE_SETTINGS)[number]
 export function listConfiguredServices<Key extends ServiceSetting>(
   { settings, config }: Configuration,
   key: Key,
-): ReadonlyMap<string, NonNullable<ServiceEntry[Key]>> {
-  const overrides = new Map<string, NonNullable<ServiceEntry[Key]>>()
+): ReadonlyMap<string, NonNullable<ConfiguredService[Key]>> {
+  const overrides = new Map<string, NonNullable<ConfiguredService[Key]>>()
   for (const service of config.services) {
     const { name, [key]: value } = service
     const full = name.includes('.') ? name : joinName(settings.namespace, name)
-    if (value !== undefined) overrides.set(full, value as NonNullable<ServiceEntry[Key]>)
+    if (value !== undefined) overrides.set(full, value as NonNullable<ConfiguredService[Key]>)
   }
   return overrides
 }

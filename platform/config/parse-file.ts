@@ -14,7 +14,7 @@ import {
   SettingsError,
   splitList,
 } from '../settings/sources.ts'
-import type { ConfigFile, PluginEntry, ServiceEntry } from './types.ts'
+import type { ConfigFile, ConfiguredService, PluginEntry } from './types.ts'
 import { type YamlEntry, YamlSource, type YamlText } from './yaml-source.ts'
 
 const SERVICE_KEYS: readonly string[] = ['nodes', 'balance', 'keep_alive', 'max_connection_age']
@@ -70,7 +70,7 @@ export function parseConfig(
   if (source.problems.length > 0) throw new SettingsError(source.problems)
   const folder = dirname(resolve(file))
   const settings = new Map<keyof Settings, SettingInput>()
-  let services: readonly ServiceEntry[] = []
+  let services: readonly ConfiguredService[] = []
   let plugins: readonly PluginEntry[] | undefined
   const { root } = source
   // Only for the first unknown key: in the file of a service every key is unknown.
@@ -141,7 +141,7 @@ function readSetting(
   }
 }
 
-function readServices(source: YamlSource, { value }: YamlEntry): ServiceEntry[] {
+function readServices(source: YamlSource, { value }: YamlEntry): ConfiguredService[] {
   const map = source.follow(value)
   if (isMap(map)) return source.entries(map).map((entry) => readService(source, entry))
   if (map !== undefined)
@@ -149,7 +149,7 @@ function readServices(source: YamlSource, { value }: YamlEntry): ServiceEntry[] 
   return []
 }
 
-function readService(source: YamlSource, { key, name, value }: YamlEntry): ServiceEntry {
+function readService(source: YamlSource, { key, name, value }: YamlEntry): ConfiguredService {
   let nodes = value
   let balance: string | undefined
   let keepAliveMs: number | undefined

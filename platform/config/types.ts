@@ -1,7 +1,7 @@
 import type { Settings, SettingsInput } from '../settings/settings.ts'
 
 /** A service of `services:`. */
-export interface ServiceEntry {
+export interface ConfiguredService {
   /** As in the file; without a dot it is relative to the namespace. */
   readonly name: string
   /** `host:port[;weight]`, as in `--backend`. */
@@ -29,7 +29,7 @@ export interface ConfigFile {
   /** Base folder of relative paths. */
   readonly folder: string
   readonly settings: SettingsInput
-  readonly services: readonly ServiceEntry[]
+  readonly services: readonly ConfiguredService[]
   /** Replaces the default plugins; undefined to use them. */
   readonly plugins: readonly PluginEntry[] | undefined
   /** Contents of the file; empty without one. */

@@ -12,7 +12,7 @@ import { ID } from './id.ts'
 export type CallBridge = (call: IncomingCall, address: string) => void
 
 /** A call of the dashboard itself. */
-export interface UnaryCall {
+export interface DashboardCall {
   readonly service: string
   readonly endpoint: string
   readonly request: object
@@ -25,7 +25,7 @@ export interface UnaryCall {
 const TIMEOUT_MS = 10_000
 
 /** Calls a unary endpoint. @throws {GatewayError} error of the service. */
-export function callUnary<T>(carry: CallBridge, unary: UnaryCall): Promise<T> {
+export function callUnary<T>(carry: CallBridge, unary: DashboardCall): Promise<T> {
   return new Promise((resolve, reject) => {
     const call = new OutgoingCall(unary, resolve as (result: unknown) => void, reject)
     try {
@@ -50,7 +50,7 @@ class OutgoingCall implements IncomingCall {
   readonly #reject: (error: GatewayError) => void
 
   constructor(
-    { service, endpoint, request, token }: UnaryCall,
+    { service, endpoint, request, token }: DashboardCall,
     resolve: (result: unknown) => void,
     reject: (error: GatewayError) => void,
   ) {

@@ -4,7 +4,7 @@ import type { Exchange } from '../../core/exchange.ts'
 import { Gateway } from '../../core/gateway.ts'
 import type { CreateListener, Listener } from '../../core/listener/listener.ts'
 import type { TlsSource } from '../../core/listener/tls/tls.ts'
-import { MESSAGE_MAX_BYTES, RPC_PATH } from '../../core/rpc/ws/frames.ts'
+import { RPC_PATH, WS_MESSAGE_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
 import { settlesWithin } from '../../lib/async/timeout.ts'
 import type { Log } from '../process/log.ts'
 import type { Address } from '../settings/parse/address.ts'
@@ -71,7 +71,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     listener = await createListener({
       ...address,
       tls,
-      maxMessageBytes: MESSAGE_MAX_BYTES,
+      maxMessageBytes: WS_MESSAGE_MAX_BYTES,
       handle: gateway.handle,
     })
   } catch (error) {

@@ -5,7 +5,7 @@ import { chooseListener } from '../gateway/choose-listener.ts'
 import { buildPlugins } from '../plugins/build.ts'
 import type { PlannedPlugin } from '../plugins/plan.ts'
 import { createLog, type Log } from '../process/log.ts'
-import { handleSignals, logUncaughtExceptions, logWarnings } from '../process/signals.ts'
+import { handleProcessSignals, logUncaughtExceptions, logWarnings } from '../process/signals.ts'
 import { readVersion } from '../process/version.ts'
 import { type Address, formatAddress } from '../settings/parse/address.ts'
 import { type Dashboard, type DashboardOptions, startDashboard } from './dashboard.ts'
@@ -35,7 +35,7 @@ export async function runDashboard(options: StandaloneDashboardOptions): Promise
     await dashboard.drain(DRAIN_MS)
     await dashboard.close()
   }
-  handleSignals({ stop, reload: () => {}, name: 'dashboard' }, log)
+  handleProcessSignals({ stop, reload: () => {}, name: 'dashboard' }, log)
   logUncaughtExceptions(log)
   const url = `http://${formatAddress({ ...address, port: dashboard.port })}`
   const facts = { dashboard: url, 'rpc proxy': proxy }

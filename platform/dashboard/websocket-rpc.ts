@@ -3,7 +3,7 @@ import type { Exchange } from '../../core/exchange.ts'
 import { chooseProtocol } from '../../core/listener/websocket/handshake.ts'
 import type { IncomingCall } from '../../core/rpc/call.ts'
 import { GuardedCall } from '../../core/rpc/guarded-call.ts'
-import { MESSAGE_MAX_BYTES, SUBPROTOCOL } from '../../core/rpc/ws/frames.ts'
+import { SUBPROTOCOL, WS_MESSAGE_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
 import { ServerConnection } from '../../core/rpc/ws/server-connection.ts'
 import type { CallBridge } from './call-bridge.ts'
 import { ID } from './id.ts'
@@ -53,7 +53,7 @@ export function createWebSocketRpc({ carry, sessions }: WebSocketRpcOptions): We
         },
         { onClosed: () => connections.delete(connection) },
       )
-      const options = { protocol: SUBPROTOCOL, maxMessageBytes: MESSAGE_MAX_BYTES }
+      const options = { protocol: SUBPROTOCOL, maxMessageBytes: WS_MESSAGE_MAX_BYTES }
       const socket = x.accept(connection, options)
       if (socket === undefined) return
       connections.set(connection, session)

@@ -1,11 +1,11 @@
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
 import type { Registry, Service } from '../../core/contracts/registry.ts'
-import { createWatchers } from '../../core/registry/event-hub.ts'
+import { createRegistryWatchers } from '../../core/registry/event-hub.ts'
 import { DEFAULT_DOMAIN, isSameService } from '../../core/registry/service.ts'
 import { parseRoutes, toRoutes } from '../../domain/mesh/registry/entry.ts'
 import { createJoinedRegistry } from '../../domain/mesh/registry/mesh-registry.ts'
 import type { FallbackServices } from '../../domain/mesh/registry/mesh-watch.ts'
-import type { Domains } from './routing/domains.ts'
+import type { DomainRegistries } from './routing/domains.ts'
 
 /** Routes that a service registered with last. */
 export interface KnownProgram {
@@ -26,7 +26,7 @@ export interface ExpectedServices {
   /** Adds missing expected services to the registry of the default domain. */
   readonly join: (registry: Registry) => Registry
   /** {@link join} for other domains. */
-  readonly joinDomains: (domains: Domains) => Domains
+  readonly joinDomains: (domains: DomainRegistries) => DomainRegistries
   /** Expected services that declare a path, for {@link restore}. */
   readonly listKnown: () => KnownProgram[]
   /** Restores routes of an earlier process until their services register again. */
@@ -49,7 +49,7 @@ interface Expected extends FallbackServices {
 export function createExpectedServices(): ExpectedServices {
   const expected = new Map<string, Expected>()
   const joined = new WeakMap<Registry, Registry>()
-  const { watch, emit } = createWatchers()
+  const { watch, emit } = createRegistryWatchers()
   /** Registries of domains where nothing is registered yet. */
   const empty = new Map<string, Registry>()
 
@@ -112,7 +112,7 @@ export function createExpectedServices(): ExpectedServices {
 function createExpected(): Expected {
   /** By name, then version. */
   const services = new Map<string, Map<string, Service>>()
-  const { watch, emit } = createWatchers()
+  const { watch, emit } = createRegistryWatchers()
   const find = (name: string, version: string) => services.get(name)?.get(version)
 
   return {

@@ -27,7 +27,7 @@ import { budgetBackends, capConnections, readFileLimit } from '../process/file-l
 import type { Log } from '../process/log.ts'
 import { readVersion } from '../process/version.ts'
 import { openRemoteGate } from '../rpc-proxy/remote-authorizer.ts'
-import { openBroker } from '../server/open/broker.ts'
+import { openServerBroker } from '../server/open/broker.ts'
 import type { Settings } from '../settings/settings.ts'
 import { HOME_FOLDER, openTls, reloadTls } from '../tls/open.ts'
 import { openClientCa } from './choose-listener.ts'
@@ -35,7 +35,7 @@ import type { EventSinks } from './handlers.ts'
 import { logFaults } from './log-plugin-errors.ts'
 import { openListeners } from './open-listeners.ts'
 import { openPipeline } from './pipeline.ts'
-import type { Domains } from './routing/domains.ts'
+import type { DomainRegistries } from './routing/domains.ts'
 import { areEncodedSlashesServed } from './routing/encoded-slashes.ts'
 import { createUpstreams } from './upstreams.ts'
 
@@ -44,7 +44,7 @@ export interface ApiParts {
   /** Where services are looked up besides those of the configuration. @default by the settings */
   readonly registry?: Registry
   /** Registries of other domains, chosen by `Mx-Namespace`. @default there are none */
-  readonly domains?: Domains
+  readonly domains?: DomainRegistries
   /** Where the events of the handler `event` go. @default to the broker of the settings */
   readonly events?: EventSinks
   /** Decides who is let through, whatever the settings say. @default by the settings */
@@ -65,7 +65,7 @@ export interface ApiParts {
   readonly clientCa?: ClientCa | undefined
 }
 
-export interface ApiOptions extends ApiParts {
+export interface GatewayServerOptions extends ApiParts {
   readonly configuration: Configuration
   readonly log: Log
   /** Whether other processes of this gateway listen on the same port. @default false */
@@ -148,7 +148,7 @@ const TRACED_AS = 'mx-api'
  * @throws {SettingsError} for what the configuration asks for and cannot be had, {@link Error} with one line
  *   for anything else; nothing is left open then.
  */
-export async function startGatewayServer(options: ApiOptions): Promise<GatewayServer> {
+export async function startGatewayServer(options: GatewayServerOptions): Promise<GatewayServer> {
   const closing = createDisposer()
   try {
     return await open(options, closing)
@@ -158,7 +158,7 @@ export async function startGatewayServer(options: ApiOptions): Promise<GatewaySe
   }
 }
 
-async function open(options: ApiOptions, closing: Disposer): Promise<GatewayServer> {
+async function open(options: GatewayServerOptions, closing: Disposer): Promise<GatewayServer> {
   const { log, shared = false, findCaller, domains } = options
   const configuration = withGate(options.configuration, options.gate)
   let current = configuration
@@ -316,7 +316,7 @@ async function open(options: ApiOptions, closing: Disposer): Promise<GatewayServ
 }
 
 async function openSinks(settings: Settings, log: Log, closing: Disposer): Promise<EventSinks> {
-  const broker = await openBroker(settings.broker, log)
+  const broker = await openServerBroker(settings.broker, log)
   closing.add(() => broker.close?.())
   return { broker }
 }

@@ -10,20 +10,20 @@ import { unavailable } from '../../sdk/errors.ts'
 import type { GatewayView } from '../../services/gateway/gateway-view.ts'
 import type { Explained, PluginMessage } from '../../services/gateway/messages.ts'
 import { redactOptions } from '../config/redact-options.ts'
-import { findDefinition } from '../plugins/load.ts'
+import { findPluginDefinition } from '../plugins/load.ts'
 import type { PlannedPlugin } from '../plugins/plan.ts'
 import { createLog } from '../process/log.ts'
 import { formatAddress } from '../settings/parse/address.ts'
 import { nameResolver } from './find-resolver.ts'
 import type { GatewayServer } from './gateway-server.ts'
-import type { Domains } from './routing/domains.ts'
+import type { DomainRegistries } from './routing/domains.ts'
 import { explain } from './routing/explain.ts'
 import type { Explanation } from './routing/explanation.ts'
 import { toRoutesPage } from './routing/routes-page.ts'
 
 export interface GatewayViewOptions {
   readonly registry: Registry
-  readonly domains: Domains
+  readonly domains: DomainRegistries
   readonly gate: Authorizer
 }
 
@@ -109,7 +109,7 @@ function toPluginMessage(
   plugin: Plugin,
   folder: string | undefined,
 ): PluginMessage {
-  const definition = findDefinition(specifier, folder)
+  const definition = findPluginDefinition(specifier, folder)
   const withDefaults =
     definition === undefined ? options : Default(definition.options, structuredClone(options))
   return {

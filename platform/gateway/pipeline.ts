@@ -19,7 +19,7 @@ import { openPlatformClient } from '../server/platform-account.ts'
 import { createConfiguredRegistry } from '../server/registries.ts'
 import type { Settings } from '../settings/settings.ts'
 import { createForwarding, type EventSinks } from './handlers.ts'
-import type { Domains } from './routing/domains.ts'
+import type { DomainRegistries } from './routing/domains.ts'
 import { createGatewayRouting } from './routing/gateway-routing.ts'
 import type { Routing } from './routing/routing.ts'
 import { createOutsideCheck } from './warn-unreachable-services.ts'
@@ -30,7 +30,7 @@ export interface PipelineOptions {
   readonly current?: () => Configuration
   /** Registry for services outside of the configuration. @default by the settings */
   readonly registry?: Registry | undefined
-  readonly domains?: Domains | undefined
+  readonly domains?: DomainRegistries | undefined
   readonly events: EventSinks
   /** Undefined to allow every request. */
   readonly gate: Authorizer | undefined

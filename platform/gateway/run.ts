@@ -17,7 +17,12 @@ import { pluginFiles } from '../plugins/load.ts'
 import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
 import { createLog, type Log } from '../process/log.ts'
 import { claimPort } from '../process/port.ts'
-import { endAfter, handleSignals, logUncaughtExceptions, logWarnings } from '../process/signals.ts'
+import {
+  endAfter,
+  handleProcessSignals,
+  logUncaughtExceptions,
+  logWarnings,
+} from '../process/signals.ts'
 import { readVersion } from '../process/version.ts'
 import { findMisspelt } from '../settings/env.ts'
 import { parseFlags } from '../settings/flags.ts'
@@ -96,7 +101,7 @@ async function runAlone(
     await api?.drain()
     await admin.close()
   }
-  handleSignals({ ...admin, stop, reload: () => watched?.reload() }, log)
+  handleProcessSignals({ ...admin, stop, reload: () => watched?.reload() }, log)
   restartOnSigusr2(undefined, log)
   const api = await unlessAborted(starting, signal)
   if (api === undefined) return undefined
@@ -161,7 +166,7 @@ async function runPrimary(
     admin.leave()
     workers?.leave()
   }
-  handleSignals({ ...admin, leave, stop, reload: () => watched?.reload() }, log)
+  handleProcessSignals({ ...admin, leave, stop, reload: () => watched?.reload() }, log)
   restartOnSigusr2(async () => workers?.replace(), log)
   workers = await unlessAborted(starting, signal).catch(async (error: unknown) => {
     await tls?.close()

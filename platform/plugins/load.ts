@@ -77,7 +77,7 @@ export async function loadPlugin(
 }
 
 /** Definition of a loaded plugin; undefined if it has none or its file was removed. */
-export function findDefinition(
+export function findPluginDefinition(
   specifier: string,
   configDir: string | undefined,
 ): PluginDefinition | undefined {

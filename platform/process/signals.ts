@@ -23,7 +23,7 @@ const STDIN = 0
  * Handles signals: SIGTERM and SIGINT drain the process, a second one exits immediately with status 1, SIGHUP reloads, or drains
  * if the terminal was closed.
  */
-export function handleSignals(actions: SignalActions, log: Log): void {
+export function handleProcessSignals(actions: SignalActions, log: Log): void {
   const { leave, delayMs = () => 0, stop, reload, name = 'gateway' } = actions
   let stoppedMs: number | undefined
   const onStop = (signal: NodeJS.Signals): void => {

@@ -2,13 +2,13 @@ import type { Registry } from '../../core/contracts/registry.ts'
 import { ServiceCache, type ServiceCacheOptions } from '../../core/registry/service-cache.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 import type { FindUpstream } from '../../core/rpc/proxy-call.ts'
-import { createPerDomain, type Domains } from '../gateway/routing/domains.ts'
+import { createPerDomain, type DomainRegistries } from '../gateway/routing/domains.ts'
 import { withFallback } from '../gateway/routing/routing.ts'
 
 export interface ProxyFinderOptions {
   /** Registry of the default domain. */
   readonly registry: Registry
-  readonly domains: Domains
+  readonly domains: DomainRegistries
   readonly directory: ServiceCacheOptions
 }
 

@@ -3,14 +3,14 @@ import type { Registry } from '../../core/contracts/registry.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { toClientSocketsMax } from '../../core/listener/websocket/client-sockets.ts'
 import { PROXY_ID } from '../../core/rpc/hops.ts'
-import { MESSAGE_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
+import { WS_MESSAGE_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
 import { settlesWithin } from '../../lib/async/timeout.ts'
 import { type CidrSet, createCidrSet } from '../../lib/net/cidr-set.ts'
 import { findLocalCaller } from '../../sdk/internal/local-services.ts'
 import type { ServiceHost } from '../../sdk/service/shared-port.ts'
 import type { Configuration } from '../config/types.ts'
 import { logOutage } from '../gateway/log-outage.ts'
-import type { Domains } from '../gateway/routing/domains.ts'
+import type { DomainRegistries } from '../gateway/routing/domains.ts'
 import { createUpstreams } from '../gateway/upstreams.ts'
 import type { Log } from '../process/log.ts'
 import { type Address, formatAddress } from '../settings/parse/address.ts'
@@ -22,7 +22,7 @@ export interface ServerProxyOptions {
   readonly configuration: Configuration
   /** Registry of the default domain. */
   readonly registry: Registry
-  readonly domains: Domains
+  readonly domains: DomainRegistries
   /** Authorizes forwarded calls. */
   readonly gate: Authorizer
   /** Maximum number of open files. */
@@ -86,8 +86,8 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
       maxConnections: Math.floor(fileLimit / 2),
       // A lower limit for gateway clients does not apply: services of one machine share an address.
       maxClientSockets: Math.max(
-        toClientSocketsMax('auto', MESSAGE_MAX_BYTES),
-        toClientSocketsMax(settings.maxClientWebSockets, MESSAGE_MAX_BYTES),
+        toClientSocketsMax('auto', WS_MESSAGE_MAX_BYTES),
+        toClientSocketsMax(settings.maxClientWebSockets, WS_MESSAGE_MAX_BYTES),
       ),
     },
     ...(settings.listener === 'node' && { listener: 'node' }),

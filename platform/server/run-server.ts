@@ -7,7 +7,7 @@ import { createReloader } from '../config/reloader.ts'
 import { hasTerminal } from '../gateway/banner.ts'
 import { pluginFiles } from '../plugins/load.ts'
 import { createLog } from '../process/log.ts'
-import { handleSignals, logUncaughtExceptions, logWarnings } from '../process/signals.ts'
+import { handleProcessSignals, logUncaughtExceptions, logWarnings } from '../process/signals.ts'
 import { findMisspelt } from '../settings/env.ts'
 import { parseFlags } from '../settings/flags.ts'
 import { parseBindAddress } from '../settings/parse/address.ts'
@@ -48,7 +48,7 @@ export async function runServer(
     await server?.drain()
     await admin.close()
   }
-  handleSignals({ ...admin, stop, reload: () => watched?.reload(), name: 'server' }, log)
+  handleProcessSignals({ ...admin, stop, reload: () => watched?.reload(), name: 'server' }, log)
   restartOnSigusr2(undefined, log)
   const server = await starting.catch((error: unknown) => {
     if (!stopper.signal.aborted) throw error

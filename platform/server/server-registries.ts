@@ -5,11 +5,11 @@ import type { Registry } from '../../core/contracts/registry.ts'
 import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
 import { withTimeout } from '../../lib/async/timeout.ts'
 import { redactUrl } from '../../lib/text/redact.ts'
-import type { Domains } from '../gateway/routing/domains.ts'
+import type { DomainRegistries } from '../gateway/routing/domains.ts'
 import { withLocalServices } from './with-local-services.ts'
 
 /** Registries of a server, one per domain. */
-export interface ServerRegistries extends Domains {
+export interface ServerRegistries extends DomainRegistries {
   /** Registry of the default domain, which contains the built-in services. */
   readonly registry: Registry
   /** Returns or creates the registry of a domain. `close` removes it. */

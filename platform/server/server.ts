@@ -32,7 +32,7 @@ import {
 } from './built-in-services.ts'
 import { type DataFolder, openDataFolder } from './files/data-folder.ts'
 import { toHomeFolder } from './files/home-folder.ts'
-import { openBroker } from './open/broker.ts'
+import { openServerBroker } from './open/broker.ts'
 import { withNamespaces } from './open/namespaced-broker.ts'
 import { createServerId, readServerId } from './server-id.ts'
 import { openServerRegistries } from './server-registries.ts'
@@ -106,7 +106,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   const registries = await openServerRegistries(settings.registry, { isOwn, onWarning })
   closing.add(registries.close)
   await registries.check()
-  const broker = await openBroker(settings.broker, log)
+  const broker = await openServerBroker(settings.broker, log)
   closing.add(() => broker.close?.())
 
   const network = createNetwork({

@@ -1,6 +1,6 @@
 import { NATS_FORM, type NatsAddress, parseNatsUrl } from '../../adapters/nats/url.ts'
 import type { Broker, Unsubscribe } from '../../core/contracts/broker.ts'
-import { parseAddress } from '../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../core/upstream/parse-node.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import type { Client } from '../client/client.ts'
 import { createPlatformBroker, type PlatformBrokerOptions } from './platform-broker.ts'
@@ -118,7 +118,7 @@ function parseBroker(text: string, what = 'broker'): Source {
     return { name: 'nats', load: (options) => loadNats(address, options) }
   }
   const [, rest] = REMOTE.exec(trimmed) ?? []
-  if (rest !== undefined && parseAddress(rest) !== undefined)
+  if (rest !== undefined && parseHostPort(rest) !== undefined)
     return { name: 'mx', load: (options) => loadRemote(trimmed, options) }
   throw new TypeError(`${what} must be ${FORMS}, got ${toShown(trimmed)}`)
 }

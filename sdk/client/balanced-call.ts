@@ -21,7 +21,7 @@ import type { UpstreamNode } from '../../core/upstream/node-health.ts'
 import type { Upstream } from '../../core/upstream/upstream.ts'
 import { type Abortable, unwatchAbort, watchAbort } from '../../lib/async/abort-watch.ts'
 import { toBackOffMs } from '../../lib/async/backoff.ts'
-import { beginCall, carrySpan, endCall, setNode } from '../tracing/call-span.ts'
+import { beginCall, carrySpan, endCall, setSpanNode } from '../tracing/call-span.ts'
 import type { CallPlan, CallRouter, LocalService } from './call-options.ts'
 import { CLIENT_CLOSED_REQUEST } from './client-closed-request.ts'
 import { toLocalValue } from './in-process.ts'
@@ -252,7 +252,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     const node = pickNode(this, undefined)
     if (node === undefined) return undefined
     beginAttempt(this, node)
-    if (this.span !== undefined) setNode(this.span, node, this.attempts)
+    if (this.span !== undefined) setSpanNode(this.span, node, this.attempts)
     return node
   }
 

@@ -1,4 +1,4 @@
-import { parseAddress } from '../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../core/upstream/parse-node.ts'
 
 const FORM = /^(?:(mxs?):\/\/)?(.*)$/s
 
@@ -19,7 +19,7 @@ export function readProxyAddress(given: string | undefined, isTold: boolean): st
 /** @param what name of the option, for errors. */
 function parseProxyAddress(text: string, what: string): string {
   const [, scheme = 'mx', address = ''] = FORM.exec(String(text).trim())!
-  if (parseAddress(address) === undefined) {
+  if (parseHostPort(address) === undefined) {
     const shown = JSON.stringify(String(text).slice(0, 253))
     const forms = 'host:port, mx://host:port or mxs://host:port (TLS), with a port from 1 to 65535'
     throw new TypeError(`${what} must be ${forms}, got ${shown}`)

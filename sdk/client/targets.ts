@@ -1,7 +1,7 @@
 import type { Registry } from '../../core/contracts/registry.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import { ServiceCache } from '../../core/registry/service-cache.ts'
-import { parseAddress } from '../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../core/upstream/parse-node.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'
 import { type PoolAddress, Upstream, type UpstreamOptions } from '../../core/upstream/upstream.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
@@ -106,7 +106,7 @@ export class ClientTargets {
     if (isOwn(this.#options.address) || isOwn(proxy)) return true
     const registry = proxy === undefined ? this.#openRegistry() : undefined
     if (registry === undefined) return false
-    const at = parseAddress(address.replace(SCHEME, ''))
+    const at = parseHostPort(address.replace(SCHEME, ''))
     const isNode = (found: Upstream | undefined): boolean =>
       found?.nodes.some(({ host, port }) => host === at?.host && port === at.port) === true
     const found = this.#search(service, registry)

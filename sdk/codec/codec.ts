@@ -1,4 +1,4 @@
-import { formatJson } from '../../core/request/json/int64.ts'
+import { formatInt64Json } from '../../core/request/json/int64.ts'
 import { parseJson, type RestoreNumbers } from '../../core/request/json/json.ts'
 import { WrittenJson } from '../../core/request/json/written-json.ts'
 import { badRequest } from '../errors.ts'
@@ -40,7 +40,8 @@ export const json: Codec = {
       return text ?? EMPTY
     } catch (error) {
       // A bigint that no schema has converted (reference 15.11).
-      if (error instanceof TypeError && error.message.includes('BigInt')) return formatJson(value)
+      if (error instanceof TypeError && error.message.includes('BigInt'))
+        return formatInt64Json(value)
       throw error
     }
   },

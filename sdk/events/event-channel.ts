@@ -11,7 +11,7 @@ import type { Traces } from '../tracing/traces.ts'
 import {
   type Answer,
   type ConsumedEvent,
-  EVENTS,
+  MESSAGING_SYSTEM,
   toConsumedEvent,
   type WireEvent,
 } from './platform-event.ts'
@@ -107,7 +107,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
 
   function beginSpan({ id, topic, metadata }: WireEvent): Span | undefined {
     const group = request?.group
-    const span = beginProcess(traces, { system: EVENTS, topic, group, id }, metadata)
+    const span = beginProcess(traces, { system: MESSAGING_SYSTEM, topic, group, id }, metadata)
     if (span !== undefined) spans.set(id, span)
     return span
   }

@@ -5,7 +5,7 @@ import { Service } from '../service/service.ts'
 import { beginSend, carryFields, endMessage, toTraceFields } from '../tracing/message-span.ts'
 import { type EventChannel, openChannel } from './event-channel.ts'
 import {
-  EVENTS,
+  MESSAGING_SYSTEM,
   type PlatformEvent,
   toPayload,
   toPlatformEvent,
@@ -203,7 +203,7 @@ export function createEvents(
     async publish(topic, message, given = {}) {
       rejectUnknownOptions('events.publish', given, PUBLISH)
       const { metadata = {}, timestamp, context } = given
-      const span = beginSend(traces, { system: EVENTS, topic }, context)
+      const span = beginSend(traces, { system: MESSAGING_SYSTEM, topic }, context)
       const fields = { ...toTraceFields(context), ...metadata }
       const request = {
         topic,

@@ -6,7 +6,7 @@ import { type Context, createContext } from '../context.ts'
 import { carryFields } from '../tracing/message-span.ts'
 
 /** `messaging.system` of spans. */
-export const EVENTS = 'mx.events'
+export const MESSAGING_SYSTEM = 'mx.events'
 
 /** An event of a topic (specification: Event). */
 export interface PlatformEvent {

@@ -2,7 +2,7 @@ import { type ConsulUrl, parseConsulUrl } from '../../adapters/registry/consul/h
 import type { Registry } from '../../core/contracts/registry.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import { DEFAULT_DOMAIN } from '../../core/registry/service.ts'
-import { parseAddress } from '../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../core/upstream/parse-node.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { redactUrl } from '../../lib/text/redact.ts'
 
@@ -155,7 +155,7 @@ function findSource(text: string): Source | undefined {
     const load: Source['load'] = (_, domain) => loadConsul({ domain, ...options })
     return { name: 'consul', takes: true, tellsDomains: options.domain === undefined, load }
   }
-  const address = scheme === undefined ? undefined : parseAddress(rest)
+  const address = scheme === undefined ? undefined : parseHostPort(rest)
   if (address === undefined) return undefined
   const options = { ...address, secure: scheme === 'mxs' }
   const load: Source['load'] = (tokens, domain) => loadMx({ ...options, tokens, domain })

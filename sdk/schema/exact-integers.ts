@@ -5,7 +5,7 @@ import { isDouble, isExact, quoteNumbers } from '../../core/request/json/exact-j
 import { parseInteger } from '../../core/request/json/int64.ts'
 import type { JsonValue, RestoreNumbers } from '../../core/request/json/json.ts'
 import type { CompiledSchema } from './schema.ts'
-import { formatPath, SchemaError } from './schema-error.ts'
+import { formatKeyPath, SchemaError } from './schema-error.ts'
 
 /**
  * Replaces numbers rounded by `JSON.parse` with the value the schema expects: a string of digits for 64-bit integers
@@ -64,7 +64,9 @@ function choose(value: number, text: string, shape: Shape, root: string, keys: K
     integer === undefined
       ? 'a number a double can hold'
       : `an integer from ${integer.min} to ${integer.max}`
-  throw new SchemaError(`${formatPath(root, keys)} must be ${expected}, got ${text.slice(0, 100)}`)
+  throw new SchemaError(
+    `${formatKeyPath(root, keys)} must be ${expected}, got ${text.slice(0, 100)}`,
+  )
 }
 
 /** Alternatives of a shape, or the shape itself. A union may be recursive. */

@@ -21,7 +21,7 @@ const MAX_KEY_CHARS = 80
 const MAX_LISTED = 10
 
 /** `request` with a dot or brackets for each segment. Long keys, which callers control, are truncated. */
-export function formatPath(root: string, keys: readonly PropertyKey[]): string {
+export function formatKeyPath(root: string, keys: readonly PropertyKey[]): string {
   return keys.reduce<string>((path, key) => {
     const text = String(key)
     if (typeof key === 'number' || INDEX.test(text)) return `${path}[${text}]`
@@ -60,11 +60,11 @@ function describe(
   error: TLocalizedValidationError,
 ): string {
   const keys = parsePointer(error.instancePath)
-  const path = formatPath(root, keys)
+  const path = formatKeyPath(root, keys)
   if (error.keyword === 'required')
-    return `${formatPath(root, [...keys, error.params.requiredProperties[0] ?? ''])} is missing`
+    return `${formatKeyPath(root, [...keys, error.params.requiredProperties[0] ?? ''])} is missing`
   if (error.keyword === 'additionalProperties')
-    return `${formatPath(root, [...keys, error.params.additionalProperties[0] ?? ''])} is an unknown field`
+    return `${formatKeyPath(root, [...keys, error.params.additionalProperties[0] ?? ''])} is an unknown field`
   return `${path} ${toDemand(error)}, got ${showAt(schema, value, error)}`
 }
 
@@ -111,7 +111,7 @@ function describeUnion(
     const error = errors.find(({ schemaPath }) => `${schemaPath}/`.startsWith(`${inside}/`))
     if (isOnly && error !== undefined) return describe(root, schema, value, error)
   }
-  const path = formatPath(root, parsePointer(union.instancePath))
+  const path = formatKeyPath(root, parsePointer(union.instancePath))
   const demands = [...new Set(list.map(toAlternative))]
   const got = showAt(schema, value, union)
   return demands.length === 0 || demands.length > MAX_LISTED

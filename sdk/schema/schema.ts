@@ -2,7 +2,7 @@ import { Compile, type StaticDecode, type StaticEncode, type TSchema } from '../
 import type { Maybe } from '../../lib/async/maybe.ts'
 import { inspectShort } from '../../lib/text/inspect.ts'
 import type { JsonSchema } from './json-schema.ts'
-import { describeErrors, formatPath, SchemaError } from './schema-error.ts'
+import { describeErrors, formatKeyPath, SchemaError } from './schema-error.ts'
 import { compileTransform, type Transform } from './transform.ts'
 
 /** Result of a Standard Schema. */
@@ -221,7 +221,7 @@ function compileStandard(schema: StandardSchema, kind: string): CompiledSchema {
     if (result.issues === undefined) return result.value
     const { message = 'does not fit its schema', path = [] } = result.issues[0] ?? {}
     const keys = path.map((key) => (typeof key === 'object' ? key.key : key))
-    throw new SchemaError(`${formatPath(kind, keys)}: ${message}`)
+    throw new SchemaError(`${formatKeyPath(kind, keys)}: ${message}`)
   }
   const check = (value: unknown): Maybe<unknown> => {
     const result = validate(value)

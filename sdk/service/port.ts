@@ -10,7 +10,7 @@ import type { PluginLog } from '../../core/plugin/define.ts'
 import type { IncomingCall } from '../../core/rpc/call.ts'
 import { sendFail } from '../../core/rpc/http/served-call.ts'
 import { servePlain } from '../../core/rpc/http/server.ts'
-import { MESSAGE_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from '../../core/rpc/ws/frames.ts'
+import { RPC_PATH, SUBPROTOCOL, WS_MESSAGE_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
 import { ServerConnection, type ServerLimits } from '../../core/rpc/ws/server-connection.ts'
 import { type ListenAddress, toReachable } from './listen-address.ts'
 
@@ -79,7 +79,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
     })
     const socket = x.accept(connection, {
       protocol: SUBPROTOCOL,
-      maxMessageBytes: MESSAGE_MAX_BYTES,
+      maxMessageBytes: WS_MESSAGE_MAX_BYTES,
     })
     if (socket === undefined) return
     connections.add(connection)
@@ -109,7 +109,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
       ...address,
       maxConnections: limits.maxConnections ?? Number.POSITIVE_INFINITY,
       maxClientSockets: limits.maxClientSockets ?? Number.POSITIVE_INFINITY,
-      maxMessageBytes: MESSAGE_MAX_BYTES,
+      maxMessageBytes: WS_MESSAGE_MAX_BYTES,
       internalHeaders: true,
       handle: gateway.handle,
     })

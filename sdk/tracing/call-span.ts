@@ -49,7 +49,7 @@ export function beginCall(
 }
 
 /** Records the node of a call. */
-export function setNode(span: Span, { id, host, port }: UpstreamNode, attempt: number): void {
+export function setSpanNode(span: Span, { id, host, port }: UpstreamNode, attempt: number): void {
   if (!span.isRecording) return
   const again = attempt > 1 ? { 'mx.attempt': attempt } : {}
   span.set({ 'server.address': host, 'server.port': port, 'mx.node': id, ...again })

@@ -1,8 +1,8 @@
 import type { AuthSource, TokenKnowledge } from '../../core/contracts/auth.ts'
 import type { StoreListener } from '../../core/contracts/store.ts'
 import type { Store } from '../../domain/store/store.ts'
-import { follow } from './observable-value.ts'
-import { RULES_HEADS_PREFIX, TABLE, toRulesHeadKey } from './records.ts'
+import { streamValue } from './observable-value.ts'
+import { AUTH_TABLE, RULES_HEADS_PREFIX, toRulesHeadKey } from './records.ts'
 import type { Rules } from './rules/rules.ts'
 import type { Revoked } from './tokens/revocation-store.ts'
 import type { SigningKeys } from './tokens/signing-keys.ts'
@@ -18,7 +18,7 @@ export interface SourceOptions {
 export function createSource({ store, rules, keys, revoked }: SourceOptions): AuthSource {
   return {
     watchRules: (namespace, signal) =>
-      follow(signal, {
+      streamValue(signal, {
         read: () => rules.list(namespace, signal),
         async watch(onUpdate) {
           const head = toRulesHeadKey(namespace)
@@ -26,20 +26,20 @@ export function createSource({ store, rules, keys, revoked }: SourceOptions): Au
             onEvent: ({ key }) => key === head && onUpdate(),
             onMissedEvents: onUpdate,
           }
-          return store.watch(TABLE, head, listener)
+          return store.watch(AUTH_TABLE, head, listener)
         },
       }),
 
     watchNamespaces(signal) {
       let known = new Set<string>()
-      return follow<ReadonlySet<string>>(signal, {
+      return streamValue<ReadonlySet<string>>(signal, {
         async read() {
           known = new Set(await rules.namespaces(signal))
           return known
         },
         // Each change of rules writes a head; only the first one of a namespace changes the list.
         watch: (onUpdate) =>
-          store.watch(TABLE, RULES_HEADS_PREFIX, {
+          store.watch(AUTH_TABLE, RULES_HEADS_PREFIX, {
             onEvent: ({ key }) => known.has(key.slice(RULES_HEADS_PREFIX.length)) || onUpdate(),
             onMissedEvents: onUpdate,
           }),
@@ -47,7 +47,7 @@ export function createSource({ store, rules, keys, revoked }: SourceOptions): Au
     },
 
     watchTokens: (signal) =>
-      follow<TokenKnowledge>(signal, {
+      streamValue<TokenKnowledge>(signal, {
         read: () => ({ keys: keys.all(), isRevoked: revoked.isRevoked }),
         watch(onUpdate) {
           const stopKeys = keys.onChange(onUpdate)

@@ -12,7 +12,7 @@ export interface Observable<T> {
 const UPDATE = 'update'
 
 /** Yields the value immediately and after changes. */
-export async function* follow<T>(
+export async function* streamValue<T>(
   signal: AbortSignal,
   { read, watch }: Observable<T>,
 ): AsyncIterable<T> {

@@ -5,7 +5,7 @@ import { decodeRecord } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
 /** Table of all namespaces (reference 2.5). */
-export const TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'auth' }
+export const AUTH_TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'auth' }
 
 /** Stored account. */
 export interface AccountRecord extends Account {
@@ -106,21 +106,21 @@ export function toFamilyKey(family: string): string {
 export function parseAccountRecord(record: StoreRecord): AccountRecord {
   return decodeRecord<AccountRecord>(
     record,
-    TABLE.table,
+    AUTH_TABLE.table,
     ({ hash, scopes }) => isText(hash) && Array.isArray(scopes),
   )
 }
 
 /** @throws {GatewayError} 500 */
 export function parseNameRecord(record: StoreRecord): { readonly id: string } {
-  return decodeRecord<{ id: string }>(record, TABLE.table, ({ id }) => isText(id))
+  return decodeRecord<{ id: string }>(record, AUTH_TABLE.table, ({ id }) => isText(id))
 }
 
 /** @throws {GatewayError} 500 */
 export function parseRuleRecord(record: StoreRecord): Rule {
   return decodeRecord<Rule>(
     record,
-    TABLE.table,
+    AUTH_TABLE.table,
     ({ id, resource }) => isText(id) && typeof resource === 'object',
   )
 }
@@ -129,7 +129,7 @@ export function parseRuleRecord(record: StoreRecord): Rule {
 export function parseKeyRecord(record: StoreRecord): KeyRecord {
   return decodeRecord<KeyRecord>(
     record,
-    TABLE.table,
+    AUTH_TABLE.table,
     ({ id, publicKey, privateKey, from }) =>
       isText(id) && isText(publicKey) && isText(privateKey) && Number.isFinite(from),
   )
@@ -139,7 +139,7 @@ export function parseKeyRecord(record: StoreRecord): KeyRecord {
 export function parseRevocation(record: StoreRecord): Revocation {
   return decodeRecord<Revocation>(
     record,
-    TABLE.table,
+    AUTH_TABLE.table,
     ({ id, ends }) => isText(id) && Number.isFinite(ends),
   )
 }
@@ -148,7 +148,7 @@ export function parseRevocation(record: StoreRecord): Revocation {
 export function parseFamilyRecord(record: StoreRecord): FamilyRecord {
   return decodeRecord<FamilyRecord>(
     record,
-    TABLE.table,
+    AUTH_TABLE.table,
     ({ account, hash, began }) => isText(account) && isText(hash) && Number.isFinite(began),
   )
 }

@@ -24,10 +24,10 @@ import type { SecretKey } from './secrets/secret-key.ts'
 import { noSuchVersion, type Snapshot, type Snapshots } from './snapshots.ts'
 import { setNode } from './tree/merge.ts'
 import { parseValue } from './tree/parse-value.ts'
-import { parsePath } from './tree/path.ts'
+import { splitConfigPath } from './tree/path.ts'
 import { mustBeReader } from './tree/readers.ts'
 import { findNode, removeNode } from './tree/tree.ts'
-import { formatJson } from './tree/tree-text.ts'
+import { formatTreeJson } from './tree/tree-text.ts'
 import type { Watches } from './watches.ts'
 
 export interface EndpointsOptions {
@@ -82,13 +82,13 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
     { head, version, tree }: Snapshot,
     { namespace, path, secret, id }: Asked,
   ): Reading {
-    const names = parsePath(path)
+    const names = splitConfigPath(path)
     const node = findNode(tree, names)
     if (node === undefined) return { value: toValue('null'), exists: false, version }
     const { open } = createSealer({ namespace, secretKey, keyId: head?.keyId, id })
     const data = secret
-      ? formatJson(node, names, (place) => open(place.names, place.leaf.text))
-      : formatJson(node)
+      ? formatTreeJson(node, names, (place) => open(place.names, place.leaf.text))
+      : formatTreeJson(node)
     return { value: toValue(data), exists: true, version }
   }
 
@@ -129,7 +129,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
             `request.value.data must be at most ${maxValueBytes} bytes, got ${bytes}`,
           )
         const namespace = namespaceOf(requested, ctx)
-        const names = parsePath(path)
+        const names = splitConfigPath(path)
         const value = parseValue(data, names, id)
         const version = await changes.make({
           ...toChange(ctx, bytes),
@@ -157,7 +157,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
           action: 'delete',
           path,
           secret: false,
-          edit: ({ tree }) => ({ tree: removeNode(tree, parsePath(path)) }),
+          edit: ({ tree }) => ({ tree: removeNode(tree, splitConfigPath(path)) }),
         })
         return { version }
       },

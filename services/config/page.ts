@@ -1,4 +1,4 @@
-import { formatPath, parsePath } from './tree/path.ts'
+import { formatPath, splitConfigPath } from './tree/path.ts'
 import { type ConfigMap, type ConfigNode, findNode, isMap } from './tree/tree.ts'
 
 export interface ListedLeaf {
@@ -19,7 +19,7 @@ export interface Page {
  */
 export function toPage(tree: ConfigMap, path: string, after: string, limit: number): Page {
   const entries: ListedLeaf[] = []
-  const names = parsePath(path)
+  const names = splitConfigPath(path)
   const node = findNode(tree, names)
   if (node === undefined) return { entries }
   for (const leaf of walk(node, names, after)) {

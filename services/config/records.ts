@@ -3,7 +3,7 @@ import { decodeRecord, encodeRecord } from '../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
 /** Table in the database of a namespace. */
-export const TABLE = 'config'
+export const CONFIG_TABLE = 'config'
 /** Key prefix of the current head and tree. */
 export const NOW = 'now/'
 /** Record with the list of versions. */
@@ -52,7 +52,7 @@ export const KEY_NOTE: { readonly table: StoreTable; readonly key: string } = {
 }
 
 export function toTable(namespace: string): StoreTable {
-  return { database: namespace, table: TABLE }
+  return { database: namespace, table: CONFIG_TABLE }
 }
 
 /** Key of the current tree. Re-encryption writes it under another key, like versions. */
@@ -84,7 +84,7 @@ export function formatHead(head: Head): Buffer {
 export function parseHead(record: StoreRecord): Head {
   return decodeRecord<Head>(
     record,
-    TABLE,
+    CONFIG_TABLE,
     ({ versions }) => Array.isArray(versions) && versions.length > 0,
   )
 }
@@ -95,5 +95,5 @@ export function formatKeyNote(note: KeyNote): Buffer {
 
 /** @throws {GatewayError} 500 */
 export function parseKeyNote(record: StoreRecord): KeyNote {
-  return decodeRecord<KeyNote>(record, TABLE, ({ keyId }) => typeof keyId === 'string')
+  return decodeRecord<KeyNote>(record, CONFIG_TABLE, ({ keyId }) => typeof keyId === 'string')
 }

@@ -3,7 +3,7 @@ import type { Store } from '../../domain/store/store.ts'
 import { createWatchHub, mapFeed } from '../../sdk/events/watch-hub.ts'
 import { HEAD, toTable } from './records.ts'
 import type { Snapshot, Snapshots } from './snapshots.ts'
-import { parsePath } from './tree/path.ts'
+import { splitConfigPath } from './tree/path.ts'
 import { type ConfigNode, findNode } from './tree/tree.ts'
 import { formatStored } from './tree/tree-text.ts'
 
@@ -44,7 +44,7 @@ export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions)
 
   return {
     open({ namespace, path }, id, onStart) {
-      const names = parsePath(path)
+      const names = splitConfigPath(path)
       let last: { readonly node: ConfigNode | undefined; readonly digest: string } | undefined
       // Reads the current value, whether or not events were missed.
       const onChange = (): void => feed.push(HEAD, namespace)

@@ -2,11 +2,11 @@ import type { StoredEvent } from '../../core/contracts/events.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import {
   isEventName,
+  MAX_EVENT_METADATA_BYTES,
   MAX_IN_FLIGHT,
-  MAX_METADATA_BYTES,
   MAX_TIME_MS,
   MAX_WAIT_MS,
-  NAME_RULE,
+  TOPIC_NAME_RULE,
 } from '../../domain/events/checks.ts'
 import type { ConsumedEvent } from '../../domain/events/consumer.ts'
 import { sizeOfMetadata } from '../../domain/store/limits.ts'
@@ -77,7 +77,7 @@ const name = (description: string) =>
   Type.Refine(
     Type.String({ default: '', description }),
     (name) => name === '' || isEventName(name),
-    () => NAME_RULE,
+    () => TOPIC_NAME_RULE,
   )
 const seconds = (description: string) => Long({ max: MAX_TIME_MS / 1000, description })
 const milliseconds = (description: string) => Long({ max: MAX_TIME_MS, description })
@@ -92,8 +92,8 @@ export const Payload: TUnsafe<Uint8Array> = Type.Unsafe(
 export const MetadataInput: TUnsafe<EventMessage['metadata']> = Type.Unsafe(
   Type.Refine(
     Metadata,
-    (metadata) => sizeOfMetadata(metadata) <= MAX_METADATA_BYTES,
-    () => `must be at most ${MAX_METADATA_BYTES} bytes`,
+    (metadata) => sizeOfMetadata(metadata) <= MAX_EVENT_METADATA_BYTES,
+    () => `must be at most ${MAX_EVENT_METADATA_BYTES} bytes`,
   ),
 )
 export const Seconds: TUnsafe<number> = seconds('Seconds since 1970; 0: now.')

@@ -14,7 +14,7 @@ export interface AcceptOwner {
   readonly onClose: (link: AcceptedLink) => void
 }
 
-export interface AcceptOptions {
+export interface AcceptedLinkOptions {
   /** Messages of the peer. */
   readonly messages: AsyncIterable<unknown>
   readonly admission: Admission
@@ -41,7 +41,7 @@ const LOOK_MS = 5000
 const LOOKS = 3
 
 /** Serves a call of `Network.Link`. */
-export function acceptLink(options: AcceptOptions): AcceptedLink {
+export function acceptLink(options: AcceptedLinkOptions): AcceptedLink {
   const { messages, admission, checkPeer, id, owner } = options
   const incoming = messages[Symbol.asyncIterator]()
   let closed = false

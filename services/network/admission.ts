@@ -2,9 +2,9 @@ import {
   createNonce,
   deriveLinkKey,
   type Introduction,
+  type Introductions,
   isProof,
   LINK_VERSION,
-  type Pair,
   prove,
 } from '../../domain/mesh/handshake.ts'
 import { conflict, forbidden } from '../../sdk/errors.ts'
@@ -28,7 +28,7 @@ export interface Admission {
   /** First message of a link. */
   readonly introduce: () => Introduction
   /** Proves that this server knows the token. @throws {GatewayError} 403 if there is none. */
-  readonly prove: (role: keyof Pair, pair: Pair) => string
+  readonly prove: (role: keyof Introductions, pair: Introductions) => string
   /**
    * Authenticates the other server.
    *
@@ -36,7 +36,7 @@ export interface Admission {
    * @throws {GatewayError} 403 if it does not know the token, or there is none; 409 if it is in another network, or has the
    * id of this server.
    */
-  readonly judge: (role: keyof Pair, proof: string, pair: Pair) => void
+  readonly judge: (role: keyof Introductions, proof: string, pair: Introductions) => void
   /** Whether an introduction is of this server, which has called itself. */
   readonly isSelf: (other: Introduction) => boolean
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { TransportFailure } from '../../core/rpc/call.ts'
 import { StreamCall } from '../../core/rpc/ws/stream-call.ts'
-import { MAX_ADVERTISED_BYTES, MAX_MESSAGE_BYTES } from '../../domain/mesh/limits.ts'
+import { MAX_ADVERTISED_BYTES, MAX_LINK_MESSAGE_BYTES } from '../../domain/mesh/limits.ts'
 import { type LinkMessage, readMessage } from '../../domain/mesh/messages.ts'
 
 export const NETWORK = 'network'
@@ -82,7 +82,9 @@ export class LinkCall extends StreamCall {
 }
 
 function parse(body: Uint8Array): unknown {
-  if (body.length > MAX_MESSAGE_BYTES)
-    throw new TypeError(`message must be at most ${MAX_MESSAGE_BYTES} bytes, got ${body.length}`)
+  if (body.length > MAX_LINK_MESSAGE_BYTES)
+    throw new TypeError(
+      `message must be at most ${MAX_LINK_MESSAGE_BYTES} bytes, got ${body.length}`,
+    )
   return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString())
 }

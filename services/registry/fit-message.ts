@@ -3,7 +3,7 @@ import { PAYLOAD_MAX_BYTES } from '../../core/rpc/ws/frames.ts'
 import type { ServiceEntry } from './entry.ts'
 
 /** Maximum size of the entries of a message as JSON; the rest is for the envelope. */
-export const MAX_MESSAGE_BYTES: number = PAYLOAD_MAX_BYTES - 1024 * 1024
+export const MAX_ENTRIES_BYTES: number = PAYLOAD_MAX_BYTES - 1024 * 1024
 /** Maximum number of versions that are reported, each once. */
 const MAX_TOLD = 1000
 
@@ -33,7 +33,7 @@ export function truncateToMessage(
   let used = 0
   return entries.filter((entry) => {
     const bytes = Buffer.byteLength(JSON.stringify(entry)) + 1
-    if (used + bytes > MAX_MESSAGE_BYTES) {
+    if (used + bytes > MAX_ENTRIES_BYTES) {
       leaveOut(entry, bytes)
       return false
     }

@@ -2,7 +2,7 @@ import type { Service, Value } from '../../core/contracts/registry.ts'
 import { isNamespaceName, NAMESPACE_FORM } from '../../core/registry/namespace-name.ts'
 import { isEntryText } from '../../core/registry/service.ts'
 import { isServiceName } from '../../core/registry/service-name.ts'
-import { parseAddress, parseNode, RESOLVED } from '../../core/upstream/parse-node.ts'
+import { parseHostPort, parseNode, RESOLVED } from '../../core/upstream/parse-node.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { OWNER } from './nodes/node-owner.ts'
 
@@ -59,7 +59,7 @@ export const TEXT_OR_EMPTY: Demand<string> = [
 ]
 
 export const ADDRESS: Demand<string> = [
-  (text) => parseAddress(text) !== undefined,
+  (text) => parseHostPort(text) !== undefined,
   () => 'must be host:port or [IPv6]:port',
 ]
 

@@ -2,7 +2,7 @@ import type { Service } from '../../core/contracts/registry.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import type { Domain } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
-import { type LeaveOut, MAX_MESSAGE_BYTES } from './fit-message.ts'
+import { type LeaveOut, MAX_ENTRIES_BYTES } from './fit-message.ts'
 import { type Listed, withNodes } from './nodes/load-nodes.ts'
 import { queryRegistry } from './query.ts'
 import { compareServices, compareText } from './sorted-list.ts'
@@ -66,7 +66,7 @@ export async function readPage(
   for await (const { service, place } of withNodes(found.slice(0, limit), id)) {
     const entry = toEntry(service, place.domain)
     const bytes = Buffer.byteLength(JSON.stringify(entry))
-    const isTooLong = bytes > MAX_MESSAGE_BYTES
+    const isTooLong = bytes > MAX_ENTRIES_BYTES
     if (services.length > 0 && !isTooLong && used + bytes > MAX_PAGE_BYTES) break
     seen++
     if (isTooLong) {

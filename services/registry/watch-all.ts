@@ -1,5 +1,5 @@
 import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
-import { createWatchers } from '../../core/registry/event-hub.ts'
+import { createRegistryWatchers } from '../../core/registry/event-hub.ts'
 import { isSameService } from '../../core/registry/service.ts'
 
 type Listener = (event: RegistryEvent) => void
@@ -28,7 +28,7 @@ export function createWatchAll(
   retryMs: number = RETRY_MS,
 ): ((listener: Listener) => () => void) | undefined {
   if (registry.watch === undefined) return undefined
-  const watchers = createWatchers()
+  const watchers = createRegistryWatchers()
   let stop = (): void => {}
   return (listener) => {
     const unwatch = watchers.watch(listener)

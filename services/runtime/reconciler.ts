@@ -13,8 +13,8 @@ import {
   OBJECTS_PREFIX,
   parseServiceRecord,
   type Revision,
+  RUNTIME_TABLE,
   type ServiceRecord,
-  TABLE,
   toObjectKey,
 } from './state/records.ts'
 
@@ -266,7 +266,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
     async begin() {
       watched = await watchRecords({
-        ...{ store, table: TABLE, prefix: OBJECTS_PREFIX },
+        ...{ store, table: RUNTIME_TABLE, prefix: OBJECTS_PREFIX },
         onError: (error) => log.warn({ reason: toMessage(error) }, 'reading services failed'),
         onRecords(changed, isAll) {
           const deletedKeys = isAll ? [...records.keys()].filter((key) => !changed.has(key)) : []

@@ -36,8 +36,8 @@ import {
   parseObjectKey,
   parseServiceRecord,
   type Revision,
+  RUNTIME_TABLE,
   type ServiceRecord,
-  TABLE,
   toObjectKey,
 } from './state/records.ts'
 import { createServers } from './state/servers.ts'
@@ -211,7 +211,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
 
   /** Adopts the objects of a server with another id. */
   async function adopt(): Promise<void> {
-    for (const record of await readAll(store, TABLE, OBJECTS_PREFIX)) {
+    for (const record of await readAll(store, RUNTIME_TABLE, OBJECTS_PREFIX)) {
       const key = parseServiceRecord(record)
       await objects.change(key, (now) => (now.server === server ? now : { ...now, server }))
     }
@@ -219,7 +219,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
 
   /** Earlier versions granted workload accounts the scope `service`. */
   async function migrateAccounts(): Promise<void> {
-    for (const record of await readAll(store, TABLE, OBJECTS_PREFIX)) {
+    for (const record of await readAll(store, RUNTIME_TABLE, OBJECTS_PREFIX)) {
       const [namespace = ''] = record.key.slice(OBJECTS_PREFIX.length).split(':')
       await accounts.migrate({ namespace, ...parseObjectKey(record.key) })
     }

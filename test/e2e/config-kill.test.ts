@@ -9,7 +9,7 @@ import { openSecretKey } from '../../services/config/secrets/open-secret-key.ts'
 import { readKeyNote } from '../../services/config/secrets/rotate-key.ts'
 import { parseSecretKey, type SecretKey } from '../../services/config/secrets/secret-key.ts'
 import { createSnapshots } from '../../services/config/snapshots.ts'
-import { formatJson } from '../../services/config/tree/tree-text.ts'
+import { formatTreeJson } from '../../services/config/tree/tree-text.ts'
 import { startCrashing } from '../fixtures/crash-process.ts'
 import { dumpStore, KEY, OTHER_KEY } from '../fixtures/platform-config.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
@@ -48,7 +48,7 @@ async function readVersions(store: Store, namespace: string, key: SecretKey) {
   const versions: Record<string, Values>[] = []
   for (const { version } of snapshot.head?.versions ?? []) {
     const { tree } = await snapshots.readVersion(namespace, version, '')
-    const text = formatJson(tree, [], ({ names, leaf }) => {
+    const text = formatTreeJson(tree, [], ({ names, leaf }) => {
       const opened = key.open(namespace, names.join('.'), leaf.text)
       if (opened === undefined) throw new Error(`version ${version}: ${names.join('.')}`)
       return opened

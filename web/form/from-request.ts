@@ -1,4 +1,4 @@
-import { formatPath } from '../../sdk/schema/schema-error.ts'
+import { formatKeyPath } from '../../sdk/schema/schema-error.ts'
 import { ABSENT, type Draft, emptyDraft, openDraft, setDraft } from './draft.ts'
 import type { Field } from './field.ts'
 import { ROOT } from './to-request.ts'
@@ -29,7 +29,7 @@ export function fromRequest(field: Field, value: unknown): Draft {
 function write(field: Field, value: unknown, keys: Keys, attempt: Attempt): Draft {
   if (keys.length > MAX_DEPTH)
     throw new UnsupportedError(
-      `${formatPath(ROOT, keys.slice(0, 1))} is nested too deep for the form`,
+      `${formatKeyPath(ROOT, keys.slice(0, 1))} is nested too deep for the form`,
     )
   if (value === undefined) return keys.length === 0 ? emptyDraft(field) : ABSENT
   if (value === null && field.isNullable) return { ...ABSENT, presence: 'null' }
@@ -59,7 +59,7 @@ function write(field: Field, value: unknown, keys: Keys, attempt: Attempt): Draf
     case 'union':
       return writeUnion(field, value, keys, attempt)
   }
-  throw new UnsupportedError(`${formatPath(ROOT, keys)} is not a valid ${field.type}`)
+  throw new UnsupportedError(`${formatKeyPath(ROOT, keys)} is not a valid ${field.type}`)
 }
 
 /** Text of a scalar; undefined if the value is not of the kind. */
@@ -97,7 +97,7 @@ function writeObject(
   const names = new Set(field.parts.map(({ name }) => name))
   const unknown = Object.keys(value).find((name) => !names.has(name))
   if (unknown !== undefined)
-    throw new UnsupportedError(`${formatPath(ROOT, [...keys, unknown])} is not in the schema`)
+    throw new UnsupportedError(`${formatKeyPath(ROOT, [...keys, unknown])} is not in the schema`)
   return setDraft(
     '',
     field.parts.map((part) =>
@@ -141,7 +141,7 @@ function writeUnion(field: Field, value: unknown, keys: Keys, attempt: Attempt):
       if (!(error instanceof UnsupportedError)) throw error
     }
   }
-  throw new UnsupportedError(`${formatPath(ROOT, keys)} does not match any alternative`)
+  throw new UnsupportedError(`${formatKeyPath(ROOT, keys)} does not match any alternative`)
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

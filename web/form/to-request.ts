@@ -1,6 +1,6 @@
 import { isBase64 } from '../../lib/text/base64.ts'
 import { isIntegerType, parseInteger, parseNumber } from '../../sdk/schema/parse-number.ts'
-import { formatPath } from '../../sdk/schema/schema-error.ts'
+import { formatKeyPath } from '../../sdk/schema/schema-error.ts'
 import { isTooDeep, TOO_DEEP } from '../json/json-levels.ts'
 import { parseJson } from '../json/json-source.ts'
 import type { Draft } from './draft.ts'
@@ -30,7 +30,7 @@ export const ROOT = 'request'
 export function toRequest(field: Field, draft: Draft): Request {
   const problems: Problem[] = []
   const report: Report = (keys, message) => {
-    problems.push({ path: formatPath(ROOT, keys), message })
+    problems.push({ path: formatKeyPath(ROOT, keys), message })
     return undefined
   }
   const value = read(field, draft, [], report)

@@ -6,7 +6,6 @@ import {
   END,
   FAIL,
   GOAWAY,
-  MESSAGE_MAX_BYTES,
   METADATA_MAX_BYTES,
   METADATA_TOO_LONG,
   MORE,
@@ -20,6 +19,7 @@ import {
   UNKNOWN_STREAM,
   WRONG_END,
   WRONG_RESPONSE,
+  WS_MESSAGE_MAX_BYTES,
 } from '../../core/rpc/ws/frames.ts'
 import { CallError, CONNECTION_ID, parseFields, readCallError, toBadAnswer } from './call-error.ts'
 import { type Bytes, type CallHead, formatCall, fromLatin1, join } from './frames.ts'
@@ -171,8 +171,8 @@ export class Connection implements FrameReceiver<Bytes> {
     const message = join(this.#frames)
     this.#frames = []
     this.#packedBytes = 0
-    for (let at = 0; at < message.length; at += MESSAGE_MAX_BYTES)
-      this.#socket.send(message.subarray(at, at + MESSAGE_MAX_BYTES))
+    for (let at = 0; at < message.length; at += WS_MESSAGE_MAX_BYTES)
+      this.#socket.send(message.subarray(at, at + WS_MESSAGE_MAX_BYTES))
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { formatPath } from '../../sdk/schema/schema-error.ts'
+import { formatKeyPath } from '../../sdk/schema/schema-error.ts'
 import { Field as Labelled } from '../components/field.tsx'
 import { boundsOf } from '../form/bounds.ts'
 import {
@@ -44,7 +44,7 @@ export function FormFields(props: Omit<FormFieldProps, 'keys' | 'label'>): JSX.E
 /** Field of any kind, including nested fields. */
 function FormField(props: FormFieldProps): JSX.Element {
   const { field, draft, label, keys, problems } = props
-  const path = formatPath(ROOT, keys)
+  const path = formatKeyPath(ROOT, keys)
   const isOpenUnion = field.kind === 'union' && draft.presence === 'set'
   // Errors are shown at the selected alternative, which has the same path.
   const error = isOpenUnion ? undefined : problems.find((each) => each.path === path)?.message

@@ -1,6 +1,6 @@
 import type { NatsConnection, Subscription } from '@nats-io/transport-node'
 import type { Message, MessageHandler, Unsubscribe } from '../../../core/contracts/broker.ts'
-import { rejectInput } from '../../../domain/broker/errors.ts'
+import { brokerError } from '../../../domain/broker/errors.ts'
 import type { NatsLink } from '../../nats/connection.ts'
 import { readHeaders } from './headers.ts'
 
@@ -72,7 +72,7 @@ export function createSubscriptions(link: () => NatsLink): Subscriptions {
   async function confirm(shared: SharedSubscription): Promise<void> {
     await link().confirm()
     if (shared.denial !== undefined)
-      throw rejectInput(403, `NATS denies subscribing to ${shared.subject}`)
+      throw brokerError(403, `NATS denies subscribing to ${shared.subject}`)
   }
 
   function begin(connection: NatsConnection, shared: SharedSubscription): void {

@@ -1,6 +1,6 @@
 import type { EventAppend, NewEvent } from '../../../core/contracts/events.ts'
 import type { GatewayError } from '../../../core/errors.ts'
-import { eventsUnavailable, rejectInput } from '../../../domain/events/errors.ts'
+import { eventsError, eventsUnavailable } from '../../../domain/events/errors.ts'
 import { toTopicKey } from '../../../domain/events/topic-key.ts'
 import { toFailure } from './errors.ts'
 import { encodeHeaders } from './event-message.ts'
@@ -86,7 +86,7 @@ async function publishOne(
   const { headers, bytes } = encodeHeaders(event)
   const maxPayload = session.maxMessageBytes - bytes
   if (payload.length > maxPayload)
-    return rejectInput(
+    return eventsError(
       400,
       `payload must be at most ${maxPayload} bytes for NATS, got ${payload.length}`,
     )

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../core/errors.ts'
-import { eventsFull, eventsUnavailable, rejectInput } from '../../../domain/events/errors.ts'
+import { eventsError, eventsFull, eventsUnavailable } from '../../../domain/events/errors.ts'
 
 /** Codes of a JetStream error (nats-server: errors.json). */
 interface ApiError {
@@ -32,7 +32,7 @@ export function toFailure(error: unknown): GatewayError {
 
 /** @param reason message of the server: `Permissions Violation for Publish to "..."`. */
 export function notPermitted(reason: string): GatewayError {
-  return rejectInput(403, `denied by NATS: ${reason}`)
+  return eventsError(403, `denied by NATS: ${reason}`)
 }
 
 /** Converts an error response to a publish. */
@@ -41,7 +41,7 @@ export function toApiFailure({ code, status }: ApiError, error: Error): GatewayE
     return eventsFull(error)
   return status === 503
     ? eventsUnavailable(error)
-    : rejectInput(500, `rejected by JetStream: ${error.message}`)
+    : eventsError(500, `rejected by JetStream: ${error.message}`)
 }
 
 /** Whether the stream or consumer does not exist. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Node, Service } from '../../../core/contracts/registry.ts'
-import { parseAddress } from '../../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../../core/upstream/parse-node.ts'
 import {
   DEFAULT_DOMAIN,
   DEFAULT_VERSION,
@@ -50,7 +50,7 @@ export function toRegistration(
   domain: string,
   ttlSeconds: number,
 ): Registration {
-  const { host, port } = parseAddress(node.address)!
+  const { host, port } = parseHostPort(node.address)!
   const { state, ...nodeMetadata } = node.metadata
   const draining = state === 'draining'
   const stored: Record<string, string> =

@@ -1,5 +1,5 @@
 import type { RegistryEvent, Service, WatchOptions } from '../../../core/contracts/registry.ts'
-import { findChanges } from '../../../core/registry/diff.ts'
+import { diffServices } from '../../../core/registry/diff.ts'
 import type { Maybe } from '../../../lib/async/maybe.ts'
 import {
   type BlockingQuery,
@@ -139,7 +139,7 @@ class Watch implements SharedWatch, BlockingQueryOptions {
     this.#services = next
     if (previous === undefined || previous === next) return
     const { isEmitted = () => true } = this.#options
-    for (const event of findChanges(previous.filter(isEmitted), next.filter(isEmitted)))
+    for (const event of diffServices(previous.filter(isEmitted), next.filter(isEmitted)))
       for (const { onEvent } of this.#listeners) callListener(() => onEvent(event))
   }
 }

@@ -1,5 +1,5 @@
 import type { RegistryEvent, Service } from '../../../core/contracts/registry.ts'
-import { findChanges } from '../../../core/registry/diff.ts'
+import { diffServices } from '../../../core/registry/diff.ts'
 import type { Change } from '../../kubernetes/list-watch.ts'
 import type { KubernetesService, Slice } from './objects.ts'
 import { findWarning, toService } from './to-service.ts'
@@ -112,7 +112,7 @@ export function createServiceIndex({ onEvent, onProblem }: ServiceIndexOptions):
         versions.delete(name)
         parts.delete(name)
       }
-      events.push(...findChanges(before.filter(isListed), after.filter(isListed)))
+      events.push(...diffServices(before.filter(isListed), after.filter(isListed)))
     }
     // Listeners may query the index, so it is complete before the first event.
     for (const event of events) onEvent(event)

@@ -1,5 +1,5 @@
 import { createHeaderBlock, HeaderList } from '../../../core/http/headers.ts'
-import { toReplyHead } from '../../../core/listener/reply-head.ts'
+import { encodeReplyHead } from '../../../core/listener/reply-head.ts'
 import type { Micro } from '../micro.ts'
 
 const block = createHeaderBlock(['server', 'nginx/1.22.1', 'content-type', 'application/json'])
@@ -9,10 +9,10 @@ for (const list of [known, fields]) list.append('x-request-id', '4HJxMiK6MsJV')
 
 const micro: Micro = {
   benches: {
-    'behind a block, as bytes': () => toReplyHead(200, known),
+    'behind a block, as bytes': () => encodeReplyHead(200, known),
     // What the library does with a text before it can be sent.
     'the same fields as text, flat and encoded': () =>
-      Buffer.from(toReplyHead(200, fields) as string),
+      Buffer.from(encodeReplyHead(200, fields) as string),
   },
 }
 

@@ -4,7 +4,7 @@ import { Exchange } from '../../exchange.ts'
 import type { HeaderList } from '../../http/headers.ts'
 import { LONG_REPLY_BYTES } from '../../limits/memory-budget.ts'
 import { type PeerAddresses, toAddress } from '../peer-addresses.ts'
-import { toReplyHead } from '../reply-head.ts'
+import { encodeReplyHead } from '../reply-head.ts'
 import type { RequestValidator } from '../request-validator.ts'
 import { MAX_CHECKS, uploads, type WatchedUpload } from '../upload-watchdog.ts'
 import { INTERNAL_ERROR } from '../websocket/close-codes.ts'
@@ -471,7 +471,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
 
   #writeHead(): void {
     this.#headSent = true
-    this.#res.writeStatus(toReplyHead(this.status, this.replyHeaders))
+    this.#res.writeStatus(encodeReplyHead(this.status, this.replyHeaders))
   }
 
   /** Writes the head of a response of unknown length. */

@@ -1,7 +1,7 @@
 import { createNullProto } from '../../../lib/object/null-proto.ts'
 import { GATEWAY_ID } from '../../errors.ts'
 import { badRequest, quote } from '../bad-request.ts'
-import { type Fields, type FieldValue, formatPath, isFields, isLeaf } from '../fields.ts'
+import { type Fields, type FieldValue, formatFieldPath, isFields, isLeaf } from '../fields.ts'
 import { isDouble } from '../json/exact-json.ts'
 import { parseInteger } from '../json/int64.ts'
 import type { JsonObject, JsonValue } from '../json/json.ts'
@@ -56,7 +56,7 @@ export function coerce(fields: Fields, shape: Shape = ANY, id: string = GATEWAY_
   // Fields are an object, so that only an object matches.
   if (document !== MISFIT) return document as JsonObject
   // Worded as the service would for a JSON body.
-  const path = formatPath(['request', ...attempt.path.reverse()])
+  const path = formatFieldPath(['request', ...attempt.path.reverse()])
   throw badRequest(
     id,
     `${path} must be ${attempt.expected}, got ${describe(attempt.actual ?? fields)}`,

@@ -50,7 +50,7 @@ function toWhole(text: string): string | undefined {
 }
 
 /** Formats JSON with bigints: as numbers if they are safe integers, else as strings. */
-export function formatJson(value: unknown): string {
+export function formatInt64Json(value: unknown): string {
   return JSON.stringify(value, formatBigint)
 }
 

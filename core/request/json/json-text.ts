@@ -41,7 +41,7 @@ export function splitObject(text: string): Map<string, string> | undefined {
 }
 
 /** Texts of the items of a list; undefined when the text is not a list. */
-export function splitList(text: string): string[] | undefined {
+export function splitJsonList(text: string): string[] | undefined {
   let at = skipBlanks(text, 0)
   if (text[at] !== '[') return undefined
   const items: string[] = []

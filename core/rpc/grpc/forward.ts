@@ -25,7 +25,7 @@ import { describeConnectFault } from '../../upstream/connect-error.ts'
 import { hasRoom, StreamBacklog } from '../../upstream/http2/backlog.ts'
 import {
   type Http2Call,
-  type Http2Connection,
+  type Http2UpstreamConnection,
   STREAM_WINDOW_BYTES,
 } from '../../upstream/http2/connection.ts'
 import type { UpstreamNode } from '../../upstream/node-health.ts'
@@ -218,7 +218,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
 
   // From the connection
 
-  onStream(stream: ClientHttp2Stream, connection: Http2Connection): void {
+  onStream(stream: ClientHttp2Stream, connection: Http2UpstreamConnection): void {
     this.#stream = stream
     stream.on('response', (headers, flags) => {
       if (this.#isOf(stream)) this.#begin(headers, (flags & END_STREAM) > 0)
@@ -414,7 +414,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   }
 
   /** Handles a stream that ended before its response. */
-  #lose(stream: ClientHttp2Stream, connection: Http2Connection): void {
+  #lose(stream: ClientHttp2Stream, connection: Http2UpstreamConnection): void {
     const x = this.#x
     const isUnserved = connection.isUnserved(stream) && !x.answered
     const isLost = connection.lost

@@ -8,7 +8,7 @@ import { toConnectDetail } from '../../upstream/connect-error.ts'
 import type { Carrier, OutgoingCall } from '../call.ts'
 import { deadlines } from '../deadlines.ts'
 import { ClientConnection, type ClientOwner } from './client-connection.ts'
-import { MESSAGE_MAX_BYTES, PAYLOAD_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from './frames.ts'
+import { PAYLOAD_MAX_BYTES, RPC_PATH, SUBPROTOCOL, WS_MESSAGE_MAX_BYTES } from './frames.ts'
 import { WsSocket } from './ws-socket.ts'
 
 export interface ChannelOptions {
@@ -216,7 +216,7 @@ export class Channel implements Carrier {
     const options: ClientOptions & { closeTimeout: number } = {
       perMessageDeflate: false,
       skipUTF8Validation: true,
-      maxPayload: MESSAGE_MAX_BYTES,
+      maxPayload: WS_MESSAGE_MAX_BYTES,
       closeTimeout: CLOSE_TIMEOUT_MS,
       // A zero key: the library then leaves payloads unmasked (docs/protocol.md §2.1).
       generateMask: (mask) => mask.fill(0),

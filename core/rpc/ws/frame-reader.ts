@@ -3,13 +3,13 @@ import {
   FAIL_MAX_BYTES,
   GOAWAY,
   HEADER_BYTES,
-  MESSAGE_MAX_BYTES,
   MORE,
   PAYLOAD_MAX_BYTES,
   type ProtocolError,
   protocolError,
   readU32,
   STREAM,
+  WS_MESSAGE_MAX_BYTES,
 } from './frames.ts'
 
 const TOO_LONG: ProtocolError = { code: 1009, reason: 'frame is too long' }
@@ -119,13 +119,13 @@ export class FrameReader<Bytes extends Uint8Array> {
 
   /** Only a message of the full length may end inside a frame: a few bytes must not reserve memory for a frame. */
   #begin(message: Bytes, from: number, frameBytes: number): ProtocolError | undefined {
-    if (message.length !== MESSAGE_MAX_BYTES) return CUT
+    if (message.length !== WS_MESSAGE_MAX_BYTES) return CUT
     this.#frame = this.#memory.allocate(frameBytes)
     return this.#buffer(message, from, this.#frame)
   }
 
   #buffer(message: Bytes, from: number, frame: Bytes): ProtocolError | undefined {
-    if (message.length !== MESSAGE_MAX_BYTES) return CUT
+    if (message.length !== WS_MESSAGE_MAX_BYTES) return CUT
     frame.set(message.subarray(from), this.#filledBytes)
     this.#filledBytes += message.length - from
     this.#memory.onBuffered?.(this.#filledBytes)

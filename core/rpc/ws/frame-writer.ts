@@ -11,8 +11,8 @@ import {
   FAIL,
   GOAWAY,
   HEADER_BYTES,
-  MESSAGE_MAX_BYTES,
   REPLY,
+  WS_MESSAGE_MAX_BYTES,
 } from './frames.ts'
 
 /** Bytes that are sent at once, without waiting for the end of the tick. Below half a message, so that no frame header is split between two messages. */
@@ -192,7 +192,7 @@ export class FrameWriter {
     this.sentCallId = lastCallId
     let at = from
     while (at < bytes && !this.blocked && !this.#closed) {
-      const end = Math.min(at + MESSAGE_MAX_BYTES, bytes)
+      const end = Math.min(at + WS_MESSAGE_MAX_BYTES, bytes)
       if (!this.#socket.send(memory.subarray(at, end), true)) this.blocked = true
       at = end
     }

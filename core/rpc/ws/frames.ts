@@ -21,7 +21,7 @@ export const CALL_BYTES = 12
 /** Longest payload. */
 export const PAYLOAD_MAX_BYTES: number = 16 * 1024 * 1024
 /** Longest WebSocket message. A frame that does not fit continues in the next messages. */
-export const MESSAGE_MAX_BYTES: number = 512 * 1024
+export const WS_MESSAGE_MAX_BYTES: number = 512 * 1024
 /** Longest metadata block. */
 export const METADATA_MAX_BYTES: number = 64 * 1024
 /** Longest JSON of an error. */

@@ -17,7 +17,7 @@ export interface Http2Call {
   /** Returned once by a connection that did not serve it. Set by the pool. */
   resent: boolean
   /** The request is sent: the stream's events belong to the call, until `close`. */
-  readonly onStream: (stream: ClientHttp2Stream, connection: Http2Connection) => void
+  readonly onStream: (stream: ClientHttp2Stream, connection: Http2UpstreamConnection) => void
   /** The request was not sent, or cannot be. */
   readonly onFailure: (failure: UpstreamFailure) => void
 }
@@ -25,11 +25,14 @@ export interface Http2Call {
 /** The pool of a connection. */
 export interface Http2Owner {
   /** The connection accepts calls. */
-  readonly onReady: (connection: Http2Connection) => void
+  readonly onReady: (connection: Http2UpstreamConnection) => void
   /** A call ended: there is room for another. */
-  readonly onRoom: (connection: Http2Connection) => void
+  readonly onRoom: (connection: Http2UpstreamConnection) => void
   /** The connection is closing or closed; called once. `failure`: it never accepted a call. */
-  readonly onClosed: (connection: Http2Connection, failure: UpstreamFailure | undefined) => void
+  readonly onClosed: (
+    connection: Http2UpstreamConnection,
+    failure: UpstreamFailure | undefined,
+  ) => void
   /** Returns a call that a closing connection did not send. */
   readonly onUnsent: (call: Http2Call) => void
 }
@@ -51,7 +54,7 @@ const REFUSED_STREAM = 7
  * An HTTP/2 connection to a backend (RFC 9113): by ALPN over TLS, else with prior knowledge. It accepts calls after the
  * backend's SETTINGS.
  */
-export class Http2Connection {
+export class Http2UpstreamConnection {
   /** Calls in flight. */
   load = 0
   /** SETTINGS were received. */

@@ -9,9 +9,9 @@ import {
 } from '../pool/pool-sweeper.ts'
 import {
   type Http2Call,
-  Http2Connection,
   type Http2Options,
   type Http2Owner,
+  Http2UpstreamConnection,
 } from './connection.ts'
 
 export interface Http2PoolOptions extends Http2Options {
@@ -30,7 +30,7 @@ export interface Http2PoolOptions extends Http2Options {
  */
 export class Http2Pool implements SweptPool {
   readonly #options: Http2PoolOptions
-  readonly #connections = new Set<Http2Connection>()
+  readonly #connections = new Set<Http2UpstreamConnection>()
   readonly #waiting: { readonly call: Http2Call; readonly untilMs: number }[] = []
   readonly #owner: Http2Owner = {
     onReady: () => this.#serveWaiting(),
@@ -122,8 +122,8 @@ export class Http2Pool implements SweptPool {
   }
 
   /** The least loaded connection with room. */
-  #find(): Http2Connection | undefined {
-    let best: Http2Connection | undefined
+  #find(): Http2UpstreamConnection | undefined {
+    let best: Http2UpstreamConnection | undefined
     for (const connection of this.#connections) {
       if (connection.hasRoom && (best === undefined || connection.load < best.load))
         best = connection
@@ -145,16 +145,16 @@ export class Http2Pool implements SweptPool {
     const { budget, maxConnections } = this.#options
     for (const { ready, closed } of this.#connections) if (!ready && !closed) return
     if (this.#connections.size >= maxConnections || !takeConnection(budget)) return
-    this.#connections.add(new Http2Connection(this.#options, this.#owner))
+    this.#connections.add(new Http2UpstreamConnection(this.#options, this.#owner))
     watchPool(this)
   }
 
-  #reuse(connection: Http2Connection): void {
+  #reuse(connection: Http2UpstreamConnection): void {
     this.#serveWaiting()
     if (this.#closed && connection.load === 0) connection.close()
   }
 
-  #forget(connection: Http2Connection, failure: UpstreamFailure | undefined): void {
+  #forget(connection: Http2UpstreamConnection, failure: UpstreamFailure | undefined): void {
     if (!this.#connections.delete(connection)) return
     returnConnection(this.#options.budget)
     if (failure === undefined || this.#find() !== undefined) return this.#serveWaiting()

@@ -1,6 +1,6 @@
 import type { EventTopic } from '../../../core/contracts/events.ts'
 import { createGroupCommit } from '../../../lib/async/batcher.ts'
-import { rejectInput } from '../errors.ts'
+import { eventsError } from '../errors.ts'
 import type { EventLog, GroupSave } from './log.ts'
 
 /** A group whose state is stored. */
@@ -37,7 +37,7 @@ export function createGroupSaver(log: Pick<EventLog, 'saveGroups'>): GroupSaver 
       return items.map(() => undefined)
     },
     sizeOf: () => 1,
-    tooMuch: () => rejectInput(503, 'too many groups are waiting'),
+    tooMuch: () => eventsError(503, 'too many groups are waiting'),
   })
 
   return {

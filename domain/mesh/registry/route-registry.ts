@@ -1,5 +1,5 @@
 import type { Node, Registry, RegistryEvent, Service } from '../../../core/contracts/registry.ts'
-import { createWatchers } from '../../../core/registry/event-hub.ts'
+import { createRegistryWatchers } from '../../../core/registry/event-hub.ts'
 import { findServerId, isShared, toServerKey } from '../names.ts'
 import type { Route, RouteTable } from '../routing-table.ts'
 import { parseRoutes, parseVersions, toRoutes } from './entry.ts'
@@ -62,7 +62,7 @@ const SWEEP_MS = 5000
 
 export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistry {
   const { table, findNode, nowMs = () => performance.now() } = options
-  const { watch, emit } = createWatchers()
+  const { watch, emit } = createRegistryWatchers()
   const shown = new Map<string, Shown>()
   const isReachable = (server: string): boolean => table.find(toServerKey(server)) !== undefined
   const lost = createUnreachableServices({ isReachable, nowMs })

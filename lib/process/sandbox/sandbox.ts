@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { findMissingCapabilities, isPrivileged } from '../capabilities.ts'
 import { findProgram } from '../find-program.ts'
 import { openUserIds, type UserIdRange } from './user-ids.ts'
-import { type Exposed, quote, toViewScript } from './view.ts'
+import { type Exposed, quoteShell, toViewScript } from './view.ts'
 
 /** Runs programs of a namespace as a user of its own, with a view of the files and processes of this machine of its own. */
 export interface Sandbox {
@@ -184,11 +184,11 @@ async function probe(
   const home = join(folder, 'probe')
   const script = `
     fail() { echo "$1" >&2; exit 1; }
-    for path in ${[process.execPath, ...installed].map(quote).join(' ')}; do
+    for path in ${[process.execPath, ...installed].map(quoteShell).join(' ')}; do
       test -r "$path" -a -x "$path" || fail "other users cannot read $path"
     done
     test -w . || fail "folders of programs cannot be reached"
-    test ! -e ${quote(join(folder, 'view'))} || fail "the data folder is visible"
+    test ! -e ${quoteShell(join(folder, 'view'))} || fail "the data folder is visible"
     ${sandbox.hasPrivateProc ? 'test ! -e /proc/1 || fail "/proc is not private"' : ''}
     exit 0`
   rmSync(home, { recursive: true, force: true })

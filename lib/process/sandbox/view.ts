@@ -8,7 +8,7 @@ export interface Exposed {
   readonly isWritable: boolean
 }
 
-export interface ViewOptions {
+export interface SandboxViewOptions {
   readonly exposed: readonly Exposed[]
   /** Folder whose other content must be invisible, whatever its mode. */
   readonly hidden: string
@@ -26,7 +26,7 @@ const PLAIN = /^[\w@%+=:,./-]+$/
  * Lines of a shell script that changes what a private mount namespace shows. Each closed folder above an exposed one, and the
  * hidden folder, is covered with an empty file system in which the exposed folders appear at the same paths.
  */
-export function toViewScript(options: ViewOptions): readonly string[] {
+export function toViewScript(options: SandboxViewOptions): readonly string[] {
   const { exposed, hidden, stage, source = 'mx' } = options
   const covers = new Map<string, Exposed[]>()
   for (const one of exposed) {
@@ -46,16 +46,16 @@ function toCoverScript(
   exposed: readonly Exposed[],
   { stage, source }: { readonly stage: string; readonly source: string },
 ): string[] {
-  const to = (path: string): string => quote(join(stage, relative(cover, path)))
+  const to = (path: string): string => quoteShell(join(stage, relative(cover, path)))
   return [
-    `mount -t tmpfs -o mode=0755,size=256k,nosuid,nodev ${quote(source)} ${quote(stage)}`,
+    `mount -t tmpfs -o mode=0755,size=256k,nosuid,nodev ${quoteShell(source)} ${quoteShell(stage)}`,
     // Whatever the umask of the server is.
     `(umask 022 && mkdir -p ${exposed.map(({ path }) => to(path)).join(' ')})`,
     ...exposed.map(
       ({ path, isWritable }) =>
-        `mount -o bind${isWritable ? '' : ',ro'} ${quote(path)} ${to(path)}`,
+        `mount -o bind${isWritable ? '' : ',ro'} ${quoteShell(path)} ${to(path)}`,
     ),
-    `mount --move ${quote(stage)} ${quote(cover)}`,
+    `mount --move ${quoteShell(stage)} ${quoteShell(cover)}`,
   ]
 }
 
@@ -83,6 +83,6 @@ function isIn(path: string, folder: string): boolean {
 }
 
 /** A word of a shell script. */
-export function quote(text: string): string {
+export function quoteShell(text: string): string {
   return PLAIN.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

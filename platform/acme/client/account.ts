@@ -3,13 +3,13 @@ import { commitIf } from '../../../domain/store/commit-if.ts'
 import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import {
+  ACME_TABLE,
   openKey,
-  parseAccountRecord,
+  parseAcmeAccount,
   type SecretKeys,
   sealingId,
   sealKey,
-  TABLE,
-  toAccountKey,
+  toAcmeAccountKey,
 } from '../records.ts'
 
 /**
@@ -23,15 +23,15 @@ export async function readAccountKey(
   scope: string,
   secretKeys: SecretKeys,
 ): Promise<string> {
-  const recordKey = toAccountKey(scope, sealingId(secretKeys))
+  const recordKey = toAcmeAccountKey(scope, sealingId(secretKeys))
   for (;;) {
-    const record = await store.read(TABLE, recordKey)
-    const stored = record && openKey(secretKeys, recordKey, parseAccountRecord(record))
+    const record = await store.read(ACME_TABLE, recordKey)
+    const stored = record && openKey(secretKeys, recordKey, parseAcmeAccount(record))
     if (stored !== undefined) return stored
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
     const value = encodeRecord(sealKey(secretKeys, recordKey, key))
     const ifVersion = record?.version ?? 0
-    if (await commitIf(store, [{ table: TABLE, key: recordKey, value, ifVersion }])) return key
+    if (await commitIf(store, [{ table: ACME_TABLE, key: recordKey, value, ifVersion }])) return key
   }
 }

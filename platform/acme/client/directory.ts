@@ -1,6 +1,6 @@
 import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store } from '../../../domain/store/store.ts'
-import { parseTokenRecord, type SecretKeys, TABLE, toTokenKey } from '../records.ts'
+import { ACME_TABLE, parseTokenRecord, type SecretKeys, toTokenKey } from '../records.ts'
 import { readAccountKey } from './account.ts'
 import { AcmeError } from './acme-error.ts'
 import {
@@ -63,11 +63,11 @@ export function createDirectory(options: DirectoryOptions): Directory {
     async putToken(token: string, keyAuthorization: string) {
       const value = encodeRecord({ keyAuthorization })
       const expiresMs = options.nowMs() + TOKEN_LIFE_MS
-      await store.commit([{ table: TABLE, key: toTokenKey(token), value, expiresMs }])
+      await store.commit([{ table: ACME_TABLE, key: toTokenKey(token), value, expiresMs }])
     },
     async removeToken(token: string) {
       // The record expires anyway.
-      await store.commit([{ table: TABLE, key: toTokenKey(token) }]).catch(() => {})
+      await store.commit([{ table: ACME_TABLE, key: toTokenKey(token) }]).catch(() => {})
     },
   }
 
@@ -75,7 +75,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
     issue: (host, replaces) => use((client) => client.issue({ host, replaces, ...tokens })),
     readWindow: (certificateId) => use((client) => client.readWindow(certificateId)),
     async findToken(token) {
-      const record = await store.read(TABLE, toTokenKey(token))
+      const record = await store.read(ACME_TABLE, toTokenKey(token))
       return record && parseTokenRecord(record).keyAuthorization
     },
   }

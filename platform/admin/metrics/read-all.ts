@@ -1,9 +1,9 @@
 import type { GatewayStats } from '../../gateway/gateway-server.ts'
 import { readGateway } from './read-gateway.ts'
-import { readProcess } from './read-process.ts'
+import { readProcessMetrics } from './read-process.ts'
 import type { Metric } from './samples.ts'
 
 /** Reads the metrics of a gateway and of its process. */
 export async function readAll(measured: GatewayStats): Promise<readonly Metric[]> {
-  return [...readGateway(measured), ...(await readProcess())]
+  return [...readGateway(measured), ...(await readProcessMetrics())]
 }

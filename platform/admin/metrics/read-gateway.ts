@@ -5,7 +5,7 @@ import type { Certificate } from '../../../core/listener/tls/tls.ts'
 import type { RequestMetrics } from '../../../core/metrics/request-metrics.ts'
 import {
   CLASSES,
-  METHODS,
+  LABELLED_METHODS,
   OTHER_ROUTES,
   type RouteCounters,
 } from '../../../core/metrics/route-counters.ts'
@@ -60,7 +60,7 @@ function readRoute(route: RouteCounters, samples: Samples): void {
     isUsed = true
     const first = at % CLASSES
     const request = {
-      http_request_method: METHODS[Math.floor(at / CLASSES)]!,
+      http_request_method: LABELLED_METHODS[Math.floor(at / CLASSES)]!,
       http_response_status_class: first === 0 ? 'none' : `${first}xx`,
     }
     samples.addBuckets('duration', buckets, { ...request, ...labels }, MS)

@@ -7,7 +7,7 @@ const DELAY_RESOLUTION_MS = 50
 let standard: Promise<Registry> | undefined
 
 /** Reads the metrics of the Node.js process: CPU time, memory, open files, event loop delay, garbage collection. */
-export async function readProcess(): Promise<Metric[]> {
+export async function readProcessMetrics(): Promise<Metric[]> {
   standard ??= openStandard()
   const metrics = (await (await standard).getMetricsAsJSON()) as unknown as Metric[]
   return metrics.map((metric) => ({

@@ -1,12 +1,12 @@
 import type { Registry } from '../../../core/contracts/registry.ts'
 import type { Exchange } from '../../../core/exchange.ts'
-import { createPerDomain, type Domains } from './domains.ts'
+import { createPerDomain, type DomainRegistries } from './domains.ts'
 import type { RegistryRouting, Routing } from './routing.ts'
 
 export interface DomainRoutingOptions {
   /** Routing of the default domain; closed together with this one. */
   readonly main: RegistryRouting
-  readonly domains: Domains
+  readonly domains: DomainRegistries
   /** Creates the routing of a domain, which falls back to `main`. */
   readonly create: (registry: Registry, domain: string, main: RegistryRouting) => Routing
 }

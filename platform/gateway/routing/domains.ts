@@ -2,7 +2,7 @@ import type { Registry } from '../../../core/contracts/registry.ts'
 import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
 
 /** The domains besides the default one; each is an isolated set of services. */
-export interface Domains {
+export interface DomainRegistries {
   /** Registry of a domain; undefined if nothing is registered in it. Called for every request. */
   readonly find: (domain: string) => Registry | undefined
 }
@@ -17,7 +17,7 @@ export interface PerDomain<T> {
 
 /** Creates a value for each domain on first use. Values of removed domains are closed when another one is created. */
 export function createPerDomain<T extends { readonly close: () => void }>(
-  domains: Domains,
+  domains: DomainRegistries,
   create: (registry: Registry, name: string) => T,
 ): PerDomain<T> {
   const created = new Map<string, { readonly registry: Registry; readonly value: T }>()

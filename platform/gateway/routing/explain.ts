@@ -18,7 +18,7 @@ import type { Log } from '../../process/log.ts'
 import type { EventSinks } from '../handlers.ts'
 import { openPipeline } from '../pipeline.ts'
 import { createUpstreams } from '../upstreams.ts'
-import type { Domains } from './domains.ts'
+import type { DomainRegistries } from './domains.ts'
 import { areEncodedSlashesServed } from './encoded-slashes.ts'
 import { toWhy } from './explain-why.ts'
 import type { ExplainedRuling, Explanation } from './explanation.ts'
@@ -38,7 +38,7 @@ export interface ExplainOptions {
   readonly gate: Authorizer | undefined
   /** Registry of a running gateway. @default by the settings */
   readonly registry?: Registry
-  readonly domains?: Domains
+  readonly domains?: DomainRegistries
   readonly log: Log
 }
 

@@ -10,7 +10,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { findResolver, type ResolverContext } from '../find-resolver.ts'
 import { logOutage } from '../log-outage.ts'
 import { createDomainRouting } from './domain-routing.ts'
-import type { Domains } from './domains.ts'
+import type { DomainRegistries } from './domains.ts'
 import {
   createRouting,
   type RegistryRouting,
@@ -21,7 +21,7 @@ import {
 export interface GatewayRoutingOptions {
   readonly settings: Settings
   readonly registry: Registry
-  readonly domains: Domains | undefined
+  readonly domains: DomainRegistries | undefined
   readonly upstream: (service: string) => UpstreamOptions
   readonly onServices: ResolverContext['onServices']
   readonly log: Log

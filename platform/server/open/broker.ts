@@ -13,7 +13,7 @@ const PROBE = 'mx.looks'
  *
  * @throws {Error} with a one-line message when the server is unreachable or denies access.
  */
-export async function openBroker(text: string, log: Log): Promise<CheckedBroker> {
+export async function openServerBroker(text: string, log: Log): Promise<CheckedBroker> {
   const adapter = await load(text, log)
   return createBroker(adapter, {
     onDrop: (subscription, count) =>

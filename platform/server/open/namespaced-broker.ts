@@ -1,7 +1,7 @@
 import { isNamespaceName, NAMESPACE_FORM } from '../../../core/registry/namespace-name.ts'
 import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
 import type { CheckedBroker } from '../../../domain/broker/broker.ts'
-import { rejectInput } from '../../../domain/broker/errors.ts'
+import { brokerError } from '../../../domain/broker/errors.ts'
 import { toTopicName } from '../../../domain/broker/topic-name.ts'
 
 /**
@@ -19,7 +19,7 @@ export function withNamespaces(
     publish(topic, { headers, body }) {
       const namespace = headers['mx-namespace'] || DEFAULT_DOMAIN
       if (!isNamespaceName(namespace))
-        throw rejectInput(
+        throw brokerError(
           400,
           `Mx-Namespace must be ${NAMESPACE_FORM}, got ${JSON.stringify(namespace.slice(0, 100))}`,
         )

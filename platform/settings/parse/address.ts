@@ -1,6 +1,6 @@
 import { isIP, isIPv4 } from 'node:net'
 import { findWildcardHost } from '../../../core/http/wildcard-host.ts'
-import { parseAddress } from '../../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../../core/upstream/parse-node.ts'
 import { parseServerAddress, SERVER_ADDRESS_FORMS } from '../../../domain/mesh/address.ts'
 import { MAX_PEERS } from '../../../domain/mesh/limits.ts'
 import type { ValueType } from '../setting.ts'
@@ -72,9 +72,9 @@ export const ADVERTISED_ADDRESS: ValueType<Advertised | undefined> = single(
   (text, reject) => {
     const trimmed = text.trim()
     if (trimmed === '') return undefined
-    const address = parseAddress(trimmed)
+    const address = parseHostPort(trimmed)
     if (address !== undefined) return address
-    const portless = parseAddress(`${trimmed}:1`)
+    const portless = parseHostPort(`${trimmed}:1`)
     if (portless !== undefined) return { host: portless.host, port: undefined }
     throw reject()
   },

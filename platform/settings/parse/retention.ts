@@ -1,5 +1,5 @@
 import type { EventRetention } from '../../../core/contracts/events.ts'
-import { isEventName, NAME_RULE } from '../../../domain/events/checks.ts'
+import { isEventName, TOPIC_NAME_RULE } from '../../../domain/events/checks.ts'
 import type { ValueType } from '../setting.ts'
 import { RETENTION_TIME, SIZE_OR_ZERO } from './amount.ts'
 import { list, notAllowed } from './value.ts'
@@ -16,7 +16,7 @@ export const TOPIC_RETENTIONS: ValueType<Readonly<Record<string, Partial<EventRe
       const [topic = '', limits, ...rest] = text.split('=').map((part) => part.trim())
       if (limits === undefined || rest.length > 0) throw notAllowed(FORM, text)
       if (!isEventName(topic))
-        throw new RangeError(`names of topics ${NAME_RULE}, got ${JSON.stringify(topic)}`)
+        throw new RangeError(`names of topics ${TOPIC_NAME_RULE}, got ${JSON.stringify(topic)}`)
       if (retentions.has(topic)) throw new RangeError(`names the topic ${topic} twice`)
       retentions.set(topic, parseRetention(topic, limits))
     }

@@ -14,10 +14,10 @@ import type { Store } from '../../../domain/store/store.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import {
   type AccountRecord,
+  AUTH_TABLE,
   parseAccountRecord,
   parseNameRecord,
   parseRevocation,
-  TABLE,
   toAccountKey,
   toAccountsPrefix,
   toNameKey,
@@ -145,14 +145,14 @@ export interface AccountsOptions {
 
 export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accounts {
   async function read(namespace: string, id: string): Promise<StoreRecord | undefined> {
-    return STORED_ID.test(id) ? store.read(TABLE, toAccountKey(namespace, id)) : undefined
+    return STORED_ID.test(id) ? store.read(AUTH_TABLE, toAccountKey(namespace, id)) : undefined
   }
 
   async function find(namespace: string, idOrName: string): Promise<AccountRecord | undefined> {
     const record = await read(namespace, idOrName)
     if (record !== undefined) return parseAccountRecord(record)
     if (!STORED_ID.test(idOrName)) return undefined
-    const named = await store.read(TABLE, toNameKey(namespace, idOrName))
+    const named = await store.read(AUTH_TABLE, toNameKey(namespace, idOrName))
     if (named === undefined) return undefined
     const owner = await read(namespace, parseNameRecord(named).id)
     return owner && parseAccountRecord(owner)
@@ -160,7 +160,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
 
   /** Tokens of a deleted account with the same id stay revoked. */
   async function findSince(namespace: string, id: string): Promise<number> {
-    const record = await store.read(TABLE, toRevokedAccountKey(namespace, id))
+    const record = await store.read(AUTH_TABLE, toRevokedAccountKey(namespace, id))
     return record === undefined ? nowMs() : Math.max(nowMs(), parseRevocation(record).before)
   }
 
@@ -171,7 +171,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
     const since = nextSecond(now)
     const value = encodeRecord({ ...account, since })
     return commitIf(store, [
-      { table: TABLE, key: toAccountKey(issuer, id), value, ifVersion },
+      { table: AUTH_TABLE, key: toAccountKey(issuer, id), value, ifVersion },
       revokeAccount(issuer, id, since, now),
     ])
   }
@@ -195,9 +195,9 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       }
       const key = toAccountKey(namespace, id)
       const made = await commitIf(store, [
-        { table: TABLE, key, value: encodeRecord(account), ifVersion: 0 },
+        { table: AUTH_TABLE, key, value: encodeRecord(account), ifVersion: 0 },
         {
-          table: TABLE,
+          table: AUTH_TABLE,
           key: toNameKey(namespace, name),
           value: encodeRecord({ id }),
           ifVersion: 0,
@@ -226,7 +226,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
         ...(after !== undefined && { after: `${prefix}${after}` }),
         ...(limit !== undefined && { limit }),
       }
-      const { records, next } = await store.list(TABLE, query, signal)
+      const { records, next } = await store.list(AUTH_TABLE, query, signal)
       return { accounts: records.map(parseAccountRecord), next: next?.slice(prefix.length) }
     },
 
@@ -237,8 +237,8 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       const { name } = parseAccountRecord(record)
       const now = nowMs()
       const deleted = await commitIf(store, [
-        { table: TABLE, key: toAccountKey(namespace, id), ifVersion: record.version },
-        { table: TABLE, key: toNameKey(namespace, name) },
+        { table: AUTH_TABLE, key: toAccountKey(namespace, id), ifVersion: record.version },
+        { table: AUTH_TABLE, key: toNameKey(namespace, name) },
         revokeAccount(namespace, id, nextSecond(now), now),
       ])
       return deleted === undefined ? this.delete(namespace, id, errorId) : true

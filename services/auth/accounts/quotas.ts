@@ -1,6 +1,6 @@
 import { noQuota, type Quota, quotaReached } from '../../../core/limits/quota.ts'
 import type { Store } from '../../../domain/store/store.ts'
-import { TABLE, toAccountsPrefix } from '../records.ts'
+import { AUTH_TABLE, toAccountsPrefix } from '../records.ts'
 
 /** Quotas of a namespace in the service `auth`. Changes by operators are not limited. */
 export interface AuthQuotas {
@@ -33,7 +33,7 @@ export function createAdmitAccount(store: Store, quota: Quota): AdmitAccount {
     let after: string | undefined
     do {
       const query = { prefix: toAccountsPrefix(namespace), keysOnly: true, ...(after && { after }) }
-      const page = await store.list(TABLE, query)
+      const page = await store.list(AUTH_TABLE, query)
       accounts += page.records.length
       after = page.next
     } while (after !== undefined && accounts < limit)

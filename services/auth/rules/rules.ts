@@ -10,9 +10,9 @@ import type { Store, StoreWrite } from '../../../domain/store/store.ts'
 import { badRequest, conflict, unavailable } from '../../../sdk/errors.ts'
 import { checkCount } from '../accounts/quotas.ts'
 import {
+  AUTH_TABLE,
   parseRuleRecord,
   RULES_HEADS_PREFIX,
-  TABLE,
   toRuleKey,
   toRulesHeadKey,
   toRulesPrefix,
@@ -64,7 +64,7 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
     for (let i = 0; i < ATTEMPTS_MAX; i++) {
       const version = await readVersion(namespace)
       if (version === 0) return { rules: [DEFAULT_RULE], version }
-      const records = await readAll(store, TABLE, toRulesPrefix(namespace), signal)
+      const records = await readAll(store, AUTH_TABLE, toRulesPrefix(namespace), signal)
       if ((await readVersion(namespace)) === version)
         return { rules: records.map(parseRuleRecord), version }
     }
@@ -73,7 +73,7 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
 
   /** Version of a namespace's rules; 0: never changed. */
   async function readVersion(namespace: string): Promise<number> {
-    return (await store.read(TABLE, toRulesHeadKey(namespace)))?.version ?? 0
+    return (await store.read(AUTH_TABLE, toRulesHeadKey(namespace)))?.version ?? 0
   }
 
   /** Serializes changes of a namespace's rules. */
@@ -96,7 +96,7 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
           `${lostAccess}; set request.force (mx auth: --force) to apply it anyway`,
         )
       const head = {
-        table: TABLE,
+        table: AUTH_TABLE,
         key: toRulesHeadKey(namespace),
         value: encodeRecord({}),
         ifVersion: version,
@@ -112,7 +112,7 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
 
   return {
     async namespaces(signal) {
-      const heads = await readAll(store, TABLE, RULES_HEADS_PREFIX, signal)
+      const heads = await readAll(store, AUTH_TABLE, RULES_HEADS_PREFIX, signal)
       return heads.map(({ key }) => key.slice(RULES_HEADS_PREFIX.length))
     },
 
@@ -139,7 +139,7 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
       const edit = (rules: readonly Rule[]) => {
         const after = rules.filter((rule) => rule.id !== id)
         if (after.length === rules.length) throw badRequest(errorId, 'Rule not found')
-        return { write: { table: TABLE, key: toRuleKey(namespace, id) }, after }
+        return { write: { table: AUTH_TABLE, key: toRuleKey(namespace, id) }, after }
       }
       await change(namespace, errorId, edit, options)
     },
@@ -147,7 +147,7 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
 }
 
 function toWrite(namespace: string, rule: Rule): StoreWrite {
-  return { table: TABLE, key: toRuleKey(namespace, rule.id), value: encodeRecord(rule) }
+  return { table: AUTH_TABLE, key: toRuleKey(namespace, rule.id), value: encodeRecord(rule) }
 }
 
 /** Returns the access that a change would revoke from operators or the caller; undefined: none. */

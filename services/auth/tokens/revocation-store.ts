@@ -5,9 +5,9 @@ import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store, StoreWrite } from '../../../domain/store/store.ts'
 import { watchRecords } from '../../../domain/store/watch-records.ts'
 import {
+  AUTH_TABLE,
   parseRevocation,
   REVOKED_PREFIX,
-  TABLE,
   toRevokedAccountKey,
   toRevokedTokenKey,
 } from '../records.ts'
@@ -41,7 +41,7 @@ export async function openRevoked({ store, nowMs, onWarning }: RevokedOptions): 
   const listeners = new Set<(added: readonly Revocation[]) => void>()
   const watched = await watchRecords({
     store,
-    table: TABLE,
+    table: AUTH_TABLE,
     prefix: REVOKED_PREFIX,
     onError: (error) => onWarning(`reading revocations failed: ${String(error)}`),
     onRecords(records) {
@@ -93,5 +93,5 @@ export function nextSecond(nowMs: number): number {
 }
 
 function toWrite(key: string, revocation: Revocation): StoreWrite {
-  return { table: TABLE, key, value: encodeRecord(revocation), expiresMs: revocation.ends }
+  return { table: AUTH_TABLE, key, value: encodeRecord(revocation), expiresMs: revocation.ends }
 }

@@ -10,7 +10,7 @@ import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store, StoreWrite } from '../../../domain/store/store.ts'
 import { watchRecords } from '../../../domain/store/watch-records.ts'
 import { conflict, unavailable } from '../../../sdk/errors.ts'
-import { KEYS_PREFIX, type KeyRecord, parseKeyRecord, TABLE, toKeyKey } from '../records.ts'
+import { AUTH_TABLE, KEYS_PREFIX, type KeyRecord, parseKeyRecord, toKeyKey } from '../records.ts'
 
 /** Encrypts private keys, bound to the path they are stored at. */
 export interface KeySealer {
@@ -106,7 +106,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
 
   const watched = await watchRecords({
     store,
-    table: TABLE,
+    table: AUTH_TABLE,
     prefix: KEYS_PREFIX,
     onError: (error) => onWarning(`reading signing keys failed: ${String(error)}`),
     onRecords(records, isAll) {
@@ -168,10 +168,12 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
   async function add(record: KeyRecord, drop: boolean): Promise<boolean> {
     const key = toKeyKey(record.id)
     const ifVersion = stored.get(key)?.version ?? 0
-    const writes: StoreWrite[] = [{ table: TABLE, key, value: encodeRecord(record), ifVersion }]
+    const writes: StoreWrite[] = [
+      { table: AUTH_TABLE, key, value: encodeRecord(record), ifVersion },
+    ]
     for (const [key, { version, expiresMs, record: other }] of stored) {
       if (other.id === record.id) continue
-      const place = { table: TABLE, key, ifVersion: version }
+      const place = { table: AUTH_TABLE, key, ifVersion: version }
       if (drop) writes.push(place)
       else if (expiresMs === 0)
         writes.push({ ...place, value: encodeRecord(other), expiresMs: nowMs() + BEHIND_MS })

@@ -1,5 +1,5 @@
 import type { Revocation } from '../../../core/auth/token/revocations.ts'
-import { follow } from '../observable-value.ts'
+import { streamValue } from '../observable-value.ts'
 import { type PublicJwk, toJwks } from './jwks.ts'
 import type { Revoked } from './revocation-store.ts'
 import type { SigningKeys } from './signing-keys.ts'
@@ -28,7 +28,7 @@ export async function* streamTokenState(
 ): AsyncIterable<TokenState> {
   const { keys, revoked, signal, isFor } = options
   const pending: Revocation[] = []
-  const states = follow<TokenState>(signal, {
+  const states = streamValue<TokenState>(signal, {
     read: () => ({ keys: toJwks(keys.all()), revoked: pending.splice(0) }),
     watch(onUpdate) {
       pending.push(...revoked.list().filter(isFor))

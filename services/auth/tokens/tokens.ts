@@ -10,9 +10,9 @@ import { badRequest, unavailable } from '../../../sdk/errors.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import {
   type AccountRecord,
+  AUTH_TABLE,
   type FamilyRecord,
   parseFamilyRecord,
-  TABLE,
   toFamilyKey,
   type UsedToken,
 } from '../records.ts'
@@ -119,7 +119,7 @@ export function createTokens(options: TokensOptions): Tokens {
 
   async function end(family: string): Promise<void> {
     await store.commit([
-      { table: TABLE, key: toFamilyKey(family) },
+      { table: AUTH_TABLE, key: toFamilyKey(family) },
       revokeSession(toSession(family), nowMs()),
     ])
   }
@@ -145,7 +145,7 @@ export function createTokens(options: TokensOptions): Tokens {
       const key = toFamilyKey(familyOf(token))
       const expiresMs = nowMs() + UNUSED_MS
       try {
-        await store.commit([{ table: TABLE, key, value: encodeRecord(family), expiresMs }])
+        await store.commit([{ table: AUTH_TABLE, key, value: encodeRecord(family), expiresMs }])
       } catch (error) {
         // A full store still serves reads: the login is valid until its access token expires.
         if (!isFull(error)) throw error
@@ -163,7 +163,7 @@ export function createTokens(options: TokensOptions): Tokens {
       const key = toFamilyKey(name)
       const hash = toHash(token)
       for (let i = 0; i < ATTEMPTS_MAX; i++) {
-        const record = await store.read(TABLE, key)
+        const record = await store.read(AUTH_TABLE, key)
         if (record === undefined) throw toWrong('unknown', undefined)
         const family = parseFamilyRecord(record)
         const account = await findAccount(family)
@@ -182,7 +182,7 @@ export function createTokens(options: TokensOptions): Tokens {
         const used = [...listRecent(family, now), { hash, seed, usedMs: now }].slice(-USED_MAX)
         const rotated = { namespace, account: family.account, began, hash: toHash(next), used }
         const write = {
-          table: TABLE,
+          table: AUTH_TABLE,
           key,
           value: encodeRecord(rotated),
           expiresMs: now + UNUSED_MS,
@@ -207,7 +207,7 @@ export function createTokens(options: TokensOptions): Tokens {
     async revoke(token, errorId) {
       if (FORM.test(token)) {
         const family = familyOf(token)
-        const record = await store.read(TABLE, toFamilyKey(family))
+        const record = await store.read(AUTH_TABLE, toFamilyKey(family))
         if (record === undefined) return undefined
         await end(family)
         return parseFamilyRecord(record)

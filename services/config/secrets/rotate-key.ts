@@ -1,6 +1,7 @@
 import { commitIf } from '../../../domain/store/commit-if.ts'
 import type { Store, StoreWrite } from '../../../domain/store/store.ts'
 import {
+  CONFIG_TABLE,
   formatHead,
   formatKeyNote,
   HEAD,
@@ -8,7 +9,6 @@ import {
   type KeyNote,
   parseHead,
   parseKeyNote,
-  TABLE,
   toKeys,
   toTable,
 } from '../records.ts'
@@ -145,7 +145,7 @@ async function listUnknown(store: Store, namespace: string): Promise<StoreWrite[
 
 async function listNamespaces(store: Store): Promise<string[]> {
   const tables = await store.listTables()
-  return tables.filter(({ table }) => table === TABLE).map(({ database }) => database)
+  return tables.filter(({ table }) => table === CONFIG_TABLE).map(({ database }) => database)
 }
 
 /** Replaces the note of a version together with more writes. @returns the stored note; undefined on a conflict. */

@@ -1,6 +1,6 @@
 import type { Sealer } from '../tree/merge.ts'
 import { isAbsent, type Patch } from '../tree/patch.ts'
-import { formatPath, parsePath } from '../tree/path.ts'
+import { formatPath, splitConfigPath } from '../tree/path.ts'
 import { type ConfigNode, isMap, mapLeaves, type PlacedLeaf } from '../tree/tree.ts'
 
 /** Places in trees, indexed by their ancestors. */
@@ -45,7 +45,7 @@ export function sealPatch(
   let changed = false
   for (const [path, node] of patch) {
     if (isAbsent(node)) continue
-    const names = parsePath(path)
+    const names = splitConfigPath(path)
     const isInside = names.some((_, depth) => exact.has(formatPath(names.slice(0, depth))))
     const sealed = isInside ? mapLeaves(node, sealLeaf, names) : sealNode(node, names)
     if (sealed === node) continue

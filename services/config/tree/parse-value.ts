@@ -2,7 +2,7 @@ import { quote } from '../../../core/request/bad-request.ts'
 import { parseJson } from '../../../core/request/json/json.ts'
 import { skipBlanks, skipValue, visitMembers } from '../../../core/request/json/json-text.ts'
 import { badRequest } from '../../../sdk/errors.ts'
-import { formatPath, isName, MAX_DEPTH, MAX_PATH_BYTES, NAME_RULE } from './path.ts'
+import { formatPath, isName, KEY_RULE, MAX_DEPTH, MAX_PATH_BYTES } from './path.ts'
 
 /** Value to set: an object is a map, any other value its JSON text without whitespace. */
 export type ConfigInput = string | ConfigInputMap
@@ -30,10 +30,7 @@ export function parseValue(data: string, path: readonly string[], id: string): C
     const map = new Map<string, ConfigInput>()
     readMembers(names.length, (name) => {
       if (!isName(name))
-        throw badRequest(
-          id,
-          `${WHAT} must not hold the name ${quote(name)}: names are ${NAME_RULE}`,
-        )
+        throw badRequest(id, `${WHAT} must not hold the name ${quote(name)}: names are ${KEY_RULE}`)
       const inner = [...names, name]
       const innerPath = formatPath(inner)
       if (Buffer.byteLength(innerPath) > MAX_PATH_BYTES)

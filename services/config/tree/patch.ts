@@ -1,4 +1,4 @@
-import { formatPath, parsePath } from './path.ts'
+import { formatPath, splitConfigPath } from './path.ts'
 import { type ConfigMap, type ConfigNode, isMap, type Leaf } from './tree.ts'
 
 /** Restores a previous tree: previous nodes by path. Stored and encrypted like a tree, except that its names contain dots. */
@@ -36,7 +36,7 @@ export function applyPatch(tree: ConfigMap, patch: Patch): ConfigMap {
   }
   const root = toCopy(tree)
   for (const [path, node] of patch) {
-    const names = [...parsePath(path)]
+    const names = [...splitConfigPath(path)]
     const last = names.pop()!
     let map = root
     for (const name of names) {

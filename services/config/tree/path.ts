@@ -6,7 +6,7 @@ export const MAX_DEPTH = 32
 export const MAX_PATH_BYTES = 1024
 
 /** Rule for names, for errors. */
-export const NAME_RULE =
+export const KEY_RULE =
   'not empty, not __proto__, constructor or prototype, and without dots and control characters'
 /** Rule for paths, for errors. */
 export const PATH_RULE: string = `must be at most ${MAX_DEPTH} names joined by dots, ${MAX_PATH_BYTES} bytes in all; names are not empty, not __proto__, constructor or prototype, and without control characters`
@@ -28,7 +28,7 @@ export function isName(name: string): boolean {
 }
 
 /** Splits a path into names; none for the empty path. */
-export function parsePath(path: string): readonly string[] {
+export function splitConfigPath(path: string): readonly string[] {
   return path === '' ? [] : path.split('.')
 }
 

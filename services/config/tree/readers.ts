@@ -1,7 +1,7 @@
 import { canActAs } from '../../../core/auth/policy/account-rights.ts'
 import type { AccountChecks } from '../../../sdk/auth/account-checks.ts'
 import type { Context } from '../../../sdk/context.ts'
-import { parsePath } from './path.ts'
+import { splitConfigPath } from './path.ts'
 
 /**
  * Denies callers that may not read a path: services of the namespace may, a workload only the subtree of its name,
@@ -25,7 +25,7 @@ export function mustBeReader(
     return
   }
   const { account } = ctx
-  const subtrees = parsePath(path).map((_, i, names) => names.slice(0, i + 1).join('.'))
+  const subtrees = splitConfigPath(path).map((_, i, names) => names.slice(0, i + 1).join('.'))
   const accessible = subtrees.find(
     (name) => account !== undefined && canActAs(account, namespace, name),
   )

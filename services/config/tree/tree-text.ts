@@ -6,7 +6,7 @@ import { type ConfigMap, type ConfigNode, isMap, MASK, type PlacedLeaf } from '.
  * @param names its path.
  * @param open returns the JSON of a secret. @default the mask
  */
-export function formatJson(
+export function formatTreeJson(
   node: ConfigNode,
   names: readonly string[] = [],
   open: (place: PlacedLeaf) => string = () => MASK,
@@ -14,7 +14,7 @@ export function formatJson(
   if (!isMap(node)) return node.secret ? open({ names, leaf: node }) : node.text
   const members: string[] = []
   for (const [name, child] of node)
-    members.push(`${JSON.stringify(name)}:${formatJson(child, [...names, name], open)}`)
+    members.push(`${JSON.stringify(name)}:${formatTreeJson(child, [...names, name], open)}`)
   return `{${members.join()}}`
 }
 

@@ -3,7 +3,7 @@ import { isOperator, isWorkload } from '../../../core/auth/policy/account-rights
 import type { Node, Service } from '../../../core/contracts/registry.ts'
 import type { EgressPolicy } from '../../../core/egress/egress-policy.ts'
 import { DEFAULT_DOMAIN } from '../../../core/registry/service.ts'
-import { parseAddress, RESOLVED } from '../../../core/upstream/parse-node.ts'
+import { parseHostPort, RESOLVED } from '../../../core/upstream/parse-node.ts'
 import { type Context, metadata as contextMetadata } from '../../../sdk/context.ts'
 
 /** Outgoing address policy of a registry service. */
@@ -44,7 +44,7 @@ export function createAddressCheck(policy: NodePolicy | undefined): CheckAddress
     const checked: Node[] = []
     // Sequential: a registration resolves only one host name at a time.
     for (const node of nodes) {
-      const target = { ...parseAddress(node.address)!, what: 'node address', from, mayBeLocal }
+      const target = { ...parseHostPort(node.address)!, what: 'node address', from, mayBeLocal }
       checked.push(withResolved(node, await policy.egress.resolvePeer(target, id)))
     }
     return { ...service, nodes: checked }

@@ -17,6 +17,7 @@ import {
 } from '../state/records.ts'
 import type { DiskRoom } from './disk-room.ts'
 import type { Folders } from './folders.ts'
+import type { Work } from './run-command.ts'
 
 export interface PrepareOptions {
   readonly folders: Folders
@@ -36,11 +37,6 @@ export interface PrepareOptions {
 export type RemoveBuild = (folder: string) => Promise<void>
 
 export type FindSandboxedBuilds = (namespace: string) => Promise<SandboxedBuilds | undefined>
-
-export interface Work {
-  readonly onOutput: (text: string) => void
-  readonly signal: AbortSignal
-}
 
 /** Builds the requested state of an object into a revision. */
 export type Prepare = (record: ServiceRecord, work: Work) => Promise<Revision>

@@ -1,7 +1,7 @@
 import { commitIf } from '../../../domain/store/commit-if.ts'
 import { decodeRecord, encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store } from '../../../domain/store/store.ts'
-import { TABLE } from './records.ts'
+import { RUNTIME_TABLE } from './records.ts'
 
 export interface LeaseOptions {
   readonly store: Store
@@ -51,7 +51,7 @@ export function createLease(options: LeaseOptions): Lease {
   async function write(name: string): Promise<boolean> {
     const beganMs = elapsedMs()
     const value = encodeRecord({ holder: name } satisfies LeaseRecord)
-    const write = { table: TABLE, key: KEY, value, ifVersion: observed.version }
+    const write = { table: RUNTIME_TABLE, key: KEY, value, ifVersion: observed.version }
     const [version] = (await commitIf(store, [write])) ?? []
     if (version === undefined) return false
     observed = { version, sinceMs: beganMs }
@@ -61,13 +61,13 @@ export function createLease(options: LeaseOptions): Lease {
 
   /** Whether the lease is free according to the store. */
   async function isFree(): Promise<boolean> {
-    const record = await store.read(TABLE, KEY)
+    const record = await store.read(RUNTIME_TABLE, KEY)
     const version = record?.version ?? 0
     if (version !== observed.version) observed = { version, sinceMs: elapsedMs() }
     if (record === undefined || elapsedMs() - observed.sinceMs >= durationMs) return true
     const { holder: name } = decodeRecord<LeaseRecord>(
       record,
-      TABLE.table,
+      RUNTIME_TABLE.table,
       ({ holder }) => typeof holder === 'string',
     )
     return name === '' || name === holder

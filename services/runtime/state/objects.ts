@@ -11,8 +11,8 @@ import {
   neverCameUp,
   parseObjectKey,
   parseServiceRecord,
+  RUNTIME_TABLE,
   type ServiceRecord,
-  TABLE,
   toNamespacePrefix,
   toObjectKey,
 } from './records.ts'
@@ -76,7 +76,7 @@ export function createObjects(store: Store): Objects {
     const prefix = toNamespacePrefix(namespace) + (name === undefined ? '' : `${name}:`)
     const records: ServiceRecord[] = []
     const unread: UnreadRecord[] = []
-    for (const stored of await readAll(store, TABLE, prefix, signal)) {
+    for (const stored of await readAll(store, RUNTIME_TABLE, prefix, signal)) {
       try {
         records.push(parseServiceRecord(stored))
       } catch (error) {
@@ -90,7 +90,7 @@ export function createObjects(store: Store): Objects {
     list,
 
     async read(key) {
-      const record = await store.read(TABLE, toObjectKey(key))
+      const record = await store.read(RUNTIME_TABLE, toObjectKey(key))
       return record && parseServiceRecord(record)
     },
 
@@ -120,19 +120,19 @@ export function createObjects(store: Store): Objects {
     },
 
     async add(record) {
-      const write = { table: TABLE, key: toObjectKey(record), value: encodeRecord(record) }
+      const write = { table: RUNTIME_TABLE, key: toObjectKey(record), value: encodeRecord(record) }
       return (await commitIf(store, [{ ...write, ifVersion: 0 }])) !== undefined
     },
 
     async change(place, change) {
       const key = toObjectKey(place)
       for (let i = 0; i < ATTEMPTS_MAX; i++) {
-        const stored = await store.read(TABLE, key)
+        const stored = await store.read(RUNTIME_TABLE, key)
         if (stored === undefined) return undefined
         const record = parseServiceRecord(stored)
         const next = change(record)
         if (next === record) return record
-        const write = { table: TABLE, key, ifVersion: stored.version }
+        const write = { table: RUNTIME_TABLE, key, ifVersion: stored.version }
         const value = next && encodeRecord(next)
         const written = await commitIf(store, [value ? { ...write, value } : write])
         if (written !== undefined) return next

@@ -9,7 +9,7 @@ import { decodeRecord } from '../../../domain/store/json-record.ts'
 import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
 
 /** Table of the objects of all namespaces. */
-export const TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'runtime' }
+export const RUNTIME_TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'runtime' }
 
 /** Key prefix of runtime objects (reference 7.3). */
 export const OBJECTS_PREFIX = 'service:'
@@ -145,7 +145,7 @@ export function formatObject({ name, version }: Pick<WorkloadKey, 'name' | 'vers
 export function parseServiceRecord(record: StoreRecord): ServiceRecord {
   return decodeRecord<ServiceRecord>(
     record,
-    TABLE.table,
+    RUNTIME_TABLE.table,
     ({ name, server, asked, wish }) =>
       typeof name === 'string' &&
       typeof server === 'string' &&

@@ -2,7 +2,7 @@ import type { StoreRecord } from '../../../core/contracts/store.ts'
 import { decodeRecord, encodeRecord } from '../../../domain/store/json-record.ts'
 import { readAll } from '../../../domain/store/read-all.ts'
 import type { Store } from '../../../domain/store/store.ts'
-import { TABLE } from './records.ts'
+import { RUNTIME_TABLE } from './records.ts'
 
 /** Servers that share a store. */
 export interface Servers {
@@ -43,12 +43,12 @@ export function createServers({ store, server, nowMs }: ServersOptions): Servers
 
   async function sendHeartbeat(): Promise<void> {
     const value = encodeRecord({ timeMs: nowMs() } satisfies Sign)
-    await store.commit([{ table: TABLE, key: PREFIX + server, value }])
+    await store.commit([{ table: RUNTIME_TABLE, key: PREFIX + server, value }])
   }
 
   async function findAway(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
     const result = new Map<string, number>()
-    for (const record of await readAll(store, TABLE, PREFIX, signal)) {
+    for (const record of await readAll(store, RUNTIME_TABLE, PREFIX, signal)) {
       const id = record.key.slice(PREFIX.length)
       const timeMs = readTime(record)
       if (timeMs === undefined || id === server || nowMs() - timeMs <= AWAY_MS) continue
@@ -88,7 +88,8 @@ export function createServers({ store, server, nowMs }: ServersOptions): Servers
 /** Undefined for a record of another version of mx: then the server counts as available. */
 function readTime(record: StoreRecord): number | undefined {
   try {
-    return decodeRecord<Sign>(record, TABLE.table, ({ timeMs }) => Number.isFinite(timeMs)).timeMs
+    return decodeRecord<Sign>(record, RUNTIME_TABLE.table, ({ timeMs }) => Number.isFinite(timeMs))
+      .timeMs
   } catch {
     return undefined
   }

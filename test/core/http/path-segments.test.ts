@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isVersion, splitPath } from '../../../core/http/path-segments.ts'
+import { isVersionSegment, splitPath } from '../../../core/http/path-segments.ts'
 
 t.test('a path is its segments, as received; a slash at the end adds none', async (t) => {
   const rows: [string, string[]][] = [
@@ -21,7 +21,7 @@ t.test('a path without a slash first, with empty or with dot segments has none',
 })
 
 t.test('a version is v and a number', async (t) => {
-  for (const segment of ['v1', 'v0', 'v20261121']) t.equal(isVersion(segment), true, segment)
+  for (const segment of ['v1', 'v0', 'v20261121']) t.equal(isVersionSegment(segment), true, segment)
   for (const segment of ['', 'v', '1', 'V1', 'v1a', 'v1.2', 'v-1', 'vv1', ' v1', 'v1\n', 'v%31'])
-    t.equal(isVersion(segment), false, JSON.stringify(segment))
+    t.equal(isVersionSegment(segment), false, JSON.stringify(segment))
 })

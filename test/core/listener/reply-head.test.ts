@@ -1,9 +1,9 @@
 import t from 'tap'
 import { createHeaderBlock, HeaderList } from '../../../core/http/headers.ts'
-import { toReplyHead } from '../../../core/listener/reply-head.ts'
+import { encodeReplyHead } from '../../../core/listener/reply-head.ts'
 
 const read = (status: number, headers: HeaderList): string => {
-  const head = toReplyHead(status, headers)
+  const head = encodeReplyHead(status, headers)
   return typeof head === 'string' ? head : Buffer.from(head).toString('latin1')
 }
 const block = createHeaderBlock(['content-type', 'application/json', 'vary', 'origin'])
@@ -38,7 +38,7 @@ t.test('heads that begin with the same block differ behind it only', async (t) =
 
 t.test('a head with a byte above 0x7F is written as bytes', async (t) => {
   const list = withBlock('x-name', '\xfc')
-  t.type(toReplyHead(200, list), Uint8Array)
+  t.type(encodeReplyHead(200, list), Uint8Array)
   t.match(read(200, list), /x-name: \xfc$/)
 })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { GatewayError } from '../../../core/errors.ts'
-import { Uploads, type WatchedUpload } from '../../../core/listener/upload-watchdog.ts'
+import { UploadWatchdog, type WatchedUpload } from '../../../core/listener/upload-watchdog.ts'
 
 class FakeUpload implements WatchedUpload {
   bytesIn = 0
@@ -20,7 +20,7 @@ class FakeUpload implements WatchedUpload {
 }
 
 function open() {
-  const uploads = new Uploads()
+  const uploads = new UploadWatchdog()
   const upload = new FakeUpload()
   uploads.watch(upload)
   const look = (times: number, bytesEach = 0): void => {

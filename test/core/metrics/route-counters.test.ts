@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CLASSES, METHODS, RouteCounters } from '../../../core/metrics/route-counters.ts'
+import { CLASSES, LABELLED_METHODS, RouteCounters } from '../../../core/metrics/route-counters.ts'
 import { createTestExchange } from '../../../sdk/testing.ts'
 
 function reply(
@@ -15,11 +15,11 @@ function reply(
 
 t.test('requests are told apart by method and by the first digit of their status', async (t) => {
   const counters = new RouteCounters('greeter', '', '')
-  for (const [i, method] of METHODS.entries())
+  for (const [i, method] of LABELLED_METHODS.entries())
     for (let n = 0; n <= i; n++) counters.count(reply(method, 204), 1, true)
   counters.count(reply('PROPFIND', 599), 1, true)
   counters.count(createTestExchange({ method: 'GET' }), 1, true)
-  const counts = METHODS.map((_, i) => counters.durations[i * CLASSES + 2]?.count)
+  const counts = LABELLED_METHODS.map((_, i) => counters.durations[i * CLASSES + 2]?.count)
   t.same(counts, [1, 2, 3, 4, 5, 6, 7, 8])
   t.equal(counters.durations[7 * CLASSES + 5]?.count, 1, 'a method that is not listed')
   t.equal(counters.durations[0]?.count, 1, 'and one without a reply')

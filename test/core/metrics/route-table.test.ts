@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Endpoint } from '../../../core/contracts/registry.ts'
 import { OTHER_ROUTES } from '../../../core/metrics/route-counters.ts'
-import { RouteTable } from '../../../core/metrics/route-table.ts'
+import { RouteLabels } from '../../../core/metrics/route-table.ts'
 import { parseTemplate } from '../../../core/path/template.ts'
 import { type Route, toRoute } from '../../../core/route.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
@@ -28,14 +28,14 @@ function ask(route: Route | undefined, upstream: Upstream | undefined, status = 
   return x
 }
 
-const names = (table: RouteTable): string[] =>
+const names = (table: RouteLabels): string[] =>
   table
     .values()
     .slice(2)
     .map(({ service, endpoint, path }) => `${service} ${endpoint} ${path}`.trim())
 
 t.test('routes are told apart by service, endpoint and declared path', async (t) => {
-  const table = new RouteTable()
+  const table = new RouteLabels()
   const users = openService('users', ['Users.Get', 'Users.List'])
   const template = parseTemplate('/users/{id}')
   const get = (id: string) => toRoute('users', 'Users.Get', 'rpc', [['id', id]], template)
@@ -53,7 +53,7 @@ t.test('routes are told apart by service, endpoint and declared path', async (t)
 })
 
 t.test('a route remembers its counters', async (t) => {
-  const table = new RouteTable()
+  const table = new RouteLabels()
   const route = toRoute('pages', '')
   const counters = table.of(ask(route, openService('pages')))
   t.equal(route.counters, counters)
@@ -61,7 +61,7 @@ t.test('a route remembers its counters', async (t) => {
 })
 
 t.test('100,000 hostile paths of any kind make no more than a handful', async (t) => {
-  const table = new RouteTable()
+  const table = new RouteLabels()
   const declared = openService('users', ['Users.Get'])
   const open = openService('open')
   const pages = openService('pages')
@@ -90,7 +90,7 @@ t.test('100,000 hostile paths of any kind make no more than a handful', async (t
 })
 
 t.test('an endpoint nobody declared has a name once it has answered, up to a limit', async (t) => {
-  const table = new RouteTable({ maxUndeclared: 2 })
+  const table = new RouteLabels({ maxUndeclared: 2 })
   const open = openService('open')
   const count = (endpoint: string, status: number) =>
     table.of(ask(toRoute('open', endpoint), open, status)).endpoint
@@ -102,7 +102,7 @@ t.test('an endpoint nobody declared has a name once it has answered, up to a lim
 })
 
 t.test('there are never more routes than the limit', async (t) => {
-  const table = new RouteTable({ max: 3 })
+  const table = new RouteLabels({ max: 3 })
   for (let i = 0; i < 10; i++) table.of(ask(toRoute(`s${i}`, ''), openService(`s${i}`)))
   t.same(names(table), ['s0', 's1', 's2'])
   t.equal(table.of(ask(toRoute('s9', ''), openService('s9'))).service, OTHER_ROUTES)

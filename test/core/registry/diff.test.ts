@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findChanges } from '../../../core/registry/diff.ts'
+import { diffServices } from '../../../core/registry/diff.ts'
 import { makeNode, makeService } from '../../fixtures/services.ts'
 
 const ONE = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
@@ -7,12 +7,12 @@ const NEXT = makeService('greeter', ['127.0.0.1:9003'], 'next')
 const USERS = makeService('users', ['127.0.0.1:9004'])
 
 t.test('equal lists have no changes, in whatever order', async (t) => {
-  t.same(findChanges([ONE, NEXT, USERS], structuredClone([USERS, ONE, NEXT])), [])
+  t.same(diffServices([ONE, NEXT, USERS], structuredClone([USERS, ONE, NEXT])), [])
 })
 
 t.test('versions that come, change and go are told apart', async (t) => {
   const fewer = makeService('greeter', ['127.0.0.1:9001'])
-  t.same(findChanges([ONE, USERS], [fewer, NEXT]), [
+  t.same(diffServices([ONE, USERS], [fewer, NEXT]), [
     { type: 'update', service: fewer },
     { type: 'create', service: NEXT },
     { type: 'delete', service: { ...USERS, nodes: [] } },
@@ -36,7 +36,7 @@ t.test('any difference of a version is an update', async (t) => {
     makeService('users', []),
   ]
   for (const other of others) {
-    t.same(findChanges([USERS], [other]), [{ type: 'update', service: other }])
+    t.same(diffServices([USERS], [other]), [{ type: 'update', service: other }])
   }
 })
 
@@ -48,5 +48,5 @@ t.test('what is the same object is not compared', async (t) => {
       throw new Error('compared')
     },
   } as unknown as typeof USERS
-  t.same(findChanges([unread], [unread]), [])
+  t.same(diffServices([unread], [unread]), [])
 })

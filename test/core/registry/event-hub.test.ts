@@ -1,12 +1,12 @@
 import t from 'tap'
 import type { RegistryEvent } from '../../../core/contracts/registry.ts'
-import { createWatchers } from '../../../core/registry/event-hub.ts'
+import { createRegistryWatchers } from '../../../core/registry/event-hub.ts'
 import { makeService } from '../../fixtures/services.ts'
 
 const event: RegistryEvent = { type: 'create', service: makeService('greeter', []) }
 
 t.test('every listener is told until it is stopped', async (t) => {
-  const { watch, emit } = createWatchers()
+  const { watch, emit } = createRegistryWatchers()
   const told: RegistryEvent[] = []
   const listener = (event: RegistryEvent): void => {
     told.push(event)
@@ -21,7 +21,7 @@ t.test('every listener is told until it is stopped', async (t) => {
 })
 
 t.test('a listener may stop itself and start others while it is told', async (t) => {
-  const { watch, emit } = createWatchers()
+  const { watch, emit } = createRegistryWatchers()
   const told: string[] = []
   const stop = watch(() => {
     told.push('first')
@@ -34,7 +34,7 @@ t.test('a listener may stop itself and start others while it is told', async (t)
 })
 
 t.test('a listener that throws is reported, and the others are told', async (t) => {
-  const { watch, emit } = createWatchers()
+  const { watch, emit } = createRegistryWatchers()
   const warnings = t.capture(process, 'emitWarning', () => {})
   const told: string[] = []
   watch(() => {
@@ -47,7 +47,7 @@ t.test('a listener that throws is reported, and the others are told', async (t) 
 })
 
 t.test('a listener of one service is told of that one', async (t) => {
-  const { watch, emit } = createWatchers()
+  const { watch, emit } = createRegistryWatchers()
   const told: string[] = []
   const stop = watch(() => told.push('greeter'), { service: 'greeter' })
   watch(() => told.push('users'), { service: 'users' })
@@ -62,7 +62,7 @@ t.test('a listener of one service is told of that one', async (t) => {
 })
 
 t.test('every listener is told of an outage, and whoever comes while it lasts', async (t) => {
-  const { watch, tellOutage } = createWatchers()
+  const { watch, tellOutage } = createRegistryWatchers()
   const told: string[] = []
   const begin = (name: string, service?: string) =>
     watch(() => {}, {
@@ -87,7 +87,7 @@ t.test('every listener is told of an outage, and whoever comes while it lasts', 
 })
 
 t.test('a listener may throw at an outage', async (t) => {
-  const { watch, tellOutage } = createWatchers()
+  const { watch, tellOutage } = createRegistryWatchers()
   const warnings = t.capture(process, 'emitWarning', () => {})
   let told = 0
   watch(() => {}, {

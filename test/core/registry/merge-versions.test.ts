@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Service } from '../../../core/contracts/registry.ts'
-import { addNodes, findMissing, follow } from '../../../core/registry/merge-versions.ts'
+import { addNodes, applyEvent, findMissing } from '../../../core/registry/merge-versions.ts'
 import { makeNode, makeService } from '../../fixtures/services.ts'
 
 const [a, b, c] = ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'] as [string, string, string]
@@ -12,12 +12,12 @@ const idsOf = (services: readonly Service[]): string[] =>
 t.test('an event replaces the version it is about', async (t) => {
   const latest = makeService('greeter', [a])
   const next = makeService('greeter', [b], 'next')
-  t.same(follow([], { type: 'create', service: latest }), [latest])
-  t.same(follow([latest, next], { type: 'update', service: makeService('greeter', [c]) }), [
+  t.same(applyEvent([], { type: 'create', service: latest }), [latest])
+  t.same(applyEvent([latest, next], { type: 'update', service: makeService('greeter', [c]) }), [
     next,
     makeService('greeter', [c]),
   ])
-  t.same(follow([latest, next], { type: 'delete', service: latest }), [next])
+  t.same(applyEvent([latest, next], { type: 'delete', service: latest }), [next])
 })
 
 t.test('what is missing is what is named nowhere any more', async (t) => {

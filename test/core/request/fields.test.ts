@@ -3,7 +3,7 @@ import t from 'tap'
 import {
   FieldTree,
   type FieldValue,
-  formatPath,
+  formatFieldPath,
   isFields,
   isLeaf,
 } from '../../../core/request/fields.ts'
@@ -173,6 +173,6 @@ t.test('files are leaves', async (t) => {
 })
 
 t.test('paths are shown as they are written', async (t) => {
-  t.equal(formatPath([]), '')
-  t.equal(formatPath(['options', 'tags', 0, 'x']), 'options.tags[0].x')
+  t.equal(formatFieldPath([]), '')
+  t.equal(formatFieldPath(['options', 'tags', 0, 'x']), 'options.tags[0].x')
 })

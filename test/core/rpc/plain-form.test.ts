@@ -6,7 +6,7 @@ import { createUwsListener } from '../../../core/listener/uws/listener.ts'
 import type { Dispatch, OutgoingCall } from '../../../core/rpc/call.ts'
 import { type Caller, createCaller } from '../../../core/rpc/caller.ts'
 import { servePlain } from '../../../core/rpc/http/server.ts'
-import { MESSAGE_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from '../../../core/rpc/ws/frames.ts'
+import { RPC_PATH, SUBPROTOCOL, WS_MESSAGE_MAX_BYTES } from '../../../core/rpc/ws/frames.ts'
 import { ServerConnection } from '../../../core/rpc/ws/server-connection.ts'
 import { Pool } from '../../../core/upstream/pool/pool.ts'
 import { createServiceLog } from '../../../sdk/log/service-log.ts'
@@ -24,11 +24,11 @@ async function open(t: Test, name: Name, dispatch: Dispatch) {
     host: '127.0.0.1',
     port: 0,
     internalHeaders: true,
-    maxMessageBytes: MESSAGE_MAX_BYTES,
+    maxMessageBytes: WS_MESSAGE_MAX_BYTES,
     handle(x) {
       if (x.path !== RPC_PATH) return servePlain(x, dispatch)
       const connection = new ServerConnection(dispatch)
-      const options = { protocol: SUBPROTOCOL, maxMessageBytes: MESSAGE_MAX_BYTES }
+      const options = { protocol: SUBPROTOCOL, maxMessageBytes: WS_MESSAGE_MAX_BYTES }
       connection.open(x.accept(connection, options)!)
     },
   })

@@ -3,7 +3,7 @@ import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import type { Caller } from '../../../core/rpc/caller.ts'
-import { Http2Connection } from '../../../core/upstream/http2/connection.ts'
+import { Http2UpstreamConnection } from '../../../core/upstream/http2/connection.ts'
 import { type NodeOptions, UpstreamNode } from '../../../core/upstream/node-health.ts'
 import { type NodeSettings, parseNode } from '../../../core/upstream/parse-node.ts'
 import { Upstream } from '../../../core/upstream/upstream.ts'
@@ -121,7 +121,7 @@ t.test(
     )
     const timeouts = { connectMs: 5000, replyMs: 5000, idleMs: 5000 }
     await new Promise<void>((resolve, reject) => {
-      const connection = new Http2Connection(
+      const connection = new Http2UpstreamConnection(
         { host: 'pinned.invalid', port, secure: false, lookup, timeouts, keepAliveMs: 1000 },
         {
           onReady: () => {

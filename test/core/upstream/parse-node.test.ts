@@ -1,12 +1,12 @@
 import t from 'tap'
-import { parseAddress, parseNode } from '../../../core/upstream/parse-node.ts'
+import { parseHostPort, parseNode } from '../../../core/upstream/parse-node.ts'
 import { makeNode } from '../../fixtures/services.ts'
 
 t.test('an address is a host or an IP address, and a port', async (t) => {
-  t.same(parseAddress('127.0.0.1:9001'), { host: '127.0.0.1', port: 9001 })
-  t.same(parseAddress('[::1]:9001'), { host: '::1', port: 9001 })
-  t.same(parseAddress('db_1.internal:65535'), { host: 'db_1.internal', port: 65_535 })
-  t.same(parseAddress('a:1'), { host: 'a', port: 1 })
+  t.same(parseHostPort('127.0.0.1:9001'), { host: '127.0.0.1', port: 9001 })
+  t.same(parseHostPort('[::1]:9001'), { host: '::1', port: 9001 })
+  t.same(parseHostPort('db_1.internal:65535'), { host: 'db_1.internal', port: 65_535 })
+  t.same(parseHostPort('a:1'), { host: 'a', port: 1 })
 })
 
 t.test('anything else is no address', async (t) => {
@@ -49,7 +49,7 @@ t.test('anything else is no address', async (t) => {
     'ü:80',
   ]
   for (const address of [...wrong, ...hosts, ...odd, `${'a'.repeat(254)}:80`]) {
-    t.equal(parseAddress(address), undefined, JSON.stringify(address))
+    t.equal(parseHostPort(address), undefined, JSON.stringify(address))
   }
 })
 

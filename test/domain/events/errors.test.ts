@@ -1,9 +1,9 @@
 import t from 'tap'
 import {
+  eventsError,
   eventsFull,
   eventsUnavailable,
   groupDeleted,
-  rejectInput,
 } from '../../../domain/events/errors.ts'
 
 t.test('sets the service id and a code, and preserves the cause', (t) => {
@@ -11,6 +11,6 @@ t.test('sets the service id and a code, and preserves the cause', (t) => {
   t.match(eventsFull(cause), { id: 'events', code: 507, cause })
   t.match(eventsUnavailable(cause), { id: 'events', code: 503, cause })
   t.match(groupDeleted('a'), { id: 'events', code: 410, message: 'the group a was deleted' })
-  t.match(rejectInput(400, 'what'), { id: 'events', code: 400, message: 'what' })
+  t.match(eventsError(400, 'what'), { id: 'events', code: 400, message: 'what' })
   t.end()
 })

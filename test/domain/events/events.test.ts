@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createMemoryEvents } from '../../../adapters/events/memory.ts'
 import type { EventAppend, EventsAdapter, EventTopic } from '../../../core/contracts/events.ts'
-import { rejectInput } from '../../../domain/events/errors.ts'
+import { eventsError } from '../../../domain/events/errors.ts'
 import { createEvents, type Events, type EventsOptions } from '../../../domain/events/events.ts'
 
 const TOPIC: EventTopic = { namespace: 'mx', topic: 'orders' }
@@ -66,13 +66,13 @@ t.test('fails a single event or the whole batch', async (t) => {
     {
       append: (batch) => {
         if (outcome.failing !== undefined) throw outcome.failing
-        return batch.map((_, i) => (i === 1 ? rejectInput(507, 'no room') : i + 1))
+        return batch.map((_, i) => (i === 1 ? eventsError(507, 'no room') : i + 1))
       },
     },
   )
   const results = await Promise.allSettled([1, 2, 3].map(() => publish(events)))
   t.match(results, [{ status: 'fulfilled' }, { reason: { code: 507 } }, { status: 'fulfilled' }])
-  outcome.failing = rejectInput(503, 'away')
+  outcome.failing = eventsError(503, 'away')
   for (const one of [publish(events), publish(events)]) await t.rejects(one, { code: 503 })
 })
 
@@ -226,7 +226,7 @@ t.test('retains an event that cannot be dead-lettered', async (t) => {
     append: (batch) => {
       if (!isFull) return memory.append(batch)
       refused++
-      throw rejectInput(507, 'no room')
+      throw eventsError(507, 'no room')
     },
   }
   // Of what is full the adapter tells.

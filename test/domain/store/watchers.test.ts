@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { StoreEvent } from '../../../core/contracts/store.ts'
-import { createWatchers } from '../../../domain/store/watchers.ts'
+import { createStoreWatchers } from '../../../domain/store/watchers.ts'
 
 const TABLE = { database: 'mx', table: 'things' }
 
@@ -9,7 +9,7 @@ function toEvent(key: string, table = TABLE): StoreEvent {
 }
 
 t.test('reports changes to watchers of the table and prefix', (t) => {
-  const watchers = createWatchers()
+  const watchers = createStoreWatchers()
   const got: string[] = []
   const tellAs = (name: string) => ({
     onEvent: ({ key }: StoreEvent) => void got.push(`${name} ${key}`),
@@ -37,7 +37,7 @@ t.test('reports changes to watchers of the table and prefix', (t) => {
 })
 
 t.test('allows a listener to leave during a notification', (t) => {
-  const watchers = createWatchers()
+  const watchers = createStoreWatchers()
   let count = 0
   const stop = watchers.add(TABLE, '', {
     onEvent: () => {
@@ -55,7 +55,7 @@ t.test('allows a listener to leave during a notification', (t) => {
 })
 
 t.test('reports to a watcher that joins after all have left', (t) => {
-  const watchers = createWatchers()
+  const watchers = createStoreWatchers()
   const got: string[] = []
   const listener = {
     onEvent: ({ key }: StoreEvent) => void got.push(key),

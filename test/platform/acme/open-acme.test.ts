@@ -14,7 +14,7 @@ import { createUwsListener } from '../../../core/listener/uws/listener.ts'
 import { encodeRecord } from '../../../domain/store/json-record.ts'
 import { createStore, type Store } from '../../../domain/store/store.ts'
 import { type Acme, type AcmeOptions, openAcme } from '../../../platform/acme/open-acme.ts'
-import { TABLE, toOrderKey, toScope } from '../../../platform/acme/records.ts'
+import { ACME_TABLE, toOrderKey, toScope } from '../../../platform/acme/records.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
 import { mergeSettings } from '../../../platform/settings/sources.ts'
 import { makeSecretKey, parseSecretKey } from '../../../services/config/secrets/secret-key.ts'
@@ -241,7 +241,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
       reason: '',
     }
     const key = toOrderKey(toScope(pebble.directory), '', host)
-    await store.commit([{ table: TABLE, key, value: encodeRecord(record) }])
+    await store.commit([{ table: ACME_TABLE, key, value: encodeRecord(record) }])
     const orders = countOrders(pebble)
     const words = [`--acme_hosts=${host}`]
     const { acme, names } = await openGateway(t, pebble, store, words, { nowMs: () => nowMs })
@@ -258,7 +258,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     const first = await openGateway(t, pebble, store, words, { secretKeys })
     await until(() => first.names().length === 1)
     await first.acme.close()
-    const { records } = await store.list(TABLE)
+    const { records } = await store.list(ACME_TABLE)
     t.ok(records.length >= 2, 'certificate and account')
     for (const { key, value } of records) t.notMatch(String(value), /PRIVATE KEY/, key)
     const renewed = [parseSecretKey(makeSecretKey(), 'b'), ...secretKeys]

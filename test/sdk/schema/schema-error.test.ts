@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type TSchema, Type } from 'typebox'
 import { compileSchema } from '../../../sdk/schema/schema.ts'
-import { formatPath, SchemaError } from '../../../sdk/schema/schema-error.ts'
+import { formatKeyPath, SchemaError } from '../../../sdk/schema/schema-error.ts'
 
 /** What a caller is told. */
 function tell(schema: TSchema, value: unknown): string {
@@ -119,8 +119,8 @@ t.test('what is told of a request is short, however long the request is', async 
 })
 
 t.test('paths: dots for names, brackets for places and odd names', async (t) => {
-  t.equal(formatPath('request', []), 'request')
-  t.equal(formatPath('request', ['a', '0', 1, 'b-c', '']), 'request.a[0][1]["b-c"][""]')
+  t.equal(formatKeyPath('request', []), 'request')
+  t.equal(formatKeyPath('request', ['a', '0', 1, 'b-c', '']), 'request.a[0][1]["b-c"][""]')
 })
 
 t.test('it carries no stack', async (t) => {

@@ -1,7 +1,7 @@
 import type { NetworkInterfaceInfo } from 'node:os'
 import t from 'tap'
 import { findWildcardHost } from '../../../core/http/wildcard-host.ts'
-import { parseAddress } from '../../../core/upstream/parse-node.ts'
+import { parseHostPort } from '../../../core/upstream/parse-node.ts'
 import {
   parseListenAddress,
   readListenAddress,
@@ -34,7 +34,7 @@ t.test('where others reach it', async (t) => {
   t.equal(toReachable({ host: '::1', port: 80 }), '[::1]:80')
   t.equal(toReachable({ host: 'service.internal', port: 80 }), 'service.internal:80')
   for (const host of ['0.0.0.0', '::']) {
-    const reachable = parseAddress(toReachable({ host, port: 80 }))
+    const reachable = parseHostPort(toReachable({ host, port: 80 }))
     t.ok(reachable !== undefined && reachable.host !== host && reachable.port === 80)
   }
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { follow } from '../../../services/auth/observable-value.ts'
+import { streamValue } from '../../../services/auth/observable-value.ts'
 
 /** Something that can be changed. */
 function open() {
@@ -24,7 +24,7 @@ function open() {
 t.test('yields the value immediately and the last one after changes', async (t) => {
   const { followed, change, state } = open()
   const stop = new AbortController()
-  const told = follow(stop.signal, followed)[Symbol.asyncIterator]()
+  const told = streamValue(stop.signal, followed)[Symbol.asyncIterator]()
   t.same(await told.next(), { done: false, value: 0 })
   change(1)
   change(2)
@@ -37,7 +37,7 @@ t.test('yields the value immediately and the last one after changes', async (t) 
 
 t.test('stops yielding when the watcher leaves', async (t) => {
   const { followed, state } = open()
-  for await (const value of follow(new AbortController().signal, followed)) {
+  for await (const value of streamValue(new AbortController().signal, followed)) {
     t.equal(value, 0)
     break
   }
@@ -51,7 +51,9 @@ t.test('reports errors unless the watcher left', async (t) => {
   }
   const { followed, state } = open()
   const failing = { ...followed, read }
-  await t.rejects(follow(stop.signal, failing)[Symbol.asyncIterator]().next(), { message: 'away' })
+  await t.rejects(streamValue(stop.signal, failing)[Symbol.asyncIterator]().next(), {
+    message: 'away',
+  })
   t.equal(state.watchers, 0)
   const given = {
     ...followed,
@@ -60,5 +62,5 @@ t.test('reports errors unless the watcher left', async (t) => {
       return read()
     },
   }
-  t.match(await follow(stop.signal, given)[Symbol.asyncIterator]().next(), { done: true })
+  t.match(await streamValue(stop.signal, given)[Symbol.asyncIterator]().next(), { done: true })
 })

@@ -5,7 +5,7 @@ import { createDraft } from '../../../services/config/draft.ts'
 import { HEAD, parseHead, toPatchKey, toTable } from '../../../services/config/records.ts'
 import { parseSecretKey } from '../../../services/config/secrets/secret-key.ts'
 import { createSnapshots } from '../../../services/config/snapshots.ts'
-import { formatJson, parseStored } from '../../../services/config/tree/tree-text.ts'
+import { formatTreeJson, parseStored } from '../../../services/config/tree/tree-text.ts'
 import { KEY, OTHER_KEY } from '../../fixtures/platform-config.ts'
 
 const TABLE = toTable('mx')
@@ -38,8 +38,8 @@ t.test('adds versions equal to stored ones', async (t) => {
     headVersion: 0,
     head: { versions: [{ version: 1 }, { version: 2 }] },
   })
-  t.equal(formatJson(draft.now().tree), '{"a":2}')
-  t.equal(formatJson((await draft.readVersion(1))!), '{"a":1}')
+  t.equal(formatTreeJson(draft.now().tree), '{"a":2}')
+  t.equal(formatTreeJson((await draft.readVersion(1))!), '{"a":1}')
   t.equal(await draft.readVersion(3), undefined)
   t.strictSame(await keys(), [])
   await store.commit(draft.writes())
@@ -75,7 +75,7 @@ t.test('deletes or never writes versions beyond the limit', async (t) => {
     `-${key(2)}`,
     `-${key(3)}`,
   ])
-  t.equal(formatJson((await third.readVersion(7))!), '{"a":7}')
+  t.equal(formatTreeJson((await third.readVersion(7))!), '{"a":7}')
   t.equal(await third.readVersion(6), undefined)
 })
 
@@ -136,7 +136,7 @@ t.test('encrypts values that become secret in stored and pending versions', asyn
   const sealed = [1, 2].map((version) => toPatchKey({ version, keyId }))
   t.strictSame(await keys(), [...sealed, 'key', 'now/head', `now/tree/${keyId}`])
   for (const version of [1, 2, 3])
-    t.equal(formatJson((await (await begin()).readVersion(version))!), '{"a":"[secret]"}')
+    t.equal(formatTreeJson((await (await begin()).readVersion(version))!), '{"a":"[secret]"}')
 })
 
 t.test('rejects the first secret if the store uses another key', async (t) => {

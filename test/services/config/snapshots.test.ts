@@ -10,7 +10,7 @@ import {
   type VersionEntry,
 } from '../../../services/config/records.ts'
 import { createSnapshots, readPatch } from '../../../services/config/snapshots.ts'
-import { formatJson } from '../../../services/config/tree/tree-text.ts'
+import { formatTreeJson } from '../../../services/config/tree/tree-text.ts'
 
 const TABLE = toTable('mx')
 const TREE = toTreeKey({})
@@ -62,13 +62,13 @@ t.test('reads changes of others immediately and unchanged trees from the cache',
   await put(1, '{"a":"1"}')
   const first = await snapshots.read('mx')
   t.equal(first.version, 1)
-  t.equal(formatJson(first.tree), '{"a":1}')
+  t.equal(formatTreeJson(first.tree), '{"a":1}')
   reads.length = 0
   t.equal(await snapshots.read('mx'), first)
   t.strictSame(reads, [HEAD])
   await put(2, '{"a":"2"}')
   reads.length = 0
-  t.equal(formatJson((await snapshots.read('mx')).tree), '{"a":2}')
+  t.equal(formatTreeJson((await snapshots.read('mx')).tree), '{"a":2}')
   t.strictSame(reads, [HEAD, 'now/*'], 'head and tree at once')
   t.equal((await snapshots.read('foo')).version, 0)
 })
@@ -87,7 +87,7 @@ t.test('reads head and tree consistently under concurrency', async (t) => {
     },
   }
   const { version, tree } = await createSnapshots(racing).read('mx')
-  t.strictSame([version, formatJson(tree)], [2, '{"a":2}'])
+  t.strictSame([version, formatTreeJson(tree)], [2, '{"a":2}'])
 })
 
 t.test('reports a head without its tree as an error', async (t) => {
@@ -110,7 +110,7 @@ t.test('reads a stored version and returns 404 for another', async (t) => {
   await put(4, '{"a":"4","b":"1"}', ['{"a":"","c":"5"}', '{"a":"3"}'])
   const read = async (version: number) => {
     const snapshot = await snapshots.readVersion('mx', version, 'id')
-    return [snapshot.version, formatJson(snapshot.tree)]
+    return [snapshot.version, formatTreeJson(snapshot.tree)]
   }
   t.strictSame(await read(4), [4, '{"a":4,"b":1}'])
   t.strictSame(await read(3), [3, '{"a":3,"b":1}'])
@@ -140,7 +140,7 @@ t.test('retries a version that is re-encrypted while it is read', async (t) => {
     },
   }
   const { tree } = await createSnapshots(racing).readVersion('mx', 1, 'id')
-  t.equal(formatJson(tree), '{"a":"[secret]"}')
+  t.equal(formatTreeJson(tree), '{"a":"[secret]"}')
 })
 
 t.test('does not read a cached tree', async (t) => {

@@ -4,7 +4,7 @@ import type { StoreListener } from '../../../core/contracts/store.ts'
 import { createStore, type Store } from '../../../domain/store/store.ts'
 import { formatHead, HEAD, toTable, toTreeKey } from '../../../services/config/records.ts'
 import { createSnapshots, type Snapshot } from '../../../services/config/snapshots.ts'
-import { formatJson } from '../../../services/config/tree/tree-text.ts'
+import { formatTreeJson } from '../../../services/config/tree/tree-text.ts'
 import { createWatches } from '../../../services/config/watches.ts'
 
 const ID = 'config.Config.Watch'
@@ -54,7 +54,7 @@ function open(t: Test, maxWatchers = 10) {
 
 async function take(events: AsyncIterator<Snapshot>): Promise<string> {
   const { value } = await events.next()
-  return formatJson((value as Snapshot).tree)
+  return formatTreeJson((value as Snapshot).tree)
 }
 
 t.test('streams the current value, then each change', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { GatewayError } from '../../../core/errors.ts'
-import { MAX_ADVERTISED_BYTES, MAX_MESSAGE_BYTES } from '../../../domain/mesh/limits.ts'
+import { MAX_ADVERTISED_BYTES, MAX_LINK_MESSAGE_BYTES } from '../../../domain/mesh/limits.ts'
 import { LinkCall, MAX_REASON } from '../../../services/network/link-call.ts'
 
 /** A call that nobody carries, and what its receiver was told. */
@@ -63,8 +63,8 @@ t.test('a peer that sends its routes again and again is read slowly', (t) => {
     cancel: () => {},
     expire: () => {},
   }
-  const message = '{"type":"routes","routes":[]}'.padEnd(MAX_MESSAGE_BYTES)
-  const all = MAX_ADVERTISED_BYTES / MAX_MESSAGE_BYTES
+  const message = '{"type":"routes","routes":[]}'.padEnd(MAX_LINK_MESSAGE_BYTES)
+  const all = MAX_ADVERTISED_BYTES / MAX_LINK_MESSAGE_BYTES
   for (let count = 0; count < all; count++) hear(message)
   t.equal(consumed, MAX_ADVERTISED_BYTES, 'all that a peer may tell, at once')
   for (let count = 0; count < all; count++) hear(message)
@@ -77,7 +77,10 @@ t.test('what cannot be read ends it', (t) => {
   for (const [text, event] of [
     ['{', /^502 what it says is malformed: /],
     ['{"type":"x"}', /^502 what it says is malformed: type must be/],
-    ['x'.repeat(MAX_MESSAGE_BYTES + 1), /malformed: message must be at most 1048576 bytes, got 10/],
+    [
+      'x'.repeat(MAX_LINK_MESSAGE_BYTES + 1),
+      /malformed: message must be at most 1048576 bytes, got 10/,
+    ],
     [JSON.stringify({ type: 'routes', routes: [{ key: 'x'.repeat(9999) }] }), /routes\[0\]\.key/],
   ] as const) {
     const { events, hear } = open()

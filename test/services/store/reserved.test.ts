@@ -1,6 +1,6 @@
 import t from 'tap'
 import { toTable } from '../../../services/config/records.ts'
-import { TABLE as RUNTIME } from '../../../services/runtime/state/records.ts'
+import { RUNTIME_TABLE as RUNTIME } from '../../../services/runtime/state/records.ts'
 import { toBlobTables } from '../../../services/store/blobs.ts'
 import { rejectReserved } from '../../../services/store/reserved.ts'
 import { openPlatformStore } from '../../fixtures/platform-store.ts'

@@ -9,12 +9,12 @@ import {
   DATA,
   END,
   GOAWAY,
-  MESSAGE_MAX_BYTES,
   PAYLOAD_MAX_BYTES,
   REPLY,
   readU16,
   readU32,
   WINDOW_BYTES,
+  WS_MESSAGE_MAX_BYTES,
 } from '../../../core/rpc/ws/frames.ts'
 import { ROOT } from '../../../scripts/root.ts'
 import { type CallError, readCallError } from '../../../web/rpc/call-error.ts'
@@ -295,7 +295,7 @@ t.test('what is too long for a message is refused: 413, and the connection stays
   connection.call({ ...HELLO, body: new Uint8Array(room) })
   await both.send(toBody({}))
   await turn()
-  t.ok(sent.every(({ length }) => length <= MESSAGE_MAX_BYTES))
+  t.ok(sent.every(({ length }) => length <= WS_MESSAGE_MAX_BYTES))
   t.same(
     toFrames(...sent).map(({ type, id }) => [type, id]),
     [

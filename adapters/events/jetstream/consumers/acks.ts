@@ -1,7 +1,7 @@
 import type { Msg } from '@nats-io/transport-node'
 import type { EventTopic } from '../../../../core/contracts/events.ts'
 import type { GatewayError } from '../../../../core/errors.ts'
-import { eventsUnavailable, rejectInput } from '../../../../domain/events/errors.ts'
+import { eventsError, eventsUnavailable } from '../../../../domain/events/errors.ts'
 import { createGroupCommit } from '../../../../lib/async/batcher.ts'
 import { toFailure } from '../errors.ts'
 import { toAcksStream, toAcksSubject } from '../names.ts'
@@ -62,7 +62,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
   const queue = createGroupCommit<Ack, void>({
     commit: (acks) => sessions.use((session) => commit(session, acks)),
     sizeOf: ({ reply }) => reply.length + 64,
-    tooMuch: () => rejectInput(503, 'too many acknowledgements are waiting'),
+    tooMuch: () => eventsError(503, 'too many acknowledgements are waiting'),
   })
 
   async function commit(session: Session, acks: readonly Ack[]) {

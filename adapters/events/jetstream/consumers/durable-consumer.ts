@@ -1,6 +1,6 @@
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { EventGroup, EventTopic } from '../../../../core/contracts/events.ts'
-import { groupDeleted, rejectInput, topicDeleted } from '../../../../domain/events/errors.ts'
+import { eventsError, groupDeleted, topicDeleted } from '../../../../domain/events/errors.ts'
 import { decodeEvent } from '../event-message.ts'
 import { createInFlight } from '../in-flight.ts'
 import { toAcksSubject, toConsumerName, toTopicNames } from '../names.ts'
@@ -64,7 +64,7 @@ export async function joinGroup(
   async function attach(session: Session, info: ConsumerInfo): Promise<Attached> {
     const { config } = info
     if (config.ack_policy !== 'explicit' || config.deliver_subject !== undefined)
-      throw rejectInput(409, `the consumer ${consumer} of ${stream} is not an event group`)
+      throw eventsError(409, `the consumer ${consumer} of ${stream} is not an event group`)
     const currentRun = parseRun(info)
     const group: AckedGroup = { stream, subject: toAcksSubject(prefix, topic, name, currentRun) }
     enter(currentRun)

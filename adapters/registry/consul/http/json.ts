@@ -1,7 +1,7 @@
 import type { Endpoint, Value } from '../../../../core/contracts/registry.ts'
 import {
   isRecord,
-  MAX_DEPTH,
+  MAX_VALUE_DEPTH,
   readMap as readTexts,
   readValue,
 } from '../../../../core/registry/decode-service.ts'
@@ -44,7 +44,7 @@ export function readEndpoint(value: Readonly<Record<string, unknown>>): Endpoint
 }
 
 /** Whether a value can be used without a copy: copying ten thousand endpoints takes longer than parsing them. */
-function isValue(value: unknown, depth: number = MAX_DEPTH): value is Value {
+function isValue(value: unknown, depth: number = MAX_VALUE_DEPTH): value is Value {
   if (!isRecord(value)) return false
   let count = 0
   for (const key in value) if (key !== VALUE_KEYS[count++]) return false

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { formatJson, parseInteger } from '../../../../core/request/json/int64.ts'
+import { formatInt64Json, parseInteger } from '../../../../core/request/json/int64.ts'
 
 const MIN = -(2n ** 63n)
 const MAX = 2n ** 64n - 1n
@@ -77,9 +77,13 @@ t.test(
   'bigints are emitted as a number while they are safe integers, else as strings',
   async (t) => {
     t.equal(
-      formatJson({ a: 1n, b: [2n ** 53n, -(2n ** 53n) + 1n], c: { d: 'x', e: 1.5, f: undefined } }),
+      formatInt64Json({
+        a: 1n,
+        b: [2n ** 53n, -(2n ** 53n) + 1n],
+        c: { d: 'x', e: 1.5, f: undefined },
+      }),
       '{"a":1,"b":["9007199254740992",-9007199254740991],"c":{"d":"x","e":1.5}}',
     )
-    t.equal(formatJson({ toJSON: () => 5n }), '5')
+    t.equal(formatInt64Json({ toJSON: () => 5n }), '5')
   },
 )

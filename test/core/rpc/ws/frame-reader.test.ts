@@ -2,10 +2,10 @@ import t from 'tap'
 import { FrameReader } from '../../../../core/rpc/ws/frame-reader.ts'
 import {
   HEADER_BYTES,
-  MESSAGE_MAX_BYTES,
   PAYLOAD_MAX_BYTES,
   type ProtocolError,
   protocolError,
+  WS_MESSAGE_MAX_BYTES,
 } from '../../../../core/rpc/ws/frames.ts'
 import { createReader, decodeFrames, fromHex, readVectors } from '../../../fixtures/rpc.ts'
 
@@ -92,18 +92,18 @@ function frame(bytes: number): Buffer {
 /** Cuts frames into messages. */
 function split(frames: Buffer): Buffer[] {
   const messages: Buffer[] = []
-  for (let at = 0; at < frames.length; at += MESSAGE_MAX_BYTES)
-    messages.push(frames.subarray(at, at + MESSAGE_MAX_BYTES))
+  for (let at = 0; at < frames.length; at += WS_MESSAGE_MAX_BYTES)
+    messages.push(frames.subarray(at, at + WS_MESSAGE_MAX_BYTES))
   return messages
 }
 
 t.test('a frame longer than a message is read from several, with the frames beside it', (t) => {
   for (const bytes of [
     // The header of the third frame ends a message.
-    MESSAGE_MAX_BYTES - 3 * HEADER_BYTES - 1,
-    3 * MESSAGE_MAX_BYTES - 3 * HEADER_BYTES - 1,
+    WS_MESSAGE_MAX_BYTES - 3 * HEADER_BYTES - 1,
+    3 * WS_MESSAGE_MAX_BYTES - 3 * HEADER_BYTES - 1,
     // The second frame ends a message.
-    2 * MESSAGE_MAX_BYTES - 2 * HEADER_BYTES - 1,
+    2 * WS_MESSAGE_MAX_BYTES - 2 * HEADER_BYTES - 1,
     PAYLOAD_MAX_BYTES,
   ]) {
     const frames = Buffer.concat([frame(1), frame(bytes), frame(2)])
@@ -129,25 +129,25 @@ t.test('the bytes of an unfinished frame are copied and reported', (t) => {
       onBuffered: (bytes) => reported.push(bytes),
     },
   )
-  const messages = split(Buffer.concat([frame(100), frame(2 * MESSAGE_MAX_BYTES)]))
+  const messages = split(Buffer.concat([frame(100), frame(2 * WS_MESSAGE_MAX_BYTES)]))
   for (const message of messages) {
     t.equal(reader.read(message), undefined)
     message.fill(0)
   }
-  const firstBytes = MESSAGE_MAX_BYTES - 100 - HEADER_BYTES
-  t.strictSame(reported, [firstBytes, firstBytes + MESSAGE_MAX_BYTES, 0])
-  t.strictSame(bodies, ['x'.repeat(100), 'x'.repeat(2 * MESSAGE_MAX_BYTES)])
-  reader.read(split(frame(MESSAGE_MAX_BYTES))[0]!)
+  const firstBytes = WS_MESSAGE_MAX_BYTES - 100 - HEADER_BYTES
+  t.strictSame(reported, [firstBytes, firstBytes + WS_MESSAGE_MAX_BYTES, 0])
+  t.strictSame(bodies, ['x'.repeat(100), 'x'.repeat(2 * WS_MESSAGE_MAX_BYTES)])
+  reader.read(split(frame(WS_MESSAGE_MAX_BYTES))[0]!)
   reader.clear()
   reader.clear()
-  t.strictSame(reported.slice(3), [MESSAGE_MAX_BYTES, 0], 'nothing after it is discarded')
+  t.strictSame(reported.slice(3), [WS_MESSAGE_MAX_BYTES, 0], 'nothing after it is discarded')
   t.equal(reader.read(frame(1)), undefined)
   t.end()
 })
 
 t.test('a message that continues a frame and is neither full nor ends the frame is 1002', (t) => {
-  const messages = split(frame(2 * MESSAGE_MAX_BYTES))
-  for (const length of [1, MESSAGE_MAX_BYTES - 1]) {
+  const messages = split(frame(2 * WS_MESSAGE_MAX_BYTES))
+  for (const length of [1, WS_MESSAGE_MAX_BYTES - 1]) {
     const reader = createReader({ closed: false, onFrame: () => undefined })
     t.equal(reader.read(messages[0]!), undefined)
     t.equal(reader.read(messages[1]!.subarray(0, length))?.code, 1002)
@@ -156,7 +156,7 @@ t.test('a message that continues a frame and is neither full nor ends the frame 
 })
 
 t.test('a header is never split', (t) => {
-  const frames = Buffer.concat([frame(MESSAGE_MAX_BYTES - 2 * HEADER_BYTES + 1), frame(1)])
+  const frames = Buffer.concat([frame(WS_MESSAGE_MAX_BYTES - 2 * HEADER_BYTES + 1), frame(1)])
   t.same(read(split(frames)[0]!).breach?.code, 1002)
   t.end()
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { FrameWriter } from '../../../../core/rpc/ws/frame-writer.ts'
-import { MESSAGE_MAX_BYTES, PAYLOAD_MAX_BYTES } from '../../../../core/rpc/ws/frames.ts'
+import { PAYLOAD_MAX_BYTES, WS_MESSAGE_MAX_BYTES } from '../../../../core/rpc/ws/frames.ts'
 import { tick } from '../../../fixtures/raw-backend.ts'
 import {
   decodeFrames,
@@ -196,19 +196,19 @@ t.test(
   'a long frame is sent in several messages; those that a slow socket leaves go first',
   (t) => {
     const { socket, writer } = createWriter()
-    const body = Buffer.alloc(3 * MESSAGE_MAX_BYTES, 'x')
+    const body = Buffer.alloc(3 * WS_MESSAGE_MAX_BYTES, 'x')
     socket.slow = true
     writer.data(1, 'before')
     writer.data(2, body)
     writer.data(3, 'after')
     t.equal(socket.sent.length, 1)
-    t.equal(writer.waitingBytes, 2 * MESSAGE_MAX_BYTES + 3 * 12 + 6 + 5)
+    t.equal(writer.waitingBytes, 2 * WS_MESSAGE_MAX_BYTES + 3 * 12 + 6 + 5)
     writer.drained()
     t.equal(socket.sent.length, 2)
     socket.slow = false
     writer.drained()
     t.equal(writer.waitingBytes, 0)
-    t.ok(socket.sent.every(({ length }) => length <= MESSAGE_MAX_BYTES))
+    t.ok(socket.sent.every(({ length }) => length <= WS_MESSAGE_MAX_BYTES))
     t.strictSame(
       socket.takeFrames().map(({ stream, body }) => [stream, (body as string).length]),
       [

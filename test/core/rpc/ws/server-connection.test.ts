@@ -4,7 +4,7 @@ import { GatewayError } from '../../../../core/errors.ts'
 import { callMemory, frameMemory, replyMemory } from '../../../../core/limits/memory-budget.ts'
 import type { Dispatch } from '../../../../core/rpc/call.ts'
 import { deadlines } from '../../../../core/rpc/deadlines.ts'
-import { MESSAGE_MAX_BYTES } from '../../../../core/rpc/ws/frames.ts'
+import { WS_MESSAGE_MAX_BYTES } from '../../../../core/rpc/ws/frames.ts'
 import { ServerConnection, type ServerLimits } from '../../../../core/rpc/ws/server-connection.ts'
 import { tick, until } from '../../../fixtures/raw-backend.ts'
 import {
@@ -479,23 +479,26 @@ t.test('requests of all connections have a bound together', async (t) => {
 t.test('unfinished calls of all connections have a bound together: the stalest is closed', (t) => {
   const { maxBytes } = frameMemory
   const before = frameMemory.usedBytes
-  frameMemory.maxBytes = before + 2 * MESSAGE_MAX_BYTES
+  frameMemory.maxBytes = before + 2 * WS_MESSAGE_MAX_BYTES
   t.teardown(() => {
     frameMemory.maxBytes = maxBytes
   })
-  const message = fromHex(call(1, { body: 'x'.repeat(2 * MESSAGE_MAX_BYTES) }))
+  const message = fromHex(call(1, { body: 'x'.repeat(2 * WS_MESSAGE_MAX_BYTES) }))
   const [first, second, third] = [open(), open(), open()]
   const begin = ({ connection }: Opened): void =>
-    connection.onMessage(message.subarray(0, MESSAGE_MAX_BYTES), true)
+    connection.onMessage(message.subarray(0, WS_MESSAGE_MAX_BYTES), true)
   begin(first)
   begin(second)
   t.equal(first.socket.closed, undefined)
   begin(third)
   t.match(first.socket.closed, { code: 1013 })
-  second.connection.onMessage(message.subarray(MESSAGE_MAX_BYTES, 2 * MESSAGE_MAX_BYTES), true)
+  second.connection.onMessage(
+    message.subarray(WS_MESSAGE_MAX_BYTES, 2 * WS_MESSAGE_MAX_BYTES),
+    true,
+  )
   t.match(third.socket.closed, { code: 1013 }, 'one that stopped')
-  second.connection.onMessage(message.subarray(2 * MESSAGE_MAX_BYTES), true)
-  t.equal(second.bodies[0]?.length, 2 * MESSAGE_MAX_BYTES)
+  second.connection.onMessage(message.subarray(2 * WS_MESSAGE_MAX_BYTES), true)
+  t.equal(second.bodies[0]?.length, 2 * WS_MESSAGE_MAX_BYTES)
   const fourth = open()
   begin(fourth)
   fourth.connection.onClose()

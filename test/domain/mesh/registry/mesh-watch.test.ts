@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createMemoryRegistry } from '../../../../adapters/registry/memory.ts'
 import type { Registry, RegistryEvent, Service } from '../../../../core/contracts/registry.ts'
-import { follow } from '../../../../core/registry/merge-versions.ts'
+import { applyEvent } from '../../../../core/registry/merge-versions.ts'
 import { createNetwork } from '../../../../domain/mesh/network.ts'
 import { formatVersions } from '../../../../domain/mesh/registry/entry.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
@@ -72,7 +72,7 @@ t.test('a watch agrees with lookups under random changes', async () => {
       let events: RegistryEvent[] = []
       const hear = (event: RegistryEvent): void => {
         events.push(event)
-        picture = follow(picture, event)
+        picture = applyEvent(picture, event)
       }
       const stop = registry.watch!(hear, watchesOne ? { service: 's' } : {})
       for (const { what, version } of steps) {
@@ -83,7 +83,7 @@ t.test('a watch agrees with lookups under random changes', async () => {
         else if (what === 'ask') {
           events = []
           const answer = await registry.getService('s')
-          picture = events.reduce(follow, answer)
+          picture = events.reduce(applyEvent, answer)
         } else
           table.learn(what, 's', version === '' ? undefined : theirs(what, ...version.split(' ')))
       }

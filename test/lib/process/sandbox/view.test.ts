@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { quote, toViewScript } from '../../../../lib/process/sandbox/view.ts'
+import { quoteShell, toViewScript } from '../../../../lib/process/sandbox/view.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 /** `open/closed/data`, where nobody but the owner may enter `closed`. */
@@ -56,6 +56,6 @@ t.test('the cover of the stage comes last', async (t) => {
 })
 
 t.test('paths are quoted for a shell', async (t) => {
-  t.equal(quote('/a/b-c_1.d'), '/a/b-c_1.d')
-  t.equal(quote(`/a b/$(id)'`), `'/a b/$(id)'\\'''`)
+  t.equal(quoteShell('/a/b-c_1.d'), '/a/b-c_1.d')
+  t.equal(quoteShell(`/a b/$(id)'`), `'/a b/$(id)'\\'''`)
 })

@@ -4,7 +4,7 @@ import { createNodeListener } from '../../../../core/listener/node/listener.ts'
 import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
 import type { Dispatch, IncomingCall } from '../../../../core/rpc/call.ts'
 import { Channel } from '../../../../core/rpc/ws/channel.ts'
-import { MESSAGE_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from '../../../../core/rpc/ws/frames.ts'
+import { RPC_PATH, SUBPROTOCOL, WS_MESSAGE_MAX_BYTES } from '../../../../core/rpc/ws/frames.ts'
 import { ServerConnection } from '../../../../core/rpc/ws/server-connection.ts'
 import { openListener } from '../../../fixtures/open-listener.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
@@ -21,13 +21,13 @@ async function open(t: Test, name: Name, dispatch: Dispatch) {
     (x) => {
       if (x.path !== RPC_PATH) throw new Error(x.path)
       const connection = new ServerConnection(dispatch)
-      const options = { protocol: SUBPROTOCOL, maxMessageBytes: MESSAGE_MAX_BYTES }
+      const options = { protocol: SUBPROTOCOL, maxMessageBytes: WS_MESSAGE_MAX_BYTES }
       const socket = x.accept(connection, options)
       if (socket === undefined) return
       connection.open(socket)
       connections.push(connection)
     },
-    { maxMessageBytes: MESSAGE_MAX_BYTES },
+    { maxMessageBytes: WS_MESSAGE_MAX_BYTES },
   )
   const channel = new Channel({ host: '127.0.0.1', port })
   t.teardown(() => channel.close())

@@ -12,7 +12,12 @@ import {
 } from '../../../../platform/acme/certificate-manager.ts'
 import { AcmeError } from '../../../../platform/acme/client/acme-error.ts'
 import type { Issued } from '../../../../platform/acme/client/client.ts'
-import { type SecretKeys, sealingId, TABLE, toOrderKey } from '../../../../platform/acme/records.ts'
+import {
+  ACME_TABLE,
+  type SecretKeys,
+  sealingId,
+  toOrderKey,
+} from '../../../../platform/acme/records.ts'
 import { createRenewalWindows } from '../../../../platform/acme/renewal-info.ts'
 import { createLog } from '../../../../platform/process/log.ts'
 import { makeSecretKey, parseSecretKey } from '../../../../services/config/secrets/secret-key.ts'
@@ -161,7 +166,7 @@ t.test('a lease excludes a gateway with a fast clock, and expires after a crash'
   t.equal(second.orders.length, 1)
   fail(new AcmeError('late', { kind: 'rejected' }))
   await working
-  const record = await store.read(TABLE, toOrderKey(SCOPE, '', 'a.test'))
+  const record = await store.read(ACME_TABLE, toOrderKey(SCOPE, '', 'a.test'))
   t.notMatch(String(record?.value), /late/, 'whoever lost it does not have the last word')
 })
 
@@ -306,7 +311,7 @@ t.test('records of listed hosts never expire, others a week after the certificat
   const { manager } = await openGateway(t, { store, policy })
   await manager.work()
   await manager.request('b.test')
-  const { records } = await store.list(TABLE)
+  const { records } = await store.list(ACME_TABLE)
   const ends = new Map(records.map(({ key, expiresMs }) => [key.slice(SCOPE.length), expiresMs]))
   t.equal(ends.get('certificate/plain/a.test'), 0)
   t.equal(ends.get('order/plain/a.test'), 0)

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { Channel } from '../../../../core/rpc/ws/channel.ts'
-import { MESSAGE_MAX_BYTES } from '../../../../core/rpc/ws/frames.ts'
+import { WS_MESSAGE_MAX_BYTES } from '../../../../core/rpc/ws/frames.ts'
 import { createDispatcher } from '../../../../sdk/service/dispatch.ts'
 import { endpoint } from '../../../../sdk/service/endpoint.ts'
 import { openServicePort, type ServicePortOptions } from '../../../../sdk/service/port.ts'
@@ -90,7 +90,7 @@ for (const listener of ['uws', 'node'] as const) {
         once(socket, 'close').then(() => 'closed'),
         once(socket, 'pong').then(() => 'open'),
       ])
-      socket.send(Buffer.alloc(3 * MESSAGE_MAX_BYTES), { fin: false })
+      socket.send(Buffer.alloc(3 * WS_MESSAGE_MAX_BYTES), { fin: false })
       socket.ping()
       t.equal(await ended, 'closed')
     },

@@ -8,9 +8,9 @@ import { parseSecretKey } from '../../../../services/config/secrets/secret-key.t
 import { createSnapshots } from '../../../../services/config/snapshots.ts'
 import { setNode } from '../../../../services/config/tree/merge.ts'
 import { parseValue } from '../../../../services/config/tree/parse-value.ts'
-import { parsePath } from '../../../../services/config/tree/path.ts'
+import { splitConfigPath } from '../../../../services/config/tree/path.ts'
 import { type ConfigMap, EMPTY } from '../../../../services/config/tree/tree.ts'
-import { formatJson } from '../../../../services/config/tree/tree-text.ts'
+import { formatTreeJson } from '../../../../services/config/tree/tree-text.ts'
 import { dumpStore, KEY, OTHER_KEY } from '../../../fixtures/platform-config.ts'
 
 const ID = 'config.Config.Set'
@@ -47,7 +47,7 @@ function open(t: Test, { maxVersions = 20, maxValueBytes, key = KEY, wrap, share
     changes.make({ ...BASE, ...change, edit })
   const set = (path: string, value: unknown, secret = false, change: Partial<Change> = {}) => {
     const { namespace = 'mx' } = change
-    const names = parsePath(path)
+    const names = splitConfigPath(path)
     const given = parseValue(JSON.stringify(value), names, ID)
     return make(
       ({ tree, head }) => {
@@ -62,7 +62,7 @@ function open(t: Test, { maxVersions = 20, maxValueBytes, key = KEY, wrap, share
       version === undefined
         ? await snapshots.read('mx')
         : await snapshots.readVersion('mx', version, ID)
-    return formatJson(tree)
+    return formatTreeJson(tree)
   }
   const keys = async () => (await store.list(toTable('mx'))).records.map((record) => record.key)
   return { store: inner, snapshots, changes, make, set, json, keys, secretKey }
@@ -282,5 +282,5 @@ t.test('an edit is given what counts when it is its turn', async (t) => {
       return { tree }
     }),
   ])
-  t.equal(formatJson(trees[0]!), '{"a":1}')
+  t.equal(formatTreeJson(trees[0]!), '{"a":1}')
 })

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { parseServerAddress } from '../../../../domain/mesh/address.ts'
-import { MAX_MESSAGE_BYTES } from '../../../../domain/mesh/limits.ts'
+import { MAX_LINK_MESSAGE_BYTES } from '../../../../domain/mesh/limits.ts'
 import { createAdmission } from '../../../../services/network/admission.ts'
 import { createLink, type LinkEnd, type LinkOwner } from '../../../../services/network/link.ts'
 import { answer, openPeer, openRelay, type PeerEnd } from '../../../fixtures/network-peer.ts'
@@ -65,7 +65,7 @@ t.test('what a peer should not say ends the link, and it is tried again', async 
     [(end) => end.welcome(), /: type must not be welcome now$/],
     [(end) => end.say({ type: 'x'.repeat(1000) }), /^.{1,600}$/],
     [
-      (end) => end.sayBytes(`"${'x'.repeat(MAX_MESSAGE_BYTES)}"`),
+      (end) => end.sayBytes(`"${'x'.repeat(MAX_LINK_MESSAGE_BYTES)}"`),
       /: message must be at most 1048576 bytes, got 1048578$/,
     ],
     [(end) => end.call.endData(), /^the service ended the stream$/],

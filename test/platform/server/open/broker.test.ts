@@ -3,7 +3,7 @@ import { createNatsBroker } from '../../../../adapters/broker/nats.ts'
 import { parseNatsUrl } from '../../../../adapters/nats/url.ts'
 import type { Message } from '../../../../core/contracts/broker.ts'
 import { createLog } from '../../../../platform/process/log.ts'
-import { openBroker } from '../../../../platform/server/open/broker.ts'
+import { openServerBroker } from '../../../../platform/server/open/broker.ts'
 import { until } from '../../../contracts/registry.ts'
 import { startNats } from '../../../fixtures/nats.ts'
 
@@ -12,7 +12,7 @@ t.setTimeout(120_000)
 const LOG = createLog('silent')
 
 t.test('memory: delivers messages within the process', async (t) => {
-  const broker = await openBroker('memory', LOG)
+  const broker = await openServerBroker('memory', LOG)
   t.teardown(() => broker.close?.())
   const heard = new Promise<Message>((resolve) => void broker.subscribe('a', resolve))
   await broker.publish('a', { headers: {}, body: Buffer.from('x') })
@@ -22,7 +22,7 @@ t.test('memory: delivers messages within the process', async (t) => {
 t.test('nats: delivers messages to other processes', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
-  const broker = await openBroker(server.url, LOG)
+  const broker = await openServerBroker(server.url, LOG)
   t.teardown(() => broker.close?.())
   const other = createNatsBroker({ address: parseNatsUrl(server.url) })
   t.teardown(() => other.close?.())
@@ -37,7 +37,7 @@ t.test('nats: delivers messages to other processes', async (t) => {
 
 t.test('reports an unreachable or denying server once, without its password', async (t) => {
   const warn = (warning: string) => t.fail(warning)
-  await t.rejects(openBroker('nats://u:secret@127.0.0.1:1', { ...LOG, warn } as never), {
+  await t.rejects(openServerBroker('nats://u:secret@127.0.0.1:1', { ...LOG, warn } as never), {
     message:
       'the broker nats://[hidden]@127.0.0.1:1 is not available: NATS at nats://127.0.0.1:1 is unreachable: 127.0.0.1:1: connection refused',
   })
@@ -45,7 +45,7 @@ t.test('reports an unreachable or denying server once, without its password', as
   if (server === undefined) return
   const url = `nats://wrong@127.0.0.1:${server.port}`
   await t.rejects(
-    openBroker(url, LOG),
+    openServerBroker(url, LOG),
     /^the broker nats:\/\/\[hidden\]@127\.0\.0\.1:\d+ is not available: [^\n]*$/,
   )
 })
@@ -55,7 +55,7 @@ t.test('logs outage and recovery of the server once each', async (t) => {
   if (server === undefined) return
   const told: string[] = []
   const warn = (message: string) => told.push(message)
-  const broker = await openBroker(server.url, { ...LOG, warn } as never)
+  const broker = await openServerBroker(server.url, { ...LOG, warn } as never)
   t.teardown(() => broker.close?.())
   await server.kill()
   await until(() => told.length > 0)

@@ -4,7 +4,7 @@ import { createSecretHasher } from '../../../../core/auth/token/secret-hash.ts'
 import { encodeRecord } from '../../../../domain/store/json-record.ts'
 import { createStore } from '../../../../domain/store/store.ts'
 import { createAccounts } from '../../../../services/auth/accounts/accounts.ts'
-import { TABLE, toAccountKey } from '../../../../services/auth/records.ts'
+import { AUTH_TABLE, toAccountKey } from '../../../../services/auth/records.ts'
 
 const ID = 'auth.Auth.Generate'
 
@@ -161,7 +161,9 @@ t.test('accepts logins of accounts that violate newer rules and deletes them', a
   const { account } = await accounts.create('mx', { id: 'jane' }, ID)
   for (const id of ['*', 'аdmin']) {
     const record = { ...account, id, name: id, hash: await hasher.hash('x') }
-    await store.commit([{ table: TABLE, key: toAccountKey('mx', id), value: encodeRecord(record) }])
+    await store.commit([
+      { table: AUTH_TABLE, key: toAccountKey('mx', id), value: encodeRecord(record) },
+    ])
     t.equal((await accounts.logIn('mx', id, 'x', ID)).id, id)
     t.equal(await accounts.delete('mx', id, ID), true)
   }

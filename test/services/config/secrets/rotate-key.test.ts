@@ -9,7 +9,7 @@ import {
 } from '../../../../services/config/secrets/rotate-key.ts'
 import { parseSecretKey } from '../../../../services/config/secrets/secret-key.ts'
 import { createSnapshots } from '../../../../services/config/snapshots.ts'
-import { formatJson } from '../../../../services/config/tree/tree-text.ts'
+import { formatTreeJson } from '../../../../services/config/tree/tree-text.ts'
 import { dumpStore, KEY, OTHER_KEY, openPlatformConfig } from '../../../fixtures/platform-config.ts'
 
 const from = parseSecretKey(KEY, 'key')
@@ -39,7 +39,7 @@ async function readAll(store: Store, key = to): Promise<string[]> {
       const { tree } = await snapshots.readVersion(namespace, version, '')
       const open = ({ names, leaf }: { names: readonly string[]; leaf: { text: string } }) =>
         key.open(namespace, names.join('.'), leaf.text) ?? 'LOST'
-      all.push(`${namespace} ${version} ${formatJson(tree, [], open)}`)
+      all.push(`${namespace} ${version} ${formatTreeJson(tree, [], open)}`)
     }
   }
   return all

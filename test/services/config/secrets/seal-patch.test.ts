@@ -1,7 +1,7 @@
 import t from 'tap'
 import { sealPatch } from '../../../../services/config/secrets/seal-patch.ts'
 import type { Sealer } from '../../../../services/config/tree/merge.ts'
-import { parsePath } from '../../../../services/config/tree/path.ts'
+import { splitConfigPath } from '../../../../services/config/tree/path.ts'
 import { formatStored, parseStored } from '../../../../services/config/tree/tree-text.ts'
 
 /** Shows what was sealed, and where. */
@@ -18,7 +18,7 @@ const PATCH = parseStored(
     j: { k: '5' },
   }),
 )
-const seal = (...places: string[]) => sealPatch(PATCH, places.map(parsePath), SEALER)
+const seal = (...places: string[]) => sealPatch(PATCH, places.map(splitConfigPath), SEALER)
 const stored = (...places: string[]) => JSON.parse(formatStored(seal(...places)))
 const plain = JSON.parse(formatStored(PATCH))
 

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { type Sealer, setNode } from '../../../../services/config/tree/merge.ts'
 import { parseValue } from '../../../../services/config/tree/parse-value.ts'
-import { parsePath } from '../../../../services/config/tree/path.ts'
+import { splitConfigPath } from '../../../../services/config/tree/path.ts'
 import { type ConfigMap, EMPTY } from '../../../../services/config/tree/tree.ts'
-import { formatJson } from '../../../../services/config/tree/tree-text.ts'
+import { formatTreeJson } from '../../../../services/config/tree/tree-text.ts'
 
 const ID = 'config.Config.Set'
 let sealed = 0
@@ -14,7 +14,7 @@ const SEALER: Sealer = {
 }
 
 function set(tree: ConfigMap, path: string, value: unknown, secret = false) {
-  const names = parsePath(path)
+  const names = splitConfigPath(path)
   const given = parseValue(JSON.stringify(value), names, ID)
   return setNode(tree, names, given, { secret, sealer: SEALER, id: ID })
 }
@@ -23,11 +23,11 @@ const build = (...values: unknown[]) =>
   values.reduce<ConfigMap>((tree, value) => set(tree, '', value).tree, EMPTY)
 /** Secrets as what they are, where they are. */
 const reveal = (tree: ConfigMap) =>
-  JSON.parse(formatJson(tree, [], ({ leaf }) => `{"secret":${SEALER.open([], leaf.text)}}`))
+  JSON.parse(formatTreeJson(tree, [], ({ leaf }) => `{"secret":${SEALER.open([], leaf.text)}}`))
 
 t.test('matches the original test vector', async (t) => {
   const tree = build({ a: 1, b: { b1: 2 }, c: 3 }, { d: 4, b: { b2: 2.2 } })
-  t.equal(formatJson(tree), '{"a":1,"b":{"b1":2,"b2":2.2},"c":3,"d":4}')
+  t.equal(formatTreeJson(tree), '{"a":1,"b":{"b1":2,"b2":2.2},"c":3,"d":4}')
 })
 
 t.test('merges maps leaf by leaf and replaces anything else', async (t) => {
@@ -75,7 +75,7 @@ t.test('makes every leaf secret in a secret value', async (t) => {
     ['a', 'c', 'd'],
     ['a', 'c', 'e'],
   ])
-  t.equal(formatJson(tree), '{"a":{"b":1,"c":{"d":"[secret]","e":"[secret]"}}}')
+  t.equal(formatTreeJson(tree), '{"a":{"b":1,"c":{"d":"[secret]","e":"[secret]"}}}')
 })
 
 t.test('keeps a value secret that replaces a secret', async (t) => {
@@ -104,7 +104,7 @@ t.test('makes a plain value secret', async (t) => {
 
 t.test('keeps a secret set to [secret] and rejects it elsewhere', async (t) => {
   const tree = set(build({ b: 1 }), 'a.c', 'x', true).tree
-  t.equal(set(tree, '', JSON.parse(formatJson(tree))).tree, tree, 'as it was read')
+  t.equal(set(tree, '', JSON.parse(formatTreeJson(tree))).tree, tree, 'as it was read')
   t.equal(set(tree, 'a.c', '[secret]', true).tree, tree)
   for (const path of ['b', 'a', 'x', 'a.c.d'])
     t.throws(

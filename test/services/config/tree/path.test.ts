@@ -1,5 +1,10 @@
 import t from 'tap'
-import { formatPath, isName, isPath, parsePath } from '../../../../services/config/tree/path.ts'
+import {
+  formatPath,
+  isName,
+  isPath,
+  splitConfigPath,
+} from '../../../../services/config/tree/path.ts'
 
 t.test('splits a path at dots; the empty path has no names', async (t) => {
   for (const [path, names] of [
@@ -10,7 +15,7 @@ t.test('splits a path at dots; the empty path has no names', async (t) => {
     ['toString.hasOwnProperty', ['toString', 'hasOwnProperty']],
   ] as const) {
     t.ok(isPath(path), path)
-    t.strictSame(parsePath(path), names)
+    t.strictSame(splitConfigPath(path), names)
     t.equal(formatPath(names), path)
   }
 })

@@ -3,9 +3,9 @@ import { setNode } from '../../../../services/config/tree/merge.ts'
 import { parseValue } from '../../../../services/config/tree/parse-value.ts'
 import { EMPTY } from '../../../../services/config/tree/tree.ts'
 import {
-  formatJson,
   formatStored,
   formatTree,
+  formatTreeJson,
   parseStored,
   sizeOfTree,
 } from '../../../../services/config/tree/tree-text.ts'
@@ -31,8 +31,8 @@ t.test('reads a stored tree as written', async (t) => {
     map: { empty: {}, 'é \u{1f600}': false },
   }
   const tree = toTree(value)
-  t.strictSame(JSON.parse(formatJson(tree)), value)
-  t.equal(formatJson(parseStored(formatStored(tree))), formatJson(tree))
+  t.strictSame(JSON.parse(formatTreeJson(tree)), value)
+  t.equal(formatTreeJson(parseStored(formatStored(tree))), formatTreeJson(tree))
   t.equal(formatTree(tree), formatStored(tree))
   t.equal(formatTree(tree), formatStored(tree), 'again, when its parts are known')
   const other = new Map(tree).set('map', new Map().set('x', { text: '1', secret: false }))
@@ -50,19 +50,19 @@ t.test('distinguishes stored secrets and maps from values that look alike', asyn
     leaf: { leaf: true, value: 1, secret: true },
   }
   const tree = parseStored(formatStored(toTree(value)))
-  t.strictSame(JSON.parse(formatJson(tree)), value)
+  t.strictSame(JSON.parse(formatTreeJson(tree)), value)
 })
 
 t.test('writes <, > and & unescaped', async (t) => {
-  t.equal(formatJson(toTree({ '<a>': '<b>&</b>' })), '{"<a>":"<b>&</b>"}')
+  t.equal(formatTreeJson(toTree({ '<a>': '<b>&</b>' })), '{"<a>":"<b>&</b>"}')
 })
 
 t.test('writes secrets as [secret] or opens them by path', async (t) => {
   const tree = parseStored('{"a":{"b":["one"],"c":"1"},"d":["two"]}')
   t.equal(formatStored(tree), '{"a":{"b":["one"],"c":"1"},"d":["two"]}')
-  t.equal(formatJson(tree), '{"a":{"b":"[secret]","c":1},"d":"[secret]"}')
+  t.equal(formatTreeJson(tree), '{"a":{"b":"[secret]","c":1},"d":"[secret]"}')
   const open = ({ names, leaf }: { names: readonly string[]; leaf: { text: string } }) =>
     JSON.stringify(`${names.join('.')}=${leaf.text}`)
-  t.equal(formatJson(tree, [], open), '{"a":{"b":"a.b=one","c":1},"d":"d=two"}')
-  t.equal(formatJson(tree.get('d')!, ['d'], open), '"d=two"')
+  t.equal(formatTreeJson(tree, [], open), '{"a":{"b":"a.b=one","c":1},"d":"d=two"}')
+  t.equal(formatTreeJson(tree.get('d')!, ['d'], open), '"d=two"')
 })

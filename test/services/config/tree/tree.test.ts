@@ -9,12 +9,12 @@ import {
   mapLeaves,
   removeNode,
 } from '../../../../services/config/tree/tree.ts'
-import { formatJson, parseStored } from '../../../../services/config/tree/tree-text.ts'
+import { formatTreeJson, parseStored } from '../../../../services/config/tree/tree-text.ts'
 
 const TREE: ConfigMap = parseStored('{"a":{"b":"1","c":{"d":["sealed"]}},"e":"[2]","f":{}}')
 const find = (path: string) => {
   const node = findNode(TREE, path.split('.'))
-  return node && formatJson(node)
+  return node && formatTreeJson(node)
 }
 
 t.test('finds a leaf, a map or nothing at a path', async (t) => {
@@ -27,12 +27,16 @@ t.test('finds a leaf, a map or nothing at a path', async (t) => {
 })
 
 t.test('removes a leaf or a map and keeps its parent', async (t) => {
-  const remove = (path: string) => formatJson(removeNode(TREE, path.split('.')))
+  const remove = (path: string) => formatTreeJson(removeNode(TREE, path.split('.')))
   t.equal(remove('a.b'), '{"a":{"c":{"d":"[secret]"}},"e":[2],"f":{}}')
   t.equal(remove('a.c.d'), '{"a":{"b":1,"c":{}},"e":[2],"f":{}}')
   t.equal(remove('a'), '{"e":[2],"f":{}}')
-  t.equal(formatJson(removeNode(TREE, [])), '{}')
-  t.equal(formatJson(TREE), '{"a":{"b":1,"c":{"d":"[secret]"}},"e":[2],"f":{}}', 'it stays itself')
+  t.equal(formatTreeJson(removeNode(TREE, [])), '{}')
+  t.equal(
+    formatTreeJson(TREE),
+    '{"a":{"b":1,"c":{"d":"[secret]"}},"e":[2],"f":{}}',
+    'it stays itself',
+  )
 })
 
 t.test('returns the same tree if there is nothing to remove', async (t) => {
@@ -60,10 +64,10 @@ t.test('replaces leaves and shares unchanged nodes', async (t) => {
   const other: ConfigNode = mapLeaves(TREE, ({ leaf }) =>
     leaf.secret ? { text: '"x"', secret: false } : leaf,
   )
-  t.equal(formatJson(other), '{"a":{"b":1,"c":{"d":"x"}},"e":[2],"f":{}}')
+  t.equal(formatTreeJson(other), '{"a":{"b":1,"c":{"d":"x"}},"e":[2],"f":{}}')
   const inner = findNode(TREE, ['a', 'c'])!
   t.equal(
-    formatJson(
+    formatTreeJson(
       mapLeaves(inner, ({ names }) => ({ text: JSON.stringify(names.join('.')), secret: false }), [
         'x',
       ]),
