@@ -57,7 +57,7 @@ export abstract class Exchange extends IncomingRequest {
   /** Session of the caller, set by a plugin; undefined: anonymous. */
   session: Session | undefined = undefined
   /** The account is of another namespace than the request: services and backends see an anonymous caller. */
-  isForeign = false
+  isCrossNamespace = false
   /** Why the credentials were rejected: the response, unless another plugin accepts them. */
   refusal: GatewayError | undefined = undefined
   /** Authorized target (plugin `auth`), unchanged by later rewrites of the path. */
@@ -129,8 +129,8 @@ export abstract class Exchange extends IncomingRequest {
   }
 
   /** Account that services and backends see; undefined: anonymous. */
-  get toldAccount(): Account | undefined {
-    return this.isForeign ? undefined : this.account
+  get forwardedAccount(): Account | undefined {
+    return this.isCrossNamespace ? undefined : this.account
   }
 
   /** State of plugins for this exchange, by a key of the plugin. */

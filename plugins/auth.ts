@@ -61,7 +61,7 @@ const plugin: PluginDefinition = definePlugin({
       if (!forwardToken) x.headers.delete('authorization')
       if (forwardAccount) setAccountHeader(x)
     }
-    const setAccountHeader = ({ headers, toldAccount }: Exchange): void => {
+    const setAccountHeader = ({ headers, forwardedAccount: toldAccount }: Exchange): void => {
       if (toldAccount !== undefined) headers.set('mx-account', formatAccount(toldAccount))
     }
     /** Tokens of open streams, whose headers may already be freed. */
@@ -91,7 +91,7 @@ const plugin: PluginDefinition = definePlugin({
     const settle = (x: Exchange, target: CallTarget, ruling: Ruling): void => {
       if (!ruling.granted) throw toAccessDenied(target.resource, x.account, ruling.missingScope)
       x.admitted = target
-      x.isForeign = isCrossNamespace(x.account, target)
+      x.isCrossNamespace = isCrossNamespace(x.account, target)
       if (forwardAccount && x.session !== undefined) x.beforeProxy ??= setAccountHeader
       if (usesCallerAddress(x.route!.service)) x.headers.set(CALLER_ADDRESS, x.clientAddress)
     }

@@ -52,7 +52,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   bytesIn = 0
   bufferedBytes = 0
   /** The request body is a stream of messages without an idle timeout. */
-  patient = false
+  allowsIdleBody = false
   /** The whole request body was received. */
   protected bodyDone: boolean
   protected peer: Peer | undefined = undefined
@@ -145,14 +145,14 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
     return performance.now() - this.startMs
   }
 
-  /** Sets the peer, which is notified when the client disconnects; the request body is buffered until {@link attach}. */
-  watch(peer: Peer): void {
+  /** Sets the peer, which is notified when the client disconnects; the request body is buffered until {@link pipeTo}. */
+  setPeer(peer: Peer): void {
     this.peer = peer
     this.reading = false
   }
 
   /** Sets the peer, and passes the request body to it from now on. */
-  attach(peer: Peer): void {
+  pipeTo(peer: Peer): void {
     this.peer = peer
     if (this.isBodyCut) return this.dropPeer()
     // The limit may have been set after the first bytes arrived.
@@ -182,11 +182,11 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
     if (this.bodyLength === 0) return Promise.resolve(Buffer.alloc(0))
     return new Promise((resolve, reject) => {
       const received = new ByteBuffer()
-      this.attach({
+      this.pipeTo({
         onRequestBody: (chunk, last) => {
           received.append(chunk)
           const isTooLong = received.length > limit
-          if (isTooLong || !this.hold(chunk.length)) {
+          if (isTooLong || !this.reserveMemory(chunk.length)) {
             this.requeue([received.bytes], received.length)
             reject(isTooLong ? tooLarge(limit) : rejectBody(GATEWAY_ID))
           } else if (last) {
@@ -207,7 +207,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
    * Counts bytes of the request body that stay in memory until the exchange ends. False: all exchanges of the process
    * together buffer too many; respond with `rejectBody`.
    */
-  hold(bytes: number): boolean {
+  reserveMemory(bytes: number): boolean {
     if (!mayBuffer(this, bytes)) return false
     countBuffered(this, this.bufferedBytes + bytes)
     return true

@@ -29,7 +29,7 @@ export function formatContext(x: Exchange): string {
       ? formatStart(x.host, x.method, '')
       : joinOnce(block, 1, x.host, x.method, formatStart)
   const context = headers.formatRest(`${start}${x.target}\r\n`)
-  const { toldAccount: account } = x
+  const { forwardedAccount: account } = x
   return account === undefined ? context : `${context}mx-account: ${formatAccount(account)}\r\n`
 }
 

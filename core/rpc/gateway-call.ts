@@ -72,7 +72,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     const { x } = this
     if (x.bodyLength > BODY_MAX_BYTES) throw tooLarge(this.service)
     if (x.bodyLength === 0) this.beginWith(EMPTY)
-    else x.attach(this)
+    else x.pipeTo(this)
   }
 
   /** Sets body and metadata, and sends the call with {@link dispatch}. A thrown error becomes the response. */
@@ -106,7 +106,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     this.startedMs = tickNow()
     this.sentMs = this.startedMs
     x.upstreamStartMs = this.startedMs
-    x.watch(this)
+    x.setPeer(this)
     this.attempt()
   }
 
@@ -116,7 +116,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     if (this.over) return
     const received = this.received
     const size = chunk.length + (received?.length ?? 0)
-    if (size > BODY_MAX_BYTES || !this.x.hold(chunk.length)) {
+    if (size > BODY_MAX_BYTES || !this.x.reserveMemory(chunk.length)) {
       this.over = true
       const { service } = this
       return this.failed(size > BODY_MAX_BYTES ? tooLarge(service) : rejectBody(service))

@@ -74,7 +74,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
       return x.giveUp(error)
     }
     // No body yet: until its connection is open another node may be tried.
-    x.watch(this)
+    x.setPeer(this)
     beginAttempt(this, node)
     x.node = node.id
     if (x.trace !== undefined) this.head = x.trace.sendHead(x, node, this.head)
@@ -104,11 +104,11 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   // From the backend
 
   onReady(): void {
-    this.#x.attach(this)
+    this.#x.pipeTo(this)
   }
 
   onUnsent(): void {
-    this.#x.watch(this)
+    this.#x.setPeer(this)
   }
 
   onBodyDrain(): void {

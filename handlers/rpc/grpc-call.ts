@@ -76,14 +76,14 @@ export class FramedCall extends GatewayCall {
     this.readDeadline()
     if (this.#isUnary) {
       if (x.bodyLength === 0) throw this.#toBadRequest('one message expected, got none')
-      return x.attach(this)
+      return x.pipeTo(this)
     }
     this.more = true
-    x.patient = true
+    x.allowsIdleBody = true
     this.transmit()
     if (this.over) return
     if (x.bodyLength === 0) this.endData()
-    else x.attach(this)
+    else x.pipeTo(this)
   }
 
   protected begin(): void {
@@ -153,7 +153,7 @@ export class FramedCall extends GatewayCall {
     const more = Math.max(waitingBytes, this.#request?.length ?? 0) - this.#bufferedBytes
     if (more <= 0) return true
     this.#bufferedBytes += more
-    return this.x.hold(more)
+    return this.x.reserveMemory(more)
   }
 
   // From the service
@@ -176,7 +176,7 @@ export class FramedCall extends GatewayCall {
     if (this.over) return
     this.answered()
     this.done()
-    if (body.length > LONG_REPLY_BYTES && !this.x.hold(body.length))
+    if (body.length > LONG_REPLY_BYTES && !this.x.reserveMemory(body.length))
       return this.failed(rejectResponse(this.service))
     this.#begin(metadata, body.length === 0)
     this.#reply?.data(body)

@@ -73,7 +73,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
   t.test('streams 10 MiB to a consumer that pauses repeatedly', async (t) => {
     const { port } = await openListener(t, create, (x) => {
       const hash = createHash('sha256')
-      x.attach({
+      x.pipeTo({
         onRequestBody: (chunk, last) => {
           hash.update(chunk)
           if (last) return x.reply(200, `${x.bytesIn} ${hash.digest('hex')}`)
@@ -103,7 +103,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
     const stalledAt = await untilStill(() => x?.bytesIn ?? -1)
     t.ok(stalledAt < STALL_MAX_BYTES, `took ${stalledAt} bytes`)
     const hash = createHash('sha256')
-    x!.attach({
+    x!.pipeTo({
       onRequestBody: (chunk, last) => {
         hash.update(chunk)
         if (last) x!.reply(200, hash.digest('hex'))
@@ -134,7 +134,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
             }
             x!.end()
           }
-          x.attach({ onRequestBody: () => {}, onDrain: send, onAbort: () => {} })
+          x.pipeTo({ onRequestBody: () => {}, onDrain: send, onAbort: () => {} })
           x.start(200, new HeaderList(), length === 'known' ? body.length : -1)
           send()
         })
@@ -167,7 +167,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
       let aborted = 0
       const { port, served } = await openListener(t, create, (x) => {
         x.bodyLimit = 1000
-        x.attach({ onRequestBody: () => {}, onDrain: () => {}, onAbort: () => aborted++ })
+        x.pipeTo({ onRequestBody: () => {}, onDrain: () => {}, onAbort: () => aborted++ })
       })
       const client = new RawClient(port)
       const head = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n'
@@ -265,7 +265,7 @@ export function testListenerBodies({ create, http2 = false }: ListenerSubject): 
       onDrain: () => {},
       onAbort: () => left.resolve(true),
     }
-    const { port, served, gateway } = await openListener(t, create, (x) => x.attach(peer))
+    const { port, served, gateway } = await openListener(t, create, (x) => x.pipeTo(peer))
     const client = new RawClient(port)
     client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nabc')
     await untilStill(() => served[0]?.bytesIn ?? -1)

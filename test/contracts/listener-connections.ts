@@ -97,7 +97,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     client.send(REQUEST)
     const [x] = await held.count(1)
     let aborted = 0
-    x!.attach({ onRequestBody: () => {}, onDrain: () => {}, onAbort: () => aborted++ })
+    x!.pipeTo({ onRequestBody: () => {}, onDrain: () => {}, onAbort: () => aborted++ })
     client.destroy()
     await until(() => x!.finished)
     x!.reply(200, 'too late')
@@ -116,7 +116,7 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     client.send(REQUEST)
     const [x] = await held.count(1)
     let aborted = 0
-    x!.attach({ onRequestBody: () => {}, onDrain: () => {}, onAbort: () => aborted++ })
+    x!.pipeTo({ onRequestBody: () => {}, onDrain: () => {}, onAbort: () => aborted++ })
     x!.start(200, new HeaderList(), -1)
     x!.write(Buffer.from('data'))
     await client.until(({ text }) => text.includes('data'))

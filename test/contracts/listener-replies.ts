@@ -336,7 +336,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
         x.end()
       }
       let sent = 0
-      x.attach({ onRequestBody: () => {}, onDrain: send, onAbort: () => {} })
+      x.pipeTo({ onRequestBody: () => {}, onDrain: send, onAbort: () => {} })
       x.start(200, new HeaderList(), -1)
       send()
     })

@@ -92,7 +92,7 @@ t.test('the request is what the test says', async (t) => {
 t.test('a test exchange plays streams, slow readers and clients that leave', async (t) => {
   const x = createTestExchange({ method: 'POST', body: 'announced' })
   const seen: string[] = []
-  x.attach({
+  x.pipeTo({
     onRequestBody: (chunk, last) => void seen.push(`${Buffer.from(chunk)} ${last}`),
     onDrain: () => void seen.push('drain'),
     onAbort: () => void seen.push('abort'),

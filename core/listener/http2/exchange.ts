@@ -86,7 +86,7 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
   }
 
   get isAwaited(): boolean {
-    return this.#reading && !this.#expecting && !this.patient
+    return this.#reading && !this.#expecting && !this.allowsIdleBody
   }
 
   get remoteAddress(): string {
@@ -120,13 +120,13 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
     this.giveUp(new GatewayError(GATEWAY_ID, 408, 'Timeout: the client did not read the response.'))
   }
 
-  override attach(peer: Peer): void {
+  override pipeTo(peer: Peer): void {
     // Only when the body is read: a rejected request costs the client no upload.
     if (this.#expecting && !this.answered) {
       this.#expecting = false
       if (!this.#stream.closed) this.#stream.additionalHeaders({ ':status': 100 })
     }
-    super.attach(peer)
+    super.pipeTo(peer)
   }
 
   tunnel(): Promise<void> {

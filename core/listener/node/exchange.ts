@@ -76,7 +76,7 @@ export class NodeExchange extends Exchange implements WatchedUpload {
   }
 
   get isAwaited(): boolean {
-    return this.#reading && !this.#expecting && !this.patient
+    return this.#reading && !this.#expecting && !this.allowsIdleBody
   }
 
   get remoteAddress(): string {
@@ -123,13 +123,13 @@ export class NodeExchange extends Exchange implements WatchedUpload {
     else this.#stream?.closeWith(code, reason)
   }
 
-  override attach(peer: Peer): void {
+  override pipeTo(peer: Peer): void {
     // Only when the body is read: a rejected request costs the client no upload.
     if (this.#expecting && !this.answered) {
       this.#expecting = false
       this.#res?.writeContinue()
     }
-    super.attach(peer)
+    super.pipeTo(peer)
   }
 
   async tunnel(target: TunnelTarget): Promise<void> {

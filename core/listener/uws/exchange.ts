@@ -135,7 +135,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 
   get isAwaited(): boolean {
-    return !this.bodyDone && !this.#readPaused && !this.patient
+    return !this.bodyDone && !this.#readPaused && !this.allowsIdleBody
   }
 
   /**

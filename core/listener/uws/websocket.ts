@@ -73,7 +73,7 @@ export class Sockets {
           },
           onFailure: reject,
         })
-        x.attach({ onRequestBody: () => {}, onDrain: () => {}, onAbort: abandon })
+        x.pipeTo({ onRequestBody: () => {}, onDrain: () => {}, onAbort: abandon })
       })
     } catch (error) {
       leave()

@@ -115,7 +115,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     this.bodyless = x.bodyLength === 0
     this.#sent = this.bodyless
     // The request may be a stream, which is unknown here.
-    x.patient = true
+    x.allowsIdleBody = true
     x.beforeProxy?.(x)
     this.upstream = x.upstream
   }
@@ -146,7 +146,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
       return this.#endWithError(error)
     }
     // No body yet: until there is a stream another node may be tried.
-    x.watch(this)
+    x.setPeer(this)
     this.resent = false
     x.node = node.id
     this.#trace(node)
@@ -250,7 +250,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
       if (last) stream.end(bytes)
       else stream.write(bytes)
     }
-    if (!this.#sent) this.#x.attach(this)
+    if (!this.#sent) this.#x.pipeTo(this)
     else if (this.bodyless) this.#awaitHead()
     else this.#awaitSending()
   }
@@ -427,7 +427,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
       if (this.#sentChunks !== undefined && !this.resent) {
         this.#trace(node)
         beginAttempt(this, node)
-        x.watch(this)
+        x.setPeer(this)
         return node.http2!.resend(this)
       }
       recordFailure(this, 'unsent')

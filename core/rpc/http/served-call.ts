@@ -65,7 +65,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   /** Reads the body, then dispatches the call. */
   read(): void {
     if (this.#limitMs > 0) deadlines.add(this, this.#limitMs)
-    this.#x.attach(this)
+    this.#x.pipeTo(this)
     if (this.#x.bodyLength === 0) this.#serve(NOTHING)
   }
 
@@ -78,7 +78,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
       const detail = `request must be at most ${PAYLOAD_MAX_BYTES} bytes`
       return this.fail(new GatewayError(this.service, 413, detail))
     }
-    if (!this.#x.hold(chunk.length)) return this.fail(rejectBody(this.service))
+    if (!this.#x.reserveMemory(chunk.length)) return this.fail(rejectBody(this.service))
     if (last && received.length === 0) return this.#serve(chunk)
     received.append(chunk)
     if (last) this.#serve(received.bytes)

@@ -65,7 +65,7 @@ export function relayReply(
     return
   }
   reply.setTimeout(SILENCE_MAX_MS, () => reply.destroy(new Error('silence')))
-  x.attach({
+  x.pipeTo({
     onRequestBody: () => {},
     onDrain: () => reply.resume(),
     onAbort: () => reply.destroy(),

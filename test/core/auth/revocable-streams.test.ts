@@ -75,7 +75,7 @@ t.test('who streams is told why it ends, where it can say so', async (t) => {
   const { streams, begin } = open(t, () => DENIED)
   const x = begin()
   x.start(200, new HeaderList(), -1)
-  x.watch({
+  x.setPeer({
     onRequestBody: () => {},
     onDrain: () => {},
     onAbort: () => {},

@@ -67,7 +67,7 @@ function serve(x: Exchange): void | Promise<void> {
       ])
     case '/echo':
       x.start(200, new HeaderList(), -1)
-      x.attach({
+      x.pipeTo({
         onRequestBody: (chunk, last) => {
           x.write(chunk)
           if (last) x.end(x.requestTrailers)
@@ -77,7 +77,7 @@ function serve(x: Exchange): void | Promise<void> {
       })
       return
     case '/told':
-      x.attach({
+      x.pipeTo({
         onRequestBody: (chunk, last) => {
           told.push(last ? 'end' : `${chunk}`)
           if (last) x.reply(200)

@@ -52,7 +52,7 @@ t.test('a slow client has the last piece, too, when its reply is over', async (t
         }
       }
       x.start(200, x.replyHeaders, -1)
-      x.attach({ onRequestBody: () => {}, onAbort: () => {}, onDrain: fill })
+      x.pipeTo({ onRequestBody: () => {}, onAbort: () => {}, onDrain: fill })
       fill()
     })
     const client = new RawClient(port)
@@ -108,7 +108,7 @@ for (const isAnnounced of [false, true]) {
           createUwsListener,
           (x) => {
             x.start(200, x.replyHeaders, isAnnounced ? most * piece.length : -1)
-            x.attach({ onRequestBody: () => {}, onAbort: () => {}, onDrain: () => x.end() })
+            x.pipeTo({ onRequestBody: () => {}, onAbort: () => {}, onDrain: () => x.end() })
             listener.drain()
             while (pieces < most) {
               pieces++

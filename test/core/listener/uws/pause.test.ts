@@ -16,7 +16,7 @@ t.test('an upload goes on that was paused, with a reply waiting for its client',
   let drains = 0
   const { port } = await openListener(t, createUwsListener, (x) => {
     exchange = x
-    x.attach({
+    x.pipeTo({
       onRequestBody: (chunk) => {
         received += chunk.length
       },

@@ -92,14 +92,14 @@ function stream(x: Exchange, length: number): void {
     }
     x.end()
   }
-  x.watch({ onRequestBody: () => {}, onDrain: send, onAbort: () => {} })
+  x.setPeer({ onRequestBody: () => {}, onDrain: send, onAbort: () => {} })
   x.start(200, x.replyHeaders, length)
   send()
 }
 
 t.test('uws: a stream of messages may be silent for longer', async (t) => {
   const { port } = await openListener(t, createUwsListener, async (x) => {
-    x.patient = true
+    x.allowsIdleBody = true
     const body = await x.readBody()
     x.reply(200, String(body.length))
   })
