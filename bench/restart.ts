@@ -15,7 +15,7 @@ const KINDS = [
 const rows = []
 for (const kind of KINDS) {
   const restarted = await measureRestarts({ ...kind, restarts, rate })
-  const { tookMs, kept, single, http2 } = restarted
+  const { tookMs, persistent: kept, single, http2 } = restarted
   rows.push({
     ...kind,
     requests: kept.sent + single.sent + http2.sent,

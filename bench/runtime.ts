@@ -136,8 +136,8 @@ async function measureFlood(platform: Platform, folder: string): Promise<Figure[
 /** Calls `helloworld` at a steady pace. @returns milliseconds each took. */
 async function askFor({ gateway }: Platform, durationMs: number): Promise<number[]> {
   const times: number[] = []
-  const asked: Promise<void>[] = []
-  const ask = async (): Promise<void> => {
+  const requests: Promise<void>[] = []
+  const request = async (): Promise<void> => {
     const startMs = performance.now()
     const reply = await fetch(`${gateway}/helloworld/call?name=x`)
     await reply.arrayBuffer()
@@ -146,10 +146,10 @@ async function askFor({ gateway }: Platform, durationMs: number): Promise<number
   }
   const endMs = performance.now() + durationMs
   while (performance.now() < endMs) {
-    asked.push(ask())
+    requests.push(request())
     await wait(ASK_MS)
   }
-  await Promise.all(asked)
+  await Promise.all(requests)
   return times
 }
 

@@ -61,7 +61,7 @@ export abstract class Exchange extends IncomingRequest {
   /** Why the credentials were rejected: the response, unless another plugin accepts them. */
   refusal: GatewayError | undefined = undefined
   /** Authorized target (plugin `auth`), unchanged by later rewrites of the path. */
-  admitted: CallTarget | undefined = undefined
+  authorizedTarget: CallTarget | undefined = undefined
   /** Called before the request is proxied: removes headers that are for services only. */
   beforeProxy: ((x: Exchange) => void) | undefined = undefined
   /** Set by the resolver. */

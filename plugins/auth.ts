@@ -44,8 +44,8 @@ const plugin: PluginDefinition = definePlugin({
   name: 'auth',
   description: 'Authenticates access tokens and enforces the access rules.',
   options,
-  create({ forwardToken, forwardAccount }, { gate, nowMs }) {
-    if (gate === undefined)
+  create({ forwardToken, forwardAccount }, { authorizer, nowMs }) {
+    if (authorizer === undefined)
       throw new TypeError(
         'the plugin auth has no access rules: set --auth=mx://host:port to the server that stores them',
       )
@@ -73,24 +73,27 @@ const plugin: PluginDefinition = definePlugin({
     }
     const streams = new OpenStreams({
       judge: (x) => reauthorize(x).catch(toReason),
-      toEnded: ({ route, admitted }) => invalidToken(route!.service, admitted?.resource),
+      toEnded: ({ route, authorizedTarget: admitted }) =>
+        invalidToken(route!.service, admitted?.resource),
       nowMs,
     })
     const reauthorize = async (x: Exchange): Promise<GatewayError | undefined> => {
       const { session } = x
       const token = session && tokens.get(session)
       if (token !== undefined) {
-        x.session = await gate.identify(token)
+        x.session = await authorizer.identify(token)
         tokens.set(x.session, token)
       }
-      const { granted, missingScope } = await decide(gate, x.account, x.admitted!)
-      return granted ? undefined : toAccessDenied(x.admitted!.resource, x.account, missingScope)
+      const { granted, missingScope } = await decide(authorizer, x.account, x.authorizedTarget!)
+      return granted
+        ? undefined
+        : toAccessDenied(x.authorizedTarget!.resource, x.account, missingScope)
     }
-    const unsubscribe = gate.onChange(streams.review)
+    const unsubscribe = authorizer.onChange(streams.review)
 
     const settle = (x: Exchange, target: CallTarget, ruling: Ruling): void => {
       if (!ruling.granted) throw toAccessDenied(target.resource, x.account, ruling.missingScope)
-      x.admitted = target
+      x.authorizedTarget = target
       x.isCrossNamespace = isCrossNamespace(x.account, target)
       if (forwardAccount && x.session !== undefined) x.beforeProxy ??= setAccountHeader
       if (usesCallerAddress(x.route!.service)) x.headers.set(CALLER_ADDRESS, x.clientAddress)
@@ -101,7 +104,7 @@ const plugin: PluginDefinition = definePlugin({
         const token = readToken(x)
         if (token === undefined) return
         try {
-          const session = gate.identify(token)
+          const session = authorizer.identify(token)
           if (!(session instanceof Promise)) return authenticate(x, session)
           return session.then(
             (known) => authenticate(x, known),
@@ -117,13 +120,13 @@ const plugin: PluginDefinition = definePlugin({
         const target = toTarget(x)
         if (refusal !== undefined && x.session === undefined && !isLoginEndpoint(target.resource))
           throw toServiceError(x.route!.service, target.resource, refusal)
-        const ruling = decide(gate, x.account, target)
+        const ruling = decide(authorizer, x.account, target)
         if (!(ruling instanceof Promise)) return settle(x, target, ruling)
         return ruling.then((late) => settle(x, target, late))
       },
 
       onReply(x) {
-        if (x.admitted === undefined) return
+        if (x.authorizedTarget === undefined) return
         if (x.streaming && x.beforeProxy === setBackendHeaders) storeToken(x)
         streams.onReply(x)
         if (x.status === 101) return
@@ -143,7 +146,7 @@ const plugin: PluginDefinition = definePlugin({
     /** Whether anonymous callers may receive the response. */
     function isPublic(x: Exchange): boolean {
       if (x.replyHeaders.get('cache-control') === 'no-store') return true
-      const ruling = decide(gate!, undefined, x.admitted!)
+      const ruling = decide(authorizer!, undefined, x.authorizedTarget!)
       return !(ruling instanceof Promise) && ruling.granted
     }
   },

@@ -46,10 +46,10 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
       subscriptions.up(connection)
     },
     onDown() {
-      const lost = outbox.clear()
-      if (lost > 0)
+      const dropped = outbox.clear()
+      if (dropped > 0)
         onWarning(
-          `NATS at ${formatNatsAddress(address)}: connection lost with ${lost} unconfirmed messages, which may not have been delivered`,
+          `NATS at ${formatNatsAddress(address)}: connection lost with ${dropped} unconfirmed messages, which may not have been delivered`,
         )
     },
   })

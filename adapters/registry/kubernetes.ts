@@ -35,7 +35,7 @@ export function createKubernetesRegistry(options: KubernetesRegistryOptions = {}
       `namespace must be lower case letters, digits and inner dashes, at most 63, got ${JSON.stringify(namespace)}`,
     )
   }
-  const { watch, emit, tellOutage } = createRegistryWatchers()
+  const { watch, emit, reportOutage: tellOutage } = createRegistryWatchers()
   const index = createServiceIndex({ onEvent: emit, onProblem })
   const { cluster } = options
   const mirror = createMirror({

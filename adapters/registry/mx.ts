@@ -113,7 +113,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
       else pendingEvents.set(`${service.name}\n${service.version}`, event)
     },
     onOutage(error) {
-      watchers.tellOutage(error && toError(error))
+      watchers.reportOutage(error && toError(error))
     },
   })
   const registrations = createRegistrations({

@@ -67,9 +67,9 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
     prepare: (client) => prepareSchema(client, schema, onWarning),
     onWarning,
   })
-  const { ask } = connections
+  const { runStatement: ask } = connections
   const { maxBytes = Number.POSITIVE_INFINITY, quotas = NO_STORE_QUOTAS } = options
-  const quotaCheck = createQuotaCheck({ quotas, maxBytes, statements, ask })
+  const quotaCheck = createQuotaCheck({ quotas, maxBytes, statements, query: ask })
   const inFlight = new Set<Promise<unknown>>()
   const listeners = new Set<Listening>()
   let closing: Promise<void> | undefined

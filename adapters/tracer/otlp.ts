@@ -38,12 +38,12 @@ export async function createOtlpTracing(options: OtlpTracingOptions): Promise<Ot
   const environment = detectResources({ detectors: [envDetector] })
   return {
     createTracer({ name, version, instance }) {
-      const own = resourceFromAttributes({
+      const ownResource = resourceFromAttributes({
         'service.name': name,
         ...(version !== undefined && { 'service.version': version }),
         ...(instance !== undefined && { 'service.instance.id': instance }),
       })
-      const resource = defaultResource().merge(own).merge(environment)
+      const resource = defaultResource().merge(ownResource).merge(environment)
       const provider = logDiagnostics(
         api,
         onProblem,

@@ -40,12 +40,16 @@ export function createDirectory(services: readonly Service[]): ServiceCache {
 }
 
 /** Builds a plugin of the gateway. */
-export function createBenchPlugin(name: string, options: object, gate?: PluginEnv['gate']): Plugin {
+export function createBenchPlugin(
+  name: string,
+  options: object,
+  authorizer?: PluginEnv['authorizer'],
+): Plugin {
   const quiet = () => {}
   return createPlugin(plugins[name]!, options, {
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     nowMs: Date.now,
-    gate,
+    authorizer: authorizer,
   })
 }
 
@@ -53,7 +57,7 @@ export function createBenchPlugin(name: string, options: object, gate?: PluginEn
 export function createDefaultPlugins(accessLog: string): readonly Plugin[] {
   const settings: Settings = { ...mergeSettings(), accessLog }
   return DEFAULT_PLUGINS.flatMap(({ name, options }) => {
-    const given = options(settings)
-    return given === undefined ? [] : [createBenchPlugin(name, given)]
+    const parts = options(settings)
+    return parts === undefined ? [] : [createBenchPlugin(name, parts)]
   })
 }

@@ -35,14 +35,14 @@ export function createProbe(folder: string, clock = false): Probe {
   const module = toNodeCommand('registry/processes/probe-process').at(-1)!
   const loader = module.endsWith('.ts') ? '--import tsx ' : ''
 
-  function ask(path: string): Promise<ProbeSample> {
+  function get(path: string): Promise<ProbeSample> {
     return new Promise((resolve, reject) => {
-      const asked = request({ socketPath, path, agent: false }, async (reply) => {
+      const sent = request({ socketPath, path, agent: false }, async (reply) => {
         let text = ''
         for await (const chunk of reply.setEncoding('utf8')) text += chunk
         resolve(JSON.parse(text) as ProbeSample)
       })
-      asked.on('error', reject).end()
+      sent.on('error', reject).end()
     })
   }
 
@@ -54,9 +54,9 @@ export function createProbe(folder: string, clock = false): Probe {
       `BENCH_CLOCK=${clock ? 1 : 0}`,
       ...command,
     ],
-    sample: () => ask('/sample'),
-    collect: () => ask('/collect'),
-    reset: () => ask('/reset'),
-    shift: (ms) => ask(`/shift?value=${ms}`),
+    sample: () => get('/sample'),
+    collect: () => get('/collect'),
+    reset: () => get('/reset'),
+    shift: (ms) => get(`/shift?value=${ms}`),
   }
 }

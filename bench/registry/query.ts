@@ -19,13 +19,13 @@ export async function untilAnswer(
 ): Promise<number> {
   const startMs = performance.now()
   while (performance.now() - startMs < limitMs) {
-    if (isWanted(await ask(url))) return performance.now() - startMs
+    if (isWanted(await get(url))) return performance.now() - startMs
     await wait(PAUSE_MS)
   }
   return Number.NaN
 }
 
-async function ask(url: string): Promise<Answer> {
+async function get(url: string): Promise<Answer> {
   try {
     const reply = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) })
     const body = (await reply.json()) as { readonly pid?: number }

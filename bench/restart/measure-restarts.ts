@@ -22,7 +22,7 @@ export interface Restarts {
   /** How long each took, from the signal until the old processes listen no more. */
   readonly tookMs: readonly number[]
   /** Over connections that are kept. */
-  readonly kept: LoadResult
+  readonly persistent: LoadResult
   /** Over a connection each. */
   readonly single: SingleResult
   /** By HTTP/2; every tenth is under way for longer. */
@@ -89,7 +89,7 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
     }
     stop.abort()
     const [kept, single, http2] = await loads
-    return { tookMs, kept, single, http2 }
+    return { tookMs, persistent: kept, single, http2 }
   } finally {
     stop.abort()
     await gateway.stop()
@@ -99,7 +99,11 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
 }
 
 /** How many requests were not answered, or not with 200, by why. */
-export function countFailed({ kept, single, http2 }: Restarts): Readonly<Record<string, number>> {
+export function countFailed({
+  persistent: kept,
+  single,
+  http2,
+}: Restarts): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const outcomes of [kept.failures, kept.statuses, single.outcomes, http2.outcomes])
     for (const [outcome, count] of Object.entries(outcomes))

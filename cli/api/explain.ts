@@ -68,8 +68,8 @@ async function explainLocally(
   const log = createLog('silent')
   const closing = createDisposer()
   try {
-    const remote = await authorizers.openRemoteGate(configuration.settings, log, closing)
-    return await explain(request, { configuration, gate: remote?.gate, log }, closing)
+    const remote = await authorizers.openRemoteAuthorizer(configuration.settings, log, closing)
+    return await explain(request, { configuration, authorizer: remote?.authorizer, log }, closing)
   } finally {
     await closing.close()
   }

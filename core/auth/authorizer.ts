@@ -22,7 +22,7 @@ export interface AuthorizerOptions {
   /** Called when the source becomes unavailable, and with undefined when it is available again. @default no-op */
   readonly onOutage?: (reason: Error | undefined) => void
   /** Called with the reason why a token was rejected, once per recent token. @default no-op */
-  readonly onRefused?: (reason: string) => void
+  readonly onDenied?: (reason: string) => void
   /** Maximum milliseconds a call waits for the first rules or keys. @default 5000 */
   readonly waitMs?: number
   /**
@@ -49,7 +49,12 @@ const BY_DEFAULT: Ruling = { granted: true, rule: DEFAULT_RULE }
 
 /** Creates an authorizer that watches keys, and the rules of the namespaces in use. */
 export function createAuthorizer(source: AuthSource, options: AuthorizerOptions = {}): Authorizer {
-  const { onOutage = () => {}, onRefused = () => {}, waitMs = 5000, nowMs = Date.now } = options
+  const {
+    onOutage = () => {},
+    onDenied: onRefused = () => {},
+    waitMs = 5000,
+    nowMs = Date.now,
+  } = options
   const { maxNamespaces = 1000 } = options
   const listeners = new Set<() => void>()
   const rejected = new LRUCache<string, true>({ max: REJECTED_MAX })
@@ -167,9 +172,9 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
 
     onChange(listener) {
       // A new function: the same listener may be added twice.
-      const own = (): void => listener()
-      listeners.add(own)
-      return () => void listeners.delete(own)
+      const entry = (): void => listener()
+      listeners.add(entry)
+      return () => void listeners.delete(entry)
     },
 
     close() {

@@ -25,7 +25,7 @@ export interface GuardedEnds {
   /** Serves an authorized call. Its metadata identifies the caller, except for a cross-namespace account. */
   readonly serve: (call: IncomingCall, metadata: string, account: Account | undefined) => void
   /** Rejects a call. */
-  readonly refuse: (call: IncomingCall, error: GatewayError) => void
+  readonly deny: (call: IncomingCall, error: GatewayError) => void
 }
 
 /** Authorizes external calls before they are served, and ends streams when access is revoked. */
@@ -43,21 +43,25 @@ export class CallGuard {
     const { name, domain } = target
     const resource = { type: 'service', name, endpoint: call.endpoint }
     const input: CallInput = { metadata: call.metadata, resource, domain }
-    let admitted: ReturnType<typeof admitCall>
+    let authorized: ReturnType<typeof admitCall>
     try {
-      admitted = admitCall(this.#authorizer, input)
+      authorized = admitCall(this.#authorizer, input)
     } catch (error) {
-      return ends.refuse(call, GatewayError.from(error, name))
+      return ends.deny(call, GatewayError.from(error, name))
     }
-    if (!(admitted instanceof Promise) && !target.lasts) {
-      return ends.serve(call, identifyCaller(input, admitted, target.address), admitted?.account)
+    if (!(authorized instanceof Promise) && !target.lasts) {
+      return ends.serve(
+        call,
+        identifyCaller(input, authorized, target.address),
+        authorized?.account,
+      )
     }
     const guarded = new GuardedCall(call)
-    if (!(admitted instanceof Promise))
-      return this.#release(guarded, { input, target, session: admitted }, ends)
-    admitted
+    if (!(authorized instanceof Promise))
+      return this.#release(guarded, { input, target, session: authorized }, ends)
+    authorized
       .then((session) => this.#release(guarded, { input, target, session }, ends))
-      .catch((error) => ends.refuse(guarded, GatewayError.from(error, name)))
+      .catch((error) => ends.deny(guarded, GatewayError.from(error, name)))
   }
 
   /** Stops watching the open calls. */
@@ -67,14 +71,14 @@ export class CallGuard {
 
   #release(
     guarded: GuardedCall,
-    admitted: {
+    authorized: {
       readonly input: CallInput
       readonly target: GuardedTarget
       readonly session: Session | undefined
     },
     { serve }: GuardedEnds,
   ): void {
-    const { input, target, session } = admitted
+    const { input, target, session } = authorized
     if (target.lasts && !guarded.over)
       guarded.onSettled = this.#open.add(input, session, (reason) => guarded.end(reason))
     const metadata = identifyCaller(input, session, target.address)

@@ -5,17 +5,17 @@ import { createAuthorizer } from './authorizer.ts'
 import { createDeferredSource } from './token/deferred-source.ts'
 
 /** An authorizer whose source is connected later. */
-export interface OpenedGate {
-  readonly gate: Authorizer
+export interface DeferredAuthorizer {
+  readonly authorizer: Authorizer
   /** Connects the source. Until then calls wait for a short time and are denied. Call it once. */
-  readonly ask: (source: AuthSource) => void
+  readonly setSource: (source: AuthSource) => void
 }
 
 /** Creates an authorizer that logs outages and rejected tokens. */
-export function openGate(log: PluginLog): OpenedGate {
-  const { source, ask } = createDeferredSource()
-  const gate = createAuthorizer(source, {
-    onRefused: (reason) => log.info({ reason }, 'access token rejected'),
+export function createDeferredAuthorizer(log: PluginLog): DeferredAuthorizer {
+  const { source, setSource: ask } = createDeferredSource()
+  const authorizer = createAuthorizer(source, {
+    onDenied: (reason) => log.info({ reason }, 'access token rejected'),
     onOutage(reason) {
       if (reason === undefined) log.info({}, 'rules and keys available again')
       else
@@ -25,5 +25,5 @@ export function openGate(log: PluginLog): OpenedGate {
         )
     },
   })
-  return { gate, ask }
+  return { authorizer: authorizer, setSource: ask }
 }

@@ -53,8 +53,8 @@ export class OpenCalls {
 
   #judge(call: OpenCall): void {
     try {
-      const admitted = admitCall(this.#authorizer, call.input)
-      if (admitted instanceof Promise) admitted.catch((error) => this.#end(call, error))
+      const authorized = admitCall(this.#authorizer, call.input)
+      if (authorized instanceof Promise) authorized.catch((error) => this.#end(call, error))
     } catch (error) {
       this.#end(call, error)
     }

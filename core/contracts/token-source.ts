@@ -13,5 +13,5 @@ export interface TokenSource {
    */
   readonly ready: () => Promise<void> | undefined
   /** Reports that a token was rejected: it is not used again. False: there is no other token. */
-  readonly refused: (token: string) => boolean
+  readonly isRejected: (token: string) => boolean
 }

@@ -58,7 +58,7 @@ export class ClientThrottle {
   }
 
   /** To be called after a write: an incomplete one makes the library resume reading. */
-  hold(): void {
+  pauseClient(): void {
     if (this.#paused) this.pause()
   }
 

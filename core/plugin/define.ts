@@ -24,7 +24,7 @@ export interface PluginEnv {
   /** Base folder of relative files in options: that of the configuration file. @default the working directory */
   readonly configDir?: string
   /** Authorizer of accounts and rules. @default none */
-  readonly gate?: Authorizer | undefined
+  readonly authorizer?: Authorizer | undefined
   /** Starts spans. @default none */
   readonly tracer?: Tracer | undefined
   /** Outgoing address policy of the process. @default that of the default settings */

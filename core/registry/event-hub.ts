@@ -10,7 +10,7 @@ export interface RegistryWatchers {
   /** Notifies the listeners of the service, and those of all services. */
   readonly emit: (event: RegistryEvent) => void
   /** Calls `WatchOptions.onOutage` of all listeners, including those added during the outage. */
-  readonly tellOutage: (reason: Error | undefined) => void
+  readonly reportOutage: (reason: Error | undefined) => void
 }
 
 /** One object per `watch`, so that the same function can be added twice. */
@@ -55,7 +55,7 @@ export function createRegistryWatchers(): RegistryWatchers {
         attempt(() => listener(event))
     },
 
-    tellOutage(reason) {
+    reportOutage(reason) {
       outage = reason
       for (const { onOutage } of [...everyone]) attempt(() => onOutage?.(reason))
     },

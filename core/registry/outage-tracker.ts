@@ -42,7 +42,7 @@ export class Outages {
    *
    * @param forMs milliseconds since the failure: a timeout has waited for it.
    */
-  tell(watch: string, reason: Error | undefined, forMs = 0): void {
+  report(watch: string, reason: Error | undefined, forMs = 0): void {
     const now = this.#options.nowMs()
     if (reason === undefined) {
       if (this.#failing.delete(watch)) this.#endedMs = now
@@ -58,7 +58,7 @@ export class Outages {
   }
 
   /** True while a watch fails: nodes missing in its state may still exist. */
-  isAway(watch: string): boolean {
+  isUnavailable(watch: string): boolean {
     return this.#failing.has(watch)
   }
 

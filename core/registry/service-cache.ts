@@ -193,7 +193,7 @@ export class ServiceCache {
       (services) => {
         done()
         const upstream = this.#apply(name, events.reduce(applyEvent, services))
-        this.#outages.tell(name, undefined)
+        this.#outages.report(name, undefined)
         return upstream
       },
       (error: unknown) => {
@@ -216,7 +216,7 @@ export class ServiceCache {
   #fail(name: string, error: unknown): Upstream | undefined {
     const cached = this.#entries.get(name)
     if (cached !== undefined) {
-      this.#outages.tell(name, error instanceof Error ? error : new Error(String(error)))
+      this.#outages.report(name, error instanceof Error ? error : new Error(String(error)))
       return cached.upstream
     }
     this.#unwatch(name)
@@ -235,7 +235,7 @@ export class ServiceCache {
       entry = this.#open(name)
       this.#entries.set(name, entry)
     }
-    entry.take(services, this.#outages.isAway(name))
+    entry.take(services, this.#outages.isUnavailable(name))
     return this.#use(entry)
   }
 
@@ -266,7 +266,7 @@ export class ServiceCache {
     const onOutage = (reason: Error | undefined): void => {
       // A pending first lookup has no state to lose.
       if (reason === undefined || name === ALL || this.#entries.has(name))
-        this.#outages.tell(name, reason)
+        this.#outages.report(name, reason)
     }
     const unwatch =
       name === ALL
@@ -287,7 +287,7 @@ export class ServiceCache {
   #unwatch(name: string): void {
     this.#watches.get(name)?.()
     this.#watches.delete(name)
-    this.#outages.tell(name, undefined)
+    this.#outages.report(name, undefined)
   }
 
   #onEvent(name: string, event: RegistryEvent): void {

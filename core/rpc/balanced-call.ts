@@ -40,7 +40,7 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
   protected startedMs = 0
 
   /** Called when the service returns an error and the call is not retried. */
-  protected abstract refused(error: GatewayError): void
+  protected abstract onDenied(error: GatewayError): void
 
   /** Called when the call fails with an error of the gateway itself. */
   protected abstract failed(error: GatewayError): void
@@ -99,14 +99,14 @@ export abstract class BalancedCall extends OutgoingCall implements Attempts {
     endAttempt(this)
   }
 
-  override onFail(error: GatewayError, isForeign = false): void {
+  override onFail(error: GatewayError, isUntyped = false): void {
     if (this.over) return
     this.leave()
     // A typed error proves that the node responds, whatever the error says.
-    if (isForeign && isGatewayError(error.code)) recordFailure(this, 'gateway')
+    if (isUntyped && isGatewayError(error.code)) recordFailure(this, 'gateway')
     else recordSuccess(this)
     if (this.mayRepeat(error)) this.again()
-    else this.refused(error)
+    else this.onDenied(error)
   }
 
   override onLost(kind: TransportFailure, detail: string): void {

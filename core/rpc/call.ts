@@ -94,10 +94,10 @@ export abstract class OutgoingCall implements Timed {
   /**
    * The service returned an error.
    *
-   * @param isForeign the error is not a typed error of the protocol: the response was malformed, or came from an
+   * @param isUntyped the error is not a typed error of the protocol: the response was malformed, or came from an
    * intermediary.
    */
-  abstract onFail(error: GatewayError, isForeign?: boolean): void
+  abstract onFail(error: GatewayError, isUntyped?: boolean): void
   abstract onLost(kind: TransportFailure, detail: string): void
   /** Start of a stream; called before `onData`, or not at all. */
   onStart(_metadata: string): void {}

@@ -141,7 +141,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
 
   // From the service
 
-  protected override refused(error: GatewayError): void {
+  protected override onDenied(error: GatewayError): void {
     const { x } = this
     x.upstreamReplyMs = tickNow()
     // The message of a client error may quote private data; only server errors are logged.
@@ -210,9 +210,9 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     super.leave()
   }
 
-  override onFail(error: GatewayError, isForeign = false): void {
+  override onFail(error: GatewayError, isUntyped = false): void {
     if (!this.over) this.x.trace?.failed(String(error.code))
-    super.onFail(error, isForeign)
+    super.onFail(error, isUntyped)
   }
 
   override onLost(kind: TransportFailure, detail: string): void {

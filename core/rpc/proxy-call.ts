@@ -173,7 +173,7 @@ class ProxiedCall extends BalancedCall {
     this.#responses!.end()
   }
 
-  protected override refused(error: GatewayError): void {
+  protected override onDenied(error: GatewayError): void {
     this.failed(error)
   }
 

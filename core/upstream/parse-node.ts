@@ -64,9 +64,9 @@ export function parseHostPort(address: string): { host: string; port: number } |
 function toShared(host: string): string {
   const known = HOSTS.find(host)
   if (known !== undefined) return known
-  const own = flattenString(host)
-  HOSTS.keep(own, own)
-  return own
+  const flat = flattenString(host)
+  HOSTS.keep(flat, flat)
+  return flat
 }
 
 /** Parses the address and known metadata of a node, or returns why it cannot be used. */

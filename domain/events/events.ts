@@ -114,7 +114,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   const onError = (error: unknown): void =>
     void (isOutage(error) || (options.onError ?? warn)(error))
   const retention = { ...RETENTION, ...options.retention }
-  const own = new Map(Object.entries(options.topics ?? {}))
+  const topicLimits = new Map(Object.entries(options.topics ?? {}))
   const ownMaxBytes = Math.min(options.maxPayloadBytes ?? 1024 * 1024, MOST_PAYLOAD_BYTES)
   const queue = createGroupCommit<EventAppend, number>({
     commit: (batch) => adapter.append(batch),
@@ -132,7 +132,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
       options.nowMs ?? createRetentionClock({ savedMs: adapter.readTime?.(), onJump: onError }),
     onError,
     onTopics: known.learn,
-    retentionOf: ({ topic }) => ({ ...retention, ...own.get(topic) }),
+    retentionOf: ({ topic }) => ({ ...retention, ...topicLimits.get(topic) }),
   })
   const consumers = new Set<EventConsumer>()
   let lastMs = 0

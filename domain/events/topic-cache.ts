@@ -41,7 +41,7 @@ export function createTopicCache(
   /** By namespace. */
   const known = new Map<string, Set<string>>()
   /** Admitted since it was learnt what there is. */
-  let admitted: EventTopic[] = []
+  let readable: EventTopic[] = []
   let count = 0
   /** Bytes, by namespace. */
   const usage = new Map<string, number>()
@@ -63,8 +63,8 @@ export function createTopicCache(
       usage.set(namespace, (usage.get(namespace) ?? 0) + bytes)
     known.clear()
     count = 0
-    for (const topic of [...topics, ...admitted]) add(topic)
-    admitted = []
+    for (const topic of [...topics, ...readable]) add(topic)
+    readable = []
   }
 
   return {
@@ -86,7 +86,7 @@ export function createTopicCache(
       if (count >= maxAllTopics)
         throw eventsError(429, `there are ${maxAllTopics} topics of all namespaces already`)
       add(topic)
-      admitted.push(topic)
+      readable.push(topic)
       return true
     },
 
@@ -111,7 +111,7 @@ export function createTopicCache(
 
     forget({ namespace, topic }) {
       if (known.get(namespace)?.delete(topic) === true) count--
-      admitted = admitted.filter((one) => one.namespace !== namespace || one.topic !== topic)
+      readable = readable.filter((one) => one.namespace !== namespace || one.topic !== topic)
     },
   }
 }

@@ -26,7 +26,7 @@ export function listServers(table: RouteTable): ServerInfo[] {
     const id = findServerId(key)
     if (id === undefined) continue
     const route = table.find(key)
-    const entry = route?.entry ?? table.findOwn(key)
+    const entry = route?.entry ?? table.findLocal(key)
     if (entry) servers.push({ id, hops: route?.path.length ?? 0, ...parseServer(entry) })
   }
   return servers.sort((a, b) => a.hops - b.hops || (a.id < b.id ? -1 : 1))

@@ -78,8 +78,8 @@ export function isProof(
 ): boolean {
   const expected = Buffer.from(prove(key, role, pair))
   if (typeof proof !== 'string') return false
-  const given = Buffer.from(proof)
-  return given.length === expected.length && timingSafeEqual(given, expected)
+  const received = Buffer.from(proof)
+  return received.length === expected.length && timingSafeEqual(received, expected)
 }
 
 /**

@@ -62,11 +62,11 @@ export function createNetwork(options: NetworkOptions): Network {
   })
 
   const onChange: LocalServicesOptions['onChange'] = (name, versions) => {
-    if (versions.length === 0) return table.setOwn(name, undefined)
+    if (versions.length === 0) return table.setLocal(name, undefined)
     const entry = isCallable(versions) ? formatVersions(versions) : null
     const isTooLong = entry !== null && Buffer.byteLength(entry) > MAX_ENTRY_BYTES
     if (isTooLong) onTooLong(name)
-    table.setOwn(name, isTooLong ? null : entry)
+    table.setLocal(name, isTooLong ? null : entry)
   }
   const local = createLocalServices({ registry: watchable, onChange, onError })
   const routes: RouteRegistry = createRouteRegistry({

@@ -39,8 +39,8 @@ export interface RouteTable {
    *
    * @param entry null: local and not advertised; undefined: removed.
    */
-  readonly setOwn: (key: string, entry: string | null | undefined) => void
-  readonly findOwn: (key: string) => string | null | undefined
+  readonly setLocal: (key: string, entry: string | null | undefined) => void
+  readonly findLocal: (key: string) => string | null | undefined
   /** Adds a peer, or changes its cost. */
   readonly setPeer: (peer: string, cost: number) => void
   /** Removes a peer with its routes, servers first. */
@@ -48,7 +48,7 @@ export interface RouteTable {
   /** Applies the advertised route of a peer to a destination; undefined: withdrawn. */
   readonly learn: (peer: string, key: string, told: AdvertisedRoute | undefined) => void
   /** The last usable route of a peer. */
-  readonly findTold: (peer: string, key: string) => AdvertisedRoute | undefined
+  readonly findAdvertised: (peer: string, key: string) => AdvertisedRoute | undefined
   /** The cheapest route; undefined: none, or local. */
   readonly find: (key: string) => Route | undefined
   /** All routes, cheapest first. */
@@ -66,7 +66,7 @@ interface Peer {
 
 export function createRouteTable(options: RouteTableOptions): RouteTable {
   const { id, maxHops = MAX_HOPS, onChange } = options
-  const own = new Map<string, string | null>()
+  const localRoutes = new Map<string, string | null>()
   const peers = new Map<string, Peer>()
   const best = new Map<string, Route>()
 
@@ -80,7 +80,7 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
   }
 
   function findBest(key: string): Route | undefined {
-    if (own.has(key)) return undefined
+    if (localRoutes.has(key)) return undefined
     const ways = list(key)
     const [first] = ways
     if (first === undefined) return undefined
@@ -97,17 +97,17 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
   }
 
   return {
-    setOwn(key, entry) {
-      if (own.get(key) === entry) return
-      if (entry === undefined) own.delete(key)
-      else own.set(key, entry)
+    setLocal(key, entry) {
+      if (localRoutes.get(key) === entry) return
+      if (entry === undefined) localRoutes.delete(key)
+      else localRoutes.set(key, entry)
       const route = findBest(key)
       if (route === undefined) best.delete(key)
       else best.set(key, route)
       onChange(key)
     },
 
-    findOwn: (key) => own.get(key),
+    findLocal: (key) => localRoutes.get(key),
 
     setPeer(peer, cost) {
       const known = peers.get(peer)
@@ -134,12 +134,12 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
       decide(key)
     },
 
-    findTold: (peer, key) => peers.get(peer)?.told.get(key),
+    findAdvertised: (peer, key) => peers.get(peer)?.told.get(key),
     find: (key) => best.get(key),
     list,
 
     tell(key, peer) {
-      const entry = own.get(key)
+      const entry = localRoutes.get(key)
       if (entry !== undefined) return entry === null ? undefined : { path: [id], metric: 0, entry }
       const route = best.get(key)
       if (route === undefined || route.path.length >= maxHops || route.path.includes(peer))
@@ -148,7 +148,7 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
     },
 
     *keys() {
-      yield* own.keys()
+      yield* localRoutes.keys()
       yield* best.keys()
     },
   }

@@ -43,7 +43,7 @@ export async function watchRecords(options: WatchRecordsOptions): Promise<Watche
   let reading: Promise<void> | undefined
   let isFollowing = false
 
-  async function readNews(): Promise<void> {
+  async function readChanges(): Promise<void> {
     while (isAll || changed.size > 0) {
       const wasAll = isAll
       const keys = [...changed]
@@ -60,7 +60,7 @@ export async function watchRecords(options: WatchRecordsOptions): Promise<Watche
 
   /** One after the other: what is told last is what is there. */
   function readOnce(): Promise<void> {
-    reading ??= readNews().finally(() => {
+    reading ??= readChanges().finally(() => {
       reading = undefined
     })
     return reading

@@ -109,9 +109,9 @@ function hasView(pid: number): boolean {
 }
 
 function hasVariable(pid: number, marks: readonly Buffer[]): boolean {
-  const own = readOfAny(pid, 'environ')
-  if (own === undefined) return false
-  const environment = Buffer.concat([NUL, own])
+  const content = readOfAny(pid, 'environ')
+  if (content === undefined) return false
+  const environment = Buffer.concat([NUL, content])
   return marks.some((mark) => environment.includes(mark))
 }
 
@@ -158,13 +158,13 @@ function listThreads(pid: number): readonly string[] {
 
 /** Reads a file of a process, or of another thread if the first one ended, which then has neither variables nor mounts. */
 function readOfAny(pid: number, file: string): Buffer | undefined {
-  const own = readOf(pid, file)
-  if (own !== undefined && own.length > 0) return own
+  const content = readOf(pid, file)
+  if (content !== undefined && content.length > 0) return content
   for (const thread of listThreads(pid)) {
     const other = readOf(pid, `task/${thread}/${file}`)
     if (other !== undefined && other.length > 0) return other
   }
-  return own
+  return content
 }
 
 function readText(pid: number, file: string): string {

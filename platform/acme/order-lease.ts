@@ -39,7 +39,7 @@ export interface OrderLease {
 }
 
 /** Failure counts are retained for this long after the earliest next attempt. */
-const FAILURES_KEPT_MS = 7 * 24 * 3600 * 1000
+const FAILURES_RETAINED_MS = 7 * 24 * 3600 * 1000
 
 /**
  * Converts the waits of a record to the clock of this gateway.
@@ -87,7 +87,9 @@ export async function acquireLease(
     const atMs = clock.nowMs()
     const order = { host, holder, holdMs: 0, failures, waitMs: 0, retryMs: 0, reason, ...changes }
     if (order.waitMs > 0) order.retryMs = atMs + order.waitMs
-    const expiresMs = isListed ? 0 : atMs + Math.max(order.holdMs, order.waitMs) + FAILURES_KEPT_MS
+    const expiresMs = isListed
+      ? 0
+      : atMs + Math.max(order.holdMs, order.waitMs) + FAILURES_RETAINED_MS
     return { table: ACME_TABLE, key, value: encodeRecord(order), expiresMs, ifVersion: version }
   }
 

@@ -20,13 +20,13 @@ export interface OpenAdmin extends Pick<Admin, 'close'> {
  * @throws {Error} with a one-line message when an explicit address cannot be opened.
  */
 export async function openAdmin(
-  { settings, given }: Pick<Configuration, 'settings' | 'given'>,
+  { settings, inputs }: Pick<Configuration, 'settings' | 'inputs'>,
   options: Omit<AdminOptions, 'address' | 'isHost'>,
 ): Promise<OpenAdmin> {
   const { adminAddress: address } = settings
   if (address === undefined) return skip()
   const isHost = toHostCheck(settings)
-  const isExplicit = given.has('adminAddress')
+  const isExplicit = inputs.has('adminAddress')
   if (!isExplicit && isUsedByOtherSetting(settings))
     return skip(toWarning(`another setting uses the address ${formatAddress(address)}`))
   try {

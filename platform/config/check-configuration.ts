@@ -4,7 +4,7 @@ import { openPipeline } from '../gateway/pipeline.ts'
 import { createUpstreams } from '../gateway/upstreams.ts'
 import { formatSpecifier, planPlugins } from '../plugins/plan.ts'
 import type { Log } from '../process/log.ts'
-import { openRemoteGate } from '../rpc-proxy/remote-authorizer.ts'
+import { openRemoteAuthorizer } from '../rpc-proxy/remote-authorizer.ts'
 import { formatAddress } from '../settings/parse/address.ts'
 import { SELF_SIGNED } from '../settings/parse/tls.ts'
 import { openTls } from '../tls/open.ts'
@@ -45,7 +45,7 @@ export async function checkApi(
     {
       configuration,
       events: {},
-      gate: (await openRemoteGate(settings, log, closing))?.gate,
+      authorizer: (await openRemoteAuthorizer(settings, log, closing))?.authorizer,
       upstream: upstreams.of,
       log,
     },

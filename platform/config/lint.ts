@@ -71,9 +71,9 @@ function lacksNetworkToken({ networkNodes, networkToken, profile }: Settings): b
 }
 
 /** Settings of the file that an environment variable overrides, which an image, a systemd unit or a shell may have set unnoticed. */
-function findOverridden({ config, given }: Configuration): readonly string[] {
+function findOverridden({ config, inputs }: Configuration): readonly string[] {
   return [...config.settings].flatMap(([key, { source, values }]) => {
-    const used = given.get(key)
+    const used = inputs.get(key)
     if (used === undefined || !VARIABLE.test(used.source)) return []
     if (JSON.stringify(used.values) === JSON.stringify(values)) return []
     return `${source} has no effect: the environment variable ${used.source} overrides it`

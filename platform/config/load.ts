@@ -49,9 +49,9 @@ export function configurationFrom(
       file === undefined || text === ''
         ? NO_CONFIG
         : await read({ file, text }, command, sources, problems)
-    const given = mergeInputs(flags, environment, config.settings)
-    if (problems.length > 0) throw new SettingsError([...problems, ...findInvalidValues(given)])
-    const configuration = { settings: merge(given, command), config, given, file }
+    const inputs = mergeInputs(flags, environment, config.settings)
+    if (problems.length > 0) throw new SettingsError([...problems, ...findInvalidValues(inputs)])
+    const configuration = { settings: merge(inputs, command), config, inputs, file }
     planPlugins(configuration)
     return configuration
   }
@@ -78,19 +78,19 @@ async function read(
   }
 }
 
-function merge(given: SettingsInput, command: ServerCommand): Settings {
+function merge(inputs: SettingsInput, command: ServerCommand): Settings {
   if (command === 'api') {
-    const settings = mergeSettings(given)
-    const problems = validatePorts(settings, given, command)
+    const settings = mergeSettings(inputs)
+    const problems = validatePorts(settings, inputs, command)
     if (problems.length > 0) throw new SettingsError(problems)
     return settings
   }
-  const wrong = findInvalidValues(given)
+  const wrong = findInvalidValues(inputs)
   if (wrong.length > 0) throw new SettingsError(wrong)
-  const profile = given.get('profile')
+  const profile = inputs.get('profile')
   const named = mergeSettings(profile === undefined ? new Map() : new Map([['profile', profile]]))
-  const settings = mergeSettings(given, readProfile(named.profile))
-  const problems = validateServer(settings, given)
+  const settings = mergeSettings(inputs, readProfile(named.profile))
+  const problems = validateServer(settings, inputs)
   if (problems.length > 0) throw new SettingsError(problems)
   return settings
 }

@@ -49,7 +49,7 @@ export interface Configuration {
   readonly settings: Settings
   readonly config: ConfigFile
   /** Explicitly set values and their sources; other settings come from the profile or have their defaults. */
-  readonly given: SettingsInput
+  readonly inputs: SettingsInput
   /** Path of the configuration file; undefined without one. */
   readonly file: string | undefined
 }

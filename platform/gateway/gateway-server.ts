@@ -26,7 +26,7 @@ import { type PlannedPlugin, planPlugins } from '../plugins/plan.ts'
 import { budgetBackends, capConnections, readFileLimit } from '../process/file-limit.ts'
 import type { Log } from '../process/log.ts'
 import { readVersion } from '../process/version.ts'
-import { openRemoteGate } from '../rpc-proxy/remote-authorizer.ts'
+import { openRemoteAuthorizer } from '../rpc-proxy/remote-authorizer.ts'
 import { openServerBroker } from '../server/open/broker.ts'
 import type { Settings } from '../settings/settings.ts'
 import { HOME_FOLDER, openTls, reloadTls } from '../tls/open.ts'
@@ -48,7 +48,7 @@ export interface ApiParts {
   /** Where the events of the handler `event` go. @default to the broker of the settings */
   readonly events?: EventSinks
   /** Decides who is let through, whatever the settings say. @default by the settings */
-  readonly gate?: Authorizer
+  readonly authorizer?: Authorizer
   /** Outgoing address policy. @default one of the settings */
   readonly egress?: EgressPolicy
   /** How services of this process are called without sockets. @default all are called at their ports */
@@ -160,9 +160,9 @@ export async function startGatewayServer(options: GatewayServerOptions): Promise
 
 async function open(options: GatewayServerOptions, closing: Disposer): Promise<GatewayServer> {
   const { log, shared = false, findCaller, domains } = options
-  const configuration = withGate(options.configuration, options.gate)
+  const configuration = withAuthorizer(options.configuration, options.authorizer)
   let current = configuration
-  let asked = configuration.settings
+  let requested = configuration.settings
   let plan = planPlugins(configuration)
   const { settings } = configuration
   const { fileLimit = readFileLimit() } = options
@@ -178,7 +178,9 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   const traced = await openTracer({ name: TRACED_AS, version: readVersion() }, log)
   closing.add(() => traced?.close())
   const remote =
-    options.gate === undefined ? await openRemoteGate(settings, log, closing) : undefined
+    options.authorizer === undefined
+      ? await openRemoteAuthorizer(settings, log, closing)
+      : undefined
   const deciding = await openPipeline(
     {
       configuration,
@@ -186,7 +188,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
       registry: options.registry,
       domains,
       events: options.events ?? (await openSinks(settings, log, closing)),
-      gate: options.gate ?? remote?.gate,
+      authorizer: options.authorizer ?? remote?.authorizer,
       tracer: traced?.tracer,
       egress: options.egress,
       upstream: upstreams.of,
@@ -238,9 +240,9 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
   )
   closing.add(() => release?.())
 
-  const reload = async (given: Configuration): Promise<void> => {
-    const next = withGate(given, options.gate)
-    const { settings, restart } = keepFixed(current.settings, next.settings, asked)
+  const reload = async (reloaded: Configuration): Promise<void> => {
+    const next = withAuthorizer(reloaded, options.authorizer)
+    const { settings, restart } = keepFixed(current.settings, next.settings, requested)
     const merged = { ...next, settings }
     // Whatever can be wrong comes first: a refused configuration has changed nothing.
     const nextPlan = planPlugins(merged)
@@ -248,7 +250,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     const chain = await buildChain(merged, nextPlan)
     const before = current
     current = merged
-    asked = next.settings
+    requested = next.settings
     plan = nextPlan
     upstreams.use(merged)
     log.level = settings.logLevel
@@ -306,8 +308,8 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
       broker: options.broker,
     },
     async problems() {
-      const lacks = [await problem(), remote?.problem()]
-      return lacks.filter((line) => line !== undefined)
+      const listMissing = [await problem(), remote?.problem()]
+      return listMissing.filter((line) => line !== undefined)
     },
     reload,
     drain,
@@ -338,7 +340,10 @@ function openOwnClientCa(settings: Settings, log: Log, closing: Disposer): Clien
 }
 
 /** The configuration of a gateway whose rules are those of its process. */
-function withGate(configuration: Configuration, gate: Authorizer | undefined): Configuration {
-  if (gate === undefined) return configuration
+function withAuthorizer(
+  configuration: Configuration,
+  authorizer: Authorizer | undefined,
+): Configuration {
+  if (authorizer === undefined) return configuration
   return { ...configuration, settings: { ...configuration.settings, auth: 'own' } }
 }

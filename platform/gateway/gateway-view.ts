@@ -24,7 +24,7 @@ import { toRoutesPage } from './routing/routes-page.ts'
 export interface GatewayViewOptions {
   readonly registry: Registry
   readonly domains: DomainRegistries
-  readonly gate: Authorizer
+  readonly authorizer: Authorizer
 }
 
 /** Data source of the `api` service; its gateway starts later. */
@@ -60,7 +60,7 @@ export function createGatewaySource(options: GatewayViewOptions): GatewaySource 
 
 function createView(
   api: GatewayServer,
-  { registry, domains, gate }: GatewayViewOptions,
+  { registry, domains, authorizer }: GatewayViewOptions,
 ): GatewayView {
   const log = createLog('silent')
   return {
@@ -87,7 +87,7 @@ function createView(
       const closing = createDisposer()
       try {
         const { configuration } = api.inForce
-        const parts = { configuration, registry, domains, gate, log }
+        const parts = { configuration, registry, domains, authorizer, log }
         return toMessage(await explain(request, parts, closing))
       } finally {
         await closing.close()

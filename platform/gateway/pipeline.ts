@@ -33,7 +33,7 @@ export interface PipelineOptions {
   readonly domains?: DomainRegistries | undefined
   readonly events: EventSinks
   /** Undefined to allow every request. */
-  readonly gate: Authorizer | undefined
+  readonly authorizer: Authorizer | undefined
   readonly tracer?: Tracer | undefined
   /** Outgoing address policy. @default by the configuration */
   readonly egress?: EgressPolicy | undefined
@@ -59,7 +59,7 @@ export interface Pipeline {
 
 /** @throws {Error} when the registry cannot be opened. Opened resources are added to `closing`. */
 export async function openPipeline(options: PipelineOptions, closing: Disposer): Promise<Pipeline> {
-  const { configuration, domains, events, gate, tracer, upstream, log } = options
+  const { configuration, domains, events, authorizer, tracer, upstream, log } = options
   const { current = () => configuration } = options
   const { settings } = configuration
   const source: Registry | Settings['registry'] = options.registry ?? settings.registry
@@ -97,7 +97,7 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
         log,
         nowMs: Date.now,
         configDir: next.config.folder,
-        gate,
+        authorizer,
         tracer,
         egress,
       })

@@ -54,12 +54,12 @@ function findGuards(
   return standardPlugins(configuration).filter(({ specifier }) => guards.includes(specifier))
 }
 
-function listPlugins({ settings, config, given }: Configuration): PlannedPlugin[] | undefined {
+function listPlugins({ settings, config, inputs }: Configuration): PlannedPlugin[] | undefined {
   return config.plugins?.flatMap(({ specifier, options, at }) => {
     const standard = DEFAULT_PLUGINS.find(({ name }) => name === specifier)
     const defaults = standard?.options(settings)
     // Disabled by its setting, as in --access_log=off, unless the list sets options.
-    const isOff = standard !== undefined && defaults === undefined && findSetting(standard, given)
+    const isOff = standard !== undefined && defaults === undefined && findSetting(standard, inputs)
     if (isOff && options === undefined) return []
     return [{ specifier, options: { ...defaults, ...(options as object | undefined) }, source: at }]
   })
@@ -77,10 +77,10 @@ function withGuards(listed: PlannedPlugin[], configuration: Configuration): Plan
   return listed.toSpliced(at === -1 ? listed.length : at, 0, ...guards)
 }
 
-function standardPlugins({ settings, given }: Configuration): PlannedPlugin[] {
+function standardPlugins({ settings, inputs }: Configuration): PlannedPlugin[] {
   return DEFAULT_PLUGINS.flatMap((plugin) => {
     const options = plugin.options(settings)
-    const source = findSetting(plugin, given)?.source ?? 'default plugin'
+    const source = findSetting(plugin, inputs)?.source ?? 'default plugin'
     return options === undefined ? [] : [{ specifier: plugin.name, options, source }]
   })
 }
@@ -111,11 +111,11 @@ function findDuplicates(plan: readonly PlannedPlugin[]): string[] {
 /** Explicit settings without their plugin: a limit would silently not apply. */
 function findIneffective(
   plan: readonly PlannedPlugin[],
-  { settings, config, given, file }: Configuration,
+  { settings, config, inputs, file }: Configuration,
 ): string[] {
   if (config.plugins === undefined) return []
   return DEFAULT_PLUGINS.flatMap((plugin) => {
-    const source = findSetting(plugin, given)?.source
+    const source = findSetting(plugin, inputs)?.source
     const isWanted = source !== undefined && plugin.options(settings) !== undefined
     if (!isWanted || plan.some(({ specifier }) => specifier === plugin.name)) return []
     return [
@@ -124,6 +124,6 @@ function findIneffective(
   })
 }
 
-function findSetting({ setting }: DefaultPlugin, given: SettingsInput) {
-  return setting === undefined ? undefined : given.get(setting)
+function findSetting({ setting }: DefaultPlugin, inputs: SettingsInput) {
+  return setting === undefined ? undefined : inputs.get(setting)
 }

@@ -1,5 +1,5 @@
 import { deniesCaller } from '../../core/auth/authorizer.ts'
-import { openGate } from '../../core/auth/open-authorizer.ts'
+import { createDeferredAuthorizer } from '../../core/auth/open-authorizer.ts'
 import type { Authorizer, AuthSource, TokenKnowledge } from '../../core/contracts/auth.ts'
 import type { Disposer } from '../../lib/async/disposer.ts'
 import type { Log } from '../process/log.ts'
@@ -7,8 +7,8 @@ import { openPlatformClient } from '../server/platform-account.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** Authorizer that uses the access rules of a remote server. */
-export interface RemoteGate {
-  readonly gate: Authorizer
+export interface RemoteAuthorizer {
+  readonly authorizer: Authorizer
   /** One-line reason why calls cannot be authorized; undefined once keys have been received. */
   readonly problem: () => string | undefined
 }
@@ -22,26 +22,26 @@ const DENIED = 'the auth service denies access; see the log'
  *
  * @throws {SettingsError} for incomplete credentials.
  */
-export async function openRemoteGate(
+export async function openRemoteAuthorizer(
   settings: Settings,
   log: Log,
   closing: Disposer,
-): Promise<RemoteGate | undefined> {
+): Promise<RemoteAuthorizer | undefined> {
   if (settings.auth === 'none') return undefined
   const [client, { createAuthSource }] = await Promise.all([
     openPlatformClient({ proxy: settings.auth }, settings),
     import('../../sdk/auth/auth-source.ts'),
   ])
   closing.add(() => client.close())
-  const { gate, ask } = openGate(log)
-  closing.add(gate.close)
+  const { authorizer, setSource: ask } = createDeferredAuthorizer(log)
+  closing.add(authorizer.close)
   const { source, problem } = trackKeys(createAuthSource(client))
   ask(source)
-  return { gate, problem }
+  return { authorizer, problem }
 }
 
 /** Detects the first keys from a source: its rules are accessible, too, then. */
-function trackKeys(source: AuthSource): Pick<RemoteGate, 'problem'> & { source: AuthSource } {
+function trackKeys(source: AuthSource): Pick<RemoteAuthorizer, 'problem'> & { source: AuthSource } {
   let isReady = false
   let problem = NOT_READY
 

@@ -38,7 +38,7 @@ export interface RpcProxyOptions {
   readonly find: FindUpstream
   readonly log: PluginLog
   /** Authorizes forwarded calls; hosted services authorize theirs. @default all calls are allowed */
-  readonly gate?: Authorizer
+  readonly authorizer?: Authorizer
   /** Whether a peer is a trusted gateway whose client addresses are used: by `auth` to count failed logins and by `registry` to check nodes. @default none */
   readonly isTrusted?: (address: string) => boolean
   readonly limits?: ServiceLimits
@@ -61,9 +61,10 @@ export interface RpcProxy extends ServicePort, ServiceHost {
  * @throws {TypeError} for an invalid origin.
  */
 export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> {
-  const { address, find, log, limits = {}, listener, gate, origins = [] } = options
+  const { address, find, log, limits = {}, listener, authorizer, origins = [] } = options
   const { isTrusted = () => false } = options
-  const forward = gate === undefined ? undefined : createGuardedForward(new CallGuard(gate), find)
+  const forward =
+    authorizer === undefined ? undefined : createGuardedForward(new CallGuard(authorizer), find)
   const hosted = new Map<string, Dispatcher>()
   const dispatch = (call: IncomingCall, address: string): void => {
     const dispatcher = hosted.get(call.service)
@@ -115,17 +116,17 @@ function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: Inco
     if (upstream === undefined) throw toServiceNotFound(service)
     const { domain } = upstream
     const target = { name: service, domain, lasts: call.stream || call.more, address: '' }
-    const refuse = (denied: IncomingCall, error: GatewayError): void => denied.fail(error)
+    const deny = (denied: IncomingCall, error: GatewayError): void => denied.fail(error)
     guard.pass(call, target, {
-      serve(admitted, metadata, account) {
+      serve(authorized, metadata, account) {
         // A service without an account does not authenticate its callers.
         if (isDebugEndpoint(call.endpoint)) {
           const error = checkAdmin(account, domain, `${service}.${call.endpoint}`)
-          if (error !== undefined) return refuse(admitted, error)
+          if (error !== undefined) return deny(authorized, error)
         }
-        forwardCall(admitted, () => upstream, metadata)
+        forwardCall(authorized, () => upstream, metadata)
       },
-      refuse,
+      deny: deny,
     })
   }
   return (call) => {

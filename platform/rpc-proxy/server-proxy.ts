@@ -24,7 +24,7 @@ export interface ServerProxyOptions {
   readonly registry: Registry
   readonly domains: DomainRegistries
   /** Authorizes forwarded calls. */
-  readonly gate: Authorizer
+  readonly authorizer: Authorizer
   /** Maximum number of open files. */
   readonly fileLimit: number
   readonly log: Log
@@ -51,7 +51,7 @@ export interface ServerProxy {
  * @throws {Error} with a one-line message when the port is in use or not permitted.
  */
 export async function openServerProxy(options: ServerProxyOptions): Promise<ServerProxy> {
-  const { configuration, registry, domains, gate, fileLimit, log } = options
+  const { configuration, registry, domains, authorizer, fileLimit, log } = options
   const { settings } = configuration
   let { drainTimeoutMs } = settings
   let trusted = toTrusted(settings)
@@ -80,7 +80,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
       return finder.find(service, metadata)
     },
     log,
-    gate,
+    authorizer,
     isTrusted: (address) => trusted.lookup(address).inside,
     limits: {
       maxConnections: Math.floor(fileLimit / 2),

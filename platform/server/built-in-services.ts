@@ -60,7 +60,7 @@ export interface BuiltInContext {
   readonly gateway: GatewayPart
   readonly host: ServiceHost
   /** Authorizes external calls. */
-  readonly gate: Authorizer
+  readonly authorizer: Authorizer
   /** Restricts outgoing connections on behalf of non-operators. */
   readonly egress: EgressPolicy
   readonly toLog: (service: string) => ServiceLog
@@ -113,13 +113,13 @@ const TEST_COST = 4
 export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'registry',
-    async create({ settings, registries, broker, host, gate, egress, toLog }) {
+    async create({ settings, registries, broker, host, authorizer, egress, toLog }) {
       const { create, list } = registries
       return createRegistryService({
         createRegistry: create,
         listDomains: list,
         host,
-        gate,
+        authorizer,
         policy: {
           egress,
           isLocal: settings.profile === 'local',
@@ -162,7 +162,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       const { authPrivateKey, profile } = settings
       // Audit records before the start of the events service are queued.
       let begin = (): void => {}
-      const begun = new Promise<void>((resolve) => {
+      const started = new Promise<void>((resolve) => {
         begin = resolve
       })
       const auth = await openAuthService({
@@ -171,7 +171,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         findService: (namespace, name) => findRegistered(context.registries, namespace, name),
         async audit(record) {
           await forgetPassword(record, folder)
-          await begun
+          await started
           await publishEvent(AUDIT_TOPIC, record, created)
         },
         quotas: {
@@ -327,8 +327,8 @@ async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
 }
 
 /** Common options of all services except the registry. */
-function toOptions(name: string, { registries, host, gate, toLog }: BuiltInContext) {
-  return { registry: registries.registry, host, gate, log: toLog(name) }
+function toOptions(name: string, { registries, host, authorizer, toLog }: BuiltInContext) {
+  return { registry: registries.registry, host, authorizer, log: toLog(name) }
 }
 
 /** Publishes an event that programs can subscribe to. */

@@ -48,8 +48,8 @@ function onMissing(error: NodeJS.ErrnoException): undefined {
 
 function check(id: string, file: string): string {
   if (isServerId(id)) return id
-  const shown = JSON.stringify(id.slice(0, 100))
+  const quoted = JSON.stringify(id.slice(0, 100))
   throw new Error(
-    `${file} must contain the server id, 1 to 100 letters, digits, and inner dots, dashes or underscores, got ${shown}; remove it to create a new id`,
+    `${file} must contain the server id, 1 to 100 letters, digits, and inner dots, dashes or underscores, got ${quoted}; remove it to create a new id`,
   )
 }

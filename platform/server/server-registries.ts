@@ -23,7 +23,7 @@ export interface ServerRegistries extends DomainRegistries {
 
 export interface ServerRegistriesOptions {
   /** Whether an address belongs to this server. */
-  readonly isOwn: (address: string) => boolean
+  readonly isLocal: (address: string) => boolean
   readonly onWarning: (message: string) => void
 }
 
@@ -103,7 +103,7 @@ export async function openServerRegistries(
 /** Returns the factory of registries; imports their library on demand. */
 async function load(
   text: string,
-  { isOwn, onWarning }: ServerRegistriesOptions,
+  { isLocal: isOwn, onWarning }: ServerRegistriesOptions,
 ): Promise<(domain: string) => Registry> {
   if (text === 'memory') return () => createMemoryRegistry()
   if (text === 'kubernetes') {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openGate } from '../../core/auth/open-authorizer.ts'
+import { createDeferredAuthorizer } from '../../core/auth/open-authorizer.ts'
 import type { Plugin } from '../../core/chain.ts'
 import { createEgressPolicy } from '../../core/egress/egress-policy.ts'
 import type { TlsSource } from '../../core/listener/tls/tls.ts'
@@ -102,8 +102,8 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   closing.add(() => folder?.close())
 
   let advertised: string | undefined
-  const isOwn = (address: string): boolean => address === advertised
-  const registries = await openServerRegistries(settings.registry, { isOwn, onWarning })
+  const isLocal = (address: string): boolean => address === advertised
+  const registries = await openServerRegistries(settings.registry, { isLocal: isLocal, onWarning })
   closing.add(registries.close)
   await registries.check()
   const broker = await openServerBroker(settings.broker, log)
@@ -120,13 +120,13 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   const registry = expected.join(network.registry)
   const domains = expected.joinDomains(registries)
 
-  const { gate, ask } = openGate(log)
-  closing.add(gate.close)
+  const { authorizer, setSource: ask } = createDeferredAuthorizer(log)
+  closing.add(authorizer.close)
   const proxy = await openServerProxy({
     configuration,
     registry,
     domains,
-    gate,
+    authorizer,
     // The gateway uses half of the open files.
     fileLimit: Math.floor(fileLimit / 4),
     log,
@@ -147,7 +147,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
     ...settings,
     listeners: () => [...listening, ...listeners()].filter((each) => each !== undefined),
   })
-  const source = createGatewaySource({ registry, domains, gate })
+  const source = createGatewaySource({ registry, domains, authorizer })
   const services = await startServices(
     {
       settings,
@@ -161,7 +161,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
       expected,
       gateway: source,
       host,
-      gate,
+      authorizer,
       egress,
       toLog: (service) => createBuiltInLog(service, log),
       onWarning,
@@ -182,7 +182,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
     registry,
     domains,
     events: toSinks(settings, broker, created),
-    gate,
+    authorizer,
     egress,
     tls,
     findCaller: findLocalCaller,

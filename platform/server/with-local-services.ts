@@ -6,15 +6,15 @@ import { notImplemented } from '../../sdk/errors.ts'
 /**
  * Combines a read-only registry with the services of this server, which take precedence.
  *
- * @param isOwn whether an address belongs to this server.
+ * @param isLocal whether an address belongs to this server.
  */
 export function withLocalServices(
   registry: Registry,
-  isOwn: (address: string) => boolean,
+  isLocal: (address: string) => boolean,
 ): Registry {
   const local = createMemoryRegistry()
   const check = ({ nodes }: Service): void => {
-    if (nodes.every(({ address }) => isOwn(address))) return
+    if (nodes.every(({ address }) => isLocal(address))) return
     throw notImplemented(
       'registry.Registry.Register',
       `the registry ${registry.name} is read-only: it discovers services itself`,

@@ -11,7 +11,7 @@ const PART = /^MX_(?:API_|SERVER_)?(AUTH|BROKER|EVENTS|REGISTRY|STORE)_(ADDRESS|
  * An empty variable counts as unset; a single blank does not (specification: Namespace).
  */
 export function readEnvironment(env: Environment, command: ServerCommand = 'api'): SettingsInput {
-  const given = new Map<keyof Settings, SettingInput>()
+  const inputs = new Map<keyof Settings, SettingInput>()
   for (const key of keysOf(command)) {
     const { name, kind, only, variable: other } = SETTINGS[key]
     const prefixes = [
@@ -24,9 +24,9 @@ export function readEnvironment(env: Environment, command: ServerCommand = 'api'
     const variable = variables.find((each) => (env[each] ?? '') !== '')
     if (variable === undefined) continue
     const text = env[variable]!
-    given.set(key, { source: variable, values: kind === 'list' ? splitList(key, text) : [text] })
+    inputs.set(key, { source: variable, values: kind === 'list' ? splitList(key, text) : [text] })
   }
-  return given
+  return inputs
 }
 
 /** What is wrong with variables that look like a misspelt setting, of whichever command, one line each. */
@@ -39,8 +39,8 @@ export function findMisspelt(env: Environment): readonly string[] {
   const others = Object.keys(env).filter((variable) => !names.includes(variable.slice(3)))
   const parts = others.flatMap((variable) => explainPart(variable) ?? [])
   const rest = others.filter((variable) => explainPart(variable) === undefined)
-  const given = Object.fromEntries(rest.map((variable) => [variable, env[variable]]))
-  return [...parts, ...findUnknownEnv(given, names, /^MX_(?:API_|SERVER_)?/)]
+  const inputs = Object.fromEntries(rest.map((variable) => [variable, env[variable]]))
+  return [...parts, ...findUnknownEnv(inputs, names, /^MX_(?:API_|SERVER_)?/)]
 }
 
 /** A variable for what is a part of the value of another one. Undefined: it is none. */

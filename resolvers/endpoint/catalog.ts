@@ -73,7 +73,7 @@ export function createCatalog({
       if (pending !== undefined) pending.push(event)
       else if (apply(event)) onChange()
     },
-    { onOutage: (reason) => outages.tell(ALL, reason) },
+    { onOutage: (reason) => outages.report(ALL, reason) },
   )
   const sweeper = setInterval(sweep, listMs).unref()
 
@@ -91,7 +91,7 @@ export function createCatalog({
 
   function remove(key: string): boolean {
     if (!entries.has(key)) return false
-    if (outages.isAway(ALL)) {
+    if (outages.isUnavailable(ALL)) {
       stale.add(key, key)
       return false
     }
@@ -121,13 +121,13 @@ export function createCatalog({
     let changed = false
     for (const key of [...entries.keys()]) if (!keys.has(key)) changed = remove(key) || changed
     for (const service of services) changed = apply({ type: 'update', service }) || changed
-    if (unwatch === undefined) outages.tell(ALL, undefined)
+    if (unwatch === undefined) outages.report(ALL, undefined)
     // In order: pending events are at least as new as the list.
     if (applyPending() || changed) onChange()
   }
 
   function fail(reason: Error): void {
-    if (unwatch === undefined) outages.tell(ALL, reason)
+    if (unwatch === undefined) outages.report(ALL, reason)
     if (applyPending()) onChange()
     // The service cache reports outages.
     if (failing || (unwatch !== undefined && outages.current !== undefined)) return

@@ -40,8 +40,8 @@ export interface AccountChecks {
 }
 
 /** Creates the checks of a service. Without an authorizer there are no accounts, and every call is allowed. */
-export function createAccountChecks(gate: Authorizer | undefined): AccountChecks {
-  if (gate !== undefined)
+export function createAccountChecks(authorizer: Authorizer | undefined): AccountChecks {
+  if (authorizer !== undefined)
     return { mustBeMember, mustBeViewer, mustBeService, mustBeAdmin, mustBeOperator }
   const allow = (): void => {}
   return {

@@ -8,20 +8,20 @@ export interface AccountTokensOptions {
   /** Address of the platform; undefined: `auth` is found through the registry. */
   readonly platform: string | undefined
   /** Calls `Auth.Token` without a token, at an address if given. */
-  readonly ask: (request: object, address?: string) => Promise<LoginReply>
+  readonly login: (request: object, address?: string) => Promise<LoginReply>
 }
 
 /** Creates the tokens of an account by logging in with its credentials. */
 export function createAccountTokens({
   credentials,
   platform,
-  ask,
+  login: ask,
 }: AccountTokensOptions): TokenSource {
   const { namespace, isGuess } = credentials
   /** Last rejected implicit secret; initially empty: none is stored yet. */
   let wrong = ''
 
-  async function askPlatform(request: object): Promise<LoginReply> {
+  async function requestPlatform(request: object): Promise<LoginReply> {
     if (platform === undefined || !isServerText(platform)) return ask(request)
     try {
       // Directly: the registry may require a login.
@@ -38,22 +38,22 @@ export function createAccountTokens({
     const { id, secret } = isGuess ? readLeft() : credentials
     if (isGuess && secret === wrong) throw new GatewayError('auth', 401, 'no account configured')
     try {
-      return await askPlatform({ id, secret })
+      return await requestPlatform({ id, secret })
     } catch (error) {
       if (isGuess && isRejected(GatewayError.from(error))) wrong = secret
-      throw tellWhose(error, id, namespace)
+      throw warnAccount(error, id, namespace)
     }
   }
 
   return createTokenSource({
     logIn,
-    refresh: (refresh_token) => askPlatform({ refresh_token }),
+    refresh: (refresh_token) => requestPlatform({ refresh_token }),
     isGuess,
   })
 }
 
 /** Adds a hint to the error: the account may belong to another namespace. */
-function tellWhose(error: unknown, id: string, namespace: string): unknown {
+function warnAccount(error: unknown, id: string, namespace: string): unknown {
   if (!(error instanceof GatewayError) || error.code !== 400) return error
   const detail = `${error.message}: ${id} in the namespace ${namespace} (MX_NAMESPACE names another)`
   return new GatewayError(error.id, error.code, detail, { cause: error })

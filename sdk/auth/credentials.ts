@@ -37,10 +37,11 @@ const NONE: Credentials = { id: '', secret: '' }
  * @throws {TypeError} for invalid or incomplete credentials.
  */
 export function findCredentials(
-  given: Credentials | undefined,
+  configured: Credentials | undefined,
   platform: string | undefined,
 ): FoundCredentials | undefined {
-  if (given !== undefined) return check(given, 'auth.id and auth.secret', 'auth.namespace')
+  if (configured !== undefined)
+    return check(configured, 'auth.id and auth.secret', 'auth.namespace')
   const { MX_AUTH_ID: id = '', MX_AUTH_SECRET: secret = '', MX_NAMESPACE = '' } = process.env
   if (platform === undefined) return undefined
   if (id !== '' || secret !== '') {

@@ -36,7 +36,7 @@ export function createFixedToken(token: string): TokenSource {
     current: () => token,
     leftMs: () => Number.POSITIVE_INFINITY,
     ready: () => undefined,
-    refused: () => false,
+    isRejected: () => false,
   }
 }
 
@@ -57,11 +57,11 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   let failure: GatewayError | undefined
   let retryMs = 0
 
-  async function ask(): Promise<LoginReply> {
-    const shown = refreshToken
+  async function login(): Promise<LoginReply> {
+    const presented = refreshToken
     refreshToken = undefined
-    if (shown === undefined) return logIn()
-    return refresh(shown).catch((error: unknown) => {
+    if (presented === undefined) return logIn()
+    return refresh(presented).catch((error: unknown) => {
       if (error instanceof GatewayError && REFUSALS.includes(error.code)) return logIn()
       throw error
     })
@@ -69,7 +69,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
 
   async function renew(): Promise<void> {
     try {
-      const { token: told } = await ask()
+      const { token: told } = await login()
       const lifeMs = (told.expiry - told.created) * 1000
       const now = nowMs()
       token = told.access_token
@@ -116,8 +116,8 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       return begin()
     },
 
-    refused(shown) {
-      if (shown === token) endsMs = 0
+    isRejected(presented) {
+      if (presented === token) endsMs = 0
       return !isWithout
     },
   }

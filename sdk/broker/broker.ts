@@ -96,13 +96,13 @@ export function createBroker(
   const service = isService ? owner.name : ''
   const log = isService ? owner.log : undefined
   const internals = findInternals(owner)
-  const own = isService ? internals?.broker : undefined
+  const serviceBroker = isService ? internals?.broker : undefined
   const traces = internals?.traces
   let front: CheckedBroker | undefined
   const leaves = new Set<() => Promise<void>>()
 
   function findDirect(call: Readonly<Record<string, unknown>> = {}): CheckedBroker | undefined {
-    const direct = own?.find()
+    const direct = serviceBroker?.find()
     const [name] = direct === undefined ? [] : Object.keys(call)
     if (name === undefined) return direct
     throw new TypeError(`${name} is for calls: the service has a broker of its own`)
@@ -112,7 +112,7 @@ export function createBroker(
     if (front === undefined) {
       const platform = { client: toClient(), call: options, ...(log && toBrokerLog(log)) }
       front = createChecked(createPlatformBroker(platform), log && toReports(log))
-      own?.closeToo(close)
+      serviceBroker?.closeToo(close)
     }
     return front
   }
@@ -123,9 +123,9 @@ export function createBroker(
   }
 
   return {
-    async publish(topic, value, given = {}) {
-      rejectUnknownOptions('broker.publish', given, PUBLISH)
-      const { headers, ...rest } = given
+    async publish(topic, value, callOptions = {}) {
+      rejectUnknownOptions('broker.publish', callOptions, PUBLISH)
+      const { headers, ...rest } = callOptions
       const { context, ...call } = rest
       const encoded = encodeMessage(value, {
         ...(context !== undefined && { context }),
@@ -145,9 +145,9 @@ export function createBroker(
       }
     },
 
-    async subscribe(topic, subscriber, given = {}) {
-      rejectUnknownOptions('broker.subscribe', given, SUBSCRIBE)
-      const { message, queue, whenSlow, onEnd } = given
+    async subscribe(topic, subscriber, callOptions = {}) {
+      rejectUnknownOptions('broker.subscribe', callOptions, SUBSCRIBE)
+      const { message, queue, whenSlow, onEnd } = callOptions
       const broker = findDirect({ ...options }) ?? open()
       const handler = createMessageHandler(topic, subscriber, message, {
         service,

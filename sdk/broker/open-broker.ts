@@ -44,11 +44,13 @@ let memory: Promise<Broker> | undefined
  *
  * @throws {TypeError} for an invalid address, naming the valid forms.
  */
-export function toBrokerSource(given: Broker | string | undefined): Broker | string | undefined {
-  if (given !== undefined && typeof given !== 'string') return given
-  const text = given ?? process.env['MX_BROKER'] ?? ''
-  if (given === undefined && text === '') return undefined
-  parseBroker(text, given === undefined ? 'MX_BROKER' : 'broker')
+export function toBrokerSource(
+  configured: Broker | string | undefined,
+): Broker | string | undefined {
+  if (configured !== undefined && typeof configured !== 'string') return configured
+  const text = configured ?? process.env['MX_BROKER'] ?? ''
+  if (configured === undefined && text === '') return undefined
+  parseBroker(text, configured === undefined ? 'MX_BROKER' : 'broker')
   return text
 }
 
@@ -75,8 +77,8 @@ export function openBroker(text: string, options: OpenBrokerOptions): OpenedBrok
   const loaded = loading.then(({ ready }) => ready)
   // Reported to callers of the broker.
   loaded.catch(() => {})
-  const ask = <T>(question: (broker: Broker) => Maybe<T>): Maybe<T> =>
-    adapter === undefined ? loading.then(({ broker }) => question(broker)) : question(adapter)
+  const run = <T>(work: (broker: Broker) => Maybe<T>): Maybe<T> =>
+    adapter === undefined ? loading.then(({ broker }) => work(broker)) : work(adapter)
   const leaves = new Set<Unsubscribe>()
 
   const broker: OpenedBroker['broker'] = {
@@ -86,10 +88,10 @@ export function openBroker(text: string, options: OpenBrokerOptions): OpenedBrok
       return adapter?.maxBodyBytes ?? Number.POSITIVE_INFINITY
     },
 
-    publish: (topic, message) => ask((broker) => broker.publish(topic, message)),
+    publish: (topic, message) => run((broker) => broker.publish(topic, message)),
 
     async subscribe(topic, handler, options) {
-      const stop = await ask((broker) => broker.subscribe(topic, handler, options))
+      const stop = await run((broker) => broker.subscribe(topic, handler, options))
       const leave = (): Maybe<void> => {
         if (leaves.delete(leave)) return stop()
       }

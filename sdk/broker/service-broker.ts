@@ -11,7 +11,7 @@ import { type SubscriberOptions, Subscriptions, toBrokerLog, toReports } from '.
 
 export interface ServiceBrokerOptions {
   /** Configured broker: an adapter or an address. */
-  readonly given: Broker | string | undefined
+  readonly configured: Broker | string | undefined
   /** There is a platform, whose broker is found like any service. */
   readonly hasPlatform: boolean
   readonly client: () => Client
@@ -52,9 +52,9 @@ const PLATFORM = 'mx'
 
 /** @throws {TypeError} for a text that names no broker. */
 export function createServiceBroker(options: ServiceBrokerOptions): ServiceBroker {
-  const { given, hasPlatform, client, service, log, traces } = options
-  const told = toBrokerSource(given)
-  const source = told ?? (hasPlatform ? PLATFORM : undefined)
+  const { configured: given, hasPlatform, client, service, log, traces } = options
+  const configuredSource = toBrokerSource(given)
+  const source = configuredSource ?? (hasPlatform ? PLATFORM : undefined)
   const subscriptions = new Subscriptions(service, log, traces)
   const closing: (() => Promise<void>)[] = []
   let opened: Opened | undefined
@@ -67,7 +67,7 @@ export function createServiceBroker(options: ServiceBrokerOptions): ServiceBroke
 
   return {
     name() {
-      const used = subscriptions.size > 0 ? source : told
+      const used = subscriptions.size > 0 ? source : configuredSource
       return used === undefined ? '' : nameBroker(used)
     },
 

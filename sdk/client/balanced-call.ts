@@ -152,12 +152,12 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     return true
   }
 
-  override onFail(error: GatewayError, isForeign = false): void {
+  override onFail(error: GatewayError, isUntyped = false): void {
     if (this.over) return
     const { code, repeatable } = error
     this.endSpan(code, error.message)
     // A typed error proves that the node responds, whatever the error says.
-    if (isForeign && isGatewayError(code) && this.inFlight) recordFailure(this, 'gateway')
+    if (isUntyped && isGatewayError(code) && this.inFlight) recordFailure(this, 'gateway')
     else this.isWell()
     endAttempt(this)
     if (this.mayRenew(error)) this.renew(error)
@@ -286,7 +286,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   /** Whether the token was not taken, and another may be. */
   private mayRenew(error: GatewayError): boolean {
     if (this.token === undefined || this.isRenewed || this.started || this.answering) return false
-    return isInvalidToken(error) && this.tokens!.refused(this.token)
+    return isInvalidToken(error) && this.tokens!.isRejected(this.token)
   }
 
   private renew(error: GatewayError): void {

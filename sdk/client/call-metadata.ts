@@ -56,19 +56,19 @@ export function formatCallMetadata(details: CallDetails, clientNamespace: string
   const chosen = namespace ?? (inherits ? undefined : clientNamespace)
   if (metadata === undefined && namespace === undefined && !chosen)
     return context === undefined ? '' : formatContext(context)
-  const own = new Map<string, string>()
+  const merged = new Map<string, string>()
   for (const [name, value] of Object.entries(metadata ?? {})) {
     const lower = name.toLowerCase()
     if (lower.startsWith(PLATFORM) || lower === CONTENT_TYPE)
       throw new TypeError(`metadata ${lower} is reserved and cannot be set`)
-    own.set(lower, value)
+    merged.set(lower, value)
   }
-  if (chosen !== undefined) own.set(NAMESPACE, chosen)
+  if (chosen !== undefined) merged.set(NAMESPACE, chosen)
   const inherited = context === undefined ? [] : toInherited(context)
   const fields: string[] = []
   for (let i = 0; i < inherited.length; i += 2)
-    if (!own.has(inherited[i]!)) fields.push(inherited[i]!, inherited[i + 1]!)
-  for (const [name, value] of own) if (value !== '') fields.push(name, value)
+    if (!merged.has(inherited[i]!)) fields.push(inherited[i]!, inherited[i + 1]!)
+  for (const [name, value] of merged) if (value !== '') fields.push(name, value)
   return formatMetadata(fields)
 }
 

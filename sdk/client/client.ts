@@ -131,14 +131,14 @@ export class Client {
   constructor(options: ClientOptions = {}) {
     rejectUnknownOptions('new Client', options, OPTIONS)
     const { registry, address, services = [], inProcess = true, traces } = options
-    const isTold = registry !== undefined || address !== undefined
+    const isOptional = registry !== undefined || address !== undefined
     const source = toRegistrySource(registry)
-    const told = readProxyAddress(options.proxy, isTold)
-    const platform = told ?? toPlatform(source)
+    const proxyAddress = readProxyAddress(options.proxy, isOptional)
+    const platform = proxyAddress ?? toPlatform(source)
     const credentials = findOwnCredentials(options, platform)
     const domain = credentials?.namespace ?? DEFAULT_NAMESPACE
     // A registry client sees one domain; the proxy gives access to everything callable from there.
-    const proxy = told ?? (domain === DEFAULT_NAMESPACE ? undefined : toProxy(source))
+    const proxy = proxyAddress ?? (domain === DEFAULT_NAMESPACE ? undefined : toProxy(source))
     if (proxy !== undefined && address !== undefined)
       throw new TypeError('new Client: address and proxy are mutually exclusive')
     this.#namespace = options.namespace ?? (domain === DEFAULT_NAMESPACE ? '' : domain)
@@ -242,15 +242,15 @@ export class Client {
     if (credentials === undefined) return undefined
     // Nobody has a token before; the namespace is the account's, wherever calls go.
     const metadata = formatCallMetadata({ namespace: credentials.namespace }, '')
-    const ask = (request: object, address?: string): Promise<LoginReply> =>
+    const login = (request: object, address?: string): Promise<LoginReply> =>
       new Promise((resolve, reject) => {
         const options = address === undefined ? DEFAULT : { address }
         const plan = this.#plan('auth', 'Auth.Token', options, this.#timeoutMs)
-        const own = { ...plan, metadata, tokens: undefined }
+        const targetOptions = { ...plan, metadata, tokens: undefined }
         const resolveReply = resolve as (reply: unknown) => void
-        new UnaryCall(this.#owner, own, request, resolveReply, reject).begin()
+        new UnaryCall(this.#owner, targetOptions, request, resolveReply, reject).begin()
       })
-    return createAccountTokens({ credentials, platform, ask })
+    return createAccountTokens({ credentials, platform, login: login })
   }
 
   #plan(service: string, endpoint: string, options: CallOptions, defaultMs: number): CallPlan {

@@ -55,15 +55,15 @@ export function createServiceProxy<T>(
   service: string,
   options: CallOptions,
 ): ServiceProxy<T> {
-  const withDefaults = (own: CallOptions | undefined): CallOptions =>
-    own === undefined ? options : { ...options, ...own }
+  const withDefaults = (callOptions: CallOptions | undefined): CallOptions =>
+    callOptions === undefined ? options : { ...options, ...callOptions }
   return createNames((handler) =>
     createNames((method) => {
       const endpoint = toEndpointName(handler, method)
-      const call = (request: unknown, own?: CallOptions): Promise<unknown> =>
-        client.call(service, endpoint, request, withDefaults(own))
-      const stream = (requests: unknown, own?: CallOptions): CallStream =>
-        client.stream(service, endpoint, requests, withDefaults(own))
+      const call = (request: unknown, callOptions?: CallOptions): Promise<unknown> =>
+        client.call(service, endpoint, request, withDefaults(callOptions))
+      const stream = (requests: unknown, callOptions?: CallOptions): CallStream =>
+        client.stream(service, endpoint, requests, withDefaults(callOptions))
       return Object.assign(call, { stream })
     }),
   ) as ServiceProxy<T>

@@ -101,9 +101,9 @@ export class ClientTargets {
   /** True if an address belongs to the platform: it is configured, or in the registry. */
   isKnown(service: string, address: string): Maybe<boolean> {
     const { proxy } = this.#options
-    const isOwn = (own: string | undefined): boolean =>
-      own !== undefined && withScheme(own) === withScheme(address)
-    if (isOwn(this.#options.address) || isOwn(proxy)) return true
+    const isAllowed = (token: string | undefined): boolean =>
+      token !== undefined && withScheme(token) === withScheme(address)
+    if (isAllowed(this.#options.address) || isAllowed(proxy)) return true
     const registry = proxy === undefined ? this.#openRegistry() : undefined
     if (registry === undefined) return false
     const at = parseHostPort(address.replace(SCHEME, ''))

@@ -79,8 +79,8 @@ class ReaderCompiler extends Compiler {
       hasZero: hasZero(field),
       read: this.#field(field),
     }))
-    return (given) => {
-      const message = given as Fields
+    return (input) => {
+      const message = input as Fields
       const value: Fields = {}
       for (const { name, hasZero, read } of fields)
         if (hasZero || Object.hasOwn(message, name)) value[name] = read(message[name])
@@ -139,12 +139,12 @@ class WriterCompiler extends Compiler {
 
   protected fields(type: Type): Convert {
     const fields = fieldsOf(type).map((field) => ({ name: field.name, write: this.#field(field) }))
-    return (given) => {
-      if (typeof given !== 'object' || given === null)
-        throw new TypeError(`${type.name} must be an object, got ${typeof given}`)
+    return (input) => {
+      if (typeof input !== 'object' || input === null)
+        throw new TypeError(`${type.name} must be an object, got ${typeof input}`)
       const message: Fields = {}
       for (const { name, write } of fields) {
-        const value = (given as Fields)[name]
+        const value = (input as Fields)[name]
         if (value !== undefined && value !== null) message[name] = write(value)
       }
       return message

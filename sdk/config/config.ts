@@ -87,15 +87,15 @@ export function createConfig(
   const client = owner instanceof Service ? owner.client : owner
 
   /** Splits options into those of the call and `secret`. */
-  function split(what: string, given: ConfigSecretOptions, known: object) {
-    rejectUnknownOptions(`config.${what}`, given, known)
-    const { secret = false, ...own } = given
+  function split(what: string, callOptions: ConfigSecretOptions, known: object) {
+    rejectUnknownOptions(`config.${what}`, callOptions, known)
+    const { secret = false, ...own } = callOptions
     return { call: { ...options, ...own }, secret }
   }
 
   return {
-    async get(path, given = {}) {
-      const { call, secret } = split('get', given, SECRET)
+    async get(path, callOptions = {}) {
+      const { call, secret } = split('get', callOptions, SECRET)
       try {
         const request = { path, options: { secret } }
         const reading = await client.call<WireReading>(SERVICE, 'Config.Get', request, call)
@@ -105,19 +105,19 @@ export function createConfig(
       }
     },
 
-    async set(path, value, given = {}) {
-      const { call, secret } = split('set', given, SECRET)
+    async set(path, value, callOptions = {}) {
+      const { call, secret } = split('set', callOptions, SECRET)
       const data = formatConfigValue(value)
       await client.call(SERVICE, 'Config.Set', { path, value: { data }, options: { secret } }, call)
     },
 
-    async delete(path, given = {}) {
-      const { call } = split('delete', given, CALL)
+    async delete(path, callOptions = {}) {
+      const { call } = split('delete', callOptions, CALL)
       await client.call(SERVICE, 'Config.Delete', { path }, call)
     },
 
-    watch(path, given = {}) {
-      const { call, secret } = split('watch', given, SECRET)
+    watch(path, callOptions = {}) {
+      const { call, secret } = split('watch', callOptions, SECRET)
       // Streams are never retried.
       const { retries: _, ...streaming } = call
       const request = { path, options: { secret } }

@@ -13,8 +13,8 @@ export function formatConfigValue(value: unknown): string {
 
 /** `this` is the parent: it has the value before `toJSON`. */
 function replace(this: unknown, name: string, value: unknown): unknown {
-  const given = (this as Readonly<Record<string, unknown>>)[name]
-  if (toRawBytes(given) !== undefined) throw notSerializable('bytes')
+  const member = (this as Readonly<Record<string, unknown>>)[name]
+  if (toRawBytes(member) !== undefined) throw notSerializable('bytes')
   if (typeof value === 'number' && !Number.isFinite(value)) throw notSerializable(String(value))
   if (typeof value !== 'bigint') return value
   const number = Number(value)

@@ -190,19 +190,19 @@ export function createEvents(
   const client = owner instanceof Service ? owner.client : owner
   const traces = findInternals(owner)?.traces
 
-  async function call<R>(endpoint: string, request: object, given: object): Promise<R> {
-    return client.call<R>(SERVICE, endpoint, request, toCall(options, given))
+  async function call<R>(endpoint: string, request: object, callOptions: object): Promise<R> {
+    return client.call<R>(SERVICE, endpoint, request, toCall(options, callOptions))
   }
 
-  async function findTopics(request: object, given: object): Promise<EventsTopic[]> {
-    const { topics } = await call<{ topics: EventsTopic[] }>('Stream.Topics', request, given)
+  async function findTopics(request: object, callOptions: object): Promise<EventsTopic[]> {
+    const { topics } = await call<{ topics: EventsTopic[] }>('Stream.Topics', request, callOptions)
     return topics
   }
 
   return {
-    async publish(topic, message, given = {}) {
-      rejectUnknownOptions('events.publish', given, PUBLISH)
-      const { metadata = {}, timestamp, context } = given
+    async publish(topic, message, callOptions = {}) {
+      rejectUnknownOptions('events.publish', callOptions, PUBLISH)
+      const { metadata = {}, timestamp, context } = callOptions
       const span = beginSend(traces, { system: MESSAGING_SYSTEM, topic }, context)
       const fields = { ...toTraceFields(context), ...metadata }
       const request = {
@@ -214,7 +214,7 @@ export function createEvents(
         }),
       }
       try {
-        const published = await call<PublishedEvent>('Stream.Publish', request, given)
+        const published = await call<PublishedEvent>('Stream.Publish', request, callOptions)
         endMessage(span)
         return published
       } catch (error) {
@@ -223,13 +223,13 @@ export function createEvents(
       }
     },
 
-    consume(topic, given = {}) {
-      rejectUnknownOptions('events.consume', given, CONSUME)
-      const { group, autoAck = true, ackWaitMs = 60_000, retryLimit = -1 } = given
-      const { offset, maxInFlight = 64 } = given
+    consume(topic, callOptions = {}) {
+      rejectUnknownOptions('events.consume', callOptions, CONSUME)
+      const { group, autoAck = true, ackWaitMs = 60_000, retryLimit = -1 } = callOptions
+      const { offset, maxInFlight = 64 } = callOptions
       const acks = autoAck ? (group === undefined ? 'service' : 'loop') : 'program'
       const start = offset === undefined ? {} : toStart(offset)
-      const { retries: __, ...streaming } = toCall(options, given)
+      const { retries: __, ...streaming } = toCall(options, callOptions)
       return openChannel({
         client,
         traces,
@@ -238,7 +238,7 @@ export function createEvents(
         resumes: acks !== 'program' || group !== undefined,
         async begin() {
           // Also checks that the service exists: later failures may be temporary.
-          const [found] = await findTopics({ topic }, given)
+          const [found] = await findTopics({ topic }, callOptions)
           const isLive = group === undefined && offset === undefined
           return {
             topic,
@@ -253,9 +253,9 @@ export function createEvents(
       })
     },
 
-    async read(topic, given = {}) {
-      rejectUnknownOptions('events.read', given, READ)
-      const { offset, limit = DEFAULT_LIMIT } = given
+    async read(topic, callOptions = {}) {
+      rejectUnknownOptions('events.read', callOptions, READ)
+      const { offset, limit = DEFAULT_LIMIT } = callOptions
       const { sequence = 1, offset_ms } = offset === undefined ? {} : toStart(offset)
       const events: PlatformEvent[] = []
       let next: number | undefined = sequence - 1
@@ -266,7 +266,7 @@ export function createEvents(
           limit: limit === 0 ? PAGE : Math.min(PAGE, limit - events.length),
           ...(offset_ms !== undefined && { since_ms: offset_ms }),
         }
-        const page: WirePage = await call<WirePage>('Store.Read', request, given)
+        const page: WirePage = await call<WirePage>('Store.Read', request, callOptions)
         for (const event of page.events) events.push(toPlatformEvent(event))
         next = events.length === limit ? undefined : page.next
       }
@@ -274,19 +274,19 @@ export function createEvents(
       return events.sort(compareEvents)
     },
 
-    topics: async (given = {}) => {
-      rejectUnknownOptions('events.topics', given, TOPICS)
-      return findTopics({ groups: given.groups === true }, given)
+    topics: async (callOptions = {}) => {
+      rejectUnknownOptions('events.topics', callOptions, TOPICS)
+      return findTopics({ groups: callOptions.groups === true }, callOptions)
     },
 
-    async deleteGroup(topic, group, given = {}) {
-      rejectUnknownOptions('events.deleteGroup', given, CALL)
-      await call('Stream.DeleteGroup', { topic, group }, given)
+    async deleteGroup(topic, group, callOptions = {}) {
+      rejectUnknownOptions('events.deleteGroup', callOptions, CALL)
+      await call('Stream.DeleteGroup', { topic, group }, callOptions)
     },
 
-    async deleteTopic(topic, given = {}) {
-      rejectUnknownOptions('events.deleteTopic', given, CALL)
-      await call('Stream.DeleteTopic', { topic }, given)
+    async deleteTopic(topic, callOptions = {}) {
+      rejectUnknownOptions('events.deleteTopic', callOptions, CALL)
+      await call('Stream.DeleteTopic', { topic }, callOptions)
     },
   }
 }
@@ -294,9 +294,9 @@ export function createEvents(
 /** Events per page. */
 const PAGE = 1000
 
-function toCall(base: EventsCallOptions, given: object): CallOptions {
+function toCall(base: EventsCallOptions, callOptions: object): CallOptions {
   const call: Record<string, unknown> = { ...base }
-  for (const [name, value] of Object.entries(given))
+  for (const [name, value] of Object.entries(callOptions))
     if (value !== undefined && Object.hasOwn(CALL, name)) call[name] = value
   return call
 }

@@ -59,13 +59,13 @@ const opened = new Map<string, Shared>()
  * @throws {TypeError} for an invalid address, naming the valid forms.
  */
 export function toRegistrySource(
-  given: Registry | string | undefined,
+  configured: Registry | string | undefined,
 ): Registry | string | undefined {
-  if (given !== undefined && typeof given !== 'string') return given
+  if (configured !== undefined && typeof configured !== 'string') return configured
   const variable = process.env['MX_REGISTRY'] ?? ''
-  const text = given ?? (variable.trim() === 'static' ? '' : variable)
-  if (given === undefined && text === '') return undefined
-  parseRegistry(text, given === undefined ? 'MX_REGISTRY' : 'registry')
+  const text = configured ?? (variable.trim() === 'static' ? '' : variable)
+  if (configured === undefined && text === '') return undefined
+  parseRegistry(text, configured === undefined ? 'MX_REGISTRY' : 'registry')
   return text
 }
 
@@ -203,7 +203,7 @@ function createShared(source: Source, domain: string): Shared {
     current: () => find()?.current(),
     leftMs: () => find()?.leftMs() ?? Number.POSITIVE_INFINITY,
     ready: () => find()?.ready(),
-    refused: (token) => find()?.refused(token) ?? false,
+    isRejected: (token) => find()?.isRejected(token) ?? false,
   }
   const shared: Shared = { ...createLazy(source, tokens, domain), users: 0, tokens: all }
   return shared
@@ -219,16 +219,16 @@ function createLazy({ name, takes, load }: Source, tokens: TokenSource, domain: 
   const loaded = loading.then(() => {})
   // Reported to callers of the registry.
   loaded.catch(() => {})
-  const ask = <T>(question: (registry: Registry) => Maybe<T>): Maybe<T> =>
-    adapter === undefined ? loading.then(question) : question(adapter)
+  const run = <T>(work: (registry: Registry) => Maybe<T>): Maybe<T> =>
+    adapter === undefined ? loading.then(work) : work(adapter)
 
   const registry: Registry = {
     name,
-    getService: (service) => ask((registry) => registry.getService(service)),
-    listServices: () => ask((registry) => registry.listServices()),
+    getService: (service) => run((registry) => registry.getService(service)),
+    listServices: () => run((registry) => registry.listServices()),
     ...(takes && {
-      register: (service, options) => ask((registry) => registry.register!(service, options)),
-      deregister: (service) => ask((registry) => registry.deregister!(service)),
+      register: (service, options) => run((registry) => registry.register!(service, options)),
+      deregister: (service) => run((registry) => registry.deregister!(service)),
     }),
 
     watch(listener, options) {

@@ -64,12 +64,12 @@ interface Message {
 }
 
 /** Finds the message of a schema, or of its items or values. */
-function findMessage(given: JsonSchema, outer: Definitions): Message | undefined {
-  const { schema, definitions } = followRefs(given, outer)
+function findMessage(raw: JsonSchema, outer: Definitions): Message | undefined {
+  const { schema, definitions } = followRefs(raw, outer)
   if (schema.properties !== undefined)
     return { fields: Object.entries(schema.properties), definitions }
   const inner = itemsOf(schema) ?? mapValuesOf(schema) ?? findOnly(schema)
-  if (inner !== undefined && inner !== given) return findMessage(inner, definitions)
+  if (inner !== undefined && inner !== raw) return findMessage(inner, definitions)
   const fields = (schema.allOf ?? []).flatMap(
     (part) => findMessage(part, definitions)?.fields ?? [],
   )
@@ -77,8 +77,8 @@ function findMessage(given: JsonSchema, outer: Definitions): Message | undefined
 }
 
 /** Registry type of a field: see {@link toValue}. */
-export function toType(given: JsonSchema, outer: Definitions, depth = 0): string {
-  const { schema, definitions } = followRefs(given, outer)
+export function toType(raw: JsonSchema, outer: Definitions, depth = 0): string {
+  const { schema, definitions } = followRefs(raw, outer)
   if (depth > MAX_DEPTH) return 'any'
   const only = findOnly(schema)
   if (only !== undefined) return toType(only, definitions, depth + 1)

@@ -58,8 +58,8 @@ export interface ResolvedSchema {
 const MAX_REFS = 6
 
 /** Resolves references; missing and circular ones result in an empty schema. */
-export function followRefs(given: JsonSchema, outer: Definitions): ResolvedSchema {
-  let schema = given
+export function followRefs(raw: JsonSchema, outer: Definitions): ResolvedSchema {
+  let schema = raw
   let definitions = definitionsOf(schema, outer)
   for (let i = 0; schema.$ref !== undefined; i++) {
     const target = i < MAX_REFS ? findDefinition(schema.$ref, definitions) : undefined

@@ -103,10 +103,10 @@ function describeUnion(
 ): string {
   const options = findSchema(schema, `${union.schemaPath}/${union.keyword}`)
   const list = (Array.isArray(options) ? options : []) as readonly JsonSchema[]
-  const given = findValue(value, union.instancePath)
-  if (typeof given === 'object' && given !== null) {
-    const fitting = list.findIndex((option) => typesOf(option).includes(typeOf(given)))
-    const isOnly = list.filter((option) => typesOf(option).includes(typeOf(given))).length === 1
+  const actual = findValue(value, union.instancePath)
+  if (typeof actual === 'object' && actual !== null) {
+    const fitting = list.findIndex((option) => typesOf(option).includes(typeOf(actual)))
+    const isOnly = list.filter((option) => typesOf(option).includes(typeOf(actual))).length === 1
     const inside = `${union.schemaPath}/${union.keyword}/${fitting}`
     const error = errors.find(({ schemaPath }) => `${schemaPath}/`.startsWith(`${inside}/`))
     if (isOnly && error !== undefined) return describe(root, schema, value, error)
@@ -116,7 +116,7 @@ function describeUnion(
   const got = showAt(schema, value, union)
   return demands.length === 0 || demands.length > MAX_LISTED
     ? `${path} fits none of its alternatives, got ${got}`
-    : demands.length < list.length && typeOf(given) === 'object'
+    : demands.length < list.length && typeOf(actual) === 'object'
       ? `${path} must be ${joinOr(demands)} of one of its forms, got ${got}`
       : `${path} must be ${joinOr(demands)}, got ${got}`
 }
@@ -130,13 +130,13 @@ function toAlternative(option: JsonSchema): string {
 
 /** The invalid value; only its type if the schema marks it, or a part of it, as secret. */
 function showAt(schema: JsonSchema, value: unknown, error: TLocalizedValidationError): string {
-  const given = findValue(value, error.instancePath)
-  if (isSecret(schema, error.schemaPath)) return typeOf(given)
-  if (typeof given === 'bigint') return String(given)
+  const actual = findValue(value, error.instancePath)
+  if (isSecret(schema, error.schemaPath)) return typeOf(actual)
+  if (typeof actual === 'bigint') return String(actual)
   try {
-    return inspectShort(given)
+    return inspectShort(actual)
   } catch {
-    return typeOf(given)
+    return typeOf(actual)
   }
 }
 

@@ -239,8 +239,8 @@ function compileGuard(part: JsonSchema, outer: Definitions): (value: unknown) =>
   return (value) => {
     if (typeof value !== 'object' || value === null) return false
     return constants.every(({ key, expected, isOptional }) => {
-      const given = (value as Fields)[key]
-      return given === expected || (given === undefined && isOptional)
+      const input = (value as Fields)[key]
+      return input === expected || (input === undefined && isOptional)
     })
   }
 }
@@ -323,22 +323,22 @@ function toInteger(value: unknown): unknown {
   return typeof value === 'string' && SAFE_DIGITS.test(value) ? Number(value) : value
 }
 
-function isConstant(given: unknown): boolean {
-  return typeof given !== 'function' && (typeof given !== 'object' || given === null)
+function isConstant(input: unknown): boolean {
+  return typeof input !== 'function' && (typeof input !== 'object' || input === null)
 }
 
 /** A fresh default for each value: the handler may change it. */
-function createDefault(given: unknown): Transform {
-  if (typeof given === 'function')
-    return (value) => (value === undefined ? (given as () => unknown)() : value)
-  if (isConstant(given)) return (value) => (value === undefined ? given : value)
+function createDefault(input: unknown): Transform {
+  if (typeof input === 'function')
+    return (value) => (value === undefined ? (input as () => unknown)() : value)
+  if (isConstant(input)) return (value) => (value === undefined ? input : value)
   // The most frequent default, at a hundredth of the cost.
   if (
-    Object.keys(given as object).length === 0 &&
-    Object.getPrototypeOf(given) === Object.prototype
+    Object.keys(input as object).length === 0 &&
+    Object.getPrototypeOf(input) === Object.prototype
   )
     return (value) => (value === undefined ? {} : value)
-  return (value) => (value === undefined ? structuredClone(given) : value)
+  return (value) => (value === undefined ? structuredClone(input) : value)
 }
 
 function joinSteps(steps: readonly (Transform | undefined)[]): Transform | undefined {

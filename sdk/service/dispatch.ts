@@ -33,7 +33,7 @@ export interface DispatcherOptions {
   /** @default JSON lines on standard error */
   readonly log?: ServiceLog
   /** Authorizes calls from outside this process. @default every call is allowed, with the identity in its metadata */
-  readonly gate?: Authorizer | undefined
+  readonly authorizer?: Authorizer | undefined
 }
 
 /**
@@ -65,11 +65,11 @@ export interface Dispatcher {
   /** Resolves when no call is in flight. */
   readonly idle: () => Promise<void>
   /**
-   * Sets {@link DispatcherOptions.gate} before the first call.
+   * Sets {@link DispatcherOptions.authorizer} before the first call.
    *
    * @param domain of the service.
    */
-  readonly guard: (gate: Authorizer, domain: string) => void
+  readonly guard: (authorizer: Authorizer, domain: string) => void
   /** Stops watching the authorizer; calls are still served. */
   readonly close: () => void
   readonly log: ServiceLog
@@ -84,7 +84,7 @@ export interface Dispatcher {
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { service, handlers = {}, log = createServiceLog({ service }) } = options
-  let guard = options.gate === undefined ? undefined : new CallGuard(options.gate)
+  let guard = options.authorizer === undefined ? undefined : new CallGuard(options.authorizer)
   let domain = DEFAULT_DOMAIN
   const traces = new Traces()
   let requests = 0
@@ -92,7 +92,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let active = 0
   let onIdle: (() => void)[] = []
   const table = new Map<string, ServedEndpoint>()
-  const own: ServedEndpoint[] = []
+  const served: ServedEndpoint[] = []
   const add = (handler: string, endpoints: Endpoints): ServedEndpoint[] => {
     const added = new Map<string, ServedEndpoint>()
     for (const [method, definition] of Object.entries(endpoints)) {
@@ -107,7 +107,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const handle = (handler: string, endpoints: Endpoints): void => {
     if (handler.toLowerCase() === DEBUG.toLowerCase())
       throw new TypeError(`the handler ${handler} is reserved`)
-    own.push(...add(handler, endpoints))
+    served.push(...add(handler, endpoints))
   }
   for (const [handler, endpoints] of Object.entries(handlers)) handle(handler, endpoints)
   const check = (ctx: Context): void => {
@@ -115,7 +115,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
   add(DEBUG, createDebugEndpoints({ log, traces, counts: () => ({ requests, errors }), check }))
 
-  const keeper: CallTracker = {
+  const memory: CallTracker = {
     log,
     traces,
     onSettled(call, code) {
@@ -146,17 +146,17 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const endpoint = table.get(call.endpoint)
     const ours = isOurs(call.service)
     if (endpoint === undefined || !ours) {
-      refuse(call, toNotFound(ours ? call.service : service, call, ours))
+      deny(call, toNotFound(ours ? call.service : service, call, ours))
       return undefined
     }
     // Within the process it was created by `formatMetadata`.
     if (!isTrusted && call.metadata !== '' && !isMetadata(call.metadata)) {
-      refuse(call, new GatewayError(call.service, 400, MALFORMED_METADATA))
+      deny(call, new GatewayError(call.service, 400, MALFORMED_METADATA))
       return undefined
     }
     return endpoint
   }
-  const refuse = (call: Pick<ServableCall, 'fail'>, error: GatewayError): void => {
+  const deny = (call: Pick<ServableCall, 'fail'>, error: GatewayError): void => {
     errors++
     call.fail(error)
   }
@@ -167,7 +167,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     metadata?: string,
   ): void => {
     active++
-    new ServedCall(call, endpoint, keeper, performance.now(), isLocal, metadata).serve()
+    new ServedCall(call, endpoint, memory, performance.now(), isLocal, metadata).serve()
   }
   const serveTrusted = (
     call: ServableCall & { readonly endpoint: string },
@@ -191,20 +191,20 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         address: usesCallerAddress(service) ? address : '',
       }
       guard.pass(call, target, {
-        serve: (admitted, metadata) => serve(admitted, endpoint, false, metadata),
-        refuse,
+        serve: (authorized, metadata) => serve(authorized, endpoint, false, metadata),
+        deny: deny,
       })
     },
     dispatchTrusted: (call) => serveTrusted(call, false),
     dispatchLocal: (call) => serveTrusted(call, true),
-    describe: () => own.map((endpoint) => endpoint.describe()),
+    describe: () => served.map((endpoint) => endpoint.describe()),
     get active() {
       return active
     },
     idle: () =>
       active === 0 ? Promise.resolve() : new Promise((resolve) => void onIdle.push(resolve)),
-    guard(gate, ofService) {
-      guard = new CallGuard(gate)
+    guard(authorizer, ofService) {
+      guard = new CallGuard(authorizer)
       domain = ofService
     },
     close: () => guard?.close(),

@@ -33,8 +33,8 @@ export function parseListenAddress(text: string): ListenAddress {
  * @throws {TypeError} for an invalid option.
  * @throws {Error} for an invalid variable, which is not a programming error.
  */
-export function readListenAddress(given: string | undefined): ListenAddress {
-  if (given !== undefined) return parseListenAddress(given)
+export function readListenAddress(configured: string | undefined): ListenAddress {
+  if (configured !== undefined) return parseListenAddress(configured)
   try {
     return parseListenAddress(process.env['MX_SERVICE_ADDRESS'] || '127.0.0.1:0')
   } catch (cause) {

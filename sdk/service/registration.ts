@@ -94,7 +94,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       log.info({ registry: registry.name }, 'the registry needs no registration')
       return
     }
-    outages.tell(entry.name, error, nowMs() - requestedMs)
+    outages.report(entry.name, error, nowMs() - requestedMs)
     outages.sweep()
     isKnown ||= error === undefined
     if (error === undefined) backOff.reset()

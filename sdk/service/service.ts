@@ -50,7 +50,7 @@ export interface ServiceOptions extends PortOptions {
    * Authorizes calls from outside this process. @default with an account the rules of the platform, else every call is
    * allowed
    */
-  readonly gate?: Authorizer
+  readonly authorizer?: Authorizer
   /** @default JSON lines on standard error */
   readonly log?: ServiceLog
 }
@@ -76,7 +76,7 @@ const OPTIONS: KnownOptions<ServiceOptions> = {
   proxy: true,
   broker: true,
   auth: true,
-  gate: true,
+  authorizer: true,
   log: true,
   limits: true,
   listener: true,
@@ -142,14 +142,14 @@ export class Service<H extends object = Record<never, never>> {
   /** Hides the service from clients of this process. */
   #unlist: () => void = () => {}
   #unlistNode: () => void = () => {}
-  #closeGate: () => void = () => {}
+  #closeAuthorizer: () => void = () => {}
   #traced: OpenedTracer | undefined = undefined
 
   /** @throws {TypeError} for an invalid name, version or address, also of proxy, registry and broker. */
   constructor(options: ServiceOptions) {
     rejectUnknownOptions('new Service', options, OPTIONS)
     // A missing name is reported like an invalid one.
-    const { version = LATEST, broker, gate, log } = options
+    const { version = LATEST, broker, authorizer, log } = options
     checkService({ name: options.name ?? '', version, metadata: {}, endpoints: [], nodes: [] })
     const name = options.host === undefined ? toRuntimeName(options.name) : options.name
     this.name = name
@@ -158,12 +158,16 @@ export class Service<H extends object = Record<never, never>> {
     checkPortOptions(name, options)
     this.#proxy = readProxyAddress(options.proxy, options.registry !== undefined)
     this.#registry = toRegistrySource(options.registry) ?? this.#proxy
-    this.#dispatcher = createDispatcher({ service: name, gate, ...(log !== undefined && { log }) })
+    this.#dispatcher = createDispatcher({
+      service: name,
+      authorizer,
+      ...(log !== undefined && { log }),
+    })
     this.#caller = new InProcessCaller(this.#dispatcher)
     this.#nodeCaller = new InProcessCaller(this.#dispatcher)
     this.#local = { name, caller: this.#caller }
     this.#broker = createServiceBroker({
-      given: broker,
+      configured: broker,
       hasPlatform: this.#registry !== undefined,
       client: () => this.client,
       service: name,
@@ -276,7 +280,7 @@ export class Service<H extends object = Record<never, never>> {
     for (const problem of problems) log.warn({}, problem)
     try {
       await this.#openTracer()
-      await this.#openGate()
+      await this.#openAuthorizer()
       this.#port = await openPort(this.#options, this.#dispatcher)
       const { address, server } = this.#port
       await this.#broker.begin()
@@ -317,7 +321,7 @@ export class Service<H extends object = Record<never, never>> {
     }
     await this.#registration?.end()
     await this.#broker.close()
-    this.#closeGate()
+    this.#closeAuthorizer()
     this.#client?.close()
     await this.#close()
     if (this.#starting !== undefined) this.log.info({}, 'service stopped')
@@ -330,7 +334,7 @@ export class Service<H extends object = Record<never, never>> {
     await this.#broker.close()
     await this.#port?.close()
     this.#dispatcher.close()
-    this.#closeGate()
+    this.#closeAuthorizer()
     await this.#opened?.close()
     await this.#traced?.close()
   }
@@ -347,17 +351,19 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   /** Only with its own account: implicit credentials may belong to another platform. */
-  async #openGate(): Promise<void> {
-    if (this.#options.gate !== undefined) return
+  async #openAuthorizer(): Promise<void> {
+    if (this.#options.authorizer !== undefined) return
     const credentials = this.#findCredentials()
     if (credentials?.isGuess !== false)
       return this.log.debug({}, 'no account configured, callers are not authorized here')
-    const { openGate } = await import('../../core/auth/open-authorizer.ts')
+    const { createDeferredAuthorizer: openGate } = await import(
+      '../../core/auth/open-authorizer.ts'
+    )
     const { createAuthSource } = await import('../auth/auth-source.ts')
     const opened = openGate(this.log)
-    opened.ask(createAuthSource(this.client, credentials.namespace))
-    this.#dispatcher.guard(opened.gate, credentials.namespace)
-    this.#closeGate = opened.gate.close
+    opened.setSource(createAuthSource(this.client, credentials.namespace))
+    this.#dispatcher.guard(opened.authorizer, credentials.namespace)
+    this.#closeAuthorizer = opened.authorizer.close
   }
 
   #openRegistry(): Registry | undefined {

@@ -180,18 +180,18 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
   /** Splits options into those of the call and of the request. */
   function split<T extends StoreCallOptions>(
     what: string,
-    given: T,
+    callOptions: T,
     known: KnownOptions<T>,
   ): Options {
-    if (given === DEFAULT) return own
-    rejectUnknownOptions(`store.${what}`, given, known)
-    return toOptions(given)
+    if (callOptions === DEFAULT) return defaults
+    rejectUnknownOptions(`store.${what}`, callOptions, known)
+    return toOptions(callOptions)
   }
 
-  function toOptions(given: StoreCallOptions): Options {
+  function toOptions(callOptions: StoreCallOptions): Options {
     const call: Record<string, unknown> = { ...base }
     const sent: Record<string, unknown> = {}
-    for (const [name, value] of Object.entries(given))
+    for (const [name, value] of Object.entries(callOptions))
       if (value !== undefined) (Object.hasOwn(CALL, name) ? call : sent)[name] = value
     const { namespace, context } = call as CallOptions
     const within = database ?? namespace ?? context?.namespace
@@ -202,13 +202,13 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
   }
 
   /** Parameters of calls without options. */
-  const own = toOptions(DEFAULT)
+  const defaults = toOptions(DEFAULT)
   /** Batched writes without options. */
   const joined = createStoreWrites(
     async (records) => {
       const what = records.length === 1 ? { record: records[0] } : { records }
-      const request = { ...what, options: own.sent }
-      const reply = await client.call<WireVersion>(SERVICE, 'Store.Write', request, own.call)
+      const request = { ...what, options: defaults.sent }
+      const reply = await client.call<WireVersion>(SERVICE, 'Store.Write', request, defaults.call)
       return reply.versions ?? [reply.version]
     },
     (begin) => beginLater(client, begin),
@@ -234,7 +234,7 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
   return {
     read: (key, options = DEFAULT) =>
       options === DEFAULT
-        ? readPage(key, own.sent, own.call).then(toStoreRecords)
+        ? readPage(key, defaults.sent, defaults.call).then(toStoreRecords)
         : readAll(key, options),
 
     write(key, value, options = DEFAULT) {

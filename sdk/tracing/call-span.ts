@@ -57,11 +57,11 @@ export function setSpanNode(span: Span, { id, host, port }: UpstreamNode, attemp
 
 /** Metadata with the trace context of a span, whose children are the following calls. */
 export function carrySpan(metadata: string, { traceparent, tracestate }: Span): string {
-  const own =
+  const attributes =
     tracestate === ''
       ? `traceparent: ${traceparent}\r\n`
       : `traceparent: ${traceparent}\r\ntracestate: ${tracestate}\r\n`
-  return own + metadata.replace(OF_THE_TRACE, '')
+  return attributes + metadata.replace(OF_THE_TRACE, '')
 }
 
 /**

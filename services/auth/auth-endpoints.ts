@@ -49,7 +49,7 @@ const Jwks: TUnsafe<readonly PublicJwk[]> = Type.Unsafe(
   ),
 )
 
-const News: TUnsafe<TokenState> = Type.Unsafe(
+const UpdateMessage: TUnsafe<TokenState> = Type.Unsafe(
   Type.Object({
     keys: Jwks,
     revoked: Type.Array(
@@ -66,10 +66,10 @@ const News: TUnsafe<TokenState> = Type.Unsafe(
   }),
 )
 
-const GivenScopes: TUnsafe<readonly string[]> = Type.Unsafe(
+const ScopesInput: TUnsafe<readonly string[]> = Type.Unsafe(
   Type.Array(Type.String(), { default: [], description: 'Scopes of the account.' }),
 )
-const GivenMetadata: TUnsafe<Readonly<Record<string, string>>> = Type.Unsafe(
+const MetadataInput: TUnsafe<Readonly<Record<string, string>>> = Type.Unsafe(
   Type.Record(Type.String(), Type.String(), { default: {} }),
 )
 
@@ -86,8 +86,8 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
         id: text('Unique in its namespace.'),
         name: text('Alternative login name; empty: the id.'),
         type: text('user or service; empty: user.'),
-        scopes: GivenScopes,
-        metadata: GivenMetadata,
+        scopes: ScopesInput,
+        metadata: MetadataInput,
         secret: secret('Secret; empty: generated.'),
         provider: text('Not used.'),
         options: Options,
@@ -231,7 +231,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
       readOnly: true,
       description:
         'Streams the public keys, immediately and after each change, and for services and administrators also the revocations.',
-      response: News,
+      response: UpdateMessage,
       stream: 'server',
       handle: (_, ctx) =>
         watchers.open(ctx, idOf(ctx), (signal) =>

@@ -96,7 +96,7 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
   const watchers = createWatchers(maxWatchers)
   const attemptLogin = createAttemptLogin(createLoginLimit(nowMs), audit)
   const attemptRefresh = createAttemptRefresh({ tokens, audit, nowMs })
-  const admitLogin = createAdmitLogin(rest.gate)
+  const admitLogin = createAdmitLogin(rest.authorizer)
   const admitAccount = createAdmitAccount(store, quotas.accounts)
   const shared = { accounts, attemptLogin, watchers, audit }
   service

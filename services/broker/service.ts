@@ -46,7 +46,7 @@ export function createBrokerService(options: BrokerServiceOptions): BrokerServic
   const subscriptions = createSubscriptions({ broker, maxSubscribers, fits })
   service.handle(
     'Broker',
-    createBrokerEndpoints(broker, subscriptions, createAccountChecks(rest.gate)),
+    createBrokerEndpoints(broker, subscriptions, createAccountChecks(rest.authorizer)),
   )
   return {
     service,

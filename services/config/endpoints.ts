@@ -40,7 +40,7 @@ export interface EndpointsOptions {
   readonly checks: AccountChecks
 }
 
-interface Asked {
+interface RequestOf {
   readonly namespace: string
   readonly path: string
   readonly secret: boolean
@@ -80,7 +80,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
   /** Converts the node of a path to a message. */
   function toReading(
     { head, version, tree }: Snapshot,
-    { namespace, path, secret, id }: Asked,
+    { namespace, path, secret, id }: RequestOf,
   ): Reading {
     const names = splitConfigPath(path)
     const node = findNode(tree, names)

@@ -48,7 +48,7 @@ export function createConfigService(options: ConfigServiceOptions): ConfigServic
     'Config',
     createEndpoints({
       ...{ snapshots, changes, watches, secretKey, maxValueBytes },
-      checks: createAccountChecks(rest.gate),
+      checks: createAccountChecks(rest.authorizer),
     }),
   )
   return {

@@ -27,7 +27,7 @@ export interface EventsService {
 /** Creates the service `events` (specification: Events; reference 5.2). */
 export function createEventsService(options: EventsServiceOptions): EventsService {
   const { adapter, events: eventsOptions, ...rest } = options
-  const checks = createAccountChecks(rest.gate)
+  const checks = createAccountChecks(rest.authorizer)
   const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'events' })
   const events = createEvents(adapter, {
     onError: (err) => service.log.warn({ err }, 'retention or a dead letter failed; retrying'),

@@ -45,7 +45,7 @@ export function createApiService(options: ApiServiceOptions): ApiService {
   })
   const feeds = createStatsFeeds({ points: history.points, maxWatchers })
   const rates = createServiceRates({ metrics })
-  const checks = createAccountChecks(rest.gate)
+  const checks = createAccountChecks(rest.authorizer)
   service.handle(
     'Api',
     createApiEndpoints({

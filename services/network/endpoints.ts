@@ -44,9 +44,9 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
         const addresses = nodes.map(({ address }, i) => {
           const parsed = parseServerAddress(address)
           if (parsed !== undefined) return parsed
-          const shown = JSON.stringify(address.slice(0, 253))
+          const quoted = JSON.stringify(address.slice(0, 253))
           const field = `request.nodes[${i}].address`
-          throw badRequest(idOf(ctx), `${field} must be ${SERVER_ADDRESS_FORMS}, got ${shown}`)
+          throw badRequest(idOf(ctx), `${field} must be ${SERVER_ADDRESS_FORMS}, got ${quoted}`)
         })
         const opened = new Set(addresses.map((address) => links.connect(address)))
         await Promise.all([...opened].map((link) => link.settled()))

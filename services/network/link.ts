@@ -21,12 +21,12 @@ export type LinkState = 'connecting' | 'linked' | 'waiting' | 'asleep'
 /** Callbacks of a link. */
 export interface LinkOwner {
   /** Returns why a link with this server is not needed; undefined: it is needed. */
-  readonly refuse: (link: Link, peer: Introduction) => string | undefined
+  readonly reject: (link: Link, peer: Introduction) => string | undefined
   /** The link is established, and its metric is known. */
   readonly onLinked: (link: Link, peer: Introduction) => void
   readonly onCost: (link: Link, peer: Introduction) => void
   /** @throws {TypeError} for an invalid message. */
-  readonly onUpdate: (link: Link, peer: Introduction, news: readonly RouteUpdate[]) => void
+  readonly onUpdate: (link: Link, peer: Introduction, updates: readonly RouteUpdate[]) => void
   /** The link is now `waiting` or `asleep`. */
   readonly onSettled: (link: Link, end: LinkEnd) => void
 }
@@ -115,11 +115,11 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
     const call = new LinkCall(
       { type: 'hello', ...hello },
       {
-        onMessage: (message) => hear(own, message),
+        onMessage: (message) => receive(current, message),
         onSettled: (error) => end(error, 'waiting'),
       },
     )
-    const own: Attempt = {
+    const current: Attempt = {
       hello,
       channel,
       call,
@@ -130,76 +130,78 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
       pingMs: 0,
       linkedMs: 0,
     }
-    attempt = own
+    attempt = current
     const late = new GatewayError(NETWORK, 408, `no link within ${OPEN_MS} ms`)
     timer = setTimeout(() => end(late, 'waiting'), OPEN_MS).unref()
     channel.call(call)
   }
 
   /** @throws {TypeError} for a message that is not allowed in this state. */
-  function hear(own: Attempt, message: LinkMessage): void {
-    const { callee, peer } = own
-    if (message.type === 'welcome' && callee === undefined) return prove(own, message.introduction)
+  function receive(current: Attempt, message: LinkMessage): void {
+    const { callee, peer } = current
+    if (message.type === 'welcome' && callee === undefined)
+      return prove(current, message.introduction)
     if (message.type === 'proof' && callee !== undefined && peer === undefined)
-      return greet(own, callee, message.proof)
-    if (message.type === 'pong' && own.pingMs > 0 && message.n === own.pings) return measure(own)
-    if (message.type === 'routes' && own.linkedMs > 0)
+      return greet(current, callee, message.proof)
+    if (message.type === 'pong' && current.pingMs > 0 && message.n === current.pings)
+      return measure(current)
+    if (message.type === 'routes' && current.linkedMs > 0)
       return owner.onUpdate(link, peer!, message.routes)
     throw new TypeError(`type must not be ${message.type} now`)
   }
 
-  function prove(own: Attempt, callee: Introduction): void {
-    own.callee = callee
+  function prove(current: Attempt, callee: Introduction): void {
+    current.callee = callee
     try {
-      const proof = admission.prove('caller', { caller: own.hello, callee })
-      own.call.say({ type: 'proof', proof })
+      const proof = admission.prove('caller', { caller: current.hello, callee })
+      current.call.say({ type: 'proof', proof })
     } catch (error) {
       end(GatewayError.from(error, NETWORK), 'waiting')
     }
   }
 
-  function greet(own: Attempt, peer: Introduction, proof: string): void {
-    const pair = { caller: own.hello, callee: peer }
+  function greet(current: Attempt, peer: Introduction, proof: string): void {
+    const pair = { caller: current.hello, callee: peer }
     try {
       admission.judge('callee', proof, pair)
     } catch (error) {
       return end(GatewayError.from(error, NETWORK), 'waiting')
     }
-    const refusal = owner.refuse(link, peer)
+    const refusal = owner.reject(link, peer)
     if (refusal !== undefined) return end(new GatewayError(NETWORK, 409, refusal), 'asleep')
-    own.peer = peer
-    ping(own)
+    current.peer = peer
+    ping(current)
   }
 
-  function ping(own: Attempt): void {
-    own.pings++
-    const isSent = own.call.say({ type: 'ping', n: own.pings })
+  function ping(current: Attempt): void {
+    current.pings++
+    const isSent = current.call.say({ type: 'ping', n: current.pings })
     // Skipped on a busy connection; the next one follows.
-    own.pingMs = isSent ? performance.now() : 0
+    current.pingMs = isSent ? performance.now() : 0
   }
 
-  function measure(own: Attempt): void {
-    const isNew = own.roundTrip.add(performance.now() - own.pingMs)
-    own.pingMs = 0
-    if (own.pings < FIRST_PINGS) ping(own)
-    if (own.linkedMs > 0) {
-      if (isNew) owner.onCost(link, own.peer!)
+  function measure(current: Attempt): void {
+    const isNew = current.roundTrip.add(performance.now() - current.pingMs)
+    current.pingMs = 0
+    if (current.pings < FIRST_PINGS) ping(current)
+    if (current.linkedMs > 0) {
+      if (isNew) owner.onCost(link, current.peer!)
       return
     }
     clearTimeout(timer)
     timer = setInterval(() => {
-      if (own.pingMs === 0) ping(own)
+      if (current.pingMs === 0) ping(current)
     }, PING_MS).unref()
-    own.linkedMs = performance.now()
+    current.linkedMs = performance.now()
     reason = undefined
     settle('linked')
-    owner.onLinked(link, own.peer!)
+    owner.onLinked(link, current.peer!)
   }
 
   function end(error: GatewayError, next: 'waiting' | 'asleep'): void {
-    const own = attempt
-    if (own === undefined) return
-    const { peer, linkedMs } = own
+    const current = attempt
+    if (current === undefined) return
+    const { peer, linkedMs } = current
     const again = reason !== undefined
     drop()
     if (linkedMs > 0 && performance.now() - linkedMs >= GOOD_MS) backOff.reset()
@@ -211,10 +213,10 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
 
   function drop(): void {
     clearTimeout(timer)
-    const own = attempt
+    const current = attempt
     attempt = undefined
-    own?.call.leave()
-    own?.channel.close()
+    current?.call.leave()
+    current?.channel.close()
   }
 
   function settle(next: LinkState): void {

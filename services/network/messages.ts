@@ -60,7 +60,7 @@ export interface LinkMessage {
 }
 
 const STATES: readonly LinkState[] = ['connecting', 'linked', 'waiting', 'asleep']
-const given = (description: string) => Type.String({ default: '', description })
+const text = (description: string) => Type.String({ default: '', description })
 
 export const Server: TUnsafe<ServerMessage> = Type.Unsafe(
   Type.Object({
@@ -85,11 +85,11 @@ export const Depth: TUnsafe<number> = Type.Unsafe(
 export const Query: TUnsafe<RouteQuery> = Type.Unsafe(
   Type.Object(
     {
-      service: given('Full name.'),
-      address: given('Of the server that has it.'),
-      gateway: given('Address of the next server.'),
-      router: given('Id of the next server, or of this one.'),
-      network: given('Name of the network.'),
+      service: text('Full name.'),
+      address: text('Of the server that has it.'),
+      gateway: text('Address of the next server.'),
+      router: text('Id of the next server, or of this one.'),
+      network: text('Name of the network.'),
     },
     { default: {} },
   ),
@@ -120,7 +120,7 @@ export const Limit: TUnsafe<number> = Type.Unsafe(
     description: 'Maximum number of services.',
   }),
 )
-export const After: TUnsafe<string> = Type.Unsafe(given('Name of a service: those behind it.'))
+export const After: TUnsafe<string> = Type.Unsafe(text('Name of a service: those behind it.'))
 export const Next: TUnsafe<string> = Type.Unsafe(
   Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
 )

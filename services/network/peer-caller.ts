@@ -22,7 +22,7 @@ export interface PeerCallerOptions {
   readonly caller: Caller
   readonly traffic: Traffic
   /** Called before the caller when the peer accepts no connection. */
-  readonly onRefused: (detail: string) => void
+  readonly onDenied: (detail: string) => void
 }
 
 /** Forwards calls to `caller` and counts them. */
@@ -45,13 +45,13 @@ export function createPeerCaller(options: PeerCallerOptions): Caller {
 class CountedCall extends OutgoingCall {
   readonly #call: OutgoingCall
   readonly #traffic: Traffic
-  readonly #onRefused: PeerCallerOptions['onRefused']
+  readonly onDenied: PeerCallerOptions['onDenied']
 
-  constructor(call: OutgoingCall, { traffic, onRefused }: PeerCallerOptions) {
+  constructor(call: OutgoingCall, { traffic, onDenied: onRefused }: PeerCallerOptions) {
     super()
     this.#call = call
     this.#traffic = traffic
-    this.#onRefused = onRefused
+    this.onDenied = onRefused
     this.service = call.service
     this.endpoint = call.endpoint
     this.metadata = call.metadata
@@ -109,16 +109,16 @@ class CountedCall extends OutgoingCall {
     this.#call.onCredit()
   }
 
-  override onFail(error: GatewayError, isForeign?: boolean): void {
+  override onFail(error: GatewayError, isUntyped?: boolean): void {
     if (error.code >= 500) this.#traffic.failures++
     this.#call.release()
-    this.#call.onFail(error, isForeign)
+    this.#call.onFail(error, isUntyped)
   }
 
   override onLost(kind: TransportFailure, detail: string): void {
     this.#traffic.failures++
     this.#call.release()
-    if (kind === 'connect' || kind === 'foreign') this.#onRefused(detail)
+    if (kind === 'connect' || kind === 'foreign') this.onDenied(detail)
     this.#call.onLost(kind, detail)
   }
 }

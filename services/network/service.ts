@@ -75,13 +75,13 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
   let ownAddress = advertise === undefined ? '' : toAddress(advertise, 'advertise').text
   let peers: readonly string[] = []
 
-  const { gate } = rest
-  const checks = createAccountChecks(gate)
+  const { authorizer } = rest
+  const checks = createAccountChecks(authorizer)
   const service = new Service({
     metadata: { description: DESCRIPTION },
     ...rest,
     name: NETWORK,
-    ...(gate !== undefined && token !== '' && { gate: exceptLinks(gate) }),
+    ...(authorizer !== undefined && token !== '' && { authorizer: exceptLinks(authorizer) }),
   })
   const { log } = service
   const admission = createAdmission({
@@ -91,15 +91,15 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     token,
     isOpen,
   })
-  const tellSelf = (): void =>
-    table.setOwn(toServerKey(id), formatServer({ address: ownAddress, peers }))
+  const notifySelf = (): void =>
+    table.setLocal(toServerKey(id), formatServer({ address: ownAddress, peers }))
   const links = createLinks({
     admission,
     network,
     log,
     onChange(linked) {
       peers = [...linked].sort()
-      tellSelf()
+      notifySelf()
     },
   })
   const accepted = createAcceptedLinks({
@@ -119,7 +119,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
 
     async begin() {
       if (ownAddress === '') ownAddress = toAddress(service.address, 'address').text
-      tellSelf()
+      notifySelf()
       await network.start()
       await known?.open()
       accepted.begin()
@@ -139,13 +139,13 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
 }
 
 // Links require the token regardless of rules: servers have no accounts on each other.
-function exceptLinks(gate: Authorizer): Authorizer {
+function exceptLinks(authorizer: Authorizer): Authorizer {
   return {
-    ...gate,
+    ...authorizer,
     judge: (access) =>
       access.resource.endpoint === 'Network.Link'
         ? { granted: true, rule: undefined }
-        : gate.judge(access),
+        : authorizer.judge(access),
   }
 }
 

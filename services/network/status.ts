@@ -60,7 +60,7 @@ export function createView({ table, id, network }: ViewOptions): View {
       metric,
       path: [...path],
     }))
-    if (table.findOwn(service) === undefined) return routes
+    if (table.findLocal(service) === undefined) return routes
     const here: RouteMessage = {
       service,
       address: addressOf(id),

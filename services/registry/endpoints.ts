@@ -113,10 +113,10 @@ export function createEndpoints(
       async handle(entry, ctx) {
         const id = idOf(ctx)
         const name = writable(entry, ctx)
-        const given = withOwner(toService(entry), ctx.account)
-        checkSize(given, id)
-        checkNodes(given, id)
-        const service = await checkAddresses(given, name, ctx, id)
+        const registered = withOwner(toService(entry), ctx.account)
+        checkSize(registered, id)
+        checkNodes(registered, id)
+        const service = await checkAddresses(registered, name, ctx, id)
         const domain = domains.open(name, id)
         const { registry } = domain
         const { register } = registry

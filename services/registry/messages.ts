@@ -64,7 +64,7 @@ const Metadata = Type.Refine(
   ),
   ...METADATA,
 )
-const GivenValue = Type.Refine({ ...Value, default: {} } as typeof Value, ...VALUE)
+const ValueInput = Type.Refine({ ...Value, default: {} } as typeof Value, ...VALUE)
 /** Registration: bounded, with defaults for optional fields. */
 export const RegisterInput: TUnsafe<ServiceInput & { readonly options: EntryOptions }> =
   Type.Unsafe(
@@ -79,8 +79,8 @@ export const RegisterInput: TUnsafe<ServiceInput & { readonly options: EntryOpti
         Type.Array(
           Type.Object({
             name: Type.Refine(Type.String(), ...TEXT),
-            request: GivenValue,
-            response: GivenValue,
+            request: ValueInput,
+            response: ValueInput,
             // Schemas and descriptions are long; they are limited by the size of the entry.
             metadata: Type.Refine(
               orNull(Type.Record(Type.String(), Type.String(), { default: {} })),

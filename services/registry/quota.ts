@@ -25,12 +25,12 @@ export function checkRoom(domain: Domain, service: Service, id: string, quota: Q
   const known = domain.find(service)
   if (known === undefined && domain.size() >= MAX_VERSIONS)
     throw tooManyRequests(id, `there are ${MAX_VERSIONS} versions in ${domain.name} already`)
-  const given = new Map(service.nodes.map((node) => [node.id, node]))
+  const nodesById = new Map(service.nodes.map((node) => [node.id, node]))
   const before = known ?? { service: { ...service, nodes: [] }, bytes: 0 }
-  const replaced = before.service.nodes.filter(({ id }) => given.has(id))
-  const nodes = before.service.nodes.length - replaced.length + given.size
+  const replaced = before.service.nodes.filter(({ id }) => nodesById.has(id))
+  const nodes = before.service.nodes.length - replaced.length + nodesById.size
   const bytes =
-    toEntryBytes({ ...service, nodes: [...given.values()] }, domain.name) +
+    toEntryBytes({ ...service, nodes: [...nodesById.values()] }, domain.name) +
     (known === undefined
       ? 0
       : known.bytes - toEntryBytes({ ...known.service, nodes: [] }, domain.name)) -

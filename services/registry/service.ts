@@ -82,7 +82,7 @@ export function createRegistryService(options: RegistryServiceOptions): Registry
       domains,
       watches,
       leaveOut,
-      createAccountChecks(rest.gate),
+      createAccountChecks(rest.authorizer),
       rest.host?.address,
       createAddressCheck(policy),
       quota,

@@ -63,10 +63,10 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
   async function begin(name: string, start: Start): Promise<void> {
     if (stopped || followed.has(name)) return
     const versions = new Map<string, Service>()
-    const hear = (event: RegistryEvent): void => tell(event, versions)
+    const onEvent = (event: RegistryEvent): void => tell(event, versions)
     // Watches for callers of a service take precedence over watches for listeners.
     const idleMs = (): number => Number.POSITIVE_INFINITY
-    followed.set(name, { versions, stop: watch(hear, { service: name, idleMs }) })
+    followed.set(name, { versions, stop: watch(onEvent, { service: name, idleMs }) })
     for (const service of await registry.getService(name)) {
       const isKnown = versions.has(service.version)
       const isRunning = service.nodes.length > 0
@@ -87,7 +87,7 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
     begin(name, start).catch(() => {
       end(name)
       if (start === 'new') untold.add(name)
-      askAgain()
+      queryAgain()
     })
   }
 
@@ -96,11 +96,11 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
       if (nodes.length === 0) tryBegin(name, untold.has(name) ? 'new' : start)
   }
 
-  function askAgain(): void {
+  function queryAgain(): void {
     if (stopped) return
     retry ??= setTimeout(() => {
       retry = undefined
-      beginAll('missed').catch(askAgain)
+      beginAll('missed').catch(queryAgain)
     }, retryMs).unref()
   }
 
@@ -115,7 +115,7 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
       if (known.versions.size === 0) end(name)
     }
   })
-  beginAll('read').catch(askAgain)
+  beginAll('read').catch(queryAgain)
   return () => {
     stopped = true
     clearTimeout(retry)

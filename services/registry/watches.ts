@@ -60,9 +60,9 @@ export function createWatches(options: WatchesOptions): Watches {
     if (known !== undefined) return known
     const [service] = truncateToMessage([toEntry(event.service, domain)], leaveOut)
     const timestamp = Math.floor(nowMs() / 1000)
-    const told = service === undefined ? null : { action: event.type, service, timestamp }
-    made.set(event, told)
-    return told
+    const message = service === undefined ? null : { action: event.type, service, timestamp }
+    made.set(event, message)
+    return message
   }
 
   return {
@@ -70,8 +70,8 @@ export function createWatches(options: WatchesOptions): Watches {
       hub.open({ id, namespace: caller }, (feed) =>
         domains.watch(domain, service || undefined, (event, of) => {
           const { name, version } = event.service
-          const told = toWatchEvent(event, of)
-          if (told !== null) feed.push(`${name} ${version} ${of}`, told)
+          const message = toWatchEvent(event, of)
+          if (message !== null) feed.push(`${name} ${version} ${of}`, message)
         }),
       ),
 

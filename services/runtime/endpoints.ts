@@ -109,7 +109,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
         const isSelected = (one: { readonly version: string; readonly type?: string }) =>
           (version === '' || one.version === version) && (type === '' || one.type === type)
         const isElsewhere = !found.records.every(owns)
-        const unavailable = isElsewhere ? await servers.findAway(ctx.signal) : undefined
+        const unavailable = isElsewhere ? await servers.findUnreachable(ctx.signal) : undefined
         const toMessage = (record: ServiceRecord) => {
           const seenMs = owns(record) ? undefined : unavailable?.get(record.server)
           const message = toServiceMessage(record)

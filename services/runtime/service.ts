@@ -141,7 +141,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   } = more
   const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'runtime' })
   const { log } = service
-  const checks = createAccountChecks(rest.gate)
+  const checks = createAccountChecks(rest.authorizer)
   // Container isolation is up to the container runtime.
   const allowed = runtime.runs === 'process' ? namespaces : undefined
   const checkRun = createRunCheck({ checks, namespaces: allowed })

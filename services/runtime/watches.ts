@@ -38,7 +38,7 @@ export const STOPPING = 'the runtime is being stopped'
 
 export interface WatchesOptions {
   readonly reconciler: Pick<Reconciler, 'records' | 'watch'>
-  readonly servers: Pick<Servers, 'away' | 'watch'>
+  readonly servers: Pick<Servers, 'unreachable' | 'watch'>
   /** Whether this server manages an object. */
   readonly owns: (record: ServiceRecord) => boolean
   readonly nowMs: () => number
@@ -52,9 +52,9 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
   /** Current state; unknown if the server of the object is unavailable. */
   function toWritten(record: ServiceRecord): WatchMessage {
     const message = toServiceMessage(record)
-    const seenMs = owns(record) ? undefined : servers.away().get(record.server)
-    const isAway = seenMs !== undefined
-    const service = isAway
+    const seenMs = owns(record) ? undefined : servers.unreachable().get(record.server)
+    const isUnreachable = seenMs !== undefined
+    const service = isUnreachable
       ? toUnavailableMessage(message, record.server, nowMs() - seenMs)
       : message
     return { action: 'write', service }

@@ -36,7 +36,7 @@ export function createStoreService(options: StoreServiceOptions): StoreService {
   const { adapter, store: storeOptions = {}, maxWatchers = 10_000, ...more } = options
   const { maxBlobBytes = 1024 ** 3, ...rest } = more
   const { nowMs = Date.now } = storeOptions
-  const checks = createAccountChecks(rest.gate)
+  const checks = createAccountChecks(rest.authorizer)
   const store = createStore(adapter, storeOptions)
   const watches = createWatches({ store, maxWatchers, nowMs })
   const blobs = createBlobs({ store, maxBytes: maxBlobBytes, nowMs })

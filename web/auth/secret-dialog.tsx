@@ -26,8 +26,8 @@ export function SecretDialog({
   const [failure, setFailure] = useState<CallError>()
   const [busy, setBusy] = useState(false)
   const caller = session.value?.account
-  const isOwn = caller?.id === id && caller.issuer === namespace.value
-  const requiresCurrent = isOwn || caller?.scopes.includes('admin') !== true
+  const isSelf = caller?.id === id && caller.issuer === namespace.value
+  const requiresCurrent = isSelf || caller?.scopes.includes('admin') !== true
   const credential = credentialOf(type)
 
   async function change(event: SubmitEvent): Promise<void> {
@@ -40,7 +40,7 @@ export function SecretDialog({
       await call('auth', 'Accounts.ChangeSecret', { id, old_secret: current, new_secret: secret })
       showToast(`Changed the ${credential} of ${id}`)
       onClose()
-      if (isOwn) await renewSession()
+      if (isSelf) await renewSession()
     } catch (error) {
       setFailure(CallError.from(error))
       setBusy(false)
@@ -49,7 +49,9 @@ export function SecretDialog({
 
   return (
     <Dialog title={`Change ${credential} of ${id}`} close="Cancel" onClose={onClose}>
-      <p>Revokes all tokens of {isOwn ? 'your account. You must log in again.' : 'the account.'}</p>
+      <p>
+        Revokes all tokens of {isSelf ? 'your account. You must log in again.' : 'the account.'}
+      </p>
       <form
         class="form"
         aria-label={`Change ${credential}`}

@@ -50,7 +50,7 @@ const link = new Link({
     const { protocol, host } = location
     return new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}/.mx/rpc`, 'mx.rpc.1')
   },
-  onRefused: () => void readSession().catch(ignore),
+  onDenied: () => void readSession().catch(ignore),
 })
 
 /** Whether the page is connected. */

@@ -23,7 +23,7 @@ export interface LinkOptions {
   /** Opens a WebSocket to the server. */
   readonly dial: () => LinkSocket
   /** Called when there is no connection to be had: a refused login looks like a server that is gone. */
-  readonly onRefused: () => void
+  readonly onDenied: () => void
   /** Silence after which the server is asked something, while calls are under way. @default 15000 */
   readonly silenceMs?: number
   /** How long a connection may take to come about. @default 10000 */
@@ -161,7 +161,7 @@ export class Link {
       this.#attempt = undefined
       socket.close()
       this.#lose()
-      this.#options.onRefused()
+      this.#options.onDenied()
     }
     const timer = setTimeout(fail, this.#options.dialMs ?? DIAL_MS)
     socket.onclose = fail
@@ -185,7 +185,7 @@ export class Link {
     const silence = new Silence({
       awaited: () => connection.size,
       // A server that is leaving answers no new calls: those that are under way are what is waited for.
-      ask: () => void (connection.leaving || connection.call(SIGN_OF_LIFE)),
+      ping: () => void (connection.leaving || connection.call(SIGN_OF_LIFE)),
       onDead: drop,
     })
     const ticks = setInterval(() => silence.tick(), this.#options.silenceMs ?? SILENCE_MS)
@@ -196,7 +196,7 @@ export class Link {
       this.#leave(connection)
     }
     socket.onmessage = ({ data }: { data: ArrayBuffer | string }) => {
-      silence.hear()
+      silence.onMessage()
       connection.receive(typeof data === 'string' ? data : new Uint8Array(data))
       if (connection.leaving || connection.closed) this.#leave(connection)
     }

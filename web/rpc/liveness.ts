@@ -5,7 +5,7 @@ export interface SilenceOptions {
   /** Calls that are under way: without any, nothing is to come. */
   readonly awaited: () => number
   /** Asks what any server answers at once. */
-  readonly ask: () => void
+  readonly ping: () => void
   /** Nothing came: the connection is dead, whatever it looks like. */
   readonly onDead: () => void
 }
@@ -16,7 +16,7 @@ export interface SilenceOptions {
  */
 export class Silence {
   readonly #options: SilenceOptions
-  #heard = true
+  #lastSeen = true
   /** Ticks since something was asked; undefined: nothing is. */
   #asked: number | undefined
 
@@ -25,22 +25,22 @@ export class Silence {
   }
 
   /** Something came. */
-  hear(): void {
-    this.#heard = true
+  onMessage(): void {
+    this.#lastSeen = true
     this.#asked = undefined
   }
 
   /** Time has passed. */
   tick(): void {
     if (this.#asked !== undefined && ++this.#asked >= PATIENCE) return this.#options.onDead()
-    if (!this.#heard && this.#options.awaited() > 0) this.check()
-    this.#heard = false
+    if (!this.#lastSeen && this.#options.awaited() > 0) this.check()
+    this.#lastSeen = false
   }
 
   /** Asks at once, unless something came since the last tick. */
   check(): void {
-    if (this.#heard || this.#asked !== undefined) return
+    if (this.#lastSeen || this.#asked !== undefined) return
     this.#asked = 0
-    this.#options.ask()
+    this.#options.ping()
   }
 }

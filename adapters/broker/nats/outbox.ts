@@ -46,12 +46,12 @@ export function createOutbox(): Outbox {
     },
 
     clear() {
-      const lost = messages
+      const dropped = messages
       current = undefined
       messages = 0
       bytes = 0
       isFlushing = false
-      return lost
+      return dropped
     },
   }
 }

@@ -10,9 +10,9 @@ export interface InFlight {
   /** Returns false if it expired. */
   readonly remove: (delivery: JetDelivery) => boolean
   /** Makes a delivery available again, unless it expired. Without a connection it is redelivered after the ack timeout. */
-  readonly refuse: (delivery: JetDelivery, delayMs: number) => Promise<void>
+  readonly nack: (delivery: JetDelivery, delayMs: number) => Promise<void>
   /** Makes all deliveries available again. */
-  readonly refuseAll: () => Promise<void>
+  readonly nackAll: () => Promise<void>
   /** Drops all deliveries without notifying the server. */
   readonly forgetAll: () => void
   /** Makes undelivered messages available again. */
@@ -50,12 +50,12 @@ export function createInFlight(sessions: Sessions, ackWaitMs: number): InFlight 
       return pending.delete(delivery)
     },
 
-    async refuse(delivery, delayMs) {
+    async nack(delivery, delayMs) {
       dropExpired()
       if (pending.delete(delivery)) await nakAll([delivery.reply], delayMs)
     },
 
-    async refuseAll() {
+    async nackAll() {
       dropExpired()
       // They are redelivered in the order of the rejections.
       const deliveries = [...pending.keys()].sort((a, b) => a.event.sequence - b.event.sequence)

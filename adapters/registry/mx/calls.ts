@@ -117,7 +117,7 @@ export function canRetryWithToken(
 ): tokens is TokenSource {
   if (tokens === undefined || !(error instanceof GatewayError) || error.code !== 401) return false
   if (sent === undefined) return tokens.leftMs() !== Number.POSITIVE_INFINITY
-  return isInvalidToken(error) && tokens.refused(sent)
+  return isInvalidToken(error) && tokens.isRejected(sent)
 }
 
 /** Parses a JSON object; undefined for anything else. */

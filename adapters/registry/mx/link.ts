@@ -53,7 +53,7 @@ export function createLink(options: LinkOptions): Link {
   let awaitingToken: object | undefined
   let isOpen = false
   /** Whether a watch was lost or failed since the last one opened. */
-  let lost = false
+  let disconnected = false
   let isOut = false
   let openedMs = 0
   const backOff = createBackOff(RETRY)
@@ -88,7 +88,7 @@ export function createLink(options: LinkOptions): Link {
 
   /** Retries at once with another token: an expired token is not an outage. */
   function retryWithToken(tokens: TokenSource): void {
-    lost ||= isOpen
+    disconnected ||= isOpen
     drop()
     const waiting = {}
     awaitingToken = waiting
@@ -116,15 +116,15 @@ export function createLink(options: LinkOptions): Link {
     isOpen = true
     openedMs = performance.now()
     opening.resolve()
-    const again = lost
-    lost = false
+    const again = disconnected
+    disconnected = false
     onOpen(again)
   }
 
   function fail(error: GatewayError): void {
     if (isOpen && performance.now() - openedMs > STABLE_MS) backOff.reset()
     drop()
-    lost = true
+    disconnected = true
     const { reject } = opening
     opening = createOpening()
     timer = setTimeout(attempt, backOff.next()).unref()
@@ -157,7 +157,7 @@ export function createLink(options: LinkOptions): Link {
       drop()
       if (request !== undefined) return attempt()
       backOff.reset()
-      lost = false
+      disconnected = false
       opening.resolve()
       opening = createOpening()
       endOutage()

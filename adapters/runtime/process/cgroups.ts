@@ -72,9 +72,9 @@ function prepare(folder: string | undefined): void {
   if (CONTROLLERS.every((name) => readWords(enabled).includes(name))) return
   if (readWords(join(folder, 'cgroup.procs')).join() !== String(process.pid))
     throw new Error(`${folder} has other processes`)
-  const own = join(folder, SERVER_CGROUP)
-  mkdirSync(own, { recursive: true })
-  enter(own)
+  const serverGroup = join(folder, SERVER_CGROUP)
+  mkdirSync(serverGroup, { recursive: true })
+  enter(serverGroup)
   try {
     writeFileSync(enabled, CONTROLLERS.map((name) => `+${name}`).join(' '))
   } catch (error) {

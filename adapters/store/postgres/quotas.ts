@@ -24,7 +24,7 @@ export interface QuotaCheckOptions {
   /** As in `PostgresStoreOptions`. */
   readonly maxBytes: number
   readonly statements: Pick<Statements, 'usage' | 'used' | 'sizes'>
-  readonly ask: RunStatement
+  readonly query: RunStatement
   /** @default the monotonic clock */
   readonly nowMs?: () => number
 }
@@ -33,7 +33,7 @@ export interface QuotaCheckOptions {
 const FRESH_MS = 1000
 
 export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
-  const { quotas, maxBytes, statements, ask, nowMs = () => performance.now() } = options
+  const { quotas, maxBytes, statements, query: ask, nowMs = () => performance.now() } = options
   const hasLimit = maxBytes !== Number.POSITIVE_INFINITY
   /** Usage as last read, plus own writes since. */
   const usage = new Map<StoreArea, number>()

@@ -26,9 +26,9 @@ const ATTEMPTS = 4
 export async function writeAtomically<T>(
   connections: Connections,
   statements: Statements,
-  draft: (ask: RunStatement) => Promise<Draft<T>>,
+  draft: (query: RunStatement) => Promise<Draft<T>>,
 ): Promise<T> {
-  const { ask, transact } = connections
+  const { runStatement: ask, transact } = connections
 
   async function attempt(run: RunStatement): Promise<{ readonly result: T } | undefined> {
     const { plan, toResult } = await draft(run)

@@ -16,7 +16,7 @@ const POLL_MS = 25
  */
 export async function waitUntilReady(program: Program, url: string): Promise<number> {
   return await poll(program, url, async () => {
-    const status = await ask(url)
+    const status = await fetchStatus(url)
     if (status === 200) return undefined
     return status === 0 ? 'no answer' : `it answered ${status}`
   })
@@ -64,7 +64,7 @@ async function poll(
 }
 
 /** Status of one reply; 0: none. */
-function ask(url: string): Promise<number> {
+function fetchStatus(url: string): Promise<number> {
   return new Promise((resolve) => {
     const onReply = (reply: { statusCode?: number | undefined; resume: () => unknown }) => {
       reply.resume()

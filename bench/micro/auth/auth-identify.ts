@@ -15,7 +15,7 @@ const source: AuthSource = {
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   },
 }
-const gate = createAuthorizer(source)
+const authorizer = createAuthorizer(source)
 const tokens = await Promise.all(
   Array.from({ length: TOKENS }, (_, i) => {
     const id = `account${i}`
@@ -27,7 +27,7 @@ const tokens = await Promise.all(
     return issueToken(account, { key, id, nowMs: Date.now(), lifeS: 3600 })
   }),
 )
-for (const token of tokens) await gate.identify(token)
+for (const token of tokens) await authorizer.identify(token)
 /** As they come with requests: texts nobody has looked at yet. */
 const fields = Buffer.from(tokens.map((token) => token.padEnd(1000)).join(''), 'latin1')
 const lengths = tokens.map(({ length }) => length)
@@ -41,10 +41,10 @@ function take(): string {
 const micro: Micro = {
   benches: {
     'a token, read only': take,
-    'a token seen before': () => gate.identify(take()),
+    'a token seen before': () => authorizer.identify(take()),
   },
   budgetNs: { 'a token seen before': 1000 },
-  close: () => gate.close(),
+  close: () => authorizer.close(),
 }
 
 export default micro

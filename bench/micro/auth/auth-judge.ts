@@ -31,10 +31,10 @@ async function createJudge(rules: readonly Rule[], account: Account | undefined)
     watchNamespaces: (signal) => watch(new Set<string>(), signal),
     watchTokens: (signal) => watch({ keys: new Map(), isRevoked: () => false }, signal),
   }
-  const gate = createAuthorizer(source)
+  const authorizer = createAuthorizer(source)
   const access: Access = { namespace: 'mx', account, resource }
-  await gate.judge(access)
-  return { gate, judge: () => gate.judge(access) }
+  await authorizer.judge(access)
+  return { gate: authorizer, judge: () => authorizer.judge(access) }
 }
 
 const anybody = await createJudge([open], undefined)

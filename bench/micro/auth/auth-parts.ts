@@ -33,15 +33,15 @@ export interface AuthBench {
 /** Rules that let everybody in, behind `count` for 1 000 services and scopes, and accounts that hold two of those scopes. */
 export async function createAuthBench(count: number): Promise<AuthBench> {
   const { source, issue } = createBenchSource(count)
-  const gate = createAuthorizer(source)
+  const authorizer = createAuthorizer(source)
   const tokens = await issue(TOKENS)
-  for (const token of tokens) await gate.identify(token)
+  for (const token of tokens) await authorizer.identify(token)
   const resource = { type: 'service', name: ROUTE.service, endpoint: ROUTE.endpoint }
-  await gate.judge({ namespace: 'mx', account: undefined, resource })
+  await authorizer.judge({ namespace: 'mx', account: undefined, resource })
   const fields = tokens.map((token) => `Bearer ${token}`)
   const bytes = Buffer.from(fields.map((field) => field.padEnd(TOKEN_MAX)).join(''), 'latin1')
   const lengths = fields.map(({ length }) => length)
-  const plugin = createBenchPlugin('auth', {}, gate)
+  const plugin = createBenchPlugin('auth', {}, authorizer)
   let next = 0
 
   return {
@@ -58,7 +58,7 @@ export async function createAuthBench(count: number): Promise<AuthBench> {
 
     close() {
       void plugin.close?.()
-      gate.close()
+      authorizer.close()
     },
   }
 }

@@ -6,7 +6,7 @@ import { createBenchChain, createBenchSource, passChain } from './auth-parts.ts'
 
 const TOKENS = 1000
 /** Each has seen none of the tokens; they last for one measurement. */
-const GATES = 20
+const AUTHORIZERS = 20
 
 const { source, issue, publicKey } = createBenchSource(0)
 const [known, ...tokens] = await issue(TOKENS + 1)
@@ -14,14 +14,16 @@ const closers: (() => void)[] = []
 
 /** One exchange through a chain with the plugin `auth`, with a token its gate never saw, at the times `nowMs` tells. */
 async function createFirst(nowMs: () => number) {
-  const gates = Array.from({ length: GATES }, () => createAuthorizer(source, { nowMs }))
-  closers.push(...gates.map(({ close }) => close))
+  const authorizers = Array.from({ length: AUTHORIZERS }, () => createAuthorizer(source, { nowMs }))
+  closers.push(...authorizers.map(({ close }) => close))
   const resource = { type: 'service', name: 'service7', endpoint: 'Greeter.Hello' }
-  for (const gate of gates) {
-    await gate.judge({ namespace: 'mx', account: undefined, resource })
-    await gate.identify(known!)
+  for (const authorizer of authorizers) {
+    await authorizer.judge({ namespace: 'mx', account: undefined, resource })
+    await authorizer.identify(known!)
   }
-  const chains = gates.map((gate) => createBenchChain([createBenchPlugin('auth', {}, gate)]))
+  const chains = authorizers.map((authorizer) =>
+    createBenchChain([createBenchPlugin('auth', {}, authorizer)]),
+  )
   let i = 0
   return () => {
     const chain = chains[Math.floor(i / TOKENS)]

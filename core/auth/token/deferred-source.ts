@@ -4,13 +4,13 @@ import type { AuthSource } from '../../contracts/auth.ts'
 export interface DeferredSource {
   readonly source: AuthSource
   /** Connects the source; earlier requests wait for it. Call it once. */
-  readonly ask: (source: AuthSource) => void
+  readonly setSource: (source: AuthSource) => void
 }
 
 export function createDeferredSource(): DeferredSource {
-  let ask: (source: AuthSource) => void = () => {}
+  let setSource: (source: AuthSource) => void = () => {}
   const later = new Promise<AuthSource>((resolve) => {
-    ask = resolve
+    setSource = resolve
   })
   return {
     source: {
@@ -24,6 +24,6 @@ export function createDeferredSource(): DeferredSource {
         yield* (await later).watchTokens(signal)
       },
     },
-    ask,
+    setSource: setSource,
   }
 }

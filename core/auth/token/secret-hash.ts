@@ -49,18 +49,18 @@ export interface HashSlot extends Pick<AcquireOptions, 'hasPriority' | 'maxWaitM
 /** Hashes and verifies passwords in the thread pool. */
 export interface SecretHasher {
   /**
-   * @param turn @default the server's own, with priority
+   * @param slot @default the server's own, with priority
    * @throws {GatewayError} 503 when too many wait, or the wait without priority exceeds {@link MAX_HASH_WAIT_MS}.
    */
-  readonly hash: (secret: string, turn?: HashSlot) => Promise<string>
+  readonly hash: (secret: string, slot?: HashSlot) => Promise<string>
   /**
    * Compares a password with a hash. Without a hash the result is false after the same time: the duration does not
    * reveal which accounts exist.
    *
-   * @param turn @default the server's own, with priority
+   * @param slot @default the server's own, with priority
    * @throws {GatewayError} 503 as {@link hash}.
    */
-  readonly matches: (secret: string, hash: string | undefined, turn?: HashSlot) => Promise<boolean>
+  readonly matches: (secret: string, hash: string | undefined, slot?: HashSlot) => Promise<boolean>
 }
 
 interface HashCost {
@@ -81,7 +81,7 @@ export function createSecretHasher(
   logCost: number = LOG_COST,
   derive: Derive = deriveByScrypt,
 ): SecretHasher {
-  const own: HashCost = { logCost, blocks: BLOCKS, parallel: PARALLEL }
+  const currentCost: HashCost = { logCost, blocks: BLOCKS, parallel: PARALLEL }
   const queue = createFairQueue({
     places: RUNNING_MAX,
     maxWaitingOfKey: WAITING_OF_KEY_MAX,
@@ -110,22 +110,22 @@ export function createSecretHasher(
   }
 
   return {
-    async hash(secret, turn = OF_SERVER) {
+    async hash(secret, slot = OF_SERVER) {
       const salt = randomBytes(SALT_BYTES)
-      const hash = await run(secret, salt, own, turn)
+      const hash = await run(secret, salt, currentCost, slot)
       const parameters = `ln=${logCost},r=${BLOCKS},p=${PARALLEL}`
       return `$scrypt$${parameters}$${toText(salt)}$${toText(hash)}`
     },
 
-    async matches(secret, hash, turn = OF_SERVER) {
+    async matches(secret, hash, slot = OF_SERVER) {
       const [, cost, blocks, parallel, salt, wanted] = FORM.exec(hash ?? '') ?? []
       if (wanted === undefined) {
-        await run(secret, randomBytes(SALT_BYTES), own, turn)
+        await run(secret, randomBytes(SALT_BYTES), currentCost, slot)
         return false
       }
       const bytes = Buffer.from(salt!, 'base64')
-      const shown = { logCost: Number(cost), blocks: Number(blocks), parallel: Number(parallel) }
-      const found = await run(secret, bytes, shown, turn)
+      const parsed = { logCost: Number(cost), blocks: Number(blocks), parallel: Number(parallel) }
+      const found = await run(secret, bytes, parsed, slot)
       const expected = Buffer.from(wanted, 'base64')
       return found.length === expected.length && timingSafeEqual(found, expected)
     },

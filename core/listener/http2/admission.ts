@@ -12,7 +12,7 @@ const WAITING_MAX = 1024
 
 /** Requests that wait to start, by client. */
 const lanes = new Map<string, Set<WaitingRequest>>()
-let begun = 0
+let started = 0
 let isScheduled = false
 
 /**
@@ -22,8 +22,8 @@ let isScheduled = false
  */
 export function beginFairly(client: string, stream: ServerHttp2Stream, begin: () => void): void {
   schedule()
-  if (lanes.size === 0 && begun < TICK_REQUESTS) {
-    begun++
+  if (lanes.size === 0 && started < TICK_REQUESTS) {
+    started++
     begin()
     return
   }
@@ -34,7 +34,7 @@ export function beginFairly(client: string, stream: ServerHttp2Stream, begin: ()
   }
   const waiting = new WaitingRequest(stream, begin, lane)
   lane.add(waiting)
-  if (lane.size > WAITING_MAX) waiting.refuse()
+  if (lane.size > WAITING_MAX) waiting.reject()
 }
 
 function schedule(): void {
@@ -45,17 +45,17 @@ function schedule(): void {
 
 function nextTurn(): void {
   isScheduled = false
-  begun = 0
-  while (begun < TICK_REQUESTS && lanes.size > 0) {
+  started = 0
+  while (started < TICK_REQUESTS && lanes.size > 0) {
     const [client, lane] = lanes.entries().next().value!
     // To the end of the queue.
     lanes.delete(client)
     const [first] = lane
     first?.start()
     if (lane.size > 0) lanes.set(client, lane)
-    begun++
+    started++
   }
-  if (begun > 0) schedule()
+  if (started > 0) schedule()
 }
 
 /** A request that waits to start. The part of its body that the library buffers counts as buffered. */
@@ -80,7 +80,7 @@ class WaitingRequest implements RequestBuffer, UnreadBody {
     if (this.#leave()) this.#begin()
   }
 
-  refuse(): void {
+  reject(): void {
     this.#leave()
     this.#stream.close(constants.NGHTTP2_REFUSED_STREAM)
     // Unread bytes would keep the stream open.
@@ -92,7 +92,7 @@ class WaitingRequest implements RequestBuffer, UnreadBody {
   }
 
   cutBuffered(): void {
-    this.refuse()
+    this.reject()
   }
 
   /** @returns whether it was still waiting. */

@@ -105,7 +105,7 @@ export class NodeConnection {
   }
 
   /** For bytes that are not a request: sends an error, unless a response is in flight, and closes. */
-  refuse(error: GatewayError): void {
+  reject(error: GatewayError): void {
     if (this.#ending) return
     this.#ending = true
     const current = this.#current

@@ -19,7 +19,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
   }
 
   messageFromClient(message: ArrayBuffer, binary: boolean): void {
-    this.#throttle?.hold()
+    this.#throttle?.pauseClient()
     this.receive(new Uint8Array(message), binary)
   }
 
@@ -40,7 +40,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
   protected transmit(data: Uint8Array, binary: boolean): boolean {
     // Without a separate `cork`: a single message is written with one system call anyway.
     const sent = this.#client!.send(data, binary) === 1
-    if (!sent) this.#throttle?.hold()
+    if (!sent) this.#throttle?.pauseClient()
     return sent
   }
 

@@ -131,14 +131,14 @@ export class Tunnel implements SocketOwner {
     const client = this.#client!
     const backedUp = client.send(data, binary) !== 1
     if (!backedUp || this.#ended) return
-    this.#throttle?.hold()
+    this.#throttle?.pauseClient()
     if (client.getBufferedAmount() > CLIENT_HIGH_BYTES) this.#backend.pause()
   }
 
   #pingFromBackend(data: Buffer): void {
     if (this.#ended) return
     this.#pings++
-    if (this.#client!.ping(data) !== 1) this.#throttle?.hold()
+    if (this.#client!.ping(data) !== 1) this.#throttle?.pauseClient()
   }
 
   /** `ws` has closed the backend side itself, with the same code. */

@@ -203,14 +203,14 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   // From the clock
 
   onDeadline(): void {
-    const isOwn = this.#timeoutMs === 0
+    const hasOwnTimeout = this.#timeoutMs === 0
     const x = this.#x
-    if (isOwn) {
+    if (hasOwnTimeout) {
       this.#failed('timeout', 'the backend did not respond in time')
       recordFailure(this, 'gateway')
     }
     this.#cancel()
-    const detail = isOwn
+    const detail = hasOwnTimeout
       ? 'the backend did not respond in time'
       : 'the deadline of the call has expired'
     this.#endWithError(new GatewayError(x.route!.service, 504, detail))
@@ -244,9 +244,9 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     stream.on('close', () => {
       if (this.#isOf(stream)) this.#lose(stream, connection)
     })
-    const kept = this.#sentChunks ?? []
-    for (const [i, bytes] of kept.entries()) {
-      const last = this.#sent && i === kept.length - 1
+    const sent = this.#sentChunks ?? []
+    for (const [i, bytes] of sent.entries()) {
+      const last = this.#sent && i === sent.length - 1
       if (last) stream.end(bytes)
       else stream.write(bytes)
     }
@@ -417,7 +417,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   #lose(stream: ClientHttp2Stream, connection: Http2UpstreamConnection): void {
     const x = this.#x
     const isUnserved = connection.isUnserved(stream) && !x.answered
-    const isLost = connection.lost
+    const isLost = connection.isClosed
     const { code, detail } = describeLoss(stream, isLost, isUnserved, this.#ended)
     this.#failed('closed', detail)
     this.#endAttempt()

@@ -316,9 +316,9 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.#fail(toBadResponse(this.#call.service, cause), true)
   }
 
-  #fail(error: GatewayError, isForeign = false): void {
+  #fail(error: GatewayError, isUntyped = false): void {
     this.#giveUp()
-    this.#call.onFail(error, isForeign)
+    this.#call.onFail(error, isUntyped)
   }
 
   /** Ends the call, and the request if it is in flight. */

@@ -228,7 +228,7 @@ export class Channel implements Carrier {
     this.#connecting.add(socket)
     let tcp: Socket | undefined
     let fault = ''
-    let isForeign = false
+    let isUntyped = false
     const timer = setTimeout(() => {
       fault = `no response within ${connectTimeoutMs} ms`
       socket.terminate()
@@ -237,20 +237,20 @@ export class Channel implements Carrier {
       // The first error is the cause of those that follow.
       fault ||= toConnectDetail(error)
       // Not HTTP, or an upgrade to another protocol.
-      isForeign ||=
+      isUntyped ||=
         tcp !== undefined || (error as NodeJS.ErrnoException).code?.startsWith('HPE_') === true
     }
     const onClose = (): void => {
       clearTimeout(timer)
       this.#connecting.delete(socket)
-      this.#failed(`no connection to ${this.#address}: ${fault}`, isForeign ? 'foreign' : 'connect')
+      this.#failed(`no connection to ${this.#address}: ${fault}`, isUntyped ? 'foreign' : 'connect')
     }
     socket.on('error', onError)
     socket.on('close', onClose)
     socket.on('unexpected-response', (_request, { statusCode = 0 }) => {
       fault ||= `the WebSocket handshake failed with status ${statusCode}`
       // Servers that support few methods respond 501 to a GET; other 5xx may be temporary.
-      isForeign ||= statusCode < 500 || statusCode === 501
+      isUntyped ||= statusCode < 500 || statusCode === 501
       socket.terminate()
     })
     socket.on('upgrade', (reply) => {
@@ -277,11 +277,11 @@ export class Channel implements Carrier {
       this.#owner,
       PAYLOAD_MAX_BYTES,
     )
-    const heard = () => {
+    const lastSeen = () => {
       connection.lastSeenMs = clock.nowMs
     }
-    socket.on('ping', heard)
-    socket.on('pong', heard)
+    socket.on('ping', lastSeen)
+    socket.on('pong', lastSeen)
     const line: Line = { connection, socket, tcp, silentChecks: 0, bytesRead: 0, bytesWaiting: 0 }
     if (this.#closed && this.#waiting.size === 0) return connection.close('the channel was closed')
     this.#open.push(line)

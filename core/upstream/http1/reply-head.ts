@@ -164,9 +164,9 @@ function findLine(text: string, start: number, stop: number): Line | string {
   const line = text.slice(start, stop + 2)
   const known = LINES.find(line)
   if (known !== undefined && (known.meaning === STATUS) === isFirst) return known
-  const own = flattenString(line)
-  const parsed = parseLine(own, 0, stop - start, isFirst)
-  if (typeof parsed !== 'string') LINES.keep(own, parsed)
+  const flat = flattenString(line)
+  const parsed = parseLine(flat, 0, stop - start, isFirst)
+  if (typeof parsed !== 'string') LINES.keep(flat, parsed)
   return parsed
 }
 

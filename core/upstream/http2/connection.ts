@@ -88,7 +88,7 @@ export class Http2UpstreamConnection {
   }
 
   /** True if the connection is lost, not only one of its streams. */
-  get lost(): boolean {
+  get isClosed(): boolean {
     return this.#session?.destroyed ?? true
   }
 
@@ -180,11 +180,16 @@ export class Http2UpstreamConnection {
   #openSocket(): Socket {
     const { host, port, secure, lookup, ca } = this.#options
     const common = { host, port, lookup, noDelay: true, keepAlive: true }
-    const kept = { ...common, keepAliveInitialDelay: KEEP_ALIVE_MS }
-    if (!secure) return connectTcp(kept)
+    const socketOptions = { ...common, keepAliveInitialDelay: KEEP_ALIVE_MS }
+    if (!secure) return connectTcp(socketOptions)
     const servername = isIP(host) === 0 ? { servername: host } : {}
     const trusted = ca === undefined ? {} : { ca }
-    const socket = connectTls({ ...kept, ...servername, ...trusted, ALPNProtocols: ['h2'] })
+    const socket = connectTls({
+      ...socketOptions,
+      ...servername,
+      ...trusted,
+      ALPNProtocols: ['h2'],
+    })
     socket.once('secureConnect', () => {
       if (socket.alpnProtocol === 'h2') return
       socket.destroy(new Error('the backend does not offer HTTP/2 (ALPN h2)'))

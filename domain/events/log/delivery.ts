@@ -16,14 +16,14 @@ export class InFlightEvent implements Timed {
   readonly attempt: number
   /** Undefined: nobody, and it may be pulled once its deadline, if it has one, is over. */
   holder: LogConsumer | undefined
-  readonly #onFree: (held: InFlightEvent) => void
+  readonly #onFree: (inFlight: InFlightEvent) => void
 
   /** @param onFree the deadline is over: it may be pulled again. */
   constructor(
     sequence: number,
     attempt: number,
     holder: LogConsumer,
-    onFree: (held: InFlightEvent) => void,
+    onFree: (inFlight: InFlightEvent) => void,
   ) {
     this.sequence = sequence
     this.attempt = attempt
@@ -47,8 +47,8 @@ export class InFlightEvent implements Timed {
 
 /** What becomes of events that were pulled. */
 export interface AckHandlers {
-  readonly ack: (held: InFlightEvent) => Maybe<void>
-  readonly nack: (held: InFlightEvent, delayMs: number) => void
+  readonly ack: (inFlight: InFlightEvent) => Maybe<void>
+  readonly nack: (inFlight: InFlightEvent, delayMs: number) => void
 }
 
 /** A class: members have thousands, whose methods are not made anew for each. */
@@ -58,10 +58,10 @@ export class LogDelivery implements EventDelivery {
   readonly #held: InFlightEvent
   readonly #calls: AckHandlers
 
-  constructor(event: StoredEvent, held: InFlightEvent, calls: AckHandlers) {
+  constructor(event: StoredEvent, inFlight: InFlightEvent, calls: AckHandlers) {
     this.event = event
-    this.attempt = held.attempt
-    this.#held = held
+    this.attempt = inFlight.attempt
+    this.#held = inFlight
     this.#calls = calls
   }
 

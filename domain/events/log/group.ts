@@ -52,7 +52,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
   /** How often was pulled before the group was loaded what was not since. */
   const counts = new Map(from.attempts)
   /** By sequence: what was pulled, and is not done with. */
-  const held = new Map<number, InFlightEvent>()
+  const inFlight = new Map<number, InFlightEvent>()
   /** Those of them that may be pulled again. */
   const free = new Set<InFlightEvent>()
   const members = new Set<LogConsumer>()
@@ -71,7 +71,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
   function forget(one: InFlightEvent): void {
     deadlines.remove(one)
     free.delete(one)
-    held.delete(one.sequence)
+    inFlight.delete(one.sequence)
   }
 
   /** Nobody waits for it: what is not kept comes again. */
@@ -81,7 +81,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
 
   function ack({ sequence }: InFlightEvent): Maybe<void> {
     if (isOver) return
-    const current = held.get(sequence)
+    const current = inFlight.get(sequence)
     if (current !== undefined) forget(current)
     const isNew = progress.finish(sequence)
     const saved = save()
@@ -90,7 +90,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
   }
 
   function nack(one: InFlightEvent, delayMs: number): void {
-    if (held.get(one.sequence) !== one || one.holder === undefined) return
+    if (inFlight.get(one.sequence) !== one || one.holder === undefined) return
     one.letGo(delayMs)
     if (delayMs <= 0) setFree(one)
   }
@@ -100,15 +100,15 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     const first = log.findTopic(topic)?.first ?? 1
     if (first <= progress.acked + 1) return
     progress.skipTo(first - 1)
-    for (const one of held.values()) if (one.sequence < first) forget(one)
+    for (const one of inFlight.values()) if (one.sequence < first) forget(one)
     for (const sequence of counts.keys()) if (sequence < first) counts.delete(sequence)
     next = Math.max(next, first)
     saveSoon()
   }
 
-  function hold(event: StoredEvent, attempt: number, member: LogConsumer): EventDelivery {
+  function lease(event: StoredEvent, attempt: number, member: LogConsumer): EventDelivery {
     const one = new InFlightEvent(event.sequence, attempt, member, setFree)
-    held.set(event.sequence, one)
+    inFlight.set(event.sequence, one)
     return new LogDelivery(event, one, calls)
   }
 
@@ -125,7 +125,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
       const { sequence: from, attempt } = one
       const [event] = log.read(topic, { from, limit: 1, maxBytes: 1 }).events
       forget(one)
-      taken.push(hold(event!, attempt + 1, member))
+      taken.push(lease(event!, attempt + 1, member))
       bytes += event!.payload.length
     }
     // Counts that rise survive the end of the process.
@@ -154,7 +154,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
       if (progress.isDone(event.sequence)) continue
       const count = counts.get(event.sequence) ?? 0
       counts.delete(event.sequence)
-      taken.push(hold(event, count + 1, member))
+      taken.push(lease(event, count + 1, member))
     }
     passOver(slice.end)
     if (passed > 0) saveSoon()
@@ -173,7 +173,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
   function leave(member: LogConsumer): void {
     if (!members.delete(member)) return
     pulls.leave(member)
-    for (const one of held.values()) {
+    for (const one of inFlight.values()) {
       if (one.holder !== member) continue
       one.letGo(0)
       free.add(one)
@@ -183,8 +183,8 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
 
   function end(): void {
     isOver = true
-    for (const one of held.values()) deadlines.remove(one)
-    held.clear()
+    for (const one of inFlight.values()) deadlines.remove(one)
+    inFlight.clear()
     free.clear()
   }
 
@@ -218,14 +218,14 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
       pulls.fail(error)
     },
 
-    describe: () => ({ acked: progress.acked, pending: held.size }),
+    describe: () => ({ acked: progress.acked, pending: inFlight.size }),
 
     format() {
       if (isOver) return undefined
       const attempts = new Map(counts)
       // The first attempt of what is being worked on is not worth a write: it counts once the group is left.
       const least = members.size === 0 ? 1 : 2
-      for (const { sequence, attempt } of held.values())
+      for (const { sequence, attempt } of inFlight.values())
         if (attempt >= least) attempts.set(sequence, attempt)
       return formatGroupState({ acked: progress.acked, ahead: progress.ahead, sinceMs, attempts })
     },

@@ -20,7 +20,7 @@ interface NamedGroup {
   readonly group: LogGroup
   readonly save: () => Promise<void>
   /** Settles when the log has it. */
-  readonly kept: Promise<void>
+  readonly saved: Promise<void>
 }
 
 const NOTHING: Pick<GroupProgress, 'ahead' | 'attempts'> = { ahead: [], attempts: new Map() }
@@ -69,7 +69,7 @@ export function createLogEvents(log: EventLog): EventsAdapter {
   function load(topic: EventTopic, name: string, from: GroupProgress, isNew: boolean): NamedGroup {
     const save = () => saver.save(topic, name, group)
     const group = createLogGroup({ log, topic, from, save })
-    const loaded = { group, save, kept: isNew ? save() : Promise.resolve() }
+    const loaded = { group, save, saved: isNew ? save() : Promise.resolve() }
     named.set(toTopicKey(topic, name), loaded)
     return loaded
   }
@@ -88,7 +88,7 @@ export function createLogEvents(log: EventLog): EventsAdapter {
     { start, ackWaitMs = 0 }: EventGroup,
   ): Promise<EventMember> {
     const found = find(topic, name)
-    const { group, save, kept } = found ?? load(topic, name, toProgress(log, topic, start), true)
+    const { group, save, saved } = found ?? load(topic, name, toProgress(log, topic, start), true)
     const member = enter(topic, group, ackWaitMs, async () => {
       // What is not kept comes again.
       await save().catch(() => {})
@@ -98,7 +98,7 @@ export function createLogEvents(log: EventLog): EventsAdapter {
       group.close()
     })
     try {
-      await kept
+      await saved
       return member
     } catch (error) {
       await member.leave()

@@ -99,6 +99,6 @@ export function toRetention(
   const stays = (sequence: number): boolean => isYoung(sequence) && fits(sequence)
   // What mostly is the case is known after one look.
   if (first > last || stays(first)) return { first, more: false }
-  const kept = findSequence(first, last, stays)
-  return { first: Math.min(kept, first + MAX_REMOVED), more: kept > first + MAX_REMOVED }
+  const retained = findSequence(first, last, stays)
+  return { first: Math.min(retained, first + MAX_REMOVED), more: retained > first + MAX_REMOVED }
 }

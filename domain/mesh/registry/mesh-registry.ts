@@ -8,14 +8,14 @@ type Watchable = Registry & Required<Pick<Registry, 'watch'>>
  * Combines a registry with services of other servers, which registered services hide. Registrations go to the registry,
  * which its owner closes.
  *
- * @param isOwn whether the registry has a service, as far as `network` knows, which contains none of these.
+ * @param isLocal whether the registry has a service, as far as `network` knows, which contains none of these.
  */
 export function createJoinedRegistry(
   registry: Watchable,
   network: FallbackServices,
-  isOwn: (name: string) => boolean,
+  isLocal: (name: string) => boolean,
 ): Watchable {
-  const sides = { registry, network, isOwn }
+  const sides = { registry, network, isLocal: isLocal }
   const orNetwork = (name: string, services: readonly Service[]): readonly Service[] =>
     choose(services, network.getService(name))
 

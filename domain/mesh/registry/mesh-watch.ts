@@ -15,7 +15,7 @@ export interface JoinedWatchOptions {
   readonly registry: Registry & Required<Pick<Registry, 'watch'>>
   readonly network: FallbackServices
   /** Whether the registry has a service, as far as `network` knows, which contains none of these. */
-  readonly isOwn: (name: string) => boolean
+  readonly isLocal: (name: string) => boolean
 }
 
 /** Versions by service name; never empty. */
@@ -32,34 +32,34 @@ const RETRY_MS = 1000
  * state.
  */
 export function watchJoined(
-  { registry, network, isOwn }: JoinedWatchOptions,
+  { registry, network, isLocal: isOwn }: JoinedWatchOptions,
   listener: (event: RegistryEvent) => void,
   options: WatchOptions,
 ): () => void {
   /** State published by the registry, and names of the network that the listener may know. */
   const mine: Versions = new Map()
-  const given: Versions = new Map()
+  const published: Versions = new Map()
   /** Services with a query in flight; true: an event arrived meanwhile. */
   const asking = new Map<string, boolean>()
   let stopped = false
 
-  function hearOwn(event: RegistryEvent): void {
+  function watchLocal(event: RegistryEvent): void {
     const { name } = event.service
     note(mine, event)
     listener(event)
     const isOthers = event.type === 'delete' && network.getService(name).length > 0
-    if (given.has(name) || isOthers) void settle(name)
+    if (published.has(name) || isOthers) void settle(name)
   }
 
-  function hearNetwork(event: RegistryEvent): void {
+  function watchNetwork(event: RegistryEvent): void {
     const { name } = event.service
     if (!mine.has(name) && !isOwn(name)) {
-      note(given, event)
+      note(published, event)
       listener(event)
       return
     }
     // A reader may have seen it meanwhile and needs its removal.
-    note(given, { ...event, type: 'update' })
+    note(published, { ...event, type: 'update' })
     void settle(name)
   }
 
@@ -69,12 +69,12 @@ export function watchJoined(
       asking.set(name, true)
       return
     }
-    let own: readonly Service[]
+    let local: readonly Service[]
     do {
       asking.set(name, false)
       try {
         const answer = registry.getService(name)
-        own = answer instanceof Promise ? await answer : answer
+        local = answer instanceof Promise ? await answer : answer
       } catch {
         asking.delete(name)
         setTimeout(settle, RETRY_MS, name).unref()
@@ -82,18 +82,18 @@ export function watchJoined(
       }
     } while (asking.get(name))
     asking.delete(name)
-    if (!stopped) tell(name, own)
+    if (!stopped) tell(name, local)
   }
 
   /** Publishes the versions of a service, and the removal of others. */
-  function tell(name: string, own: readonly Service[]): void {
-    const services = choose(own, network.getService(name))
-    const before = given.get(name) ?? new Set<string>()
+  function tell(name: string, local: readonly Service[]): void {
+    const services = choose(local, network.getService(name))
+    const before = published.get(name) ?? new Set<string>()
     const isKnown = (version: string): boolean =>
       before.has(version) || mine.get(name)?.has(version) === true
     const now = new Set(services.map(({ version }) => version))
-    if (services === own) given.delete(name)
-    else given.set(name, now)
+    if (services === local) published.delete(name)
+    else published.set(name, now)
     for (const service of services)
       listener({ type: isKnown(service.version) ? 'update' : 'create', service })
     for (const version of before)
@@ -103,19 +103,19 @@ export function watchJoined(
       }
   }
 
-  const stopOwn = registry.watch(hearOwn, options)
+  const stopLocal = registry.watch(watchLocal, options)
   const { service } = options
-  const stopNetwork = network.watch(hearNetwork, service === undefined ? {} : { service })
+  const stopNetwork = network.watch(watchNetwork, service === undefined ? {} : { service })
   return () => {
     stopped = true
-    stopOwn()
+    stopLocal()
     stopNetwork()
   }
 }
 
 /** Registered services take precedence over those of others, unless they have no nodes and the others do. */
-export function choose(own: readonly Service[], others: readonly Service[]): readonly Service[] {
-  return others.length === 0 || own.some(({ nodes }) => nodes.length > 0) ? own : others
+export function choose(local: readonly Service[], others: readonly Service[]): readonly Service[] {
+  return others.length === 0 || local.some(({ nodes }) => nodes.length > 0) ? local : others
 }
 
 function note(versions: Versions, { type, service: { name, version } }: RegistryEvent): void {

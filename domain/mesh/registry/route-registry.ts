@@ -7,7 +7,7 @@ import type { FallbackServices } from './mesh-watch.ts'
 import { createUnreachableServices } from './unreachable-services.ts'
 
 export interface RouteRegistryOptions {
-  readonly table: Pick<RouteTable, 'find' | 'findOwn' | 'keys'>
+  readonly table: Pick<RouteTable, 'find' | 'findLocal' | 'keys'>
   /** Calls a peer. */
   readonly findNode: (peer: string) => Node | undefined
   /** Monotonic clock in milliseconds. @default performance.now */
@@ -52,7 +52,7 @@ interface Part {
 }
 
 /** Last published state of a service. */
-interface Shown {
+interface View {
   /** Empty: lost. */
   readonly parts: readonly Part[]
   readonly services: readonly Service[]
@@ -63,38 +63,38 @@ const SWEEP_MS = 5000
 export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistry {
   const { table, findNode, nowMs = () => performance.now() } = options
   const { watch, emit } = createRegistryWatchers()
-  const shown = new Map<string, Shown>()
+  const views = new Map<string, View>()
   const isReachable = (server: string): boolean => table.find(toServerKey(server)) !== undefined
-  const lost = createUnreachableServices({ isReachable, nowMs })
+  const unreachable = createUnreachableServices({ isReachable, nowMs })
   const sweeper = setInterval(sweep, SWEEP_MS).unref()
 
   function getService(name: string): readonly Service[] {
     const route = findServerId(name) === undefined ? table.find(name) : undefined
     return route === undefined
-      ? (lost.get(name)?.services ?? [])
+      ? (unreachable.get(name)?.services ?? [])
       : toServices(name, route, findNode)
   }
 
   function sweep(): void {
-    forget(lost.expire())
+    forget(unreachable.expire())
   }
 
   function forget(names: readonly string[]): void {
     for (const name of names) {
-      const { services = [] } = shown.get(name) ?? {}
-      shown.delete(name)
+      const { services = [] } = views.get(name) ?? {}
+      views.delete(name)
       for (const { version } of services)
         emit({ type: 'delete', service: toLostService(name, version) })
     }
   }
 
   /** Marks a service without routes as lost, unless it was withdrawn or is on this server. */
-  function lose(name: string, { parts, services }: Shown): void {
+  function lose(name: string, { parts, services }: View): void {
     const owners = toOwners(parts)
-    if (table.findOwn(name) !== undefined || owners.every(isReachable)) return
+    if (table.findLocal(name) !== undefined || owners.every(isReachable)) return
     const withoutNodes = services.map((service) => ({ ...service, nodes: [] }))
     const bytes = parts.reduce((sum, { entry }) => sum + Buffer.byteLength(entry), 0)
-    forget(lost.add({ name, services: withoutNodes, owners, bytes, ageMs: 0 }))
+    forget(unreachable.add({ name, services: withoutNodes, owners, bytes, ageMs: 0 }))
   }
 
   return {
@@ -103,26 +103,26 @@ export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistr
 
     listServices: () => [
       ...[...table.keys()].flatMap((name) =>
-        lost.get(name) === undefined ? getService(name) : [],
+        unreachable.get(name) === undefined ? getService(name) : [],
       ),
-      ...lost.list().flatMap(({ services }) => services),
+      ...unreachable.list().flatMap(({ services }) => services),
     ],
 
     changed(name) {
       if (findServerId(name) !== undefined) return
-      const before = shown.get(name)
+      const before = views.get(name)
       const parts = toParts(table.find(name), findNode)
-      const isTakenOver = lost.get(name) !== undefined && table.findOwn(name) !== undefined
+      const isTakenOver = unreachable.get(name) !== undefined && table.findLocal(name) !== undefined
       if (isSame(before?.parts ?? [], parts) && !isTakenOver) {
         // Another server may provide it now, behind the same peers.
-        if (before !== undefined) shown.set(name, { ...before, parts })
+        if (before !== undefined) views.set(name, { ...before, parts })
         return
       }
-      lost.release(name)
+      unreachable.release(name)
       if (parts.length === 0 && before !== undefined) lose(name, before)
       const services = getService(name)
-      if (services.length === 0) shown.delete(name)
-      else shown.set(name, { parts, services })
+      if (services.length === 0) views.delete(name)
+      else views.set(name, { parts, services })
       const old = new Set(before?.services.map(({ version }) => version))
       const events: RegistryEvent[] = []
       for (const service of services)
@@ -133,20 +133,20 @@ export function createRouteRegistry(options: RouteRegistryOptions): RouteRegistr
     },
 
     listKnown: () => [
-      ...lost.list().map(({ services, ...service }) => toKnown(services, service)),
-      ...Array.from(shown, ([name, { parts, services }]) =>
+      ...unreachable.list().map(({ services, ...service }) => toKnown(services, service)),
+      ...Array.from(views, ([name, { parts, services }]) =>
         toKnown(services, { name, owners: toOwners(parts), ageMs: 0 }),
       ).filter(({ owners }) => owners.length > 0),
     ],
 
     restore(known) {
       for (const { name, versions, owners, ageMs } of known) {
-        const isThere = shown.has(name) || table.findOwn(name) !== undefined
+        const isThere = views.has(name) || table.findLocal(name) !== undefined
         if (isThere || !isShared(name)) continue
         const services = parseRoutes(name, versions)
         const bytes = Buffer.byteLength(name) + Buffer.byteLength(JSON.stringify(versions))
-        shown.set(name, { parts: [], services })
-        forget(lost.add({ name, services, owners, bytes, ageMs }))
+        views.set(name, { parts: [], services })
+        forget(unreachable.add({ name, services, owners, bytes, ageMs }))
         for (const service of services) emit({ type: 'create', service })
       }
     },

@@ -35,7 +35,7 @@ export interface ExplainedRequest {
 
 export interface ExplainOptions {
   readonly configuration: Configuration
-  readonly gate: Authorizer | undefined
+  readonly authorizer: Authorizer | undefined
   /** Registry of a running gateway. @default by the settings */
   readonly registry?: Registry
   readonly domains?: DomainRegistries
@@ -56,7 +56,7 @@ const TOPIC = 'topic'
  */
 export async function explain(
   explained: ExplainedRequest,
-  { configuration, gate, registry: openRegistry, domains, log }: ExplainOptions,
+  { configuration, authorizer, registry: openRegistry, domains, log }: ExplainOptions,
   closing: Disposer,
 ): Promise<Explanation> {
   const { request, malformed } = toTestRequest(
@@ -74,7 +74,7 @@ export async function explain(
       registry: openRegistry,
       domains,
       events: toSinks(() => reach(TOPIC)),
-      gate: gate && recordRulings(gate, rulings),
+      authorizer: authorizer && recordRulings(authorizer, rulings),
       upstream: createDryUpstreams(configuration, log, () => reach('')),
       log,
     },
@@ -174,11 +174,11 @@ function recordStages(chain: Chain, passed: Stage[]): Chain {
   return { ...chain, steps }
 }
 
-function recordRulings(gate: Authorizer, rulings: ExplainedRuling[]): Authorizer {
+function recordRulings(authorizer: Authorizer, rulings: ExplainedRuling[]): Authorizer {
   return {
-    ...gate,
+    ...authorizer,
     async judge(access) {
-      const ruling = await gate.judge(access)
+      const ruling = await authorizer.judge(access)
       const { type, name, endpoint } = access.resource
       rulings.push({
         namespace: access.namespace,

@@ -21,12 +21,13 @@ export type AdmitLogin = <T>(
 const TOKEN: Resource = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
 const ALLOW = (): void => {}
 
-/** @param gate undefined: rules are not enforced. */
-export function createAdmitLogin(gate: Authorizer | undefined): AdmitLogin {
+/** @param authorizer undefined: rules are not enforced. */
+export function createAdmitLogin(authorizer: Authorizer | undefined): AdmitLogin {
   return async (ctx, logIn) => {
     const target = { namespace: ctx.namespace, domain: DEFAULT_NAMESPACE, resource: TOKEN }
     const caller = ctx.account as Account | undefined
-    const isGranted = gate === undefined || (await judgeByRules(gate, caller, target)).granted
+    const isGranted =
+      authorizer === undefined || (await judgeByRules(authorizer, caller, target)).granted
     if (isGranted) return logIn(ALLOW)
     try {
       return await logIn((account) => {

@@ -36,7 +36,7 @@ export interface Merged {
 export function setNode(
   tree: ConfigMap,
   names: readonly string[],
-  given: ConfigInput,
+  input: ConfigInput,
   { secret, sealer, id }: MergeOptions,
 ): Merged {
   const newlySecret: (readonly string[])[] = []
@@ -86,8 +86,8 @@ export function setNode(
     )
   }
 
-  if (names.length === 0 && typeof given === 'string')
+  if (names.length === 0 && typeof input === 'string')
     throw badRequest(id, 'request.value.data must be an object if the path is empty')
-  const wrapped = names.reduceRight<ConfigInput>((inner, name) => new Map([[name, inner]]), given)
+  const wrapped = names.reduceRight<ConfigInput>((inner, name) => new Map([[name, inner]]), input)
   return { tree: merge(tree, wrapped, [], secret) as ConfigMap, newlySecret }
 }

@@ -89,13 +89,15 @@ export async function requireNodeOwner(
 ): Promise<boolean> {
   if (account === undefined || isAdminOf(account, namespace)) return true
   if (isWorkload(account) && canActAs(account, namespace, name)) return true
-  const own = toOwner(account)
+  const caller = toOwner(account)
   const versions = await queryRegistry(registry, id, () => registry.getService(name))
   const there = versions.find((one) => one.version === version)?.nodes ?? []
-  const owned = new Set(there.filter(({ metadata }) => metadata[OWNER] === own).map(({ id }) => id))
+  const owned = new Set(
+    there.filter(({ metadata }) => metadata[OWNER] === caller).map(({ id }) => id),
+  )
   if (nodes.every((node) => owned.has(node.id))) return true
   const isHeld = versions.some((there) =>
-    there.nodes.some(({ metadata }) => metadata[OWNER] !== undefined && metadata[OWNER] !== own),
+    there.nodes.some(({ metadata }) => metadata[OWNER] !== undefined && metadata[OWNER] !== caller),
   )
   if (!isHeld) return false
   throw conflict(

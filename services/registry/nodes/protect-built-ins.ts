@@ -18,13 +18,13 @@ export async function rejectBuiltInNodes(
 ): Promise<void> {
   if (!isOfPlatform(name) || address === undefined) return
   const versions = await queryRegistry(registry, id, () => registry.getService(name))
-  const own = new Set(
+  const builtIns = new Set(
     versions
       .flatMap((version) => version.nodes)
       .filter((node) => node.address === address)
       .map((node) => node.id),
   )
-  const found = nodes.find((node) => own.has(node.id))
+  const found = nodes.find((node) => builtIns.has(node.id))
   if (found === undefined) return
   throw conflict(
     id,

@@ -9,9 +9,9 @@ export interface Servers {
   /** Sends heartbeats until `close`. */
   readonly begin: () => Promise<void>
   /** Servers without a recent heartbeat: their last heartbeat as Unix time in milliseconds, by id. */
-  readonly findAway: (signal?: AbortSignal) => Promise<ReadonlyMap<string, number>>
-  /** Result of {@link findAway} at the last heartbeat of this server. */
-  readonly away: () => ReadonlyMap<string, number>
+  readonly findUnreachable: (signal?: AbortSignal) => Promise<ReadonlyMap<string, number>>
+  /** Result of {@link findUnreachable} at the last heartbeat of this server. */
+  readonly unreachable: () => ReadonlyMap<string, number>
   /** Calls `listener` with the servers that became unavailable or returned, until the returned function is called. */
   readonly watch: (listener: (changed: ReadonlySet<string>) => void) => () => void
   /** Sends a heartbeat and reads those of others. */
@@ -34,24 +34,24 @@ export interface ServersOptions {
 const PREFIX = 'server:'
 const EVERY_MS = 15_000
 /** Tolerates missed heartbeats and clock skew. */
-const AWAY_MS = 60_000
+const UNREACHABLE_MS = 60_000
 
 export function createServers({ store, server, nowMs }: ServersOptions): Servers {
   const listeners = new Set<(changed: ReadonlySet<string>) => void>()
   let timer: NodeJS.Timeout | undefined
-  let away: ReadonlyMap<string, number> = new Map()
+  let unreachable: ReadonlyMap<string, number> = new Map()
 
   async function sendHeartbeat(): Promise<void> {
     const value = encodeRecord({ timeMs: nowMs() } satisfies Sign)
     await store.commit([{ table: RUNTIME_TABLE, key: PREFIX + server, value }])
   }
 
-  async function findAway(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
+  async function findUnreachable(signal?: AbortSignal): Promise<ReadonlyMap<string, number>> {
     const result = new Map<string, number>()
     for (const record of await readAll(store, RUNTIME_TABLE, PREFIX, signal)) {
       const id = record.key.slice(PREFIX.length)
       const timeMs = readTime(record)
-      if (timeMs === undefined || id === server || nowMs() - timeMs <= AWAY_MS) continue
+      if (timeMs === undefined || id === server || nowMs() - timeMs <= UNREACHABLE_MS) continue
       result.set(id, timeMs)
     }
     return result
@@ -59,14 +59,14 @@ export function createServers({ store, server, nowMs }: ServersOptions): Servers
 
   async function refresh(): Promise<void> {
     await sendHeartbeat()
-    const [before, now] = [away, await findAway()]
-    away = now
+    const [before, now] = [unreachable, await findUnreachable()]
+    unreachable = now
     const changed = [...before.keys(), ...now.keys()].filter((id) => before.has(id) !== now.has(id))
     if (changed.length > 0) for (const listener of listeners) listener(new Set(changed))
   }
 
   return {
-    ...{ findAway, refresh },
+    ...{ findUnreachable: findUnreachable, refresh },
 
     async begin() {
       await refresh()
@@ -74,7 +74,7 @@ export function createServers({ store, server, nowMs }: ServersOptions): Servers
       timer = setInterval(() => refresh().catch(() => {}), EVERY_MS).unref()
     },
 
-    away: () => away,
+    unreachable: () => unreachable,
 
     watch(listener) {
       listeners.add(listener)

@@ -185,7 +185,7 @@ t.test('a token is taken for as long as its key is', async (t) => {
 
 t.test('why a token is not taken is told once', async (t) => {
   const reasons: string[] = []
-  const { gate, source } = open(t, { onRefused: (reason) => void reasons.push(reason) })
+  const { gate, source } = open(t, { onDenied: (reason) => void reasons.push(reason) })
   const token = await source.issue(JANE, { nowMs: Date.now() - 3_600_000 })
   for (let i = 0; i < 3; i++) await t.rejects(async () => gate.identify(token))
   await t.rejects(async () => gate.identify('x'))

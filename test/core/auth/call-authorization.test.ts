@@ -23,7 +23,7 @@ function open(t: Test) {
       { name: 'greeter', domain: 'mx', lasts, address },
       {
         serve: (_, told) => void served.push(told),
-        refuse: (refused, error) => refused.fail(error),
+        deny: (refused, error) => refused.fail(error),
       },
     )
     return { call, served }
@@ -85,7 +85,7 @@ t.test('what serving throws later is the answer', async (t) => {
       serve() {
         throw new Error('broken')
       },
-      refuse: (refused, error) => refused.fail(error),
+      deny: (refused, error) => refused.fail(error),
     },
   )
   await call.done

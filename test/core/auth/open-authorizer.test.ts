@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { openGate } from '../../../core/auth/open-authorizer.ts'
+import { createDeferredAuthorizer } from '../../../core/auth/open-authorizer.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { until } from '../../contracts/registry.ts'
 import { createAccount, MemoryAuthSource } from '../../fixtures/auth-source.ts'
@@ -9,18 +9,18 @@ const resource = { type: 'service', name: 'greeter', endpoint: 'A.B' }
 
 async function openWithSource(t: Test) {
   const { log, lines } = createQuietLog()
-  const { gate, ask } = openGate(log)
-  t.teardown(gate.close)
+  const { authorizer, setSource: ask } = createDeferredAuthorizer(log)
+  t.teardown(authorizer.close)
   const source = new MemoryAuthSource()
   ask(source)
-  await gate.judge({ namespace: 'mx', account: undefined, resource })
-  return { gate, lines, source }
+  await authorizer.judge({ namespace: 'mx', account: undefined, resource })
+  return { authorizer, lines, source }
 }
 
-t.test('the log tells what troubles a gate, and of no token', async (t) => {
-  const { gate, lines, source } = await openWithSource(t)
+t.test('the log tells what troubles a authorizer, and of no token', async (t) => {
+  const { authorizer, lines, source } = await openWithSource(t)
   const stale = await source.issue(createAccount(), { nowMs: Date.now() - 3_600_000 })
-  await t.rejects(async () => gate.identify(stale))
+  await t.rejects(async () => authorizer.identify(stale))
   source.leave(new Error('gone'))
   await until(() => lines.some((line) => line.includes('rules and keys unavailable')))
   source.comeBack()

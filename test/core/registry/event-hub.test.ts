@@ -62,7 +62,7 @@ t.test('a listener of one service is told of that one', async (t) => {
 })
 
 t.test('every listener is told of an outage, and whoever comes while it lasts', async (t) => {
-  const { watch, tellOutage } = createRegistryWatchers()
+  const { watch, reportOutage: tellOutage } = createRegistryWatchers()
   const told: string[] = []
   const begin = (name: string, service?: string) =>
     watch(() => {}, {
@@ -87,7 +87,7 @@ t.test('every listener is told of an outage, and whoever comes while it lasts', 
 })
 
 t.test('a listener may throw at an outage', async (t) => {
-  const { watch, tellOutage } = createRegistryWatchers()
+  const { watch, reportOutage: tellOutage } = createRegistryWatchers()
   const warnings = t.capture(process, 'emitWarning', () => {})
   let told = 0
   watch(() => {}, {

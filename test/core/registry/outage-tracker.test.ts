@@ -28,34 +28,34 @@ const gone = new Error('gone')
 t.test('a registry answers until a watch tells that it does not', async (t) => {
   const { outages, reports, turn } = open()
   t.equal(outages.current, undefined)
-  outages.tell('a', undefined)
+  outages.report('a', undefined)
   outages.sweep()
   t.same(reports, [])
-  outages.tell('a', gone)
+  outages.report('a', gone)
   turn(10)
   t.same(outages.current, { reason: gone, forMs: 10 })
-  outages.tell('b', gone)
+  outages.report('b', gone)
   turn(5)
   t.same(
     ['a', 'b', 'c'].map((watch) => outages.downForMs(watch)),
     [15, 5, 0],
     'each since it was cut off',
   )
-  outages.tell('b', undefined)
-  outages.tell('a', undefined)
+  outages.report('b', undefined)
+  outages.report('a', undefined)
   t.equal(outages.current, undefined)
 })
 
 t.test('thousands of watches that fail are one outage, told in one line', async (t) => {
   const { outages, reports, turn } = open()
   const watches = Array.from({ length: 5000 }, (_, i) => `s${i}`)
-  for (const watch of watches) outages.tell(watch, gone)
+  for (const watch of watches) outages.report(watch, gone)
   t.same(reports, ['began gone 0'])
   for (let second = 0; second < 150; second += 5) turn(5000)
   t.same(reports.splice(0), ['began gone 0', 'lasts gone 60000', 'lasts gone 120000'])
-  for (const watch of watches.slice(1)) outages.tell(watch, undefined)
+  for (const watch of watches.slice(1)) outages.report(watch, undefined)
   t.ok(outages.current, 'as long as one of them is cut off')
-  outages.tell('s0', undefined)
+  outages.report('s0', undefined)
   t.equal(outages.current, undefined)
   turn(5000)
   turn(5000)
@@ -67,12 +67,12 @@ t.test(
   async (t) => {
     const { outages, reports, turn } = open()
     for (let i = 0; i < 1000; i++) {
-      outages.tell(`s${i}`, gone)
-      outages.tell(`s${i}`, undefined)
+      outages.report(`s${i}`, gone)
+      outages.report(`s${i}`, undefined)
     }
     turn(5000)
     t.same(reports.splice(0), ['began gone 0', 'ended gone 0'])
-    outages.tell('a', new Error('again'))
+    outages.report('a', new Error('again'))
     turn(5000)
     t.same(reports, ['began again 0'])
   },
@@ -80,33 +80,33 @@ t.test(
 
 t.test('the reason told last is the one that counts', async (t) => {
   const { outages, reports, turn } = open()
-  outages.tell('a', gone)
-  outages.tell('a', new Error('no permission'))
+  outages.report('a', gone)
+  outages.report('a', new Error('no permission'))
   turn(60_000)
   t.same(reports, ['began gone 0', 'lasts no permission 60000'])
 })
 
 t.test('each watch is away from the reason to the end it was told itself', async (t) => {
   const { outages, turn } = open()
-  outages.tell('a', gone)
-  outages.tell('b', gone)
+  outages.report('a', gone)
+  outages.report('b', gone)
   turn(1e9)
-  outages.tell('b', undefined)
+  outages.report('b', undefined)
   t.same(
-    ['a', 'b', 'c'].map((watch) => outages.isAway(watch)),
+    ['a', 'b', 'c'].map((watch) => outages.isUnavailable(watch)),
     [true, false, false],
   )
-  outages.tell('a', undefined)
-  t.notOk(outages.isAway('a'))
+  outages.report('a', undefined)
+  t.notOk(outages.isUnavailable('a'))
 })
 
 t.test('what has waited for an answer has been away for as long', async (t) => {
   const { outages, reports, turn } = open()
-  outages.tell('a', gone, 5000)
+  outages.report('a', gone, 5000)
   t.equal(outages.downForMs('a'), 5000)
   turn(1000)
   t.same(outages.current, { reason: gone, forMs: 6000 })
-  outages.tell('a', undefined)
+  outages.report('a', undefined)
   turn(5000)
   t.same(reports, ['began gone 5000', 'ended gone 6000'])
 })

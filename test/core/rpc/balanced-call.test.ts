@@ -47,7 +47,7 @@ class TestCall extends BalancedCall {
     return this.repeats-- > 0
   }
 
-  protected refused({ code }: GatewayError): void {
+  protected onDenied({ code }: GatewayError): void {
     this.events.push(`refused ${code}`)
   }
 

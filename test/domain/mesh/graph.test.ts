@@ -10,8 +10,8 @@ function open(peers: Readonly<Record<string, string>>): RouteTable {
   table.setPeer('b', 1)
   const toEntry = (id: string): string =>
     formatServer({ address: `mx://${id}:1`, peers: peers[id]!.split('') })
-  table.setOwn(toServerKey('a'), toEntry('a'))
-  table.setOwn('greeter', '[]')
+  table.setLocal(toServerKey('a'), toEntry('a'))
+  table.setLocal('greeter', '[]')
   const ways: Record<string, string> = { b: 'b', c: 'bc', d: 'bd' }
   for (const [id, way] of Object.entries(ways)) {
     const path = way.split('')

@@ -27,13 +27,13 @@ t.test('advertises callable services as soon as they are registered', async (t) 
   t.match(tell('greeter'), { path: ['a'], metric: 0, entry: /^\[\{"version":"latest"/ })
   for (const name of ['plain', 'store', 'long']) {
     t.equal(tell(name), undefined, name)
-    t.equal(network.table.findOwn(name), null, 'though it is here')
+    t.equal(network.table.findLocal(name), null, 'though it is here')
   }
   t.strictSame(tooLong, ['long'])
   t.strictSame(changed.sort(), ['greeter', 'long', 'plain', 'store'])
   memory.deregister(makeService('greeter', callable))
   t.equal(tell('greeter'), undefined)
-  t.equal(network.table.findOwn('greeter'), undefined)
+  t.equal(network.table.findLocal('greeter'), undefined)
 })
 
 t.test('names an invalid option', (t) => {

@@ -18,7 +18,7 @@ function open(own: Readonly<Record<string, string>> = {}) {
   let tooMuch = 0
   const create = () => createRouteAdvertiser({ table, peer: 'p', onTooMuch: () => tooMuch++ })
   let teller = create()
-  for (const [key, entry] of Object.entries(own)) table.setOwn(key, entry)
+  for (const [key, entry] of Object.entries(own)) table.setLocal(key, entry)
   teller = create()
   return {
     table,
@@ -39,7 +39,7 @@ t.test('sends everything to a new peer, then changes', (t) => {
   t.strictSame(take(), [])
   table.setPeer('b', 3)
   table.learn('b', 'z', { path: ['b'], metric: 0, entry: '3' })
-  table.setOwn('x', undefined)
+  table.setLocal('x', undefined)
   t.strictSame(take(), ['z ab 3 3', 'x gone'])
   t.end()
 })
@@ -47,8 +47,8 @@ t.test('sends everything to a new peer, then changes', (t) => {
 t.test('sends servers before their services, and withdraws them after', (t) => {
   const { table, take } = open({ '@a': '1', s: '2' })
   t.strictSame(take(), ['s a 0 2', '@a a 0 1'])
-  table.setOwn('s', undefined)
-  table.setOwn('@a', undefined)
+  table.setLocal('s', undefined)
+  table.setLocal('@a', undefined)
   t.strictSame(take(1), ['@a gone'])
   t.strictSame(take(), ['s gone'])
   t.end()
@@ -56,9 +56,9 @@ t.test('sends servers before their services, and withdraws them after', (t) => {
 
 t.test('sends the latest state of each destination', (t) => {
   const { table, take } = open({ x: '1' })
-  table.setOwn('x', '2')
-  table.setOwn('y', '1')
-  table.setOwn('y', undefined)
+  table.setLocal('x', '2')
+  table.setLocal('y', '1')
+  table.setLocal('y', undefined)
   t.strictSame(take(), ['x a 0 2'], 'and nothing of what it never heard of')
   t.end()
 })
@@ -86,16 +86,16 @@ t.test('respects the limits of a peer and sends the rest when there is room', (t
   const { table, take, tooMuch } = open(many)
   t.equal(take().length, MAX_DESTINATIONS)
   t.equal(tooMuch(), 0)
-  table.setOwn('late', '2')
+  table.setLocal('late', '2')
   t.strictSame(take(), [])
   t.equal(tooMuch(), 1)
-  table.setOwn('s1', '3')
-  table.setOwn('s2', undefined)
+  table.setLocal('s1', '3')
+  table.setLocal('s2', undefined)
   t.strictSame(take(), ['s1 a 0 3', 's2 gone', 'late a 0 2'])
   const big = 'x'.repeat(MAX_ADVERTISED_BYTES / 2)
-  table.setOwn('big', big)
+  table.setLocal('big', big)
   t.strictSame(take(), [])
-  for (const key of ['s3', 's4']) table.setOwn(key, big)
+  for (const key of ['s3', 's4']) table.setLocal(key, big)
   t.strictSame(
     take().map((text) => text.slice(0, 9)),
     ['s3 a 0 xx', 's4 gone'],
@@ -139,7 +139,7 @@ t.test('keeps services after their servers under random link changes', (t) => {
     const known = new Set<string>()
     const onChange = (server: number, key: string): void => {
       for (const [link, { teller }] of links) if (link.endsWith(`>${server}`)) teller.mark(key)
-      const { find, findOwn } = tables[server]!
+      const { find, findLocal: findOwn } = tables[server]!
       if (owners[key] === undefined || findOwn(key) !== undefined) return
       if (find(key) !== undefined) return void known.add(`${server} ${key}`)
       if (!known.delete(`${server} ${key}`) || find(owners[key]!) === undefined) return
@@ -147,9 +147,9 @@ t.test('keeps services after their servers under random link changes', (t) => {
     }
     for (let i = 0; i < SERVERS; i++)
       tables.push(createRouteTable({ id: `n${i}`, onChange: (key) => onChange(i, key) }))
-    for (const [i, { setOwn }] of tables.entries()) setOwn(`@n${i}`, '{}')
+    for (const [i, { setLocal: setOwn }] of tables.entries()) setOwn(`@n${i}`, '{}')
     for (const [key, owner] of Object.entries(owners))
-      tables[Number(owner.slice(2))]!.setOwn(key, '[]')
+      tables[Number(owner.slice(2))]!.setLocal(key, '[]')
     const toggle = (to: number, from: number): void => {
       if (links.delete(`${to}>${from}`)) return tables[to]!.removePeer(`n${from}`)
       tables[to]!.setPeer(`n${from}`, 1)
@@ -196,10 +196,10 @@ t.test('applies the same limits as the receiver', (t) => {
   const heard = createRouteTable({ id: 'p', onChange: () => {} })
   heard.setPeer('a', 1)
   const hear = createRouteReceiver(heard, 'a')
-  for (let i = 0; i < MAX_DESTINATIONS + 10; i++) table.setOwn(`s${i}`, '1')
+  for (let i = 0; i < MAX_DESTINATIONS + 10; i++) table.setLocal(`s${i}`, '1')
   hear(teller.take(ALL))
-  table.setOwn('s1', 'x'.repeat(MAX_ADVERTISED_BYTES - MAX_DESTINATIONS + 1))
-  table.setOwn('s2', undefined)
+  table.setLocal('s1', 'x'.repeat(MAX_ADVERTISED_BYTES - MAX_DESTINATIONS + 1))
+  table.setLocal('s2', undefined)
   hear(teller.take(ALL))
   t.equal([...heard.keys()].length, MAX_DESTINATIONS)
   t.throws(() => hear([news('one-more', '1')]), {

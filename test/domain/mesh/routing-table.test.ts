@@ -90,17 +90,17 @@ t.test('does not advertise a route through the receiver or one that is too long'
 t.test('advertises local destinations, which take precedence', (t) => {
   const { table, changed } = open()
   table.learn('b', 's', to('bx'))
-  table.setOwn('s', 'mine')
+  table.setLocal('s', 'mine')
   t.equal(wayTo(table), undefined)
   t.strictSame(table.tell('s', 'b'), { path: ['a'], metric: 0, entry: 'mine' })
   table.learn('b', 's', to('bx', 0, 'news'))
   t.strictSame(changed(), ['s', 's'], 'so that their news are none')
-  table.setOwn('s', null)
+  table.setLocal('s', null)
   t.equal(table.tell('s', 'd'), undefined, 'nor is anybody told of theirs')
   t.equal(wayTo(table), undefined)
-  table.setOwn('s', undefined)
+  table.setLocal('s', undefined)
   t.equal(table.find('s')?.entry, 'news')
-  table.setOwn('s', undefined)
+  table.setLocal('s', undefined)
   t.strictSame(changed(), ['s', 's'])
   t.strictSame([...table.keys()], ['s'])
   t.end()
@@ -239,7 +239,7 @@ t.test('routes are cheapest and free of loops under random changes', (t) => {
             const key = SERVICES[b]!
             const has = own.delete(`${a} ${key}`)
             if (!has) own.add(`${a} ${key}`)
-            tables[a]!.setOwn(key, has ? undefined : `of ${a}`)
+            tables[a]!.setLocal(key, has ? undefined : `of ${a}`)
           } else if (a === b) continue
           else if (kind === 'cost') {
             const cost = ((costs.get(linkOf(a, b)) ?? 1) % 7) + 1

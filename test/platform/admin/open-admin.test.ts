@@ -13,8 +13,8 @@ const toLoopback = (url = ''): string => url.replace(/\[::\]|0\.0\.0\.0/, '127.0
 
 /** @param unasked what is so without anybody having said so. */
 async function open(t: Test, words: readonly string[], unasked: Partial<Settings> = {}) {
-  const { settings, given } = await configurationFrom(readFlags(words), {})()
-  const configuration = { settings: { ...settings, ...unasked }, given }
+  const { settings, inputs } = await configurationFrom(readFlags(words), {})()
+  const configuration = { settings: { ...settings, ...unasked }, inputs }
   const admin = await openAdmin(configuration, {
     readiness: createReadiness(),
     scrape: async () => ({ type: 'text/plain', text: '' }),

@@ -13,8 +13,8 @@ import { mergeInputs, mergeSettings } from '../../../platform/settings/sources.t
 
 function configure(words: readonly string[], yaml = '') {
   const config = yaml === '' ? NO_CONFIG : parseConfig(yaml, 'mx.yaml')
-  const given = mergeInputs(readFlags(words), config.settings)
-  return { settings: mergeSettings(given), config, given, file: undefined }
+  const inputs = mergeInputs(readFlags(words), config.settings)
+  return { settings: mergeSettings(inputs), config, inputs, file: undefined }
 }
 
 t.test(

@@ -8,21 +8,21 @@ import { mergeInputs, mergeSettings } from '../../../platform/settings/sources.t
 import { setVariables } from '../../fixtures/otlp-collector.ts'
 
 function find(...words: string[]): readonly string[] {
-  const given = readFlags(words)
+  const inputs = readFlags(words)
   return lintConfiguration({
-    settings: mergeSettings(given),
+    settings: mergeSettings(inputs),
     config: NO_CONFIG,
-    given,
+    inputs,
     file: undefined,
   })
 }
 
 t.test('warns if traces are exported and the listed plugins lack tracing', async (t) => {
-  const given = readFlags(['--backend', 'a=h:1', '--namespace= '])
+  const inputs = readFlags(['--backend', 'a=h:1', '--namespace= '])
   const list = (...specifiers: string[]): readonly string[] => {
     const plugins = specifiers.map((specifier) => ({ specifier, options: undefined, at: '' }))
     const config = { ...NO_CONFIG, plugins }
-    return lintConfiguration({ settings: mergeSettings(given), config, given, file: undefined })
+    return lintConfiguration({ settings: mergeSettings(inputs), config, inputs, file: undefined })
   }
   t.same(list('cors'), [])
   setVariables(t, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' })
@@ -35,10 +35,10 @@ t.test(
   'warns if services are inside the namespace and the listed plugins lack namespace',
   async (t) => {
     const list = (words: readonly string[], ...specifiers: string[]): readonly string[] => {
-      const given = readFlags(['--handler=proxy', ...words])
+      const inputs = readFlags(['--handler=proxy', ...words])
       const plugins = specifiers.map((specifier) => ({ specifier, options: undefined, at: '' }))
       const config = { ...NO_CONFIG, plugins }
-      return lintConfiguration({ settings: mergeSettings(given), config, given, file: undefined })
+      return lintConfiguration({ settings: mergeSettings(inputs), config, inputs, file: undefined })
     }
     const inside = ['--backend', 'a=h:1', '--backend', 'b=h:1']
     const told = list(inside, './hello.ts')
@@ -60,9 +60,9 @@ t.test(
     const inFile = (key: 'address', value: string) =>
       new Map([[key, { source: `mx.yaml:1:1: ${key}`, values: [value] }]])
     const of = (settings: SettingsInput, env: Readonly<Record<string, string>>) => {
-      const given = mergeInputs(backend, readEnvironment(env), settings)
+      const inputs = mergeInputs(backend, readEnvironment(env), settings)
       const config = { ...NO_CONFIG, settings }
-      return lintConfiguration({ settings: mergeSettings(given), config, given, file: 'mx.yaml' })
+      return lintConfiguration({ settings: mergeSettings(inputs), config, inputs, file: 'mx.yaml' })
     }
     const address = inFile('address', ':9000')
     t.same(of(address, { MX_ADDRESS: ':8080' }), [
@@ -106,9 +106,9 @@ t.test('warns about events without subscribers', async (t) => {
 
 t.test('warns about network_nodes without network_token', async (t) => {
   const findServer = (...words: string[]): readonly string[] => {
-    const given = readFlags(words, 'server')
-    const settings = mergeSettings(given)
-    return lintConfiguration({ settings, config: NO_CONFIG, given, file: undefined }, 'server')
+    const inputs = readFlags(words, 'server')
+    const settings = mergeSettings(inputs)
+    return lintConfiguration({ settings, config: NO_CONFIG, inputs, file: undefined }, 'server')
   }
   const nodes = '--network_nodes=10.0.0.2:8081'
   t.match(findServer(nodes), [

@@ -8,7 +8,7 @@ import { mergeSettings, SettingsError } from '../../../platform/settings/sources
 const CONFIGURATION: Configuration = {
   settings: mergeSettings(),
   config: NO_CONFIG,
-  given: new Map(),
+  inputs: new Map(),
   file: undefined,
 }
 

@@ -6,8 +6,8 @@ import { mergeSettings } from '../../../platform/settings/sources.ts'
 
 function configure(yaml: string): Configuration {
   const config = parseConfig(yaml, 'mx.yaml')
-  const { settings: given } = config
-  return { settings: mergeSettings(given), config, given, file: 'mx.yaml' }
+  const { settings: inputs } = config
+  return { settings: mergeSettings(inputs), config, inputs, file: 'mx.yaml' }
 }
 
 t.test('names only the changes of a reload', async (t) => {

@@ -52,8 +52,8 @@ function named(t: Test, name: string): Promise<string> {
 function configure(words: readonly string[], config: ConfigFile = NO_CONFIG): Configuration {
   const handler = words.some((word) => word.startsWith('--handler')) ? [] : ['--handler=proxy']
   const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...handler, ...words])
-  const given = mergeInputs(flags, config.settings)
-  return { settings: mergeSettings(given), config, given, file: undefined }
+  const inputs = mergeInputs(flags, config.settings)
+  return { settings: mergeSettings(inputs), config, inputs, file: undefined }
 }
 
 async function start(
@@ -124,9 +124,9 @@ t.test('rules match a path regardless of duplicate and encoded slashes', async (
     createRule({ id: 'open' }),
     createRule({ id: 'closed', access: 'DENIED', priority: 1, resource: 'service:*:/app/admin/*' }),
   ]
-  const { gate } = await openGate(t, ...rules)
+  const { authorizer } = await openGate(t, ...rules)
   const words = ['--backend', `app=${await named(t, 'one')}`, '--encoded_slash_services=app']
-  const api = await startGatewayServer({ configuration: configure(words), log: LOG, gate })
+  const api = await startGatewayServer({ configuration: configure(words), log: LOG, authorizer })
   t.teardown(api.close)
   const ask = async (path: string): Promise<number> =>
     (await fetch(`http://127.0.0.1:${api.port}${path}`)).status
@@ -466,9 +466,9 @@ t.test('logs an error with its plugin, request and source line', async (t) => {
 })
 
 t.test('an authorizer of the process takes precedence over the settings', async (t) => {
-  const { gate, issue } = await openGate(t, createRule({ scope: '*' }))
+  const { authorizer, issue } = await openGate(t, createRule({ scope: '*' }))
   const configuration = configure(['--backend', `app=${await named(t, 'one')}`])
-  const api = await startGatewayServer({ configuration, log: LOG, gate })
+  const api = await startGatewayServer({ configuration, log: LOG, authorizer })
   t.teardown(api.close)
   const headers = { authorization: `Bearer ${await issue(createAccount())}` }
   const ask = async (init?: RequestInit): Promise<number> =>

@@ -12,9 +12,9 @@ import { openServer, QUIET_WORDS } from '../../fixtures/server.ts'
 t.test('is empty before the gateway runs', async (t) => {
   const registry = createMemoryRegistry()
   t.teardown(() => registry.close?.())
-  const { gate } = await openGate(t)
+  const { authorizer } = await openGate(t)
   const domains = { list: () => new Set<string>() } as never
-  const told = createGatewaySource({ registry, domains, gate })
+  const told = createGatewaySource({ registry, domains, authorizer })
   t.equal(told.gateway(), undefined)
   t.equal(told.inFlight(), 0)
   t.equal(told.metrics.requests, 0)

@@ -16,7 +16,7 @@ async function open(t: Test, ...words: readonly string[]) {
   const { createPool } = createPools()
   const deciding = await openPipeline(
     {
-      ...{ configuration, events: {}, gate: undefined, log: createLog('silent') },
+      ...{ configuration, events: {}, authorizer: undefined, log: createLog('silent') },
       upstream: () => ({ createPool }),
     },
     closing,

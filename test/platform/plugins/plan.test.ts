@@ -20,8 +20,8 @@ function configure(
   env: Record<string, string> = {},
 ): Configuration {
   const config = yaml === '' ? NO_CONFIG : parseConfig(yaml, '/etc/mx.yaml')
-  const given = mergeInputs(readFlags(words), readEnvironment(env), config.settings)
-  return { settings: mergeSettings(given), config, given, file: '/etc/mx.yaml' }
+  const inputs = mergeInputs(readFlags(words), readEnvironment(env), config.settings)
+  return { settings: mergeSettings(inputs), config, inputs, file: '/etc/mx.yaml' }
 }
 
 async function problemsOf(run: () => unknown): Promise<readonly string[]> {

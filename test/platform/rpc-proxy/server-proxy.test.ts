@@ -17,22 +17,22 @@ async function open(t: Test, ...words: string[]): Promise<ServerProxy> {
   const flags = readFlags([...QUIET_WORDS, ...words], 'server')
   const configuration = await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')()
   const registries = await openServerRegistries('memory', {
-    isOwn: () => true,
+    isLocal: () => true,
     onWarning: () => {},
   })
   const log = pino({ level: 'silent' })
-  const gate = createAuthorizer(new MemoryAuthSource())
+  const authorizer = createAuthorizer(new MemoryAuthSource())
   const proxy = await openServerProxy({
     configuration,
     registry: registries.registry,
     domains: registries,
-    gate,
+    authorizer,
     fileLimit: 1000,
     log,
   })
   t.teardown(async () => {
     await proxy.close()
-    gate.close()
+    authorizer.close()
     await registries.close()
   })
   return proxy

@@ -89,7 +89,7 @@ t.test('flags win over the environment, that over the file, that over the profil
   const load = (words: string[], env: Record<string, string>) =>
     configurationFrom(readFlags(words, 'server'), env, 'server')()
   const env = { MX_PROFILE: 'cluster', MX_CONFIG: `${cwd}/mx.yaml` }
-  const { settings, given } = await load(['--registry=memory'], env)
+  const { settings, inputs } = await load(['--registry=memory'], env)
   t.match(settings, {
     profile: 'cluster',
     registry: 'memory',
@@ -99,7 +99,7 @@ t.test('flags win over the environment, that over the file, that over the profil
     dataDir: `${cwd}/state`,
     namespace: '',
   })
-  t.notOk(given.has('address'), 'the profile gives nothing by itself')
+  t.notOk(inputs.has('address'), 'the profile gives nothing by itself')
   t.match((await load([], {})).settings, { profile: 'local', store: 'lmdb', registry: 'memory' })
   t.match((await load(['--profile=test'], env)).settings, { profile: 'test', store: 'memory' })
 })

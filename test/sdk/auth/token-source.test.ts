@@ -141,7 +141,7 @@ t.test(
     await tokens.ready()
     t.equal(tokens.ready(), undefined)
     t.equal(tokens.current(), undefined)
-    t.equal(tokens.refused('x'), false)
+    t.equal(tokens.isRejected('x'), false)
   },
 )
 
@@ -159,9 +159,9 @@ t.test('what was refused of credentials that were only found is tried again late
 t.test('a token that was not taken is not shown again', async (t) => {
   const { tokens } = open()
   await tokens.ready()
-  t.equal(tokens.refused('another'), true)
+  t.equal(tokens.isRejected('another'), true)
   t.equal(tokens.current(), 't1')
-  t.equal(tokens.refused('t1'), true)
+  t.equal(tokens.isRejected('t1'), true)
   t.equal(tokens.current(), undefined)
   await tokens.ready()
   t.equal(tokens.current(), 't2')
@@ -171,6 +171,6 @@ t.test('a fixed token stays what it is', (t) => {
   const tokens = createFixedToken('t')
   t.equal(tokens.ready(), undefined)
   t.equal(tokens.current(), 't')
-  t.equal(tokens.refused('t'), false)
+  t.equal(tokens.isRejected('t'), false)
   t.end()
 })

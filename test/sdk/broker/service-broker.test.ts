@@ -119,17 +119,17 @@ t.test('its name is what the registry is told', async (t) => {
   const more = { client: () => t.fail() as never, service: 'a', log }
   const adapter = createMemoryBroker()
   const names = [
-    createServiceBroker({ ...more, given: undefined, hasPlatform: false }),
-    createServiceBroker({ ...more, given: undefined, hasPlatform: true }),
-    createServiceBroker({ ...more, given: 'mx', hasPlatform: true }),
-    createServiceBroker({ ...more, given: adapter, hasPlatform: true }),
+    createServiceBroker({ ...more, configured: undefined, hasPlatform: false }),
+    createServiceBroker({ ...more, configured: undefined, hasPlatform: true }),
+    createServiceBroker({ ...more, configured: 'mx', hasPlatform: true }),
+    createServiceBroker({ ...more, configured: adapter, hasPlatform: true }),
   ].map((broker) => broker.name())
   t.same(names, ['', '', 'mx', 'memory'])
-  const broker = createServiceBroker({ ...more, given: undefined, hasPlatform: true })
+  const broker = createServiceBroker({ ...more, configured: undefined, hasPlatform: true })
   broker.subscribe('a', () => {}, {})
   t.equal(broker.name(), 'mx')
   t.equal(broker.own.find(), undefined)
-  const own = createServiceBroker({ ...more, given: adapter, hasPlatform: true })
+  const own = createServiceBroker({ ...more, configured: adapter, hasPlatform: true })
   t.equal(own.own.find(), own.own.find())
   t.equal(own.own.find()?.name, 'memory')
 })

@@ -136,10 +136,10 @@ t.test(
   'a stream that ends with its token begins again with the next; one that is refused does not',
   async (t) => {
     const source = new MemoryAuthSource()
-    const gate = createAuthorizer(source)
-    t.teardown(gate.close)
+    const authorizer = createAuthorizer(source)
+    t.teardown(authorizer.close)
     const admin = createAccount({ scopes: ['admin'] })
-    const { events, client } = await openPlatformEvents(t, { gate })
+    const { events, client } = await openPlatformEvents(t, { authorizer })
     let token = await source.issue(admin, { id: 'one' })
     const channel = openChannel({
       client,

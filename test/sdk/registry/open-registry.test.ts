@@ -280,7 +280,7 @@ t.test(
       },
       leftMs: () => Number.POSITIVE_INFINITY,
       ready: () => undefined,
-      refused: () => false,
+      isRejected: () => false,
     })
     const first = openRegistry(text, { tokens: toTokens('first') })
     const second = openRegistry(text, { tokens: toTokens('second') })

@@ -28,7 +28,7 @@ function listen(t: Test, { address }: TestServer, id: string) {
     address: parseServerAddress(address)!,
     admission,
     owner: {
-      refuse: () => undefined,
+      reject: () => undefined,
       onLinked: () => {},
       onCost: () => {},
       onUpdate: (_link, _peer, news) =>

@@ -16,7 +16,11 @@ async function open(t: Test, dispatch: Dispatch) {
   const inner = openCaller(t, port, 'mx')
   const refusals: string[] = []
   const onRefused = (detail: string) => void refusals.push(detail)
-  return { caller: createPeerCaller({ caller: inner, traffic, onRefused }), traffic, refusals }
+  return {
+    caller: createPeerCaller({ caller: inner, traffic, onDenied: onRefused }),
+    traffic,
+    refusals,
+  }
 }
 
 t.test('calls that are counted', async (t) => {

@@ -15,11 +15,11 @@ function open() {
     table.learn(path[0]!, key, { path: path.split(''), metric: path.length - 1, entry })
   const toEntry = (id: string, peers: string): string =>
     formatServer({ address: `mx://${id}:1`, peers: peers.split('') })
-  table.setOwn('@a', toEntry('a', 'bc'))
+  table.setLocal('@a', toEntry('a', 'bc'))
   learn('@b', 'b', toEntry('b', 'ad'))
   learn('@c', 'c', toEntry('c', 'a'))
   learn('@d', 'bd', toEntry('d', 'b'))
-  table.setOwn('own', null)
+  table.setLocal('own', null)
   learn('s', 'c')
   learn('s', 'bd')
   learn('t', 'bd')

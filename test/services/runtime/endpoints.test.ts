@@ -11,8 +11,8 @@ const ALL: Rule = {
 }
 
 t.test('lets members read and only administrators of the namespace write', async (t) => {
-  const { gate, issue } = await openGate(t, ALL)
-  const runtime = await openPlatformRuntime(t, { gate })
+  const { authorizer, issue } = await openGate(t, ALL)
+  const runtime = await openPlatformRuntime(t, { authorizer })
   const account = (more: Partial<Account>): Account => ({
     ...{ id: 'a', name: 'a', type: 'user', issuer: 'mx', scopes: [], metadata: {} },
     ...more,

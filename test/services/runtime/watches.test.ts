@@ -46,7 +46,7 @@ t.test('reports when the server of an object becomes unavailable and returns', a
   const watches = createWatches({
     reconciler: { records: new Map([['one', record]]), watch: () => () => {} },
     servers: {
-      away: () => away,
+      unreachable: () => away,
       watch(listener) {
         tell = listener
         return () => {}

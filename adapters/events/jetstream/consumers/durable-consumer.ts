@@ -78,7 +78,7 @@ export async function joinGroup(
         if (run !== currentRun) return
         return acks.note(group, delivery.event.sequence, delivery.reply)
       },
-      nack: inFlight.refuse,
+      nack: inFlight.nack,
     }
     const puller = createPuller(session, stream, consumer)
     return {
@@ -132,7 +132,7 @@ export async function joinGroup(
     },
 
     giveBack: inFlight.giveBack,
-    onLeave: inFlight.refuseAll,
+    onLeave: inFlight.nackAll,
   })
   return {
     ...member,

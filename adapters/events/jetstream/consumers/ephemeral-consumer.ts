@@ -44,7 +44,7 @@ export async function joinAlone(
       inFlight.remove(delivery)
       finish(delivery.event.sequence, delivery.reply)
     },
-    nack: (delivery, delayMs) => (acks ? inFlight.refuse(delivery, delayMs) : undefined),
+    nack: (delivery, delayMs) => (acks ? inFlight.nack(delivery, delayMs) : undefined),
   }
 
   function finish(sequence: number, reply: string): void {

@@ -35,9 +35,9 @@ export interface DedicatedConnection {
 /** A bounded connection pool. Errors are converted as specified by the store contract. */
 export interface Connections {
   /** Runs a statement on any connection. */
-  readonly ask: RunStatement
+  readonly runStatement: RunStatement
   /** Runs statements in one transaction. */
-  readonly transact: <T>(work: (ask: RunStatement) => Promise<T>) => Promise<T>
+  readonly transact: <T>(work: (runStatement: RunStatement) => Promise<T>) => Promise<T>
   /** Opens a dedicated connection. */
   readonly connect: () => Promise<DedicatedConnection>
   /** Closes idle connections gracefully and aborts the others. */
@@ -170,7 +170,7 @@ export function createConnections(options: ConnectionOptions): Connections {
   }
 
   return {
-    ask: (statement, values) => use((client) => runOn(client, statement, values)),
+    runStatement: (statement, values) => use((client) => runOn(client, statement, values)),
 
     transact: (work) =>
       use(async (client) => {

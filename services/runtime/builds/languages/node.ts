@@ -29,11 +29,14 @@ export const node: Language = {
 
   async prepare(project, builder, settings) {
     const { folder, content } = await findPackage(project)
-    const own = await readPackage(project.folder)
+    const manifest = await readPackage(project.folder)
     const start = await findStart(project)
-    await installPackages({ project, folder, content, own, settings, start }, builder)
+    await installPackages(
+      { project, folder, content, manifest: manifest, settings, start },
+      builder,
+    )
     await linkMx(folder)
-    const hasStep = own?.scripts?.['build'] !== undefined && settings.build === undefined
+    const hasStep = manifest?.scripts?.['build'] !== undefined && settings.build === undefined
     if (hasStep) await builder.run(['npm', 'run', 'build'], project.folder)
     const programs = join(folder, 'node_modules', '.bin')
     return (await isReachable(programs)) ? programs : undefined

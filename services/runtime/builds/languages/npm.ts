@@ -16,7 +16,7 @@ export interface Installation {
   readonly folder: string
   readonly content: PackageFile
   /** The project's package; undefined if it has none. */
-  readonly own: PackageFile | undefined
+  readonly manifest: PackageFile | undefined
   readonly settings: ProjectSettings
   /** Entry file, relative to the project. */
   readonly start: string | undefined
@@ -29,8 +29,8 @@ const LOCAL_PACKAGE = /"(file|link):|"link": true/
 /** Installs the packages of a project with npm. With a lock file, the result is cached. */
 export async function installPackages(input: Installation, builder: Builder): Promise<void> {
   const content = await removeGatewayPackage(input)
-  const own = input.own === input.content ? content : input.own
-  const job = { ...input, content, own }
+  const manifest = input.manifest === input.content ? content : input.manifest
+  const job = { ...input, content, own: manifest }
   const { folder, project } = job
   const modules = join(folder, 'node_modules')
   if (await includesPackages(modules)) return
@@ -85,7 +85,7 @@ async function includesPackages(modules: string): Promise<boolean> {
 
 /** Whether there is anything to install; for a package above, only if the program imports packages. */
 async function needsPackages(job: Installation, builder: Builder): Promise<boolean> {
-  const { project, content, own, start } = job
+  const { project, content, manifest: own, start } = job
   const { dependencies, devDependencies, optionalDependencies } = own ?? content
   const all = {
     ...dependencies,
@@ -98,7 +98,7 @@ async function needsPackages(job: Installation, builder: Builder): Promise<boole
 }
 
 /** Build steps and start commands often use development dependencies. */
-function usesTools({ own, settings }: Installation): boolean {
+function usesTools({ manifest: own, settings }: Installation): boolean {
   const scripts = own?.scripts
   const step = scripts?.['build'] ?? scripts?.['start'] ?? settings.build ?? settings.command
   return step !== undefined

@@ -195,7 +195,7 @@ t.test('stops retrying when every token is rejected', async (t) => {
 })
 
 t.test('limits the wait for a token by the timeout', async (t) => {
-  const endless = { current: () => undefined, leftMs: () => 0, refused: () => true }
+  const endless = { current: () => undefined, leftMs: () => 0, isRejected: () => true }
   const tokens = { ...endless, ready: () => new Promise<void>(() => {}) }
   const { link, remote, requests, told } = await open(t, 50, tokens, false)
   remote.answer = (call) => call.fail(new GatewayError('registry', 401, 'who?'))
@@ -226,7 +226,7 @@ t.test('opens a watch that requires an account after the login', async (t) => {
         logIn = resolve
         fail = reject
       }),
-    refused: () => false,
+    isRejected: () => false,
   }
   const { link, calls, told } = await open(t, 60_000, tokens)
   link.setRequest(A)

@@ -3,7 +3,7 @@ import { createDeferredSource } from '../../../../core/auth/token/deferred-sourc
 import { MemoryAuthSource } from '../../../fixtures/auth-source.ts'
 
 t.test('who asks before it can be asked waits until then', async (t) => {
-  const { source, ask } = createDeferredSource()
+  const { source, setSource: ask } = createDeferredSource()
   const { signal } = new AbortController()
   const rules = source.watchRules('mx', signal)[Symbol.asyncIterator]().next()
   const tokens = source.watchTokens(signal)[Symbol.asyncIterator]().next()

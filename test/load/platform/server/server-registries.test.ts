@@ -13,7 +13,7 @@ const GREETER = makeService('greeter', ['127.0.0.1:9001'])
 
 async function open(t: Test, text: string): Promise<ServerRegistries> {
   const registries = await openServerRegistries(text, {
-    isOwn: () => false,
+    isLocal: () => false,
     onWarning: () => {},
   })
   t.teardown(registries.close)

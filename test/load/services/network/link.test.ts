@@ -11,7 +11,7 @@ function open(t: Test, address: string, change: Partial<LinkOwner> = {}, token =
   const events: string[] = []
   const ends: LinkEnd[] = []
   const owner: LinkOwner = {
-    refuse: () => undefined,
+    reject: () => undefined,
     onLinked: (_link, { id }) => events.push(`linked ${id}`),
     onCost: () => {},
     onUpdate: (_link, _peer, news) => events.push(`news ${news.map(({ key }) => key).join(' ')}`),
@@ -162,7 +162,7 @@ t.test('an address where no network is: why is told', async (t) => {
 t.test('a link that is not needed is tried when it is woken', async (t) => {
   const peer = await openPeer(t, answer)
   let refusal: string | undefined = 'there is one'
-  const { link, events, ends } = open(t, peer.address, { refuse: () => refusal })
+  const { link, events, ends } = open(t, peer.address, { reject: () => refusal })
   await link.settled()
   t.match(link, { state: 'asleep', reason: { code: 409, message: 'there is one' } })
   t.match(ends, [{ wasLinked: false, peer: undefined }])

@@ -12,14 +12,14 @@ async function ask(
   t: Test,
   request: Partial<ExplainedRequest>,
   words: readonly string[],
-  gate?: Authorizer,
+  authorizer?: Authorizer,
 ) {
   const configuration = await configurationFrom(readFlags([...words], 'api'), {})()
   const closing = createDisposer()
   t.teardown(closing.close)
   return explain(
     { method: 'GET', path: '/', headers: {}, ...request },
-    { configuration, gate, log: createLog('silent') },
+    { configuration, authorizer, log: createLog('silent') },
     closing,
   )
 }
@@ -55,12 +55,12 @@ t.test('returns the response and all services for an unknown path', async (t) =>
 })
 
 t.test('returns access decisions with the deciding rule', async (t) => {
-  const { gate } = await openGate(t, {
+  const { authorizer } = await openGate(t, {
     ...{ id: 'closed', scope: '', access: 'DENIED', priority: 1 },
     resource: { type: '*', name: '*', endpoint: '*' },
   })
   const words = [...WORDS, '--handler=proxy', '--auth=mx://127.0.0.1:1']
-  const told = await ask(t, { path: '/greeter/hello' }, words, gate)
+  const told = await ask(t, { path: '/greeter/hello' }, words, authorizer)
   t.match(told, {
     rulings: [{ namespace: 'mx', granted: false, rule: { id: 'closed' } }],
     answer: { status: 401 },

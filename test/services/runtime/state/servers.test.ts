@@ -20,21 +20,25 @@ t.test('considers a server unavailable after a minute without heartbeat', async 
     t.teardown(servers.close)
   }
   ms += 60_000
-  t.same(await two.findAway(), new Map())
+  t.same(await two.findUnreachable(), new Map())
   ms += 1
   const value = Buffer.from('{"format":2}')
   await store.commit([{ table: { database: 'mx', table: 'runtime' }, key: 'server:new', value }])
-  t.same(await two.findAway(), new Map([['one', START_MS]]), 'neither itself nor a newer one')
+  t.same(
+    await two.findUnreachable(),
+    new Map([['one', START_MS]]),
+    'neither itself nor a newer one',
+  )
   const changes: string[][] = []
   const stop = two.watch((changed) => changes.push([...changed]))
   await two.refresh()
   await two.refresh()
   t.same(changes, [['one']], 'told once')
-  t.same(two.away(), new Map([['one', START_MS]]))
+  t.same(two.unreachable(), new Map([['one', START_MS]]))
   await one.refresh()
   await two.refresh()
   t.same(changes, [['one'], ['one']], 'and that it is back')
-  t.same(two.away(), new Map())
+  t.same(two.unreachable(), new Map())
   stop()
 })
 

@@ -18,7 +18,7 @@ t.test('connections', async (t) => {
   if (server === undefined) return
 
   t.test('limits and reuses connections', async (t) => {
-    const { ask } = open(t, server.url(), { maxConnections: 3 })
+    const { runStatement: ask } = open(t, server.url(), { maxConnections: 3 })
     const asked = Array.from({ length: 200 }, () => ask(WHO, []))
     const pids = (await Promise.all(asked)).map((rows) => rows[0]![0])
     t.ok(new Set(pids).size <= 3)
@@ -27,7 +27,10 @@ t.test('connections', async (t) => {
 
   t.test('rejects calls beyond ten thousand waiting ones', async (t) => {
     // Whoever waits must not give up before the others had their turn, on a slow machine.
-    const { ask } = open(t, server.url(), { maxConnections: 1, connectTimeoutMs: 60_000 })
+    const { runStatement: ask } = open(t, server.url(), {
+      maxConnections: 1,
+      connectTimeoutMs: 60_000,
+    })
     await ask(ONE, [])
     const asked = await Promise.allSettled(Array.from({ length: 10_500 }, () => ask(ONE, [])))
     const refused = asked.filter(({ status }) => status === 'rejected')
@@ -37,7 +40,7 @@ t.test('connections', async (t) => {
 
   t.test('prepares before the first statement, and again after a failure', async (t) => {
     let tried = 0
-    const { ask } = open(t, server.url(), {
+    const { runStatement: ask } = open(t, server.url(), {
       async prepare(client) {
         if (++tried === 1) throw new RangeError('not yet')
         await client.query('CREATE TABLE prepared ()')
@@ -54,7 +57,10 @@ t.test('connections', async (t) => {
   })
 
   t.test('reuses a connection after a SQL error', async (t) => {
-    const { ask } = open(t, server.url(), { maxConnections: 1, statementTimeoutMs: 100 })
+    const { runStatement: ask } = open(t, server.url(), {
+      maxConnections: 1,
+      statementTimeoutMs: 100,
+    })
     const [before] = await ask(WHO, [])
     await t.rejects(ask({ name: 'bad', text: 'SELECT 1 / 0' }, []), { code: '22012' })
     await t.rejects(ask(SLOW, []), { code: 503, cause: { code: '57014' } })
@@ -62,7 +68,7 @@ t.test('connections', async (t) => {
   })
 
   t.test('rolls back a failed transaction', async (t) => {
-    const { ask, transact } = open(t, server.url(), { maxConnections: 1 })
+    const { runStatement: ask, transact } = open(t, server.url(), { maxConnections: 1 })
     await ask({ name: 'create', text: 'CREATE TABLE undone ()' }, [])
     const insert = { name: 'insert', text: 'INSERT INTO undone DEFAULT VALUES' }
     await t.rejects(
@@ -84,7 +90,7 @@ t.test('connections', async (t) => {
   })
 
   t.test('closes once', async (t) => {
-    const { ask, connect, close } = open(t, server.url(), {})
+    const { runStatement: ask, connect, close } = open(t, server.url(), {})
     await ask(ONE, [])
     await close()
     await t.rejects(ask(ONE, []), { code: 503, cause: { message: /closed/ } })
@@ -93,7 +99,7 @@ t.test('connections', async (t) => {
 
   t.test('connects to a Unix socket', async (t) => {
     const host = encodeURIComponent(server.folder)
-    const { ask } = open(t, server.url('').replace('127.0.0.1', host), {})
+    const { runStatement: ask } = open(t, server.url('').replace('127.0.0.1', host), {})
     const address = { name: 'address', text: 'SELECT inet_server_addr()' }
     t.same(await ask(address, []), [[null]])
   })
@@ -104,7 +110,7 @@ t.test('connections', async (t) => {
       [wrong, '28P01'],
       [server.url('sslmode=disable', 'missing'), '3D000'],
     ] as const) {
-      const { ask, connect } = open(t, url, {})
+      const { runStatement: ask, connect } = open(t, url, {})
       for (const begin of [() => ask(ONE, []), connect]) {
         const error = await begin().then(
           () => undefined,
@@ -118,7 +124,9 @@ t.test('connections', async (t) => {
 
   t.test('backs off from an unreachable server and recovers', async (t) => {
     const warnings: string[] = []
-    const { ask } = open(t, server.url(), { onWarning: (message) => warnings.push(message) })
+    const { runStatement: ask } = open(t, server.url(), {
+      onWarning: (message) => warnings.push(message),
+    })
     await ask(ONE, [])
     await server.stop()
     const causes = new Set<unknown>()
@@ -143,7 +151,7 @@ t.test('connections', async (t) => {
   })
 
   t.test('times out connections without a response, and calls that wait for one', async (t) => {
-    const { ask, close } = open(t, server.url(), {
+    const { runStatement: ask, close } = open(t, server.url(), {
       maxConnections: 2,
       statementTimeoutMs: 100,
       connectTimeoutMs: 300,
@@ -177,20 +185,20 @@ t.test('uses TLS as configured in the URL', async (t) => {
     [server.url(`sslmode=verify-ca&sslrootcert=${ca}`), 't'],
     [named(server.url(`sslmode=verify-full&sslrootcert=${ca}`)), 't'],
   ] as const)
-    t.same(await open(t, url, {}).ask(isSecure, []), [[secure]], url)
+    t.same(await open(t, url, {}).runStatement(isSecure, []), [[secure]], url)
   for (const url of [
     server.url(`sslmode=verify-full&sslrootcert=${ca}`),
     named(server.url('sslmode=verify-full')),
     named(server.url(`sslmode=verify-full&sslrootcert=${other}`)),
     server.url(`sslmode=verify-ca&sslrootcert=${other}`),
   ])
-    await t.rejects(open(t, url, {}).ask(isSecure, []), { code: 503 }, url)
+    await t.rejects(open(t, url, {}).runStatement(isSecure, []), { code: 503 }, url)
 })
 
 t.test('rejects a server without TLS if TLS is required', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return
-  await t.rejects(open(t, server.url('sslmode=require'), {}).ask(ONE, []), {
+  await t.rejects(open(t, server.url('sslmode=require'), {}).runStatement(ONE, []), {
     code: 503,
     cause: { message: /does not support SSL/ },
   })

@@ -31,7 +31,7 @@ t.test('sends no cleartext password without TLS', async (t) => {
   })
   t.teardown(() => connections.close())
   const refusal = { cause: { message: /^PostgreSQL requested a cleartext password/ } }
-  await t.rejects(connections.ask({ name: 'one', text: 'SELECT 1' }, []), refusal)
+  await t.rejects(connections.runStatement({ name: 'one', text: 'SELECT 1' }, []), refusal)
   await t.rejects(connections.connect(), refusal)
   t.match(received, /user\0mx\0/)
   t.notMatch(received, PASSWORD)

@@ -16,12 +16,12 @@ const Who = Type.Object({ id: Type.String(), address: Type.String() })
 
 function open(t: Test, service = 'greeter') {
   const source = new MemoryAuthSource()
-  const gate = createAuthorizer(source)
+  const authorizer = createAuthorizer(source)
   const seen = { aborted: '', closed: false, got: [] as string[] }
   const dispatcher = createDispatcher({
     service,
     log: createQuietLog().log,
-    gate,
+    authorizer,
     handlers: {
       A: {
         who: endpoint({
@@ -62,11 +62,11 @@ function open(t: Test, service = 'greeter') {
   })
   t.teardown(() => {
     dispatcher.close()
-    gate.close()
+    authorizer.close()
   })
   const show = async (account = JANE, more = '', options = {}) =>
     `authorization: Bearer ${await source.issue(account, options)}\r\n${more}`
-  return { source, gate, dispatcher, seen, show }
+  return { source, authorizer, dispatcher, seen, show }
 }
 
 t.test('an account is whom its token says, and nothing else', async (t) => {

@@ -17,23 +17,23 @@ const STAFF_ONLY = createRule({ id: 'staff', scope: 'staff' })
 
 function openGate(t: Test) {
   const source = new MemoryAuthSource()
-  const gate = createAuthorizer(source)
-  t.teardown(gate.close)
-  return { source, gate }
+  const authorizer = createAuthorizer(source)
+  t.teardown(authorizer.close)
+  return { source, authorizer }
 }
 
 for (const later of [false, true])
   t.test(
     `forwards allowed calls unchanged${later ? ', also after an asynchronous lookup' : ''}`,
     (t) => {
-      const { gate } = openGate(t)
+      const { authorizer } = openGate(t)
       testCalls(t, {
         async open(t, dispatch) {
           const { port } = await openPort(t, dispatch)
-          const proxy = await openProxy(t, { helloworld: [toNode(port)] }, { gate })
+          const proxy = await openProxy(t, { helloworld: [toNode(port)] }, { authorizer })
           if (!later) return openCaller(t, proxy.port, 'mx')
           const find = async (service: string) => proxy.upstreams.get(service)
-          const second = await openProxy(t, {}, { gate, find })
+          const second = await openProxy(t, {}, { authorizer, find })
           return openCaller(t, second.port, 'mx')
         },
         isFast: true,
@@ -45,7 +45,7 @@ for (const later of [false, true])
 
 /** A service without a gate behind a proxy with one, and what it is told. */
 async function openBehind(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) {
-  const { source, gate } = openGate(t)
+  const { source, authorizer } = openGate(t)
   const told: string[] = []
   let cancelled = 0
   const dispatch: Dispatch = (call) => {
@@ -61,7 +61,7 @@ async function openBehind(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) 
   }
   const { port } = await openPort(t, dispatch)
   const nodes = { greeter: [toNode(port, form)] }
-  const proxy = await openProxy(t, nodes, { gate, upstream: { domain } })
+  const proxy = await openProxy(t, nodes, { authorizer, upstream: { domain } })
   const caller = openCaller(t, proxy.port, 'mx')
   const send = (metadata: string, fields = {}) => {
     const call = new RecordedCall({ service: 'greeter', endpoint: 'A.B', metadata, ...fields })
@@ -158,11 +158,11 @@ t.test('ends a stream within a second of a denying rule', async (t) => {
 })
 
 t.test('authorizes calls of hosted services once, by the service', async (t) => {
-  const { source, gate } = openGate(t)
+  const { source, authorizer } = openGate(t)
   source.setRules('mx', STAFF_ONLY)
-  const proxy = await openProxy(t, {}, { gate })
+  const proxy = await openProxy(t, {}, { authorizer })
   const who = endpoint({ handle: (_, ctx) => ctx.account?.id ?? 'nobody' })
-  await createService(t, { name: 'own', host: proxy, gate }).handle('A', { who }).start()
+  await createService(t, { name: 'own', host: proxy, authorizer }).handle('A', { who }).start()
   const ask = (headers: Record<string, string>) =>
     fetch(`http://${proxy.address}`, {
       method: 'POST',
