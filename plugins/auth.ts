@@ -73,8 +73,8 @@ const plugin: PluginDefinition = definePlugin({
     }
     const streams = new OpenStreams({
       judge: (x) => reauthorize(x).catch(toReason),
-      toEnded: ({ route, authorizedTarget: admitted }) =>
-        invalidToken(route!.service, admitted?.resource),
+      toEnded: ({ route, authorizedTarget }) =>
+        invalidToken(route!.service, authorizedTarget?.resource),
       nowMs,
     })
     const reauthorize = async (x: Exchange): Promise<GatewayError | undefined> => {

@@ -67,9 +67,9 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
     prepare: (client) => prepareSchema(client, schema, onWarning),
     onWarning,
   })
-  const { runStatement: ask } = connections
+  const { runStatement: query } = connections
   const { maxBytes = Number.POSITIVE_INFINITY, quotas = NO_STORE_QUOTAS } = options
-  const quotaCheck = createQuotaCheck({ quotas, maxBytes, statements, query: ask })
+  const quotaCheck = createQuotaCheck({ quotas, maxBytes, statements, query })
   const inFlight = new Set<Promise<unknown>>()
   const listeners = new Set<Listening>()
   let closing: Promise<void> | undefined
@@ -141,7 +141,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
 
     read: (table, key) =>
       track(async () => {
-        const [row] = await ask(statements.read, [table.database, table.table, key])
+        const [row] = await query(statements.read, [table.database, table.table, key])
         return row === undefined ? undefined : toRecord(row)
       }),
 
@@ -151,7 +151,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
         const values = [table.database, table.table, toBound(from), limit]
         if (to !== undefined) values.push(toBound(to))
         if (!keysOnly) values.push(maxBytes)
-        const rows = await ask(statements.scan(range), values)
+        const rows = await query(statements.scan(range), values)
         const records = rows.slice(0, limit).map(toRecord)
         const total = keysOnly ? rows.length : Number(rows[0]?.[5] ?? 0)
         return { records, more: total > records.length }
@@ -163,8 +163,8 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
       track(async () => {
         const rows =
           database === undefined
-            ? await ask(statements.listTables, [after.database, after.table, limit])
-            : await ask(statements.listTablesOf, [database, after.table, limit])
+            ? await query(statements.listTables, [after.database, after.table, limit])
+            : await query(statements.listTablesOf, [database, after.table, limit])
         return rows.map(toTable)
       }),
 

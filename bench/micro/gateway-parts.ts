@@ -49,7 +49,7 @@ export function createBenchPlugin(
   return createPlugin(plugins[name]!, options, {
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     nowMs: Date.now,
-    authorizer: authorizer,
+    authorizer,
   })
 }
 

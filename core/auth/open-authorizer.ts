@@ -13,7 +13,7 @@ export interface DeferredAuthorizer {
 
 /** Creates an authorizer that logs outages and rejected tokens. */
 export function createDeferredAuthorizer(log: PluginLog): DeferredAuthorizer {
-  const { source, setSource: ask } = createDeferredSource()
+  const { source, setSource } = createDeferredSource()
   const authorizer = createAuthorizer(source, {
     onDenied: (reason) => log.info({ reason }, 'access token rejected'),
     onOutage(reason) {
@@ -25,5 +25,5 @@ export function createDeferredAuthorizer(log: PluginLog): DeferredAuthorizer {
         )
     },
   })
-  return { authorizer: authorizer, setSource: ask }
+  return { authorizer, setSource }
 }

@@ -33,10 +33,10 @@ export async function openRemoteAuthorizer(
     import('../../sdk/auth/auth-source.ts'),
   ])
   closing.add(() => client.close())
-  const { authorizer, setSource: ask } = createDeferredAuthorizer(log)
+  const { authorizer, setSource } = createDeferredAuthorizer(log)
   closing.add(authorizer.close)
   const { source, problem } = trackKeys(createAuthSource(client))
-  ask(source)
+  setSource(source)
   return { authorizer, problem }
 }
 

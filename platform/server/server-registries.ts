@@ -103,14 +103,14 @@ export async function openServerRegistries(
 /** Returns the factory of registries; imports their library on demand. */
 async function load(
   text: string,
-  { isLocal: isOwn, onWarning }: ServerRegistriesOptions,
+  { isLocal, onWarning }: ServerRegistriesOptions,
 ): Promise<(domain: string) => Registry> {
   if (text === 'memory') return () => createMemoryRegistry()
   if (text === 'kubernetes') {
     const { createKubernetesRegistry } = await import('../../adapters/registry/kubernetes.ts')
     return (domain) =>
       domain === DEFAULT_DOMAIN
-        ? withLocalServices(createKubernetesRegistry({ onProblem: onWarning }), isOwn)
+        ? withLocalServices(createKubernetesRegistry({ onProblem: onWarning }), isLocal)
         : { ...createStaticRegistry([]), name: 'kubernetes' }
   }
   const { createConsulRegistry } = await import('../../adapters/registry/consul.ts')

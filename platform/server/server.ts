@@ -103,7 +103,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
 
   let advertised: string | undefined
   const isLocal = (address: string): boolean => address === advertised
-  const registries = await openServerRegistries(settings.registry, { isLocal: isLocal, onWarning })
+  const registries = await openServerRegistries(settings.registry, { isLocal, onWarning })
   closing.add(registries.close)
   await registries.check()
   const broker = await openServerBroker(settings.broker, log)
@@ -120,7 +120,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
   const registry = expected.join(network.registry)
   const domains = expected.joinDomains(registries)
 
-  const { authorizer, setSource: ask } = createDeferredAuthorizer(log)
+  const { authorizer, setSource } = createDeferredAuthorizer(log)
   closing.add(authorizer.close)
   const proxy = await openServerProxy({
     configuration,
@@ -170,7 +170,7 @@ async function open(options: ServerOptions, closing: Disposer): Promise<Server> 
     closing,
     signal,
   )
-  ask(created.auth!.source)
+  setSource(created.auth!.source)
   proxy.begin()
   for (const { begin } of services) await begin?.()
 

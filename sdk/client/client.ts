@@ -250,7 +250,7 @@ export class Client {
         const resolveReply = resolve as (reply: unknown) => void
         new UnaryCall(this.#owner, targetOptions, request, resolveReply, reject).begin()
       })
-    return createAccountTokens({ credentials, platform, login: login })
+    return createAccountTokens({ credentials, platform, login })
   }
 
   #plan(service: string, endpoint: string, options: CallOptions, defaultMs: number): CallPlan {

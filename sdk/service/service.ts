@@ -356,11 +356,9 @@ export class Service<H extends object = Record<never, never>> {
     const credentials = this.#findCredentials()
     if (credentials?.isGuess !== false)
       return this.log.debug({}, 'no account configured, callers are not authorized here')
-    const { createDeferredAuthorizer: openGate } = await import(
-      '../../core/auth/open-authorizer.ts'
-    )
+    const { createDeferredAuthorizer } = await import('../../core/auth/open-authorizer.ts')
     const { createAuthSource } = await import('../auth/auth-source.ts')
-    const opened = openGate(this.log)
+    const opened = createDeferredAuthorizer(this.log)
     opened.setSource(createAuthSource(this.client, credentials.namespace))
     this.#dispatcher.guard(opened.authorizer, credentials.namespace)
     this.#closeAuthorizer = opened.authorizer.close

@@ -128,8 +128,8 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
     },
   }
 
-  function isNeeded({ isWanted, requestedBy: askedBy }: Entry): boolean {
-    return isWanted || (askedBy !== undefined && callers.has(askedBy))
+  function isNeeded({ isWanted, requestedBy }: Entry): boolean {
+    return isWanted || (requestedBy !== undefined && callers.has(requestedBy))
   }
 
   /** Wakes another link to the same server, if there is one. */

@@ -7,7 +7,7 @@ import type { CreateListener } from '../../core/listener/listener.ts'
 import plugin from '../../plugins/auth.ts'
 import { buildPlugin, createTestEnv } from '../../sdk/testing.ts'
 import { createAccount, createRule } from '../fixtures/auth-source.ts'
-import { openGate } from '../fixtures/gates.ts'
+import { openAuthorizer } from '../fixtures/authorizer.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { createGreeter } from '../fixtures/greeter.ts'
 import { openMxService } from '../fixtures/mx-service.ts'
@@ -57,8 +57,8 @@ async function open(
   listener: CreateListener,
   { rules = [] as readonly Rule[], handler = 'meta', options = {} } = {},
 ) {
-  const gate = await openGate(t, ...rules)
-  const env = { ...createTestEnv(), nowMs: Date.now, gate: gate.gate }
+  const gate = await openAuthorizer(t, ...rules)
+  const env = { ...createTestEnv(), nowMs: Date.now, authorizer: gate.authorizer }
   const service = await openMxService(t, createGreeter())
   const site = await openSite(t)
   const gateway = await openRpcGateway(t, [service.entry, site.entry], {
@@ -104,7 +104,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         [[PUBLIC, except], true, false, true],
         [[createRule({ scope: '+' })], false, true, true],
       ]
-      const { origin, source, gate, issue } = await open(t, listener, { handler })
+      const { origin, source, authorizer: gate, issue } = await open(t, listener, { handler })
       const tokens = [undefined, await issue(JANE), await issue(JOE)]
       for (const [rules, ...granted] of table) {
         const changed = new Promise<void>((resolve) => {
@@ -143,7 +143,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         resource: 'service:go.mx.api.site:/site/admin/*',
       })
       for (const flags of [['--handler=proxy', '--resolver=rpc'], ['--handler=web'], []]) {
-        const { gate } = await openGate(t, PUBLIC, deny)
+        const { authorizer: gate } = await openAuthorizer(t, PUBLIC, deny)
         const env = { ...createTestEnv(), nowMs: Date.now, gate }
         const { entry } = await openSite(t)
         const site = { ...entry, metadata: { handler: 'web' } }
@@ -304,7 +304,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 
   t.test(`${name}: leaves streams open that the new rules grant`, async (t) => {
-    const { port, source, issue, gate } = await open(t, listener, { rules: [MEMBERS] })
+    const { port, source, issue, authorizer: gate } = await open(t, listener, { rules: [MEMBERS] })
     const headers = authorize(await issue(JANE))
     const socket = await connectWebSocket(t, port, [], { path: '/greeter/chat', headers })
     const changed = new Promise<void>((resolve) => void gate.onChange(resolve))

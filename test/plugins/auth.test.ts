@@ -11,7 +11,7 @@ import plugin from '../../plugins/auth.ts'
 import cors from '../../plugins/cors.ts'
 import { buildPlugin, createTestEnv, runPlugin, type TestRequest } from '../../sdk/testing.ts'
 import { createAccount, createRule } from '../fixtures/auth-source.ts'
-import { type OpenGate, openGate } from '../fixtures/gates.ts'
+import { openAuthorizer, type TestAuthorizer } from '../fixtures/authorizer.ts'
 import { listTokenAttacks } from '../fixtures/token-attacks.ts'
 
 const JANE = createAccount({ id: 'jane', scopes: ['staff'] })
@@ -20,7 +20,7 @@ const MEMBERS = createRule({ id: 'members', scope: '*' })
 const DIGEST = hash('sha256', 'a key')
 const LOGIN = createRule({ id: 'login', resource: 'service:auth:*' })
 
-interface Opened extends OpenGate {
+interface Opened extends TestAuthorizer {
   readonly auth: Plugin
   /** One request to an endpoint of the service `greeter`, or as the options say. */
   readonly run: (
@@ -30,8 +30,8 @@ interface Opened extends OpenGate {
 }
 
 async function open(t: Test, rules: readonly Rule[], options: object = {}): Promise<Opened> {
-  const gate = await openGate(t, ...rules)
-  const env = { ...createTestEnv(), nowMs: Date.now, gate: gate.gate }
+  const gate = await openAuthorizer(t, ...rules)
+  const env = { ...createTestEnv(), nowMs: Date.now, authorizer: gate.authorizer }
   const auth = buildPlugin(plugin, options, env)
   t.teardown(() => auth.close?.())
   const run: Opened['run'] = (request = {}, { domain = 'mx', topic = false, ...rest } = {}) => {
@@ -348,7 +348,7 @@ t.test(
     // The gate alone keeps no process alive.
     const alive = setInterval(() => {}, 1000)
     t.teardown(() => clearInterval(alive))
-    const { auth, gate, source, issue } = await open(t, [rule])
+    const { auth, authorizer: gate, source, issue } = await open(t, [rule])
     const createPool = () => {
       throw new Error('not called')
     }

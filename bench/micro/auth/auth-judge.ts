@@ -34,7 +34,7 @@ async function createJudge(rules: readonly Rule[], account: Account | undefined)
   const authorizer = createAuthorizer(source)
   const access: Access = { namespace: 'mx', account, resource }
   await authorizer.judge(access)
-  return { gate: authorizer, judge: () => authorizer.judge(access) }
+  return { authorizer, judge: () => authorizer.judge(access) }
 }
 
 const anybody = await createJudge([open], undefined)

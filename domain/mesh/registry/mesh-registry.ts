@@ -15,7 +15,7 @@ export function createJoinedRegistry(
   network: FallbackServices,
   isLocal: (name: string) => boolean,
 ): Watchable {
-  const sides = { registry, network, isLocal: isLocal }
+  const sides = { registry, network, isLocal }
   const orNetwork = (name: string, services: readonly Service[]): readonly Service[] =>
     choose(services, network.getService(name))
 

@@ -32,7 +32,7 @@ const RETRY_MS = 1000
  * state.
  */
 export function watchJoined(
-  { registry, network, isLocal: isOwn }: JoinedWatchOptions,
+  { registry, network, isLocal }: JoinedWatchOptions,
   listener: (event: RegistryEvent) => void,
   options: WatchOptions,
 ): () => void {
@@ -53,7 +53,7 @@ export function watchJoined(
 
   function watchNetwork(event: RegistryEvent): void {
     const { name } = event.service
-    if (!mine.has(name) && !isOwn(name)) {
+    if (!mine.has(name) && !isLocal(name)) {
       note(published, event)
       listener(event)
       return

@@ -9,10 +9,10 @@ const resource = { type: 'service', name: 'greeter', endpoint: 'A.B' }
 
 async function openWithSource(t: Test) {
   const { log, lines } = createQuietLog()
-  const { authorizer, setSource: ask } = createDeferredAuthorizer(log)
+  const { authorizer, setSource } = createDeferredAuthorizer(log)
   t.teardown(authorizer.close)
   const source = new MemoryAuthSource()
-  ask(source)
+  setSource(source)
   await authorizer.judge({ namespace: 'mx', account: undefined, resource })
   return { authorizer, lines, source }
 }

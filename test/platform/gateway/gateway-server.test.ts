@@ -26,8 +26,8 @@ import { findLocalCaller } from '../../../sdk/internal/local-services.ts'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Service } from '../../../sdk/service/service.ts'
 import { createAccount, createRule } from '../../fixtures/auth-source.ts'
+import { openAuthorizer } from '../../fixtures/authorizer.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
-import { openGate } from '../../fixtures/gates.ts'
 import { startNats } from '../../fixtures/nats.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
@@ -124,7 +124,7 @@ t.test('rules match a path regardless of duplicate and encoded slashes', async (
     createRule({ id: 'open' }),
     createRule({ id: 'closed', access: 'DENIED', priority: 1, resource: 'service:*:/app/admin/*' }),
   ]
-  const { authorizer } = await openGate(t, ...rules)
+  const { authorizer } = await openAuthorizer(t, ...rules)
   const words = ['--backend', `app=${await named(t, 'one')}`, '--encoded_slash_services=app']
   const api = await startGatewayServer({ configuration: configure(words), log: LOG, authorizer })
   t.teardown(api.close)
@@ -466,7 +466,7 @@ t.test('logs an error with its plugin, request and source line', async (t) => {
 })
 
 t.test('an authorizer of the process takes precedence over the settings', async (t) => {
-  const { authorizer, issue } = await openGate(t, createRule({ scope: '*' }))
+  const { authorizer, issue } = await openAuthorizer(t, createRule({ scope: '*' }))
   const configuration = configure(['--backend', `app=${await named(t, 'one')}`])
   const api = await startGatewayServer({ configuration, log: LOG, authorizer })
   t.teardown(api.close)

@@ -6,13 +6,13 @@ import { REDACTED } from '../../../lib/text/redact.ts'
 import { configurationFrom } from '../../../platform/config/load.ts'
 import { createGatewaySource } from '../../../platform/gateway/gateway-view.ts'
 import { readFlags } from '../../../platform/settings/flags.ts'
-import { openGate } from '../../fixtures/gates.ts'
+import { openAuthorizer } from '../../fixtures/authorizer.ts'
 import { openServer, QUIET_WORDS } from '../../fixtures/server.ts'
 
 t.test('is empty before the gateway runs', async (t) => {
   const registry = createMemoryRegistry()
   t.teardown(() => registry.close?.())
-  const { authorizer } = await openGate(t)
+  const { authorizer } = await openAuthorizer(t)
   const domains = { list: () => new Set<string>() } as never
   const told = createGatewaySource({ registry, domains, authorizer })
   t.equal(told.gateway(), undefined)

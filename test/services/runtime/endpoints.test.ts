@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { Account, Rule } from '../../../core/contracts/auth.ts'
 import { Client } from '../../../sdk/client/client.ts'
+import { openAuthorizer } from '../../fixtures/authorizer.ts'
 import { toPlain } from '../../fixtures/deployer.ts'
-import { openGate } from '../../fixtures/gates.ts'
 import { openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 
 const ALL: Rule = {
@@ -11,7 +11,7 @@ const ALL: Rule = {
 }
 
 t.test('lets members read and only administrators of the namespace write', async (t) => {
-  const { authorizer, issue } = await openGate(t, ALL)
+  const { authorizer, issue } = await openAuthorizer(t, ALL)
   const runtime = await openPlatformRuntime(t, { authorizer })
   const account = (more: Partial<Account>): Account => ({
     ...{ id: 'a', name: 'a', type: 'user', issuer: 'mx', scopes: [], metadata: {} },

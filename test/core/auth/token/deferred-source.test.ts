@@ -3,13 +3,13 @@ import { createDeferredSource } from '../../../../core/auth/token/deferred-sourc
 import { MemoryAuthSource } from '../../../fixtures/auth-source.ts'
 
 t.test('who asks before it can be asked waits until then', async (t) => {
-  const { source, setSource: ask } = createDeferredSource()
+  const { source, setSource } = createDeferredSource()
   const { signal } = new AbortController()
   const rules = source.watchRules('mx', signal)[Symbol.asyncIterator]().next()
   const tokens = source.watchTokens(signal)[Symbol.asyncIterator]().next()
   const names = source.watchNamespaces(signal)[Symbol.asyncIterator]().next()
   const memory = new MemoryAuthSource()
-  ask(memory)
+  setSource(memory)
   t.match((await rules).value, [{ id: 'default' }])
   t.same((await names).value, new Set())
   t.ok((await tokens).value.keys.has(memory.key.id))

@@ -5,7 +5,7 @@ import { configurationFrom } from '../../../../platform/config/load.ts'
 import { type ExplainedRequest, explain } from '../../../../platform/gateway/routing/explain.ts'
 import { createLog } from '../../../../platform/process/log.ts'
 import { readFlags } from '../../../../platform/settings/flags.ts'
-import { openGate } from '../../../fixtures/gates.ts'
+import { openAuthorizer } from '../../../fixtures/authorizer.ts'
 import { openRawBackend } from '../../../fixtures/raw-backend.ts'
 
 async function ask(
@@ -55,7 +55,7 @@ t.test('returns the response and all services for an unknown path', async (t) =>
 })
 
 t.test('returns access decisions with the deciding rule', async (t) => {
-  const { authorizer } = await openGate(t, {
+  const { authorizer } = await openAuthorizer(t, {
     ...{ id: 'closed', scope: '', access: 'DENIED', priority: 1 },
     resource: { type: '*', name: '*', endpoint: '*' },
   })
