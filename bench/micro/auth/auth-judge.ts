@@ -55,7 +55,7 @@ const micro: Micro = {
     '10 000 rules, 1 000 scopes, nobody': 100,
   },
   close() {
-    for (const { gate } of [anybody, known, anybodyOfMany, knownOfMany]) gate.close()
+    for (const { authorizer } of [anybody, known, anybodyOfMany, knownOfMany]) authorizer.close()
   },
 }
 
