@@ -21,37 +21,40 @@ function recorder(): { log: string[]; plugin: (name: string, extra?: Partial<Plu
   return { log, plugin }
 }
 
-t.test('hooks run in the order of the plugin list, around routing and handling', async (t) => {
-  const { log, plugin } = recorder()
-  const chain = compileChain(
-    [plugin('a'), plugin('b')],
-    () => void log.push('resolve'),
-    (x) => {
-      log.push('handle')
-      x.reply(200)
-    },
-  )
-  const x = createTestExchange()
-  x.begin(chain, () => log.push('finished'), rethrow)
-  t.equal(runSteps(chain.steps, x), undefined, 'nothing asynchronous, no promise')
-  t.strictSame(log, [
-    'a request',
-    'b request',
-    'resolve',
-    'a route',
-    'b route',
-    'handle',
-    'a reply',
-    'b reply',
-    'a done',
-    'b done',
-    'finished',
-  ])
-  await chain.close(rethrow)
-  t.strictSame(log.slice(-2), ['b close', 'a close'])
-})
+t.test(
+  'hooks run in the order of the plugin list, before and after routing and handling',
+  async (t) => {
+    const { log, plugin } = recorder()
+    const chain = compileChain(
+      [plugin('a'), plugin('b')],
+      () => void log.push('resolve'),
+      (x) => {
+        log.push('handle')
+        x.reply(200)
+      },
+    )
+    const x = createTestExchange()
+    x.begin(chain, () => log.push('finished'), rethrow)
+    t.equal(runSteps(chain.steps, x), undefined, 'no promise without an asynchronous step')
+    t.strictSame(log, [
+      'a request',
+      'b request',
+      'resolve',
+      'a route',
+      'b route',
+      'handle',
+      'a reply',
+      'b reply',
+      'a done',
+      'b done',
+      'finished',
+    ])
+    await chain.close(rethrow)
+    t.strictSame(log.slice(-2), ['b close', 'a close'])
+  },
+)
 
-t.test('a plugin that fails to close keeps none of the others open', async (t) => {
+t.test('the other plugins are closed when the close hook of one plugin fails', async (t) => {
   const { log, plugin } = recorder()
   const first = new Error('first')
   const last = new Error('last')
@@ -77,7 +80,7 @@ t.test('a plugin that fails to close keeps none of the others open', async (t) =
   ])
 })
 
-t.test('a missing hook is not in the chain', async (t) => {
+t.test('plugins add no step to the chain for hooks they do not define', async (t) => {
   const chain = compileChain(
     [{ name: 'empty' }, { name: 'one', onRoute: () => {} }],
     () => {},
@@ -88,7 +91,7 @@ t.test('a missing hook is not in the chain', async (t) => {
   t.equal(chain.onDone.length, 0)
 })
 
-t.test('a stage that replies ends the chain', async (t) => {
+t.test('the chain stops after a step that replies', async (t) => {
   const { log, plugin } = recorder()
   const chain = compileChain(
     [plugin('a', { onRequest: (x) => x.reply(403) }), plugin('b')],
@@ -102,7 +105,7 @@ t.test('a stage that replies ends the chain', async (t) => {
   t.strictSame(log, ['a reply', 'b reply', 'a done', 'b done'])
 })
 
-t.test('a promise parks the exchange, and the chain goes on behind it', async (t) => {
+t.test('the chain continues after a step whose promise resolves', async (t) => {
   const log: string[] = []
   let release: () => void = () => {}
   const parked = new Promise<void>((resolve) => {
@@ -124,7 +127,7 @@ t.test('a promise parks the exchange, and the chain goes on behind it', async (t
   t.strictSame(log, ['1', '3', '4', '5'])
 })
 
-t.test('an exchange that was answered while it was parked goes no further', async (t) => {
+t.test('the chain stops if the exchange is answered while a step is pending', async (t) => {
   const log: string[] = []
   const x = createTestExchange()
   x.begin(
@@ -142,7 +145,7 @@ t.test('an exchange that was answered while it was parked goes no further', asyn
   t.strictSame(log, [])
 })
 
-t.test('hooks may use `this`', async (t) => {
+t.test('hooks can use `this`', async (t) => {
   class Counter implements Plugin {
     readonly name = 'counter'
     count = 0
@@ -168,7 +171,7 @@ t.test('hooks may use `this`', async (t) => {
   t.equal(plugin.count, 3)
 })
 
-t.test('what a stage throws leaves the chain', async (t) => {
+t.test('runSteps throws or rejects with the error of a step', async (t) => {
   const x = createTestExchange()
   t.throws(
     () =>
@@ -198,7 +201,7 @@ t.test('what a stage throws leaves the chain', async (t) => {
   )
 })
 
-t.test('the stage that threw is known by its plugin and hook', async (t) => {
+t.test('a failed step is identified by its plugin and hook', async (t) => {
   const bug = () => {
     throw new Error('bug')
   }

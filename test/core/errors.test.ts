@@ -1,7 +1,7 @@
 import t from 'tap'
 import { formatError, GatewayError } from '../../core/errors.ts'
 
-t.test('the body of an error is Id, Code, Detail and Status', async (t) => {
+t.test('an error body has the members Id, Code, Detail and Status', async (t) => {
   const error = new GatewayError('go.mx.api.greeter', 503, 'no node')
   t.strictSame(error.toBody(), {
     Id: 'go.mx.api.greeter',
@@ -16,7 +16,7 @@ t.test('the body of an error is Id, Code, Detail and Status', async (t) => {
   t.equal(new GatewayError('a', 599, 'odd').toBody().Status, '')
 })
 
-t.test('clients that prefer problem details get them (RFC 9457)', async (t) => {
+t.test('clients that prefer application/problem+json get problem details (RFC 9457)', async (t) => {
   const { type, body } = formatError(
     new GatewayError('a', 404, 'gone'),
     'text/html, application/problem+json',
@@ -31,13 +31,13 @@ t.test('clients that prefer problem details get them (RFC 9457)', async (t) => {
   })
 })
 
-t.test('an error that is expected carries no stack, and others keep theirs', async (t) => {
+t.test('a GatewayError has no stack trace, other errors keep theirs', async (t) => {
   const error = new GatewayError('a', 400, 'b')
   t.notMatch(error.stack, /\n\s+at /)
   t.match(new Error('after').stack, /\n\s+at /)
 })
 
-t.test('whatever else was thrown becomes a 500 that tells nothing', async (t) => {
+t.test('other thrown values become a 500 without details', async (t) => {
   for (const thrown of [new Error('secret'), 'secret', undefined, null, 42, { code: 418 }]) {
     const error = GatewayError.from(thrown, 'service')
     t.strictSame(error.toBody(), {

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { createTestExchange } from '../../sdk/testing.ts'
 
-t.test('a rewritten path is what is routed and sent on, and the query stays', async (t) => {
+t.test('rewrite replaces the path and preserves the query', async (t) => {
   const x = createTestExchange({ path: '/old/a?b=c' })
   x.rewrite('/new/a%20b;v=1')
   t.equal(x.path, '/new/a%20b;v=1')
   t.equal(x.target, '/new/a%20b;v=1?b=c')
 })
 
-t.test('what cannot stand in a request line is refused and the path stays', async (t) => {
+t.test('rewrite throws on a path that is not valid in a request line', async (t) => {
   const x = createTestExchange({ path: '/old' })
   for (const path of [
     '',

@@ -19,7 +19,7 @@ const agent = new Agent()
 t.teardown(() => agent.destroy())
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
-  t.test(`all exchanges of ${name} have one shape, at every stage`, async (t) => {
+  t.test(`exchanges of ${name} have the same hidden class in every hook`, async (t) => {
     const seen = {
       onRequest: [] as Exchange[],
       onReply: [] as Exchange[],
@@ -67,13 +67,17 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       await body.dump()
     }
     t.equal(seen.onRequest.length, requests.length)
-    t.equal(haveSameMap(seen.onRequest[0]!, seen.onDone[0]!), true, 'nothing is added on the way')
-    t.equal(new Set(keys).size, 1, 'the same fields in the same order')
+    t.equal(
+      haveSameMap(seen.onRequest[0]!, seen.onDone[0]!),
+      true,
+      'no property is added after onRequest',
+    )
+    t.equal(new Set(keys).size, 1, 'same properties in the same order')
   })
 }
 
-t.test('classes that requests extend define no fields, and have no # names', async (t) => {
-  // Either keeps the compiler from putting their constructors in line.
+t.test('classes extended per request define no fields and no private names', async (t) => {
+  // Either prevents the compiler from inlining their constructors.
   const defined = /#[a-z]|(?<![.\w])(?:answered|service|over|endless) ?=[^=]/
   for (const type of [Exchange, OutgoingCall, BalancedCall, GatewayCall])
     t.notMatch(String(type), defined, type.name)

@@ -50,27 +50,30 @@ t.afterEach(() => {
   for (const x of begun.splice(0)) x.leave()
 })
 
-t.test('a body cut while it was queued is dropped, and a later peer is aborted', async (t) => {
-  const { maxBytes } = bodyMemory
-  t.teardown(() => {
-    bodyMemory.maxBytes = maxBytes
-  })
-  bodyMemory.maxBytes = 1000
-  const x = begin({ method: 'POST', body: 'x'.repeat(2000) })
-  // As while a slow client has not taken the error yet.
-  Object.assign(x, { transmit: () => {} })
-  x.sendBody('a'.repeat(500), false)
-  t.ok(bodyMemory.usedBytes > 0)
-  x.sendBody('b'.repeat(500), false)
-  t.strictSame([x.status, x.finished, bodyMemory.usedBytes], [413, false, 0])
-  const peer = createPeer()
-  x.pipeTo(peer)
-  x.sendBody('c'.repeat(1000), true)
-  t.equal(bodyMemory.usedBytes, 0)
-  t.strictSame(peer.log, ['abort'])
-})
+t.test(
+  'a request body that exceeds the memory is dropped with 413, and a later peer is aborted',
+  async (t) => {
+    const { maxBytes } = bodyMemory
+    t.teardown(() => {
+      bodyMemory.maxBytes = maxBytes
+    })
+    bodyMemory.maxBytes = 1000
+    const x = begin({ method: 'POST', body: 'x'.repeat(2000) })
+    // As if a slow client has not received the error response yet.
+    Object.assign(x, { transmit: () => {} })
+    x.sendBody('a'.repeat(500), false)
+    t.ok(bodyMemory.usedBytes > 0)
+    x.sendBody('b'.repeat(500), false)
+    t.strictSame([x.status, x.finished, bodyMemory.usedBytes], [413, false, 0])
+    const peer = createPeer()
+    x.pipeTo(peer)
+    x.sendBody('c'.repeat(1000), true)
+    t.equal(bodyMemory.usedBytes, 0)
+    t.strictSame(peer.log, ['abort'])
+  },
+)
 
-t.test('a whole reply is sent once; what follows is ignored', async (t) => {
+t.test('a response is sent once, later replies and writes are ignored', async (t) => {
   const x = begin()
   x.reply(201, 'first', ['x-a', '1'])
   x.reply(500, 'second')
@@ -87,7 +90,7 @@ t.test('a whole reply is sent once; what follows is ignored', async (t) => {
   t.equal(x.finishes, 1)
 })
 
-t.test('a content type is added to text only, and only where none is set', async (t) => {
+t.test('text bodies without a content type get text/plain, other bodies get none', async (t) => {
   const cases: [Parameters<TestExchange['reply']>, readonly string[]][] = [
     [
       [200, '{}', ['Content-Type', 'application/json']],
@@ -104,42 +107,52 @@ t.test('a content type is added to text only, and only where none is set', async
   t.throws(() => begin().reply(200, '', ['a', 'b\r\nc: d']), TypeError)
 })
 
-t.test('an error has its body, its fields and the type the client prefers', async (t) => {
-  const x = begin({ headers: { accept: 'application/problem+json' } })
-  x.fail(new GatewayError('a', 503, 'full', { headers: ['retry-after', '1'] }))
-  t.strictSame(x.replyHeaders.flat, [
-    'retry-after',
-    '1',
-    'content-type',
-    'application/problem+json',
-    'cache-control',
-    'no-store',
-  ])
-  t.match(JSON.parse(x.body), { status: 503, detail: 'full' })
-  const kept = begin()
-  kept.fail(new GatewayError('a', 410, 'gone', { headers: ['cache-control', 'max-age=9'] }))
-  t.equal(kept.replyHeaders.get('cache-control'), 'max-age=9', 'where it says nothing itself')
-})
+t.test(
+  'an error response has its own headers and the content type that the client prefers',
+  async (t) => {
+    const x = begin({ headers: { accept: 'application/problem+json' } })
+    x.fail(new GatewayError('a', 503, 'full', { headers: ['retry-after', '1'] }))
+    t.strictSame(x.replyHeaders.flat, [
+      'retry-after',
+      '1',
+      'content-type',
+      'application/problem+json',
+      'cache-control',
+      'no-store',
+    ])
+    t.match(JSON.parse(x.body), { status: 503, detail: 'full' })
+    const kept = begin()
+    kept.fail(new GatewayError('a', 410, 'gone', { headers: ['cache-control', 'max-age=9'] }))
+    t.equal(
+      kept.replyHeaders.get('cache-control'),
+      'max-age=9',
+      'the cache-control of the error takes precedence',
+    )
+  },
+)
 
-t.test('a streamed reply is its pieces, and tells when to wait', async (t) => {
-  const x = begin()
-  const peer = createPeer()
-  x.pipeTo(peer)
-  x.start(200, new HeaderList(['a', 'b']), 10)
-  t.equal(x.announcedLength, 10)
-  t.equal(x.write(Buffer.from('12345')), true)
-  x.writable = false
-  t.equal(x.write(Buffer.from('67890')), false)
-  x.drain()
-  t.strictSame(peer.log, ['drain'])
-  t.equal(x.finished, false)
-  x.end()
-  t.equal(x.body, '1234567890')
-  t.equal(x.bytesOut, 10)
-  t.equal(x.finishes, 1)
-})
+t.test(
+  'a streamed response is written in pieces, and write returns false under backpressure',
+  async (t) => {
+    const x = begin()
+    const peer = createPeer()
+    x.pipeTo(peer)
+    x.start(200, new HeaderList(['a', 'b']), 10)
+    t.equal(x.announcedLength, 10)
+    t.equal(x.write(Buffer.from('12345')), true)
+    x.writable = false
+    t.equal(x.write(Buffer.from('67890')), false)
+    x.drain()
+    t.strictSame(peer.log, ['drain'])
+    t.equal(x.finished, false)
+    x.end()
+    t.equal(x.body, '1234567890')
+    t.equal(x.bytesOut, 10)
+    t.equal(x.finishes, 1)
+  },
+)
 
-t.test('hooks see every reply before its first byte, and what became of it', async (t) => {
+t.test('onReply runs before the first byte of a response, onDone after the last one', async (t) => {
   const log: string[] = []
   const hooks: Partial<Plugin> = {
     onReply: (x) => {
@@ -157,72 +170,78 @@ t.test('hooks see every reply before its first byte, and what became of it', asy
   t.strictSame(x.replyHeaders.flat, ['x-plugin', '1'])
 })
 
-t.test('a hook that throws turns the reply into a 500, and the peer is told', async (t) => {
-  const bug = new Error('bug')
-  const throws: Partial<Plugin> = {
-    onReply: () => {
-      throw bug
-    },
-  }
-  for (const streamed of [true, false]) {
-    const x = begin({}, throws)
-    const peer = createPeer()
-    x.pipeTo(peer)
-    if (streamed) x.start(200, new HeaderList(['secret', '1']), 5)
-    else x.reply(200, 'secret', ['secret', '1'])
-    t.equal(x.write(Buffer.from('secret')), true, 'what the backend still sends goes nowhere')
-    t.equal(x.status, 500)
-    t.notMatch(x.body + x.replyHeaders.flat, /secret/)
-    t.strictSame(peer.log, ['abort'])
-    t.equal(x.finishes, 1)
-    t.strictSame(x.faults, [bug, true, 'onReply'])
-  }
-  const x = begin(
-    {},
-    {
-      onDone: () => {
-        throw 'text'
+t.test(
+  'an onReply hook that throws replaces the response by a 500 and aborts the peer',
+  async (t) => {
+    const bug = new Error('bug')
+    const throws: Partial<Plugin> = {
+      onReply: () => {
+        throw bug
       },
-    },
-    { onDone: (x) => void x.state.set('second', true) },
-  )
-  x.reply(200)
-  t.equal(x.state.get('second'), true, 'the hooks behind it still run')
-  t.equal(x.finishes, 1)
-  t.strictSame(x.faults, ['text', true, 'onDone'])
-  const refusal = new GatewayError('a', 403, 'not with me')
-  const y = begin({}, { onReply: () => raise(refusal) })
-  y.reply(200)
-  t.equal(y.status, 403)
-  t.strictSame(y.faults, [], 'an answer is no fault')
-})
+    }
+    for (const streamed of [true, false]) {
+      const x = begin({}, throws)
+      const peer = createPeer()
+      x.attach(peer)
+      if (streamed) x.start(200, new HeaderList(['secret', '1']), 5)
+      else x.reply(200, 'secret', ['secret', '1'])
+      t.equal(x.write(Buffer.from('secret')), true, 'later data of the backend is discarded')
+      t.equal(x.status, 500)
+      t.notMatch(x.body + x.replyHeaders.flat, /secret/)
+      t.strictSame(peer.log, ['abort'])
+      t.equal(x.finishes, 1)
+      t.strictSame(x.faults, [bug, true, 'onReply'])
+    }
+    const x = begin(
+      {},
+      {
+        onDone: () => {
+          throw 'text'
+        },
+      },
+      { onDone: (x) => void x.state.set('second', true) },
+    )
+    x.reply(200)
+    t.equal(x.state.get('second'), true, 'the onDone hooks of later plugins run')
+    t.equal(x.finishes, 1)
+    t.strictSame(x.faults, ['text', true, 'onDone'])
+    const refusal = new GatewayError('a', 403, 'not with me')
+    const y = begin({}, { onReply: () => raise(refusal) })
+    y.reply(200)
+    t.equal(y.status, 403)
+    t.strictSame(y.faults, [], 'a GatewayError is not reported as a fault')
+  },
+)
 
-t.test('the other reply hooks see the error of one that throws', async (t) => {
-  const bug = new Error('bug')
-  const throws: Partial<Plugin> = { onReply: () => raise(bug) }
-  const sets: Partial<Plugin> = {
-    onReply: (x) => {
-      x.status = 299
-      x.replyHeaders.set('x-request-id', 'a')
-    },
-  }
-  for (const plugins of [
-    [throws, sets],
-    [sets, throws],
-  ] as const) {
-    const x = begin({}, ...plugins)
-    x.reply(200, 'secret', ['secret', '1'])
-    t.equal(x.status, 500)
-    t.equal(x.replyHeaders.get('x-request-id'), 'a')
-    t.strictSame(x.faults, [bug, true, 'onReply'])
-  }
-  const twice = begin({}, throws, throws)
-  twice.reply(200)
-  t.equal(twice.status, 500)
-  t.equal(twice.finishes, 1)
-})
+t.test(
+  'after an onReply hook throws, the other onReply hooks run on the error response',
+  async (t) => {
+    const bug = new Error('bug')
+    const throws: Partial<Plugin> = { onReply: () => raise(bug) }
+    const sets: Partial<Plugin> = {
+      onReply: (x) => {
+        x.status = 299
+        x.replyHeaders.set('x-request-id', 'a')
+      },
+    }
+    for (const plugins of [
+      [throws, sets],
+      [sets, throws],
+    ] as const) {
+      const x = begin({}, ...plugins)
+      x.reply(200, 'secret', ['secret', '1'])
+      t.equal(x.status, 500)
+      t.equal(x.replyHeaders.get('x-request-id'), 'a')
+      t.strictSame(x.faults, [bug, true, 'onReply'])
+    }
+    const twice = begin({}, throws, throws)
+    twice.reply(200)
+    t.equal(twice.status, 500)
+    t.equal(twice.finishes, 1)
+  },
+)
 
-t.test('a client that leaves aborts the exchange and its peer, once', async (t) => {
+t.test('a client disconnect aborts the exchange and its peer once', async (t) => {
   const x = begin()
   const peer = createPeer()
   x.pipeTo(peer)
@@ -236,63 +255,72 @@ t.test('a client that leaves aborts the exchange and its peer, once', async (t) 
   t.equal(x.finishes, 1)
 })
 
-t.test('giving up answers while it can, and cuts the connection later', async (t) => {
-  const early = begin()
-  const peer = createPeer()
-  early.pipeTo(peer)
-  early.giveUp(new GatewayError('a', 504, 'slow'))
-  t.equal(early.status, 504)
-  t.equal(early.wasCut, false)
-  t.strictSame(peer.log, ['abort'])
-  const late = begin()
-  const latePeer = createPeer()
-  late.pipeTo(latePeer)
-  late.start(200, new HeaderList(), -1)
-  late.giveUp(new GatewayError('a', 502, 'broken'))
-  t.equal(late.wasCut, true)
-  t.equal(late.aborted, true)
-  t.strictSame(latePeer.log, ['abort'])
-})
-
-t.test('a body that comes before its peer waits for it, in order', async (t) => {
-  const x = begin({ method: 'POST', body: 'ignored', chunked: true })
-  const memory = Buffer.from('one')
-  x.sendBody(memory, false)
-  memory.fill('x')
-  x.sendBody('two', false)
-  const peer = createPeer()
-  x.pipeTo(peer)
-  t.strictSame(peer.log, ['one', 'two'])
-  x.sendBody('three', true)
-  t.strictSame(peer.log, ['one', 'two', 'three last'])
-  t.equal(x.bytesIn, 11)
-  const whole = begin({ method: 'POST', body: 'x', chunked: true })
-  whole.sendBody('all', false)
-  whole.sendBody('', true)
-  const second = createPeer()
-  whole.pipeTo(second)
-  t.strictSame(second.log, ['all', ' last'])
-})
-
-t.test('reading stops when too much waits, and goes on with a peer', async (t) => {
-  const x = begin({ method: 'POST', body: 'x', chunked: true })
-  x.sendBody(Buffer.alloc(60_000), false)
-  t.equal(x.paused, false)
-  x.sendBody(Buffer.alloc(60_000), false)
-  t.equal(x.paused, true)
-  x.pipeTo(createPeer())
-  t.equal(x.paused, false)
-  x.pauseBody()
-  t.equal(x.paused, true)
-  x.resumeBody()
-  t.equal(x.paused, false)
-  x.sendBody('', true)
-  x.pauseBody()
-  t.equal(x.paused, false, 'nothing is left to stop')
-})
+t.test(
+  'giveUp sends an error before the response starts, and cuts the connection after',
+  async (t) => {
+    const early = begin()
+    const peer = createPeer()
+    early.pipeTo(peer)
+    early.giveUp(new GatewayError('a', 504, 'slow'))
+    t.equal(early.status, 504)
+    t.equal(early.wasCut, false)
+    t.strictSame(peer.log, ['abort'])
+    const late = begin()
+    const latePeer = createPeer()
+    late.pipeTo(latePeer)
+    late.start(200, new HeaderList(), -1)
+    late.giveUp(new GatewayError('a', 502, 'broken'))
+    t.equal(late.wasCut, true)
+    t.equal(late.aborted, true)
+    t.strictSame(latePeer.log, ['abort'])
+  },
+)
 
 t.test(
-  'a body that comes byte by byte is no longer read once its pieces take too much',
+  'body chunks received before the peer is attached are delivered to it in order',
+  async (t) => {
+    const x = begin({ method: 'POST', body: 'ignored', chunked: true })
+    const memory = Buffer.from('one')
+    x.sendBody(memory, false)
+    memory.fill('x')
+    x.sendBody('two', false)
+    const peer = createPeer()
+    x.attach(peer)
+    t.strictSame(peer.log, ['one', 'two'])
+    x.sendBody('three', true)
+    t.strictSame(peer.log, ['one', 'two', 'three last'])
+    t.equal(x.bytesIn, 11)
+    const whole = begin({ method: 'POST', body: 'x', chunked: true })
+    whole.sendBody('all', false)
+    whole.sendBody('', true)
+    const second = createPeer()
+    whole.attach(second)
+    t.strictSame(second.log, ['all', ' last'])
+  },
+)
+
+t.test(
+  'reading pauses while too much body is buffered, and resumes when a peer is attached',
+  async (t) => {
+    const x = begin({ method: 'POST', body: 'x', chunked: true })
+    x.sendBody(Buffer.alloc(60_000), false)
+    t.equal(x.paused, false)
+    x.sendBody(Buffer.alloc(60_000), false)
+    t.equal(x.paused, true)
+    x.attach(createPeer())
+    t.equal(x.paused, false)
+    x.pauseBody()
+    t.equal(x.paused, true)
+    x.resumeBody()
+    t.equal(x.paused, false)
+    x.sendBody('', true)
+    x.pauseBody()
+    t.equal(x.paused, false, 'a complete body is not paused')
+  },
+)
+
+t.test(
+  'reading pauses when a body arrives byte by byte and its chunks use too much memory',
   async (t) => {
     const x = begin({ method: 'POST', body: 'x', chunked: true })
     let sent = 0
@@ -301,7 +329,7 @@ t.test(
       sent++
     }
     t.equal(x.paused, true)
-    t.ok(sent > 100, 'a few pieces do wait')
+    t.ok(sent > 100, 'a few chunks are buffered')
     const peer = createPeer()
     x.pipeTo(peer)
     t.equal(peer.log.length, sent)
@@ -309,7 +337,7 @@ t.test(
   },
 )
 
-t.test('a body over the limit is refused, and its peer aborted', async (t) => {
+t.test('a body over the limit is 413, and the peer is aborted', async (t) => {
   const x = begin({ method: 'POST', body: 'x', chunked: true })
   x.bodyLimit = 5
   const peer = createPeer()
@@ -322,7 +350,7 @@ t.test('a body over the limit is refused, and its peer aborted', async (t) => {
   t.strictSame(peer.log, ['12345', 'abort'])
 })
 
-t.test('readBody collects the body, and leaves it for the peer', async (t) => {
+t.test('readBody returns the whole body, and a peer attached later receives it too', async (t) => {
   const x = begin({ method: 'POST', body: 'x', chunked: true })
   x.sendBody('one ', false)
   const reading = x.readBody()
@@ -334,20 +362,23 @@ t.test('readBody collects the body, and leaves it for the peer', async (t) => {
   t.equal((await begin().readBody()).length, 0)
 })
 
-t.test('readBody fails on a long body, and when the client leaves', async (t) => {
-  await t.rejects(begin({ method: 'POST', body: '12345' }).readBody(4), { code: 413 })
-  const x = begin({ method: 'POST', body: 'x', chunked: true })
-  const reading = x.readBody(4)
-  x.sendBody('123', false)
-  x.sendBody('45', false)
-  await t.rejects(reading, { code: 413 })
-  const left = begin({ method: 'POST', body: '12345' })
-  const waiting = left.readBody()
-  left.leave()
-  await t.rejects(waiting, { code: 400 })
-})
+t.test(
+  'readBody rejects with 413 for a body over its limit, and with 400 on a client disconnect',
+  async (t) => {
+    await t.rejects(begin({ method: 'POST', body: '12345' }).readBody(4), { code: 413 })
+    const x = begin({ method: 'POST', body: 'x', chunked: true })
+    const reading = x.readBody(4)
+    x.sendBody('123', false)
+    x.sendBody('45', false)
+    await t.rejects(reading, { code: 413 })
+    const left = begin({ method: 'POST', body: '12345' })
+    const waiting = left.readBody()
+    left.leave()
+    await t.rejects(waiting, { code: 400 })
+  },
+)
 
-t.test('a body that was too long for readBody is not lost', async (t) => {
+t.test('a body over the limit of readBody stays available for readBody and the peer', async (t) => {
   const x = begin({ method: 'POST', body: 'x', chunked: true })
   x.sendBody('one ', false)
   x.sendBody('two ', false)
@@ -364,14 +395,14 @@ t.test('a body that was too long for readBody is not lost', async (t) => {
   const failing = t.rejects(large.readBody(6), { code: 413 })
   large.sendBody('a'.repeat(1024 * 1024), false)
   await failing
-  t.equal(large.paused, true, 'no more is read than waits for any other peer')
+  t.equal(large.paused, true, 'reading pauses as for any other peer')
   const late = createPeer()
   large.pipeTo(late)
   t.equal(large.paused, false)
   t.equal(late.log[0]?.length, 1024 * 1024)
 })
 
-t.test('names of the client and of the target', async (t) => {
+t.test('target, clientAddress, remoteAddress and elapsedMs of an exchange', async (t) => {
   const x = begin({ path: '/a?b=c', remoteAddress: '10.0.0.1' })
   t.equal(x.target, '/a?b=c')
   t.equal(begin({ path: '/a' }).target, '/a')

@@ -27,20 +27,23 @@ function open(handle: Step, plugins: readonly Plugin[] = [], parkTimeoutMs = 60_
   return { gateway, chain, faults, serve, route }
 }
 
-t.test('an exchange runs through the chain and is counted until it is finished', async (t) => {
-  let waiting: Exchange | undefined
-  const { gateway, serve } = open((x) => {
-    waiting = x
-  })
-  const x = serve()
-  t.equal(gateway.inFlight, 1)
-  waiting!.reply(200, 'done')
-  await x.done
-  t.equal(x.body, 'done')
-  t.equal(gateway.inFlight, 0)
-})
+t.test(
+  'an exchange runs through the chain and counts as in flight until it finishes',
+  async (t) => {
+    let waiting: Exchange | undefined
+    const { gateway, serve } = open((x) => {
+      waiting = x
+    })
+    const x = serve()
+    t.equal(gateway.inFlight, 1)
+    waiting!.reply(200, 'done')
+    await x.done
+    t.equal(x.body, 'done')
+    t.equal(gateway.inFlight, 0)
+  },
+)
 
-t.test('every request that is over is counted, however it ended', async (t) => {
+t.test('finished requests are counted by status class, and disconnects as aborted', async (t) => {
   const metrics = new RequestMetrics()
   const chain = compileChain(
     [],
@@ -61,13 +64,13 @@ t.test('every request that is over is counted, however it ended', async (t) => {
   serve('/')
   serve('/fails')
   const waiting = serve('/waits')
-  t.equal(metrics.requests, 2, 'one that waits is not over')
+  t.equal(metrics.requests, 2, 'a pending request is not counted')
   waiting.leave()
   t.strictSame([...metrics.byClass.slice(0, 5)], [1, 0, 1, 0, 1])
   t.equal(metrics.aborted, 1)
 })
 
-t.test('a malformed request is answered and goes nowhere', async (t) => {
+t.test('a malformed request is answered with its error and not handled', async (t) => {
   const { gateway } = open(() => {
     t.fail('handled')
   })
@@ -78,55 +81,58 @@ t.test('a malformed request is answered and goes nowhere', async (t) => {
   t.match(JSON.parse(x.body), { Detail: 'bad framing' })
 })
 
-t.test('what a stage throws answers for its request, and only faults are reported', async (t) => {
-  const bug = new Error('bug')
-  const cases: [Step, number, string, unknown[]][] = [
-    [
-      () => {
-        throw new GatewayError('app', 403, 'no')
-      },
-      403,
-      'no',
-      [],
-    ],
-    [
-      async () => {
-        throw new GatewayError('app', 403, 'no')
-      },
-      403,
-      'no',
-      [],
-    ],
-    [
-      () => {
-        throw bug
-      },
-      500,
-      'internal error',
-      [bug],
-    ],
-    [() => Promise.reject(bug), 500, 'internal error', [bug]],
-    [
-      () => {
-        throw undefined
-      },
-      500,
-      'internal error',
-      [undefined],
-    ],
-  ]
-  for (const [handle, status, detail, reported] of cases) {
-    const { serve, faults, gateway } = open(handle)
-    const x = serve()
-    await x.done
-    t.equal(x.status, status)
-    t.match(JSON.parse(x.body), { Id: 'app', Code: status, Detail: detail })
-    t.strictSame(faults, reported)
-    t.equal(gateway.inFlight, 0)
-  }
-})
+t.test(
+  'a thrown GatewayError is the response, other errors are 500 and reported as faults',
+  async (t) => {
+    const bug = new Error('bug')
+    const cases: [Step, number, string, unknown[]][] = [
+      [
+        () => {
+          throw new GatewayError('app', 403, 'no')
+        },
+        403,
+        'no',
+        [],
+      ],
+      [
+        async () => {
+          throw new GatewayError('app', 403, 'no')
+        },
+        403,
+        'no',
+        [],
+      ],
+      [
+        () => {
+          throw bug
+        },
+        500,
+        'internal error',
+        [bug],
+      ],
+      [() => Promise.reject(bug), 500, 'internal error', [bug]],
+      [
+        () => {
+          throw undefined
+        },
+        500,
+        'internal error',
+        [undefined],
+      ],
+    ]
+    for (const [handle, status, detail, reported] of cases) {
+      const { serve, faults, gateway } = open(handle)
+      const x = serve()
+      await x.done
+      t.equal(x.status, status)
+      t.match(JSON.parse(x.body), { Id: 'app', Code: status, Detail: detail })
+      t.strictSame(faults, reported)
+      t.equal(gateway.inFlight, 0)
+    }
+  },
+)
 
-t.test('an error that cannot be sent is a fault of its own', async (t) => {
+t.test('an error with invalid headers is 500 and reported as a fault', async (t) => {
   const { serve, faults } = open(() => {
     throw new GatewayError('app', 400, 'x', { headers: ['a', 'b\r\nc: d'] })
   })
@@ -137,7 +143,7 @@ t.test('an error that cannot be sent is a fault of its own', async (t) => {
   t.match(faults[0], { name: 'TypeError' })
 })
 
-t.test('an error after the reply began cuts the connection', async (t) => {
+t.test('an error after the response started cuts the connection', async (t) => {
   const { serve } = open(async (x) => {
     x.start(200, x.replyHeaders, -1)
     x.write(Buffer.from('half'))
@@ -149,59 +155,68 @@ t.test('an error after the reply began cuts the connection', async (t) => {
   t.equal(x.aborted, true)
 })
 
-t.test('a stage that never answers costs 504, unless it has begun to answer', async (t) => {
-  const late = new Map<string, () => void>()
-  const handle: Step = (x) =>
-    new Promise<void>((resolve) => {
-      if (x.path === '/begun') x.start(200, x.replyHeaders, -1)
-      late.set(x.path, () => {
-        if (x.path === '/begun') x.end()
-        else x.reply(200, 'late')
-        resolve()
+t.test(
+  'a step that does not respond in time is 504, unless its response has started',
+  async (t) => {
+    const late = new Map<string, () => void>()
+    const handle: Step = (x) =>
+      new Promise<void>((resolve) => {
+        if (x.path === '/begun') x.start(200, x.replyHeaders, -1)
+        late.set(x.path, () => {
+          if (x.path === '/begun') x.end()
+          else x.reply(200, 'late')
+          resolve()
+        })
       })
+    const { serve, gateway } = open(handle, [], 1)
+    const begun = serve({ path: '/begun' })
+    const silent = serve({ path: '/silent' })
+    await until(() => silent.finished)
+    t.equal(silent.status, 504)
+    t.match(JSON.parse(silent.body), {
+      Id: 'app',
+      Detail: 'gateway timeout: no response within 1 ms',
     })
-  const { serve, gateway } = open(handle, [], 1)
-  const begun = serve({ path: '/begun' })
-  const silent = serve({ path: '/silent' })
-  await until(() => silent.finished)
-  t.equal(silent.status, 504)
-  t.match(JSON.parse(silent.body), {
-    Id: 'app',
-    Detail: 'gateway timeout: no response within 1 ms',
-  })
-  t.equal(begun.finished, false)
-  for (const finish of late.values()) finish()
-  t.notMatch(silent.body, /late/, 'what it says later is ignored')
-  t.equal(begun.status, 200)
-  t.equal(begun.aborted, false)
-  t.equal(gateway.inFlight, 0)
-})
+    t.equal(begun.finished, false)
+    for (const finish of late.values()) finish()
+    t.notMatch(silent.body, /late/, 'its late response is ignored')
+    t.equal(begun.status, 200)
+    t.equal(begun.aborted, false)
+    t.equal(gateway.inFlight, 0)
+  },
+)
 
-t.test('another chain serves new exchanges; the old one is closed after its last', async (t) => {
-  const log: string[] = []
-  const plugin = (name: string): Plugin => ({ name, close: () => void log.push(`${name} closed`) })
-  const held: Exchange[] = []
-  const { gateway, serve, route } = open((x) => void held.push(x), [plugin('old')])
-  const first = serve()
-  const second = serve()
-  const next = compileChain([plugin('new')], route, (x) => x.reply(200, 'new'))
-  gateway.use(next)
-  gateway.use(next)
-  t.equal(serve().body, 'new')
-  held[0]!.reply(200, 'old')
-  t.strictSame(log, [])
-  held[1]!.reply(200, 'old')
-  await Promise.all([first.done, second.done])
-  await new Promise((resolve) => setImmediate(resolve))
-  t.strictSame(log, ['old closed'])
-  gateway.use(compileChain([plugin('last')], route, (x) => x.reply(200)))
-  await new Promise((resolve) => setImmediate(resolve))
-  t.strictSame(log, ['old closed', 'new closed'], 'at once when it serves nothing')
-  await gateway.close()
-  t.strictSame(log, ['old closed', 'new closed', 'last closed'])
-})
+t.test(
+  'new exchanges use the new chain, the old chain closes after its last exchange',
+  async (t) => {
+    const log: string[] = []
+    const plugin = (name: string): Plugin => ({
+      name,
+      close: () => void log.push(`${name} closed`),
+    })
+    const held: Exchange[] = []
+    const { gateway, serve, route } = open((x) => void held.push(x), [plugin('old')])
+    const first = serve()
+    const second = serve()
+    const next = compileChain([plugin('new')], route, (x) => x.reply(200, 'new'))
+    gateway.use(next)
+    gateway.use(next)
+    t.equal(serve().body, 'new')
+    held[0]!.reply(200, 'old')
+    t.strictSame(log, [])
+    held[1]!.reply(200, 'old')
+    await Promise.all([first.done, second.done])
+    await new Promise((resolve) => setImmediate(resolve))
+    t.strictSame(log, ['old closed'])
+    gateway.use(compileChain([plugin('last')], route, (x) => x.reply(200)))
+    await new Promise((resolve) => setImmediate(resolve))
+    t.strictSame(log, ['old closed', 'new closed'], 'an idle chain closes at once')
+    await gateway.close()
+    t.strictSame(log, ['old closed', 'new closed', 'last closed'])
+  },
+)
 
-t.test('a chain is closed once, also when its last exchange outlives the gateway', async (t) => {
+t.test('a chain closes once, also when its last exchange outlives the gateway', async (t) => {
   const log: string[] = []
   const plugin = (name: string): Plugin => ({ name, close: () => void log.push(`${name} closed`) })
   const held: Exchange[] = []
@@ -217,7 +232,7 @@ t.test('a chain is closed once, also when its last exchange outlives the gateway
   t.match(faults, [{ message: 'stuck' }])
 })
 
-t.test('idle resolves with the last exchange, also when it is aborted', async (t) => {
+t.test('idle resolves after the last exchange, also when the client disconnects', async (t) => {
   const { gateway, serve } = open(() => {})
   await gateway.idle()
   const x = serve()
@@ -234,7 +249,7 @@ t.test('idle resolves with the last exchange, also when it is aborted', async (t
   t.equal(gateway.inFlight, 0)
 })
 
-t.test('a fault is reported with its exchange and its stage', async (t) => {
+t.test('faults are reported with their exchange, plugin and hook', async (t) => {
   const bug = new Error('bug')
   const raise = () => {
     throw bug

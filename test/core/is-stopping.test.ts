@@ -2,7 +2,7 @@ import t from 'tap'
 import { GatewayError } from '../../core/errors.ts'
 import { isStopping } from '../../core/is-stopping.ts'
 
-t.test('a service that announces its stop, also behind other errors', (t) => {
+t.test('isStopping finds a stopping service in an error and in its causes', (t) => {
   const stopping = new GatewayError('auth', 503, 'the service auth is stopping')
   t.equal(isStopping(stopping), true)
   t.equal(isStopping(new Error('the registry is unavailable', { cause: stopping })), true)

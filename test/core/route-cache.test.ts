@@ -7,7 +7,7 @@ const upstream = makeUpstream([1])
 const found: CachedRoute = { route: { service: 'greeter', endpoint: '' }, upstream, generation: 1 }
 const error = new GatewayError('greeter', 404, 'service not found: greeter')
 
-t.test('a route is kept for its generation', async (t) => {
+t.test('a route is cached for its generation', async (t) => {
   const cache = new RouteCache()
   cache.set('/greeter', found)
   t.equal(cache.get('/greeter', 1), found)
@@ -15,7 +15,7 @@ t.test('a route is kept for its generation', async (t) => {
   t.equal(cache.get('/users', 1), undefined)
 })
 
-t.test('a failure is kept for its generation, and for five seconds at most', async (t) => {
+t.test('a failure is cached for its generation, at most five seconds', async (t) => {
   let now = 1000
   const cache = new RouteCache({ nowMs: () => now })
   cache.setFailure('/greeter', error, 1)
@@ -26,7 +26,7 @@ t.test('a failure is kept for its generation, and for five seconds at most', asy
   t.equal(cache.getFailure('/greeter', 1), undefined)
 })
 
-t.test('however many names are asked for, the cache is bounded', async (t) => {
+t.test('the cache is bounded at 11,000 entries and evicts the oldest', async (t) => {
   const cache = new RouteCache()
   for (let i = 0; i < 20_000; i++) {
     cache.set(`/service-${i}`, found)
@@ -37,14 +37,14 @@ t.test('however many names are asked for, the cache is bounded', async (t) => {
   t.equal(cache.get('/service-0', 1), undefined)
 })
 
-t.test('failures drive out no routes', async (t) => {
+t.test('cached failures do not evict routes', async (t) => {
   const cache = new RouteCache()
   cache.set('/greeter', found)
   for (let i = 0; i < 20_000; i++) cache.setFailure(`/nobody-${i}`, error, 1)
   t.equal(cache.get('/greeter', 1), found)
 })
 
-t.test('long keys are not kept', async (t) => {
+t.test('keys over 256 characters are not cached', async (t) => {
   const cache = new RouteCache()
   const key = `/${'a'.repeat(256)}`
   cache.set(key, found)

@@ -40,7 +40,7 @@ function request(path: string, namespace = NAMESPACE, method = 'GET'): TestExcha
   return x
 }
 
-t.test('an exchange gets its route and its upstream', async (t) => {
+t.test('the router sets the route and the upstream of an exchange', async (t) => {
   const { route } = open(t)
   const x = request('/greeter/hello')
   t.equal(route(x), undefined, 'synchronously')
@@ -48,7 +48,7 @@ t.test('an exchange gets its route and its upstream', async (t) => {
   t.equal(x.upstream?.name, 'go.mx.api.greeter')
 })
 
-t.test('what was resolved once is taken from the cache', async (t) => {
+t.test('a second request with the same key uses the cached route', async (t) => {
   const { route, resolved } = open(t)
   const first = request('/greeter/hello')
   const second = request('/greeter/other/path?and=query')
@@ -59,7 +59,7 @@ t.test('what was resolved once is taken from the cache', async (t) => {
   t.equal(resolved(), 1)
 })
 
-t.test('namespaces are apart', async (t) => {
+t.test('the same path in two namespaces resolves to two services', async (t) => {
   for (const usual of ['', NAMESPACE, 'another']) {
     const { route } = open(t, { namespace: usual })
     const names: unknown[] = []
@@ -72,7 +72,7 @@ t.test('namespaces are apart', async (t) => {
   }
 })
 
-t.test('a service nobody registered is 404 with its name', async (t) => {
+t.test('a service that is not registered is 404 with its name', async (t) => {
   const { route, resolved } = open(t)
   const expected = {
     code: 404,
@@ -81,10 +81,10 @@ t.test('a service nobody registered is 404 with its name', async (t) => {
   }
   t.throws(() => route(request('/nobody/x')), expected)
   t.throws(() => route(request('/nobody/y')), expected)
-  t.equal(resolved(), 1, 'and is not looked for again at once')
+  t.equal(resolved(), 1, 'the failure is cached')
 })
 
-t.test('a path that names no service is 404 with what would', async (t) => {
+t.test('a path that names no service is 404, and the error shows the expected form', async (t) => {
   const { route } = open(t)
   t.throws(() => route(request('/__proto__/x')), {
     code: 404,
@@ -95,7 +95,7 @@ t.test('a path that names no service is 404 with what would', async (t) => {
   t.throws(() => route(request(`//${'a'.repeat(5000)}`)), { code: 404, message: /^.{200,400}$/ })
 })
 
-t.test('a service that appears is found at once', async (t) => {
+t.test('a new service is found at once, although its 404 was cached', async (t) => {
   const { route, registry } = open(t)
   t.throws(() => route(request('/users')), { code: 404 })
   registry.replace([makeService('go.mx.api.users', ['127.0.0.1:9003'])])
@@ -104,7 +104,7 @@ t.test('a service that appears is found at once', async (t) => {
   t.equal(x.upstream?.name, 'go.mx.api.users')
 })
 
-t.test('what a resolver of an earlier generation said is not taken from the cache', async (t) => {
+t.test('routes and failures of an earlier resolver generation are not used', async (t) => {
   let generation = 0
   let service = 'greeter'
   const resolver: Resolver = {
@@ -132,17 +132,17 @@ t.test('what a resolver of an earlier generation said is not taken from the cach
   generation++
   const again = request('/')
   await route(again)
-  t.equal(again.upstream?.name, 'greeter', 'nor are failures')
+  t.equal(again.upstream?.name, 'greeter', 'the cached failure is not used')
 })
 
-t.test('a service that disappears is 404 at once', async (t) => {
+t.test('a removed service is 404 at once', async (t) => {
   const { route, registry } = open(t)
   await route(request('/greeter'))
   registry.replace([])
   t.throws(() => route(request('/greeter')), { code: 404 })
 })
 
-t.test('a registry that answers later is waited for', async (t) => {
+t.test('the router awaits an asynchronous registry, then uses the cached route', async (t) => {
   const services = [makeService('go.mx.api.greeter', ['127.0.0.1:9001'])]
   const { route } = open(
     t,
@@ -158,7 +158,7 @@ t.test('a registry that answers later is waited for', async (t) => {
   t.type(pending, Promise)
   await pending
   t.equal(x.upstream?.name, 'go.mx.api.greeter')
-  t.equal(route(request('/greeter')), undefined, 'once')
+  t.equal(route(request('/greeter')), undefined, 'cached')
   await t.rejects(Promise.resolve(route(request('/nobody'))), { code: 404 })
 })
 
@@ -174,21 +174,24 @@ t.test('the root path returns a JSON object with the platform version', async (t
   t.throws(() => route(request('/', NAMESPACE, 'POST')), { code: 404 })
 })
 
-t.test('the root path of a resolver that knows a service there is that service', async (t) => {
-  const resolver: Resolver = {
-    name: 'host',
-    expected: 'anything',
-    key: ({ host }) => host,
-    resolve: () => ({ service: 'greeter', endpoint: '' }),
-  }
-  const { route } = open(t, { version: '1.2.3', resolver })
-  const x = request('/')
-  await route(x)
-  t.notOk(x.answered)
-  t.equal(x.upstream?.name, 'greeter')
-})
+t.test(
+  'a service that the resolver finds for the root path takes precedence over the version',
+  async (t) => {
+    const resolver: Resolver = {
+      name: 'host',
+      expected: 'anything',
+      key: ({ host }) => host,
+      resolve: () => ({ service: 'greeter', endpoint: '' }),
+    }
+    const { route } = open(t, { version: '1.2.3', resolver })
+    const x = request('/')
+    await route(x)
+    t.notOk(x.answered)
+    t.equal(x.upstream?.name, 'greeter')
+  },
+)
 
-t.test('OPTIONS * tells what is served where no service is named', async (t) => {
+t.test('OPTIONS * is 204 with the allowed methods', async (t) => {
   const { route } = open(t)
   const x = request('*', NAMESPACE, 'OPTIONS')
   void route(x)
@@ -196,11 +199,11 @@ t.test('OPTIONS * tells what is served where no service is named', async (t) => 
   t.match(x.replyHeaders.get('allow'), /GET, .*OPTIONS/)
 })
 
-t.test('without a version the root path is as any that names no service', async (t) => {
+t.test('without a version the root path is 404', async (t) => {
   t.throws(() => open(t).route(request('/')), { code: 404 })
 })
 
-t.test('a route that names a topic is not looked up: nobody registers topics', async (t) => {
+t.test('a route to a topic is not looked up in the registry', async (t) => {
   const asked: string[] = []
   const registry: Registry = {
     name: 'asked',
@@ -228,5 +231,5 @@ t.test('a route that names a topic is not looked up: nobody registers topics', a
     t.notOk(x.answered)
   }
   t.same(asked, [])
-  t.equal(resolved, 1, 'the second time by the cache')
+  t.equal(resolved, 1, 'the second route is cached')
 })

@@ -17,7 +17,7 @@ t.test('an event has name, id, timestamp, header and data', (t) => {
   t.end()
 })
 
-t.test('data that is no text is Base64, and says so', (t) => {
+t.test('data that is not UTF-8 is Base64, with the encoding base64', (t) => {
   const event = toApiEvent(new TestExchange(), NAMED, Uint8Array.of(0xff))
   t.match(event, { data: '/w==', encoding: 'base64' })
   t.end()

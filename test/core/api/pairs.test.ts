@@ -8,18 +8,18 @@ import {
 } from '../../../core/api/pairs.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 
-t.test('values are grouped by name, in the order they came', (t) => {
+t.test('values are grouped by name, in their original order', (t) => {
   const values = groupValues(['a', '1', 'b', '', 'a', '2', 'a', '1'], 'a parameter', 'x')
   t.same(Object.entries(values), [
     ['a', ['1', '2', '1']],
     ['b', ['']],
   ])
   t.same(toPairs(values)['a'], { key: 'a', values: ['1', '2', '1'] })
-  t.equal(toPairs(values)['toString'], undefined, 'nothing that was not sent')
+  t.equal(toPairs(values)['toString'], undefined, 'no inherited properties')
   t.end()
 })
 
-t.test('names that reach into prototypes are 400', (t) => {
+t.test('the names __proto__, constructor and prototype are 400', (t) => {
   for (const name of ['__proto__', 'constructor', 'prototype']) {
     t.throws(() => groupValues([name, '1'], 'a parameter', 'go.mx.api.users'), {
       code: 400,
@@ -30,7 +30,7 @@ t.test('names that reach into prototypes are 400', (t) => {
   t.end()
 })
 
-t.test('a query is read as forms are written', (t) => {
+t.test('a query is decoded as application/x-www-form-urlencoded', (t) => {
   const x = new TestExchange({ path: '/a?b=1&c=x+y%26&b=2&d' })
   t.same(Object.entries(toQueryValues(x)), [
     ['b', ['1', '2']],
@@ -42,7 +42,7 @@ t.test('a query is read as forms are written', (t) => {
   t.end()
 })
 
-t.test('header fields have the names they are usually written with, a value a line', (t) => {
+t.test('header names are in canonical case, with one value per header line', (t) => {
   const x = new TestExchange({
     host: 'api.example.com:8080',
     headers: {
@@ -66,14 +66,14 @@ t.test('header fields have the names they are usually written with, a value a li
   t.end()
 })
 
-t.test('a Host that a plugin set takes the place of the client’s', (t) => {
+t.test('a Host set by a plugin replaces the Host of the client', (t) => {
   const x = new TestExchange({ host: 'a.example' })
   x.headers.set('host', 'b.example')
   t.same(toHeaderValues(x)['Host'], ['b.example'])
   t.end()
 })
 
-t.test('internal mx-* fields are no one’s but the platform’s', (t) => {
+t.test('internal mx-* headers are removed, except mx-namespace', (t) => {
   const x = new TestExchange({
     headers: { 'mx-account': '{}', 'mx-namespace': 'staging', 'mx-x': '1', 'x-mx': '2' },
   })

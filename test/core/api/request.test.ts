@@ -11,12 +11,12 @@ function convert(
   return toApiRequest(x, Buffer.from(body))
 }
 
-/** As a service reads it. */
+/** The request as a service receives it. */
 function document(request: ReturnType<typeof toApiRequest>): unknown {
   return JSON.parse(JSON.stringify(request))
 }
 
-t.test('a request is told with all its parts', (t) => {
+t.test('an api.Request has method, path, header, get, post, body and url', (t) => {
   const request = convert(
     {
       method: 'PUT',
@@ -46,13 +46,13 @@ t.test('a request is told with all its parts', (t) => {
   t.end()
 })
 
-t.test('nested names stay as they are: the service has full control', (t) => {
+t.test('nested parameter names are passed unchanged', (t) => {
   const { get } = convert({ path: '/?a[b]=1&c.d=2&e[]=3' })
   t.same(Object.keys(get), ['a[b]', 'c.d', 'e[]'])
   t.end()
 })
 
-t.test('a form is told by its fields, and its body stays empty', (t) => {
+t.test('a form is parsed into post, and body is empty', (t) => {
   for (const type of [
     'application/x-www-form-urlencoded',
     'Application/X-WWW-Form-Urlencoded ; charset=UTF-8',
@@ -77,7 +77,7 @@ t.test('a form is told by its fields, and its body stays empty', (t) => {
   t.end()
 })
 
-t.test('a content type that is missing or malformed is replaced by text/plain', (t) => {
+t.test('a missing or malformed content type becomes text/plain', (t) => {
   const wrong = [
     undefined,
     '',
@@ -106,7 +106,7 @@ t.test('a content type that is missing or malformed is replaced by text/plain', 
   t.end()
 })
 
-t.test('a body that is no text is Base64 and says so', (t) => {
+t.test('a body that is not UTF-8 is Base64, with the encoding base64', (t) => {
   const bytes = Uint8Array.of(0, 0xff, 0x10)
   const json = convert({ method: 'POST' }, bytes)
   t.equal(json.body, 'AP8Q')
@@ -117,7 +117,7 @@ t.test('a body that is no text is Base64 and says so', (t) => {
   t.end()
 })
 
-t.test('a malformed query or form is 400, in the name of the service', (t) => {
+t.test('a malformed query or form is 400 with the name of the service', (t) => {
   const many = Array.from({ length: 257 }, (_, i) => `p${i}=1`).join('&')
   for (const text of ['a=%zz', '__proto__=1', 'constructor=1', '=1', many]) {
     const expected = { code: 400, id: 'go.mx.api.users' }

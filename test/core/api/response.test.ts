@@ -6,7 +6,7 @@ import { GatewayError } from '../../../core/errors.ts'
 
 const SERVICE = 'go.mx.api.users'
 
-t.test('a response says status, header and body', (t) => {
+t.test('an api.Response has statusCode, header and body', (t) => {
   const response: ApiResponse = {
     statusCode: 201,
     header: {
@@ -23,22 +23,25 @@ t.test('a response says status, header and body', (t) => {
   t.end()
 })
 
-t.test('what is left out is 200, application/json and an empty body', (t) => {
-  for (const response of [
-    {},
-    { statusCode: 0, header: {}, body: '' },
-    { statusCode: null, header: null, body: null, encoding: null },
-    { statusCode: '200', encoding: '' },
-  ]) {
-    const { status, headers, body } = toApiReply(response, SERVICE)
-    t.equal(status, 200)
-    t.same(headers.flat, ['content-type', 'application/json'])
-    t.equal(body, '')
-  }
-  t.end()
-})
+t.test(
+  'an omitted status is 200, an omitted content type is application/json, an omitted body is empty',
+  (t) => {
+    for (const response of [
+      {},
+      { statusCode: 0, header: {}, body: '' },
+      { statusCode: null, header: null, body: null, encoding: null },
+      { statusCode: '200', encoding: '' },
+    ]) {
+      const { status, headers, body } = toApiReply(response, SERVICE)
+      t.equal(status, 200)
+      t.same(headers.flat, ['content-type', 'application/json'])
+      t.equal(body, '')
+    }
+    t.end()
+  },
+)
 
-t.test('a reply without content gets no content type', (t) => {
+t.test('204 and 304 get no content type', (t) => {
   for (const statusCode of [204, 304])
     t.same(toApiReply({ statusCode }, SERVICE).headers.flat, [], String(statusCode))
   t.same(toApiReply({ statusCode: 404 }, SERVICE).headers.flat, [
@@ -48,13 +51,13 @@ t.test('a reply without content gets no content type', (t) => {
   t.end()
 })
 
-t.test('a pair without a key has that of its place', (t) => {
+t.test('a pair without a key uses its name in the header object', (t) => {
   const header = { 'X-A': { values: ['1'] }, 'X-B': { key: '', values: ['2'] }, c: { key: 'X-C' } }
   t.same(toApiReply({ header }, SERVICE).headers.flat.slice(0, 4), ['x-a', '1', 'x-b', '2'])
   t.end()
 })
 
-t.test('fields of the connection, of framing and of the platform are the gateway’s own', (t) => {
+t.test('connection, framing and mx-* headers of the service are removed', (t) => {
   const names = ['Connection', 'Content-Length', 'transfer-encoding', 'Upgrade', 'Keep-Alive', 'TE']
   const others = ['Trailer', 'Proxy-Connection', 'Proxy-Authenticate', 'Date', 'Mx-Account', 'mx-x']
   const header = Object.fromEntries(
@@ -69,7 +72,7 @@ t.test('fields of the connection, of framing and of the platform are the gateway
   t.end()
 })
 
-t.test('a text beyond ASCII is sent in UTF-8, in fields too', (t) => {
+t.test('text beyond ASCII is sent as UTF-8, in headers too', (t) => {
   const header = { 'X-City': { key: 'X-City', values: ['Zürich'] } }
   const { headers, body } = toApiReply({ header, body: 'Zürich' }, SERVICE)
   t.equal(Buffer.from(headers.get('x-city')!, 'latin1').toString(), 'Zürich')
@@ -77,13 +80,13 @@ t.test('a text beyond ASCII is sent in UTF-8, in fields too', (t) => {
   t.end()
 })
 
-t.test('a body may be Base64', (t) => {
+t.test('a body with the encoding base64 is decoded', (t) => {
   t.same([...toApiReply({ body: 'AP8Q', encoding: 'base64' }, SERVICE).body], [0, 0xff, 0x10])
   t.equal(toApiReply({ body: 'AP8Q' }, SERVICE).body, 'AP8Q')
   t.end()
 })
 
-t.test('anything else is no api.Response: 502 in the name of the service', (t) => {
+t.test('a malformed api.Response is 502, and the error names the fault and the service', (t) => {
   const pair = (key: unknown, values: unknown) => ({ header: { x: { key, values } } })
   const rows: [unknown, string][] = [
     [null, 'it must be an object of statusCode, header, body, encoding, got null'],
@@ -134,7 +137,7 @@ t.test('anything else is no api.Response: 502 in the name of the service', (t) =
   t.end()
 })
 
-t.test('whatever a service answers is a reply that can be sent, or 502', (t) => {
+t.test('an arbitrary document is either a response that can be sent, or 502', (t) => {
   const value = fc.oneof(fc.string({ unit: 'binary' }), fc.constant('a\r\nb'), fc.jsonValue())
   const pair = fc.oneof(value, fc.record({ key: value, values: fc.oneof(value, fc.array(value)) }))
   const response = fc.record(
@@ -159,6 +162,6 @@ t.test('whatever a service answers is a reply that can be sent, or 502', (t) => 
     }),
     { numRuns: 2000 },
   )
-  t.ok(replies > 50, `${replies} were replies`)
+  t.ok(replies > 50, `${replies} valid responses`)
   t.end()
 })

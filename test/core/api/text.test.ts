@@ -1,16 +1,16 @@
 import t from 'tap'
 import { decodeBase64, encodeText } from '../../../core/api/text.ts'
 
-t.test('bytes that are UTF-8 stay text, whatever they hold', (t) => {
+t.test('bytes that are valid UTF-8 are encoded as text', (t) => {
   for (const text of ['', 'hello', 'caf\xe9 \u{1f600}', '\ufeffwith a mark', 'a\0b\r\n']) {
     t.same(encodeText(Buffer.from(text)), { text, encoding: undefined })
   }
   const middle = new Uint8Array(Buffer.from('xhellox')).subarray(1, 6)
-  t.equal(encodeText(middle).text, 'hello', 'of a view its own part')
+  t.equal(encodeText(middle).text, 'hello', 'only the bytes of a view are encoded')
   t.end()
 })
 
-t.test('other bytes are Base64', (t) => {
+t.test('other bytes are encoded as Base64', (t) => {
   const bytes = Uint8Array.from({ length: 256 }, (_, i) => i)
   const { text, encoding } = encodeText(bytes)
   t.equal(encoding, 'base64')
@@ -19,7 +19,7 @@ t.test('other bytes are Base64', (t) => {
   t.end()
 })
 
-t.test('Base64 is read with or without its padding, and nothing else is', (t) => {
+t.test('Base64 is decoded with or without padding, other texts are undefined', (t) => {
   for (const [text, wanted] of [
     ['', ''],
     ['aGk=', 'hi'],

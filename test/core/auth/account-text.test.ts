@@ -4,22 +4,25 @@ import { isMetadata } from '../../../core/rpc/metadata.ts'
 import { createContext } from '../../../sdk/context.ts'
 import { createAccount } from '../../fixtures/auth-source.ts'
 
-t.test('an account is told as it is, whatever its names hold', async (t) => {
-  for (const name of ['Jane', 'Jörg', '日本', '\u007f\u0000\r\nmx-x: y', '😀', '"\\']) {
-    const account = createAccount({ id: 'a', name, metadata: { [name]: name } })
-    const text = formatAccount(account)
-    t.match(text, /^[\x20-\x7e]+$/)
-    t.ok(isMetadata(`mx-account: ${text}\r\n`))
-    t.strictSame({ ...createContext({ metadata: { 'mx-account': text } }).account }, account)
-  }
-})
+t.test(
+  'an account with arbitrary characters is formatted as ASCII and parsed back unchanged',
+  async (t) => {
+    for (const name of ['Jane', 'Jörg', '日本', '\u007f\u0000\r\nmx-x: y', '😀', '"\\']) {
+      const account = createAccount({ id: 'a', name, metadata: { [name]: name } })
+      const text = formatAccount(account)
+      t.match(text, /^[\x20-\x7e]+$/)
+      t.ok(isMetadata(`mx-account: ${text}\r\n`))
+      t.strictSame({ ...createContext({ metadata: { 'mx-account': text } }).account }, account)
+    }
+  },
+)
 
-t.test('the text is made once', async (t) => {
+t.test('the text of an account is formatted once', async (t) => {
   const account = createAccount()
   t.equal(formatAccount(account), formatAccount(account))
   t.not(formatAccount(account), formatAccount({ ...account, name: 'Joe' }))
 })
 
-t.test('what is kept with an account is not told', async (t) => {
+t.test('unknown properties of an account are not formatted', async (t) => {
   t.notMatch(formatAccount({ ...createAccount(), hash: 'secret' } as never), 'secret')
 })

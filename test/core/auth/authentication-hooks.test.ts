@@ -21,7 +21,7 @@ function create(options: Partial<IdentityOptions> = {}) {
   return { name: 'key', ...identity }
 }
 
-t.test('who is known passes, at once or later, and what it showed goes no further', async (t) => {
+t.test('an authenticated request passes, and its credentials are removed', async (t) => {
   const headers = { 'x-key': 'secret' }
   for (const identify of [() => SESSION, async () => SESSION]) {
     const { status, x } = await runPlugin(create({ identify }), { headers })
@@ -29,19 +29,22 @@ t.test('who is known passes, at once or later, and what it showed goes no furthe
     t.equal(x.session, SESSION)
     t.notOk(x.headers.has('x-key'))
     const { x: other } = await runPlugin(create({ identify, hide: undefined }), { headers })
-    t.ok(other.headers.has('x-key'), 'unless it is to')
+    t.ok(other.headers.has('x-key'), 'without hide the credentials are forwarded')
   }
 })
 
-t.test('who is not is 401 with a challenge, or passes where it need not be', async (t) => {
-  const { status, headers, body } = await runPlugin(create())
-  t.equal(status, 401)
-  t.equal(headers.get('www-authenticate'), 'Key')
-  t.match(JSON.parse(body), { Id: 'test', Detail: 'a key is needed' })
-  t.equal((await runPlugin(create({ required: false }))).status, 200)
-})
+t.test(
+  'a request without credentials is 401 with a challenge, or passes if they are optional',
+  async (t) => {
+    const { status, headers, body } = await runPlugin(create())
+    t.equal(status, 401)
+    t.equal(headers.get('www-authenticate'), 'Key')
+    t.match(JSON.parse(body), { Id: 'test', Detail: 'a key is needed' })
+    t.equal((await runPlugin(create({ required: false }))).status, 200)
+  },
+)
 
-t.test('what is not taken is 401, unless another plugin takes it', async (t) => {
+t.test('rejected credentials are 401, unless another plugin accepts the request', async (t) => {
   const failing = [
     () => {
       throw denyAuthentication('a', 'unknown key', 'Key')
@@ -60,18 +63,21 @@ t.test('what is not taken is 401, unless another plugin takes it', async (t) => 
     }
 })
 
-t.test('what is malformed is 400 for all, and a fault 500', async (t) => {
-  const malformed = create({
-    identify: () => {
-      throw new GatewayError('a', 400, 'twice')
-    },
-  })
-  t.equal((await runPlugin([malformed, create({ identify: () => SESSION })])).status, 400)
-  const faulty = create({ identify: () => Promise.reject(new TypeError('fault')) })
-  t.equal((await runPlugin(faulty)).status, 500)
-})
+t.test(
+  'malformed credentials are 400 even if another plugin accepts the request, other errors are 500',
+  async (t) => {
+    const malformed = create({
+      identify: () => {
+        throw new GatewayError('a', 400, 'twice')
+      },
+    })
+    t.equal((await runPlugin([malformed, create({ identify: () => SESSION })])).status, 400)
+    const faulty = create({ identify: () => Promise.reject(new TypeError('fault')) })
+    t.equal((await runPlugin(faulty)).status, 500)
+  },
+)
 
-t.test('a reply that needed to know is kept by no shared cache', async (t) => {
+t.test('a response that depends on authentication is private for caches', async (t) => {
   const reply = { headers: { 'cache-control': 'public' } }
   const control = async (options: Partial<IdentityOptions>) =>
     (await runPlugin(create(options), {}, { reply })).headers.get('cache-control')
@@ -81,10 +87,10 @@ t.test('a reply that needed to know is kept by no shared cache', async (t) => {
   t.equal(await control({ required: false }), 'public')
   const optional = create({ identify: () => SESSION, required: false })
   const { headers } = await runPlugin([optional, create()], {}, { reply })
-  t.equal(headers.get('cache-control'), 'private', 'whoever knows the caller')
+  t.equal(headers.get('cache-control'), 'private', 'one plugin that requires credentials is enough')
 })
 
-t.test('streams of those that are known no longer end', async (t) => {
+t.test('a stream is cut on review once its session is not known any more', async (t) => {
   const known = new Set(['one'])
   const identity = create({ identify: () => SESSION, isKnown: ({ id }) => known.has(id) })
   t.teardown(() => identity.close?.())

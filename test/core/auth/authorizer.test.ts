@@ -21,7 +21,7 @@ function open(t: Test, options: AuthorizerOptions = {}, source = new MemoryAuthS
   return { gate, source, judge, isGranted }
 }
 
-t.test('rules are known at once, once they are known', async (t) => {
+t.test('decisions are synchronous once the rules are loaded', async (t) => {
   const { judge, isGranted, source } = open(t)
   source.setRules('mx', STAFF_ONLY)
   t.equal(await isGranted(JANE), true)
@@ -31,7 +31,7 @@ t.test('rules are known at once, once they are known', async (t) => {
   t.same((judge(JANE) as Ruling).rule, STAFF_ONLY)
 })
 
-t.test('a resource that is no service is judged, too', async (t) => {
+t.test('rules apply to resources other than services, such as topics', async (t) => {
   const { isGranted, source } = open(t)
   source.setRules('mx', createRule({ resource: 'topic:orders:*' }))
   const resource = { type: 'topic', name: 'orders', endpoint: 'created' }
@@ -39,7 +39,7 @@ t.test('a resource that is no service is judged, too', async (t) => {
   t.equal(await isGranted(undefined, { resource: { ...resource, name: 'bills' } }), false)
 })
 
-t.test('a change of rules is in force at once, and told', async (t) => {
+t.test('a change of the rules takes effect at once and calls onChange', async (t) => {
   const { gate, judge, isGranted, source } = open(t)
   t.equal(await isGranted(), true)
   let told = 0
@@ -58,10 +58,10 @@ t.test('each namespace has its own rules', async (t) => {
   source.setRules('acme', STAFF_ONLY)
   t.equal(await isGranted(undefined, { namespace: 'acme' }), false)
   t.equal(await isGranted(), true)
-  t.equal(await isGranted(JANE, { namespace: 'acme' }), false, 'an account of another namespace')
+  t.equal(await isGranted(JANE, { namespace: 'acme' }), false, 'a cross-namespace account')
 })
 
-t.test('while their source is away the last rules and keys stay in force', async (t) => {
+t.test('the last rules and keys apply while their source is unavailable', async (t) => {
   const outages: (string | undefined)[] = []
   const { gate, judge, isGranted, source } = open(t, {
     onOutage: (reason) => void outages.push(reason?.message),
@@ -77,12 +77,12 @@ t.test('while their source is away the last rules and keys stay in force', async
   t.same((await gate.identify(await source.issue(JANE))).account, JANE)
   source.comeBack()
   await until(() => outages.length > 1)
-  t.same(outages, ['gone', undefined], 'one outage, however many watches and attempts failed')
+  t.same(outages, ['gone', undefined], 'one outage, although several watches and attempts failed')
   source.setRules('mx', createRule())
   await until(() => (judge() as Ruling).granted)
 })
 
-t.test('that it is closed while their source is away is not told as the end of that', async (t) => {
+t.test('closing during an outage does not report the end of the outage', async (t) => {
   const outages: (string | undefined)[] = []
   const { gate, isGranted, source } = open(t, {
     onOutage: (reason) => void outages.push(reason?.message),
@@ -94,7 +94,7 @@ t.test('that it is closed while their source is away is not told as the end of t
   t.same(outages, ['gone'])
 })
 
-t.test('before rules were ever had nothing is granted but logging in', async (t) => {
+t.test('before the rules are loaded, calls other than logins are 503', async (t) => {
   const source = new MemoryAuthSource()
   source.leave()
   const { gate, isGranted } = open(t, {}, source)
@@ -111,31 +111,34 @@ t.test('before rules were ever had nothing is granted but logging in', async (t)
   source.comeBack()
   await until(async () => isGranted().catch(() => false))
   const token = await source.issue(JANE)
-  // Its keys are watched by themselves, and come back when they do.
+  // Keys have a watch of their own, which recovers separately.
   const isKnown = async () => (await gate.identify(token)).account.id === JANE.id
   await until(async () => isKnown().catch(() => false))
 })
 
-t.test('that the platform refuses to tell rules and keys is said, and not why', async (t) => {
-  for (const [reason, why] of [
-    [new GatewayError('auth', 400, 'Secret not correct'), 'known: auth refuses access'],
-    [new GatewayError('auth', 429, 'too many failed logins'), 'known: auth refuses access'],
-    [new GatewayError('auth', 408, 'no answer'), 'known yet, try again'],
-    [new GatewayError('auth', 502, 'no connection'), 'known yet, try again'],
-  ] as const) {
-    const source = new MemoryAuthSource()
-    source.leave(reason)
-    const { gate, isGranted } = open(t, {}, source)
-    await t.rejects(isGranted(), { code: 503, message: `the rules of access are not ${why}` })
-    const token = await source.issue(JANE)
-    await t.rejects(async () => gate.identify(token), {
-      code: 503,
-      message: `the keys of access tokens are not ${why}`,
-    })
-  }
-})
+t.test(
+  'the error says that auth denies access to rules and keys, without the reason',
+  async (t) => {
+    for (const [reason, why] of [
+      [new GatewayError('auth', 400, 'Secret not correct'), 'known: auth refuses access'],
+      [new GatewayError('auth', 429, 'too many failed logins'), 'known: auth refuses access'],
+      [new GatewayError('auth', 408, 'no answer'), 'known yet, try again'],
+      [new GatewayError('auth', 502, 'no connection'), 'known yet, try again'],
+    ] as const) {
+      const source = new MemoryAuthSource()
+      source.leave(reason)
+      const { gate, isGranted } = open(t, {}, source)
+      await t.rejects(isGranted(), { code: 503, message: `the rules of access are not ${why}` })
+      const token = await source.issue(JANE)
+      await t.rejects(async () => gate.identify(token), {
+        code: 503,
+        message: `the keys of access tokens are not ${why}`,
+      })
+    }
+  },
+)
 
-t.test('rules that do not come are not waited for without end', async (t) => {
+t.test('waiting for rules and keys ends with 503 after waitMs', async (t) => {
   const source = new MemoryAuthSource()
   const never = async function* (): AsyncGenerator<never, void, undefined> {
     await new Promise(() => {})
@@ -156,7 +159,7 @@ t.test('rules that do not come are not waited for without end', async (t) => {
   await t.rejects(async () => gate.identify(await source.issue(JANE)), { code: 503 })
 })
 
-t.test('a token that was seen is known at once, until it is revoked', async (t) => {
+t.test('a verified token is cached until it is revoked', async (t) => {
   const { gate, source } = open(t)
   const token = await source.issue(JANE, { id: 'one' })
   const session = await gate.identify(token)
@@ -168,7 +171,7 @@ t.test('a token that was seen is known at once, until it is revoked', async (t) 
   await t.rejects(async () => gate.identify(token), { name: 'TokenError', message: 'revoked' })
 })
 
-t.test('a token is taken for as long as its key is', async (t) => {
+t.test('a token is valid until its key is removed', async (t) => {
   const { gate, source } = open(t)
   const token = await source.issue(JANE)
   await gate.identify(token)
@@ -177,13 +180,13 @@ t.test('a token is taken for as long as its key is', async (t) => {
   const next = createTokenKey()
   source.setKeys(source.key, next)
   await until(() => told === 1)
-  t.notOk(gate.identify(token) instanceof Promise, 'still remembered')
+  t.notOk(gate.identify(token) instanceof Promise, 'still cached')
   source.setKeys(next)
   await until(() => told === 2)
   await t.rejects(async () => gate.identify(token), { name: 'TokenError' })
 })
 
-t.test('why a token is not taken is told once', async (t) => {
+t.test('the reason for which a token is rejected is reported once per token', async (t) => {
   const reasons: string[] = []
   const { gate, source } = open(t, { onDenied: (reason) => void reasons.push(reason) })
   const token = await source.issue(JANE, { nowMs: Date.now() - 3_600_000 })
@@ -193,26 +196,29 @@ t.test('why a token is not taken is told once', async (t) => {
   t.match(reasons[0], /exp/)
 })
 
-t.test('rules of so many namespaces are kept, and of those asked for last', async (t) => {
-  const { gate, isGranted, source } = open(t, { maxNamespaces: 2 })
-  for (const namespace of ['a', 'b', 'c']) source.setRules(namespace, createRule())
-  const ask = (namespace: string) => isGranted(undefined, { namespace })
-  await ask('mx')
-  await ask('a')
-  await ask('mx')
-  await ask('b')
-  await ask('mx')
-  t.equal(source.watched.get('mx'), 1)
-  let told = 0
-  gate.onChange(() => told++)
-  await ask('c')
-  await until(() => told === 1)
-  t.pass('whoever was let in by rules that are not watched any more is judged again')
-  source.setRules('b', STAFF_ONLY)
-  t.equal(await ask('b'), false)
-})
+t.test(
+  'rules of maxNamespaces namespaces are watched, the least recently used one is dropped',
+  async (t) => {
+    const { gate, isGranted, source } = open(t, { maxNamespaces: 2 })
+    for (const namespace of ['a', 'b', 'c']) source.setRules(namespace, createRule())
+    const ask = (namespace: string) => isGranted(undefined, { namespace })
+    await ask('mx')
+    await ask('a')
+    await ask('mx')
+    await ask('b')
+    await ask('mx')
+    t.equal(source.watched.get('mx'), 1)
+    let told = 0
+    gate.onChange(() => told++)
+    await ask('c')
+    await until(() => told === 1)
+    t.pass('access by rules that are no longer watched is decided again')
+    source.setRules('b', STAFF_ONLY)
+    t.equal(await ask('b'), false)
+  },
+)
 
-t.test('a namespace without rules of its own takes nothing, whoever names it', async (t) => {
+t.test('a namespace without rules uses the default rule and no watch', async (t) => {
   const { gate, isGranted, judge, source } = open(t, { maxNamespaces: 2 })
   source.setRules('acme', createRule())
   await isGranted()
@@ -235,7 +241,7 @@ t.test('a namespace without rules of its own takes nothing, whoever names it', a
   t.equal(await isGranted(undefined, { namespace: 'random-1' }), false)
 })
 
-t.test('which namespaces have rules cannot be asked: nobody is let in but to log in', async (t) => {
+t.test('before the list of namespaces is loaded, calls other than logins are 503', async (t) => {
   const source = new MemoryAuthSource()
   source.leave()
   const { isGranted } = open(t, {}, source)
@@ -246,7 +252,7 @@ t.test('which namespaces have rules cannot be asked: nobody is let in but to log
   await until(() => isGranted(undefined, acme).catch(() => false))
 })
 
-t.test('closed, it watches nothing', async (t) => {
+t.test('a closed authorizer reports no changes', async (t) => {
   const { gate, isGranted, source } = open(t)
   await isGranted()
   let told = 0

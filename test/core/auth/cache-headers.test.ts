@@ -12,7 +12,7 @@ function keep(...fields: string[]): Record<string, string> {
   )
 }
 
-t.test('no cache that others share keeps a reply for one caller', async (t) => {
+t.test('cache-control is limited to private caches', async (t) => {
   const rows: [string, string][] = [
     ['', 'private'],
     ['public, max-age=60', 'max-age=60, private'],
@@ -29,12 +29,12 @@ t.test('no cache that others share keeps a reply for one caller', async (t) => {
     t.equal(keep(...(given === '' ? [] : ['cache-control', given]))['cache-control'], kept, given)
 })
 
-t.test('what only some caches are told goes, too', async (t) => {
+t.test('cdn-cache-control and surrogate-control are removed', async (t) => {
   const kept = keep('cdn-cache-control', 'max-age=60', 'surrogate-control', 'max-age=60')
   t.strictSame(kept, { 'cache-control': 'private', vary: 'authorization' })
 })
 
-t.test('caches are told that it depends on who calls, once', async (t) => {
+t.test('vary contains authorization or cookie once', async (t) => {
   t.equal(keep('vary', 'Accept, Cookie')['vary'], 'Accept, Cookie | authorization')
   t.equal(keep('vary', 'cookie, Authorization')['vary'], 'cookie, Authorization')
   t.equal(keep('vary', '*')['vary'], '*')

@@ -31,20 +31,20 @@ function open(t: Test) {
   return { source, guard, pass }
 }
 
-t.test('a call is served with what was found out of its caller, or refused', async (t) => {
+t.test('a granted call is served with its mx-account, a denied call is 401', async (t) => {
   const { source, pass } = open(t)
   const metadata = `authorization: Bearer ${await source.issue(createAccount())}\r\n`
   const first = pass(metadata)
-  t.same(first.served, [], 'later: the token is not known yet')
+  t.same(first.served, [], 'asynchronous: the token is not verified yet')
   await until(() => first.served.length > 0)
   t.match(first.served[0], /^mx-account: \{"id":"jane"/)
   const second = pass(metadata, { address: '10.0.0.1' })
-  t.match(second.served, [/^mx-address: 10\.0\.0\.1\r\nmx-account: /], 'at once')
+  t.match(second.served, [/^mx-address: 10\.0\.0\.1\r\nmx-account: /], 'synchronous')
   source.setRules('mx', NOBODY)
   await until(() => pass().call.error?.code === 401)
 })
 
-t.test('an account of another namespace than the call is nobody to the service', async (t) => {
+t.test('a service does not receive a cross-namespace account', async (t) => {
   const { source, pass } = open(t)
   const joe = createAccount({ id: 'joe', issuer: 'acme', scopes: ['admin'] })
   const shown = `authorization: Bearer ${await source.issue(joe)}\r\n`
@@ -62,7 +62,7 @@ t.test('an account of another namespace than the call is nobody to the service',
 })
 
 t.test(
-  'a call that lasts is ended once it is granted no longer, others are left alone',
+  'a change of rules ends a lasting call that is denied now, but not a short call',
   async (t) => {
     const { source, pass } = open(t)
     const lasting = pass('', { lasts: true })
@@ -75,7 +75,7 @@ t.test(
   },
 )
 
-t.test('what serving throws later is the answer', async (t) => {
+t.test('an error thrown while serving is 500', async (t) => {
   const { guard } = open(t)
   const call = new TestCall('A.B')
   guard.pass(

@@ -17,7 +17,7 @@ async function openWithSource(t: Test) {
   return { authorizer, lines, source }
 }
 
-t.test('the log tells what troubles a authorizer, and of no token', async (t) => {
+t.test('the log reports outages and rejected tokens, but no token', async (t) => {
   const { authorizer, lines, source } = await openWithSource(t)
   const stale = await source.issue(createAccount(), { nowMs: Date.now() - 3_600_000 })
   await t.rejects(async () => authorizer.identify(stale))
@@ -30,7 +30,7 @@ t.test('the log tells what troubles a authorizer, and of no token', async (t) =>
   t.notMatch(lines.join(''), stale.slice(-20))
 })
 
-t.test('a service that announces its stop is no warning', async (t) => {
+t.test('an outage because auth is stopping is logged as info, not as a warning', async (t) => {
   const { lines, source } = await openWithSource(t)
   source.leave(new GatewayError('auth', 503, 'the service auth is stopping'))
   await until(() => lines.some((line) => line.includes('rules and keys unavailable')))

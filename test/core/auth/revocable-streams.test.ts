@@ -33,22 +33,25 @@ function open(t: Test, judge: OpenStreamsOptions['judge']) {
   return { streams, begin }
 }
 
-t.test('replies in pieces are judged again, and cut when they are granted no more', async (t) => {
-  let granted = true
-  const { streams, begin } = open(t, () => (granted ? undefined : DENIED))
-  const x = begin()
-  x.start(200, new HeaderList(), -1)
-  const whole = begin()
-  whole.reply(200, 'all of it')
-  streams.review()
-  t.notOk(x.finished)
-  granted = false
-  streams.review()
-  t.ok(x.wasCut)
-  t.notOk(whole.wasCut)
-})
+t.test(
+  'a stream is cut on review once its access is denied, a complete response is not',
+  async (t) => {
+    let granted = true
+    const { streams, begin } = open(t, () => (granted ? undefined : DENIED))
+    const x = begin()
+    x.start(200, new HeaderList(), -1)
+    const whole = begin()
+    whole.reply(200, 'all of it')
+    streams.review()
+    t.notOk(x.finished)
+    granted = false
+    streams.review()
+    t.ok(x.wasCut)
+    t.notOk(whole.wasCut)
+  },
+)
 
-t.test('judging may take time', async (t) => {
+t.test('a stream is cut after an asynchronous decision', async (t) => {
   const { streams, begin } = open(t, async () => DENIED)
   const x = begin()
   x.start(200, new HeaderList(), -1)
@@ -57,21 +60,18 @@ t.test('judging may take time', async (t) => {
   t.ok(x.wasCut)
 })
 
-t.test(
-  'one that was let in before a change, and begins to answer after it, is judged then',
-  async (t) => {
-    const { streams, begin } = open(t, () => DENIED)
-    const x = begin()
-    streams.review()
-    t.notOk(x.finished)
-    x.start(200, new HeaderList(), -1)
-    t.notOk(x.finished, 'not in the midst of its beginning')
-    await x.done
-    t.ok(x.wasCut)
-  },
-)
+t.test('a stream that starts after a review is reviewed when it starts', async (t) => {
+  const { streams, begin } = open(t, () => DENIED)
+  const x = begin()
+  streams.review()
+  t.notOk(x.finished)
+  x.start(200, new HeaderList(), -1)
+  t.notOk(x.finished, 'not within start()')
+  await x.done
+  t.ok(x.wasCut)
+})
 
-t.test('who streams is told why it ends, where it can say so', async (t) => {
+t.test('onRevoke of a peer ends the stream with the reason instead of cutting it', async (t) => {
   const { streams, begin } = open(t, () => DENIED)
   const x = begin()
   x.start(200, new HeaderList(), -1)
@@ -90,13 +90,13 @@ t.test('who streams is told why it ends, where it can say so', async (t) => {
   t.notOk(x.wasCut)
 })
 
-t.test('a stream ends with what its caller is known by', async (t) => {
+t.test('a stream is cut when its session expires', async (t) => {
   const { begin } = open(t, () => undefined)
   const x = begin(Date.now())
   const other = begin()
   x.start(200, new HeaderList(), -1)
   other.start(200, new HeaderList(), -1)
-  // The timer alone keeps no process alive.
+  // The timer under test is unreferenced.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   await x.done

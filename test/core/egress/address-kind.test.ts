@@ -34,10 +34,7 @@ const KINDS: Readonly<Record<AddressKind, readonly string[]>> = {
   reserved: ['240.0.0.1', '255.255.255.255', '192.0.0.192'],
 }
 
-t.test(
-  'every address has a kind, and one that carries IPv4 has that of the IPv4 address',
-  async (t) => {
-    for (const [kind, addresses] of Object.entries(KINDS))
-      for (const address of addresses) t.equal(findKind(ipaddr.process(address)), kind, address)
-  },
-)
+t.test('an address that embeds an IPv4 address has the kind of the IPv4 address', async (t) => {
+  for (const [kind, addresses] of Object.entries(KINDS))
+    for (const address of addresses) t.equal(findKind(ipaddr.process(address)), kind, address)
+})

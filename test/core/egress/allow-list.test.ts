@@ -6,14 +6,14 @@ function has(ranges: readonly string[], address: string): boolean {
   return createAllowList(ranges, 'list').has(classify(address)!)
 }
 
-t.test('addresses are read in their usual notation alone', async (t) => {
+t.test('unusual IPv4 notations are rejected, IPv6 notations are normalized', async (t) => {
   for (const text of ['127.1', '2130706433', '0x7f.0.0.1', '0177.0.0.1', 'localhost', ''])
     t.equal(classify(text), undefined, text)
   t.match(classify('::ffff:7f00:1'), { text: '127.0.0.1', kind: 'loopback' })
   t.match(classify('2001:DB8:0::7'), { text: '2001:db8::7', kind: 'public' })
 })
 
-t.test('words and ranges allow addresses', async (t) => {
+t.test('keywords and ranges allow their addresses', async (t) => {
   t.ok(has(['public'], '8.8.8.8'))
   t.notOk(has(['public'], '192.168.1.1'))
   t.ok(has(['private'], '192.168.1.1'))
@@ -23,7 +23,7 @@ t.test('words and ranges allow addresses', async (t) => {
   t.notOk(has([], '8.8.8.8'))
 })
 
-t.test('a range of other machines does not allow loopback, link-local or metadata', async (t) => {
+t.test('wide ranges do not allow loopback, link-local or metadata addresses', async (t) => {
   const all = ['0.0.0.0/0', '::/0', 'private', 'public', 'fc00::/7', '100.64.0.0/10']
   const addresses = ['127.0.0.1', '::1', '169.254.169.254', 'fe80::1']
   for (const address of [...addresses, '100.100.100.200', 'fd00:ec2::254', '::ffff:127.0.0.1'])
@@ -41,13 +41,13 @@ t.test('unspecified, multicast and reserved addresses are never allowed', async 
     t.notOk(has(all, address), address)
 })
 
-t.test('addresses of the machine are not among private or public ones', async (t) => {
+t.test('addresses of this server are neither private nor public', async (t) => {
   const own = Object.values(networkInterfaces())
     .flat()
     .map((found) => found!.address)
     .find((address) => !address.startsWith('127.') && !/^(?:::1|fe80:)/.test(address))
   if (own === undefined) {
-    t.pass('it has none but loopback')
+    t.pass('this server has only loopback addresses')
     return
   }
   t.equal(classify(own)?.kind, 'this server')

@@ -37,21 +37,26 @@ function resolve(host: string, more: Partial<PeerTarget> = {}): Promise<readonly
   return egress.resolvePeer({ ...target, ...more }, 'registry')
 }
 
-t.test('a node may be where its registration comes from, or in register_allow', async (t) => {
-  t.same(await resolve('192.0.2.7'), [])
-  t.same(await resolve('192.0.2.9'), [])
-  t.same(await resolve('::ffff:192.0.2.7'), [])
-  t.same(await resolve('2001:db8::7', { from: '2001:DB8:0:0::7' }), [])
-  await t.rejects(resolve('192.0.2.8'), {
-    id: 'registry',
-    code: 403,
-    message:
-      'node address 192.0.2.8:80 is denied by the outgoing address policy (the request comes from 192.0.2.7). Ask an operator to add it to register_allow.',
-  })
-  await t.rejects(resolve('192.0.2.8', { from: '' }), { message: /comes from an unknown address/ })
-})
+t.test(
+  'a node address is allowed if it is the registering address or in register_allow',
+  async (t) => {
+    t.same(await resolve('192.0.2.7'), [])
+    t.same(await resolve('192.0.2.9'), [])
+    t.same(await resolve('::ffff:192.0.2.7'), [])
+    t.same(await resolve('2001:db8::7', { from: '2001:DB8:0:0::7' }), [])
+    await t.rejects(resolve('192.0.2.8'), {
+      id: 'registry',
+      code: 403,
+      message:
+        'node address 192.0.2.8:80 is denied by the outgoing address policy (the request comes from 192.0.2.7). Ask an operator to add it to register_allow.',
+    })
+    await t.rejects(resolve('192.0.2.8', { from: '' }), {
+      message: /comes from an unknown address/,
+    })
+  },
+)
 
-t.test('a host name is resolved once, and all its addresses are checked', async (t) => {
+t.test('a host name is resolved once and all its addresses are checked', async (t) => {
   t.same(await resolve('shop.test'), ['192.0.2.7', '192.0.2.9'])
   await t.rejects(resolve('mixed.test'), {
     message: /^node address mixed\.test:80 \(169\.254\.169\.254\) is denied .*\(link-local\)/,
@@ -64,20 +69,23 @@ t.test('a host name is resolved once, and all its addresses are checked', async 
   await t.rejects(resolve('slow.test'), { code: 503, message: /EAI_AGAIN/ })
 })
 
-t.test('other kinds are denied, wherever the registration comes from', async (t) => {
-  const rows: [string, RegExp][] = [
-    ['127.0.0.1', /\(loopback\).* register_allow/],
-    ['::1', /^node address \[::1\]:80 .*\(loopback\)/],
-    ['169.254.169.254', /\(link-local\)\. Ask an operator to add it to register_allow\./],
-    ['fd00:ec2::254', /\(cloud metadata\)/],
-    ['0.0.0.0', /\(unspecified\)\. No setting allows it\./],
-    ['224.0.0.1', /\(multicast\)/],
-  ]
-  for (const [host, message] of rows)
-    await t.rejects(resolve(host, { from: host }), { code: 403, message }, host)
-})
+t.test(
+  'loopback, link-local, metadata, unspecified and multicast node addresses are denied',
+  async (t) => {
+    const rows: [string, RegExp][] = [
+      ['127.0.0.1', /\(loopback\).* register_allow/],
+      ['::1', /^node address \[::1\]:80 .*\(loopback\)/],
+      ['169.254.169.254', /\(link-local\)\. Ask an operator to add it to register_allow\./],
+      ['fd00:ec2::254', /\(cloud metadata\)/],
+      ['0.0.0.0', /\(unspecified\)\. No setting allows it\./],
+      ['224.0.0.1', /\(multicast\)/],
+    ]
+    for (const [host, message] of rows)
+      await t.rejects(resolve(host, { from: host }), { code: 403, message }, host)
+  },
+)
 
-t.test('programs of this machine may be on it where that is allowed', async (t) => {
+t.test('local programs can register addresses of this server if mayBeLocal is set', async (t) => {
   t.same(await resolve('127.0.0.1', { from: '127.0.0.1', mayBeLocal: true }), [])
   t.same(await resolve('::1', { from: '127.0.0.1', mayBeLocal: true }), [])
   await t.rejects(resolve('127.0.0.1', { mayBeLocal: true }), { message: /\(loopback\)/ })
@@ -87,7 +95,7 @@ t.test('programs of this machine may be on it where that is allowed', async (t) 
   await t.rejects(resolve(OWN, { from: '127.0.0.1' }), { message: /\(this server\)/ })
 })
 
-t.test('no listener of the server is a node, whatever is allowed', async (t) => {
+t.test('a listener of the server is never allowed as a node address', async (t) => {
   const local = { from: '127.0.0.1', mayBeLocal: true }
   const rows: [string, number][] = [
     ['127.0.0.1', 8089],
@@ -105,10 +113,10 @@ t.test('no listener of the server is a node, whatever is allowed', async (t) => 
       { message: /\(a listener of this server\)\. Only an operator may name it\./ },
       `${host} ${port}`,
     )
-  t.same(await resolve('127.0.0.2', { ...local, port: 8089 }), [], 'another address')
+  t.same(await resolve('127.0.0.2', { ...local, port: 8089 }), [], 'another loopback address')
 })
 
-t.test('repositories may be where egress_allow says, and never at a listener', async (t) => {
+t.test('repository addresses follow egress_allow, and a listener is never allowed', async (t) => {
   const fetch = (host: string, port = 443) => egress.resolveRepository({ host, port }, 'runtime')
   t.same(await fetch('192.0.2.7'), ['192.0.2.7'])
   t.same(await fetch('10.0.0.7'), ['10.0.0.7'])
@@ -122,13 +130,16 @@ t.test('repositories may be where egress_allow says, and never at a listener', a
   if (OWN !== undefined) await t.rejects(fetch(OWN), { message: /\(this server\)/ })
 })
 
-t.test('/rpc may name what rpc_address_allow says; names are not resolved', async (t) => {
-  t.ok(egress.isCallAllowed('10.0.0.7'))
-  for (const address of ['127.0.0.1', '192.0.2.7', 'shop.test', ''])
-    t.notOk(egress.isCallAllowed(address), address)
-})
+t.test(
+  'isCallAllowed checks an address against rpc_address_allow and does not resolve names',
+  async (t) => {
+    t.ok(egress.isCallAllowed('10.0.0.7'))
+    for (const address of ['127.0.0.1', '192.0.2.7', 'shop.test', ''])
+      t.notOk(egress.isCallAllowed(address), address)
+  },
+)
 
-t.test('settings change while it is in use', async (t) => {
+t.test('use() replaces the settings of the policy', async (t) => {
   const policy = openEgress()
   const target = { host: '10.0.0.7', port: 80, what: 'node address', from: '', mayBeLocal: false }
   await t.rejects(policy.resolvePeer(target, 'registry'), { code: 403 })

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import t from 'tap'
 import { createPinnedLookup } from '../../../core/egress/pinned-lookup.ts'
 
-t.test('a connection goes to the pinned address, whatever the name stands for', async (t) => {
+t.test('a connection goes to the pinned address, not to the address of the name', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())

@@ -3,21 +3,21 @@ import { dashboardCookie } from '../../../core/http/dashboard-cookie.ts'
 import { runPlugin } from '../../../sdk/testing.ts'
 
 const NAMES = ['mx-dashboard', '__Host-mx-dashboard', 'mx-token']
-/** Cookies of others, which pass. */
+/** Other cookies, which are forwarded. */
 const OTHERS = [
   'theme=dark',
   'mx-sticky=a',
   'x-mx-token=a',
   'mx-tokens=a',
   '__Secure-mx-dashboard=a',
-  // Browsers compare names by case.
+  // Cookie names are case-sensitive.
   'MX-Token=a',
   'a=mx-token=b',
   'mx-token.x=a',
   '==mx-token=a',
 ]
 
-t.test('requests lose the cookies of the dashboard, whatever stands beside them', async (t) => {
+t.test('dashboard cookies are removed from requests, other cookies are forwarded', async (t) => {
   const forward = async (cookie: string | readonly string[]): Promise<string[]> => {
     const { x } = await runPlugin(dashboardCookie, { headers: { 'x-a': 'b', cookie } })
     t.equal(x.headers.get('x-a'), 'b')
@@ -34,7 +34,7 @@ t.test('requests lose the cookies of the dashboard, whatever stands beside them'
     t.strictSame(await forward(cookie), [cookie], cookie)
 })
 
-t.test('replies lose what would set the cookies of the dashboard', async (t) => {
+t.test('Set-Cookie headers of dashboard cookies are removed from responses', async (t) => {
   const relay = async (setCookie: readonly string[]): Promise<string[]> => {
     const reply = { status: 201, headers: { 'set-cookie': setCookie, 'x-a': 'b' } }
     const { headers, status } = await runPlugin(dashboardCookie, {}, { reply })

@@ -6,7 +6,7 @@ function isAllowed(listed: readonly string[], origins: readonly string[]): boole
   return compileOriginPolicy(listed)(new TestExchange({ headers: { origin: origins } }))
 }
 
-t.test('listed origins, in any letter case, and no others', async (t) => {
+t.test('listed origins are allowed in any letter case, other origins are not', async (t) => {
   const listed = ['https://a.test', 'http://B.test:81', 'https://[::1]']
   const rows: [string[], boolean][] = [
     [[], true],
@@ -23,11 +23,11 @@ t.test('listed origins, in any letter case, and no others', async (t) => {
     [['https://a.test', 'https://a.test'], false],
   ]
   for (const [origins, allowed] of rows) t.equal(isAllowed(listed, origins), allowed, `${origins}`)
-  t.notOk(isAllowed([], ['https://a.test']), 'an empty list allows no page')
-  t.ok(isAllowed([], []), 'who is no browser passes')
+  t.notOk(isAllowed([], ['https://a.test']), 'an empty list allows no origin')
+  t.ok(isAllowed([], []), 'a request without an origin is allowed')
 })
 
-t.test('a list of what is no origin is refused when it is compiled', async (t) => {
+t.test('a list with a malformed origin is rejected when it is compiled', async (t) => {
   for (const text of [
     'a.test',
     'https://a.test/',
@@ -44,7 +44,7 @@ t.test('a list of what is no origin is refused when it is compiled', async (t) =
   }
 })
 
-t.test('who may not is told so, and nothing else', async (t) => {
+t.test('a rejected origin is 403', async (t) => {
   t.strictSame(rejectOrigin('greeter').toBody(), {
     Id: 'greeter',
     Code: 403,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isSameHost } from '../../../core/http/same-host.ts'
 
-t.test('a page is of the host it came from, its port included', async (t) => {
+t.test('isSameHost compares host and port of an origin with a Host header', async (t) => {
   const rows: [string, string, boolean][] = [
     ['http://app.test', 'app.test', true],
     ['https://app.test', 'app.test', true],

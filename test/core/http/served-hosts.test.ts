@@ -1,7 +1,7 @@
 import t from 'tap'
 import { compileHosts } from '../../../core/http/served-hosts.ts'
 
-t.test('this machine as such is served, by whatever port, and names of the list', async (t) => {
+t.test('localhost, IP addresses and listed names are served on any port', async (t) => {
   const isServed = compileHosts(['App.example.com', '*.apps.example.com'])
   for (const host of [
     ...['localhost', 'LOCALHOST:8080', 'a.localhost', '127.0.0.1', '10.1.2.3:80', '[::1]:8080'],
@@ -12,6 +12,6 @@ t.test('this machine as such is served, by whatever port, and names of the list'
     t.notOk(isServed(host), host)
 })
 
-t.test('what is no name is told', async (t) => {
+t.test('the error for a malformed name quotes it', async (t) => {
   t.throws(() => compileHosts(['http://a']), { message: /allow must be names .* got "http:\/\/a"/ })
 })

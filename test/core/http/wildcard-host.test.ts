@@ -5,14 +5,14 @@ import { findWildcardHost, isWildcardHost } from '../../../core/http/wildcard-ho
 const toInterface = (family: 'IPv4' | 'IPv6', address: string): NetworkInterfaceInfo =>
   ({ family, address, internal: true }) as NetworkInterfaceInfo
 
-t.test('binds IPv4 and IPv6 where the machine has IPv6, else IPv4 alone', async (t) => {
+t.test('binds :: if the machine has IPv6, else 0.0.0.0', async (t) => {
   const ipv4 = toInterface('IPv4', '127.0.0.1')
   t.equal(findWildcardHost({ lo: [ipv4, toInterface('IPv6', '::1')] }), '::')
   t.equal(findWildcardHost({ lo: [ipv4] }), '0.0.0.0')
   t.equal(findWildcardHost({}), '0.0.0.0')
 })
 
-t.test('knows the hosts that stand for every interface', async (t) => {
+t.test('isWildcardHost is true for :: and 0.0.0.0', async (t) => {
   t.ok(isWildcardHost('::') && isWildcardHost('0.0.0.0') && isWildcardHost(findWildcardHost()))
   t.notOk(isWildcardHost('::1') || isWildcardHost('127.0.0.1') || isWildcardHost(''))
 })

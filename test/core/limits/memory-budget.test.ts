@@ -14,7 +14,7 @@ const collectGarbage = runInNewContext('gc') as () => void
 const MIB = 1024 * 1024
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** Room for so many bytes in this process, until the test is over. */
+/** Limits the body memory of this process until the test ends. */
 function allow(t: Test, bytes: number): void {
   const { maxBytes } = bodyMemory
   bodyMemory.maxBytes = bytes
@@ -23,9 +23,9 @@ function allow(t: Test, bytes: number): void {
   })
 }
 
-t.test('a sixteenth of the memory there is, from 32 to 256 MiB', async (t) => {
+t.test('the budget is a sixteenth of the memory, between 32 and 256 MiB', async (t) => {
   t.equal(toMaxBytes(0, 1024 * MIB), 64 * MIB)
-  t.equal(toMaxBytes(2 ** 53, 1024 * MIB), 64 * MIB, 'no limit of the container')
+  t.equal(toMaxBytes(2 ** 53, 1024 * MIB), 64 * MIB, 'no container limit')
   t.equal(toMaxBytes(1600 * MIB, 65536 * MIB), 100 * MIB)
   t.equal(toMaxBytes(0, 128 * MIB), 32 * MIB)
   t.equal(toMaxBytes(0, 65536 * MIB), 256 * MIB)
@@ -46,19 +46,27 @@ for (const path of ['/greeter/hello', '/rpc']) {
     slow.send(`${head}content-length: 2000\r\n\r\n${' '.repeat(990)}`)
     await until(() => bodyMemory.usedBytes === 990)
 
-    t.equal((await post()).status, 200, 'a smaller one takes the place of the largest')
+    t.equal((await post()).status, 200, 'a smaller body evicts the largest one')
     await slow.until(({ closed }) => closed)
     t.match(slow.text, /^HTTP\/1\.1 413 .*max_buffered/s)
-    t.equal(bodyMemory.usedBytes, 0, 'both are over')
+    t.equal(bodyMemory.usedBytes, 0, 'both requests ended')
 
     const large = new RawClient(port)
     large.send(`${head}content-length: 2000\r\n\r\n${' '.repeat(20)}`)
     await until(() => bodyMemory.usedBytes === 20)
     large.send(' '.repeat(990))
     await large.until(({ closed }) => closed)
-    t.match(large.text, /^HTTP\/1\.1 503 .*retry-after: 1.*request bodies/s, 'none outgrows it')
+    t.match(
+      large.text,
+      /^HTTP\/1\.1 503 .*retry-after: 1.*request bodies/s,
+      'a body larger than the budget is rejected',
+    )
     t.equal(bodyMemory.usedBytes, 0)
-    t.equal((await fetch(`${origin}/greeter/hello?name=a`)).status, 200, 'no body needs no room')
+    t.equal(
+      (await fetch(`${origin}/greeter/hello?name=a`)).status,
+      200,
+      'a request without a body is not limited',
+    )
 
     const left = new RawClient(port).send(`${head}content-length: 2000\r\n\r\n${' '.repeat(100)}`)
     await until(() => bodyMemory.usedBytes === 100)
@@ -70,7 +78,7 @@ for (const path of ['/greeter/hello', '/rpc']) {
 
 for (const path of ['/greeter/hello', '/rpc']) {
   t.test(
-    `${path}: a body that comes byte by byte takes no more memory than its bytes`,
+    `${path}: a body that arrives byte by byte uses less than 10 MiB for 300 kB`,
     async (t) => {
       const service = await openMxService(t, createGreeter())
       const { port } = await openRpcGateway(t, [service.entry])
@@ -93,7 +101,7 @@ for (const path of ['/greeter/hello', '/rpc']) {
   )
 }
 
-t.test('a service that speaks the plain form has the same bound', async (t) => {
+t.test('HTTP transport: a request over the body memory of a service is 503', async (t) => {
   const { port } = await openMxService(t, createGreeter(), { protocol: 'http' })
   const headers = {
     ...JSON_TYPE,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createQuota, noQuota, quotaReached } from '../../../core/limits/quota.ts'
 
-t.test('the namespace of operators has no quota unless it is named', (t) => {
+t.test('the mx namespace has no quota unless one is set for it', (t) => {
   const { limitOf } = createQuota('quota_store', { limit: 5, namespaces: { acme: 7 } })
   t.same(['mx', 'acme', 'other'].map(limitOf), [Number.POSITIVE_INFINITY, 7, 5])
   t.equal(createQuota('quota_store', { limit: 5, namespaces: { mx: 9 } }).limitOf('mx'), 9)

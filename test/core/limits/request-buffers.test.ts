@@ -13,7 +13,7 @@ import { connectWebSocket, openBackendServer, openWebGateway } from '../../fixtu
 
 const MIB = 1024 * 1024
 
-/** Limits what this process may buffer, until the test is over. */
+/** Limits the body memory of this process until the test ends. */
 function allow(t: Test, bytes: number): void {
   const { maxBytes } = bodyMemory
   bodyMemory.maxBytes = bytes
@@ -30,7 +30,7 @@ function createBuffer(name: string, log: string[], isCuttable = true): RequestBu
   }
 }
 
-t.test('beyond the budget the request that buffers most is ended', async (t) => {
+t.test('a request that exceeds the budget evicts the request that buffers most', async (t) => {
   allow(t, 1000)
   const log: string[] = []
   const before = cuts.count
@@ -39,7 +39,7 @@ t.test('beyond the budget the request that buffers most is ended', async (t) => 
   t.strictSame(log, [])
   t.equal(bodyMemory.usedBytes, 915)
   countBuffered(buffers[0]!, 240)
-  t.strictSame(log, ['a'], 'the one that grew')
+  t.strictSame(log, ['a'], 'the request that grew is evicted')
   countBuffered(buffers[1]!, 400)
   t.strictSame(log, ['a', 'b (large)'])
   t.equal(cuts.count - before, 2)
@@ -48,7 +48,7 @@ t.test('beyond the budget the request that buffers most is ended', async (t) => 
   t.equal(bodyMemory.usedBytes, 0)
 })
 
-t.test('a claim ends only what buffers more than the claimant would', async (t) => {
+t.test('mayBuffer evicts only requests that buffer more than the claimant would', async (t) => {
   allow(t, 1000)
   const log: string[] = []
   const complete = createBuffer('complete', log, false)
@@ -56,10 +56,10 @@ t.test('a claim ends only what buffers more than the claimant would', async (t) 
   countBuffered(complete, 500)
   countBuffered(large!, 300)
   countBuffered(small!, 100)
-  t.equal(mayBuffer(claimant!, 350), false, 'it would buffer most')
+  t.equal(mayBuffer(claimant!, 350), false, 'the claimant would buffer most')
   t.strictSame(log, [])
   t.equal(mayBuffer(claimant!, 150), true)
-  t.strictSame(log, ['large (large)'], 'never a call in flight')
+  t.strictSame(log, ['large (large)'], 'a buffer that is not cuttable is not evicted')
   for (const buffer of [complete, small!]) countBuffered(buffer, 0)
 })
 
@@ -134,7 +134,7 @@ t.test('a WebSocket that floods a backend is closed with 1013, and others contin
 })
 
 t.test(
-  'node: a WebSocket that floods a backend waits for it, and nothing is buffered',
+  'node: a WebSocket that floods a backend is paused without buffering in the gateway',
   async (t) => {
     allow(t, MIB / 2)
     const backend = await openBackendServer(t)
@@ -148,7 +148,7 @@ t.test(
       received += data.length
     })
     for (let i = 0; i < 24; i++) client.send(Buffer.alloc(MIB))
-    // Long enough for the sockets to be full: a request and its response have passed meanwhile.
+    // One round trip, so that the socket buffers have filled.
     t.equal((await fetch(`http://127.0.0.1:${port}/app/x`)).status, 200)
     t.ok(client.bufferedAmount > 0)
     t.equal(bodyMemory.usedBytes, 0)
@@ -158,32 +158,29 @@ t.test(
   },
 )
 
-t.test(
-  'messages that waited for a slow backend arrive in order, and before the close',
-  async (t) => {
-    const backend = await openBackendServer(t)
-    const { port } = await openWebGateway(t, LISTENERS.uws, [backend.port])
-    const accepted = backend.accepted()
-    const client = await connectWebSocket(t, port)
-    const peer = await accepted
-    peer.pause()
-    const count = 400
-    for (let i = 0; i < count; i++) {
-      const message = Buffer.alloc(i % 2 === 0 ? 60_000 : 10, i)
-      message.writeUInt16BE(i)
-      client.send(message)
-    }
-    client.close(4001, 'done')
-    await until(() => bodyMemory.usedBytes > 0)
-    const order: number[] = []
-    peer.on('message', (data: Buffer) => order.push(data.readUInt16BE(0)))
-    const closed = new Promise((resolve) => peer.once('close', (code) => resolve(code)))
-    peer.resume()
-    t.equal(await closed, 4001)
-    t.strictSame(
-      order,
-      Array.from({ length: count }, (_, i) => i),
-    )
-    t.equal(bodyMemory.usedBytes, 0)
-  },
-)
+t.test('messages buffered for a slow backend arrive in order and before the close', async (t) => {
+  const backend = await openBackendServer(t)
+  const { port } = await openWebGateway(t, LISTENERS.uws, [backend.port])
+  const accepted = backend.accepted()
+  const client = await connectWebSocket(t, port)
+  const peer = await accepted
+  peer.pause()
+  const count = 400
+  for (let i = 0; i < count; i++) {
+    const message = Buffer.alloc(i % 2 === 0 ? 60_000 : 10, i)
+    message.writeUInt16BE(i)
+    client.send(message)
+  }
+  client.close(4001, 'done')
+  await until(() => bodyMemory.usedBytes > 0)
+  const order: number[] = []
+  peer.on('message', (data: Buffer) => order.push(data.readUInt16BE(0)))
+  const closed = new Promise((resolve) => peer.once('close', (code) => resolve(code)))
+  peer.resume()
+  t.equal(await closed, 4001)
+  t.strictSame(
+    order,
+    Array.from({ length: count }, (_, i) => i),
+  )
+  t.equal(bodyMemory.usedBytes, 0)
+})

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SharedPlaces } from '../../../core/limits/shared-places.ts'
 
-t.test('a namespace leaves as many places to others as it has', async (t) => {
+t.test('a namespace leaves as many places free as it uses', async (t) => {
   const places = new SharedPlaces(8, 'watchers')
   const enter = (namespace: string) => places.enter(namespace, 'x.Watch')
   const leaves = Array.from({ length: 4 }, () => enter('acme'))
@@ -13,10 +13,10 @@ t.test('a namespace leaves as many places to others as it has', async (t) => {
   t.throws(() => enter(''), { code: 429, message: 'too many watchers of anonymous callers: 2' })
   for (const _ of [1, 2]) leaves[0]!()
   for (const namespace of ['other', 'mx', 'mx']) enter(namespace)
-  t.throws(() => enter('mx'), { code: 429 }, 'a place is given back once')
+  t.throws(() => enter('mx'), { code: 429 }, 'releasing a place twice frees it once')
 })
 
-t.test('the default namespace may take all places', async (t) => {
+t.test('the mx namespace can use all places', async (t) => {
   const places = new SharedPlaces(2, 'watchers')
   const leave = places.enter('mx', 'x')
   places.enter('mx', 'x')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { replyMemory } from '../../../core/limits/memory-budget.ts'
 import { beginWait, endWait, type WaitingReply } from '../../../core/limits/waiting-replies.ts'
 
-t.test('without room for the responses that wait, the longest wait is ended', (t) => {
+t.test('without memory for pending responses, the response that waits longest is cut', (t) => {
   const { maxBytes } = replyMemory
   const usedBytes = replyMemory.usedBytes
   replyMemory.maxBytes = 600
@@ -14,15 +14,23 @@ t.test('without room for the responses that wait, the longest wait is ended', (t
     (name): WaitingReply => ({ cutWaiting: () => ended.push(name) }),
   ) as [WaitingReply, WaitingReply, WaitingReply, WaitingReply]
   for (const reply of [a, b, c]) beginWait(reply, 100)
-  t.strictSame(ended, [], 'half of the memory is theirs')
+  t.strictSame(ended, [], 'pending responses may use half of the memory')
   beginWait(b, 100)
-  t.equal(replyMemory.usedBytes - usedBytes, 300, 'a response that waits already counts once')
+  t.equal(
+    replyMemory.usedBytes - usedBytes,
+    300,
+    'a response that is already pending is counted once',
+  )
   endWait(a)
   beginWait(a, 100)
   beginWait(d, 150)
-  t.strictSame(ended, ['b', 'c'], 'one that was read in between has waited shortest')
+  t.strictSame(ended, ['b', 'c'], 'a response read in between has the shortest wait')
   beginWait(b, 400)
-  t.strictSame(ended, ['b', 'c', 'a', 'd', 'b'], 'one that is too large for all of it')
+  t.strictSame(
+    ended,
+    ['b', 'c', 'a', 'd', 'b'],
+    'a response larger than the limit cuts all, itself included',
+  )
   for (const reply of [a, b, c, d]) endWait(reply)
   t.equal(replyMemory.usedBytes, usedBytes)
   t.end()

@@ -1,4 +1,4 @@
-// In this order: the first test needs a process in which no client was ever held back.
+// The order matters: the first test needs a process in which no client was throttled before.
 import { createRequire } from 'node:module'
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
@@ -16,7 +16,9 @@ const MIB = 1024 * KIB
 const major = process.versions.node.split('.')[0]
 const library = `@uwsjs/${process.platform}-${process.arch}-${major}`
 const { version } = createRequire(import.meta.url)(`${library}/package.json`)
-const skip = /^20\.51\./.test(version) ? false : 'its library reads on whatever comes'
+const skip = /^20\.51\./.test(version)
+  ? false
+  : 'this version of uWebSockets.js does not throttle clients'
 
 async function open(t: Test, receiver: Partial<SocketReceiver>, isSecure = false) {
   let socket: ServerSocket | undefined
@@ -42,7 +44,7 @@ async function open(t: Test, receiver: Partial<SocketReceiver>, isSecure = false
 for (const isSecure of [false, true]) {
   const how = isSecure ? 'over TLS' : 'plain'
   t.test(
-    `${how}: the first client ever held back, with 16 MiB waiting for it, is read again`,
+    `${how}: the first throttled client, with 16 MiB pending for it, is read again`,
     { skip },
     async (t) => {
       const messages: string[] = []
@@ -70,7 +72,7 @@ for (const isSecure of [false, true]) {
 }
 
 t.test(
-  'long messages are answered one after the other, the client held back between them',
+  'long messages are echoed one by one, with the client paused in between',
   { skip },
   async (t) => {
     const { client, socket } = await open(t, {
@@ -87,16 +89,16 @@ t.test(
   },
 )
 
-for (const how of ['held back', 'read again'] as const) {
+for (const how of ['paused', 'resumed'] as const) {
   t.test(
-    `a sender is told to go on when what waited went out with its next message, its client ${how}`,
+    `onDrain is called when pending data is sent with the next message to a ${how} client`,
     { skip },
     async (t) => {
       let drains = 0
       const { client, socket } = await open(t, { onDrain: () => drains++ })
       client.pause()
       while (socket.send(Buffer.alloc(64 * KIB), true)) {}
-      // Nothing is written on by the clock.
+      // No timer writes pending data.
       mock.timers.enable({ apis: ['setTimeout'] })
       try {
         socket.pause()
@@ -105,7 +107,7 @@ for (const how of ['held back', 'read again'] as const) {
           socket.send('', true)
           await new Promise(setImmediate)
         }
-        if (how === 'held back') mock.timers.tick(25)
+        if (how === 'paused') mock.timers.tick(25)
         else socket.resume()
       } finally {
         mock.timers.reset()

@@ -28,7 +28,7 @@ function judge(
 
 const HOST = ['host', 'a.test']
 
-t.test('a plain request passes, its fields as they came', async (t) => {
+t.test('a valid request passes with its headers in order', async (t) => {
   const { guard, code } = judge('GET', '/a/b;c=d?e=f', [
     ...HOST,
     'x-a',
@@ -47,7 +47,7 @@ t.test('a plain request passes, its fields as they came', async (t) => {
 })
 
 t.test(
-  'hop-by-hop and framing fields, aliases and internal fields are not kept (RFC 9110 §7.6.1)',
+  'hop-by-hop, framing, underscore and internal headers are removed (RFC 9110 §7.6.1)',
   async (t) => {
     const dropped = [
       'connection',
@@ -85,14 +85,14 @@ t.test(
   },
 )
 
-t.test('internal fields are kept where they come from the platform', async (t) => {
+t.test('internal headers are accepted from the platform', async (t) => {
   const fields = [...HOST, 'mx-account', '1', 'mx_account', '2', 'te', '3']
   const { guard } = judge('GET', '/', fields, new RequestValidator(true))
   t.strictSame(guard.headers.flat, ['mx-account', '1'])
 })
 
 t.test(
-  'fields that Connection names are not kept, unless that would hide who asks or what for',
+  'headers named in Connection are removed, except those that identify client or request',
   async (t) => {
     const { guard } = judge('GET', '/', [
       ...HOST,
@@ -128,31 +128,34 @@ t.test(
   },
 )
 
-t.test('where the body ends', async (t) => {
-  const cases: [string, readonly string[], number, boolean][] = [
-    ['POST', ['content-length', '5'], 5, false],
-    ['POST', ['content-length', '0'], 0, false],
-    ['PUT', ['transfer-encoding', 'chunked'], -1, true],
-    ['PUT', ['transfer-encoding', 'Chunked'], -1, true],
-    ['POST', [], 0, true],
-    ['PATCH', [], 0, true],
-    ['GET', [], 0, false],
-    ['GET', ['content-length', '0'], 0, false],
-    ['GET', ['content-length', '5'], 5, true],
-    ['HEAD', ['transfer-encoding', 'chunked'], -1, true],
-    ['DELETE', ['content-length', '5'], 5, true],
-    ['OPTIONS', ['content-length', '5'], 5, true],
-    ['PURGE', [], 0, true],
-  ]
-  for (const [method, fields, length, closing] of cases) {
-    const { guard, code } = judge(method, '/', [...HOST, ...fields])
-    t.equal(code, undefined, `${method} ${fields}`)
-    t.equal(guard.bodyLength, length, `${method} ${fields}: length`)
-    t.equal(guard.closing, closing, `${method} ${fields}: closing`)
-  }
-})
+t.test(
+  'body length and connection close follow from method, Content-Length and Transfer-Encoding',
+  async (t) => {
+    const cases: [string, readonly string[], number, boolean][] = [
+      ['POST', ['content-length', '5'], 5, false],
+      ['POST', ['content-length', '0'], 0, false],
+      ['PUT', ['transfer-encoding', 'chunked'], -1, true],
+      ['PUT', ['transfer-encoding', 'Chunked'], -1, true],
+      ['POST', [], 0, true],
+      ['PATCH', [], 0, true],
+      ['GET', [], 0, false],
+      ['GET', ['content-length', '0'], 0, false],
+      ['GET', ['content-length', '5'], 5, true],
+      ['HEAD', ['transfer-encoding', 'chunked'], -1, true],
+      ['DELETE', ['content-length', '5'], 5, true],
+      ['OPTIONS', ['content-length', '5'], 5, true],
+      ['PURGE', [], 0, true],
+    ]
+    for (const [method, fields, length, closing] of cases) {
+      const { guard, code } = judge(method, '/', [...HOST, ...fields])
+      t.equal(code, undefined, `${method} ${fields}`)
+      t.equal(guard.bodyLength, length, `${method} ${fields}: length`)
+      t.equal(guard.closing, closing, `${method} ${fields}: closing`)
+    }
+  },
+)
 
-t.test('framing that could be read in two ways is refused', async (t) => {
+t.test('ambiguous framing headers are 400', async (t) => {
   const fields: readonly (readonly string[])[] = [
     ['content-length', '5', 'content-length', '5'],
     ['content-length', '5', 'content-length', '6'],
@@ -177,44 +180,47 @@ t.test('framing that could be read in two ways is refused', async (t) => {
     t.equal(judge('POST', '/', [...HOST, ...each]).code, 400, each.join(' '))
 })
 
-t.test('one Host, and nothing but a name or an address and a port (RFC 9112 §3.2)', async (t) => {
-  for (const host of [
-    'a',
-    'a.test',
-    'a.test:80',
-    'A-b_c.test',
-    '127.0.0.1:8080',
-    '[::1]',
-    '[2001:db8::1]:443',
-    'xn--4ca.test',
-  ]) {
-    t.equal(judge('GET', '/', ['host', host]).code, undefined, host)
-  }
-  for (const host of [
-    '',
-    'a b',
-    'a,b',
-    'u@a',
-    'a/b',
-    'a?b',
-    'a#b',
-    'a:',
-    'a:b',
-    'a:123456',
-    '[::1',
-    '::1',
-    'http://a',
-    '\xe4',
-    'a\\b',
-    '[g::]',
-  ]) {
-    t.equal(judge('GET', '/', ['host', host]).code, 400, encodeURIComponent(host))
-  }
-  t.equal(judge('GET', '/', []).code, 400)
-  t.equal(judge('GET', '/', ['host', 'a', 'host', 'a']).code, 400)
-})
+t.test(
+  'a request needs one Host with a valid name or address and port (RFC 9112 §3.2)',
+  async (t) => {
+    for (const host of [
+      'a',
+      'a.test',
+      'a.test:80',
+      'A-b_c.test',
+      '127.0.0.1:8080',
+      '[::1]',
+      '[2001:db8::1]:443',
+      'xn--4ca.test',
+    ]) {
+      t.equal(judge('GET', '/', ['host', host]).code, undefined, host)
+    }
+    for (const host of [
+      '',
+      'a b',
+      'a,b',
+      'u@a',
+      'a/b',
+      'a?b',
+      'a#b',
+      'a:',
+      'a:b',
+      'a:123456',
+      '[::1',
+      '::1',
+      'http://a',
+      '\xe4',
+      'a\\b',
+      '[g::]',
+    ]) {
+      t.equal(judge('GET', '/', ['host', host]).code, 400, encodeURIComponent(host))
+    }
+    t.equal(judge('GET', '/', []).code, 400)
+    t.equal(judge('GET', '/', ['host', 'a', 'host', 'a']).code, 400)
+  },
+)
 
-t.test('targets that mean different things to different readers are refused', async (t) => {
+t.test('ambiguous request targets are 400', async (t) => {
   for (const target of [
     '/',
     '/a',
@@ -272,34 +278,38 @@ t.test('targets that mean different things to different readers are refused', as
   }
 })
 
-t.test('%2F passes where it is served, unless readers could see different segments', async (t) => {
-  const serving = new RequestValidator(false, true)
-  const rows: [string, number | undefined][] = [
-    ['/@scope%2fname', undefined],
-    ['/api/queues/%2F/q', undefined],
-    ['/a%2F.b%2F..c', undefined],
-    ['/a%2F%c3%a9%20', undefined],
-    ['/a%2F..', 400],
-    ['/a%2F..%2Fb', 400],
-    ['/a%2F%2e%2E%2fb', 400],
-    ['/%2F.%2Fb', 400],
-    ['/..%2Fb', 400],
-    ['/a%2Fb/../c', 400],
-    ['/a%2F%252e%252e%252fb', 400],
-    ['/a%2F%25252e', 400],
-    ['/a%2f%255c', 400],
-    ['/a;%2Fb', 400],
-    ['/a%3b%2Fb', 400],
-    ['/a%2F..;/b', 400],
-    ['/a%2Fb%5C', 400],
-    ['/a%2Fb%00', 400],
-    ['/a%2Fb%2', 400],
-  ]
-  for (const [target, code] of rows) t.equal(judge('GET', target, HOST, serving).code, code, target)
-  t.equal(judge('GET', '/a%2Fb').code, 400)
-})
+t.test(
+  '%2F is allowed if enabled, except next to dot segments, parameters and double encoding',
+  async (t) => {
+    const serving = new RequestValidator(false, true)
+    const rows: [string, number | undefined][] = [
+      ['/@scope%2fname', undefined],
+      ['/api/queues/%2F/q', undefined],
+      ['/a%2F.b%2F..c', undefined],
+      ['/a%2F%c3%a9%20', undefined],
+      ['/a%2F..', 400],
+      ['/a%2F..%2Fb', 400],
+      ['/a%2F%2e%2E%2fb', 400],
+      ['/%2F.%2Fb', 400],
+      ['/..%2Fb', 400],
+      ['/a%2Fb/../c', 400],
+      ['/a%2F%252e%252e%252fb', 400],
+      ['/a%2F%25252e', 400],
+      ['/a%2f%255c', 400],
+      ['/a;%2Fb', 400],
+      ['/a%3b%2Fb', 400],
+      ['/a%2F..;/b', 400],
+      ['/a%2Fb%5C', 400],
+      ['/a%2Fb%00', 400],
+      ['/a%2Fb%2', 400],
+    ]
+    for (const [target, code] of rows)
+      t.equal(judge('GET', target, HOST, serving).code, code, target)
+    t.equal(judge('GET', '/a%2Fb').code, 400)
+  },
+)
 
-t.test('a query is visible ASCII without #, however long it is', async (t) => {
+t.test('a query may contain visible ASCII except #, at any length', async (t) => {
   for (let code = 0; code < 256; code++) {
     const isRight = code > 0x20 && code < 0x7f && code !== 0x23
     const wrong = [0, 22, 23, 24, 100].filter((length) => {
@@ -310,44 +320,50 @@ t.test('a query is visible ASCII without #, however long it is', async (t) => {
   }
 })
 
-t.test('methods are tokens, and neither CONNECT nor TRACE', async (t) => {
-  for (const method of [
-    'GET',
-    'HEAD',
-    'POST',
-    'PUT',
-    'PATCH',
-    'DELETE',
-    'OPTIONS',
-    'PURGE',
-    'get',
-    'M-SEARCH',
-  ])
-    t.equal(judge(method, '/').code, undefined, method)
-  for (const method of ['CONNECT', 'TRACE']) t.equal(judge(method, '/').code, 405, method)
-  for (const method of ['', 'G T', 'G:T', 'G\0T', '\xe4'])
-    t.equal(judge(method, '/').code, 400, encodeURIComponent(method))
-})
+t.test(
+  'valid tokens are accepted as methods, CONNECT and TRACE are 405, others are 400',
+  async (t) => {
+    for (const method of [
+      'GET',
+      'HEAD',
+      'POST',
+      'PUT',
+      'PATCH',
+      'DELETE',
+      'OPTIONS',
+      'PURGE',
+      'get',
+      'M-SEARCH',
+    ])
+      t.equal(judge(method, '/').code, undefined, method)
+    for (const method of ['CONNECT', 'TRACE']) t.equal(judge(method, '/').code, 405, method)
+    for (const method of ['', 'G T', 'G:T', 'G\0T', '\xe4'])
+      t.equal(judge(method, '/').code, 400, encodeURIComponent(method))
+  },
+)
 
-t.test('close and upgrade are read among other tokens, in any case', async (t) => {
-  for (const [fields, closing, websocket] of [
-    [['connection', 'close'], true, false],
-    [['connection', 'Close'], true, false],
-    [['connection', 'TE , CLOSE'], true, false],
-    [['connection', 'keep-alive', 'connection', 'close'], true, false],
-    [['connection', 'closed'], false, false],
-    [['connection', 'Upgrade', 'upgrade', 'WebSocket'], false, true],
-    [['upgrade', 'websocket', 'connection', 'keep-alive, Upgrade'], false, true],
-    [['upgrade', 'websocket'], false, false],
-    [['connection', 'upgrade', 'upgrade', 'h2c'], false, false],
-  ] as const) {
-    const { guard } = judge('GET', '/', [...HOST, ...fields])
-    t.equal(guard.closing, closing, `${fields}: closing`)
-    t.equal(guard.websocket, websocket, `${fields}: WebSocket`)
-  }
-})
+t.test(
+  'close and upgrade are found among other tokens of Connection, in any letter case',
+  async (t) => {
+    for (const [fields, closing, websocket] of [
+      [['connection', 'close'], true, false],
+      [['connection', 'Close'], true, false],
+      [['connection', 'TE , CLOSE'], true, false],
+      [['connection', 'keep-alive', 'connection', 'close'], true, false],
+      [['connection', 'closed'], false, false],
+      [['connection', 'Upgrade', 'upgrade', 'WebSocket'], false, true],
+      [['upgrade', 'websocket', 'connection', 'keep-alive, Upgrade'], false, true],
+      [['upgrade', 'websocket'], false, false],
+      [['connection', 'upgrade', 'upgrade', 'h2c'], false, false],
+    ] as const) {
+      const { guard } = judge('GET', '/', [...HOST, ...fields])
+      t.equal(guard.closing, closing, `${fields}: closing`)
+      t.equal(guard.websocket, websocket, `${fields}: WebSocket`)
+    }
+  },
+)
 
-t.test('rejects control characters in header values, wherever they are', async (t) => {
+t.test('rejects control characters at any position of a header value', async (t) => {
   for (let code = 0; code < 256; code++) {
     const isValid = code === 9 || (code >= 0x20 && code !== 0x7f)
     const char = String.fromCharCode(code)
@@ -360,11 +376,11 @@ t.test('rejects control characters in header values, wherever they are', async (
   t.equal(
     detail,
     'header values must not contain control characters',
-    'of headers that are dropped too',
+    'also in headers that are removed',
   )
 })
 
-t.test('rejects bytes beyond ASCII in headers that frame a message', async (t) => {
+t.test('rejects bytes beyond ASCII in framing headers', async (t) => {
   for (const [name, value] of [
     ['connection', 'close\xa0'],
     ['connection', '\xa0close'],
@@ -380,80 +396,96 @@ t.test('rejects bytes beyond ASCII in headers that frame a message', async (t) =
     t.equal(judge('POST', '/', fields).code, 400, `${name} ${encodeURIComponent(value)}`)
   }
   const { code, guard } = judge('GET', '/', [...HOST, 'x-a', 'zo\xeb'])
-  t.equal(code, undefined, 'other headers may have them')
+  t.equal(code, undefined, 'other headers may contain them')
   t.notOk(guard.headers.ascii)
 })
 
-t.test('decides as a naive reading of RFC 9110 and RFC 9112 does', async (t) => {
-  const ascii = 'abcdefghijklmnopqrstuvwxyz0123456789 ,;=./-\t'
-  const isValidHost = (host: string) => ['a.test', 'A:1', 'b', 'c'].includes(host)
-  const isBad = (fields: readonly (readonly [string, string])[]): boolean => {
-    const of = (wanted: string) =>
-      fields.filter(([name]) => name === wanted).map(([, value]) => value)
-    const framing = [
+t.test(
+  'decides as a naive implementation of RFC 9110 and RFC 9112 for random headers',
+  async (t) => {
+    const ascii = 'abcdefghijklmnopqrstuvwxyz0123456789 ,;=./-\t'
+    const isValidHost = (host: string) => ['a.test', 'A:1', 'b', 'c'].includes(host)
+    const isBad = (fields: readonly (readonly [string, string])[]): boolean => {
+      const of = (wanted: string) =>
+        fields.filter(([name]) => name === wanted).map(([, value]) => value)
+      const framing = [
+        'connection',
+        'content-length',
+        'expect',
+        'host',
+        'transfer-encoding',
+        'upgrade',
+      ]
+      for (const [name, value] of fields) {
+        for (const char of value) {
+          const code = char.charCodeAt(0)
+          if (code === 127 || (code < 32 && code !== 9)) return true
+          if (code > 127 && framing.includes(name)) return true
+        }
+      }
+      const [lengths, encodings, hosts] = [
+        of('content-length'),
+        of('transfer-encoding'),
+        of('host'),
+      ]
+      if (lengths.length + encodings.length > 1) return true
+      if (
+        lengths.some(
+          (value) =>
+            value === '' ||
+            value.length > 15 ||
+            [...value].some((char) => !'0123456789'.includes(char)),
+        )
+      )
+        return true
+      if (encodings.some((value) => value !== 'chunked')) return true
+      return hosts.length !== 1 || !isValidHost(hosts[0]!)
+    }
+    const byte = fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code))
+    const char = fc.oneof(
+      { weight: 40, arbitrary: fc.constantFrom(...ascii) },
+      { weight: 1, arbitrary: byte },
+    )
+    const value = fc.oneof(
+      fc.constantFrom(
+        '5',
+        '0',
+        'chunked',
+        'close',
+        'upgrade',
+        'websocket',
+        'a.test',
+        '100-continue',
+      ),
+      fc.array(char, { maxLength: 40 }).map((chars) => chars.join('')),
+    )
+    const name = fc.constantFrom(
       'connection',
       'content-length',
       'expect',
-      'host',
       'transfer-encoding',
       'upgrade',
-    ]
-    for (const [name, value] of fields) {
-      for (const char of value) {
-        const code = char.charCodeAt(0)
-        if (code === 127 || (code < 32 && code !== 9)) return true
-        if (code > 127 && framing.includes(name)) return true
-      }
-    }
-    const [lengths, encodings, hosts] = [of('content-length'), of('transfer-encoding'), of('host')]
-    if (lengths.length + encodings.length > 1) return true
-    if (
-      lengths.some(
-        (value) =>
-          value === '' ||
-          value.length > 15 ||
-          [...value].some((char) => !'0123456789'.includes(char)),
-      )
+      'te',
+      'x-a',
+      'cookie',
     )
-      return true
-    if (encodings.some((value) => value !== 'chunked')) return true
-    return hosts.length !== 1 || !isValidHost(hosts[0]!)
-  }
-  const byte = fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code))
-  const char = fc.oneof(
-    { weight: 40, arbitrary: fc.constantFrom(...ascii) },
-    { weight: 1, arbitrary: byte },
-  )
-  const value = fc.oneof(
-    fc.constantFrom('5', '0', 'chunked', 'close', 'upgrade', 'websocket', 'a.test', '100-continue'),
-    fc.array(char, { maxLength: 40 }).map((chars) => chars.join('')),
-  )
-  const name = fc.constantFrom(
-    'connection',
-    'content-length',
-    'expect',
-    'transfer-encoding',
-    'upgrade',
-    'te',
-    'x-a',
-    'cookie',
-  )
-  const host = fc.constantFrom('a.test', 'A:1', 'b', 'c', 'a b', 'a\xff', '', 'a\x7f')
-  const guard = new RequestValidator()
-  let rejected = 0
-  fc.assert(
-    fc.property(host, fc.array(fc.tuple(name, value), { maxLength: 4 }), (first, rest) => {
-      const fields = [['host', first] as const, ...rest]
-      const { code } = judge('POST', '/', fields.flat(), guard)
-      if (code === 400) rejected++
-      return (code === 400) === isBad(fields)
-    }),
-    { numRuns: toRuns(5000) },
-  )
-  t.ok(rejected > 500 && rejected < 4500, `${rejected} of 5000 rejected`)
-})
+    const host = fc.constantFrom('a.test', 'A:1', 'b', 'c', 'a b', 'a\xff', '', 'a\x7f')
+    const guard = new RequestValidator()
+    let rejected = 0
+    fc.assert(
+      fc.property(host, fc.array(fc.tuple(name, value), { maxLength: 4 }), (first, rest) => {
+        const fields = [['host', first] as const, ...rest]
+        const { code } = judge('POST', '/', fields.flat(), guard)
+        if (code === 400) rejected++
+        return (code === 400) === isBad(fields)
+      }),
+      { numRuns: toRuns(5000) },
+    )
+    t.ok(rejected > 500 && rejected < 4500, `${rejected} of 5000 rejected`)
+  },
+)
 
-t.test('one guard serves request after request, and keeps nothing of the last', async (t) => {
+t.test('a reused validator decides as a new one', async (t) => {
   const fields = fc.array(
     fc.constantFrom(
       'content-length',

@@ -10,32 +10,38 @@ function createClient(name: string, log: string[]): TickShare {
   })
 }
 
-t.test('pauses the other clients until the end of a tick that brings too much', async (t) => {
-  const log: string[] = []
-  const [a, b, closed] = ['a', 'b', 'closed'].map((name) => createClient(name, log))
-  closed!.end()
-  for (let i = 0; i < 2; i++) a!.add(MIB, 0)
-  t.strictSame(log, [])
-  a!.add(MIB, 0)
-  a!.add(MIB, 0)
-  t.strictSame(log, ['b paused'], 'once a tick, and not the client that is being read')
-  await new Promise(setImmediate)
-  await new Promise(setImmediate)
-  t.strictSame(log, ['b paused', 'b resumed'])
-  b!.add(MIB, 0)
-  t.strictSame(log, ['b paused', 'b resumed'], 'the next tick starts from zero')
-  for (const client of [a!, b!]) client.end()
-})
+t.test(
+  'a client that sends too much in one tick pauses the other clients until the tick ends',
+  async (t) => {
+    const log: string[] = []
+    const [a, b, closed] = ['a', 'b', 'closed'].map((name) => createClient(name, log))
+    closed!.end()
+    for (let i = 0; i < 2; i++) a!.add(MIB, 0)
+    t.strictSame(log, [])
+    a!.add(MIB, 0)
+    a!.add(MIB, 0)
+    t.strictSame(log, ['b paused'], 'once a tick, and not the sending client')
+    await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    t.strictSame(log, ['b paused', 'b resumed'])
+    b!.add(MIB, 0)
+    t.strictSame(log, ['b paused', 'b resumed'], 'the next tick starts from zero')
+    for (const client of [a!, b!]) client.end()
+  },
+)
 
-t.test('a client floods that sends too much in one tick', async (t) => {
-  const client = createClient('a', [])
-  t.teardown(() => client.end())
-  const send = (count: number, readBytes: number) =>
-    Array.from({ length: count }, () => client.add(MIB, readBytes))
-  t.notOk(send(14, 0).includes(true))
-  t.equal(client.add(MIB, 0), true)
-  t.equal(client.add(MIB, 2 * MIB), false, 'its backend has read as much before')
-  await new Promise(setImmediate)
-  await new Promise(setImmediate)
-  t.notOk(send(14, 0).includes(true), 'the next tick starts from zero')
-})
+t.test(
+  'add returns true for over 12 MiB and two messages in a tick beyond what the backend has read',
+  async (t) => {
+    const client = createClient('a', [])
+    t.teardown(() => client.end())
+    const send = (count: number, readBytes: number) =>
+      Array.from({ length: count }, () => client.add(MIB, readBytes))
+    t.notOk(send(14, 0).includes(true))
+    t.equal(client.add(MIB, 0), true)
+    t.equal(client.add(MIB, 2 * MIB), false, 'its backend has read as much')
+    await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    t.notOk(send(14, 0).includes(true), 'the next tick starts from zero')
+  },
+)

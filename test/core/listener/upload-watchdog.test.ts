@@ -32,7 +32,7 @@ function open() {
   return { uploads, upload, look }
 }
 
-t.test('a body of which nothing more comes is given up after ten looks, once', async (t) => {
+t.test('an upload without new data is 408 after ten checks, once', async (t) => {
   const { uploads, upload, look } = open()
   look(10)
   t.equal(upload.slow, 0)
@@ -44,13 +44,13 @@ t.test('a body of which nothing more comes is given up after ten looks, once', a
   t.equal(upload.slow, 1)
 })
 
-t.test('so is one that drips', async (t) => {
+t.test('an upload below the minimum rate is 408', async (t) => {
   const { upload, look } = open()
   look(11, 50)
   t.equal(upload.slow, 1)
 })
 
-t.test('one that goes on at the minimum pace may take as long as it likes', async (t) => {
+t.test('an upload at the minimum rate has no time limit', async (t) => {
   const { uploads, upload, look } = open()
   look(1000, 110)
   t.equal(upload.slow, 0)
@@ -60,19 +60,22 @@ t.test('one that goes on at the minimum pace may take as long as it likes', asyn
   t.equal(uploads.size, 0)
 })
 
-t.test('while it is not for its client to send, nothing is expected', async (t) => {
-  const { upload, look } = open()
-  look(9)
-  upload.isAwaited = false
-  look(100)
-  upload.isAwaited = true
-  look(10)
-  t.equal(upload.slow, 0, 'and afterwards it has as long as at first')
-  look(1)
-  t.equal(upload.slow, 1)
-})
+t.test(
+  'while the client cannot send, checks do not count, and the count starts again afterwards',
+  async (t) => {
+    const { upload, look } = open()
+    look(9)
+    upload.isAwaited = false
+    look(100)
+    upload.isAwaited = true
+    look(10)
+    t.equal(upload.slow, 0, 'the full time is available again')
+    look(1)
+    t.equal(upload.slow, 1)
+  },
+)
 
-t.test('one that is complete is looked at no more', async (t) => {
+t.test('an unwatched upload is not checked', async (t) => {
   const { uploads, upload, look } = open()
   uploads.unwatch(upload)
   look(20)

@@ -6,7 +6,7 @@ import { createTestExchange } from '../../../sdk/testing.ts'
 function open() {
   const recent = new RecentRequests()
   const metrics = new RequestMetrics(recent)
-  /** Counts a request. @param tookMs since when it has been there. */
+  /** Counts a request. @param tookMs its duration. */
   const request = (status: number, path = '/', tookMs = 0): void => {
     const x = createTestExchange({ path })
     Object.assign(x, { startMs: x.startMs - tookMs })
@@ -16,7 +16,7 @@ function open() {
   return { recent, metrics, request }
 }
 
-t.test('requests that failed or were slow are listed, others are not', async (t) => {
+t.test('failed and slow requests are listed, others are not', async (t) => {
   const { recent, metrics, request } = open()
   for (const status of [200, 204, 304]) request(status)
   request(200, '/slow', 1500)
@@ -38,7 +38,7 @@ t.test('requests that failed or were slow are listed, others are not', async (t)
   t.ok(recent.list().find(({ path }) => path === '/slow')!.duration_ms >= 1500)
 })
 
-t.test('of each kind there are 200, and 4xx do not displace others', async (t) => {
+t.test('the list has 200 requests per kind, 4xx do not evict others', async (t) => {
   const { recent, request } = open()
   request(502, '/down')
   for (let i = 0; i < MAX_RECENT + 5; i++) request(404, `/${i}`)
@@ -48,7 +48,7 @@ t.test('of each kind there are 200, and 4xx do not displace others', async (t) =
   t.notOk(paths.includes('/4'))
 })
 
-t.test('texts of clients are cut', async (t) => {
+t.test('the path of a request is cut to 256 characters', async (t) => {
   const { recent, request } = open()
   request(404, `/${'x'.repeat(5000)}`)
   t.equal(recent.list()[0]!.path.length, 256)

@@ -34,7 +34,7 @@ function open(t: Test, maxPoints = 300) {
   return { metrics, history, told, serve, pass }
 }
 
-t.test('a point tells what was over in its second', async (t) => {
+t.test('a point counts the requests that ended in its interval', async (t) => {
   const { serve, pass, told, history } = open(t)
   serve(200, 3)
   serve(502)
@@ -54,20 +54,23 @@ t.test('a point tells what was over in its second', async (t) => {
   t.equal(told.length, 2)
   t.strictSame(history.points(), told)
   history.sample()
-  t.equal(told.length, 2, 'two looks at one moment are one')
+  t.equal(told.length, 2, 'two samples at the same time are one point')
 })
 
-t.test('durations are those of the last points, and then there are none', async (t) => {
-  const { metrics, pass } = open(t)
-  metrics.durations.record(3000, 99)
-  metrics.durations.record(64_000)
-  const first = pass()
-  t.ok(first.p50Ms! >= 3 && first.p50Ms! < 3.1)
-  for (let i = 1; i < WINDOW; i++) t.ok(pass().p50Ms! < 3.1)
-  t.match(pass(), { p50Ms: undefined, p99Ms: undefined })
-})
+t.test(
+  'percentiles cover the requests of the last points and are undefined without requests',
+  async (t) => {
+    const { metrics, pass } = open(t)
+    metrics.durations.record(3000, 99)
+    metrics.durations.record(64_000)
+    const first = pass()
+    t.ok(first.p50Ms! >= 3 && first.p50Ms! < 3.1)
+    for (let i = 1; i < WINDOW; i++) t.ok(pass().p50Ms! < 3.1)
+    t.match(pass(), { p50Ms: undefined, p99Ms: undefined })
+  },
+)
 
-t.test('the oldest points are forgotten', async (t) => {
+t.test('the oldest points are dropped beyond maxPoints', async (t) => {
   const { serve, pass, history } = open(t, 2)
   for (const times of [1, 2, 3]) {
     serve(200, times)

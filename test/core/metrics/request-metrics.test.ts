@@ -10,7 +10,7 @@ function reply(status: number, body = '') {
 }
 
 t.test(
-  'requests are counted by class, those without a reply apart, with their bytes',
+  'requests are counted by status class with their bytes, disconnects separately',
   async (t) => {
     const metrics = new RequestMetrics()
     for (const status of [200, 204, 301, 404, 404, 500]) metrics.count(reply(status))
@@ -24,51 +24,51 @@ t.test(
     t.equal(metrics.aborted, 1)
     t.equal(metrics.bytesIn, 3)
     t.equal(metrics.bytesOut, 3)
-    t.equal(metrics.durations.count, 7, 'who left has none')
+    t.equal(metrics.durations.count, 7, 'a disconnect has no duration')
   },
 )
 
-t.test('one of several durations is measured, and counts as often', async (t) => {
+t.test('a sampled duration counts for all requests it represents', async (t) => {
   const metrics = new RequestMetrics()
   metrics.measureEvery = 16
-  // The first one still stands for itself.
+  // The first request counts once.
   for (let i = 0; i < 1 + 16 * 5; i++) metrics.count(reply(200))
   t.equal(metrics.requests, 81)
   t.equal(metrics.durations.count, 81)
 })
 
-t.test('of many requests a second one of sixteen is measured, of few each', async (t) => {
-  const metrics = new RequestMetrics()
-  for (let i = 0; i < 1000; i++) metrics.count(reply(200))
-  metrics.adapt(1000)
-  t.equal(metrics.measureEvery, 16)
-  for (let i = 0; i < 499; i++) metrics.count(reply(200))
-  metrics.adapt(1500)
-  metrics.adapt(1500)
-  t.equal(metrics.measureEvery, 1)
-})
-
 t.test(
-  'of a reply in pieces the duration is that until its head, however long it goes on',
+  'at 1000 requests a second every 16th duration is measured, below that every one',
   async (t) => {
     const metrics = new RequestMetrics()
-    const x = createTestExchange()
-    x.start(200, new HeaderList(), -1)
-    x.upstreamReplyMs = x.startMs + 5
-    x.write(Buffer.from('a'))
-    x.end()
-    metrics.count(x)
-    t.equal(metrics.durations.count, 1)
-    t.equal(metrics.durations.percentile(50), 5000)
-    const headless = createTestExchange()
-    headless.start(200, new HeaderList(), -1)
-    headless.end()
-    metrics.count(headless)
-    t.equal(metrics.durations.count, 1, 'of one without a backend there is none')
+    for (let i = 0; i < 1000; i++) metrics.count(reply(200))
+    metrics.adapt(1000)
+    t.equal(metrics.measureEvery, 16)
+    for (let i = 0; i < 499; i++) metrics.count(reply(200))
+    metrics.adapt(1500)
+    metrics.adapt(1500)
+    t.equal(metrics.measureEvery, 1)
   },
 )
 
-t.test('a WebSocket is counted, and has no duration', async (t) => {
+t.test('the duration of a streamed response ends with its head', async (t) => {
+  const metrics = new RequestMetrics()
+  const x = createTestExchange()
+  x.start(200, new HeaderList(), -1)
+  x.upstreamReplyMs = x.startMs + 5
+  x.write(Buffer.from('a'))
+  x.end()
+  metrics.count(x)
+  t.equal(metrics.durations.count, 1)
+  t.equal(metrics.durations.percentile(50), 5000)
+  const headless = createTestExchange()
+  headless.start(200, new HeaderList(), -1)
+  headless.end()
+  metrics.count(headless)
+  t.equal(metrics.durations.count, 1, 'a stream without a backend has no duration')
+})
+
+t.test('a WebSocket is counted without a duration', async (t) => {
   const metrics = new RequestMetrics()
   const x = createTestExchange({
     upgrade: true,
@@ -82,7 +82,7 @@ t.test('a WebSocket is counted, and has no duration', async (t) => {
   t.equal(metrics.durations.count, 0)
 })
 
-t.test('by route neither a WebSocket nor a stream without an answer counts its life', async (t) => {
+t.test('the duration per route excludes the lifetime of WebSockets and streams', async (t) => {
   const metrics = new RequestMetrics()
   const route = metrics.routes.values()[0]!
   const socket = createTestExchange({

@@ -50,7 +50,7 @@ t.test('reports requests, errors and latency of each service in the window', (t)
   t.end()
 })
 
-t.test('forgets requests older than a minute, and keeps the service', (t) => {
+t.test('drops requests older than a minute, and still lists the service', (t) => {
   const { rates, serve, pass } = open(t)
   serve('shop', 200, 5)
   for (let i = 0; i < 20; i++) pass(5000)
@@ -63,7 +63,7 @@ t.test('forgets requests older than a minute, and keeps the service', (t) => {
   t.end()
 })
 
-t.test('leaves out requests of no service', (t) => {
+t.test('omits requests without a service', (t) => {
   const { rates, serve } = open(t)
   serve('', 404, 3)
   t.strictSame(

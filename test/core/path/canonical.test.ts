@@ -1,7 +1,7 @@
 import t from 'tap'
 import { toCanonicalPath } from '../../../core/path/canonical.ts'
 
-t.test('a path has one form for rules, however it is written', async (t) => {
+t.test('equivalent spellings of a path have one canonical form for rules', async (t) => {
   const rows: [string, string][] = [
     ['/app/admin', '/app/admin'],
     ['/app/%61dmin', '/app/admin'],

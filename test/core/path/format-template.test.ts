@@ -2,7 +2,7 @@ import t from 'tap'
 import { formatTemplate } from '../../../core/path/format-template.ts'
 import { parseTemplate } from '../../../core/path/template.ts'
 
-t.test('a template is written as it was read', async (t) => {
+t.test('formatTemplate returns the text that was parsed', async (t) => {
   for (const text of [
     '/',
     '/users',

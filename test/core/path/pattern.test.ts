@@ -2,11 +2,11 @@ import t from 'tap'
 import { parsePath } from '../../../core/path/pattern.ts'
 import { parseTemplate } from '../../../core/path/template.ts'
 
-t.test('a path without ^ and $ is a template', async (t) => {
+t.test('a path without ^ and $ is parsed as a template', async (t) => {
   t.same(parsePath('/users/{id}'), parseTemplate('/users/{id}'))
 })
 
-t.test('a regular expression that says no more than a template is that template', async (t) => {
+t.test('a regular expression that is equivalent to a template becomes that template', async (t) => {
   const rows: [string, string][] = [
     ['^/$', '/'],
     ['^/users$', '/users'],
@@ -24,7 +24,7 @@ t.test('a regular expression that says no more than a template is that template'
   for (const [text, template] of rows) t.same(parsePath(text), parseTemplate(template), text)
 })
 
-t.test('any other regular expression is refused, not run', async (t) => {
+t.test('other regular expressions are rejected', async (t) => {
   const patterns = [
     ...['^$', '^users$', '^/(a+)+$', '^/(a|a)*b$', '^/a.b$', '^/[a-z]+$', '^/\\d+$', '^/a/.+$'],
     ...['^/.*/b$', '^/a|/b$', '^/a[^/]+$', '^/[^/]+b$', '^/([^/]+)?$', '^/[^/]*$', '^/a?$', '^//$'],
@@ -34,7 +34,7 @@ t.test('any other regular expression is refused, not run', async (t) => {
   t.throws(() => parsePath('^/(a+)+$'), { message: /write a template such as/ })
 })
 
-t.test('one of ^ and $ alone is refused', async (t) => {
+t.test('a path with only one of ^ and $ is rejected', async (t) => {
   for (const text of ['^/users', '/users$'])
     t.throws(() => parsePath(text), { message: /both \^ and \$/ }, text)
 })

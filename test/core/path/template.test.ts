@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseTemplate } from '../../../core/path/template.ts'
 
-t.test('a template is its segments, variables and verb', async (t) => {
+t.test('a template is parsed into segments, variables and verb', async (t) => {
   const rows: [string, string[], [string, number, number][], string][] = [
     ['/', [], [], ''],
     ['/users', ['users'], [], ''],
@@ -40,7 +40,7 @@ t.test('a template is its segments, variables and verb', async (t) => {
   }
 })
 
-t.test('what is no template is refused with what would be one', async (t) => {
+t.test('a malformed template is rejected, and the error says what is expected', async (t) => {
   const rows: [string, RegExp][] = [
     ['', /begin with \//],
     ['users', /begin with \//],

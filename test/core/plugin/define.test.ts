@@ -36,7 +36,7 @@ const sample = definePlugin({
   },
 })
 
-t.test('a plugin without options takes none', async (t) => {
+t.test('a plugin without options rejects any option', async (t) => {
   const bare = definePlugin({
     name: 'bare',
     description: 'Takes no options.',
@@ -46,7 +46,7 @@ t.test('a plugin without options takes none', async (t) => {
   t.throws(() => createPlugin(bare, { a: 1 }, env), /plugin "bare": unknown option "a"/)
 })
 
-t.test('defaults are filled in and the options given stay as they were', async (t) => {
+t.test('option defaults are added without modifying the passed options', async (t) => {
   const given = { needed: 1 }
   const plugin = createPlugin(sample, given, env)
   t.same(seen, { header: 'x-sample', origins: [], needed: 1 })
@@ -54,43 +54,46 @@ t.test('defaults are filled in and the options given stay as they were', async (
   t.equal(plugin.name, 'sample')
 })
 
-t.test('a list that is a default is not shared between two plugins', async (t) => {
+t.test('a default list is not shared between two plugins', async (t) => {
   createPlugin(sample, { needed: 1 }, env)
   const first = seen as { origins: string[] }
   createPlugin(sample, { needed: 1 }, env)
   t.not((seen as { origins: string[] }).origins, first.origins)
 })
 
-t.test('an error names the plugin, the option, what was expected and what was given', async (t) => {
-  const cases: [unknown, string][] = [
-    [{ needed: 1, header: 5 }, 'plugin "sample": option "header" must be string, got 5'],
-    [
-      { needed: 1, origins: ['a', 4] },
-      'plugin "sample": option "origins[1]" must be string, got 4',
-    ],
-    [
-      { needed: 1, mode: 'slow' },
-      'plugin "sample": option "mode" must be "fast" or "safe", got "slow"',
-    ],
-    [
-      { needed: 1, size: 'big' },
-      'plugin "sample": option "size" must be integer or "none", got "big"',
-    ],
-    [{}, 'plugin "sample": option "needed" is missing'],
-    [{ needed: 1.5 }, 'plugin "sample": option "needed" must be integer, got 1.5'],
-    [
-      { needed: 1, request: { set: { a: 1 } } },
-      'plugin "sample": option "request.set.a" must be string, got 1',
-    ],
-    [7, 'plugin "sample": options must be an object, got 7'],
-    [[], 'plugin "sample": options must be an object, got []'],
-    [{ needed: 1, header: 'bad' }, 'plugin "sample": header must not be bad'],
-  ]
-  for (const [options, message] of cases)
-    t.throws(() => createPlugin(sample, options, env), { name: 'TypeError', message })
-})
+t.test(
+  'an option error names the plugin, the option, the expected and the actual value',
+  async (t) => {
+    const cases: [unknown, string][] = [
+      [{ needed: 1, header: 5 }, 'plugin "sample": option "header" must be string, got 5'],
+      [
+        { needed: 1, origins: ['a', 4] },
+        'plugin "sample": option "origins[1]" must be string, got 4',
+      ],
+      [
+        { needed: 1, mode: 'slow' },
+        'plugin "sample": option "mode" must be "fast" or "safe", got "slow"',
+      ],
+      [
+        { needed: 1, size: 'big' },
+        'plugin "sample": option "size" must be integer or "none", got "big"',
+      ],
+      [{}, 'plugin "sample": option "needed" is missing'],
+      [{ needed: 1.5 }, 'plugin "sample": option "needed" must be integer, got 1.5'],
+      [
+        { needed: 1, request: { set: { a: 1 } } },
+        'plugin "sample": option "request.set.a" must be string, got 1',
+      ],
+      [7, 'plugin "sample": options must be an object, got 7'],
+      [[], 'plugin "sample": options must be an object, got []'],
+      [{ needed: 1, header: 'bad' }, 'plugin "sample": header must not be bad'],
+    ]
+    for (const [options, message] of cases)
+      t.throws(() => createPlugin(sample, options, env), { name: 'TypeError', message })
+  },
+)
 
-t.test('an unknown option is an error that suggests the nearest known one', async (t) => {
+t.test('the error for an unknown option suggests the nearest known option', async (t) => {
   t.throws(() => createPlugin(sample, { needed: 1, orgins: [] }, env), {
     message: 'plugin "sample": unknown option "orgins", did you mean "origins"?',
   })
@@ -104,7 +107,7 @@ t.test('an unknown option is an error that suggests the nearest known one', asyn
   )
 })
 
-t.test('every problem of the options is told, one a line', async (t) => {
+t.test('all option errors are reported, one per line', async (t) => {
   t.throws(
     () => createPlugin(sample, { header: 5, orgins: [], mode: 'slow', origins: ['a', 4] }, env),
     {
@@ -119,13 +122,13 @@ t.test('every problem of the options is told, one a line', async (t) => {
   )
 })
 
-t.test('a value of a write-only option is never printed', async (t) => {
+t.test('the value of a write-only option is never printed', async (t) => {
   t.throws(() => createPlugin(sample, { needed: 1, secret: 12345 }, env), {
     message: 'plugin "sample": option "secret" must be string, got number',
   })
 })
 
-t.test('the options print as JSON Schema', async (t) => {
+t.test('the options serialize to JSON Schema', async (t) => {
   const schema = JSON.parse(JSON.stringify(sample.options))
   t.equal(schema.additionalProperties, false)
   t.same(schema.required, ['header', 'origins', 'needed'])
@@ -143,7 +146,7 @@ t.test('a plugin name must be kebab-case', async (t) => {
   }
 })
 
-t.test('what create returns must be hooks', async (t) => {
+t.test('create must return an object with known hooks', async (t) => {
   t.throws(() => toPlugin('a', 5), { message: 'plugin "a": must be an object with hooks, got 5' })
   t.throws(() => toPlugin('a', { onRequest: 1 }), {
     message: 'plugin "a": onRequest must be a function, got 1',
@@ -160,7 +163,7 @@ t.test('what create returns must be hooks', async (t) => {
   t.throws(() => toPlugin('a', Promise.resolve({})), /not a promise/)
 })
 
-t.test('a plugin may be an instance of a class with private fields', async (t) => {
+t.test('a plugin can be a class instance with private fields', async (t) => {
   class Counter {
     #count = 0
     onRequest() {
@@ -177,7 +180,7 @@ t.test('a plugin may be an instance of a class with private fields', async (t) =
   t.equal(plugin.name, 'counter')
 })
 
-t.test('a mistyped word is matched to the nearest known word, or to none', async (t) => {
+t.test('suggest returns the nearest known word, or undefined if none is near', async (t) => {
   const known = ['cors', 'headers', 'access-log']
   t.equal(suggest('cros', known), 'cors')
   t.equal(suggest('acces-log', known), 'access-log')

@@ -14,13 +14,13 @@ function open(refused: () => void = () => {}) {
     nowMs: () => clock.ms,
     onNodeDropped: refused,
   })
-  /** Ids of the nodes in use; undefined: no version is left. */
+  /** Ids of the nodes in use; undefined without any version. */
   const use = (): string[] | undefined =>
     entry.use() ? entry.upstream.nodes.map(({ id }) => id).sort() : undefined
   return { clock, entry, use }
 }
 
-t.test('what the registry says is used, and nothing else', (t) => {
+t.test('the nodes are those of the last update', (t) => {
   const { entry, use } = open()
   entry.take([BOTH], false)
   t.same(use(), ['a:1', 'a:2'])
@@ -31,7 +31,7 @@ t.test('what the registry says is used, and nothing else', (t) => {
   t.end()
 })
 
-t.test('what a registry that is away names no more is held, for 95 s', (t) => {
+t.test('nodes missing from updates during an outage are retained for 95 s', (t) => {
   const { clock, entry, use } = open()
   entry.take([BOTH], false)
   entry.take([ONE], true)
@@ -46,7 +46,7 @@ t.test('what a registry that is away names no more is held, for 95 s', (t) => {
   t.end()
 })
 
-t.test('whoever knows what is gone has nothing held', (t) => {
+t.test('settle drops the retained nodes', (t) => {
   const { entry, use } = open()
   entry.take([BOTH], false)
   t.notOk(entry.settle())
@@ -56,7 +56,7 @@ t.test('whoever knows what is gone has nothing held', (t) => {
   t.end()
 })
 
-t.test('a held node that takes no connection is held no more; others stay', (t) => {
+t.test('a retained node is dropped when it rejects a connection, other nodes stay', (t) => {
   let refusals = 0
   const { entry, use } = open(() => refusals++)
   entry.take([BOTH], false)

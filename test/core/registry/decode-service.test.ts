@@ -3,18 +3,18 @@ import { isRecord, readEndpoint, readMap } from '../../../core/registry/decode-s
 
 const NONE = { name: '', type: '', values: [] }
 
-t.test('only objects are records', async (t) => {
+t.test('isRecord is true for objects only', async (t) => {
   t.ok(isRecord({}))
   for (const value of [null, [], 'x', 7, undefined]) t.notOk(isRecord(value))
 })
 
-t.test('a map has texts only, and no __proto__', async (t) => {
+t.test('readMap keeps string values only and drops __proto__', async (t) => {
   const map = JSON.parse('{"a": "x", "b": 7, "__proto__": "y"}')
   t.strictSame(readMap(map), { a: 'x' })
   for (const value of [undefined, null, ['x'], 'x']) t.strictSame(readMap(value), {})
 })
 
-t.test('what is wrong in an endpoint is told by its path, and read as nothing', async (t) => {
+t.test('malformed parts of an endpoint are reported by path and read as empty', async (t) => {
   const wrong: string[] = []
   const endpoint = readEndpoint(
     {

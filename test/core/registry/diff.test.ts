@@ -6,11 +6,11 @@ const ONE = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
 const NEXT = makeService('greeter', ['127.0.0.1:9003'], 'next')
 const USERS = makeService('users', ['127.0.0.1:9004'])
 
-t.test('equal lists have no changes, in whatever order', async (t) => {
+t.test('equal lists in any order have no changes', async (t) => {
   t.same(diffServices([ONE, NEXT, USERS], structuredClone([USERS, ONE, NEXT])), [])
 })
 
-t.test('versions that come, change and go are told apart', async (t) => {
+t.test('created, updated and deleted versions are distinguished', async (t) => {
   const fewer = makeService('greeter', ['127.0.0.1:9001'])
   t.same(diffServices([ONE, USERS], [fewer, NEXT]), [
     { type: 'update', service: fewer },
@@ -19,7 +19,7 @@ t.test('versions that come, change and go are told apart', async (t) => {
   ])
 })
 
-t.test('any difference of a version is an update', async (t) => {
+t.test('any difference in a version is an update', async (t) => {
   const endpoint = (name: string): (typeof USERS)['endpoints'] => [
     {
       name,
@@ -40,7 +40,7 @@ t.test('any difference of a version is an update', async (t) => {
   }
 })
 
-t.test('what is the same object is not compared', async (t) => {
+t.test('identical objects are not compared', async (t) => {
   const unread = {
     name: 'a',
     version: 'latest',

@@ -3,12 +3,12 @@ import { createConsulError } from '../../../adapters/registry/consul/http/errors
 import { GatewayError } from '../../../core/errors.ts'
 import { isPermanent, toRegistryFault } from '../../../core/registry/errors.ts'
 
-t.test('what is malformed, and what is denied, is a refusal', async (t) => {
+t.test('a TypeError and a denied access are permanent errors', async (t) => {
   t.equal(isPermanent(new TypeError('the version must be text')), true)
   t.equal(isPermanent(createConsulError('the token needs service:write', { denied: true })), true)
 })
 
-t.test('everything else is an outage', async (t) => {
+t.test('other errors are outages', async (t) => {
   for (const thrown of [
     new Error('connect ECONNREFUSED'),
     createConsulError('Consul answers 500: No cluster leader'),
@@ -20,7 +20,7 @@ t.test('everything else is an outage', async (t) => {
     t.equal(isPermanent(thrown), false)
 })
 
-t.test('who asks is told whether it refuses, and nothing of why', async (t) => {
+t.test('toRegistryFault says denied or unavailable, without the reason', async (t) => {
   const tooMany = new Error('refuses (429): too many failed logins', {
     cause: new GatewayError('auth', 429, 'too many failed logins'),
   })

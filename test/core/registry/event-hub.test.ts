@@ -5,7 +5,7 @@ import { makeService } from '../../fixtures/services.ts'
 
 const event: RegistryEvent = { type: 'create', service: makeService('greeter', []) }
 
-t.test('every listener is told until it is stopped', async (t) => {
+t.test('every listener receives events until it is stopped', async (t) => {
   const { watch, emit } = createRegistryWatchers()
   const told: RegistryEvent[] = []
   const listener = (event: RegistryEvent): void => {
@@ -20,7 +20,7 @@ t.test('every listener is told until it is stopped', async (t) => {
   t.equal(told.length, 3)
 })
 
-t.test('a listener may stop itself and start others while it is told', async (t) => {
+t.test('a listener can stop itself and add others during an event', async (t) => {
   const { watch, emit } = createRegistryWatchers()
   const told: string[] = []
   const stop = watch(() => {
@@ -33,7 +33,7 @@ t.test('a listener may stop itself and start others while it is told', async (t)
   t.same(told, ['first', 'second'])
 })
 
-t.test('a listener that throws is reported, and the others are told', async (t) => {
+t.test('a listener that throws is reported, the other listeners receive the event', async (t) => {
   const { watch, emit } = createRegistryWatchers()
   const warnings = t.capture(process, 'emitWarning', () => {})
   const told: string[] = []
@@ -46,7 +46,7 @@ t.test('a listener that throws is reported, and the others are told', async (t) 
   t.match(warnings(), [{ args: [{ message: 'a faulty listener' }] }])
 })
 
-t.test('a listener of one service is told of that one', async (t) => {
+t.test('a listener with a service receives events of that service only', async (t) => {
   const { watch, emit } = createRegistryWatchers()
   const told: string[] = []
   const stop = watch(() => told.push('greeter'), { service: 'greeter' })
@@ -61,33 +61,36 @@ t.test('a listener of one service is told of that one', async (t) => {
   t.same(told, ['greeter', 'any', 'greeter again', 'any'])
 })
 
-t.test('every listener is told of an outage, and whoever comes while it lasts', async (t) => {
-  const { watch, reportOutage: tellOutage } = createRegistryWatchers()
-  const told: string[] = []
-  const begin = (name: string, service?: string) =>
-    watch(() => {}, {
-      ...(service !== undefined && { service }),
-      onOutage: (reason) => told.push(`${name} ${reason?.message ?? 'back'}`),
-    })
-  begin('all')
-  begin('greeter', 'greeter')
-  watch(() => {})
-  tellOutage(new Error('away'))
-  t.same(told.splice(0), ['all away', 'greeter away'])
-  const stopLate = begin('late')
-  begin('later')()
-  t.same(told, [], 'not before its watch has begun')
-  await Promise.resolve()
-  t.same(told.splice(0), ['late away'])
-  stopLate()
-  begin('too late')
-  tellOutage(undefined)
-  await Promise.resolve()
-  t.same(told, ['all back', 'greeter back', 'too late back'])
-})
+t.test(
+  'every listener is notified of an outage, also when it is added during the outage',
+  async (t) => {
+    const { watch, tellOutage } = createRegistryWatchers()
+    const told: string[] = []
+    const begin = (name: string, service?: string) =>
+      watch(() => {}, {
+        ...(service !== undefined && { service }),
+        onOutage: (reason) => told.push(`${name} ${reason?.message ?? 'back'}`),
+      })
+    begin('all')
+    begin('greeter', 'greeter')
+    watch(() => {})
+    tellOutage(new Error('away'))
+    t.same(told.splice(0), ['all away', 'greeter away'])
+    const stopLate = begin('late')
+    begin('later')()
+    t.same(told, [], 'not before watch() has returned')
+    await Promise.resolve()
+    t.same(told.splice(0), ['late away'])
+    stopLate()
+    begin('too late')
+    tellOutage(undefined)
+    await Promise.resolve()
+    t.same(told, ['all back', 'greeter back', 'too late back'])
+  },
+)
 
-t.test('a listener may throw at an outage', async (t) => {
-  const { watch, reportOutage: tellOutage } = createRegistryWatchers()
+t.test('an outage listener that throws is reported, the others are notified', async (t) => {
+  const { watch, tellOutage } = createRegistryWatchers()
   const warnings = t.capture(process, 'emitWarning', () => {})
   let told = 0
   watch(() => {}, {

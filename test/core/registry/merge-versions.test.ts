@@ -9,7 +9,7 @@ const [a, b, c] = ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'] as [string, stri
 const idsOf = (services: readonly Service[]): string[] =>
   services.flatMap(({ nodes }) => nodes.map(({ id }) => id))
 
-t.test('an event replaces the version it is about', async (t) => {
+t.test('an event replaces the version it names', async (t) => {
   const latest = makeService('greeter', [a])
   const next = makeService('greeter', [b], 'next')
   t.same(applyEvent([], { type: 'create', service: latest }), [latest])
@@ -20,7 +20,7 @@ t.test('an event replaces the version it is about', async (t) => {
   t.same(applyEvent([latest, next], { type: 'delete', service: latest }), [next])
 })
 
-t.test('what is missing is what is named nowhere any more', async (t) => {
+t.test('findMissing returns the nodes that no version contains any more', async (t) => {
   const [latest, next] = [makeService('greeter', [a, b]), makeService('greeter', [c], 'next')]
   const missing = (after: readonly Service[]): string[] =>
     findMissing([latest, next], after).map(({ service, node }) => `${service.version} ${node.id}`)
@@ -30,10 +30,14 @@ t.test('what is missing is what is named nowhere any more', async (t) => {
     `latest ${b}`,
     `next ${c}`,
   ])
-  t.same(missing([makeService('greeter', [a, b, c], 'v3')]), [], 'all have moved')
+  t.same(
+    missing([makeService('greeter', [a, b, c], 'v3')]),
+    [],
+    'all nodes moved to another version',
+  )
 })
 
-t.test('nodes are added to their version, which comes back with them', async (t) => {
+t.test('addNodes adds nodes to their version and restores a missing version', async (t) => {
   const [latest, next] = [makeService('greeter', [a]), makeService('greeter', [c], 'next')]
   const others = [
     { service: makeService('greeter', [a, b]), node: makeNode(b) },
@@ -57,7 +61,7 @@ const versions = fc.uniqueArray(fc.constantFrom('v1', 'v2', 'v3')).chain((names)
   ),
 )
 
-t.test('with what is missing added all is there that was told or known, each once', (t) => {
+t.test('adding the missing nodes yields every reported and every known node once', (t) => {
   fc.assert(
     fc.property(versions, versions, (known, told) => {
       const services = addNodes(told, findMissing(known, told))

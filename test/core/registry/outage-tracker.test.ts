@@ -25,7 +25,7 @@ function open(): {
 
 const gone = new Error('gone')
 
-t.test('a registry answers until a watch tells that it does not', async (t) => {
+t.test('an outage lasts from the first failed watch to the recovery of the last', async (t) => {
   const { outages, reports, turn } = open()
   t.equal(outages.current, undefined)
   outages.report('a', undefined)
@@ -39,14 +39,14 @@ t.test('a registry answers until a watch tells that it does not', async (t) => {
   t.same(
     ['a', 'b', 'c'].map((watch) => outages.downForMs(watch)),
     [15, 5, 0],
-    'each since it was cut off',
+    'duration of the outage per watch',
   )
   outages.report('b', undefined)
   outages.report('a', undefined)
   t.equal(outages.current, undefined)
 })
 
-t.test('thousands of watches that fail are one outage, told in one line', async (t) => {
+t.test('an outage of 5000 watches is reported once, then once a minute', async (t) => {
   const { outages, reports, turn } = open()
   const watches = Array.from({ length: 5000 }, (_, i) => `s${i}`)
   for (const watch of watches) outages.report(watch, gone)
@@ -54,7 +54,7 @@ t.test('thousands of watches that fail are one outage, told in one line', async 
   for (let second = 0; second < 150; second += 5) turn(5000)
   t.same(reports.splice(0), ['began gone 0', 'lasts gone 60000', 'lasts gone 120000'])
   for (const watch of watches.slice(1)) outages.report(watch, undefined)
-  t.ok(outages.current, 'as long as one of them is cut off')
+  t.ok(outages.current, 'until the last watch recovers')
   outages.report('s0', undefined)
   t.equal(outages.current, undefined)
   turn(5000)
@@ -62,23 +62,20 @@ t.test('thousands of watches that fail are one outage, told in one line', async 
   t.same(reports, ['ended gone 150000'])
 })
 
-t.test(
-  'a registry that comes and goes is told of no more often than it is looked after',
-  async (t) => {
-    const { outages, reports, turn } = open()
-    for (let i = 0; i < 1000; i++) {
-      outages.report(`s${i}`, gone)
-      outages.report(`s${i}`, undefined)
-    }
-    turn(5000)
-    t.same(reports.splice(0), ['began gone 0', 'ended gone 0'])
-    outages.report('a', new Error('again'))
-    turn(5000)
-    t.same(reports, ['began again 0'])
-  },
-)
+t.test('short outages are reported at most once per sweep', async (t) => {
+  const { outages, reports, turn } = open()
+  for (let i = 0; i < 1000; i++) {
+    outages.report(`s${i}`, gone)
+    outages.report(`s${i}`, undefined)
+  }
+  turn(5000)
+  t.same(reports.splice(0), ['began gone 0', 'ended gone 0'])
+  outages.report('a', new Error('again'))
+  turn(5000)
+  t.same(reports, ['began again 0'])
+})
 
-t.test('the reason told last is the one that counts', async (t) => {
+t.test('a lasting outage is reported with its last reason', async (t) => {
   const { outages, reports, turn } = open()
   outages.report('a', gone)
   outages.report('a', new Error('no permission'))
@@ -86,7 +83,7 @@ t.test('the reason told last is the one that counts', async (t) => {
   t.same(reports, ['began gone 0', 'lasts no permission 60000'])
 })
 
-t.test('each watch is away from the reason to the end it was told itself', async (t) => {
+t.test('a watch is down from its own failure to its own recovery', async (t) => {
   const { outages, turn } = open()
   outages.report('a', gone)
   outages.report('b', gone)
@@ -100,7 +97,7 @@ t.test('each watch is away from the reason to the end it was told itself', async
   t.notOk(outages.isUnavailable('a'))
 })
 
-t.test('what has waited for an answer has been away for as long', async (t) => {
+t.test('the time waited for a response counts towards the outage', async (t) => {
   const { outages, reports, turn } = open()
   outages.report('a', gone, 5000)
   t.equal(outages.downForMs('a'), 5000)

@@ -1,4 +1,4 @@
-// The directory while its registry is away, and behind that.
+// The service cache during and after an outage of its registry.
 import fc from 'fast-check'
 import t from 'tap'
 import type { Service } from '../../../core/contracts/registry.ts'
@@ -11,7 +11,7 @@ import { connectAll, createPools, makeNode, makeService } from '../../fixtures/s
 
 const x = new TestExchange({ path: '/greeter' })
 
-t.test('while the registry is away, the last good answer stays without limit', async (t) => {
+t.test('during a registry outage, cached services stay available without limit', async (t) => {
   let now = 0
   const told: string[] = []
   const errors: string[] = []
@@ -36,7 +36,7 @@ t.test('while the registry is away, the last good answer stays without limit', a
   const other = Promise.resolve(directory.find('users'))
   refuse(new Error('connection refused'))
   await t.rejects(other, { code: 503 })
-  t.same(errors, [], 'the outage is told of already')
+  t.same(errors, [], 'the outage is reported once')
   outage(undefined)
   t.equal(directory.outage, undefined)
   directory.sweep()
@@ -48,7 +48,7 @@ t.test('while the registry is away, the last good answer stays without limit', a
 })
 
 t.test(
-  'a registry that was started anew, empty, takes away no node that registers again',
+  'after a registry restart with no data, nodes that register again within 95 s stay in use',
   async (t) => {
     let now = 0
     const { registry, answer, tell, outage } = createRemote(true)
@@ -71,19 +71,19 @@ t.test(
     now += 30_000
     tell({ type: 'create', service: one })
     tell({ type: 'create', service: makeService('greeter', ['127.0.0.1:9003'], 'next') })
-    t.same(ports(upstream), [9001, 9002, 9003], 'what is new takes part at once')
+    t.same(ports(upstream), [9001, 9002, 9003], 'a new node is used at once')
     now += 64_999
     directory.sweep()
     t.same(closedPorts(), [])
     now += 1
     directory.sweep()
-    t.same(ports(upstream), [9001, 9003], 'what has not come back in 95 s is gone')
+    t.same(ports(upstream), [9001, 9003], 'a node missing for 95 s is dropped')
     tell({ type: 'delete', service: makeService('greeter', []) })
-    t.same(ports(upstream), [9003], 'and what is told after the outage is true')
+    t.same(ports(upstream), [9003], 'a removal reported after the outage takes effect')
   },
 )
 
-t.test('after an outage, nodes that leave are gone at once', async (t) => {
+t.test('nodes removed after an outage are dropped at once', async (t) => {
   const { registry, answer, tell, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
   const all = Array.from({ length: 40 }, (_, i) => `127.0.0.1:${9001 + i}`)
@@ -97,7 +97,7 @@ t.test('after an outage, nodes that leave are gone at once', async (t) => {
   t.same(ports(upstream), [9037, 9038, 9039, 9040])
 })
 
-t.test('watches that come and go keep no node of another service, and none of later', async (t) => {
+t.test('repeated outages of other watches retain no node of a service', async (t) => {
   const { registry, answer, tell, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
   const found = [directory.find('greeter'), directory.find('users')]
@@ -112,7 +112,7 @@ t.test('watches that come and go keep no node of another service, and none of la
   t.same(ports(greeter), [9120])
 })
 
-t.test('a node that is named again after an outage is held no more', async (t) => {
+t.test('a retained node that the registry lists again is no longer retained', async (t) => {
   const { registry, answer, tell, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry, { nowMs: () => 0 })
   const both = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
@@ -129,7 +129,7 @@ t.test('a node that is named again after an outage is held no more', async (t) =
   t.same(ports(upstream), [9001])
 })
 
-t.test('held nodes that take no connection are gone, all of them if need be', async (t) => {
+t.test('a retained node that rejects connections is dropped, up to the last one', async (t) => {
   const { registry, answer, tell, outage } = createRemote(true)
   const { directory, closedPorts } = openDirectory(t, registry, { nowMs: () => 0 })
   const found = directory.find('greeter')
@@ -138,11 +138,11 @@ t.test('held nodes that take no connection are gone, all of them if need be', as
   connectAll(upstream)
   outage(new Error('connection refused'))
   upstream?.failed(upstream.nodes[0]!, 'connect')
-  t.same(ports(upstream), [9001, 9002, 9003], 'one the registry named last is ejected, no more')
+  t.same(ports(upstream), [9001, 9002, 9003], 'a node in the last update is only ejected')
   tell({ type: 'delete', service: makeService('greeter', []) })
   outage(undefined)
   upstream?.failed(upstream.nodes[1]!, 'gateway')
-  t.same(ports(upstream), [9001, 9002, 9003], 'one that answers, however badly, is there')
+  t.same(ports(upstream), [9001, 9002, 9003], 'a node that responds with an error is retained')
   upstream?.failed(upstream.nodes[2]!, 'connect')
   upstream?.failed(upstream.nodes[1]!, 'connect')
   t.same(ports(upstream), [9001])
@@ -151,7 +151,7 @@ t.test('held nodes that take no connection are gone, all of them if need be', as
   t.same(closedPorts().sort(), [9001, 9002, 9003])
 })
 
-t.test('what the caller knows to be gone goes at once', async (t) => {
+t.test('settle drops the retained nodes of the given services at once', async (t) => {
   const { registry, answer, tell, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry)
   const found = directory.find('greeter')
@@ -168,7 +168,7 @@ t.test('what the caller knows to be gone goes at once', async (t) => {
   t.equal(directory.size, 0)
 })
 
-t.test('a node that tells it is draining and is held back gets nothing new', async (t) => {
+t.test('a retained node that was draining gets no new requests', async (t) => {
   const { registry, answer, tell, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry)
   const found = directory.find('greeter')
@@ -184,7 +184,7 @@ t.test('a node that tells it is draining and is held back gets nothing new', asy
 })
 
 t.test(
-  'whatever happens, the nodes are those the registry tells, and those it may have forgotten',
+  'for random events, the nodes are those the registry reports plus those retained for 95 s',
   async () => {
     const NAMES = ['a', 'b'] as const
     const name = fc.constantFrom(...NAMES)
@@ -215,13 +215,13 @@ t.test(
         })
         const state = new Map<string, Service>()
         const away = new Set<string | undefined>()
-        /** By service: ids of nodes that went missing in its outage, and until when they may be held. */
+        /** By service: ids of nodes that went missing in an outage, and until when they are retained. */
         const doubt = { a: new Map<string, number>(), b: new Map<string, number>() }
         const namedIn = (name: string): string[] =>
           [...state.values()]
             .filter((service) => service.name === name)
             .flatMap(({ nodes }) => nodes.map(({ id }) => id))
-        // In use whenever it exists, as under a stream of requests.
+        // In use as soon as it exists, as under constant traffic.
         const look = async (name: string): Promise<Upstream | undefined> => {
           const found = directory.find(name)
           if (found instanceof Promise)
@@ -238,7 +238,7 @@ t.test(
                 for (const [id, untilMs] of held) if (untilMs <= now) held.delete(id)
             } else if (step.kind === 'outage') {
               for (const of of step.of) {
-                // One that is not in use yet has nothing to lose.
+                // A service that is not in use yet has no nodes to retain.
                 const isUsed =
                   of === undefined || doubt[of as 'a'].size > 0 || namedIn(of).length > 0
                 if (step.away && isUsed) away.add(of)
@@ -273,7 +273,7 @@ t.test(
               const ids = (await look(name))?.nodes.map(({ id }) => id) ?? []
               const expected = [...namedIn(name), ...doubt[name].keys()]
               if (`${ids.sort()}` !== `${expected.sort()}`) return false
-              // Forgotten, it is looked up anew: its watch is another one.
+              // A dropped service is looked up again, with a new watch.
               if (ids.length === 0) away.delete(name)
             }
           }

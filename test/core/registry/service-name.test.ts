@@ -2,7 +2,7 @@ import t from 'tap'
 import { isServiceName } from '../../../core/registry/service-name.ts'
 
 t.test(
-  'letters and digits, with dots, dashes and underscores between them, name a service',
+  'a service name has letters and digits, with dots, dashes and underscores between them',
   async (t) => {
     const names = [
       'a',
@@ -19,7 +19,7 @@ t.test(
   },
 )
 
-t.test('nothing else does', async (t) => {
+t.test('other service names are rejected', async (t) => {
   const names = [
     '',
     '.',
@@ -39,7 +39,7 @@ t.test('nothing else does', async (t) => {
   }
 })
 
-t.test('deciding takes no longer for names made to be slow', async (t) => {
+t.test('adversarial names are checked in linear time', async (t) => {
   const startMs = performance.now()
   for (let i = 0; i < 1000; i++) isServiceName(`${'a-_'.repeat(84)}!`)
   t.ok(performance.now() - startMs < 1000)

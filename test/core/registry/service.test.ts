@@ -2,12 +2,12 @@ import t from 'tap'
 import { checkService, isSameMap, isSameNode } from '../../../core/registry/service.ts'
 import { makeNode, makeService } from '../../fixtures/services.ts'
 
-t.test('a well-formed service passes', async (t) => {
+t.test('a valid service passes', async (t) => {
   t.doesNotThrow(() => checkService(makeService('go.mx.api.greeter', ['a:1', '[::1]:2'])))
   t.doesNotThrow(() => checkService(makeService('greeter', [], '7f3a2c1')))
 })
 
-t.test('the first wrong part is named', async (t) => {
+t.test('the error names the first malformed part', async (t) => {
   const cases: [Parameters<typeof checkService>[0], RegExp][] = [
     [makeService('a b', ['a:1']), /^service name must be .* got "a b"$/],
     [makeService('a', ['a:1'], 'a b'), /^version must be 1 to 253 visible ASCII .* got "a b"$/],
@@ -20,7 +20,7 @@ t.test('the first wrong part is named', async (t) => {
   }
 })
 
-t.test('maps are the same whatever their order, and never by what all objects have', async (t) => {
+t.test('maps are equal in any order, and inherited properties do not count', async (t) => {
   t.ok(isSameMap({}, {}))
   t.ok(isSameMap({ a: '1', b: '2' }, { b: '2', a: '1' }))
   t.notOk(isSameMap({ a: '1' }, { a: '2' }))
@@ -28,7 +28,7 @@ t.test('maps are the same whatever their order, and never by what all objects ha
   t.notOk(isSameMap({ toString: '1' }, { a: '1' }))
 })
 
-t.test('nodes are the same when every field is', async (t) => {
+t.test('nodes are equal if all their fields are', async (t) => {
   const node = makeNode('a:1', { weight: '1' })
   t.ok(isSameNode(node, structuredClone(node)))
   t.notOk(isSameNode(node, { ...node, id: 'b' }))

@@ -1,26 +1,29 @@
 import t from 'tap'
 import { StaleNodes } from '../../../core/registry/stale-nodes.ts'
 
-t.test('what went missing is held for 95 s, and not longer when it is missed again', async (t) => {
-  let now = 0
-  const held = new StaleNodes<string>(() => now)
-  held.add('a', 'one')
-  now = 50_000
-  held.add('a', 'another')
-  held.add('b', 'two')
-  t.same(held.items, ['one', 'two'])
-  now = 94_999
-  t.same(held.expire(), [])
-  now = 95_000
-  t.same(held.expire(), ['one'])
-  t.same(held.items, ['two'])
-  now = 145_000
-  t.same(held.expire(), ['two'])
-  t.equal(held.size, 0)
-})
+t.test(
+  'a missing node is retained for 95 s, and missing it again does not extend that',
+  async (t) => {
+    let now = 0
+    const held = new StaleNodes<string>(() => now)
+    held.add('a', 'one')
+    now = 50_000
+    held.add('a', 'another')
+    held.add('b', 'two')
+    t.same(held.items, ['one', 'two'])
+    now = 94_999
+    t.same(held.expire(), [])
+    now = 95_000
+    t.same(held.expire(), ['one'])
+    t.same(held.items, ['two'])
+    now = 145_000
+    t.same(held.expire(), ['two'])
+    t.equal(held.size, 0)
+  },
+)
 
 t.test(
-  'what is named again is held no more, and for 95 s when it goes missing later',
+  'a released node is no longer retained, and is retained for 95 s if it goes missing again',
   async (t) => {
     let now = 0
     const held = new StaleNodes<string>(() => now)

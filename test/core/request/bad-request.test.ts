@@ -1,7 +1,7 @@
 import t from 'tap'
 import { badRequest, quote } from '../../../core/request/bad-request.ts'
 
-t.test('a bad request is 400 and keeps its cause from the client', async (t) => {
+t.test('badRequest is 400, and its cause is not sent to the client', async (t) => {
   const cause = new URIError('malformed')
   const error = badRequest('greeter', 'limit must be an integer', cause)
   t.same(error.toBody(), {
@@ -13,7 +13,7 @@ t.test('a bad request is 400 and keeps its cause from the client', async (t) => 
   t.equal(error.cause, cause)
 })
 
-t.test('text of clients is quoted, escaped and cut', async (t) => {
+t.test('quote escapes text of clients and cuts it to 64 characters', async (t) => {
   t.equal(quote('a"b'), '"a\\"b"')
   t.equal(quote('a\r\n\0'), '"a\\r\\n\\u0000"')
   t.equal(quote('x'.repeat(64)), `"${'x'.repeat(64)}"`)

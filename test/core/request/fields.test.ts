@@ -8,7 +8,7 @@ import {
   isLeaf,
 } from '../../../core/request/fields.ts'
 
-/** The tree of `name=value` pairs, as JSON. */
+/** Field tree of `name=value` pairs, as JSON. */
 function nest(...fields: string[]): string {
   const tree = new FieldTree('field', 'test')
   for (const field of fields) {
@@ -18,7 +18,7 @@ function nest(...fields: string[]): string {
   return JSON.stringify(tree.finish())
 }
 
-t.test('names nest', async (t) => {
+t.test('dotted and bracketed names become nested objects and lists', async (t) => {
   const cases: [string[], string][] = [
     [['a=1', 'b=2'], '{"a":"1","b":"2"}'],
     [['a.b.c=1', 'a[b][d]=2', 'a[e].f=3'], '{"a":{"b":{"c":"1","d":"2"},"e":{"f":"3"}}}'],
@@ -38,7 +38,7 @@ t.test('names nest', async (t) => {
   for (const [fields, json] of cases) t.equal(nest(...fields), json, fields.join('&'))
 })
 
-t.test('a name that is both value and object is 400', async (t) => {
+t.test('a name that is both a value and an object is 400', async (t) => {
   const cases: [string[], string][] = [
     [['a=1', 'a.b=2'], 'field "a.b" conflicts with "a", which was a value before'],
     [['a.b=1', 'a=2'], 'field "a" must not be repeated, it was an object before'],
@@ -54,7 +54,7 @@ t.test('a name that is both value and object is 400', async (t) => {
     t.throws(() => nest(...fields), { code: 400, id: 'test', message }, fields.join('&'))
 })
 
-t.test('a malformed name is 400 and shown what would be right', async (t) => {
+t.test('a malformed name is 400, and the error shows valid forms', async (t) => {
   for (const name of [
     '',
     '.',
@@ -86,7 +86,7 @@ t.test('a malformed name is 400 and shown what would be right', async (t) => {
   t.throws(() => nest('a[][b]=1'), { message: 'field "a[][b]" must have [] at its end only' })
 })
 
-t.test('names that reach into prototypes are 400, wherever they stand', async (t) => {
+t.test('__proto__, constructor and prototype are 400 at any level', async (t) => {
   for (const word of ['__proto__', 'constructor', 'prototype']) {
     for (const name of [
       word,
@@ -105,7 +105,7 @@ t.test('names that reach into prototypes are 400, wherever they stand', async (t
   )
 })
 
-t.test('names nest 32 deep', async (t) => {
+t.test('names can nest 32 levels deep', async (t) => {
   t.doesNotThrow(() => nest(`a${'.b'.repeat(31)}=1`))
   t.doesNotThrow(() => nest(`a${'[0]'.repeat(31)}=1`))
   const tooDeep = { code: 400, message: /must not nest deeper than 32 names$/ }
@@ -113,7 +113,7 @@ t.test('names nest 32 deep', async (t) => {
   t.throws(() => nest(`a${'[0]'.repeat(5_000_000)}=1`), tooDeep)
 })
 
-t.test('lists by index have 256 items and no holes', async (t) => {
+t.test('lists by index have at most 256 items and no gaps', async (t) => {
   const all = Array.from({ length: 256 }, (_, i) => `a[${i}]=${i}`)
   t.equal(JSON.parse(nest(...all.reverse())).a[255], '255')
   for (const index of ['256', '300', '1000', '99999999999'])
@@ -128,11 +128,11 @@ t.test('lists by index have 256 items and no holes', async (t) => {
   })
 })
 
-t.test('an error repeats no more than the begin of a name', async (t) => {
+t.test('an error quotes at most 64 characters of a name', async (t) => {
   t.throws(() => nest(`${'x'.repeat(10_000)}[=1`), { message: /^field "x{64}…" must be a name/ })
 })
 
-t.test('what was nested is found under its names, and nothing is inherited', async () => {
+t.test('a nested value is found under its names, without inherited properties', async () => {
   const part = fc
     .string({ minLength: 1, maxLength: 5 })
     .filter((part) => !/[.[\]]|^[1-9]|^(?:__proto__|constructor|prototype)$/.test(part))
@@ -159,7 +159,7 @@ t.test('what was nested is found under its names, and nothing is inherited', asy
   )
 })
 
-t.test('files are leaves', async (t) => {
+t.test('files are leaf values', async (t) => {
   const bytes = new Uint8Array(2)
   t.ok(isLeaf(bytes))
   t.ok(isLeaf('x'))
@@ -172,7 +172,7 @@ t.test('files are leaves', async (t) => {
   t.throws(() => tree.add('a[b]', bytes), { code: 400 })
 })
 
-t.test('paths are shown as they are written', async (t) => {
+t.test('formatPath writes a path with dots and indexes', async (t) => {
   t.equal(formatFieldPath([]), '')
   t.equal(formatFieldPath(['options', 'tags', 0, 'x']), 'options.tags[0].x')
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseForm, parseFormPairs } from '../../../core/request/form.ts'
 
-t.test('a form is read as a query is', async (t) => {
+t.test('a form is parsed like a query', async (t) => {
   const body = Buffer.from('name=J%C3%B6hn+D&options.limit=1&tag=a&tag=b&é=x&on')
   t.equal(
     JSON.stringify(parseForm(body)),
@@ -27,7 +27,7 @@ t.test('a malformed form is 400', async (t) => {
     })
 })
 
-t.test('JSON sent as a form, as curl does by default, is told so', async (t) => {
+t.test('the error for JSON sent as a form names the right content type', async (t) => {
   for (const json of ['{"name":"John"}', ' \r\n{"name":"John"}'])
     t.throws(() => parseForm(Buffer.from(json)), {
       code: 400,

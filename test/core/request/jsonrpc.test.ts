@@ -7,7 +7,7 @@ function open(type: string, body: string | Uint8Array): string {
   return Buffer.from(unwrapEnvelope(toRequestType(type), bytes, 'greeter')).toString('latin1')
 }
 
-/** Two messages as `application/proto-rpc` has them. */
+/** Two messages framed as `application/proto-rpc`. */
 function envelop(header: string, message: string): Buffer {
   return Buffer.concat(
     [header, message].flatMap((text) => {
@@ -18,7 +18,7 @@ function envelop(header: string, message: string): Buffer {
   )
 }
 
-t.test('json-rpc: the only one of the params is the request, as it is written', async (t) => {
+t.test('json-rpc: the only item of params is the request, byte for byte', async (t) => {
   for (const [body, request] of [
     ['{"id":1,"method":"Greeter.Hello","params":[{"name":"a"}]}', '{"name":"a"}'],
     [' {\n"params" : [ {"n":9007199254740993, "f": 1.0} ] } ', '{"n":9007199254740993, "f": 1.0}'],
@@ -29,7 +29,7 @@ t.test('json-rpc: the only one of the params is the request, as it is written', 
     t.equal(open('application/json-rpc; charset=utf-8', body), request)
 })
 
-t.test('json-rpc: what is no envelope of one request is 400', async (t) => {
+t.test('json-rpc: a body that is not an envelope with one request is 400', async (t) => {
   for (const body of [
     '{"name":"a"}',
     '{"params":[]}',
@@ -51,13 +51,13 @@ t.test('json-rpc: what is no envelope of one request is 400', async (t) => {
     t.throws(() => open('application/json-rpc', body), { code: 400, id: 'greeter' }, body)
 })
 
-t.test('proto-rpc: the second of two messages with lengths is the request', async (t) => {
+t.test('proto-rpc: the second of two length-prefixed messages is the request', async (t) => {
   for (const type of ['application/proto-rpc', 'application/octet-stream']) {
     t.equal(open(type, envelop('\n\x01a', '\n\x03abc')), '\n\x03abc', type)
     t.equal(open(type, envelop('', '')), '', 'an empty message')
     const whole = envelop('\n\x01a', '\n\x03abc')
     for (let length = 1; length < whole.length; length++)
-      t.throws(() => open(type, whole.subarray(0, length)), { code: 400 }, `${length} bytes of it`)
+      t.throws(() => open(type, whole.subarray(0, length)), { code: 400 }, `cut to ${length} bytes`)
     const more = Buffer.concat([whole, Buffer.alloc(1)])
     t.throws(() => open(type, more), { code: 400, message: /two messages/ })
     t.throws(() => open(type, Buffer.from([0, 255, 255, 255])), { code: 400 })
@@ -71,7 +71,7 @@ t.test('proto-rpc: the second of two messages with lengths is the request', asyn
   t.equal(open('application/octet-stream', '\n\x03abc'), '\n\x03abc', 'a message without envelope')
 })
 
-t.test('grpc: the message itself passes, its frames are 415', async (t) => {
+t.test('grpc: a plain message passes, gRPC frames are 415', async (t) => {
   const grpc = ['application/grpc', 'application/grpc+proto', 'application/grpc+json']
   for (const type of grpc) {
     t.equal(open(type, '{"name":"a"}'), '{"name":"a"}')
@@ -85,7 +85,7 @@ t.test('grpc: the message itself passes, its frames are 415', async (t) => {
   }
 })
 
-t.test('other bodies are left alone', async (t) => {
+t.test('bodies of other content types pass unchanged', async (t) => {
   const body = Buffer.from('{"params":[{}]}')
   for (const type of ['application/json', 'application/protobuf', 'application/proto'])
     t.equal(unwrapEnvelope(toRequestType(type), body), body)

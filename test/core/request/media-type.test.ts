@@ -6,7 +6,7 @@ import {
   toRequestType,
 } from '../../../core/request/media-type.ts'
 
-t.test('a media type is taken apart', async (t) => {
+t.test('a media type is parsed into type, charset and boundary', async (t) => {
   const cases: [string, [string, string, string]][] = [
     ['application/json', ['application/json', '', '']],
     ['Application/JSON ; Charset=UTF-8', ['application/json', 'utf-8', '']],
@@ -32,7 +32,7 @@ t.test('a media type is taken apart', async (t) => {
     t.equal(parseMediaType(text), undefined, text)
 })
 
-t.test('content types say how a body is read; without one it is JSON', async (t) => {
+t.test('the content type selects the body parser, the default is JSON', async (t) => {
   const cases: [string | undefined, string][] = [
     [undefined, 'json'],
     ['', 'json'],
@@ -54,7 +54,7 @@ t.test('content types say how a body is read; without one it is JSON', async (t)
   t.equal(toRequestType('multipart/form-data; boundary=x').boundary, 'x')
 })
 
-t.test('wrong content type 415', async (t) => {
+t.test('an unsupported content type is 415', async (t) => {
   const accept =
     'application/json, application/protobuf, application/x-www-form-urlencoded, multipart/form-data'
   for (const text of [
@@ -80,7 +80,7 @@ t.test('wrong content type 415', async (t) => {
   t.throws(() => toRequestType('text/plain', 'greeter'), { code: 415, id: 'greeter' })
 })
 
-t.test('text must be UTF-8', async (t) => {
+t.test('a charset other than UTF-8 is 415', async (t) => {
   t.throws(() => toRequestType('application/json; charset=iso-8859-1'), {
     code: 415,
     message: 'charset must be utf-8, got "iso-8859-1"',
@@ -89,7 +89,7 @@ t.test('text must be UTF-8', async (t) => {
   t.notOk(isUtf8Charset('utf-16'))
 })
 
-t.test('a body in a content coding is 415 that says so', async (t) => {
+t.test('a body with a content coding is 415', async (t) => {
   for (const none of [undefined, '', 'identity', 'Identity'])
     t.doesNotThrow(() => rejectContentCoding(none))
   for (const coding of ['gzip', 'br', 'identity, gzip', 'x'.repeat(10_000)]) {

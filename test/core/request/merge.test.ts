@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../../core/request/json/json.ts'
 import { mergeFields, mergeJson } from '../../../core/request/merge.ts'
 import { toRuns } from '../../fixtures/property-runs.ts'
 
-t.test('fields of the winner stand, objects are merged, lists are not', async (t) => {
+t.test('winner fields replace base fields, objects are merged, lists are replaced', async (t) => {
   const base = { a: '1', o: { x: '1', y: '1' }, l: ['1', '2'], v: { x: '1' }, w: '1' }
   const winner = { a: '2', o: { y: '2', z: '2' }, l: ['3'], v: '2', w: { x: '2' }, n: '2' }
   const merged = mergeFields(base, winner)
@@ -12,14 +12,14 @@ t.test('fields of the winner stand, objects are merged, lists are not', async (t
     JSON.stringify(merged),
     '{"a":"2","o":{"x":"1","y":"2","z":"2"},"l":["3"],"v":"2","w":{"x":"2"},"n":"2"}',
   )
-  t.same(base.o, { x: '1', y: '1' }, 'left as it was')
+  t.same(base.o, { x: '1', y: '1' }, 'base is unchanged')
   t.notOk('toString' in merged)
   const file = new Uint8Array(1)
   t.equal(mergeFields({ f: { a: '1' } }, { f: file })['f'], file)
   t.equal(JSON.stringify(mergeFields({}, { toString: '1' })), '{"toString":"1"}')
 })
 
-t.test('the body wins over the query', async (t) => {
+t.test('body fields take precedence over query fields', async (t) => {
   const base = { name: 'query', limit: 1, options: { all: true, deep: { a: 1, b: 1 } } }
   const cases: [string, string][] = [
     ['{}', '{"name":"query","limit":1,"options":{"all":true,"deep":{"a":1,"b":1}}}'],
@@ -40,14 +40,14 @@ t.test('the body wins over the query', async (t) => {
   }
 })
 
-t.test('a null in the body is a value that was given', async (t) => {
+t.test('null in the body is a value', async (t) => {
   t.equal(
     mergeJson({ name: 'query', o: { a: 1 } }, '{"name":null,"o":null}'),
     '{"name":null,"o":null}',
   )
 })
 
-t.test('a body that is no object holds no fields: it is alone, or 400', async (t) => {
+t.test('a body that is not an object is 400 if there are query fields', async (t) => {
   for (const body of ['[1]', ' "x"', 'null', '1']) {
     t.equal(mergeJson({}, body), body)
     t.throws(
@@ -62,14 +62,14 @@ t.test('a body that is no object holds no fields: it is alone, or 400', async (t
   }
 })
 
-t.test('what the body holds stays as it is written, to the digit', async (t) => {
+t.test('numbers of the body are preserved digit by digit', async (t) => {
   t.equal(
     mergeJson({ a: 1 }, '{"id":9223372036854775807,"f":1.0,"x":[1E400,-0]}'),
     '{"a":1,"id":9223372036854775807,"f":1.0,"x":[1E400,-0]}',
   )
 })
 
-t.test('a malformed body, or one beyond the bounds, is 400', async (t) => {
+t.test('a malformed or too deep body is 400', async (t) => {
   t.throws(() => mergeJson({ a: 1 }, '{"a":1,}'), { code: 400, message: /position 7/ })
   t.throws(() => mergeJson({ a: 1 }, '{"__proto__":{"x":1}}'), { code: 400, message: /__proto__/ })
   t.throws(() => mergeJson({ a: 1 }, '['.repeat(100)), { code: 400, message: /deeper/ })
@@ -77,7 +77,7 @@ t.test('a malformed body, or one beyond the bounds, is 400', async (t) => {
   t.throws(() => mergeJson({ a: 1 }, 'x', 'greeter'), { code: 400, id: 'greeter' })
 })
 
-t.test('it is the JSON merge patch of RFC 7396, but for null', async () => {
+t.test('mergeJson is a JSON merge patch (RFC 7396) except for null', async () => {
   const name = fc.constantFrom('a', 'b', 'c', 'toString', 'é"')
   const { value } = fc.letrec<{ value: JsonValue; object: JsonObject }>((tie) => ({
     value: fc.oneof(
@@ -111,7 +111,7 @@ t.test('a large body below many levels of the query is read once', async (t) => 
   t.ok(performance.now() - before < 10_000, `${performance.now() - before} ms`)
 })
 
-/** RFC 7396 §2, without the removal. */
+/** RFC 7396 §2, without removal by null. */
 function patch(target: JsonValue | undefined, with_: JsonValue): JsonValue {
   if (!isObject(with_)) return with_
   const result: JsonObject = isObject(target) ? { ...target } : {}
@@ -124,7 +124,7 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** JSON with names in order. */
+/** JSON with sorted names. */
 function sorted(value: JsonValue): string {
   return JSON.stringify(value, (_name, inner: JsonValue) =>
     isObject(inner)

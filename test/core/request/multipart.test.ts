@@ -4,7 +4,7 @@ import { isLeaf } from '../../../core/request/fields.ts'
 import { parseMultipart } from '../../../core/request/multipart.ts'
 import { toRuns } from '../../fixtures/property-runs.ts'
 
-/** A part: its header lines, and its content. */
+/** A part with its header lines and its content. */
 function part(header: string, content: string): string {
   return `--b\r\n${header}\r\n\r\n${content}\r\n`
 }
@@ -26,7 +26,7 @@ function parse(body: string | Uint8Array, boundary = 'b') {
   return parseMultipart(typeof body === 'string' ? Buffer.from(body) : body, boundary, 'greeter')
 }
 
-/** The fields as JSON, files as `<content>`. */
+/** Parsed fields as JSON, files as `<content>`. */
 function read(body: string | Uint8Array, boundary?: string): string {
   return JSON.stringify(parse(body, boundary), (_name, value) =>
     typeof value === 'object' && 'type' in value && value.type === 'Buffer'
@@ -35,7 +35,7 @@ function read(body: string | Uint8Array, boundary?: string): string {
   )
 }
 
-t.test('fields are text, files are bytes', async (t) => {
+t.test('fields are parsed as text, files as bytes', async (t) => {
   t.equal(read(END), '{}')
   t.equal(
     read(field('name', 'Jöhn') + file('data', 'a\r\nb\0') + END),
@@ -52,7 +52,7 @@ t.test('fields are text, files are bytes', async (t) => {
   t.equal((f as Uint8Array).buffer, body.buffer, 'not copied')
 })
 
-t.test('names nest as in a query', async (t) => {
+t.test('field names nest as in a query', async (t) => {
   const body =
     field('o.a', '1') +
     field('o[b]', '2') +
@@ -72,7 +72,7 @@ t.test('names nest as in a query', async (t) => {
   t.throws(() => parse(field('', '1') + END), { code: 400 })
 })
 
-t.test('what browsers send is read back the same', async () => {
+t.test('a form serialized by FormData is parsed back unchanged', async () => {
   const entries = fc.array(
     fc.tuple(
       fc
@@ -91,7 +91,7 @@ t.test('what browsers send is read back the same', async () => {
         const value = isFile ? new File([content], 'x"\r\n.txt') : content
         if (isFile) form.append(name, value as File)
         else form.append(name, content)
-        // Line ends of fields are normalised by whoever writes the form.
+        // FormData normalizes the line ends of fields.
         const key = name.replaceAll(/\r\n|\r|\n/g, '\r\n')
         const text = isFile ? content : content.replaceAll(/\r\n|\r|\n/g, '\r\n')
         wanted.set(key, [...(wanted.get(key) ?? []), text])
@@ -111,20 +111,17 @@ t.test('what browsers send is read back the same', async () => {
   )
 })
 
-t.test(
-  'RFC 2046: what stands before the first and behind the last boundary is ignored',
-  async (t) => {
-    t.equal(read(`preamble\r\n--x\r\n${field('a', '1')}${END}epilogue\r\n--b\r\n`), '{"a":"1"}')
-    t.equal(read(`\r\n${field('a', '1')}--b--`), '{"a":"1"}')
-    t.equal(
-      read(`--b \t\r\n${field('a', '1').slice(5)}--b-- \t\r\nx`),
-      '{"a":"1"}',
-      'blanks behind a boundary',
-    )
-  },
-)
+t.test('text before the first and after the last boundary is ignored (RFC 2046)', async (t) => {
+  t.equal(read(`preamble\r\n--x\r\n${field('a', '1')}${END}epilogue\r\n--b\r\n`), '{"a":"1"}')
+  t.equal(read(`\r\n${field('a', '1')}--b--`), '{"a":"1"}')
+  t.equal(
+    read(`--b \t\r\n${field('a', '1').slice(5)}--b-- \t\r\nx`),
+    '{"a":"1"}',
+    'spaces after a boundary',
+  )
+})
 
-t.test('content may hold what only looks like a boundary', async (t) => {
+t.test('content that resembles a boundary is preserved', async (t) => {
   for (const content of ['x--b', '\n--b', '\r--b', '\r\n--', '\r\n-b', '\r\n\r\n', '', '\r\n'])
     t.equal(JSON.parse(read(field('a', content) + END)).a, content, JSON.stringify(content))
   t.equal(
@@ -134,7 +131,7 @@ t.test('content may hold what only looks like a boundary', async (t) => {
   )
 })
 
-t.test('headers of parts are read as senders write them', async (t) => {
+t.test('part headers are parsed in the forms that clients use', async (t) => {
   const cases: [string, string][] = [
     ['content-disposition:form-data;name=a', '{"a":"1"}'],
     ['Content-Disposition: Form-Data; NAME="a" ', '{"a":"1"}'],
@@ -157,7 +154,7 @@ t.test('headers of parts are read as senders write them', async (t) => {
   }
 })
 
-t.test('malformed bodies are 400, not passed over', async (t) => {
+t.test('a malformed body is 400', async (t) => {
   const good = field('a', '1')
   const cases: [string, RegExp][] = [
     ['', /contains no boundary "b"/],
@@ -221,7 +218,7 @@ t.test('malformed bodies are 400, not passed over', async (t) => {
   t.throws(() => parse(latin1), { code: 400, message: 'form field "a" must be UTF-8 text' })
 })
 
-t.test('the boundary must be one', async (t) => {
+t.test('an invalid boundary parameter is 400', async (t) => {
   for (const boundary of ['', 'x'.repeat(71), 'a ', 'é', 'a\r\nb', 'a"b'])
     t.throws(() => parse(END, boundary), { code: 400, message: /must name its boundary/ }, boundary)
   t.equal(
@@ -234,7 +231,7 @@ t.test('the boundary must be one', async (t) => {
   t.equal(read(`--${'x'.repeat(70)}--`, 'x'.repeat(70)), '{}')
 })
 
-t.test('256 parts are the most, a part header has 8 KiB at most', async (t) => {
+t.test('more than 256 parts or a part header over 8 KiB is 400', async (t) => {
   t.equal(JSON.parse(read(field('a', '1').repeat(256) + END)).a.length, 256)
   t.throws(() => parse(field('a', '1').repeat(257) + END), {
     code: 400,
@@ -249,7 +246,7 @@ t.test('256 parts are the most, a part header has 8 KiB at most', async (t) => {
   })
 })
 
-t.test('16 MiB made to be slow take time linear to their length', async (t) => {
+t.test('adversarial bodies of 16 MiB are parsed in linear time', async (t) => {
   const size = 16 * 1024 * 1024
   const long = 'a'.repeat(70)
   const head = `--${long}\r\nContent-Disposition: form-data; name=f; filename=x\r\n\r\n`
@@ -276,7 +273,7 @@ t.test('16 MiB made to be slow take time linear to their length', async (t) => {
   t.ok(performance.now() - before < 10_000, `${performance.now() - before} ms`)
 })
 
-t.test('whatever is thrown at it, it is fields or 400', async () => {
+t.test('a random body is either parsed or 400', async () => {
   const piece = fc.constantFrom(
     ...[
       '--b',

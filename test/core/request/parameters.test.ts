@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseParameters, skipToken } from '../../../core/request/parameters.ts'
 
-t.test('parameters are tokens or quoted strings', async (t) => {
+t.test('parameter values are tokens or quoted strings', async (t) => {
   const cases: [string, [string, string][]][] = [
     ['', []],
     ['  ', []],
@@ -24,7 +24,7 @@ t.test('parameters are tokens or quoted strings', async (t) => {
   t.same([...parseParameters('a/b; c=d', 3)!], [['c', 'd']])
 })
 
-t.test('anything else is malformed', async (t) => {
+t.test('other parameters are malformed', async (t) => {
   for (const text of [
     'a=b',
     '; a',
@@ -46,7 +46,7 @@ t.test('anything else is malformed', async (t) => {
     t.equal(parseParameters(text, 0), undefined, JSON.stringify(text))
 })
 
-t.test('it takes time linear to the length', async (t) => {
+t.test('parsing takes time linear in the length', async (t) => {
   const size = 4 * 1024 * 1024
   const before = performance.now()
   t.ok(parseParameters(`; a="${'\\"'.repeat(size)}"`, 0))
@@ -60,7 +60,7 @@ t.test('it takes time linear to the length', async (t) => {
   t.ok(performance.now() - before < 10_000, `${performance.now() - before} ms`)
 })
 
-t.test('a token ends before the first other character', async (t) => {
+t.test('skipToken returns the end of a token', async (t) => {
   t.equal(skipToken('a/b', 0), 1)
   t.equal(skipToken('a/b', 1), 1)
   t.equal(skipToken('a/b', 3), 3)

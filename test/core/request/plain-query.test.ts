@@ -23,15 +23,15 @@ function theLongWay(query: string, shape: Shape | undefined): string {
   return JSON.stringify(coerce(parseQuery(query), shape))
 }
 
-t.test('plain names and texts are JSON at once', async (t) => {
+t.test('a query of simple names and strings is formatted as JSON', async (t) => {
   for (const query of ['name=John', 'name=John&city=Oslo', 'a=x/y:z', 'A-b_c=Hello'])
     t.equal(formatPlainQuery(query, undefined), theLongWay(query, undefined), query)
   t.equal(formatPlainQuery('name=John', undefined), '{"name":"John"}')
-  t.equal(formatPlainQuery('name=12', SCHEMA), '{"name":"12"}', 'a field that is a string')
+  t.equal(formatPlainQuery('name=12', SCHEMA), '{"name":"12"}', 'a string field')
   t.equal(formatPlainQuery('name=', SCHEMA), '{"name":""}')
 })
 
-t.test('whatever may be more than that goes the long way', async (t) => {
+t.test('other queries are left to the full parser', async (t) => {
   for (const query of [
     '',
     'a',
@@ -64,10 +64,10 @@ t.test('whatever may be more than that goes the long way', async (t) => {
   for (const query of ['count=x', 'tags=x', 'any=1']) {
     t.equal(formatPlainQuery(query, SCHEMA), undefined, query)
   }
-  t.equal(formatPlainQuery('a=x', { kind: 'string' }), undefined, 'a request that is no object')
+  t.equal(formatPlainQuery('a=x', { kind: 'string' }), undefined, 'a request that is not an object')
 })
 
-t.test('the short way and the long way lead to the same document', async () => {
+t.test('a formatted plain query equals the result of the full parser', async () => {
   const name = fc.constantFrom('name', 'count', 'tags', 'any', 'a', 'b-c', '1', 'a.b', 'toString')
   const value = fc.oneof(
     fc.constantFrom('John', 'true', 'nil', 'north', '1', '-', '', 'x/y', 'a=b', '%20', "it's", '~'),

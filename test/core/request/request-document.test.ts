@@ -34,7 +34,7 @@ function make(
   })
 }
 
-t.test('request fields as query parameters', async (t) => {
+t.test('query parameters become request fields, coerced by the schema', async (t) => {
   t.equal(make({ query: 'name=John' }), '{"name":"John"}')
   t.equal(
     make({ query: 'id=1&limit=2&options.all=true', shape }),
@@ -47,13 +47,13 @@ t.test('request fields as query parameters', async (t) => {
   })
 })
 
-t.test('a request that says nothing is {}', async (t) => {
+t.test('an empty request is {}', async (t) => {
   t.equal(make({}), '{}')
   t.equal(make({ type: 'application/x-www-form-urlencoded' }), '{}')
   t.equal(make({ query: '&' }), '{}')
 })
 
-t.test('the body is left untouched when there are neither variables nor query', async (t) => {
+t.test('the body is unchanged without path variables and query', async (t) => {
   for (const [type, body] of [
     ['application/json', Buffer.from('{"id":9223372036854775807')],
     ['application/json', Buffer.from([0xff])],
@@ -63,7 +63,7 @@ t.test('the body is left untouched when there are neither variables nor query', 
     t.equal(make({ type, body, shape }), body)
 })
 
-t.test('the query wins over variables of the path, the body over both', async (t) => {
+t.test('query fields take precedence over path variables, body fields over both', async (t) => {
   const variables = ['id', '7', 'options.all', 'false']
   t.equal(make({ variables, shape }), '{"id":"7","options":{"all":false}}')
   t.equal(
@@ -115,11 +115,11 @@ t.test('forms become JSON', async (t) => {
   t.equal(
     make({ type, body }),
     '{"limit":3,"data":"MTIzNA=="}',
-    'Base64 is text, whatever it looks like',
+    'Base64 that looks like a number stays a string',
   )
 })
 
-t.test('a protobuf body cannot be merged with a query', async (t) => {
+t.test('a protobuf body with query or path variables is 400', async (t) => {
   const body = Buffer.from([0x0a, 0x01])
   for (const parts of [{ query: 'a=1' }, { variables: ['a', '1'] }])
     t.throws(() => make({ type: 'application/protobuf', body, ...parts }), {
@@ -129,11 +129,11 @@ t.test('a protobuf body cannot be merged with a query', async (t) => {
   t.equal(
     make({ type: 'application/protobuf', query: 'a=1' }),
     '{"a":1}',
-    'without a body it is JSON',
+    'without a body, the query becomes JSON',
   )
 })
 
-t.test('faults of any part are 400 with the id given', async (t) => {
+t.test('a malformed query, body or path variable is 400 with the given id', async (t) => {
   const type = toRequestType(undefined)
   const parts = { variables: [], query: 'a=1', type, body: NOTHING, shape: undefined }
   const refused = { code: 400, id: 'greeter' }

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { decodeUtf8 } from '../../../core/request/utf8.ts'
 
-t.test('bytes in UTF-8 are text, without a byte order mark', async (t) => {
+t.test('UTF-8 bytes are decoded without a byte order mark', async (t) => {
   t.equal(decodeUtf8(Buffer.from('é€😀'), 'body', 'id'), 'é€😀')
   t.equal(decodeUtf8(Buffer.from('\ufeff{}'), 'body', 'id'), '{}')
   t.equal(decodeUtf8(new Uint8Array(Buffer.from('xaby')).subarray(1, 3), 'body', 'id'), 'ab')
 })
 
-t.test('bytes that are not are 400', async (t) => {
+t.test('bytes that are not UTF-8 are 400', async (t) => {
   for (const bytes of [
     [0xff],
     [0xc0, 0xaf],

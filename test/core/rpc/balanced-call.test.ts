@@ -11,7 +11,7 @@ import { ServiceError } from '../../../sdk/errors.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createPools, makeNode, makeService } from '../../fixtures/services.ts'
 
-/** Writes down what becomes of it. */
+/** A call that records its events. */
 class TestCall extends BalancedCall {
   override service = 'greeter'
   readonly events: string[] = []
@@ -30,7 +30,7 @@ class TestCall extends BalancedCall {
     return this
   }
 
-  /** As whoever fails while it is told of the answer. */
+  /** Simulates a receiver that fails during `onReply`. */
   forget(): void {
     this.leave()
   }
@@ -64,7 +64,7 @@ class TestCall extends BalancedCall {
 
 type Serve = (call: OutgoingCall, node: string) => void
 
-/** A service of these nodes, each of which does the same with its calls. */
+/** Opens a service whose nodes all handle calls with `serve`. */
 function open(t: Test, ids: readonly string[], serve: Serve) {
   const { createPool } = createPools()
   const ejected: string[] = []
@@ -89,7 +89,7 @@ const lose =
   (call) =>
     call.onLost(kind, kind)
 
-t.test('what was certainly not served goes to the next node', async (t) => {
+t.test('a call that was certainly not processed is retried on the next node', async (t) => {
   for (const kind of ['connect', 'foreign', 'full', 'unsent'] as const) {
     const { upstream, ejected, active } = open(t, ['a', 'b'], (call, node) =>
       node === 'a' ? lose(kind)(call, node) : call.onReply('', Buffer.alloc(0)),
@@ -102,7 +102,7 @@ t.test('what was certainly not served goes to the next node', async (t) => {
   }
 })
 
-t.test('a call that is over is given back by its node once', async (t) => {
+t.test('a call that ends twice is released by its node once', async (t) => {
   const { upstream, active } = open(t, ['a'], (call) => {
     call.onReply('', Buffer.alloc(0))
     ;(call as TestCall).forget()
@@ -111,22 +111,19 @@ t.test('a call that is over is given back by its node once', async (t) => {
   t.strictSame(active(), [0])
 })
 
-t.test(
-  'a call that comes back from a node that has left goes to the next all the same',
-  async (t) => {
-    const { upstream } = open(t, ['a', 'b'], (call, node) => {
-      if (node === 'b') return call.onReply('', Buffer.alloc(0))
-      const [, b] = upstream.nodes.map(({ id, port }) => ({ ...makeNode(`127.0.0.1:${port}`), id }))
-      upstream.update([makeService('greeter', [b!])])
-      call.onLost('unsent', 'it takes no more calls')
-    })
-    const { nodes, events } = new TestCall(upstream).send()
-    t.strictSame(nodes, ['a', 'b'])
-    t.strictSame(events, ['note it takes no more calls', 'reply'])
-  },
-)
+t.test('a call lost by a node that was removed is retried on the next node', async (t) => {
+  const { upstream } = open(t, ['a', 'b'], (call, node) => {
+    if (node === 'b') return call.onReply('', Buffer.alloc(0))
+    const [, b] = upstream.nodes.map(({ id, port }) => ({ ...makeNode(`127.0.0.1:${port}`), id }))
+    upstream.update([makeService('greeter', [b!])])
+    call.onLost('unsent', 'it takes no more calls')
+  })
+  const { nodes, events } = new TestCall(upstream).send()
+  t.strictSame(nodes, ['a', 'b'])
+  t.strictSame(events, ['note it takes no more calls', 'reply'])
+})
 
-t.test('what may have been served, or has no time left, goes nowhere else', async (t) => {
+t.test('a call that may have been processed, or has timed out, is not retried', async (t) => {
   for (const [kind, code] of [
     ['closed', 502],
     ['timeout', 408],
@@ -138,7 +135,7 @@ t.test('what may have been served, or has no time left, goes nowhere else', asyn
   }
 })
 
-t.test('a call whose bodies have been sent cannot be sent again', async (t) => {
+t.test('a call with sent bodies is not retried', async (t) => {
   const { upstream } = open(t, ['a', 'b'], (call, node) => {
     call.started = true
     lose('unsent')(call, node)
@@ -146,7 +143,7 @@ t.test('a call whose bodies have been sent cannot be sent again', async (t) => {
   t.strictSame(new TestCall(upstream).send().events, ['note unsent', 'failed 502'])
 })
 
-t.test('5 nodes are tried at most, and each once', async (t) => {
+t.test('at most 5 nodes are tried, each once', async (t) => {
   const few = open(t, ['a', 'b'], lose('full'))
   t.strictSame(new TestCall(few.upstream).send().nodes, ['a', 'b'])
   const many = open(t, ['a', 'b', 'c', 'd', 'e', 'f', 'g'], lose('full'))
@@ -155,7 +152,7 @@ t.test('5 nodes are tried at most, and each once', async (t) => {
   t.equal(call.events.at(-1), 'failed 503')
 })
 
-t.test('without a node it is 503', async (t) => {
+t.test('a call without an available node is 503', async (t) => {
   const { upstream } = open(t, [], lose('full'))
   t.strictSame(new TestCall(upstream).send().events, [
     'note no node of greeter is available',
@@ -163,21 +160,18 @@ t.test('without a node it is 503', async (t) => {
   ])
 })
 
-t.test(
-  'a node that answers with errors is well, unless they are none of the protocol',
-  async (t) => {
-    const own = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
-    const foreign = open(t, ['a', 'b'], (call) => call.onFail(toBadResponse('x', 'none'), true))
-    for (let i = 0; i < 20; i++) {
-      t.strictSame(new TestCall(own.upstream).send().events, ['refused 503'])
-      t.strictSame(new TestCall(foreign.upstream).send().events, ['refused 502'])
-    }
-    t.strictSame(own.ejected, [])
-    t.equal(foreign.ejected.length, 1, 'half of the nodes at most')
-  },
-)
+t.test('error responses do not eject a node, malformed responses do', async (t) => {
+  const own = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
+  const foreign = open(t, ['a', 'b'], (call) => call.onFail(toBadResponse('x', 'none'), true))
+  for (let i = 0; i < 20; i++) {
+    t.strictSame(new TestCall(own.upstream).send().events, ['refused 503'])
+    t.strictSame(new TestCall(foreign.upstream).send().events, ['refused 502'])
+  }
+  t.strictSame(own.ejected, [])
+  t.equal(foreign.ejected.length, 1, 'at most half of the nodes are ejected')
+})
 
-t.test('whether an error is repeated, who makes the call says', async (t) => {
+t.test('mayRepeat decides whether an error is retried', async (t) => {
   const { upstream, active } = open(t, ['a', 'b'], (call) =>
     call.onFail(new ServiceError('x', 500, 'no')),
   )
@@ -188,7 +182,7 @@ t.test('whether an error is repeated, who makes the call says', async (t) => {
   t.strictSame(active(), [0, 0])
 })
 
-t.test('attempts share the time there is', async (t) => {
+t.test('attempts share the timeout of the call', async (t) => {
   const told: number[] = []
   const { upstream } = open(t, ['a', 'b', 'c'], (call) => {
     told.push(call.timeoutMs)
@@ -205,10 +199,10 @@ t.test('attempts share the time there is', async (t) => {
   t.equal(told[0], 60_000)
   t.ok(told[1]! <= 60_000 - 30 && told[2]! <= told[1]! - 30, `${told}`)
   t.strictSame(send(20).events, ['note busy', 'failed 408'])
-  t.equal(told.length, 4, 'without time there is no other attempt')
+  t.equal(told.length, 4, 'no further attempt after the timeout')
 })
 
-t.test('a limit the service is not told of holds as well', async (t) => {
+t.test('a time limit that is not sent to the service is enforced', async (t) => {
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   const { upstream } = open(t, ['a'], (call) => {

@@ -3,7 +3,7 @@ import type { Carrier, OutgoingCall } from '../../../core/rpc/call.ts'
 import { deadlines } from '../../../core/rpc/deadlines.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 
-t.test('a call passes on to whoever carries it', async (t) => {
+t.test('a call forwards its methods to its carrier', async (t) => {
   const told: unknown[] = []
   const carrier: Carrier = {
     sendData: (call, body) => {
@@ -31,7 +31,7 @@ t.test('a call passes on to whoever carries it', async (t) => {
   ])
 })
 
-t.test('before and after that its methods do nothing, and bodies go nowhere', async (t) => {
+t.test('without a carrier the methods of a call do nothing', async (t) => {
   const call = new RecordedCall({ timeoutMs: 1000 })
   t.equal(call.sendData('a'), true)
   call.endData()
@@ -39,7 +39,7 @@ t.test('before and after that its methods do nothing, and bodies go nowhere', as
   call.cancel()
   deadlines.add(call, 1000)
   call.release()
-  t.equal(deadlines.size, 0, 'its deadline does not count any more')
+  t.equal(deadlines.size, 0, 'its deadline is removed')
   call.onDeadline()
   t.strictSame(call.events, [])
 })

@@ -17,51 +17,48 @@ const STANDARD = createHeaderBlock([
   'no-store',
 ])
 
-t.test(
-  'the context of a call: host, method and target as received, and the fields of the request',
-  async (t) => {
-    const x = new TestExchange({
-      method: 'POST',
-      path: '/greeter/hello?a=1&b=%20',
-      host: 'a.test:8080',
-    })
-    const fields = [
-      'x-one',
-      '1',
-      'host',
-      'fake',
-      'accept',
-      '*/*',
-      'method',
-      'FAKE',
-      'x-one',
-      '2',
-      'url',
-      '/fake',
-      'x-bytes',
-      'ä',
-    ]
-    for (let i = 0; i < fields.length; i += 2) x.headers.append(fields[i]!, fields[i + 1]!)
-    t.strictSame(parseMetadata(formatContext(x)), [
-      'host',
-      'a.test:8080',
-      'method',
-      'POST',
-      'url',
-      '/greeter/hello?a=1&b=%20',
-      'x-one',
-      '1',
-      'accept',
-      '*/*',
-      'x-one',
-      '2',
-      'x-bytes',
-      'ä',
-    ])
-  },
-)
+t.test('the context of a call has host, method, URL and headers of the request', async (t) => {
+  const x = new TestExchange({
+    method: 'POST',
+    path: '/greeter/hello?a=1&b=%20',
+    host: 'a.test:8080',
+  })
+  const fields = [
+    'x-one',
+    '1',
+    'host',
+    'fake',
+    'accept',
+    '*/*',
+    'method',
+    'FAKE',
+    'x-one',
+    '2',
+    'url',
+    '/fake',
+    'x-bytes',
+    'ä',
+  ]
+  for (let i = 0; i < fields.length; i += 2) x.headers.append(fields[i]!, fields[i + 1]!)
+  t.strictSame(parseMetadata(formatContext(x)), [
+    'host',
+    'a.test:8080',
+    'method',
+    'POST',
+    'url',
+    '/greeter/hello?a=1&b=%20',
+    'x-one',
+    '1',
+    'accept',
+    '*/*',
+    'x-one',
+    '2',
+    'x-bytes',
+    'ä',
+  ])
+})
 
-t.test('fields of the reply: what the service says, then what it does not', async (t) => {
+t.test('response headers of the service are completed by the standard headers', async (t) => {
   const rows: [string, string[]][] = [
     ['', ['content-type', 'application/json', 'cache-control', 'no-store']],
     [
@@ -90,7 +87,7 @@ t.test('fields of the reply: what the service says, then what it does not', asyn
     t.strictSame(toReplyHeaders(metadata, STANDARD)?.flat, fields, JSON.stringify(metadata))
 })
 
-t.test('fields of the connection, of the message and of the platform end here', async (t) => {
+t.test('connection, framing and mx-* headers of the service are removed', async (t) => {
   const names = [
     'connection',
     'content-length',
@@ -112,7 +109,7 @@ t.test('fields of the connection, of the message and of the platform end here', 
   t.strictSame(toReplyHeaders(metadata, STANDARD)?.flat, STANDARD.fields)
 })
 
-t.test('of the fields of an error those pass that a reply may have', async (t) => {
+t.test('headers of an error are filtered as those of a response', async (t) => {
   const headers = ['allow', 'GET', 'date', 'x', 'mx-account', '{}', 'connection', 'close']
   const error = new GatewayError('a', 405, 'no', { headers, cause: 'why' })
   t.match(toClientError(error), { id: 'a', code: 405, message: 'no', cause: 'why' })
@@ -121,7 +118,7 @@ t.test('of the fields of an error those pass that a reply may have', async (t) =
   t.equal(toClientError(bare), bare)
 })
 
-t.test('malformed metadata is none', async (t) => {
+t.test('malformed metadata is undefined', async (t) => {
   for (const text of [
     'x',
     'x: 1',
@@ -135,13 +132,13 @@ t.test('malformed metadata is none', async (t) => {
     t.equal(toReplyHeaders(text, STANDARD), undefined, JSON.stringify(text.slice(0, 50)))
 })
 
-t.test('a list made of the standard fields is nobody else’s', async (t) => {
+t.test('appending to response headers does not change the standard headers', async (t) => {
   toReplyHeaders('', STANDARD)!.append('x-one', '1')
   t.strictSame(toReplyHeaders('', STANDARD)?.flat, STANDARD.fields)
   t.ok(toReplyHeaders('', STANDARD) instanceof HeaderList)
 })
 
-t.test('which content types are JSON', async (t) => {
+t.test('isJson accepts JSON content types only', async (t) => {
   const yes = [
     'application/json',
     'application/json; charset=utf-8',
@@ -163,5 +160,5 @@ t.test('which content types are JSON', async (t) => {
   for (const type of no) t.notOk(isJson(type), type)
   const startMs = performance.now()
   isJson(`application/${'+'.repeat(60_000)}`)
-  t.ok(performance.now() - startMs < 1000, 'in linear time')
+  t.ok(performance.now() - startMs < 1000, 'linear time')
 })

@@ -13,7 +13,7 @@ class Entry implements Timed {
   }
 }
 
-/** A wheel whose time only `goTo` moves. */
+/** Creates a wheel with a mock clock that `goTo` advances. */
 function createWheel() {
   let nowMs = 1000
   const wheel = new Deadlines(() => nowMs)
@@ -27,7 +27,7 @@ function createWheel() {
   return { wheel, goTo, set }
 }
 
-t.test('a deadline is noticed once, never early, and late by two ticks at most', async (t) => {
+t.test('a deadline fires once, never early and at most two ticks late', async (t) => {
   const { wheel, goTo } = createWheel()
   for (const leftMs of [1, 19, 20, 21, 100, 999, 20_479, 20_480, 20_481, 100_000, 3_600_000]) {
     const start = 1000 + leftMs * 3
@@ -48,7 +48,7 @@ t.test('a deadline is noticed once, never early, and late by two ticks at most',
   t.equal(wheel.size, 0)
 })
 
-t.test('what is removed is not told, wherever it is', async (t) => {
+t.test('a removed deadline does not fire', async (t) => {
   const { wheel, goTo } = createWheel()
   const entries = Array.from({ length: 100 }, () => new Entry())
   for (const entry of entries) wheel.add(entry, 50)
@@ -64,7 +64,7 @@ t.test('what is removed is not told, wherever it is', async (t) => {
   t.equal(wheel.size, 0)
 })
 
-t.test('what is told may remove others that are over, and add new ones', async (t) => {
+t.test('a deadline handler can remove expired deadlines and add new ones', async (t) => {
   const { wheel, goTo } = createWheel()
   const [a, b, c] = [new Entry(), new Entry(), new Entry()]
   a.onDeadline = () => {
@@ -81,75 +81,69 @@ t.test('what is told may remove others that are over, and add new ones', async (
   t.strictSame([a.calls, b.calls, c.calls], [2, 0, 1])
 })
 
-t.test(
-  'after a stall of the process all that is over is told, and what was added last is not',
-  async (t) => {
-    const { wheel, goTo, set } = createWheel()
-    const old = Array.from({ length: 50 }, (_, i) => {
-      const entry = new Entry()
-      wheel.add(entry, i * 1000)
-      return entry
-    })
-    set(60_000)
-    const fresh = new Entry()
-    wheel.add(fresh, 250)
-    t.equal(wheel.left(fresh), 250)
-    goTo(60_100)
-    t.ok(old.every(({ calls }) => calls === 1))
-    t.equal(fresh.calls, 0, 'its time began when it was added')
-    t.equal(wheel.left(fresh), 150)
-    goTo(60_300)
-    t.equal(fresh.calls, 1)
-    t.equal(wheel.left(fresh), 1, 'never less than a millisecond')
-  },
-)
+t.test('after a stall all expired deadlines fire, a deadline added last does not', async (t) => {
+  const { wheel, goTo, set } = createWheel()
+  const old = Array.from({ length: 50 }, (_, i) => {
+    const entry = new Entry()
+    wheel.add(entry, i * 1000)
+    return entry
+  })
+  set(60_000)
+  const fresh = new Entry()
+  wheel.add(fresh, 250)
+  t.equal(wheel.left(fresh), 250)
+  goTo(60_100)
+  t.ok(old.every(({ calls }) => calls === 1))
+  t.equal(fresh.calls, 0, 'its time starts when it is added')
+  t.equal(wheel.left(fresh), 150)
+  goTo(60_300)
+  t.equal(fresh.calls, 1)
+  t.equal(wheel.left(fresh), 1, 'never less than a millisecond')
+})
 
-t.test(
-  'any mix of adding, removing and time is as if every entry had a timer of its own',
-  async () => {
-    const step = fc.oneof(
-      fc.record({ add: fc.integer({ min: 1, max: 50_000 }) }),
-      fc.record({ remove: fc.nat(100) }),
-      fc.record({ pass: fc.integer({ min: 1, max: 30_000 }) }),
-    )
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
-        const { wheel, goTo } = createWheel()
-        let nowMs = 1000
-        const entries: { entry: Entry; removed: boolean }[] = []
-        for (const step of steps) {
-          if ('add' in step) {
-            const entry = new Entry()
-            wheel.add(entry, step.add)
-            entries.push({ entry, removed: false })
-          } else if ('remove' in step) {
-            const found = entries[step.remove]
-            if (found === undefined) continue
-            wheel.remove(found.entry)
-            if (found.entry.calls === 0) found.removed = true
-          } else {
-            nowMs += step.pass
-            goTo(nowMs)
-          }
-          for (const { entry, removed } of entries) {
-            const mustBe = !removed && entry.deadlineMs <= nowMs - 40
-            const mayBe = !removed && entry.deadlineMs <= nowMs
-            if (mustBe && entry.calls !== 1) throw new Error('late')
-            if (!mayBe && entry.calls !== 0) throw new Error('early, or after it was removed')
-          }
+t.test('random additions and removals fire as if every entry had its own timer', async () => {
+  const step = fc.oneof(
+    fc.record({ add: fc.integer({ min: 1, max: 50_000 }) }),
+    fc.record({ remove: fc.nat(100) }),
+    fc.record({ pass: fc.integer({ min: 1, max: 30_000 }) }),
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+      const { wheel, goTo } = createWheel()
+      let nowMs = 1000
+      const entries: { entry: Entry; removed: boolean }[] = []
+      for (const step of steps) {
+        if ('add' in step) {
+          const entry = new Entry()
+          wheel.add(entry, step.add)
+          entries.push({ entry, removed: false })
+        } else if ('remove' in step) {
+          const found = entries[step.remove]
+          if (found === undefined) continue
+          wheel.remove(found.entry)
+          if (found.entry.calls === 0) found.removed = true
+        } else {
+          nowMs += step.pass
+          goTo(nowMs)
         }
-      }),
-    )
-  },
-)
+        for (const { entry, removed } of entries) {
+          const mustBe = !removed && entry.deadlineMs <= nowMs - 40
+          const mayBe = !removed && entry.deadlineMs <= nowMs
+          if (mustBe && entry.calls !== 1) throw new Error('late')
+          if (!mayBe && entry.calls !== 0) throw new Error('early, or after it was removed')
+        }
+      }
+    }),
+  )
+})
 
 t.test(
-  'the wheel of the process ticks by itself while it holds something, and keeps nothing alive',
+  'the global wheel ticks while it has entries and does not keep the process alive',
   async (t) => {
     const entry = new Entry()
     const start = performance.now()
     deadlines.add(entry, 30)
-    t.notOk(process.getActiveResourcesInfo().includes('Timeout'), 'its timer is not waited for')
+    t.notOk(process.getActiveResourcesInfo().includes('Timeout'), 'its timer is unreferenced')
     await until(() => entry.calls > 0)
     t.ok(performance.now() - start >= 30)
     t.equal(deadlines.size, 0)

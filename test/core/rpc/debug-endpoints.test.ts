@@ -1,14 +1,14 @@
 import t from 'tap'
 import { isDebugEndpoint, isHiddenFromClients } from '../../../core/rpc/debug-endpoints.ts'
 
-t.test('what services tell of themselves is for operators, that they are well is for all', (t) => {
+t.test('Debug endpoints other than Health are for operators', (t) => {
   for (const method of ['Log', 'Trace', 'Stats', 'Other']) t.ok(isDebugEndpoint(`Debug.${method}`))
   for (const endpoint of ['Debug.Health', 'Greeter.Call', 'Debugger.Log'])
     t.notOk(isDebugEndpoint(endpoint), endpoint)
   t.end()
 })
 
-t.test('clients of a gateway call neither what is for operators nor open links of servers', (t) => {
+t.test('clients of a gateway cannot call operator endpoints or Network.Link', (t) => {
   t.ok(isHiddenFromClients('greeter', 'Debug.Log'))
   t.ok(isHiddenFromClients('network', 'Network.Link'))
   for (const endpoint of ['Debug.Health', 'Network.Graph'])

@@ -1,4 +1,4 @@
-// docs/protocol.md §2.5, both ends together.
+// Flow control of docs/protocol.md §2.5 with client and server.
 import t from 'tap'
 import type { IncomingCall } from '../../../core/rpc/call.ts'
 import { Channel } from '../../../core/rpc/ws/channel.ts'
@@ -23,7 +23,7 @@ function link(dispatch: (call: IncomingCall) => void, highBytes?: number) {
 }
 
 t.test(
-  'a stream of a million small messages through a slow reader: bounded memory, and no other stream is held up',
+  'a slow reader of a million messages uses bounded memory and does not block other streams',
   async (t) => {
     const COUNT = 1_000_000
     const sources: Source[] = []
@@ -34,7 +34,7 @@ t.test(
     client.call(slow)
     await until(() => slow.received === 4096)
     for (let i = 0; i < 50; i++) await tick()
-    t.equal(slow.received, 4096, 'it gets no more than it has taken')
+    t.equal(slow.received, 4096, 'no more than the window is sent')
     t.equal(sources[0]!.next, 4096)
 
     const quick = new Sink({ stream: true, endpoint: 'Quick.Stream' })
@@ -53,14 +53,14 @@ t.test(
     }
     t.equal(slow.received, COUNT)
     t.ok(slow.inOrder)
-    t.ok(slow.maxQueue <= 4096, `at most ${slow.maxQueue} bodies waited for the reader`)
-    t.ok(far.maxBufferedBytes <= 2 * WINDOW, `at most ${far.maxBufferedBytes} bytes on the way`)
+    t.ok(slow.maxQueue <= 4096, `at most ${slow.maxQueue} bodies queued`)
+    t.ok(far.maxBufferedBytes <= 2 * WINDOW, `at most ${far.maxBufferedBytes} bytes in transit`)
     t.equal(client.pending, 0)
   },
 )
 
 t.test(
-  'an end holds at most 262144 bytes plus one body for a stream, whatever the size of bodies',
+  'one side buffers at most 262144 bytes plus one body per stream, at any body size',
   async (t) => {
     for (const size of [0, 63, 64, 1000, 100_000, 262_143, 1_000_000]) {
       const { client, far } = link((call) => void new Source(call, 50, ' '.repeat(size)))
@@ -78,27 +78,24 @@ t.test(
   },
 )
 
-t.test(
-  'a hundred streams over a slow connection share it, and what waits is bounded',
-  async (t) => {
-    const sources: Source[] = []
-    const { client, far } = link((call) => {
-      sources.push(new Source(call, 500, ' '.repeat(1000)))
-    }, 64 * 1024)
-    const sinks = Array.from({ length: 100 }, () => new Sink({ stream: true }))
-    for (const sink of sinks) client.call(sink)
-    await until(() => {
-      for (const sink of sinks) sink.take(10)
-      return sinks.every(({ ended }) => ended)
-    })
-    t.ok(sinks.every(({ received, inOrder }) => received === 500 && inOrder))
-    // A writer packs messages of 256 KiB; beyond one it waits for the connection.
-    t.ok(far.maxBufferedBytes <= 64 * 1024 + 2 * 256 * 1024, `${far.maxBufferedBytes} bytes`)
-  },
-)
+t.test('a hundred streams share a slow connection with bounded buffers', async (t) => {
+  const sources: Source[] = []
+  const { client, far } = link((call) => {
+    sources.push(new Source(call, 500, ' '.repeat(1000)))
+  }, 64 * 1024)
+  const sinks = Array.from({ length: 100 }, () => new Sink({ stream: true }))
+  for (const sink of sinks) client.call(sink)
+  await until(() => {
+    for (const sink of sinks) sink.take(10)
+    return sinks.every(({ ended }) => ended)
+  })
+  t.ok(sinks.every(({ received, inOrder }) => received === 500 && inOrder))
+  // A writer packs messages of 256 KiB and waits for the connection after each.
+  t.ok(far.maxBufferedBytes <= 64 * 1024 + 2 * 256 * 1024, `${far.maxBufferedBytes} bytes`)
+})
 
 t.test(
-  'over a real connection both directions of a call flow at the pace of their readers',
+  'on a TCP connection both directions of a call follow the pace of their readers',
   async (t) => {
     const COUNT = 50_000
     const service = await openRpcService(t, (call) => void new Echo(call))

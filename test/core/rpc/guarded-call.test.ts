@@ -21,7 +21,7 @@ function open(parts = {}) {
   return { call, guarded, told, serve }
 }
 
-t.test('what comes before a call is released follows it', (t) => {
+t.test('data received before release is delivered after it', (t) => {
   const { call, guarded, told, serve } = open({ body: 'a', more: true })
   call.send('b')
   call.end()
@@ -32,7 +32,7 @@ t.test('what comes before a call is released follows it', (t) => {
   t.end()
 })
 
-t.test('what comes afterwards goes straight through', (t) => {
+t.test('data received after release is delivered directly', (t) => {
   const { call, guarded, told, serve } = open({ more: true })
   guarded.release(serve)
   call.send('b')
@@ -44,7 +44,7 @@ t.test('what comes afterwards goes straight through', (t) => {
   t.end()
 })
 
-t.test('a call that is ended is answered, and whoever serves it told', (t) => {
+t.test('ending a call fails it with the reason and cancels its receiver', (t) => {
   const { call, guarded, told, serve } = open({ stream: true })
   guarded.release(serve)
   guarded.sendData('a')
@@ -57,7 +57,7 @@ t.test('a call that is ended is answered, and whoever serves it told', (t) => {
   t.end()
 })
 
-t.test('a call that is over before it is released is not served', (t) => {
+t.test('a call that is cancelled before release is not served', (t) => {
   const { call, guarded, told, serve } = open()
   call.cancel()
   guarded.release(serve)

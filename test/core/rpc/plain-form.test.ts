@@ -1,4 +1,4 @@
-// Both ends of the plain form, beside the fast form on the same port.
+// Both ends of the HTTP transport, beside the WebSocket transport on the same port.
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { createNodeListener } from '../../../core/listener/node/listener.ts'
@@ -18,7 +18,7 @@ import { createTracker, RecordedCall } from '../../fixtures/rpc.ts'
 const LISTENERS = { uws: createUwsListener, node: createNodeListener }
 type Name = keyof typeof LISTENERS
 
-/** A service, and who calls it in either form. */
+/** Opens a service and callers of both transports. */
 async function open(t: Test, name: Name, dispatch: Dispatch) {
   const listener = await LISTENERS[name]({
     host: '127.0.0.1',
@@ -54,7 +54,7 @@ async function open(t: Test, name: Name, dispatch: Dispatch) {
   return { plain, fast, pool }
 }
 
-/** Resolves with what a call was told, once it is over. Bodies are consumed as they come. */
+/** Resolves with the events of a call once it has ended. Bodies are consumed on arrival. */
 async function settle(caller: Caller, fields: Partial<OutgoingCall>): Promise<string[]> {
   const call = new RecordedCall(fields)
   call.onEvent = (event) => {
@@ -68,7 +68,7 @@ async function settle(caller: Caller, fields: Partial<OutgoingCall>): Promise<st
 const Name = Type.Object({ name: Type.String() })
 
 for (const listener of Object.keys(LISTENERS) as Name[]) {
-  t.test(`${listener}: a service answers the same in both forms`, async (t) => {
+  t.test(`${listener}: a service responds the same over both transports`, async (t) => {
     const { dispatch } = createDispatcher({
       service: 'helloworld',
       log: createServiceLog({ service: 'helloworld', level: 'silent' }),
@@ -122,7 +122,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
     }
   })
 
-  t.test(`${listener}: thousands of calls and streams at a time`, async (t) => {
+  t.test(`${listener}: 2000 concurrent calls and streams succeed`, async (t) => {
     const { plain, pool } = await open(t, listener, (call) => {
       if (call.endpoint === 'A.Reply') return call.reply('', call.body)
       const text = Buffer.from(call.body).toString()
@@ -151,7 +151,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
     t.ok(pool.size <= 16)
   })
 
-  t.test(`${listener}: bodies of 16 MiB, of requests, replies and streams`, async (t) => {
+  t.test(`${listener}: bodies of 16 MiB pass in requests, responses and streams`, async (t) => {
     const { plain } = await open(t, listener, (call) => {
       if (call.endpoint === 'A.Reply') return call.reply('', call.body)
       call.sendData(call.body)
@@ -172,45 +172,48 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
     }
   })
 
-  t.test(`${listener}: a slow caller holds the service back, and loses nothing`, async (t) => {
-    const count = 40_000
-    let sent = 0
-    let refused = 0
-    const { plain } = await open(t, listener, (call) => {
-      const send = () => {
-        while (sent < count) {
-          if (!call.sendData(`{"i":${sent},"pad":"${'x'.repeat(500)}"}`)) {
-            refused++
-            return
+  t.test(
+    `${listener}: a slow caller slows the service and receives every message in order`,
+    async (t) => {
+      const count = 40_000
+      let sent = 0
+      let refused = 0
+      const { plain } = await open(t, listener, (call) => {
+        const send = () => {
+          while (sent < count) {
+            if (!call.sendData(`{"i":${sent},"pad":"${'x'.repeat(500)}"}`)) {
+              refused++
+              return
+            }
+            sent++
           }
-          sent++
+          call.endData()
         }
-        call.endData()
+        call.receiver = { onData() {}, onEnd() {}, onCancel() {}, onCredit: send }
+        send()
+      })
+      const call = new RecordedCall({ stream: true })
+      const waiting: number[] = []
+      let received = 0
+      let inOrder = true
+      call.onData = (body) => {
+        inOrder &&= Buffer.from(body).toString().startsWith(`{"i":${received},`)
+        received++
+        waiting.push(body.length)
       }
-      call.receiver = { onData() {}, onEnd() {}, onCancel() {}, onCredit: send }
-      send()
-    })
-    const call = new RecordedCall({ stream: true })
-    const waiting: number[] = []
-    let received = 0
-    let inOrder = true
-    call.onData = (body) => {
-      inOrder &&= Buffer.from(body).toString().startsWith(`{"i":${received},`)
-      received++
-      waiting.push(body.length)
-    }
-    plain.call(call)
-    while (call.carrier !== undefined) {
-      for (const bytes of waiting.splice(0, 100)) call.consumed(bytes)
-      await new Promise<void>((resolve) => setImmediate(resolve))
-    }
-    t.strictSame(call.events.slice(-1), ['end'])
-    t.equal(received, count)
-    t.ok(inOrder)
-    t.ok(refused > 0, `the service was held back ${refused} times`)
-  })
+      plain.call(call)
+      while (call.carrier !== undefined) {
+        for (const bytes of waiting.splice(0, 100)) call.consumed(bytes)
+        await new Promise<void>((resolve) => setImmediate(resolve))
+      }
+      t.strictSame(call.events.slice(-1), ['end'])
+      t.equal(received, count)
+      t.ok(inOrder)
+      t.ok(refused > 0, `backpressure ${refused} times`)
+    },
+  )
 
-  t.test(`${listener}: cancelling and deadlines reach the program`, async (t) => {
+  t.test(`${listener}: cancellation and deadlines reach the service`, async (t) => {
     const { dispatch, calls, events } = createTracker()
     const { plain } = await open(t, listener, dispatch)
     const cancelled = new RecordedCall({ stream: true })
@@ -222,7 +225,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
     await until(() => events[0]!.length === 1)
     t.strictSame(events[0], ['cancel cancel'])
     const late = await settle(plain, { timeoutMs: 50 })
-    // Whose clock is first decides; either is the same to the one who called.
+    // The faster clock of both sides decides; both results mean a timeout.
     t.match(late, [/^(lost timeout|fail 408 helloworld: no response within \d+ ms)$/])
     await until(() => events[1]!.length === 1)
     t.match(events[1], [/^cancel (timeout|cancel)$/])
@@ -230,7 +233,7 @@ for (const listener of Object.keys(LISTENERS) as Name[]) {
   })
 }
 
-/** The plain form always says what bodies are. */
+/** Removes metadata: the HTTP transport always sends a content type. */
 function withoutMetadata(event: string): string {
   return event.replace(/^reply "(?:[^"\\]|\\.)*"/, 'reply')
 }

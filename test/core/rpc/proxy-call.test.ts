@@ -23,7 +23,7 @@ import { makeService } from '../../fixtures/services.ts'
 
 const JOHN = '{"name":"John"}'
 
-/** A proxy in front of nodes that do this with their calls, and a caller of it. */
+/** Opens nodes that handle calls with `nodes`, a proxy in front of them, and a caller. */
 async function open(t: Test, nodes: readonly Dispatch[], options: TestProxyOptions = {}) {
   const services = await Promise.all(nodes.map((dispatch) => openRpcService(t, dispatch)))
   const ejected: string[] = []
@@ -51,7 +51,7 @@ async function open(t: Test, nodes: readonly Dispatch[], options: TestProxyOptio
 const echo: Dispatch = (call) => call.reply('', call.body)
 
 t.test(
-  'a call that names no service is 400, an unknown one 404, one without a node 503',
+  'a malformed service name is 400, an unknown service 404, a service without nodes 503',
   async (t) => {
     const { settle, upstream } = await open(t, [])
     const named = (service: string) => settle({ service })
@@ -70,7 +70,7 @@ t.test(
   },
 )
 
-t.test('calls wait for a registry that answers later, and lose nothing meanwhile', async (t) => {
+t.test('bodies that arrive during an asynchronous lookup are delivered afterwards', async (t) => {
   const { dispatch, calls, bodies, events } = createTracker()
   let answer: (found: Upstream | undefined) => void = () => {}
   const find: FindUpstream = () =>
@@ -85,7 +85,7 @@ t.test('calls wait for a registry that answers later, and lose nothing meanwhile
   call.send('two')
   call.send('three')
   call.end()
-  t.equal(call.consumedBytes, 0, 'nothing was taken yet')
+  t.equal(call.consumedBytes, 0, 'nothing is consumed yet')
   answer(upstreams.get('helloworld'))
   await until(() => events[0]?.length === 3)
   t.strictSame([bodies, events], [['one'], [['data two', 'data three', 'end']]])
@@ -95,7 +95,7 @@ t.test('calls wait for a registry that answers later, and lose nothing meanwhile
   t.equal(String(call.replyBody), 'done')
 })
 
-t.test('a caller that leaves while its service is looked up calls nothing', async (t) => {
+t.test('a call cancelled during the lookup is not forwarded', async (t) => {
   const { dispatch, calls } = createTracker()
   const { upstream } = await open(t, [dispatch])
   let answer: (found: Upstream) => void = () => {}
@@ -108,7 +108,7 @@ t.test('a caller that leaves while its service is looked up calls nothing', asyn
   t.same(calls, [])
 })
 
-t.test('a registry that does not answer is what it says', async (t) => {
+t.test('the error of a failed lookup is the error of the call', async (t) => {
   for (const find of [
     () => Promise.reject(new GatewayError('a', 503, 'cannot look up a')),
     () => {
@@ -120,10 +120,10 @@ t.test('a registry that does not answer is what it says', async (t) => {
   }
 })
 
-t.test('the time that was spent is taken off the deadline', async (t) => {
+t.test('the time spent on the lookup is deducted from the deadline', async (t) => {
   const { dispatch, calls } = createTracker()
   const { upstream } = await open(t, [dispatch])
-  /** A call whose service is found after so many milliseconds. */
+  /** Forwards a call whose service is found after `afterMs`. */
   const send = async (timeoutMs: number, afterMs: number): Promise<TestCall> => {
     const endMs = performance.now() + afterMs
     const found = until(() => performance.now() >= endMs).then(() => upstream)
@@ -141,7 +141,7 @@ t.test('the time that was spent is taken off the deadline', async (t) => {
   t.equal(calls.length, 1)
 })
 
-t.test('nodes take turns, and what one certainly has not served goes to the next', async (t) => {
+t.test('calls are balanced over the nodes, and retried if they were not processed', async (t) => {
   const seen: number[] = []
   const node =
     (i: number): Dispatch =>
@@ -163,7 +163,7 @@ t.test('nodes take turns, and what one certainly has not served goes to the next
   t.strictSame(active(), [0, 0, 0])
 })
 
-t.test('no node that takes connections is 502', async (t) => {
+t.test('a service whose nodes all refuse connections is 502', async (t) => {
   const port = await closedPort(t)
   const proxy = await openProxy(t, { helloworld: [toNode(port), toNode(await closedPort(t))] })
   const call = new RecordedCall()
@@ -175,7 +175,7 @@ t.test('no node that takes connections is 502', async (t) => {
 })
 
 t.test(
-  'a call whose node went away may have been served: 502, and it goes nowhere else',
+  'a call lost by its node is 502 and not retried, since it may have been processed',
   async (t) => {
     let served = 0
     const die: Dispatch = () => {
@@ -191,7 +191,7 @@ t.test(
   },
 )
 
-t.test('what was answered is not repeated: whether it may be, the caller is told', async (t) => {
+t.test('an error response is not retried, and its repeatable flag is forwarded', async (t) => {
   for (const repeatable of [true, false]) {
     let served = 0
     const { send } = await open(t, [
@@ -207,7 +207,7 @@ t.test('what was answered is not repeated: whether it may be, the caller is told
   }
 })
 
-t.test('errors of the proxy say whether the registry lets a call be repeated', async (t) => {
+t.test('errors of the proxy have the repeatable flag of the registered endpoint', async (t) => {
   const { send, upstream, services } = await open(t, [() => {}])
   const declared = (name: string, idempotent: string) => ({
     name,
@@ -226,7 +226,7 @@ t.test('errors of the proxy say whether the registry lets a call be repeated', a
     ['A.Once', false],
     ['A.Again', true],
   ] as const) {
-    // Its own clock has no say: it is told of no deadline.
+    // The call has no deadline, so that no timer interferes.
     const call = new TestCall(endpoint, { service: 'helloworld' })
     forwardCall(call, () => upstream)
     t.equal(call.receiver.repeatable, repeatable)
@@ -237,7 +237,7 @@ t.test('errors of the proxy say whether the registry lets a call be repeated', a
   t.match(late.events, [/^(lost timeout|fail 408)/])
 })
 
-t.test('an error comes behind the bodies that wait for the caller', async (t) => {
+t.test('an error is delivered after the bodies buffered for the caller', async (t) => {
   const { upstream } = await open(t, [
     (call) => {
       for (let i = 0; call.sendData(`${i} ${'x'.repeat(50_000)}`); i++);
@@ -256,7 +256,7 @@ t.test('an error comes behind the bodies that wait for the caller', async (t) =>
   t.match(call.error, { id: 'own', code: 409, message: 'enough' })
 })
 
-t.test('a caller that leaves bodies behind leaves nothing', async (t) => {
+t.test('a cancelled call drops its buffered bodies', async (t) => {
   const { upstream } = await open(t, [
     (call) => {
       for (let i = 0; i < 4; i++) call.sendData('x'.repeat(1000))
@@ -272,33 +272,36 @@ t.test('a caller that leaves bodies behind leaves nothing', async (t) => {
   t.equal(call.bodies.length, 1)
 })
 
-t.test('an answer that cannot be passed on is told, and ends the call for the node', async (t) => {
-  const cancelled: string[] = []
-  const { proxy } = await open(t, [
-    (call) => {
-      call.receiver = { ...call.receiver, onCancel: (reason) => cancelled.push(reason) }
-      if (call.endpoint === 'A.Proto') call.start('content-type: application/protobuf\r\n')
-      else call.start('nonsense')
-    },
-  ])
-  const plain = openCaller(t, proxy.port, 'http')
-  const ask = async (endpoint: string): Promise<string[]> => {
-    const call = new RecordedCall({ endpoint, stream: true })
-    plain.call(call)
-    await until(() => call.carrier === undefined)
-    return call.events
-  }
-  t.strictSame(await ask('A.Proto'), [
-    'fail 400 helloworld: streams of application/protobuf require the WebSocket transport',
-  ])
-  t.strictSame(await ask('A.Wrong'), [
-    'fail 502 helloworld: bad gateway: malformed response from helloworld',
-  ])
-  await until(() => cancelled.length === 2)
-  t.strictSame(cancelled, ['cancel', 'cancel'])
-})
+t.test(
+  'a response that cannot be forwarded is an error, and the call of the node is cancelled',
+  async (t) => {
+    const cancelled: string[] = []
+    const { proxy } = await open(t, [
+      (call) => {
+        call.receiver = { ...call.receiver, onCancel: (reason) => cancelled.push(reason) }
+        if (call.endpoint === 'A.Proto') call.start('content-type: application/protobuf\r\n')
+        else call.start('nonsense')
+      },
+    ])
+    const plain = openCaller(t, proxy.port, 'http')
+    const ask = async (endpoint: string): Promise<string[]> => {
+      const call = new RecordedCall({ endpoint, stream: true })
+      plain.call(call)
+      await until(() => call.carrier === undefined)
+      return call.events
+    }
+    t.strictSame(await ask('A.Proto'), [
+      'fail 400 helloworld: streams of application/protobuf require the WebSocket transport',
+    ])
+    t.strictSame(await ask('A.Wrong'), [
+      'fail 502 helloworld: bad gateway: malformed response from helloworld',
+    ])
+    await until(() => cancelled.length === 2)
+    t.strictSame(cancelled, ['cancel', 'cancel'])
+  },
+)
 
-t.test('nodes that take no more calls lose none', async (t) => {
+t.test('no call is lost when nodes send GOAWAY', async (t) => {
   const { send, settle, services, caller } = await open(t, [echo, echo])
   for (let i = 0; i < 2; i++) await settle()
   const calls: RecordedCall[] = []
@@ -313,7 +316,7 @@ t.test('nodes that take no more calls lose none', async (t) => {
     if (events[0] !== `reply "" ${i}`) t.fail(`call ${i}: ${events}`)
 })
 
-t.test('a proxy that drains lets the calls under way end, and loses none', async (t) => {
+t.test('a draining proxy completes the calls in flight and loses none', async (t) => {
   const { dispatch, calls } = createTracker()
   const { proxy, send } = await open(t, [dispatch])
   const waiting = Array.from({ length: 50 }, (_, i) => send({ body: `${i}`, stream: i % 2 > 0 }))
@@ -324,7 +327,7 @@ t.test('a proxy that drains lets the calls under way end, and loses none', async
   })
   const late = send()
   await until(() => late.lost !== undefined)
-  t.match(late.lost?.kind, /connect|unsent/, 'it may go elsewhere')
+  t.match(late.lost?.kind, /connect|unsent/, 'it may be retried elsewhere')
   t.notOk(drained)
   for (const [i, call] of calls.entries()) {
     if (call.stream) call.sendData(`${i}`)
@@ -337,7 +340,7 @@ t.test('a proxy that drains lets the calls under way end, and loses none', async
     t.strictSame(events, i % 2 > 0 ? [`data ${i}`, 'end'] : [`reply "" ${i}`])
 })
 
-t.test('a call that goes round in a loop is 508', async (t) => {
+t.test('a call in a routing loop is 508', async (t) => {
   let passed = 0
   const upstreams = new Map<string, Upstream>()
   const find: FindUpstream = (service) => {
@@ -356,7 +359,7 @@ t.test('a call that goes round in a loop is 508', async (t) => {
   t.equal(passed, HOPS_MAX)
 })
 
-t.test('the metadata of a call stay as they are, but for the count of proxies', async (t) => {
+t.test('metadata is forwarded unchanged, except for mx-hops', async (t) => {
   const seen: string[] = []
   const { settle, proxy } = await open(t, [
     (call) => {
@@ -368,7 +371,7 @@ t.test('the metadata of a call stay as they are, but for the count of proxies', 
   await settle({ metadata })
   t.equal(seen[0], `mx-hops: 1\r\n${metadata}`)
   await settle({ metadata: 'no block' })
-  t.equal(seen[1], 'mx-hops: 1\r\nno block', 'whoever serves it judges it')
+  t.equal(seen[1], 'mx-hops: 1\r\nno block', 'malformed metadata is left to the service')
   await fetch(`http://${proxy.address}`, {
     method: 'POST',
     headers: { 'mx-service': 'helloworld', 'mx-endpoint': 'A.B', 'mx-hops': '3', 'x-a': 'b' },
@@ -377,7 +380,7 @@ t.test('the metadata of a call stay as they are, but for the count of proxies', 
   t.equal(findMetadata(seen[2]!, 'x-a'), 'b')
 })
 
-t.test('what is about a node only is no concern of its callers', async (t) => {
+t.test('a node that does not respond does not block calls to other nodes', async (t) => {
   const silent = await openRawBackend(t)
   const proxy = await openProxy(t, {
     silent: [toNode(silent.port)],
@@ -400,7 +403,7 @@ t.test('what is about a node only is no concern of its callers', async (t) => {
   for (const { events } of stuck) t.strictSame(events, [])
 })
 
-t.test('a caller that does not read its answers is slowed down, and nobody else', async (t) => {
+t.test('a caller that does not read slows only its own streams', async (t) => {
   const pad = 'x'.repeat(1000)
   let served = 0
   const forever: Dispatch = (call) => {
@@ -417,44 +420,44 @@ t.test('a caller that does not read its answers is slowed down, and nobody else'
   await until(() => slow.every(({ events }) => events.length >= 262))
   for (let i = 0; i < 100; i++) t.strictSame((await settle({ endpoint: 'A.Echo' })).length, 1)
   const perStream = served / slow.length
-  t.ok(perStream <= 3 * 263, `${perStream} bodies of 1 KB: a window each for proxy and caller`)
+  t.ok(
+    perStream <= 3 * 263,
+    `${perStream} bodies of 1 KB, at most a window each for proxy and caller`,
+  )
 })
 
-t.test(
-  'there is room for so many bodies that wait; a call with more is 503, others go on',
-  async (t) => {
-    const { maxBytes } = relayMemory
-    t.teardown(() => {
-      relayMemory.maxBytes = maxBytes
-    })
-    const cancelled: string[] = []
-    const { upstream, settle } = await open(t, [
-      (call) => {
-        if (call.endpoint === 'A.Echo') return echo(call)
-        call.receiver = { ...call.receiver, onCancel: (reason) => cancelled.push(reason) }
-        for (let i = 0; i < 5; i++) call.sendData('x'.repeat(30_000))
-      },
-    ])
-    relayMemory.maxBytes = 100_000
-    const down = new TestCall('A.Down', { service: 'helloworld', stream: true })
-    down.window = 1
-    forwardCall(down, () => upstream)
-    const up = new TestCall('A.Up', { service: 'helloworld', more: true })
-    forwardCall(up, () => new Promise(() => {}))
-    await down.done
-    t.match(down.error, { id: 'helloworld', code: 503, headers: ['retry-after', '1'] })
-    t.equal(down.bodies.length, 1)
-    for (let i = 0; i < 4; i++) up.send('x'.repeat(30_000))
-    await up.done
-    t.match(up.error, { code: 503, message: /too many messages are buffered/ })
-    await until(() => cancelled.length === 1)
-    t.equal(relayMemory.usedBytes, 0)
-    t.strictSame(await settle({ endpoint: 'A.Echo' }), [`reply "" ${JOHN}`])
-  },
-)
+t.test('a call that exceeds the relay memory is 503, other calls continue', async (t) => {
+  const { maxBytes } = relayMemory
+  t.teardown(() => {
+    relayMemory.maxBytes = maxBytes
+  })
+  const cancelled: string[] = []
+  const { upstream, settle } = await open(t, [
+    (call) => {
+      if (call.endpoint === 'A.Echo') return echo(call)
+      call.receiver = { ...call.receiver, onCancel: (reason) => cancelled.push(reason) }
+      for (let i = 0; i < 5; i++) call.sendData('x'.repeat(30_000))
+    },
+  ])
+  relayMemory.maxBytes = 100_000
+  const down = new TestCall('A.Down', { service: 'helloworld', stream: true })
+  down.window = 1
+  forwardCall(down, () => upstream)
+  const up = new TestCall('A.Up', { service: 'helloworld', more: true })
+  forwardCall(up, () => new Promise(() => {}))
+  await down.done
+  t.match(down.error, { id: 'helloworld', code: 503, headers: ['retry-after', '1'] })
+  t.equal(down.bodies.length, 1)
+  for (let i = 0; i < 4; i++) up.send('x'.repeat(30_000))
+  await up.done
+  t.match(up.error, { code: 503, message: /too many messages are buffered/ })
+  await until(() => cancelled.length === 1)
+  t.equal(relayMemory.usedBytes, 0)
+  t.strictSame(await settle({ endpoint: 'A.Echo' }), [`reply "" ${JOHN}`])
+})
 
-t.test('nothing is left of calls that are over, however they ended', async (t) => {
-  // Of the tests before.
+t.test('ended calls leave no memory, deadlines or active counts', async (t) => {
+  // From the preceding tests.
   await until(() => callMemory.usedBytes === 0 && deadlines.size === 0)
   const serve = (call: IncomingCall): void => {
     switch (call.endpoint) {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { toTransportError } from '../../../core/rpc/transport-error.ts'
 
 t.test(
-  'connect refused, lost: 502; too slow: 408; stopped, full: 503, that with Retry-After',
+  'lost connections are 502, timeouts 408, stopped or full nodes 503, full with Retry-After',
   async (t) => {
     const where = 'no connection to 10.0.0.1:9000'
     const codes = {
@@ -19,14 +19,14 @@ t.test(
       t.match(error.toBody(), { Id: 'greeter', Code: code }, kind)
       if (kind === 'full') t.strictSame(error.headers, ['retry-after', '1'])
       else {
-        t.notMatch(error.message, /10\.0\.0\.1/, 'addresses are for logs')
+        t.notMatch(error.message, /10\.0\.0\.1/, 'addresses are not sent to clients')
         t.equal(error.cause, where)
       }
     }
   },
 )
 
-t.test('it says who was called', async (t) => {
+t.test('the error names the peer', async (t) => {
   const texts = (['connect', 'foreign', 'closed'] as const).map(
     (kind) => toTransportError('greeter', kind, 'connect ECONNREFUSED', 'the RPC proxy').message,
   )

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { limitBaggage } from '../../../core/tracing/baggage.ts'
 
-t.test('baggage is passed on as far as there is room', async (t) => {
+t.test('baggage is limited to 64 members and 8192 bytes', async (t) => {
   const member = (i: number): string => `k${i}=v;property=1`
   const members = Array.from({ length: 70 }, (_, i) => member(i))
   t.equal(limitBaggage(''), '')

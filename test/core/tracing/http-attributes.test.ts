@@ -2,7 +2,7 @@ import t from 'tap'
 import { describeReply, describeRequest } from '../../../core/tracing/http-attributes.ts'
 import { runPlugin } from '../../../sdk/testing.ts'
 
-t.test('a span tells of its request what is of few values, and no query', async (t) => {
+t.test('span attributes have low cardinality and omit the query', async (t) => {
   const { x } = await runPlugin(
     { name: 'none' },
     { method: 'PROPFIND', path: '/a?token=1', host: '[::1]:8080', headers: { 'user-agent': 'ua' } },
@@ -17,6 +17,6 @@ t.test('a span tells of its request what is of few values, and no query', async 
   })
   t.notMatch(JSON.stringify(describeRequest(x)), 'token')
   const { name, attributes } = describeReply(x)
-  t.equal(name, 'HTTP', 'a service nobody knows is in no name')
+  t.equal(name, 'HTTP', 'an unknown service is not part of the span name')
   t.equal(attributes['http.response.status_code'], 200)
 })

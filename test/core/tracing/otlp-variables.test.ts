@@ -4,7 +4,7 @@ import { readOtlpVariables } from '../../../core/tracing/otlp-variables.ts'
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' }
 
 t.test(
-  'traces are exported where an endpoint is given and nothing speaks against it',
+  'export is on with an OTLP endpoint, unless the SDK or the exporter is disabled',
   async (t) => {
     const cases: readonly [env: NodeJS.ProcessEnv, isOn: boolean][] = [
       [{}, false],
@@ -25,7 +25,7 @@ t.test(
   },
 )
 
-t.test('what is wrong with the variables is told, and what would be right', async (t) => {
+t.test('invalid variables are reported with the expected values, without secrets', async (t) => {
   const cases: readonly [env: NodeJS.ProcessEnv, isOn: boolean, problem: RegExp][] = [
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4318' }, false, /must be a URL such as http:/],
     [

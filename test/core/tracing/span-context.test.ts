@@ -8,7 +8,7 @@ import {
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
 
-t.test('a well-formed traceparent says where a request stands', async (t) => {
+t.test('a valid traceparent is parsed into trace id, span id and sampled flag', async (t) => {
   const place = { traceId: TRACE, spanId: SPAN, tracestate: '', isRemote: true }
   const cases: readonly [text: string, isSampled: boolean][] = [
     [`00-${TRACE}-${SPAN}-00`, false],
@@ -24,7 +24,7 @@ t.test('a well-formed traceparent says where a request stands', async (t) => {
   t.equal(formatTraceparent(TRACE, SPAN, false), `00-${TRACE}-${SPAN}-00`)
 })
 
-t.test('a malformed traceparent says nothing', async (t) => {
+t.test('a malformed traceparent is ignored', async (t) => {
   const cases: readonly string[] = [
     '',
     `00-${TRACE}-${SPAN}`,
@@ -50,7 +50,7 @@ t.test('a malformed traceparent says nothing', async (t) => {
   t.equal(parseSpanContext(undefined, 'vendor=1'), undefined)
 })
 
-t.test('a tracestate is passed on as far as it is well-formed', async (t) => {
+t.test('a valid tracestate is normalized, a malformed one is dropped', async (t) => {
   const many = Array.from({ length: 33 }, (_, i) => `k${i}=v`)
   const cases: readonly [text: string, kept: string][] = [
     ['vendor=1', 'vendor=1'],
@@ -74,7 +74,7 @@ t.test('a tracestate is passed on as far as it is well-formed', async (t) => {
 })
 
 t.test(
-  'a tracestate of more than 512 characters loses its long members, then the last',
+  'a tracestate over 512 characters loses its long members first, then the last ones',
   async (t) => {
     const long = `long=${'x'.repeat(200)}`
     const short = Array.from({ length: 6 }, (_, i) => `s${i}=${'y'.repeat(90)}`)

@@ -36,7 +36,7 @@ function open(t: Test, nodes: number, options: Partial<UpstreamOptions> = {}) {
   return { upstream, request, show, begin, fail }
 }
 
-t.test('an unsent request goes to every node once, and to five of many', async (t) => {
+t.test('an unsent request is tried once per node, on at most five nodes', async (t) => {
   for (const failure of ['connect', 'unsent'] as const) {
     const few = open(t, 3)
     const ids = new Set<string>()
@@ -51,7 +51,7 @@ t.test('an unsent request goes to every node once, and to five of many', async (
   }
 })
 
-t.test('a node that joined meanwhile is tried', async (t) => {
+t.test('a node added during the retries is tried', async (t) => {
   const { begin, fail, show } = open(t, 1)
   begin()
   t.equal(fail('connect'), false)
@@ -59,28 +59,31 @@ t.test('a node that joined meanwhile is tried', async (t) => {
   t.equal(begin(), NODES[1]!.id)
 })
 
-t.test('a lost request is repeated once on another node, if that does no harm', async (t) => {
+t.test('a lost request is retried once on another node if it is repeatable', async (t) => {
   const alone = open(t, 1)
   alone.begin()
   t.equal(alone.fail('reset', true), false, 'no other node')
   const { begin, fail } = open(t, 3)
   const first = begin()
-  t.equal(fail('reset', false), false, 'it may have been served')
+  t.equal(fail('reset', false), false, 'it may have been processed')
   t.equal(fail('reset', true), true)
   t.not(begin(), first)
   t.equal(fail('reset', true), false, 'the second attempt')
 })
 
-t.test('a request lost with a reused connection is repeated on the same node', async (t) => {
-  const { begin, fail } = open(t, 1)
-  const first = begin()
-  t.equal(fail('stale', false), false)
-  t.equal(fail('stale', true), true)
-  t.equal(begin(), first)
-  t.equal(fail('stale', true), false, 'the second attempt')
-})
+t.test(
+  'a repeatable request lost with a reused connection is retried on the same node',
+  async (t) => {
+    const { begin, fail } = open(t, 1)
+    const first = begin()
+    t.equal(fail('stale', false), false)
+    t.equal(fail('stale', true), true)
+    t.equal(begin(), first)
+    t.equal(fail('stale', true), false, 'the second attempt')
+  },
+)
 
-t.test('a late or malformed response, and a missed deadline, are final', async (t) => {
+t.test('late and malformed responses are not retried', async (t) => {
   for (const failure of ['gateway', 'neutral'] as const) {
     const { begin, fail } = open(t, 2)
     begin()
@@ -88,7 +91,7 @@ t.test('a late or malformed response, and a missed deadline, are final', async (
   }
 })
 
-t.test('counts requests in flight of the node, each attempt once', async (t) => {
+t.test('counts each attempt once as in flight', async (t) => {
   let retries = 0
   const { begin, request } = open(t, 1, { onRetry: () => retries++ })
   begin()
@@ -100,7 +103,7 @@ t.test('counts requests in flight of the node, each attempt once', async (t) => 
   t.strictSame([request.attempts, retries, request.node!.active], [2, 1, 1])
 })
 
-t.test('outlier detection counts what is a fault of the node', async (t) => {
+t.test('outlier detection counts connect, reset and gateway failures only', async (t) => {
   const rows = [
     ['connect', 1],
     ['reset', 1],
@@ -119,7 +122,7 @@ t.test('outlier detection counts what is a fault of the node', async (t) => {
   }
 })
 
-t.test('502, 503 and 504 count where the upstream counts statuses', async (t) => {
+t.test('502, 503 and 504 count as failures if countsStatus is set', async (t) => {
   for (const countsStatus of [true, false]) {
     const { begin, request } = open(t, 1, { ejection: { countsStatus } })
     begin()

@@ -14,7 +14,7 @@ import {
 import { createCertificate } from '../../fixtures/certificates.ts'
 import { openRawBackend } from '../../fixtures/raw-backend.ts'
 
-t.test('a client is told what happened, and no address', (t) => {
+t.test('connect errors are described to clients without addresses', (t) => {
   const cases: readonly [detail: string, told: string][] = [
     ['connect ECONNREFUSED 127.0.0.1:1', 'the backend refused the connection'],
     ['getaddrinfo ENOTFOUND orders.internal', 'the name of the backend does not resolve'],
@@ -39,7 +39,7 @@ t.test('a client is told what happened, and no address', (t) => {
   t.end()
 })
 
-t.test('TLS that fails says so in one line', async (t) => {
+t.test('TLS failures are described in one line', async (t) => {
   const { port } = await openRawBackend(t, {
     onRequest: () => {},
     certificate: createCertificate(['a.test']),
@@ -74,7 +74,7 @@ t.test('TLS that fails says so in one line', async (t) => {
   }
 })
 
-t.test('of a name with several addresses the code is told, for there are no words', (t) => {
+t.test('a failed connect to several addresses is described by its code', (t) => {
   const error = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
   t.equal(toConnectDetail(error), 'connect ECONNREFUSED')
   t.end()

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { generateMask, maskInPlace } from '../../../core/upstream/masking.ts'
 
-t.test('payloads of any length and place are masked as RFC 6455 §5.3 defines it', async (t) => {
+t.test('payloads of any length and offset are masked as in RFC 6455 §5.3', async (t) => {
   for (const length of [0, 1, 2, 3, 4, 5, 7, 8, 31, 65_535, 65_536, 65_537]) {
     for (const offset of [0, 4, 12]) {
       const memory = randomBytes(offset + length + 8)
@@ -19,7 +19,7 @@ t.test('payloads of any length and place are masked as RFC 6455 §5.3 defines it
   }
 })
 
-t.test('masking keys are never all zero, and differ', async (t) => {
+t.test('masking keys differ and are never zero', async (t) => {
   const key = Buffer.alloc(4)
   const seen = new Set<number>()
   for (let i = 0; i < 10_000; i++) {

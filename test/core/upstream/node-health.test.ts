@@ -29,7 +29,7 @@ function open(
   return { node, ports: () => pools.map(({ port }) => port), closedPorts }
 }
 
-t.test('a node makes its connections when they are asked for, and once', async (t) => {
+t.test('a node creates its pool on first use, once', async (t) => {
   const { node, ports, closedPorts } = open('http')
   t.same(ports(), [])
   const { pool, caller } = node
@@ -40,7 +40,7 @@ t.test('a node makes its connections when they are asked for, and once', async (
   t.same(closedPorts(), [9001])
 })
 
-t.test('a node of the call protocol has none for HTTP before such a request', async (t) => {
+t.test('a node of the call protocol has no HTTP pool before an HTTP request', async (t) => {
   const { node, ports } = open('mx')
   t.equal(node.caller.pending, 0)
   t.same(ports(), [])
@@ -48,10 +48,10 @@ t.test('a node of the call protocol has none for HTTP before such a request', as
   t.same(ports(), [9001])
 })
 
-t.test('a node that is gone makes none that stay', async (t) => {
+t.test('a retired node closes connections that are requested later', async (t) => {
   const { node, closedPorts } = open('http')
   node.retire()
-  t.same(closedPorts(), [], 'nor any to close them')
+  t.same(closedPorts(), [], 'no pool is created to be closed')
   t.ok(node.pool)
   t.same(closedPorts(), [9001])
 
@@ -63,81 +63,75 @@ t.test('a node that is gone makes none that stay', async (t) => {
   t.equal(lost, 'unsent')
 })
 
-t.test(
-  'a node of this process is called by the caller it has there, which outlives it',
-  async (t) => {
-    const told: string[] = []
-    const shared: Caller = {
-      pending: 0,
-      call: () => told.push('call'),
-      drain: () => told.push('drain'),
-      close: () => told.push('close'),
-    }
-    const asked: string[] = []
-    const find = (found: Caller | undefined) =>
-      open('mx', ({ service, id }) => {
-        asked.push(`${service} ${id}`)
-        return found
-      }).node
-    const early = find(shared)
-    t.equal(early.caller, shared)
-    t.equal(early.caller, shared)
-    early.retire()
-    const late = find(shared)
-    late.retire()
-    t.equal(late.caller, shared)
-    t.same(told, [])
-    t.same(asked, ['greeter a', 'greeter a'], 'once for each node')
-    const elsewhere = find(undefined)
-    t.not(elsewhere.caller, shared)
-    elsewhere.retire()
-  },
-)
+t.test('a local node uses the shared caller of this process and does not close it', async (t) => {
+  const told: string[] = []
+  const shared: Caller = {
+    pending: 0,
+    call: () => told.push('call'),
+    drain: () => told.push('drain'),
+    close: () => told.push('close'),
+  }
+  const asked: string[] = []
+  const find = (found: Caller | undefined) =>
+    open('mx', ({ service, id }) => {
+      asked.push(`${service} ${id}`)
+      return found
+    }).node
+  const early = find(shared)
+  t.equal(early.caller, shared)
+  t.equal(early.caller, shared)
+  early.retire()
+  const late = find(shared)
+  late.retire()
+  t.equal(late.caller, shared)
+  t.same(told, [])
+  t.same(asked, ['greeter a', 'greeter a'], 'one lookup per node')
+  const elsewhere = find(undefined)
+  t.not(elsewhere.caller, shared)
+  elsewhere.retire()
+})
 
-t.test(
-  'a node that names a host is connected at the addresses it was registered with',
-  async (t) => {
-    for (const protocol of ['mx', 'http'] as const) {
-      const { entry, port } = await openMxService(t, createGreeter(), { protocol })
-      const nodes = entry.nodes.map((each) => ({
-        ...each,
-        address: `pinned.invalid:${port}`,
-        metadata: { ...each.metadata, resolved: '127.0.0.1' },
-      }))
-      const { origin } = await openRpcGateway(t, [{ ...entry, nodes }])
-      const reply = await fetch(`${origin}/greeter/hello?name=John`)
-      t.same(await reply.json(), { message: 'Hello John' }, protocol)
-    }
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.teardown(() => void server.close())
-    const { port } = server.address() as AddressInfo
-    const metadata = { protocol: 'grpc', resolved: '127.0.0.1' }
-    const { lookup } = new UpstreamNode(
-      'greeter',
-      'a',
-      parseNode(makeNode(`pinned.invalid:${port}`, metadata)) as NodeSettings,
-      createPools(),
-    )
-    const timeouts = { connectMs: 5000, replyMs: 5000, idleMs: 5000 }
-    await new Promise<void>((resolve, reject) => {
-      const connection = new Http2UpstreamConnection(
-        { host: 'pinned.invalid', port, secure: false, lookup, timeouts, keepAliveMs: 1000 },
-        {
-          onReady: () => {
-            connection.close()
-            resolve()
-          },
-          onRoom: () => {},
-          onClosed: (_connection, failure) => failure && reject(new Error(failure.detail)),
-          onUnsent: () => {},
+t.test('a node with a host name is connected at its resolved addresses', async (t) => {
+  for (const protocol of ['mx', 'http'] as const) {
+    const { entry, port } = await openMxService(t, createGreeter(), { protocol })
+    const nodes = entry.nodes.map((each) => ({
+      ...each,
+      address: `pinned.invalid:${port}`,
+      metadata: { ...each.metadata, resolved: '127.0.0.1' },
+    }))
+    const { origin } = await openRpcGateway(t, [{ ...entry, nodes }])
+    const reply = await fetch(`${origin}/greeter/hello?name=John`)
+    t.same(await reply.json(), { message: 'Hello John' }, protocol)
+  }
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const metadata = { protocol: 'grpc', resolved: '127.0.0.1' }
+  const { lookup } = new UpstreamNode(
+    'greeter',
+    'a',
+    parseNode(makeNode(`pinned.invalid:${port}`, metadata)) as NodeSettings,
+    createPools(),
+  )
+  const timeouts = { connectMs: 5000, replyMs: 5000, idleMs: 5000 }
+  await new Promise<void>((resolve, reject) => {
+    const connection = new Http2UpstreamConnection(
+      { host: 'pinned.invalid', port, secure: false, lookup, timeouts, keepAliveMs: 1000 },
+      {
+        onReady: () => {
+          connection.close()
+          resolve()
         },
-      )
-    })
-  },
-)
+        onRoom: () => {},
+        onClosed: (_connection, failure) => failure && reject(new Error(failure.detail)),
+        onUnsent: () => {},
+      },
+    )
+  })
+})
 
-t.test('a node whose addresses change is another one', async (t) => {
+t.test('a node whose resolved addresses change is replaced', async (t) => {
   const upstream = new Upstream('greeter', createPools())
   const update = (resolved: string): UpstreamNode => {
     upstream.update([

@@ -7,7 +7,7 @@ import { makeUpstream } from '../../fixtures/services.ts'
 
 const SECOND = 1000
 
-/** Health over `count` nodes, and what it told. */
+/** Outlier detector over `count` nodes with the log of its events. */
 function watchNodes(count: number): {
   health: OutlierDetector
   nodes: readonly UpstreamNode[]
@@ -16,8 +16,8 @@ function watchNodes(count: number): {
   const told: string[] = []
   const health = new OutlierDetector(
     {},
-    (node, forMs) => told.push(`${node.port} away for ${forMs / SECOND} s`),
-    (node) => told.push(`${node.port} back`),
+    (node, forMs) => told.push(`${node.port} ejected for ${forMs / SECOND} s`),
+    (node) => told.push(`${node.port} returned`),
   )
   const { nodes } = makeUpstream(Array<number>(count).fill(1))
   health.update(nodes)
@@ -30,21 +30,18 @@ t.test('a connect failure ejects a node at once', async (t) => {
   t.same(health.usable, [nodes[1]])
 })
 
-t.test(
-  'five gateway errors in a row eject a node, and a success in between starts anew',
-  async (t) => {
-    const { health, nodes } = watchNodes(2)
-    const [node] = nodes as [UpstreamNode]
-    for (let i = 0; i < 4; i++) t.notOk(health.failed(node, 'gateway', 0))
-    health.succeeded(node)
-    for (let i = 0; i < 4; i++) t.notOk(health.failed(node, 'gateway', 0))
-    t.equal(health.usable.length, 2)
-    t.ok(health.failed(node, 'gateway', 0))
-    t.same(health.usable, [nodes[1]])
-  },
-)
+t.test('five consecutive gateway errors eject a node, a success resets the count', async (t) => {
+  const { health, nodes } = watchNodes(2)
+  const [node] = nodes as [UpstreamNode]
+  for (let i = 0; i < 4; i++) t.notOk(health.failed(node, 'gateway', 0))
+  health.succeeded(node)
+  for (let i = 0; i < 4; i++) t.notOk(health.failed(node, 'gateway', 0))
+  t.equal(health.usable.length, 2)
+  t.ok(health.failed(node, 'gateway', 0))
+  t.same(health.usable, [nodes[1]])
+})
 
-t.test('nothing ejects a node where ejection is off', async (t) => {
+t.test('failuresInRow 0 disables ejection', async (t) => {
   const health = new OutlierDetector({ failuresInRow: 0 })
   const { nodes } = makeUpstream([1, 1])
   health.update(nodes)
@@ -53,13 +50,13 @@ t.test('nothing ejects a node where ejection is off', async (t) => {
   t.same(health.usable, nodes)
 })
 
-t.test('a node stays away 10 s, doubled with every failed trial, up to 5 min', async (t) => {
+t.test('a node is ejected for 10 s, doubled with every failed trial up to 5 min', async (t) => {
   const { health, nodes, told } = watchNodes(2)
   const [node] = nodes as [UpstreamNode]
   let now = 0
   health.failed(node, 'connect', now)
   for (const seconds of [10, 20, 40, 80, 160, 300, 300]) {
-    t.equal(told.at(-1), `9001 away for ${seconds} s`)
+    t.equal(told.at(-1), `9001 ejected for ${seconds} s`)
     now += seconds * SECOND
     t.equal(health.takeTrial(now - 1, undefined), undefined, 'not before')
     t.equal(health.takeTrial(now, undefined), node)
@@ -67,19 +64,19 @@ t.test('a node stays away 10 s, doubled with every failed trial, up to 5 min', a
   }
 })
 
-t.test('when the time is up a single request tries the node', async (t) => {
+t.test('after the ejection time a single request tries the node', async (t) => {
   const { health, nodes } = watchNodes(2)
   const [node] = nodes as [UpstreamNode]
   health.failed(node, 'connect', 0)
   t.equal(health.takeTrial(10 * SECOND, undefined), node)
-  t.equal(health.takeTrial(10 * SECOND, undefined), undefined, 'one only')
-  t.same(health.usable, [nodes[1]], 'it does not take part yet')
+  t.equal(health.takeTrial(10 * SECOND, undefined), undefined, 'one trial at a time')
+  t.same(health.usable, [nodes[1]], 'not usable during the trial')
   t.ok(health.succeeded(node))
   t.same(health.usable, nodes)
-  t.equal(health.nextTrialMs, Number.POSITIVE_INFINITY, 'nobody looks at the clock any more')
+  t.equal(health.nextTrialMs, Number.POSITIVE_INFINITY, 'no trial is scheduled')
 })
 
-t.test('after a successful trial everything starts anew', async (t) => {
+t.test('a successful trial resets ejection time and failure count', async (t) => {
   const { health, nodes, told } = watchNodes(2)
   const [node] = nodes as [UpstreamNode]
   health.failed(node, 'connect', 0)
@@ -89,10 +86,15 @@ t.test('after a successful trial everything starts anew', async (t) => {
   health.succeeded(node)
   for (let i = 0; i < 4; i++) t.notOk(health.failed(node, 'gateway', 31 * SECOND))
   health.failed(node, 'gateway', 31 * SECOND)
-  t.same(told, ['9001 away for 10 s', '9001 away for 20 s', '9001 back', '9001 away for 10 s'])
+  t.same(told, [
+    '9001 ejected for 10 s',
+    '9001 ejected for 20 s',
+    '9001 returned',
+    '9001 ejected for 10 s',
+  ])
 })
 
-t.test('a trial nobody reports on is followed by another', async (t) => {
+t.test('a trial without a result is followed by another after 10 s', async (t) => {
   const { health, nodes } = watchNodes(2)
   health.failed(nodes[0]!, 'connect', 0)
   t.equal(health.takeTrial(10 * SECOND, undefined), nodes[0])
@@ -100,24 +102,24 @@ t.test('a trial nobody reports on is followed by another', async (t) => {
   t.equal(health.takeTrial(20 * SECOND, undefined), nodes[0])
 })
 
-t.test('a node is no trial for the request that has failed on it', async (t) => {
+t.test('a request is not a trial for the node it has failed on', async (t) => {
   const { health, nodes } = watchNodes(2)
   health.failed(nodes[0]!, 'connect', 0)
   t.equal(health.takeTrial(10 * SECOND, nodes[0]), undefined)
   t.equal(health.takeTrial(10 * SECOND, nodes[1]), nodes[0])
 })
 
-t.test('what was under way before the ejection changes nothing', async (t) => {
+t.test('results of requests started before the ejection are ignored', async (t) => {
   const { health, nodes, told } = watchNodes(2)
   const [node] = nodes as [UpstreamNode]
   health.failed(node, 'connect', 0)
   for (let i = 0; i < 64; i++) t.notOk(health.failed(node, 'connect', 5))
   t.notOk(health.succeeded(node))
   t.same(health.usable, [nodes[1]])
-  t.same(told, ['9001 away for 10 s'])
+  t.same(told, ['9001 ejected for 10 s'])
 })
 
-t.test('never more than half of the nodes are ejected, rounded down', async (t) => {
+t.test('at most half of the nodes are ejected, rounded down', async (t) => {
   for (const [count, most] of [
     [1, 0],
     [2, 1],
@@ -131,7 +133,7 @@ t.test('never more than half of the nodes are ejected, rounded down', async (t) 
   }
 })
 
-t.test('whatever happens, at least half of the nodes take part', async () => {
+t.test('after random events at least half of the nodes are usable', async () => {
   type Happening = {
     what: 'connect' | 'gateway' | 'success' | 'trial' | 'list'
     which: number
@@ -173,23 +175,23 @@ t.test('whatever happens, at least half of the nodes take part', async () => {
   )
 })
 
-t.test('when the list shrinks, those closest to their return take part again', async (t) => {
+t.test('when the list shrinks, the nodes closest to their return become usable', async (t) => {
   const { health, nodes, told } = watchNodes(4)
   health.failed(nodes[0]!, 'connect', 0)
   health.failed(nodes[1]!, 'connect', 5 * SECOND)
   health.update(nodes.slice(0, 2))
   t.same(health.usable, [nodes[0]])
-  t.equal(told.at(-1), '9001 back')
+  t.equal(told.at(-1), '9001 returned')
 })
 
-t.test('a node that is listed no more is not ejected by its last requests', async (t) => {
+t.test('a node that is no longer listed is not ejected', async (t) => {
   const { health, nodes, told } = watchNodes(3)
   health.update(nodes.slice(1))
   t.notOk(health.failed(nodes[0]!, 'connect', 0))
   t.same(told, [])
 })
 
-t.test('limits and times can be set', async (t) => {
+t.test('failuresInRow, baseMs and maxMs are configurable', async (t) => {
   const health = new OutlierDetector({ failuresInRow: 2, baseMs: 100, maxMs: 150 })
   const { nodes } = makeUpstream([1, 1])
   health.update(nodes)
@@ -201,7 +203,7 @@ t.test('limits and times can be set', async (t) => {
   t.equal(health.nextTrialMs, 250)
 })
 
-t.test('of nodes that are well nothing is kept', async (t) => {
+t.test('healthy nodes share one record', async (t) => {
   const { health, nodes } = watchNodes(3)
   t.equal(health.usable, health.nodes)
   health.failed(nodes[0]!, 'gateway', 0)
@@ -210,7 +212,11 @@ t.test('of nodes that are well nothing is kept', async (t) => {
   health.failed(nodes[1]!, 'connect', 0)
   t.match(nodes[1], { failuresInRow: 1, ejections: 1, ejectedUntilMs: 10 * SECOND })
   health.succeeded(nodes[1]!)
-  t.match(nodes[1], { failuresInRow: 0, ejections: 1 }, 'as long as it is away')
+  t.match(
+    nodes[1],
+    { failuresInRow: 0, ejections: 1 },
+    'the record remains while the node is ejected',
+  )
   health.takeTrial(10 * SECOND, undefined)
   health.succeeded(nodes[1]!)
   for (const node of nodes) t.equal(node.record, HEALTHY)

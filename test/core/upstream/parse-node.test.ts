@@ -9,7 +9,7 @@ t.test('an address is a host or an IP address, and a port', async (t) => {
   t.same(parseHostPort('a:1'), { host: 'a', port: 1 })
 })
 
-t.test('anything else is no address', async (t) => {
+t.test('other addresses are rejected', async (t) => {
   const wrong = [
     '',
     ':',
@@ -53,7 +53,7 @@ t.test('anything else is no address', async (t) => {
   }
 })
 
-t.test('metadata says protocol, weight and pipeline', async (t) => {
+t.test('metadata sets protocol, weight and pipeline', async (t) => {
   const plain = {
     host: 'a',
     port: 80,
@@ -76,7 +76,7 @@ t.test('metadata says protocol, weight and pipeline', async (t) => {
   t.match(parseNode(makeNode('a:80', { protocol: 'mxs' })), { protocol: 'mx', secure: true })
 })
 
-t.test('malformed metadata is a reason, never a guess', async (t) => {
+t.test('malformed metadata is rejected with a reason', async (t) => {
   const cases: [Record<string, string>, string][] = [
     [{ protocol: 'ftp' }, 'protocol must be http, https, mx, mxs, grpc or grpcs, got "ftp"'],
     [{ protocol: '' }, 'protocol must be http, https, mx, mxs, grpc or grpcs, got ""'],

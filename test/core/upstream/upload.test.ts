@@ -14,11 +14,11 @@ import type { Teardown } from '../../fixtures/teardown.ts'
 const CHUNKED = 'POST /app HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n'
 const GET = 'GET /app HTTP/1.1\r\nHost: a.test\r\n\r\n'
 
-/** A backend that answers with the body it received. */
+/** A backend that responds with the received body. */
 interface Echo {
   readonly port: number
   readonly server: Server
-  /** Heads of uploads it has received. */
+  /** Number of received upload heads. */
   uploads: number
 }
 
@@ -37,13 +37,13 @@ async function openEcho(t: Teardown): Promise<Echo> {
   return echo
 }
 
-/** Ends its connections and its port, both at once. */
+/** Closes connections and port at once. */
 function shut({ server }: Echo): void {
   server.closeAllConnections()
   server.close()
 }
 
-/** Remembers the exchanges that passed, and holds them where asked to. */
+/** Records the exchanges that pass, and blocks them after `hold()`. */
 function createRecorder() {
   const seen: Exchange[] = []
   let gate: Promise<void> | undefined
@@ -79,12 +79,12 @@ function pass(ms: number, node: UpstreamNode): void {
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const waiting of [0, 4]) {
-    const others = waiting === 0 ? '' : ', also while others wait for its connection'
+    const others = waiting === 0 ? '' : ' with queued requests'
     t.test(
-      `on ${name}: an upload whose kept connection ends is whole at another node, or a 502${others}`,
+      `${name}: an upload whose keep-alive connection closes is sent to another node or 502${others}`,
       async (t) => {
         const pool = waiting === 0 ? {} : { maxConnections: 1 }
-        // The first piece comes before, while and after another connection is looked for.
+        // The first chunk arrives before, during and after the search for another connection.
         for (let turns = 0; turns < 6; turns++) {
           const echoes = [await openEcho(t), await openEcho(t)]
           const recorder = createRecorder()
@@ -104,7 +104,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           await until(() => seen.length === 1 + waiting)
           const upload = seen[0]!
           recorder.release()
-          // Behind the promises that send them on: the connection has the head, and has not written it.
+          // After the promises that forward the requests: the connection has the head, but has not written it.
           process.nextTick(() => {
             shut(echoes.find((echo) => upload.node.endsWith(`:${echo.port}`))!)
           })
@@ -119,7 +119,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
             t.match(
               client.text,
               /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)+firstsecond$/,
-              `${turns} turns later`,
+              `after ${turns} ticks`,
             )
           }
           for (const get of gets) await get.until(() => statusCodes(get.text).length > 0)
@@ -133,61 +133,58 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     )
   }
 
-  t.test(
-    `on ${name}: an upload given up before it found a connection never goes out`,
-    async (t) => {
-      let held = true
-      const backend = await openRawBackend(t, {
-        onRequest: (server) => {
-          if (!held) server.reply()
-        },
-      })
-      const recorder = createRecorder()
-      const limit: Plugin = {
-        name: 'test-limit',
-        onRequest: (x) => {
-          x.bodyLimit = 5
-        },
-      }
-      const { port, gateway } = await openGateway(
-        t,
-        { app: [backend.port] },
-        { listener, pool: { maxConnections: 1 }, plugins: [recorder.plugin, limit] },
-      )
-      const first = new RawClient(port).send(GET)
-      await (await backend.connection()).request()
+  t.test(`${name}: an upload that fails before it gets a connection is never sent`, async (t) => {
+    let held = true
+    const backend = await openRawBackend(t, {
+      onRequest: (server) => {
+        if (!held) server.reply()
+      },
+    })
+    const recorder = createRecorder()
+    const limit: Plugin = {
+      name: 'test-limit',
+      onRequest: (x) => {
+        x.bodyLimit = 5
+      },
+    }
+    const { port, gateway } = await openGateway(
+      t,
+      { app: [backend.port] },
+      { listener, pool: { maxConnections: 1 }, plugins: [recorder.plugin, limit] },
+    )
+    const first = new RawClient(port).send(GET)
+    await (await backend.connection()).request()
 
-      const leaving = new RawClient(port)
-      leaving.send('POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\n')
-      await until(() => recorder.seen.length === 2)
-      leaving.destroy()
-      await until(() => recorder.seen[1]!.finished)
-      t.equal(recorder.seen[1]!.aborted, true)
-      t.equal(recorder.node().active, 1)
+    const leaving = new RawClient(port)
+    leaving.send('POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\n')
+    await until(() => recorder.seen.length === 2)
+    leaving.destroy()
+    await until(() => recorder.seen[1]!.finished)
+    t.equal(recorder.seen[1]!.aborted, true)
+    t.equal(recorder.node().active, 1)
 
-      const long = new RawClient(port).send(CHUNKED)
-      await until(() => recorder.seen.length === 3)
-      long.send('6\r\n123456\r\n')
-      await until(() => recorder.seen[2]!.finished)
-      t.equal(recorder.seen[2]!.status, 413)
-      t.equal(recorder.node().active, 1)
+    const long = new RawClient(port).send(CHUNKED)
+    await until(() => recorder.seen.length === 3)
+    long.send('6\r\n123456\r\n')
+    await until(() => recorder.seen[2]!.finished)
+    t.equal(recorder.seen[2]!.status, 413)
+    t.equal(recorder.node().active, 1)
 
-      held = false
-      backend.connections[0]!.reply()
-      await first.replies(1)
-      await first.send(GET).replies(2)
-      await gateway.idle()
-      t.equal(recorder.node().active, 0)
-      t.equal(recorder.node().failuresInRow, 0)
-      t.strictSame(
-        backend.connections.map(({ text }) => text.match(/^[A-Z]+(?= \/)/gm)),
-        [['GET', 'GET']],
-      )
-      for (const client of [first, leaving, long]) client.destroy()
-    },
-  )
+    held = false
+    backend.connections[0]!.reply()
+    await first.replies(1)
+    await first.send(GET).replies(2)
+    await gateway.idle()
+    t.equal(recorder.node().active, 0)
+    t.equal(recorder.node().failuresInRow, 0)
+    t.strictSame(
+      backend.connections.map(({ text }) => text.match(/^[A-Z]+(?= \/)/gm)),
+      [['GET', 'GET']],
+    )
+    for (const client of [first, leaving, long]) client.destroy()
+  })
 
-  t.test(`on ${name}: a slow client is not the fault of the backend`, async (t) => {
+  t.test(`${name}: a slow client does not count as a failure of the backend`, async (t) => {
     const backend = await openRawBackend(t)
     const recorder = createRecorder()
     const { port } = await openGateway(
@@ -218,7 +215,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       if (i === 0) server.reply('ok', '200 OK', 'Connection: close')
       else pass(60_000, node)
       await client.replies(1)
-      t.strictSame(statusCodes(client.text), [i === 0 ? 200 : 504], 'then the backend is slow')
+      t.strictSame(statusCodes(client.text), [i === 0 ? 200 : 504], '504 once the backend is slow')
       t.equal(node.failuresInRow, i)
       client.destroy()
     }

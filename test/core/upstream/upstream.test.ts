@@ -14,7 +14,7 @@ import {
 
 const x = new TestExchange({ path: '/greeter' })
 
-t.test('nodes of all versions of a service take part', async (t) => {
+t.test('nodes of all versions of a service are used', async (t) => {
   const { createPool } = createPools()
   const upstream = new Upstream('greeter', { createPool })
   upstream.update([
@@ -24,7 +24,7 @@ t.test('nodes of all versions of a service take part', async (t) => {
   t.same([upstream.pick(x)?.port, upstream.pick(x)?.port], [9001, 9002])
 })
 
-t.test('what the registry says about a node reaches its pool', async (t) => {
+t.test('protocol, weight and pipeline of a node reach its pool', async (t) => {
   const { createPool } = createPools()
   const addresses: PoolAddress[] = []
   const upstream = new Upstream('greeter', {
@@ -35,14 +35,14 @@ t.test('what the registry says about a node reaches its pool', async (t) => {
   })
   const metadata = { protocol: 'https', weight: '3', pipeline: '8' }
   upstream.update([makeService('greeter', [makeNode('[::1]:9001', metadata)])])
-  t.same(addresses, [], 'for the first request')
+  t.same(addresses, [], 'no pool before the first request')
   t.equal(upstream.nodes[0]?.pool, upstream.nodes[0]?.pool)
   t.same(addresses, [{ host: '::1', port: 9001, secure: true, pipeline: 8 }])
   t.match(upstream.nodes[0], { id: '[::1]:9001', service: 'greeter', weight: 3, active: 0 })
 })
 
 t.test(
-  'an update keeps unchanged nodes, with connections and counters, and closes the others',
+  'an update keeps unchanged nodes with their connections, and closes the others',
   async (t) => {
     const { pools, createPool, closedPorts } = createPools()
     const upstream = new Upstream('greeter', { createPool })
@@ -55,7 +55,7 @@ t.test(
     upstream.update([
       makeService('greeter', [
         makeNode('127.0.0.1:9004'),
-        makeNode('127.0.0.1:9001', { region: 'a label nobody here reads' }),
+        makeNode('127.0.0.1:9001', { region: 'an unused label' }),
         makeNode('127.0.0.1:9002', { weight: '2' }),
       ]),
     ])
@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('a node that moved to another address is another node', async (t) => {
+t.test('a node with a new address is a new node', async (t) => {
   const { createPool, closedPorts } = createPools()
   const upstream = new Upstream('greeter', { createPool })
   upstream.update([makeService('greeter', [{ ...makeNode('127.0.0.1:9001'), id: 'a' }])])
@@ -93,7 +93,7 @@ t.test('an ejected node is still ejected after an update', async (t) => {
   t.same(new Set(ports), new Set([9002, 9003]))
 })
 
-t.test('malformed entries are skipped with a reason, and never thrown', async (t) => {
+t.test('malformed nodes are skipped with a reason', async (t) => {
   const { createPool } = createPools()
   const skipped: string[] = []
   const upstream = new Upstream('greeter', {
@@ -121,7 +121,7 @@ t.test('malformed entries are skipped with a reason, and never thrown', async (t
   ])
 })
 
-t.test('why a node is left out is told once, however often the service changes', async (t) => {
+t.test('the reason for skipping a node is reported once', async (t) => {
   const skipped: string[] = []
   const { createPool } = createPools()
   const upstream = new Upstream('greeter', {
@@ -134,14 +134,14 @@ t.test('why a node is left out is told once, however often the service changes',
   for (const port of [9002, 9003, 9004]) update(bad!, `127.0.0.1:${port}`)
   t.equal(skipped.length, 1)
   update(worse!)
-  t.match(skipped[1], /got "1001"/, 'another reason is told')
+  t.match(skipped[1], /got "1001"/, 'another reason is reported')
   update()
   update(worse!)
-  t.equal(skipped.length, 3, 'and one that was gone meanwhile')
+  t.equal(skipped.length, 3, 'a node that returns is reported again')
 })
 
 t.test(
-  'a node that takes no connection is told of, and not ejected where it is gone',
+  'a refused connection is reported, and the node is not ejected if it was dropped',
   async (t) => {
     const refused: string[] = []
     const ejected: string[] = []
@@ -164,23 +164,23 @@ t.test(
     t.same(ejected, ['127.0.0.1:9002'])
     upstream.update([makeService('greeter', ['127.0.0.1:9001'])])
     upstream.failed(two!, 'connect')
-    t.equal(refused.length, 2, 'one that is not listed any more is of no interest')
+    t.equal(refused.length, 2, 'a node that is no longer listed is not reported')
   },
 )
 
-t.test('a service without nodes has none to choose', async (t) => {
+t.test('pick returns undefined for a service without nodes', async (t) => {
   const upstream = makeUpstream([1])
   upstream.update([makeService('greeter', [])])
   t.equal(upstream.pick(x), undefined)
 })
 
-t.test('an ejected node comes back after its trial', async (t) => {
+t.test('an ejected node returns after a successful trial', async (t) => {
   let now = 0
   const told: string[] = []
   const upstream = makeUpstream([1, 1], {
     nowMs: () => now,
-    onEject: ({ port }, forMs) => told.push(`${port} away ${forMs}`),
-    onReturn: ({ port }) => told.push(`${port} back`),
+    onEject: ({ port }, forMs) => told.push(`${port} ejected ${forMs}`),
+    onReturn: ({ port }) => told.push(`${port} returned`),
   })
   const [down, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
   upstream.failed(down, 'connect')
@@ -190,10 +190,10 @@ t.test('an ejected node comes back after its trial', async (t) => {
   t.same(picked(), [down, up], 'one request tries it')
   upstream.succeeded(down)
   t.same(new Set(picked()), new Set([down, up]))
-  t.same(told, ['9001 away 10000', '9001 back'])
+  t.same(told, ['9001 ejected 10000', '9001 returned'])
 })
 
-t.test('a request goes to no node twice, however nodes are chosen', async (t) => {
+t.test('no load-balancing algorithm picks a tried node again', async (t) => {
   for (const kind of ['round-robin', 'random', 'p2c', 'least-conn', 'hash'] as const) {
     for (let i = 0; i < 20; i++) {
       const upstream = makeUpstream([1, 1, 1, 1], { balance: { kind, sticky: {} } })
@@ -207,7 +207,7 @@ t.test('a request goes to no node twice, however nodes are chosen', async (t) =>
   }
 })
 
-t.test('one that takes no part is better than one that was tried', async (t) => {
+t.test('an ejected node is preferred over a tried one', async (t) => {
   const upstream = makeUpstream([1, 1])
   const [away, tried] = upstream.nodes as [UpstreamNode, UpstreamNode]
   upstream.failed(away, 'connect')
@@ -215,7 +215,7 @@ t.test('one that takes no part is better than one that was tried', async (t) => 
   t.equal(upstream.pick(x, tried, [tried]), away)
 })
 
-t.test('the way to choose can be changed while serving', async (t) => {
+t.test('rebalance changes the algorithm while serving', async (t) => {
   const upstream = makeUpstream([1, 1, 1])
   const hash = { kind: 'hash', hashOf: { from: 'path', name: '' } } as const
   upstream.rebalance({ ...hash, sticky: {} })
@@ -226,7 +226,7 @@ t.test('the way to choose can be changed while serving', async (t) => {
   t.equal(upstream.replyCookie, undefined)
 })
 
-t.test('closing closes the connections to every node', async (t) => {
+t.test('close closes the connections to all nodes', async (t) => {
   const { createPool, closedPorts } = createPools()
   const upstream = new Upstream('greeter', { createPool })
   upstream.update([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
@@ -241,7 +241,7 @@ const draining = (address: string): ReturnType<typeof makeNode> =>
 const [one, two, three] = ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'] as const
 
 for (const kind of ['round-robin', 'random', 'p2c', 'least-conn', 'hash'] as const) {
-  t.test(`${kind}: a draining node gets nothing new, and keeps what it has`, async (t) => {
+  t.test(`${kind}: a draining node gets no new requests and keeps its connections`, async (t) => {
     const { createPool, pools, closedPorts } = createPools()
     const hashOf = { from: 'path', name: '' } as const
     const upstream = new Upstream('greeter', { createPool, balance: { kind, hashOf } })
@@ -259,9 +259,9 @@ for (const kind of ['round-robin', 'random', 'p2c', 'least-conn', 'hash'] as con
       picked.add(upstream.pick(exchange)?.port)
       picked.add(upstream.pick(exchange, upstream.nodes[1])?.port)
     }
-    t.same(picked, new Set([9002, 9003]), 'not even where another node was tried')
+    t.same(picked, new Set([9002, 9003]), 'not even as a second choice')
     upstream.update([makeService('greeter', [one, two, three])])
-    t.equal(upstream.nodes[0], first, 'one that stays after all takes part again')
+    t.equal(upstream.nodes[0], first, 'a node that stops draining is used again')
     t.equal(pools.length, 3)
     first.active = 0
     for (let i = 0; i < 100; i++) {
@@ -271,7 +271,7 @@ for (const kind of ['round-robin', 'random', 'p2c', 'least-conn', 'hash'] as con
   })
 }
 
-t.test('a client bound to a draining node is given another one', async (t) => {
+t.test('a sticky client of a draining node is moved to another node', async (t) => {
   const { createPool } = createPools()
   const balance = { kind: 'round-robin', sticky: { cookie: 'node' } } as const
   const upstream = new Upstream('greeter', { createPool, balance })
@@ -281,10 +281,10 @@ t.test('a client bound to a draining node is given another one', async (t) => {
   t.equal(upstream.pick(bound)?.port, 9001)
   upstream.update([makeService('greeter', [draining(one), two])])
   t.equal(upstream.pick(bound)?.port, 9002)
-  t.match(upstream.replyCookie!(bound, upstream.nodes[1]!), /^node=/, 'and bound to that')
+  t.match(upstream.replyCookie!(bound, upstream.nodes[1]!), /^node=/, 'with a new cookie')
 })
 
-t.test('a draining node is not tried after an ejection', async (t) => {
+t.test('a draining node gets no trial after an ejection', async (t) => {
   let now = 0
   const { createPool } = createPools()
   const upstream = new Upstream('greeter', { createPool, nowMs: () => now })
@@ -296,7 +296,7 @@ t.test('a draining node is not tried after an ejection', async (t) => {
   t.same(new Set(picked), new Set([9002, 9003]))
 })
 
-t.test('draining nodes are used where no other takes part', async (t) => {
+t.test('draining nodes are used if no other node is usable', async (t) => {
   let now = 0
   const { createPool } = createPools()
   const upstream = new Upstream('greeter', { createPool, nowMs: () => now })
@@ -309,12 +309,12 @@ t.test('draining nodes are used where no other takes part', async (t) => {
   upstream.update([makeService('greeter', [one, draining(two)])])
   t.same(new Set(pick()), new Set([9002]), 'the other one is ejected')
   now = 10_000
-  t.equal(upstream.pick(x)?.port, 9001, 'on trial')
+  t.equal(upstream.pick(x)?.port, 9001, 'trial')
   upstream.succeeded(upstream.nodes[0]!)
-  t.same(new Set(pick()), new Set([9001]), 'and back, in its place')
+  t.same(new Set(pick()), new Set([9001]), 'usable again instead of the draining node')
 })
 
-t.test('while a node is called without sockets, the others are left alone', async (t) => {
+t.test('a node in this process is preferred until it drains', async (t) => {
   const { createPool } = createPools()
   let here = new Set(['127.0.0.1:9002'])
   const caller = { call() {}, drain() {}, close() {} } as unknown as Caller
@@ -325,13 +325,13 @@ t.test('while a node is called without sockets, the others are left alone', asyn
   upstream.update([makeService('store', [dead, own, third])])
   t.same(picked(), new Set([own]))
   upstream.update([makeService('store', [dead, draining(own), third])])
-  t.same(picked(), new Set([dead, third]), 'once it is about to leave, it is one of them')
+  t.same(picked(), new Set([dead, third]), 'a draining local node is not used')
   here = new Set()
   upstream.update([makeService('store', [dead, third])])
   t.same(picked(), new Set([dead, third]))
 })
 
-t.test('a status of the application ejects a node only where that is configured', async (t) => {
+t.test('error statuses eject a node only if countsStatus is set', async (t) => {
   for (const countsStatus of [false, true]) {
     const ejected: string[] = []
     const upstream = makeUpstream([1, 1], {

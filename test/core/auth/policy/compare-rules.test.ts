@@ -7,7 +7,7 @@ const rule = (id: string, priority: number, access: Rule['access']): Rule => ({
   resource: { type: '*', name: '*', endpoint: '*' },
 })
 
-t.test('rules are asked by priority, those that deny first, then by id', (t) => {
+t.test('rules are ordered by priority, then denying rules first, then by id', (t) => {
   const rules = [
     rule('d', -1, 'DENIED'),
     rule('c', 0, 'GRANTED'),

@@ -2,7 +2,7 @@ import t from 'tap'
 import { DEFAULT_RULE } from '../../../../core/auth/policy/default-rule.ts'
 import { Policy } from '../../../../core/auth/policy/policy.ts'
 
-t.test('by the default rule everybody may call everything', async (t) => {
+t.test('the default rule grants anonymous callers access to every resource', async (t) => {
   const book = new Policy('acme', [DEFAULT_RULE])
   t.match(book.caller(undefined).access('topic', 'orders', '/x'), {
     granted: true,

@@ -2,7 +2,7 @@ import t from 'tap'
 import { belongsTo } from '../../../../core/auth/policy/is-member.ts'
 import { createAccount } from '../../../fixtures/auth-source.ts'
 
-t.test('accounts belong to their namespace, and operators to every namespace', (t) => {
+t.test('accounts belong to their namespace, operators to every namespace', (t) => {
   const rows: [account: Parameters<typeof createAccount>[0], mx: boolean, acme: boolean][] = [
     [{}, true, false],
     [{ scopes: ['service'] }, true, false],

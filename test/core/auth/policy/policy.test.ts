@@ -5,7 +5,7 @@ import type { Account, Resource, Rule } from '../../../../core/contracts/auth.ts
 import { judgeNaively } from '../../../fixtures/naive-rules.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 
-/** `id scope access resource priority`, a scope of `<public>` being everybody's. */
+/** Parses `id scope access resource priority`; the scope `<public>` includes anonymous callers. */
 function toRule(line: string): Rule {
   const [id, scope, access, resource, priority] = line.split(' ')
   const [type, name, endpoint] = resource!.split(':')
@@ -26,7 +26,11 @@ function judge(t: Test, book: Policy, account: Account | undefined, resource: Re
   const { type, name, endpoint } = resource
   const ruling = book.caller(account).access(type, name, endpoint)
   if (type === 'service')
-    t.same(book.caller(account).call(name, endpoint), ruling, 'a call is an access to a service')
+    t.same(
+      book.caller(account).call(name, endpoint),
+      ruling,
+      'call() and access() agree on a service',
+    )
   const access = ruling.rule?.access ?? 'DENIED'
   t.equal(ruling.granted, access === 'GRANTED')
   return ruling.rule === undefined ? 'denied by none' : `${access} by ${ruling.rule.id}`
@@ -55,7 +59,7 @@ const BOOKS: readonly (readonly string[])[] = [
 ]
 
 const CALLERS: Readonly<Record<string, Account | undefined>> = {
-  nobody: undefined,
+  'an anonymous caller': undefined,
   'an account without scopes': toAccount([]),
   'an account with scope admin': toAccount(['admin']),
   'an account with scopes staff and admin': toAccount(['staff', 'admin']),
@@ -74,50 +78,57 @@ const RESOURCES: readonly Resource[] = [
   'namespace:mx:*',
 ].map((text) => toRule(`x x GRANTED ${text} 0`).resource)
 
-t.test('Authorization is rule-based: every case of a table, as the prose has it', async (t) => {
-  let cases = 0
-  for (const lines of BOOKS) {
-    const rules = lines.map(toRule)
-    const book = new Policy('mx', rules)
-    for (const [who, account] of Object.entries(CALLERS))
-      for (const resource of RESOURCES) {
-        const { type, name, endpoint } = resource
-        const wanted = judgeNaively('mx', rules, account, resource)
-        const title = `${lines.join(', ') || 'no rules'}: ${who}, ${type}:${name}:${endpoint}`
-        const ruling = judge(t, book, account, resource)
-        t.equal(ruling, wanted, title)
-        if (account !== undefined && !ruling.startsWith('GRANTED')) {
-          const isGrantedWith = (scope: string) =>
-            judgeNaively(
-              'mx',
-              rules,
-              { ...account, scopes: [...account.scopes, scope] },
-              resource,
-            ).startsWith('GRANTED')
-          const helpful = ['admin', 'staff'].filter(isGrantedWith)
-          const missing = book.findMissingScope(account, resource)
-          const isRight = missing === undefined ? helpful.length === 0 : helpful.includes(missing)
-          t.ok(isRight, `${title}: missing scope ${missing} of ${helpful}`)
+t.test(
+  'a policy decides as a naive implementation for a table of rules, callers and resources',
+  async (t) => {
+    let cases = 0
+    for (const lines of BOOKS) {
+      const rules = lines.map(toRule)
+      const book = new Policy('mx', rules)
+      for (const [who, account] of Object.entries(CALLERS))
+        for (const resource of RESOURCES) {
+          const { type, name, endpoint } = resource
+          const wanted = judgeNaively('mx', rules, account, resource)
+          const title = `${lines.join(', ') || 'no rules'}: ${who}, ${type}:${name}:${endpoint}`
+          const ruling = judge(t, book, account, resource)
+          t.equal(ruling, wanted, title)
+          if (account !== undefined && !ruling.startsWith('GRANTED')) {
+            const isGrantedWith = (scope: string) =>
+              judgeNaively(
+                'mx',
+                rules,
+                { ...account, scopes: [...account.scopes, scope] },
+                resource,
+              ).startsWith('GRANTED')
+            const helpful = ['admin', 'staff'].filter(isGrantedWith)
+            const missing = book.findMissingScope(account, resource)
+            const isRight = missing === undefined ? helpful.length === 0 : helpful.includes(missing)
+            t.ok(isRight, `${title}: missing scope ${missing} of ${helpful}`)
+          }
+          cases++
         }
-        cases++
-      }
-  }
-  t.ok(cases >= 200, `${cases} cases`)
-})
+    }
+    t.ok(cases >= 200, `${cases} cases`)
+  },
+)
 
-t.test('the rules of the specification', async (t) => {
+t.test('the example rules of the specification grant and deny as it says', async (t) => {
   const store: Resource = { type: 'service', name: 'store', endpoint: 'Store.Read' }
   const token: Resource = { type: 'service', name: 'auth', endpoint: 'Auth.Token' }
   const rulesOf = (...lines: string[]) => new Policy('mx', lines.map(toRule))
   const jane = toAccount([])
 
   const fresh = rulesOf(DEFAULT)
-  t.equal(judge(t, fresh, undefined, store), 'GRANTED by default', 'every service by anyone')
+  t.equal(
+    judge(t, fresh, undefined, store),
+    'GRANTED by default',
+    'anonymous callers may call every service',
+  )
 
   const replaced = rulesOf(LOGGED_IN)
-  t.equal(judge(t, replaced, undefined, store), 'denied by none', 'only with a token')
+  t.equal(judge(t, replaced, undefined, store), 'denied by none', 'a token is required')
   t.equal(judge(t, replaced, jane, store), 'GRANTED by onlyloggedin')
-  t.equal(judge(t, replaced, undefined, token), 'denied by none', 'not even a login')
+  t.equal(judge(t, replaced, undefined, token), 'denied by none', 'a login is denied too')
 
   const withLogin = rulesOf(LOGGED_IN, LOGIN)
   t.equal(judge(t, withLogin, undefined, token), 'GRANTED by login')
@@ -127,7 +138,7 @@ t.test('the rules of the specification', async (t) => {
   t.equal(
     judge(t, rulesOf('b * GRANTED *:*:* 0', 'a * GRANTED *:*:* 0'), jane, store),
     'GRANTED by a',
-    'of the same priority and access by id',
+    'rules of equal priority and access are ordered by id',
   )
 })
 
@@ -162,7 +173,7 @@ const account = fc.option(
   { nil: undefined },
 )
 
-t.test('any rules say what they say read one by one', async () => {
+t.test('a policy decides as a naive implementation for random rules and calls', async () => {
   const called = resource.filter(({ name, endpoint }) => name !== '*' && !endpoint.endsWith('*'))
   fc.assert(
     fc.property(rules, fc.array(fc.tuple(account, called), { maxLength: 8 }), (rules, calls) => {
@@ -179,7 +190,7 @@ t.test('any rules say what they say read one by one', async () => {
   )
 })
 
-t.test('the order in which rules were made does not matter', async () => {
+t.test('the order in which rules are added does not change the decision', async () => {
   fc.assert(
     fc.property(rules, account, resource, (rules, account, { type, name, endpoint }) => {
       const ask = (rules: readonly unknown[]) =>
@@ -191,14 +202,17 @@ t.test('the order in which rules were made does not matter', async () => {
   )
 })
 
-t.test('more callers and services than are remembered are judged alike', async (t) => {
-  const book = new Policy('mx', [toRule('a s7 GRANTED service:store:* 0')])
-  let granted = 0
-  for (let i = 0; i < 25_000; i++)
-    if (book.caller(toAccount([`s${i}`])).call('store', 'Store.Read').granted) granted++
-  t.equal(granted, 1)
-  const caller = book.caller(toAccount(['s7']))
-  for (let i = 0; i < 25_000; i++) if (caller.call(`service${i}`, 'X.Y').granted) granted++
-  t.equal(granted, 1)
-  t.ok(caller.call('store', 'Store.Read').granted)
-})
+t.test(
+  'decisions stay correct for 25,000 callers and services, more than are cached',
+  async (t) => {
+    const book = new Policy('mx', [toRule('a s7 GRANTED service:store:* 0')])
+    let granted = 0
+    for (let i = 0; i < 25_000; i++)
+      if (book.caller(toAccount([`s${i}`])).call('store', 'Store.Read').granted) granted++
+    t.equal(granted, 1)
+    const caller = book.caller(toAccount(['s7']))
+    for (let i = 0; i < 25_000; i++) if (caller.call(`service${i}`, 'X.Y').granted) granted++
+    t.equal(granted, 1)
+    t.ok(caller.call('store', 'Store.Read').granted)
+  },
+)

@@ -5,7 +5,7 @@ import { createAccount } from '../../../fixtures/auth-source.ts'
 const OPERATOR = createAccount({ scopes: ['admin'] })
 const toResource = (endpoint: string, name = 'auth', type = 'service') => ({ type, name, endpoint })
 
-t.test('an operator always reaches the calls that repair access', (t) => {
+t.test('an operator can always call Auth.Token, Rules and Accounts of auth', (t) => {
   for (const endpoint of ['Auth.Token', 'Rules.Delete', 'rules.create', 'Accounts.List'])
     t.ok(isAlwaysAllowed(OPERATOR, toResource(endpoint)), endpoint)
   for (const endpoint of ['Auth.Generate', 'Auth.Tokens', 'RulesX.Delete', '/rules/delete'])
@@ -19,7 +19,7 @@ t.test('an operator always reaches the calls that repair access', (t) => {
   t.end()
 })
 
-t.test('a login is Auth.Token of auth', (t) => {
+t.test('isLogin is true for Auth.Token of auth, in any letter case', (t) => {
   t.ok(isLogin(toResource('Auth.Token')))
   t.ok(isLogin(toResource('auth.TOKEN')))
   t.notOk(isLogin(toResource('Auth.Inspect')))

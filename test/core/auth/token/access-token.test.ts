@@ -23,39 +23,42 @@ const keys = listPublicKeys(key)
 
 const verify = (token: string, nowS = NOW_S) => verifyToken(token, keys, nowS * 1000)
 
-t.test('a token says whose it is, until it ends', async (t) => {
-  const token = await issueToken(JANE, { key, id: 'one', nowMs: NOW_S * 1000, lifeS: 900 })
-  t.same(await verify(token), {
-    account: JANE,
-    id: 'one',
-    issuedMs: NOW_S * 1000,
-    endsMs: (NOW_S + 930) * 1000,
-  })
-  const [, claims] = token.split('.')
-  t.same(Object.keys(JSON.parse(Buffer.from(claims!, 'base64url').toString())).sort(), [
-    'aud',
-    'exp',
-    'iat',
-    'iss',
-    'jti',
-    'metadata',
-    'name',
-    'scopes',
-    'sub',
-    'type',
-  ])
-  await t.resolves(verify(token, NOW_S + 929), 'clocks may differ by 30 s')
-  await t.rejects(verify(token, NOW_S + 931), { name: 'TokenError', message: /exp/ })
-  await t.resolves(verify(token, NOW_S - 29))
-  await t.rejects(verify(token, NOW_S - 31), { name: 'TokenError', message: /iat/ })
-})
+t.test(
+  'a token contains the account and is valid until it expires, with 30 s of clock skew',
+  async (t) => {
+    const token = await issueToken(JANE, { key, id: 'one', nowMs: NOW_S * 1000, lifeS: 900 })
+    t.same(await verify(token), {
+      account: JANE,
+      id: 'one',
+      issuedMs: NOW_S * 1000,
+      endsMs: (NOW_S + 930) * 1000,
+    })
+    const [, claims] = token.split('.')
+    t.same(Object.keys(JSON.parse(Buffer.from(claims!, 'base64url').toString())).sort(), [
+      'aud',
+      'exp',
+      'iat',
+      'iss',
+      'jti',
+      'metadata',
+      'name',
+      'scopes',
+      'sub',
+      'type',
+    ])
+    await t.resolves(verify(token, NOW_S + 929), '30 s of clock skew are allowed')
+    await t.rejects(verify(token, NOW_S + 931), { name: 'TokenError', message: /exp/ })
+    await t.resolves(verify(token, NOW_S - 29))
+    await t.rejects(verify(token, NOW_S - 31), { name: 'TokenError', message: /iat/ })
+  },
+)
 
-t.test('a token lives an hour at most', async (t) => {
+t.test('the lifetime of a token is limited to one hour', async (t) => {
   const token = await issueToken(JANE, { key, id: 'one', nowMs: NOW_S * 1000, lifeS: 1e9 })
   t.equal((await verify(token)).endsMs, (NOW_S + 3630) * 1000)
 })
 
-t.test('tokens of two keys are taken while keys change', async (t) => {
+t.test('tokens of the previous and the next key are valid during a key rotation', async (t) => {
   const next = createTokenKey()
   const both = listPublicKeys(key, next)
   for (const signer of [key, next]) {
@@ -66,19 +69,19 @@ t.test('tokens of two keys are taken while keys change', async (t) => {
 
 const { good, attacks: ATTACKS } = listTokenAttacks(key, NOW_S)
 
-t.test('no token is taken that is not genuine', async (t) => {
-  t.equal((await verify(good)).account.id, 'jane', 'the one they are made from is')
+t.test('every forged or malformed token is rejected', async (t) => {
+  t.equal((await verify(good)).account.id, 'jane', 'the token they are derived from is valid')
   for (const [what, token] of Object.entries(ATTACKS)) {
     await t.rejects(verify(token), { name: 'TokenError' }, what)
     t.throws(() => verifyTokenSync(token, keys, NOW_S * 1000), { name: 'TokenError' }, what)
   }
 })
 
-t.test('at once or by the thread pool, a token says the same', async (t) => {
+t.test('synchronous and asynchronous verification return the same session', async (t) => {
   t.same(verifyTokenSync(good, keys, NOW_S * 1000), await verify(good))
 })
 
-t.test('no key of another kind proves a token, whatever its name', async (t) => {
+t.test('a token signed with a key of another type is rejected', async (t) => {
   for (const kind of ['rsa', 'ec'] as const) {
     const { privateKey, publicKey } =
       kind === 'rsa'
@@ -87,7 +90,7 @@ t.test('no key of another kind proves a token, whatever its name', async (t) => 
     const text = good.slice(0, good.lastIndexOf('.'))
     const by = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
     const signature = sign('sha256', Buffer.from(text), by).toString('base64url')
-    t.equal(signature.length, 86, 'as long as one of Ed25519')
+    t.equal(signature.length, 86, 'same length as an Ed25519 signature')
     const others = new Map([[key.id, publicKey]])
     await t.rejects(
       verifyToken(`${text}.${signature}`, others, NOW_S * 1000),
@@ -97,7 +100,7 @@ t.test('no key of another kind proves a token, whatever its name', async (t) => 
   }
 })
 
-t.test('what is wrong with a token quotes nothing of it', async (t) => {
+t.test('the error of an invalid token does not quote the token', async (t) => {
   for (const [what, token] of Object.entries(ATTACKS)) {
     const error = await verify(token).catch((error: Error) => error)
     const parts = token.split('.').filter((part) => part.length > 8)

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { readBearer } from '../../../../core/auth/token/bearer.ts'
 
-t.test('a token is what follows Bearer, in whatever case', async (t) => {
+t.test('the token follows the scheme Bearer in any letter case', async (t) => {
   const rows: [string, string | undefined][] = [
     ['Bearer a.b.c', 'a.b.c'],
     ['bearer a.b.c', 'a.b.c'],
     ['BEARER   a.b.c', 'a.b.c'],
     ['Bearer  a.b.c', 'a.b.c'],
     ['Bearer\ta.b.c', 'a.b.c'],
-    // None, and several: they are refused, not overlooked.
+    // A missing token and several tokens are returned, so that the caller rejects them.
     ['Bearer', ''],
     ['Bearer ', ''],
     ['Bearer a.b.c d', 'a.b.c d'],

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createDeferredSource } from '../../../../core/auth/token/deferred-source.ts'
 import { MemoryAuthSource } from '../../../fixtures/auth-source.ts'
 
-t.test('who asks before it can be asked waits until then', async (t) => {
+t.test('watches opened before the source is set receive its values afterwards', async (t) => {
   const { source, setSource } = createDeferredSource()
   const { signal } = new AbortController()
   const rules = source.watchRules('mx', signal)[Symbol.asyncIterator]().next()

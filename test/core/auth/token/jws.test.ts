@@ -5,7 +5,7 @@ import { encodePart } from '../../../fixtures/token-attacks.ts'
 const SIGNATURE = Buffer.alloc(64, 0xff).toString('base64url')
 const HEADER = encodePart({ alg: 'EdDSA' })
 
-t.test('a token is taken apart', async (t) => {
+t.test('a token is parsed into header, claims, signed bytes and signature', async (t) => {
   const claims = encodePart({ sub: 'jäne' })
   t.same(readJws(`${HEADER}.${claims}.${SIGNATURE}`), {
     header: { alg: 'EdDSA' },
@@ -15,7 +15,7 @@ t.test('a token is taken apart', async (t) => {
   })
 })
 
-t.test('what is malformed is named, and not quoted', async (t) => {
+t.test('the error of a malformed token names the malformed part without quoting it', async (t) => {
   const object = encodePart({})
   const bytes = (text: string) => Buffer.from(text, 'latin1').toString('base64url')
   const read = (header: string, claims: string) => () => readJws(`${header}.${claims}.${SIGNATURE}`)

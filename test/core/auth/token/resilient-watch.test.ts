@@ -14,7 +14,7 @@ function open<T>(start: (signal: AbortSignal) => AsyncIterable<T>, waitMs = 5000
   return { watch, changes, outages }
 }
 
-t.test('a watch that breaks is begun anew, and its value stays meanwhile', async (t) => {
+t.test('a watch that fails is restarted, and its last value stays available', async (t) => {
   let begun = 0
   const { watch, changes, outages } = open(async function* (signal) {
     begun++
@@ -34,19 +34,19 @@ t.test('a watch that breaks is begun anew, and its value stays meanwhile', async
   t.equal(begun, 3)
 })
 
-/** A watch that cannot be begun. */
+/** A watch that cannot start. */
 const breakDown = (): AsyncIterable<number> => {
   throw new Error('broken')
 }
 
-t.test('whoever waits for the first value learns why there is none', async (t) => {
+t.test('first() rejects with the error of a watch that cannot start', async (t) => {
   const { watch } = open(breakDown)
   await t.rejects(watch.first(), { message: 'broken' })
-  await t.rejects(watch.first(), { message: 'broken' }, 'and whoever comes later')
+  await t.rejects(watch.first(), { message: 'broken' }, 'also for later callers')
   watch.close()
 })
 
-t.test('closing ends waiting, and an outage', async (t) => {
+t.test('close rejects pending first() calls and ends an outage', async (t) => {
   const waiting = open(async function* (): AsyncGenerator<number, void, undefined> {
     await new Promise(() => {})
   })

@@ -21,7 +21,7 @@ function open(...all: Revocation[]) {
   }
 }
 
-t.test('a token is revoked by its id, or by its session', (t) => {
+t.test('a token is revoked by its id or by its session', (t) => {
   const one = open(TOKEN)
   t.ok(one.isRevoked())
   t.notOk(one.isRevoked({ id: 's1.t2' }))
@@ -34,7 +34,7 @@ t.test('a token is revoked by its id, or by its session', (t) => {
   t.end()
 })
 
-t.test('those of an account are revoked that were issued before', (t) => {
+t.test('tokens of an account issued before a time are revoked', (t) => {
   const { isRevoked, revocations } = open({
     ...{ ...TOKEN, id: '', namespace: 'mx', account: 'jane', before: 6_000 },
   })
@@ -43,14 +43,14 @@ t.test('those of an account are revoked that were issued before', (t) => {
   t.notOk(isRevoked({ account: { ...SESSION.account, issuer: 'acme' } }))
   t.notOk(isRevoked({ account: { ...SESSION.account, id: 'john' } }))
   const again = { ...TOKEN, id: '', namespace: 'mx', account: 'jane', before: 5_500 }
-  t.equal(revocations.add(again), false, 'what says less is no news')
+  t.equal(revocations.add(again), false, 'an earlier time changes nothing')
   t.ok(isRevoked({ issuedMs: 5_900 }))
   t.equal(revocations.add({ ...again, before: 7_000 }), true)
   t.ok(isRevoked({ issuedMs: 6_500 }))
   t.end()
 })
 
-t.test('what is known is no news, and what has ended is forgotten', (t) => {
+t.test('a known revocation is not added again, an expired one is removed', (t) => {
   const { revocations, clock } = open(TOKEN)
   t.equal(revocations.add(TOKEN), false)
   t.same(revocations.list(), [TOKEN])

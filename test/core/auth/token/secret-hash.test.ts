@@ -11,44 +11,41 @@ t.test('a secret matches its own hash only', async (t) => {
   t.ok(await hasher.matches('correct horse', hash))
   for (const other of ['correct horsE', 'correct horse ', '', '\0'])
     t.notOk(await hasher.matches(other, hash))
-  t.not(await hasher.hash('correct horse'), hash, 'each is salted')
+  t.not(await hasher.hash('correct horse'), hash, 'each hash has its own salt')
 })
 
-t.test(
-  'hashes are those of scrypt (RFC 7914), whatever they cost when they were made',
-  async (t) => {
-    const hasher = createSecretHasher('auth')
-    const salt = Buffer.from('NaCl')
-    const hash = scryptSync('password', salt, 32, { N: 1024, r: 8, p: 16 })
-    const text = `$scrypt$ln=10,r=8,p=16$${salt.toString('base64').replace(/=/g, '')}$${hash.toString('base64').replace(/=/g, '')}`
-    t.equal(hash.toString('hex').slice(0, 16), 'fdbabe1c9d347200', 'test vector of the RFC')
-    t.ok(await hasher.matches('password', text))
-    t.notOk(await hasher.matches('Password', text))
-  },
-)
+t.test('scrypt hashes (RFC 7914) with other cost parameters match', async (t) => {
+  const hasher = createSecretHasher('auth')
+  const salt = Buffer.from('NaCl')
+  const hash = scryptSync('password', salt, 32, { N: 1024, r: 8, p: 16 })
+  const text = `$scrypt$ln=10,r=8,p=16$${salt.toString('base64').replace(/=/g, '')}$${hash.toString('base64').replace(/=/g, '')}`
+  t.equal(hash.toString('hex').slice(0, 16), 'fdbabe1c9d347200', 'test vector of RFC 7914')
+  t.ok(await hasher.matches('password', text))
+  t.notOk(await hasher.matches('Password', text))
+})
 
-t.test('a secret is the same however its characters are composed', async (t) => {
+t.test('composed and decomposed Unicode forms of a secret match', async (t) => {
   const hasher = createSecretHasher('auth', CHEAP)
   t.ok(await hasher.matches('zoe\u0308', await hasher.hash('zo\u00eb')))
 })
 
-t.test('nobody and malformed hashes match nothing', async (t) => {
+t.test('a missing or malformed hash matches no secret', async (t) => {
   const hasher = createSecretHasher('auth', CHEAP)
   for (const hash of [undefined, '', 'plain', '$scrypt$ln=4$a$b', '$2b$10$abc'])
     t.notOk(await hasher.matches('plain', hash))
 })
 
-t.test('of too many at once the last are refused, the others are answered', async (t) => {
+t.test('checks beyond the queue limit are rejected, the others complete', async (t) => {
   const hasher = createSecretHasher('auth', CHEAP)
   const asked = Array.from({ length: 110 }, () => hasher.matches('x', undefined))
   const settled = await Promise.allSettled(asked)
   const refused = settled.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
   t.equal(refused.length, 110 - 102)
   for (const error of refused) t.match(error.message, /^Too many password checks/)
-  t.equal(await hasher.matches('x', undefined), false, 'and later ones are, too')
+  t.equal(await hasher.matches('x', undefined), false, 'a later check completes')
 })
 
-t.test('a check with priority goes before a flood of strangers', async (t) => {
+t.test('a check with priority runs before a flood of other checks', async (t) => {
   const hasher = createSecretHasher('auth', CHEAP)
   const done: string[] = []
   const check = async (key: string, hasPriority = false): Promise<void> => {
@@ -57,10 +54,10 @@ t.test('a check with priority goes before a flood of strangers', async (t) => {
   }
   const flood = Array.from({ length: 120 }, (_, i) => check(`198.51.100.${i}`))
   await Promise.all([check('192.0.2.1', true), ...flood])
-  t.ok(done.indexOf('192.0.2.1') <= 4, `it was number ${done.indexOf('192.0.2.1')}`)
+  t.ok(done.indexOf('192.0.2.1') <= 4, `position ${done.indexOf('192.0.2.1')}`)
 })
 
-t.test('many checks of one address delay the check of another by one', async (t) => {
+t.test('many checks of one address delay the check of another address by one', async (t) => {
   const hasher = createSecretHasher('auth', CHEAP)
   const done: string[] = []
   const check = async (key: string): Promise<void> => {
@@ -69,7 +66,7 @@ t.test('many checks of one address delay the check of another by one', async (t)
   }
   const flood = Array.from({ length: 60 }, () => check('198.51.100.1'))
   await Promise.all([...flood, check('192.0.2.1')])
-  t.ok(done.indexOf('192.0.2.1') <= 4, `it was number ${done.indexOf('192.0.2.1')}`)
+  t.ok(done.indexOf('192.0.2.1') <= 4, `position ${done.indexOf('192.0.2.1')}`)
 })
 
 t.test('a check that waits too long is 503 with Retry-After', async (t) => {

@@ -6,7 +6,7 @@ import { createTokenKey, listPublicKeys } from '../../../fixtures/token-keys.ts'
 
 const START_MS = 1_800_000_000_000
 
-/** With a clock, keys and revocations of its own. */
+/** Creates sessions with a mock clock, keys and revocations. */
 function open() {
   const state = { nowMs: START_MS, keys: listPublicKeys(), revoked: new Set<string>(), looked: 0 }
   const sessions = new Sessions({
@@ -28,30 +28,33 @@ function open() {
   return { state, sessions, issue }
 }
 
-t.test('a token is verified once', async (t) => {
+t.test('a token is verified once, then cached', async (t) => {
   const { state, sessions, issue } = open()
   const token = await issue('a')
   t.equal(sessions.recall(token), undefined)
   const session = sessions.verify(token)
-  t.notOk(session instanceof Promise, 'at once')
+  t.notOk(session instanceof Promise, 'synchronous')
   t.equal(state.looked, 1)
   t.equal(sessions.recall(token), session)
 })
 
-t.test('of the tokens of one millisecond one holds up the event loop', async (t) => {
-  const { state, sessions, issue } = open()
-  const [a, b, c] = await Promise.all(['a', 'b', 'c'].map(issue))
-  t.notOk(sessions.verify(a!) instanceof Promise)
-  const verifying = sessions.verify(b!)
-  t.ok(verifying instanceof Promise)
-  t.equal(sessions.recall(b!), undefined)
-  t.equal(sessions.verify(b!), verifying, 'verified once, too')
-  t.equal(await verifying, sessions.recall(b!))
-  state.nowMs++
-  t.notOk(sessions.verify(c!) instanceof Promise)
-})
+t.test(
+  'one token per millisecond is verified synchronously, the others on the thread pool',
+  async (t) => {
+    const { state, sessions, issue } = open()
+    const [a, b, c] = await Promise.all(['a', 'b', 'c'].map(issue))
+    t.notOk(sessions.verify(a!) instanceof Promise)
+    const verifying = sessions.verify(b!)
+    t.ok(verifying instanceof Promise)
+    t.equal(sessions.recall(b!), undefined)
+    t.equal(sessions.verify(b!), verifying, 'verified once while pending')
+    t.equal(await verifying, sessions.recall(b!))
+    state.nowMs++
+    t.notOk(sessions.verify(c!) instanceof Promise)
+  },
+)
 
-t.test('a token is known until it ends', async (t) => {
+t.test('a token is cached until it expires', async (t) => {
   const { state, sessions, issue } = open()
   const token = await issue('a')
   await sessions.verify(token)
@@ -63,7 +66,7 @@ t.test('a token is known until it ends', async (t) => {
   t.throws(() => sessions.verify(token), { name: 'TokenError' })
 })
 
-t.test('a token that only ends as a known one does is another one', async (t) => {
+t.test('a token with the signature of a cached token and other claims is rejected', async (t) => {
   const { sessions, issue } = open()
   const token = await issue('a')
   await sessions.verify(token)
@@ -75,7 +78,7 @@ t.test('a token that only ends as a known one does is another one', async (t) =>
   t.equal(sessions.recall(token)?.account.id, 'jane')
 })
 
-t.test('a wrong token is not remembered', async (t) => {
+t.test('a rejected token is not cached', async (t) => {
   const { state, sessions, issue } = open()
   const token = await issue('a')
   const { keys } = state
@@ -85,7 +88,7 @@ t.test('a wrong token is not remembered', async (t) => {
   t.match(await sessions.verify(token), { id: 'a' })
 })
 
-t.test('a revoked token is forgotten at once, and not taken again; others stay', async (t) => {
+t.test('a revoked token is evicted and rejected, others stay cached', async (t) => {
   const { state, sessions, issue } = open()
   const [a, b] = [await issue('a'), await issue('b')]
   await Promise.all([sessions.verify(a), sessions.verify(b)])
@@ -93,14 +96,14 @@ t.test('a revoked token is forgotten at once, and not taken again; others stay',
   sessions.forget()
   t.equal(sessions.recall(a), undefined)
   t.ok(sessions.recall(b))
-  for (const how of ['by the thread pool', 'at once']) {
+  for (const how of ['on the thread pool', 'synchronous']) {
     const taking = async () => sessions.verify(a)
     await t.rejects(taking, { name: 'TokenError', message: 'revoked' }, how)
     state.nowMs++
   }
 })
 
-t.test('a key that is taken away while a token is verified takes the token along', async (t) => {
+t.test('a token is rejected if its key is removed while it is verified', async (t) => {
   const { state, sessions, issue } = open()
   const token = await issue('a')
   t.notOk(sessions.verify(await issue('b')) instanceof Promise)

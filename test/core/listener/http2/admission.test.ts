@@ -8,7 +8,7 @@ import { FRAME, Http2Raw, toFrame, toRequest } from '../../../fixtures/http2-raw
 import { openListener } from '../../../fixtures/open-listener.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 
-/** A listener, and connections to it that know its settings. */
+/** Opens a listener and connections that have received its settings. */
 async function open(t: Test, connections: number, handle: Step) {
   const opened = await openListener(t, createNodeListener, handle, { http2: 'cleartext' })
   const sessions = await Promise.all(
@@ -40,7 +40,7 @@ function post(session: ClientHttp2Session, body: string): Promise<number | strin
   })
 }
 
-t.test('begins at most 64 requests of a burst in one tick, and serves all', async (t) => {
+t.test('starts about 64 requests of a burst per tick and answers all', async (t) => {
   let ofTick = 0
   let most = 0
   const { sessions } = await open(t, 10, (x) => {
@@ -53,32 +53,32 @@ t.test('begins at most 64 requests of a burst in one tick, and serves all', asyn
   )
   t.same(new Set(all), new Set([200]))
   t.equal(all.length, 1000)
-  // Those from the network and those that waited may fall between two immediates of this test.
+  // New and queued requests may run between two immediates of this test.
   t.ok(most <= 2 * 64, `${most} in one tick`)
 })
 
-t.test('rejects requests of one client beyond 1024 that wait with REFUSED_STREAM', async (t) => {
+t.test('rejects more than 1024 queued requests of one client with REFUSED_STREAM', async (t) => {
   const { sessions, gateway } = await open(t, 30, (x) => x.reply(200, ''))
   const all = await Promise.all(
     sessions.flatMap((session) => Array.from({ length: 100 }, () => post(session, 'hello'))),
   )
   const served = all.filter((result) => result === 200).length
   t.equal(all.filter((result) => result === 'REFUSED_STREAM').length, all.length - served)
-  t.ok(served >= 1024, `${served} were served`)
+  t.ok(served >= 1024, `${served} served`)
   t.ok(served < all.length, 'others were rejected')
-  t.equal(await post(sessions[0]!, 'hello'), 200, 'and may be sent again')
+  t.equal(await post(sessions[0]!, 'hello'), 200, 'a retry is served')
   t.equal(gateway.inFlight, 0)
   await until(() => bodyMemory.usedBytes === 0)
 })
 
-t.test('rejects the largest waiting requests when their bodies exceed max_buffered', async (t) => {
+t.test('rejects the largest queued requests when their bodies exceed max_buffered', async (t) => {
   const { maxBytes } = bodyMemory
   t.teardown(() => {
     bodyMemory.maxBytes = maxBytes
   })
   bodyMemory.maxBytes = 1024 * 1024
   const { sessions } = await open(t, 8, (x) => {
-    // Work, so that others wait for several ticks.
+    // CPU work, so that other requests are queued for several ticks.
     const untilMs = performance.now() + 3
     while (performance.now() < untilMs);
     x.reply(200, '')
@@ -91,7 +91,7 @@ t.test('rejects the largest waiting requests when their bodies exceed max_buffer
   await until(() => bodyMemory.usedBytes === 0)
 })
 
-t.test('ends each connection whose waiting requests are taken back beyond the limit', async (t) => {
+t.test('closes each connection that cancels more queued requests than the limit', async (t) => {
   const { port, gateway } = await open(t, 0, (x) => x.reply(200, ''))
   const clients = Array.from({ length: 10 }, () => new Http2Raw(port))
   t.teardown(() => {

@@ -27,14 +27,14 @@ async function until(test: () => boolean): Promise<void> {
   while (!test()) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** `GOAWAY`: the last stream that was taken, and why (RFC 9113 §6.8). */
+/** Last accepted stream and error code of a `GOAWAY` (RFC 9113 §6.8). */
 const readGoaway = ({ payload }: Frame) => ({
   last: payload.readUInt32BE(0),
   code: payload.readUInt32BE(4),
 })
 
 t.test(
-  'requests that are taken back at once end the connection, and what is under way is answered',
+  'many cancelled requests close the connection, requests in flight are answered',
   async (t) => {
     let held: Exchange | undefined
     const { port, served, gateway } = await open(t, (x) => {
@@ -48,7 +48,7 @@ t.test(
       raw.send(toFrame(FRAME.RST_STREAM, 0, raw.open(toRequest('/taken-back')), cancel))
     const { code } = readGoaway(await raw.until(isGoaway))
     t.equal(code, ENHANCE_YOUR_CALM)
-    t.ok(served.length < 300, `${served.length} were begun`)
+    t.ok(served.length < 300, `${served.length} started`)
     held!.reply(200, 'answered')
     await raw.until(isReplyTo(stream))
     await raw.client.ended()
@@ -57,7 +57,7 @@ t.test(
   },
 )
 
-t.test('a client that takes back now and then goes on', async (t) => {
+t.test('a client that cancels 50 requests stays connected', async (t) => {
   const { port } = await open(t, (x) => {
     if (x.path === '/next') x.reply(200, 'next')
   })
@@ -69,11 +69,11 @@ t.test('a client that takes back now and then goes on', async (t) => {
   raw.destroy()
 })
 
-t.test('streams beyond the bound are refused, and those below it served', async (t) => {
+t.test('streams beyond the limit of 128 are refused, the others are served', async (t) => {
   const held: Exchange[] = []
   const { port } = await open(t, (x) => void held.push(x))
   const raw = new Http2Raw(port)
-  // As one that has not yet read of the bound: for one that has, it is an error of the connection.
+  // Before the settings are acknowledged: afterwards, it is a connection error.
   const streams = Array.from({ length: 140 }, () => raw.open(toRequest('/')))
   await raw.until(({ type, stream }) => type === FRAME.RST_STREAM && stream === streams.at(-1))
   const refused = raw.frames.filter(({ type }) => type === FRAME.RST_STREAM)
@@ -90,7 +90,7 @@ t.test('streams beyond the bound are refused, and those below it served', async 
 
 const floods: [title: string, flood: (raw: Http2Raw) => void][] = [
   [
-    'a head that goes on for ever in CONTINUATION',
+    'endless CONTINUATION frames',
     (raw) => {
       raw.send(toFrame(FRAME.HEADERS, END_STREAM, 1, toBlock(toRequest('/'))))
       for (let i = 0; i < 200; i++)
@@ -98,7 +98,7 @@ const floods: [title: string, flood: (raw: Http2Raw) => void][] = [
     },
   ],
   [
-    'PING whose answers are not read',
+    'PING frames with unread acknowledgements',
     (raw) => {
       raw.client.socket.pause()
       const ping = toFrame(FRAME.PING, 0, 0, Buffer.alloc(8))
@@ -106,7 +106,7 @@ const floods: [title: string, flood: (raw: Http2Raw) => void][] = [
     },
   ],
   [
-    'SETTINGS whose acknowledgements are not read',
+    'SETTINGS frames with unread acknowledgements',
     (raw) => {
       raw.client.socket.pause()
       const settings = toFrame(FRAME.SETTINGS, 0, 0)
@@ -122,7 +122,7 @@ const floods: [title: string, flood: (raw: Http2Raw) => void][] = [
   ],
 ]
 for (const [title, flood] of floods) {
-  t.test(`a flood ends the connection: ${title}`, async (t) => {
+  t.test(`a flood closes the connection: ${title}`, async (t) => {
     const { port, listener, gateway } = await open(t, () => {})
     const raw = new Http2Raw(port)
     await until(() => listener.connections === 1)
@@ -133,7 +133,7 @@ for (const [title, flood] of floods) {
   })
 }
 
-t.test('GOAWAY tells the last request that was taken, and each up to it is answered', async (t) => {
+t.test('GOAWAY names the last accepted request, and requests up to it are answered', async (t) => {
   const { port, listener, served } = await open(t, (x) => {
     setTimeout(() => x.reply(200, 'done'), 20)
   })
@@ -151,11 +151,11 @@ t.test('GOAWAY tells the last request that was taken, and each up to it is answe
     .filter(({ type }) => type === FRAME.HEADERS)
     .map(({ stream }) => stream)
   for (let stream = 1; stream <= last; stream += 2) t.ok(answered.includes(stream), `${stream}`)
-  t.equal(served.length, answered.length, 'what was not taken was not begun')
+  t.equal(served.length, answered.length, 'requests after it were not started')
   await until(() => listener.connections === 0)
 })
 
-t.test('a client that leaves ends all its exchanges', async (t) => {
+t.test('a client disconnect aborts all its exchanges', async (t) => {
   const held: Exchange[] = []
   const { port, gateway } = await open(t, (x) => void held.push(x))
   const client = connect(`http://127.0.0.1:${port}`)
@@ -168,7 +168,7 @@ t.test('a client that leaves ends all its exchanges', async (t) => {
   t.ok(held.every((x) => x.aborted))
 })
 
-t.test('a request taken back ends its exchange, and the others go on', async (t) => {
+t.test('a cancelled request aborts its exchange, other requests continue', async (t) => {
   const held: Exchange[] = []
   const { port } = await open(t, (x) => void held.push(x))
   const client = connect(`http://127.0.0.1:${port}`)

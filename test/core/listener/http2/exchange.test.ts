@@ -11,7 +11,7 @@ import { until } from '../../../fixtures/raw-backend.ts'
 
 type Fields = Record<string, unknown>
 
-/** What a client was told by one stream. */
+/** Response of one stream. */
 interface Told {
   readonly headers: Fields
   readonly body: string
@@ -32,7 +32,7 @@ async function read(stream: ClientHttp2Stream): Promise<Told> {
   return { headers, body: Buffer.concat(chunks).toString(), trailers }
 }
 
-/** What the consumers of bodies were told, at `/told`. */
+/** Events of body consumers at `/told`. */
 const told: string[] = []
 
 function serve(x: Exchange): void | Promise<void> {
@@ -110,31 +110,34 @@ t.test('over one connection', async (t) => {
   const client: ClientHttp2Session = connect(`http://127.0.0.1:${port}`)
   t.teardown(() => client.close())
 
-  await t.test('a request is what it was sent as, its cookies joined', async (t) => {
-    const stream = client.request({
-      ':path': '/a?b=c',
-      'x-a': ['1', '2'],
-      cookie: ['a=1', 'b=2'],
-      te: 'trailers',
-      'mx-account': 'root',
-    })
-    const { headers, body } = await read(stream)
-    t.equal(headers[':status'], 200)
-    t.equal(headers['content-length'], String(body.length))
-    t.ok(headers['date'])
-    t.same(JSON.parse(body), {
-      httpVersion: '2',
-      takesTrailers: true,
-      method: 'GET',
-      host: `127.0.0.1:${port}`,
-      target: '/a?b=c',
-      bodyLength: 0,
-      length: 0,
-      flat: ['x-a', '1', 'x-a', '2', 'cookie', 'a=1; b=2'],
-    })
-  })
+  await t.test(
+    'a request keeps path, headers and te, cookies are joined, mx-* headers are removed',
+    async (t) => {
+      const stream = client.request({
+        ':path': '/a?b=c',
+        'x-a': ['1', '2'],
+        cookie: ['a=1', 'b=2'],
+        te: 'trailers',
+        'mx-account': 'root',
+      })
+      const { headers, body } = await read(stream)
+      t.equal(headers[':status'], 200)
+      t.equal(headers['content-length'], String(body.length))
+      t.ok(headers['date'])
+      t.same(JSON.parse(body), {
+        httpVersion: '2',
+        takesTrailers: true,
+        method: 'GET',
+        host: `127.0.0.1:${port}`,
+        target: '/a?b=c',
+        bodyLength: 0,
+        length: 0,
+        flat: ['x-a', '1', 'x-a', '2', 'cookie', 'a=1; b=2'],
+      })
+    },
+  )
 
-  await t.test('trailers follow a stream, with or without a body', async (t) => {
+  await t.test('trailers follow a response with or without a body', async (t) => {
     const { headers, body, trailers } = await read(client.request({ ':path': '/trailers' }))
     t.equal(headers['content-type'], 'application/grpc')
     t.equal(body, 'abc')
@@ -148,46 +151,52 @@ t.test('over one connection', async (t) => {
     t.equal(none.trailers, undefined)
   })
 
-  await t.test('a whole reply without a body is one frame without a length', async (t) => {
-    const stream = client.request({ ':path': '/only' })
-    const [headers, flags] = await once(stream, 'response')
-    t.equal(flags & 1, 1, 'END_STREAM')
-    t.equal(headers['grpc-status'], '12')
-    t.notOk('content-length' in headers)
-    stream.resume()
-    await once(stream, 'close')
-  })
+  await t.test(
+    'a response without a body is a single HEADERS frame without content-length',
+    async (t) => {
+      const stream = client.request({ ':path': '/only' })
+      const [headers, flags] = await once(stream, 'response')
+      t.equal(flags & 1, 1, 'END_STREAM')
+      t.equal(headers['grpc-status'], '12')
+      t.notOk('content-length' in headers)
+      stream.resume()
+      await once(stream, 'close')
+    },
+  )
 
-  await t.test('what the library would not send as it is arrives all the same', async (t) => {
+  await t.test('repeated headers that the HTTP/2 library rejects are combined', async (t) => {
     const { headers } = await read(client.request({ ':path': '/fields' }))
     t.match(headers, { 'x-a': '1, 2', 'set-cookie': ['a=1', 'b=2'], 'content-type': 'a/b, c/d' })
   })
 
-  await t.test('both bodies flow at once, and trailers both ways', async (t) => {
-    const stream = client.request(
-      { ':path': '/echo', ':method': 'POST' },
-      { waitForTrailers: true },
-    )
-    stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '42', 'mx-account': 'root' }))
-    let trailers: Fields = {}
-    stream.once('trailers', (fields) => {
-      trailers = fields
-    })
-    await once(stream, 'response')
-    for (const word of ['one', 'two', 'three']) {
-      stream.write(word)
-      const [chunk] = await once(stream, 'data')
-      t.equal(String(chunk), word)
-    }
-    stream.end()
-    stream.resume()
-    await once(stream, 'close')
-    t.equal(trailers['x-sum'], '42')
-    t.notOk('mx-account' in trailers, 'fields that only the gateway may set')
-  })
+  await t.test(
+    'request and response bodies stream concurrently, trailers in both directions',
+    async (t) => {
+      const stream = client.request(
+        { ':path': '/echo', ':method': 'POST' },
+        { waitForTrailers: true },
+      )
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '42', 'mx-account': 'root' }))
+      let trailers: Fields = {}
+      stream.once('trailers', (fields) => {
+        trailers = fields
+      })
+      await once(stream, 'response')
+      for (const word of ['one', 'two', 'three']) {
+        stream.write(word)
+        const [chunk] = await once(stream, 'data')
+        t.equal(String(chunk), word)
+      }
+      stream.end()
+      stream.resume()
+      await once(stream, 'close')
+      t.equal(trailers['x-sum'], '42')
+      t.notOk('mx-account' in trailers, 'internal headers are removed')
+    },
+  )
 
   await t.test(
-    'a reply before the end of the request ends the stream without an error',
+    'a response before the end of the request ends the stream without an error',
     async (t) => {
       const stream = client.request({ ':path': '/early', ':method': 'POST' })
       stream.write('some')
@@ -196,11 +205,11 @@ t.test('over one connection', async (t) => {
       t.equal(body, 'who are you?')
       t.equal(stream.rstCode, 0)
       const next = await read(client.request({ ':path': '/next' }))
-      t.equal(next.headers[':status'], 200, 'the connection goes on')
+      t.equal(next.headers[':status'], 200, 'the connection stays open')
     },
   )
 
-  await t.test('what asks for a tunnel is refused, and the stream alone ends', async (t) => {
+  await t.test('CONNECT is 405, and only its stream ends', async (t) => {
     const stream = client.request({ ':method': 'CONNECT', ':authority': 'a.test:80' })
     t.equal((await read(stream)).headers[':status'], 405)
   })
@@ -210,7 +219,7 @@ t.test('over one connection', async (t) => {
   t.same(faults, [])
 })
 
-t.test('a body that breaks off is not complete, with HEAD either', async (t) => {
+t.test('a request body without END_STREAM is aborted, for HEAD and POST', async (t) => {
   const { port } = await openListener(t, createNodeListener, serve, { http2: 'cleartext' })
   const ends: [title: string, end: (raw: Http2Raw, stream: number) => void, last: string][] = [
     ['its end', (raw, stream) => raw.send(toFrame(FRAME.DATA, END_STREAM, stream)), 'end'],
@@ -245,29 +254,26 @@ function toCode(code: number): Buffer {
   return bytes
 }
 
-t.test(
-  'replies that clients do not take have a bound together, however short each is',
-  async (t) => {
-    const { maxBytes } = replyMemory
-    const body = Buffer.alloc(100_000, 'a')
-    replyMemory.maxBytes = 3 * body.length
-    t.teardown(() => {
-      replyMemory.maxBytes = maxBytes
-    })
-    const { port } = await openListener(t, createNodeListener, (x) => x.reply(200, body), {
-      http2: 'cleartext',
-    })
-    const client = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } })
-    client.on('error', () => {})
-    t.teardown(() => client.destroy())
-    const status = async (): Promise<unknown> => {
-      const [headers] = await once(client.request({ ':path': '/' }), 'response')
-      return headers[':status']
-    }
-    t.strictSame([await status(), await status(), await status()], [200, 200, 200])
-    t.equal(replyMemory.usedBytes, 3 * body.length)
-    t.equal(await status(), 503)
-    client.destroy()
-    await until(() => replyMemory.usedBytes === 0)
-  },
-)
+t.test('unread responses share a memory limit, further responses are 503', async (t) => {
+  const { maxBytes } = replyMemory
+  const body = Buffer.alloc(100_000, 'a')
+  replyMemory.maxBytes = 3 * body.length
+  t.teardown(() => {
+    replyMemory.maxBytes = maxBytes
+  })
+  const { port } = await openListener(t, createNodeListener, (x) => x.reply(200, body), {
+    http2: 'cleartext',
+  })
+  const client = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } })
+  client.on('error', () => {})
+  t.teardown(() => client.destroy())
+  const status = async (): Promise<unknown> => {
+    const [headers] = await once(client.request({ ':path': '/' }), 'response')
+    return headers[':status']
+  }
+  t.strictSame([await status(), await status(), await status()], [200, 200, 200])
+  t.equal(replyMemory.usedBytes, 3 * body.length)
+  t.equal(await status(), 503)
+  client.destroy()
+  await until(() => replyMemory.usedBytes === 0)
+})

@@ -9,7 +9,7 @@ import { skipUnless } from '../../../fixtures/servers.ts'
 
 const run = promisify(execFile)
 
-t.test('clients of other makers', async (t) => {
+t.test('third-party clients', async (t) => {
   const folder = createCertificateFolder()
   t.teardown(folder.remove)
   const tls = loadTls([folder.write('a', createCertificate(['a.test']))])
@@ -24,15 +24,18 @@ t.test('clients of other makers', async (t) => {
   )
   const url = `https://127.0.0.1:${port}/`
 
-  await t.test('h2load: every one of many requests over many streams is answered', async (t) => {
-    const h2load = skipUnless(t, 'h2load')
-    if (h2load === undefined) return
-    const { stdout } = await run(h2load, ['-n', '2000', '-c', '4', '-m', '50', url])
-    t.match(stdout, /2000 succeeded, 0 failed, 0 errored, 0 timeout/)
-    t.match(stdout, /Application protocol: h2/)
-  })
+  await t.test(
+    'h2load: 2000 requests over 4 connections with 50 streams each succeed',
+    async (t) => {
+      const h2load = skipUnless(t, 'h2load')
+      if (h2load === undefined) return
+      const { stdout } = await run(h2load, ['-n', '2000', '-c', '4', '-m', '50', url])
+      t.match(stdout, /2000 succeeded, 0 failed, 0 errored, 0 timeout/)
+      t.match(stdout, /Application protocol: h2/)
+    },
+  )
 
-  await t.test('nghttp: a request, and one with a body', async (t) => {
+  await t.test('nghttp: a GET and an upload of 300,000 bytes succeed', async (t) => {
     const nghttp = skipUnless(t, 'nghttp')
     if (nghttp === undefined) return
     t.equal((await run(nghttp, ['--no-verify-peer', url])).stdout, '2 GET 0')
@@ -41,7 +44,7 @@ t.test('clients of other makers', async (t) => {
     t.equal(upload.stdout, '2 POST 300000')
   })
 
-  await t.test('curl: HTTP/2 where it may, HTTP/1.1 where it is told to', async (t) => {
+  await t.test('curl: uses HTTP/2 by default, and HTTP/1.1 with --http1.1', async (t) => {
     const curl = skipUnless(t, 'curl')
     if (curl === undefined) return
     t.equal((await run(curl, ['-sk', url])).stdout, '2 GET 0')

@@ -23,7 +23,7 @@ async function open(t: Teardown) {
   return { client, served }
 }
 
-t.test('closes a connection whose preface comes byte by byte, slowly', async (t) => {
+t.test('closes a connection whose preface arrives too slowly', async (t) => {
   const { client, served } = await open(t)
   let at = 0
   const drip = setInterval(() => {
@@ -39,7 +39,7 @@ for (const [what, first, version] of [
   ['the preface', PREFACE, '2'],
   ['a request', 'PRI / HTTP/1.1\r\n', '1'],
 ] as const) {
-  t.test(`tells ${what} that comes byte by byte in time`, async (t) => {
+  t.test(`detects HTTP/${version} from ${what} that arrives byte by byte in time`, async (t) => {
     const { client, served } = await open(t)
     for (const byte of first) {
       client.send(byte)

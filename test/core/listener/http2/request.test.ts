@@ -16,19 +16,19 @@ const pseudo = (changes: Record<string, string | undefined>, ...fields: string[]
 
 const PAD = 'p'.repeat(1000)
 
-/** Heads that are refused, and what nobody behind the listener may see of them. */
+/** Request heads that are rejected and not passed on. */
 const refused: [title: string, fields: string[]][] = [
   ['a path with a dot segment', pseudo({ ':path': '/a/../b' })],
   ['a path with an encoded slash', pseudo({ ':path': '/a%2Fb' })],
-  ['a path that is a URL', pseudo({ ':path': 'http://b.test/' })],
+  ['a URL as path', pseudo({ ':path': 'http://b.test/' })],
   ['no path', pseudo({ ':path': undefined })],
   ['an empty path', pseudo({ ':path': '' })],
-  ['a path with a blank', pseudo({ ':path': '/a b' })],
+  ['a path with a space', pseudo({ ':path': '/a b' })],
   ['a path with a line end', pseudo({ ':path': '/a\r\nx: y' })],
   ['no scheme', pseudo({ ':scheme': undefined })],
-  ['a scheme of its own', pseudo({ ':scheme': 'ftp' })],
+  ['an unknown scheme', pseudo({ ':scheme': 'ftp' })],
   ['no method', pseudo({ ':method': undefined })],
-  ['a method with a blank', pseudo({ ':method': 'GET /x' })],
+  ['a method with a space', pseudo({ ':method': 'GET /x' })],
   ['a method with a line end', pseudo({ ':method': 'GET\r\nx: y' })],
   ['TRACE', pseudo({ ':method': 'TRACE' })],
   ['CONNECT', [':method', 'CONNECT', ':authority', 'b.test:80']],
@@ -37,29 +37,35 @@ const refused: [title: string, fields: string[]][] = [
   ['an authority with a user', pseudo({ ':authority': 'a@b.test' })],
   ['an authority beyond ASCII', pseudo({ ':authority': 'a\xe9.test' })],
   ['a Host that is not the authority', pseudo({}, 'host', 'b.test')],
-  ['two Host fields', pseudo({ ':authority': undefined }, 'host', 'a.test', 'host', 'a.test')],
-  ['two pseudo fields of one name', [...pseudo({}), ':path', '/b']],
+  ['two Host headers', pseudo({ ':authority': undefined }, 'host', 'a.test', 'host', 'a.test')],
+  ['a duplicate pseudo-header', [...pseudo({}), ':path', '/b']],
   [
-    'a pseudo field behind the others',
+    'a pseudo-header after other headers',
     [...pseudo({ ':path': undefined }, 'x-a', '1'), ':path', '/'],
   ],
-  ['a pseudo field that there is none of', pseudo({}).concat(':protocol', 'websocket')],
-  ['a pseudo field of replies', [':status', '200', ...pseudo({})]],
+  ['an unsupported pseudo-header', pseudo({}).concat(':protocol', 'websocket')],
+  ['a pseudo-header of responses', [':status', '200', ...pseudo({})]],
   ['Connection', pseudo({}, 'connection', 'close')],
   ['Keep-Alive', pseudo({}, 'keep-alive', 'timeout=5')],
   ['Proxy-Connection', pseudo({}, 'proxy-connection', 'keep-alive')],
   ['Transfer-Encoding', pseudo({}, 'transfer-encoding', 'chunked')],
   ['Upgrade', pseudo({}, 'upgrade', 'websocket')],
   ['TE other than trailers', pseudo({}, 'te', 'gzip')],
-  ['two lengths', pseudo({}, 'content-length', '0', 'content-length', '0')],
-  ['a length that is no number', pseudo({}, 'content-length', '+0')],
-  ['a length beyond the body', pseudo({}, 'content-length', '5')],
-  ['more than 16 KiB', pseudo({}, ...Array.from({ length: 17 }, () => ['x-pad', PAD]).flat())],
-  ['more than 32 KiB', pseudo({}, ...Array.from({ length: 40 }, () => ['x-pad', PAD]).flat())],
-  ['too many fields', pseudo({}, ...Array.from({ length: 1100 }, () => ['a', '']).flat())],
+  ['two Content-Length headers', pseudo({}, 'content-length', '0', 'content-length', '0')],
+  ['a malformed Content-Length', pseudo({}, 'content-length', '+0')],
+  ['a Content-Length without a body', pseudo({}, 'content-length', '5')],
+  [
+    'more than 16 KiB of headers',
+    pseudo({}, ...Array.from({ length: 17 }, () => ['x-pad', PAD]).flat()),
+  ],
+  [
+    'more than 32 KiB of headers',
+    pseudo({}, ...Array.from({ length: 40 }, () => ['x-pad', PAD]).flat()),
+  ],
+  ['too many headers', pseudo({}, ...Array.from({ length: 1100 }, () => ['a', '']).flat())],
 ]
 
-/** Fields that do not arrive as they were sent, or make the head one that is refused. */
+/** Headers that are removed, or that make the request invalid. */
 const odd: [name: string, value: string][] = [
   ['X-Upper', '1'],
   ['x a', '1'],
@@ -74,12 +80,12 @@ const odd: [name: string, value: string][] = [
   ['client-cert', ':AAAA:'],
 ]
 
-t.test('heads', async (t) => {
+t.test('request heads', async (t) => {
   const { port, served, faults } = await openListener(t, createNodeListener, (x) => x.reply(200), {
     http2: 'cleartext',
   })
 
-  /** Status of the reply; 0: the stream was reset. */
+  /** Sends a request; resolves with `200`, `400`, `refused` for another status, or `reset`. */
   const ask = async (fields: readonly string[]): Promise<string> => {
     const raw = new Http2Raw(port)
     const stream = raw.open(fields)
@@ -89,7 +95,7 @@ t.test('heads', async (t) => {
       const { type, payload } = await raw.until(
         (frame) => isEnd(frame) && (frame.stream === stream || frame.stream === 0),
       )
-      // Of the static table (RFC 7541 appendix A): 200 is 8, and 400 is 12; others are written out.
+      // Indexes of the static table (RFC 7541 appendix A): 200 is 8, 400 is 12; other statuses are literals.
       if (type !== FRAME.HEADERS) return 'reset'
       if (payload[0] === 0x88) return '200'
       return payload[0] === 0x8c ? '400' : 'refused'
@@ -99,14 +105,14 @@ t.test('heads', async (t) => {
   }
 
   for (const [title, fields] of refused) {
-    await t.test(`refused: ${title}`, async (t) => {
+    await t.test(`rejected: ${title}`, async (t) => {
       t.match(await ask(fields), /^(400|refused|reset)$/)
       t.equal(served.length, 0)
     })
   }
 
   for (const [name, value] of odd) {
-    await t.test(`not passed on: ${JSON.stringify([name, value])}`, async (t) => {
+    await t.test(`header not forwarded: ${JSON.stringify([name, value])}`, async (t) => {
       const status = await ask(toRequest('/', name, value))
       const flat = served.splice(0).flatMap((x) => x.headers.flat)
       t.same(flat, [])
@@ -114,7 +120,7 @@ t.test('heads', async (t) => {
     })
   }
 
-  await t.test('what is right arrives, Host in place of the authority as well', async (t) => {
+  await t.test('valid requests are served, also with Host instead of :authority', async (t) => {
     t.equal(
       await ask(pseudo({ ':authority': undefined, ':path': '/a?b=c' }, 'host', 'Host.test:81')),
       '200',
@@ -136,7 +142,7 @@ t.test('heads', async (t) => {
     )
   })
 
-  await t.test('a body that is longer or shorter than its length resets the stream', async (t) => {
+  await t.test('a body longer or shorter than its Content-Length resets the stream', async (t) => {
     for (const body of ['four', 'sixsix']) {
       const raw = new Http2Raw(port)
       const stream = raw.open(pseudo({ ':method': 'POST' }, 'content-length', '5'), 0)

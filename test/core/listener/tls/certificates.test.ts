@@ -4,7 +4,7 @@ import type { Certificate } from '../../../../core/listener/tls/tls.ts'
 
 const pair: Certificate = { cert: 'c', key: 'k', names: ['a.test'] }
 
-t.test('whoever listens is told of new certificates, until it lets go', (t) => {
+t.test('onChange receives new certificates until it is unsubscribed', (t) => {
   const tls = createCertificateSource()
   const told: (readonly Certificate[])[] = []
   const stop = tls.onChange((pairs) => told.push(pairs))
@@ -19,7 +19,7 @@ t.test('whoever listens is told of new certificates, until it lets go', (t) => {
   t.end()
 })
 
-t.test('certificates that a listener does not take are not those in use', (t) => {
+t.test('certificates that a listener rejects are not used', (t) => {
   const tls = createCertificateSource({ isStrict: true })
   t.equal(tls.isStrict, true)
   tls.onChange(() => {

@@ -6,7 +6,7 @@ import { createCertificate, createCertificateFolder } from '../../../fixtures/ce
 const folder = createCertificateFolder()
 t.teardown(() => folder.remove())
 
-t.test('authorities are the certificates of a file, without what stands between them', (t) => {
+t.test('readAuthorities returns the certificates of a file without other text', (t) => {
   const [first, second] = ['a.test', 'b.test'].map((name) => createCertificate([name]).cert.trim())
   const { certFile } = folder.write('two', {
     cert: `a comment\n${first}\n# another\n${second}\n`,
@@ -16,7 +16,7 @@ t.test('authorities are the certificates of a file, without what stands between 
   t.end()
 })
 
-t.test('a file that holds none is refused by its name', (t) => {
+t.test('the error for a file without valid certificates names setting and file', (t) => {
   const { cert, key } = createCertificate(['a.test'])
   const { certFile, keyFile } = folder.write('odd', {
     cert: cert.replace(/\n.{64}\r?\n/, '\n'),

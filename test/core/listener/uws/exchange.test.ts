@@ -1,16 +1,16 @@
-// What is beyond the contract of listeners (test/contracts/listener.ts).
+// Tests beyond the contract of listeners (test/contracts/listener.ts).
 import t from 'tap'
 import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
 import { openListener } from '../../../fixtures/open-listener.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 import { RawClient } from '../../../fixtures/raw-client.ts'
 
-/** Far more than sockets take of a client that does not read. */
+/** Far more than the socket buffers of a client that does not read. */
 const LONG = Array.from({ length: 2_000_000 }, (_, i) => `line ${i}\n`).join('')
 
 for (const isStream of [false, true]) {
-  const what = isStream ? 'a stream without a length' : 'a long reply'
-  t.test(`${what} that closes its connection is over once its client has taken it`, async (t) => {
+  const what = isStream ? 'a stream without a length' : 'a long response'
+  t.test(`${what} that closes its connection ends once the client has received it`, async (t) => {
     const { port, served, gateway, listener } = await openListener(t, createUwsListener, (x) => {
       if (x.method === 'GET') return x.reply(200, 'ok')
       if (!isStream) return x.reply(200, LONG)
@@ -21,7 +21,7 @@ for (const isStream of [false, true]) {
     const client = new RawClient(port)
     await client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
     client.socket.pause()
-    // Every reply is the last one of its connection from now on.
+    // Every response from now on closes its connection.
     listener.drain()
     client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')
     await until(() => served.length === 2)
@@ -34,9 +34,9 @@ for (const isStream of [false, true]) {
   })
 }
 
-t.test('a slow client has the last piece, too, when its reply is over', async (t) => {
+t.test('a slow client receives the last chunk after the response has ended', async (t) => {
   const piece = Buffer.alloc(5000, 'x')
-  /** Sends until the socket is full twice, or as many pieces behind the first time; tells how many those were. */
+  /** Fills the socket, then sends up to `most` chunks until it is full again; returns their number. */
   const send = async (most: number): Promise<number> => {
     let isFirst = true
     let pieces = 0
@@ -60,7 +60,7 @@ t.test('a slow client has the last piece, too, when its reply is over', async (t
     client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
     await until(() => served.length === 1 && !isFirst)
     const closed = gateway.idle().then(() => listener.close())
-    // Enough for the socket to take more, and no more than that.
+    // Reads just enough for the socket to accept more.
     const take = () => {
       if (pieces === 0) setImmediate(take)
       if (pieces === 0) client.socket.resume()
@@ -80,7 +80,7 @@ t.test('a slow client has the last piece, too, when its reply is over', async (t
   for (let less = -1; less < 6; less++) await send(fit - less)
 })
 
-/** What a reply says, however it is cut. */
+/** Body of a response, chunked or not. */
 function toBody(reply: string): string {
   const end = reply.indexOf('\r\n\r\n')
   if (!/\r\ntransfer-encoding: chunked/i.test(reply.slice(0, end))) return reply.slice(end + 4)
@@ -95,12 +95,12 @@ function toBody(reply: string): string {
 }
 
 for (const isAnnounced of [false, true]) {
-  const what = isAnnounced ? 'a reply of known length' : 'a stream'
+  const what = isAnnounced ? 'a response of known length' : 'a stream'
   t.test(
-    `${what} whose last piece fills the socket is not over before the client has it`,
+    `${what} whose last chunk fills the socket ends once the client has received it`,
     async (t) => {
       const piece = Buffer.alloc(5000, 'x')
-      /** Sends until the socket is full, or as many pieces; tells how many those were. */
+      /** Sends up to `most` chunks until the socket is full; returns their number. */
       const send = async (most: number): Promise<number> => {
         let pieces = 0
         const { port, served, gateway, listener } = await openListener(

@@ -1,4 +1,4 @@
-// In a process in which nothing was ever paused.
+// Needs a process in which nothing was paused before.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
@@ -10,7 +10,7 @@ import { until } from '../../../fixtures/raw-backend.ts'
 
 const MIB = 1024 * 1024
 
-t.test('an upload goes on that was paused, with a reply waiting for its client', async (t) => {
+t.test('a paused upload resumes while a response is pending for its client', async (t) => {
   let exchange: Exchange | undefined
   let received = 0
   let drains = 0
@@ -33,7 +33,7 @@ t.test('an upload goes on that was paused, with a reply waiting for its client',
   await until(() => received === MIB)
   const x = exchange!
   x.pauseBody()
-  // A reply waits for the end of the turn in which the body came.
+  // The response starts in a later tick than the one in which the body arrived.
   for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
   x.start(200, new HeaderList([]), -1)
   while (x.write(Buffer.alloc(MIB))) await new Promise(setImmediate)

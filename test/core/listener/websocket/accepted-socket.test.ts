@@ -4,7 +4,7 @@ import { AcceptedSocket } from '../../../../core/listener/websocket/accepted-soc
 
 const MIB = 1024 * 1024
 
-/** A WebSocket whose library reads on whatever it is told. */
+/** A WebSocket whose library ignores pauses. */
 class Unstoppable extends AcceptedSocket {
   bufferedBytes = 0
 
@@ -21,7 +21,7 @@ class Unstoppable extends AcceptedSocket {
     this.receive(data, true)
   }
 
-  /** The client has taken some of what waits. */
+  /** Simulates a client that has read pending data up to `bytes` left. */
   drainTo(bytes: number): void {
     this.bufferedBytes = bytes
     this.drained()
@@ -43,7 +43,7 @@ for (const [what, size] of [
   ['long', MIB],
   ['empty', 0],
 ] as const) {
-  t.test(`a client that gets in ${what} messages while it is paused is closed with 1013`, (t) => {
+  t.test(`a client that sends ${what} messages while it is paused is closed with 1013`, (t) => {
     const { maxBytes } = bodyMemory
     bodyMemory.maxBytes = 8 * MIB
     t.teardown(() => {
@@ -61,28 +61,31 @@ for (const [what, size] of [
       count++
     }
     t.strictSame(ends, ['1013 sends more than is read'])
-    t.ok(count >= 8, `${count} were kept`)
+    t.ok(count >= 8, `${count} buffered`)
     t.ok(count * size <= 9 * MIB, 'in bounded memory')
     t.equal(bodyMemory.usedBytes, 0)
     t.end()
   })
 }
 
-t.test('what waits for a slow client is counted until the client is slow no more', (t) => {
-  const before = replyMemory.usedBytes
-  const socket = new Unstoppable([])
-  const counted = () => replyMemory.usedBytes - before
-  t.equal(socket.send(new Uint8Array(MIB), true), true)
-  t.equal(counted(), 0, 'not while it keeps up')
-  t.equal(socket.send(new Uint8Array(MIB), true), false)
-  t.equal(counted(), 2 * MIB)
-  socket.drainTo(MIB)
-  t.equal(counted(), MIB)
-  socket.drainTo(72_525)
-  t.equal(counted(), 0, 'though a little waits still')
-  t.equal(socket.send(new Uint8Array(MIB), true), false)
-  t.equal(counted(), MIB + 72_525)
-  socket.terminate()
-  t.equal(counted(), 0)
-  t.end()
-})
+t.test(
+  'data pending for a slow client counts towards the memory until the client catches up',
+  (t) => {
+    const before = replyMemory.usedBytes
+    const socket = new Unstoppable([])
+    const counted = () => replyMemory.usedBytes - before
+    t.equal(socket.send(new Uint8Array(MIB), true), true)
+    t.equal(counted(), 0, 'not before the socket reports backpressure')
+    t.equal(socket.send(new Uint8Array(MIB), true), false)
+    t.equal(counted(), 2 * MIB)
+    socket.drainTo(MIB)
+    t.equal(counted(), MIB)
+    socket.drainTo(72_525)
+    t.equal(counted(), 0, 'a small rest is not counted')
+    t.equal(socket.send(new Uint8Array(MIB), true), false)
+    t.equal(counted(), MIB + 72_525)
+    socket.terminate()
+    t.equal(counted(), 0)
+    t.end()
+  },
+)

@@ -9,7 +9,7 @@ const MIB = 1024 * 1024
 const GIB = 1024 * MIB
 
 t.test(
-  'counts the addresses of one IPv6 network of 64 bits, and all of loopback, as one client',
+  'addresses of one IPv6 /64 network count as one client, so do all loopback addresses',
   (t) => {
     for (const [first, second] of [
       ['2001:db8::1', '2001:db8::ffff:1'],
@@ -30,7 +30,7 @@ t.test(
   },
 )
 
-t.test('one client takes at most a quarter of the memory with unfinished messages', (t) => {
+t.test('unfinished messages of one client use at most a quarter of the memory', (t) => {
   for (const [memory, message, sockets] of [
     [24 * GIB, MIB, 3072],
     [2 * GIB, MIB, 256],

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isCloseCode, toReason } from '../../../../core/listener/websocket/close-codes.ts'
 
-t.test('codes are sent as RFC 6455 §7.4 and the registry have them', async (t) => {
+t.test('isCloseCode accepts the codes of RFC 6455 §7.4 and of the IANA registry', async (t) => {
   const sendable: number[] = []
   for (let code = 0; code < 6000; code++) if (isCloseCode(code)) sendable.push(code)
   const protocol = [1000, 1001, 1002, 1003, 1005, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014]
@@ -12,7 +12,7 @@ t.test('codes are sent as RFC 6455 §7.4 and the registry have them', async (t) 
   }
 })
 
-t.test('a reason is cut to 123 bytes, never within a character', async (t) => {
+t.test('a close reason is cut to 123 bytes without splitting a character', async (t) => {
   for (const [text, bytes] of [
     ['', 0],
     ['x'.repeat(123), 123],

@@ -47,7 +47,7 @@ const message: fc.Arbitrary<Frame[]> = fc
     })),
   )
 
-t.test('frames are followed however they are cut into pieces', (t) => {
+t.test('frames are parsed at every chunk size', (t) => {
   fc.assert(
     fc.property(
       fc.array(message, { maxLength: 4 }),
@@ -78,7 +78,7 @@ t.test('frames are followed however they are cut into pieces', (t) => {
   t.end()
 })
 
-t.test('a message may be as long as allowed and no longer, its fragments taken together', (t) => {
+t.test('a message over the limit is TOO_BIG, fragments are added up', (t) => {
   const fragments = [
     { opcode: 1, fin: false, length: 60 },
     { opcode: 9, fin: true, length: 100 },
@@ -92,19 +92,19 @@ t.test('a message may be as long as allowed and no longer, its fragments taken t
     meter.messageMaxBytes = limit
     const bytes = Buffer.concat(fragments.map((frame) => encode(frame, false)))
     t.equal(meter.feed(bytes), expected)
-    if (expected === 0) t.equal(meter.feed(bytes), 0, 'the next message starts anew')
+    if (expected === 0) t.equal(meter.feed(bytes), 0, 'the next message starts from zero')
   }
   t.end()
 })
 
-t.test('a length beyond all memory is refused by its header alone', (t) => {
+t.test('a length beyond the memory is TOO_BIG from the frame header alone', (t) => {
   const meter = new FrameMeter(false)
   meter.messageMaxBytes = 16 * 1024 * 1024
   t.equal(meter.feed(Buffer.from([0x82, 127, ...Array(8).fill(0xff)])), TOO_BIG)
   t.end()
 })
 
-t.test('masks are where they belong, and control frames are short', (t) => {
+t.test('a wrong mask bit or a control frame over 125 bytes is PROTOCOL_ERROR', (t) => {
   t.equal(
     new FrameMeter(true).feed(encode({ opcode: 2, fin: true, length: 1 }, false)),
     PROTOCOL_ERROR,

@@ -1,4 +1,4 @@
-// In a process in which no client was ever held back.
+// Needs a process in which no client was throttled before.
 import { createRequire } from 'node:module'
 import t from 'tap'
 import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
@@ -15,10 +15,12 @@ const MIB = 1024 * 1024
 const major = process.versions.node.split('.')[0]
 const library = `@uwsjs/${process.platform}-${process.arch}-${major}`
 const { version } = createRequire(import.meta.url)(`${library}/package.json`)
-const skip = /^20\.51\./.test(version) ? false : 'its library reads on whatever comes'
+const skip = /^20\.51\./.test(version)
+  ? false
+  : 'this version of uWebSockets.js does not throttle clients'
 
 t.test(
-  'the first client ever held back is read and written to again, with 16 MiB waiting for it',
+  'the first throttled client, with 16 MiB pending for it, is read and written again',
   { skip },
   async (t) => {
     const backend = await openBackendServer(t)
@@ -28,12 +30,12 @@ t.test(
     const peer = await accepted
     let pings = 0
     client.on('ping', () => pings++)
-    // Held back by a backend that does not read, after all that the client sends.
+    // The backend does not read, so the client is throttled after its last message.
     peer.pause()
     const up = nextMessage(peer)
     client.send(Buffer.alloc(16 * MIB))
     await until(() => served[0]!.bytesIn === 16 * MIB)
-    // More than the client takes at once.
+    // More than the client receives at once.
     client.pause()
     const down = nextMessage(client)
     peer.send(Buffer.alloc(16 * MIB))
@@ -44,6 +46,6 @@ t.test(
     t.equal((await down).length, 16 * MIB)
     client.send('more')
     t.equal(await nextMessage(peer), 'more')
-    t.equal(pings, 0, 'at once, not when the library looks for a sign of life')
+    t.equal(pings, 0, 'at once, not on a keep-alive ping of the library')
   },
 )

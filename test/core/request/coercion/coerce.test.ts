@@ -6,7 +6,7 @@ import type { Shape } from '../../../../core/request/coercion/shape.ts'
 import type { Fields } from '../../../../core/request/fields.ts'
 import { parseQuery } from '../../../../core/request/query.ts'
 
-/** JSON of a query read by a schema. */
+/** JSON of a query coerced by a schema. */
 function read(query: string, schema?: object): string {
   return JSON.stringify(coerce(parseQuery(query), schema && toShape(schema)))
 }
@@ -15,12 +15,12 @@ function toShape(schema: object): Shape {
   return parseSchema(JSON.stringify(schema))!
 }
 
-/** The schema of an object with these fields. */
+/** Schema of an object with `properties`. */
 function object(properties: Record<string, object>): object {
   return { type: 'object', properties }
 }
 
-t.test('without a description JSON scalars are recognised, else strings', async (t) => {
+t.test('without a schema JSON scalars are recognized, other values are strings', async (t) => {
   const cases: [string, string][] = [
     ['123', '123'],
     ['-5', '-5'],
@@ -61,7 +61,7 @@ t.test('without a description JSON scalars are recognised, else strings', async 
   t.equal(read('a.b=1&c=1&c=x&d[0].e=true'), '{"a":{"b":1},"c":[1,"x"],"d":[{"e":true}]}')
 })
 
-t.test("GET parameters are coerced by the endpoint's request schema", async (t) => {
+t.test('query parameters are coerced by the request schema of the endpoint', async (t) => {
   const schema = object({
     name: { type: 'string' },
     limit: { type: 'integer' },
@@ -102,7 +102,7 @@ t.test("GET parameters are coerced by the endpoint's request schema", async (t) 
   for (const [query, json] of cases) t.equal(read(query, schema), json, query)
 })
 
-t.test('a request that does not fit is 400 with the path of the first wrong field', async (t) => {
+t.test('a request that does not match is 400 with the path of the first wrong field', async (t) => {
   const schema = object({
     name: { type: 'string' },
     n: { type: 'integer' },
@@ -169,7 +169,7 @@ t.test('a request that does not fit is 400 with the path of the first wrong fiel
   })
 })
 
-t.test('int64: a number while it is a safe integer, else a string', async (t) => {
+t.test('an int64 is a number if it is a safe integer, else a string', async (t) => {
   const schema = object({
     i: { type: 'integer', format: 'int64' },
     u: { type: 'integer', format: 'uint64' },
@@ -187,7 +187,7 @@ t.test('int64: a number while it is a safe integer, else a string', async (t) =>
   t.throws(() => read(`i=${'9'.repeat(1_000_000)}`, schema), { code: 400 })
 })
 
-t.test('of several possible types the first that fits is taken', async (t) => {
+t.test('a union uses the first type that matches', async (t) => {
   const schema = object({
     id: { anyOf: [{ type: 'integer' }, { type: 'string' }] },
     name: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
@@ -210,7 +210,7 @@ t.test('of several possible types the first that fits is taken', async (t) => {
   })
 })
 
-t.test('a file is Base64 where text may stand, and nothing else', async (t) => {
+t.test('a file becomes Base64 if a string is allowed, else 400', async (t) => {
   const file = new Uint8Array(Buffer.from('..1234..')).subarray(2, 6)
   const schema = toShape(object({ data: { type: 'string' }, n: { type: 'integer' } }))
   t.same(coerce({ data: file }, schema), { data: 'MTIzNA==' })
@@ -220,12 +220,12 @@ t.test('a file is Base64 where text may stand, and nothing else', async (t) => {
   })
 })
 
-t.test('a long enumeration or value is not repeated in full', async (t) => {
+t.test('an error cuts long enumerations and values', async (t) => {
   const schema = toShape(object({ a: { enum: Array.from({ length: 1000 }, (_, i) => `v${i}`) } }))
   t.throws(() => coerce({ a: 'y'.repeat(1000) }, schema), { message: /"v15", …, got "y{64}…"$/ })
 })
 
-t.test('types within types within types do not multiply the time', async (t) => {
+t.test('nested unions and recursive schemas are coerced within seconds', async (t) => {
   const node = {
     anyOf: [
       object({ a: { $ref: '#/$defs/node' } }),
@@ -244,7 +244,7 @@ t.test('types within types within types do not multiply the time', async (t) => 
   t.throws(() => coerce({ a: 'x' }, endless), { code: 400 })
 })
 
-t.test('what is read as its own JSON is the same value', async () => {
+t.test('JSON of a scalar is coerced to the same value', async () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -264,10 +264,10 @@ t.test('what is read as its own JSON is the same value', async () => {
   )
 })
 
-t.test('names all objects have are names like any other', async (t) => {
+t.test('names of Object.prototype are ordinary field names', async (t) => {
   const document = coerce(parseQuery('toString=1&valueOf.hasOwnProperty=x') as Fields)
   t.equal(JSON.stringify(document), '{"toString":1,"valueOf":{"hasOwnProperty":"x"}}')
   t.notOk('constructor' in document)
   const schema = object({ a: { type: 'integer' } })
-  t.equal(read('toString=x', schema), '{"toString":"x"}', 'not a shape found on a prototype')
+  t.equal(read('toString=x', schema), '{"toString":"x"}', 'no inherited schema')
 })

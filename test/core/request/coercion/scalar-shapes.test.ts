@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SAFE_INTEGER, SIZED_INTEGERS } from '../../../../core/request/coercion/scalar-shapes.ts'
 
-t.test("sized integers have the bounds of two's complement", async (t) => {
+t.test("sized integers have two's complement bounds", async (t) => {
   t.same([...SIZED_INTEGERS.keys()].sort(), [
     ...['int16', 'int32', 'int64', 'int8', 'uint16', 'uint32', 'uint64', 'uint8'],
   ])

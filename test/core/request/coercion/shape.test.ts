@@ -16,7 +16,7 @@ function endpoint(metadata: Record<string, string>): Endpoint {
   }
 }
 
-t.test("an endpoint's JSON Schema describes its requests, else its Value tree", async (t) => {
+t.test('the requestSchema of an endpoint takes precedence over its Value tree', async (t) => {
   const limit = (metadata: Record<string, string>) => {
     const shape = shapeOf(endpoint(metadata))
     return shape.kind === 'object' ? shape.fields.get('limit')?.kind : shape.kind
@@ -26,7 +26,7 @@ t.test("an endpoint's JSON Schema describes its requests, else its Value tree", 
   t.equal(limit({ requestSchema: 'not JSON' }), 'integer')
 })
 
-t.test('it is worked out once for each endpoint', async (t) => {
+t.test('the shape of an endpoint is cached', async (t) => {
   const one = endpoint({})
   t.equal(shapeOf(one), shapeOf(one))
   t.not(shapeOf(one), shapeOf(endpoint({})))

@@ -7,7 +7,7 @@ function value(type: string, values: readonly Value[] = [], name = ''): Value {
   return { name, type, values }
 }
 
-t.test('scalars are known by the names of their types', async (t) => {
+t.test('scalar shapes follow from type names', async (t) => {
   const cases: [string, Shape['kind']][] = [
     ['string', 'string'],
     ['bytes', 'string'],
@@ -26,7 +26,7 @@ t.test('scalars are known by the names of their types', async (t) => {
   for (const [type, kind] of cases) t.equal(toShape(value(type)).kind, kind, type)
 })
 
-t.test('integers are as wide as their names say', async (t) => {
+t.test('integer bounds follow from type names', async (t) => {
   const bounds = (type: string) => {
     const shape = toShape(value(type))
     return shape.kind === 'integer' ? [shape.min, shape.max] : shape.kind
@@ -39,7 +39,7 @@ t.test('integers are as wide as their names say', async (t) => {
   for (const type of ['uint', 'uint64']) t.same(bounds(type), [0n, 2n ** 64n - 1n])
 })
 
-t.test('a message is an object of its values, a list and a map hold what they name', async (t) => {
+t.test('messages become objects, lists and maps contain their element type', async (t) => {
   const node = [value('string', [], 'id'), value('int64', [], 'port')]
   const shape = toShape(
     value('Request', [
@@ -66,7 +66,7 @@ t.test('a message is an object of its values, a list and a map hold what they na
   t.equal(shape.rest.kind, 'any')
 })
 
-t.test('nesting beyond what requests can have is anything', async (t) => {
+t.test('nesting 10,000 levels deep is cut', async (t) => {
   t.equal(toShape(value('[]'.repeat(10_000))).kind, 'list')
   let deep = value('string', [], 'a')
   for (let i = 0; i < 10_000; i++) deep = value('Node', [deep], 'a')

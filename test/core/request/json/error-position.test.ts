@@ -3,7 +3,7 @@ import t from 'tap'
 import { findJsonFault } from '../../../../core/request/json/error-position.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 
-t.test('the first fault is named with its position', async (t) => {
+t.test('the first syntax error is reported with its position', async (t) => {
   const cases: [string, string][] = [
     ['', 'expected a value at position 0, got the end'],
     ['  ', 'expected a value at position 2, got the end'],
@@ -35,7 +35,7 @@ t.test('the first fault is named with its position', async (t) => {
   for (const [text, fault] of cases) t.equal(findJsonFault(text), fault, text)
 })
 
-t.test('what JSON.parse accepts has no fault, what it refuses has one', async () => {
+t.test('a syntax error is found if and only if JSON.parse throws', async () => {
   const piece = fc.constantFrom(
     ...[
       '{',
@@ -85,7 +85,7 @@ t.test('what JSON.parse accepts has no fault, what it refuses has one', async ()
   )
 })
 
-t.test('a fault at the end of 16 MiB is found in one pass', async (t) => {
+t.test('an error at the end of 16 MiB is found in one pass', async (t) => {
   const size = 16 * 1024 * 1024
   const before = process.cpuUsage()
   t.match(findJsonFault(`"${'\\n'.repeat(size / 4)}`), /position/)
@@ -93,5 +93,5 @@ t.test('a fault at the end of 16 MiB is found in one pass', async (t) => {
   t.match(findJsonFault('['.repeat(size)), /position/)
   t.match(findJsonFault(`${'1'.repeat(size)}x`), /position/)
   const { user, system } = process.cpuUsage(before)
-  t.ok(user + system < 10_000_000, `${user + system} us of processor time`)
+  t.ok(user + system < 10_000_000, `${user + system} us of CPU time`)
 })

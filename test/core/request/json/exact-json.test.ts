@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseExactJson } from '../../../../core/request/json/exact-json.ts'
 
-t.test('integers beyond 2^53 are texts, everything else is what JSON says', (t) => {
+t.test('integers beyond 2^53 become strings, other values are parsed as by JSON.parse', (t) => {
   t.same(
     parseExactJson('{"id":9007199254740993,"n":[-9223372036854775808,1],"t":"9007199254740993"}'),
     {
@@ -11,7 +11,7 @@ t.test('integers beyond 2^53 are texts, everything else is what JSON says', (t) 
   t.end()
 })
 
-t.test('floating-point numbers are texts only where their digits or their range are lost', (t) => {
+t.test('floating-point numbers become strings only if digits or range would be lost', (t) => {
   const kept = '[1e30,6.02214076e23,1.0,5.000000000000000000,-0,1e3,0.1000000000000000055,5e-324]'
   t.strictSame(parseExactJson(kept), JSON.parse(kept))
   for (const text of [
@@ -22,7 +22,7 @@ t.test('floating-point numbers are texts only where their digits or their range 
   t.end()
 })
 
-t.test('numbers are told from texts that look like them', (t) => {
+t.test('digits within strings and names are not numbers', (t) => {
   const text =
     '{"a\\"9007199254740993":"\\\\","b":[-9007199254740993 ,9007199254740993e0,{"c":1.5}]}'
   t.same(parseExactJson(text), {
@@ -32,7 +32,7 @@ t.test('numbers are told from texts that look like them', (t) => {
   t.end()
 })
 
-t.test('texts may be as long as messages', (t) => {
+t.test('strings of 12 MB are parsed', (t) => {
   for (const piece of ['x', '\\n']) {
     const text = `{"id":9007199254740993,"t":"${piece.repeat(12_000_000 / piece.length)}"}`
     const { id, t: long } = parseExactJson(text) as { id: string; t: string }
@@ -42,7 +42,7 @@ t.test('texts may be as long as messages', (t) => {
   t.end()
 })
 
-t.test('what is no JSON is refused with the place of the first fault', (t) => {
+t.test('malformed JSON is a SyntaxError with the position of the first error', (t) => {
   t.throws(() => parseExactJson('{"a":}'), {
     name: 'SyntaxError',
     message: 'expected a value at position 5, got "}"',

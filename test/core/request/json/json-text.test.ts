@@ -8,7 +8,7 @@ import {
 } from '../../../../core/request/json/json-text.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 
-t.test('members are taken out as they are written', async (t) => {
+t.test('splitObject returns the text of each member unchanged', async (t) => {
   const text =
     ' { "id" : 12345678901234567890 , "a\\u0062":{"x":[1, {"y":"}]"}]} ,"s":"\\"}","e":1e2}'
   t.same(
@@ -24,7 +24,7 @@ t.test('members are taken out as they are written', async (t) => {
   t.same([...splitObject('{ }')!], [])
 })
 
-t.test('of a name given twice the last counts, as for JSON.parse', async (t) => {
+t.test('the last of duplicate names counts, as in JSON.parse', async (t) => {
   t.same(
     [...splitObject('{"a":1,"b":2,"\\u0061":3}')!],
     [
@@ -34,12 +34,12 @@ t.test('of a name given twice the last counts, as for JSON.parse', async (t) => 
   )
 })
 
-t.test('what is no object has no members', async (t) => {
+t.test('splitObject returns undefined for a value that is not an object', async (t) => {
   for (const text of ['[]', '1', '"{}"', 'null', ' [{}]'])
     t.equal(splitObject(text), undefined, text)
 })
 
-t.test('the parts of any object, parsed each, are the object', async () => {
+t.test('the parsed members of a random object equal the object', async () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.string(), fc.jsonValue()),
@@ -48,7 +48,7 @@ t.test('the parts of any object, parsed each, are the object', async () => {
         const text = JSON.stringify(object, null, indent)
         const members = [...splitObject(text)!].map(([name, part]) => [name, JSON.parse(part)])
         const wanted = Object.entries(JSON.parse(text))
-        // An object may hold __proto__ only as what Object.entries does not lose.
+        // JSON.parse creates __proto__ as an own property, which Object.entries includes.
         return JSON.stringify(members) === JSON.stringify(wanted)
       },
     ),
@@ -56,7 +56,7 @@ t.test('the parts of any object, parsed each, are the object', async () => {
   )
 })
 
-t.test('a value ends where the next thing begins', async (t) => {
+t.test('skipValue returns the end of a value', async (t) => {
   t.equal(skipValue('12', 0), 2)
   t.equal(skipValue('[1 ,2]', 1), 2)
   t.equal(skipValue('[true]', 1), 5)
@@ -65,7 +65,7 @@ t.test('a value ends where the next thing begins', async (t) => {
   t.equal(skipBlanks('x', 1), 1)
 })
 
-t.test('visitors may end a value themselves', async (t) => {
+t.test('a visitor can skip a member value itself', async (t) => {
   const seen: [string, number][] = []
   const text = '[{"a":[1],"b":2} ]'
   const end = visitMembers(text, 1, (name, start) => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { reindentJson } from '../../../../core/request/json/reindent-json.ts'
 
-t.test('JSON gets a line for each member, and keeps its numbers as they are written', async (t) => {
+t.test('an indented JSON text has one member per line and unchanged numbers', async (t) => {
   const text = '{"a":9007199254740993, "b":[1.0,-0,"x: {,}\\"",{}],"c":[ ],"d":{"e":null}}'
   t.equal(
     reindentJson(text, '  '),
@@ -21,7 +21,7 @@ t.test('JSON gets a line for each member, and keeps its numbers as they are writ
   )
 })
 
-t.test('or none at all', async (t) => {
+t.test('an empty indent restores compact JSON', async (t) => {
   const text = '{"a":[1,{"b c":" "}],"d":true}'
   t.equal(reindentJson(reindentJson(text, '  '), ''), text)
   for (const scalar of ['1', '"a\\\\"', ' null '])

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Base64Reader } from '../../../../core/rpc/grpc/base64-reader.ts'
 
-t.test('bytes come back, each part padded for itself, however the text is cut', (t) => {
+t.test('separately padded Base64 parts are decoded at any chunk size', (t) => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 30 })), fc.array(fc.nat(9)), (parts, cuts) => {
       const text = Buffer.from(parts.map((part) => Buffer.from(part).toString('base64')).join(''))
@@ -20,7 +20,7 @@ t.test('bytes come back, each part padded for itself, however the text is cut', 
   t.end()
 })
 
-t.test('what is no base64 is told', async (t) => {
+t.test('malformed and incomplete Base64 is detected', async (t) => {
   t.equal(new Base64Reader().read(Buffer.from('AA-A')), undefined)
   const reader = new Base64Reader()
   t.same(reader.read(Buffer.from('AAA')), Buffer.alloc(0))

@@ -7,21 +7,24 @@ const error = new GatewayError('a', 404, 'gone', { headers: ['x-more', '1'] })
 const tell = (fields: readonly string[], isHttp2 = true) =>
   toWireError(error, new HeaderList(fields), isHttp2)
 
-t.test('gRPC reads errors in fields, gRPC-Web and streams of Connect in the body', async (t) => {
-  const grpc = tell(['content-type', 'application/grpc+proto'])!
-  t.strictSame([grpc.status, grpc.rpcStatus, grpc.body.length], [200, 5, 0])
-  t.equal(grpc.headers.get('grpc-status'), '5')
-  t.equal(grpc.headers.get('grpc-message'), 'gone')
-  t.equal(grpc.headers.get('x-more'), '1')
-  t.equal(grpc.headers.get('content-type'), 'application/grpc+proto')
-  const web = tell(['content-type', 'application/grpc-web+proto'], false)!
-  t.equal(web.status, 200)
-  t.match(`${web.body}`, /grpc-status: 5\r\ngrpc-message: gone\r\nx-more: 1\r\n/)
-  const connect = tell(['content-type', 'application/connect+json'], false)!
-  t.match(`${connect.body}`, /\{"error":\{"code":"not_found","message":"gone"\}/)
-})
+t.test(
+  'errors of gRPC are in headers, those of gRPC-Web and Connect streams in the body',
+  async (t) => {
+    const grpc = tell(['content-type', 'application/grpc+proto'])!
+    t.strictSame([grpc.status, grpc.rpcStatus, grpc.body.length], [200, 5, 0])
+    t.equal(grpc.headers.get('grpc-status'), '5')
+    t.equal(grpc.headers.get('grpc-message'), 'gone')
+    t.equal(grpc.headers.get('x-more'), '1')
+    t.equal(grpc.headers.get('content-type'), 'application/grpc+proto')
+    const web = tell(['content-type', 'application/grpc-web+proto'], false)!
+    t.equal(web.status, 200)
+    t.match(`${web.body}`, /grpc-status: 5\r\ngrpc-message: gone\r\nx-more: 1\r\n/)
+    const connect = tell(['content-type', 'application/connect+json'], false)!
+    t.match(`${connect.body}`, /\{"error":\{"code":"not_found","message":"gone"\}/)
+  },
+)
 
-t.test('unary calls of Connect have the status of HTTP, and JSON of their own', async (t) => {
+t.test('an error of a unary Connect call has the HTTP status and a JSON body', async (t) => {
   const fields = ['content-type', 'application/json', 'connect-protocol-version', '1']
   const reply = tell(fields, false)!
   t.equal(reply.status, 404)
@@ -30,7 +33,7 @@ t.test('unary calls of Connect have the status of HTTP, and JSON of their own', 
   t.equal(reply.headers.get('x-more'), '1')
 })
 
-t.test('other requests are none of these', async (t) => {
+t.test('other requests have no wire error', async (t) => {
   t.equal(tell([]), undefined)
   t.equal(tell(['content-type', 'application/json']), undefined)
   t.equal(tell(['content-type', 'application/grpc'], false), undefined, 'over HTTP/1.1')

@@ -11,7 +11,7 @@ function readAll(pieces: readonly Uint8Array[], maxBytes = 1000) {
   return { messages, tooLong, waitingBytes: reader.waitingBytes }
 }
 
-t.test('messages are found however their bytes are cut into pieces', (t) => {
+t.test('messages are parsed at any chunk size', (t) => {
   const message = fc.record({ flags: fc.nat(255), text: fc.string({ maxLength: 40 }) })
   fc.assert(
     fc.property(fc.array(message), fc.array(fc.nat(20)), (sent, lengths) => {
@@ -35,7 +35,7 @@ t.test('messages are found however their bytes are cut into pieces', (t) => {
   t.end()
 })
 
-t.test('a message that is not complete waits', async (t) => {
+t.test('an incomplete message is buffered', async (t) => {
   t.strictSame(readAll([Buffer.from([0, 0, 0, 0, 3, 1])]), {
     messages: [],
     tooLong: 0,
@@ -43,9 +43,9 @@ t.test('a message that is not complete waits', async (t) => {
   })
 })
 
-t.test('one that is too long is told by its length, before its bytes come', async (t) => {
+t.test('a message over the limit is detected by its length prefix', async (t) => {
   const prefix = Buffer.from([0, 0, 0, 4, 0])
   t.equal(readAll([prefix]).tooLong, 1024)
   t.equal(readAll([prefix.subarray(0, 3), prefix.subarray(3)]).tooLong, 1024)
-  t.equal(readAll([Buffer.from([0, 0, 0, 3, 232])]).tooLong, 0, 'as long as it may be')
+  t.equal(readAll([Buffer.from([0, 0, 0, 3, 232])]).tooLong, 0, 'at the limit')
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { toGrpcRoute } from '../../../../core/rpc/grpc/path.ts'
 
-t.test('what stands before the last dot is the service, inside the namespace', async (t) => {
+t.test('the package of a gRPC service is the service name, within the namespace', async (t) => {
   t.match(toGrpcRoute('ns', 'helloworld.Greeter', 'SayHello'), {
     service: 'ns.helloworld',
     endpoint: 'Greeter.SayHello',

@@ -9,7 +9,7 @@ import {
   toTrailers,
 } from '../../../../core/rpc/grpc/status-codes.ts'
 
-t.test('statuses by HTTP status (reference 11.2), and by name', async (t) => {
+t.test('HTTP statuses map to gRPC statuses and Connect codes (reference 11.2)', async (t) => {
   const rows: [number, number, string][] = [
     [400, 3, 'invalid_argument'],
     [401, 16, 'unauthenticated'],
@@ -32,13 +32,13 @@ t.test('statuses by HTTP status (reference 11.2), and by name', async (t) => {
   t.equal(toConnectCode(99), 'unknown')
 })
 
-t.test('any text comes back', async (t) => {
+t.test('an encoded grpc-message is decoded unchanged', async (t) => {
   for (const text of ['', 'plain', '100 %', 'Jörg\r\n😀', '%41'])
     t.equal(decodeMessage(encodeMessage(text)), text)
-  t.equal(decodeMessage('100 %'), '100 %', 'what was never encoded')
+  t.equal(decodeMessage('100 %'), '100 %', 'an unencoded message')
 })
 
-t.test('an error is its status, its text and its fields', async (t) => {
+t.test('error trailers have grpc-status, grpc-message and the headers of the error', async (t) => {
   t.strictSame(toTrailers(0).flat, ['grpc-status', '0'])
   const error = new GatewayError('a', 429, 'slow', { headers: ['retry-after', '7'] })
   const fields = ['grpc-status', '8', 'grpc-message', 'slow', 'retry-after', '7']

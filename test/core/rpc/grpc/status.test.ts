@@ -3,7 +3,7 @@ import t from 'tap'
 import { GatewayError } from '../../../../core/errors.ts'
 import { withGrpcStatus } from '../../../../core/rpc/grpc/status.ts'
 
-t.test('errors of requests in gRPC types tell its status, with other fields kept', async (t) => {
+t.test('errors of gRPC requests get grpc-status and grpc-message headers', async (t) => {
   const error = new GatewayError('app', 503, 'gone', {
     cause: 'why',
     headers: ['retry-after', '1'],
@@ -19,7 +19,7 @@ t.test('errors of requests in gRPC types tell its status, with other fields kept
     t.equal(withGrpcStatus(error, type), error, `${type}`)
 })
 
-t.test('every HTTP status of an error has a gRPC status', async (t) => {
+t.test('every HTTP error status has a gRPC status', async (t) => {
   const statusOf = (code: number) =>
     withGrpcStatus(new GatewayError('app', code, ''), 'application/grpc').headers?.[1]
   const known: [number, string][] = [
@@ -38,7 +38,7 @@ t.test('every HTTP status of an error has a gRPC status', async (t) => {
     if (code >= 400) t.match(statusOf(code), /^([1-9]|1[0-6])$/, `${code}`)
 })
 
-t.test('messages of any text are one field value', async (t) => {
+t.test('grpc-message is percent-encoded into one header value', async (t) => {
   const messageOf = (text: string) =>
     withGrpcStatus(new GatewayError('app', 500, text), 'application/grpc').headers?.[3]
   t.equal(messageOf('100 % "Jörg"\r\n😀\0~'), '100 %25 "J%C3%B6rg"%0D%0A%F0%9F%98%80%00~')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { toTrailers } from '../../../../core/rpc/grpc/status-codes.ts'
 import { findWire, formatEnd, toWireBytes } from '../../../../core/rpc/grpc/wire-format.ts'
 
-t.test('the content type says which protocol it is', async (t) => {
+t.test('the content type selects protocol and codec', async (t) => {
   const rows: [string, boolean, string | undefined, string?][] = [
     ['application/grpc', true, 'grpc', 'proto'],
     ['application/grpc+proto', true, 'grpc', 'proto'],
@@ -27,12 +27,12 @@ t.test('the content type says which protocol it is', async (t) => {
   t.equal(findWire(undefined, true), undefined)
 })
 
-t.test('the reply has the content type of the request', async (t) => {
+t.test('the response has the content type of the request', async (t) => {
   for (const type of ['application/grpc', 'application/grpc-web+json', 'application/connect+proto'])
     t.equal(findWire(type, true)?.contentType, type)
 })
 
-t.test('the end of a call is a frame of trailers, or of JSON', async (t) => {
+t.test('a call ends with a trailer frame in gRPC-Web and a JSON frame in Connect', async (t) => {
   const trailers = toTrailers(5, 'no Jörg')
   trailers.append('a', '1')
   trailers.append('a', '2')
@@ -51,7 +51,7 @@ t.test('the end of a call is a frame of trailers, or of JSON', async (t) => {
   t.equal(ok.toString('utf8', 5), '{}')
 })
 
-t.test('bytes are base64 in text only', async (t) => {
+t.test('bytes are Base64 in grpc-web-text only', async (t) => {
   const bytes = Buffer.from('any')
   t.equal(toWireBytes(findWire('application/grpc-web', false)!, bytes), bytes)
   t.equal(`${toWireBytes(findWire('application/grpc-web-text', false)!, bytes)}`, 'YW55')

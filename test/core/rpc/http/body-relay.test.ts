@@ -2,7 +2,7 @@ import t from 'tap'
 import { relayMemory } from '../../../../core/limits/memory-budget.ts'
 import { BodyRelay } from '../../../../core/rpc/http/body-relay.ts'
 
-/** A relay whose target takes as many bodies as the test says. */
+/** Opens a relay whose target accepts `takes` bodies. */
 function open(takes = 0) {
   const target = {
     takes,
@@ -27,7 +27,7 @@ function open(takes = 0) {
   return { relay, target, consumed, push }
 }
 
-t.test('what is taken at once does not wait', async (t) => {
+t.test('bodies that the target accepts at once are not buffered', async (t) => {
   const { relay, target, consumed, push } = open(2)
   push('a')
   push('')
@@ -43,7 +43,7 @@ t.test('what is taken at once does not wait', async (t) => {
   t.equal(target.ends, 1)
 })
 
-t.test('what is not taken waits, in order, and so does the end', async (t) => {
+t.test('rejected bodies and the end are buffered in order', async (t) => {
   const { relay, target, consumed, push } = open(1)
   for (const text of ['a', 'bb', 'ccc', 'dddd']) push(text)
   relay.end()
@@ -58,7 +58,7 @@ t.test('what is not taken waits, in order, and so does the end', async (t) => {
   t.ok(relay.isEmpty)
 })
 
-t.test('a body that waits is not overtaken by one that could go', async (t) => {
+t.test('a buffered body is not overtaken by a later one', async (t) => {
   const { relay, target, push } = open()
   push('a')
   target.takes = 9
@@ -68,14 +68,14 @@ t.test('a body that waits is not overtaken by one that could go', async (t) => {
   t.strictSame(target.got, ['a', 'b'])
 })
 
-t.test('another target is told of the end as well', async (t) => {
+t.test('the end is sent by end(), and again by flush()', async (t) => {
   const { relay, target } = open()
   relay.end()
   relay.flush()
   t.equal(target.ends, 2)
 })
 
-t.test('what nobody wants is forgotten', async (t) => {
+t.test('clear drops the buffered bodies', async (t) => {
   const { relay, target, consumed, push } = open()
   push('a')
   relay.clear()
@@ -85,11 +85,11 @@ t.test('what nobody wants is forgotten', async (t) => {
   t.strictSame([target.got, consumed], [[], []])
 })
 
-t.test('a target that ends the call with a body of several gets no others', async (t) => {
+t.test('a target that clears the relay within sendData gets no further body', async (t) => {
   const got: string[] = []
   let isOpen = false
   const relay: BodyRelay = new BodyRelay(
-    { consumed: () => t.fail('nothing is asked for') },
+    { consumed: () => t.fail('nothing is consumed') },
     {
       sendData(body) {
         if (!isOpen) return false
@@ -97,7 +97,7 @@ t.test('a target that ends the call with a body of several gets no others', asyn
         relay.clear()
         return true
       },
-      endData: () => t.fail('no end'),
+      endData: () => t.fail('no end is sent'),
     },
   )
   for (const text of ['a', 'b']) relay.push(Buffer.from(text))
@@ -109,31 +109,28 @@ t.test('a target that ends the call with a body of several gets no others', asyn
   t.equal(relayMemory.usedBytes, 0)
 })
 
-t.test(
-  'what waits counts, of all relays together, and is refused where there is no room',
-  async (t) => {
-    const { maxBytes } = relayMemory
-    t.teardown(() => {
-      relayMemory.maxBytes = maxBytes
-    })
-    relayMemory.maxBytes = 1000
-    const [one, other] = [open(), open()]
-    t.ok(one.push('x'.repeat(500)))
-    t.ok(other.push('x'))
-    t.equal(relayMemory.usedBytes, 564, 'tiny ones count 64')
-    t.notOk(other.push('x'.repeat(500)))
-    t.ok(other.push('x'.repeat(400)))
-    one.target.takes = 1
-    one.relay.flush()
-    t.equal(relayMemory.usedBytes, 464)
-    t.ok(one.push('x'.repeat(500)))
-    one.relay.clear()
-    other.relay.clear()
-    t.equal(relayMemory.usedBytes, 0)
-  },
-)
+t.test('buffered bytes of all relays share a limit, beyond it push returns false', async (t) => {
+  const { maxBytes } = relayMemory
+  t.teardown(() => {
+    relayMemory.maxBytes = maxBytes
+  })
+  relayMemory.maxBytes = 1000
+  const [one, other] = [open(), open()]
+  t.ok(one.push('x'.repeat(500)))
+  t.ok(other.push('x'))
+  t.equal(relayMemory.usedBytes, 564, 'a tiny body counts 64 bytes')
+  t.notOk(other.push('x'.repeat(500)))
+  t.ok(other.push('x'.repeat(400)))
+  one.target.takes = 1
+  one.relay.flush()
+  t.equal(relayMemory.usedBytes, 464)
+  t.ok(one.push('x'.repeat(500)))
+  one.relay.clear()
+  other.relay.clear()
+  t.equal(relayMemory.usedBytes, 0)
+})
 
-t.test('what was passed on is forgotten, though something always waits', async (t) => {
+t.test('sent bodies are freed although the buffer never empties', async (t) => {
   const { relay, target, push } = open()
   const text = 'x'.repeat(16_384)
   push(text)

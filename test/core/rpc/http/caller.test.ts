@@ -41,7 +41,7 @@ function send(caller: PlainCaller, fields: Partial<OutgoingCall> = {}): Recorded
 
 const isOver = (call: RecordedCall) => /^(reply|fail|lost|end)/.test(call.events.at(-1) ?? '')
 
-/** Resolves with the events of a call that is over. */
+/** Resolves with the events of a call once it has ended. */
 async function settle(call: RecordedCall): Promise<string[]> {
   await until(() => isOver(call))
   return call.events
@@ -75,7 +75,7 @@ async function openService(t: Test, listener: RequestListener) {
   return { port: (server.address() as AddressInfo).port, requests }
 }
 
-/** What becomes of a call that is answered with these bytes, after which the connection is closed if `close` is set. */
+/** Makes a call that is answered with `bytes`; `close` closes the connection afterwards. */
 async function answered(
   t: Test,
   bytes: string | Buffer,
@@ -105,7 +105,7 @@ const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${te
 const lines = (...texts: string[]) =>
   `${head('200 OK', LINES, CHUNKED)}${texts.map(chunk).join('')}0\r\n\r\n`
 
-t.test('a call is POST / with its names, time, metadata and body', async (t) => {
+t.test('a call is POST / with headers for its names, timeout and metadata', async (t) => {
   const { port, requests } = await openService(t, (_request, response) => {
     response.writeHead(200, { 'Content-Type': 'application/json', 'X-Reply': 'a', Date: 'now' })
     response.end('{"msg":"Hello John"}')
@@ -152,7 +152,7 @@ t.test('a call is POST / with its names, time, metadata and body', async (t) => 
   )
 })
 
-t.test('the content type is that of the metadata; a body may be bytes, or none', async (t) => {
+t.test('the content type comes from the metadata, a body can be bytes or empty', async (t) => {
   const { port, requests } = await openService(t, (_request, response) => response.end())
   const { caller } = openCaller(t, port)
   const metadata = formatMetadata(['content-type', 'application/protobuf'])
@@ -175,7 +175,7 @@ t.test('the content type is that of the metadata; a body may be bytes, or none',
   )
 })
 
-t.test('metadata cannot change where a request goes, ends, or what it is a call of', async (t) => {
+t.test('metadata cannot override routing, framing or call headers', async (t) => {
   const { port, requests } = await openService(t, (_request, response) => response.end())
   const { caller } = openCaller(t, port)
   const dropped = [
@@ -242,7 +242,7 @@ t.test('a call that HTTP cannot carry fails before anything is sent', async (t) 
   t.equal(deadlines.size, 0)
 })
 
-t.test('connections are kept and used again; waiting calls get them in turn', async (t) => {
+t.test('connections are reused by queued calls', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (connection) => connection.reply('ok') })
   const { caller } = openCaller(t, backend.port, { maxConnections: 2, maxWaiting: 100 })
   const calls = Array.from({ length: 50 }, () => send(caller))
@@ -252,7 +252,7 @@ t.test('connections are kept and used again; waiting calls get them in turn', as
   t.equal(backend.connections.length, 2)
 })
 
-t.test('200 is the reply, its end-to-end fields the metadata', async (t) => {
+t.test('200 is a reply, its end-to-end headers are the metadata', async (t) => {
   const reply = whole('200 Fine', 'body', 'X-A: 1', 'x-a:2', 'Content-Type: text/plain', 'Date: x')
   t.strictSame((await answered(t, reply)).events, [
     'reply "x-a: 1\\r\\nx-a: 2\\r\\ncontent-type: text/plain\\r\\n" body',
@@ -264,7 +264,7 @@ t.test('200 is the reply, its end-to-end fields the metadata', async (t) => {
   t.strictSame((await answered(t, whole('200 OK', 'b'), { stream: true })).events, ['reply "" b'])
 })
 
-t.test('204 is an empty reply, and so is 200 with nothing behind it', async (t) => {
+t.test('204 and 200 without a body are empty replies', async (t) => {
   t.strictSame((await answered(t, head('204 No Content', 'X-A: 1'))).events, [
     'reply "x-a: 1\\r\\n" ',
   ])
@@ -274,7 +274,7 @@ t.test('204 is an empty reply, and so is 200 with nothing behind it', async (t) 
   ])
 })
 
-t.test('bodies come chunked, or until the end of the connection', async (t) => {
+t.test('chunked bodies and bodies until connection close are read', async (t) => {
   const chunked = `${head('200 OK', CHUNKED)}${chunk('ab')}${chunk('cd')}0\r\n\r\n`
   t.strictSame((await answered(t, chunked)).events, ['reply "" abcd'])
   const old = 'HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{"a":1}'
@@ -283,7 +283,7 @@ t.test('bodies come chunked, or until the end of the connection', async (t) => {
   ])
 })
 
-t.test('a reply that comes byte by byte is the same', async (t) => {
+t.test('a response that arrives byte by byte is parsed the same', async (t) => {
   const replies: [string, string[]][] = [
     [whole('200 OK', '{"a":1}', 'X-A: 1'), ['reply "x-a: 1\\r\\n" {"a":1}']],
     [`${head('200 OK', CHUNKED)}${chunk('{"a"')}${chunk(':1}')}0\r\n\r\n`, ['reply "" {"a":1}']],
@@ -310,20 +310,23 @@ t.test('a reply that comes byte by byte is the same', async (t) => {
   }
 })
 
-t.test('an error is its JSON, names in any letter case, whatever the status says', async (t) => {
-  const cases: [string, string][] = [
-    [whole('400 Bad', '{"Id":"a","Code":400,"Detail":"b","Status":"c"}'), 'fail 400 a: b'],
-    [whole('599 x', '{"ID":"a","CODE":599,"DETAIL":"b"}'), 'fail 599 a: b'],
-    [whole('500 x', '{"id":"","code":418}'), 'fail 418 helloworld: '],
-    [
-      `${head('503 x', CHUNKED)}${chunk('{"code":503,"detail":"')}${chunk('grün"}')}0\r\n\r\n`,
-      'fail 503 helloworld: grün',
-    ],
-  ]
-  for (const [reply, event] of cases) t.strictSame((await answered(t, reply)).events, [event])
-})
+t.test(
+  'a JSON error body takes precedence over the status, with names in any letter case',
+  async (t) => {
+    const cases: [string, string][] = [
+      [whole('400 Bad', '{"Id":"a","Code":400,"Detail":"b","Status":"c"}'), 'fail 400 a: b'],
+      [whole('599 x', '{"ID":"a","CODE":599,"DETAIL":"b"}'), 'fail 599 a: b'],
+      [whole('500 x', '{"id":"","code":418}'), 'fail 418 helloworld: '],
+      [
+        `${head('503 x', CHUNKED)}${chunk('{"code":503,"detail":"')}${chunk('grün"}')}0\r\n\r\n`,
+        'fail 503 helloworld: grün',
+      ],
+    ]
+    for (const [reply, event] of cases) t.strictSame((await answered(t, reply)).events, [event])
+  },
+)
 
-t.test('metadata of an error are in its JSON, else the fields of the reply', async (t) => {
+t.test('the metadata of an error is in its JSON, else in the response headers', async (t) => {
   const json = '{"Code":503,"Metadata":"retry-after: 7\\r\\n"}'
   const fields = ['Retry-After: 9', 'X-Name: gr\u00fcn', 'Content-Type: text/html', 'Date: now']
   const cases: [string, string[] | undefined][] = [
@@ -343,7 +346,7 @@ t.test('metadata of an error are in its JSON, else the fields of the reply', asy
   t.match((await answered(t, once)).error, { code: 500, repeatable: false, headers: ['x-a', '1'] })
 })
 
-t.test('an error without such a body has the status as its code', async (t) => {
+t.test('an error without a JSON error body has the status as its code', async (t) => {
   const long = JSON.stringify({ Id: 'a', Code: 500, Detail: 'x'.repeat(65_536) })
   const cases: [string, string][] = [
     [whole('404 Nothing Here', ''), 'fail 404 helloworld: Not Found'],
@@ -358,7 +361,7 @@ t.test('an error without such a body has the status as its code', async (t) => {
   for (const [reply, event] of cases) t.strictSame((await answered(t, reply)).events, [event])
 })
 
-t.test('any other status, and what is not HTTP, is an error of code 502', async (t) => {
+t.test('other statuses and malformed HTTP are 502', async (t) => {
   const malformed = 'fail 502 helloworld: bad gateway: malformed response from helloworld'
   const replies = [
     whole('201 Created', 'a'),
@@ -382,7 +385,7 @@ t.test('any other status, and what is not HTTP, is an error of code 502', async 
   }
 })
 
-t.test('a reply may be 16 MiB long, and no longer', async (t) => {
+t.test('a response over 16 MiB is 502', async (t) => {
   const body = Buffer.alloc(MAX_BYTES, 'x')
   const sizes: [number, boolean][] = [
     [MAX_BYTES, false],
@@ -411,7 +414,7 @@ t.test('a reply may be 16 MiB long, and no longer', async (t) => {
   }
 })
 
-t.test('a stream is its lines, however they are cut; empty ones are none', async (t) => {
+t.test('a stream is split into lines at any chunk size, empty lines are skipped', async (t) => {
   const start = 'start ""'
   const cases: [string, string[]][] = [
     [lines('1\n2\n3\n'), [start, 'data 1', 'data 2', 'data 3', 'end']],
@@ -443,58 +446,61 @@ t.test('a stream is its lines, however they are cut; empty ones are none', async
   ])
 })
 
-t.test('whatever a service sends, a call ends once, and the same however it was cut', async (t) => {
-  let pieces: Buffer[] = []
-  const backend = await openRawBackend(t, {
-    onRequest: async (connection) => {
-      for (const piece of pieces) {
-        connection.send(piece)
-        await tick()
-      }
-    },
-  })
-  const { caller } = openCaller(t, backend.port)
-  const words = [
-    '{"error":{"Code":500}}',
-    '{"error":',
-    '\n',
-    '\r\n',
-    '\r',
-    '1',
-    ' ',
-    '\0',
-    '\xff',
-    '}',
-  ]
-  const bodies = fc.array(fc.constantFrom(...words), { maxLength: 20 })
-  await fc.assert(
-    fc.asyncProperty(
-      bodies,
-      fc.infiniteStream(fc.integer({ min: 1, max: 40 })),
-      async (list, cuts) => {
-        const body = Buffer.from(list.join(''), 'latin1')
-        const reply = Buffer.concat([
-          Buffer.from(head('200 OK', LINES, `Content-Length: ${body.length}`)),
-          body,
-        ])
-        pieces = [reply]
-        const expected = [...(await settle(send(caller, { stream: true })))]
-        pieces = []
-        for (let at = 0; at < reply.length; ) {
-          const size = cuts.next().value as number
-          pieces.push(reply.subarray(at, at + size))
-          at += size
+t.test(
+  'a random response ends the call once, with the same events at any chunk size',
+  async (t) => {
+    let pieces: Buffer[] = []
+    const backend = await openRawBackend(t, {
+      onRequest: async (connection) => {
+        for (const piece of pieces) {
+          connection.send(piece)
+          await tick()
         }
-        const call = send(caller, { stream: true })
-        t.strictSame(await settle(call), expected)
-        t.equal(call.events.filter((event) => /^(end|fail|lost|reply)/.test(event)).length, 1)
       },
-    ),
-    { numRuns: toRuns(100) },
-  )
-})
+    })
+    const { caller } = openCaller(t, backend.port)
+    const words = [
+      '{"error":{"Code":500}}',
+      '{"error":',
+      '\n',
+      '\r\n',
+      '\r',
+      '1',
+      ' ',
+      '\0',
+      '\xff',
+      '}',
+    ]
+    const bodies = fc.array(fc.constantFrom(...words), { maxLength: 20 })
+    await fc.assert(
+      fc.asyncProperty(
+        bodies,
+        fc.infiniteStream(fc.integer({ min: 1, max: 40 })),
+        async (list, cuts) => {
+          const body = Buffer.from(list.join(''), 'latin1')
+          const reply = Buffer.concat([
+            Buffer.from(head('200 OK', LINES, `Content-Length: ${body.length}`)),
+            body,
+          ])
+          pieces = [reply]
+          const expected = [...(await settle(send(caller, { stream: true })))]
+          pieces = []
+          for (let at = 0; at < reply.length; ) {
+            const size = cuts.next().value as number
+            pieces.push(reply.subarray(at, at + size))
+            at += size
+          }
+          const call = send(caller, { stream: true })
+          t.strictSame(await settle(call), expected)
+          t.equal(call.events.filter((event) => /^(end|fail|lost|reply)/.test(event)).length, 1)
+        },
+      ),
+      { numRuns: toRuns(100) },
+    )
+  },
+)
 
-t.test('lines are delivered as they come', async (t) => {
+t.test('lines are delivered as they arrive', async (t) => {
   const backend = await openRawBackend(t)
   const { caller } = openCaller(t, backend.port)
   const call = send(caller, { stream: true })
@@ -512,17 +518,17 @@ t.test('lines are delivered as they come', async (t) => {
   t.equal((await settle(call)).at(-1), 'end')
   send(caller)
   await connection.request(2)
-  t.equal(backend.connections.length, 1, 'the connection is used again')
+  t.equal(backend.connections.length, 1, 'the connection is reused')
 })
 
-t.test('an error line is the error of the stream where it is the last one', async (t) => {
+t.test('an error line is the error of the stream if it is the last line', async (t) => {
   const error = '{"error":{"Id":"a","Code":409,"Detail":"b","Status":"Conflict"}}'
   const cases: [string, string[]][] = [
     [`1\n${error}\n`, ['data 1', 'fail 409 a: b']],
     [`${error}\n`, ['fail 409 a: b']],
     [`${error}\n\r\n\n`, ['fail 409 a: b']],
     [' { "error" : {"code":500} } \n', ['fail 500 helloworld: ']],
-    // What only looks like one is a body.
+    // Lines that only resemble an error are bodies.
     [`${error}\n1\n`, [`data ${error}`, 'data 1', 'end']],
     [`${error}\n${error}\n`, [`data ${error}`, 'fail 409 a: b']],
     ['{"error":null}\n', ['data {"error":null}', 'end']],
@@ -541,16 +547,20 @@ t.test('an error line is the error of the stream where it is the last one', asyn
   }
   const cut = `${head('200 OK', LINES, CHUNKED)}${chunk(`1\n${error}\n`)}`
   const call = await answered(t, cut, { stream: true, close: true })
-  t.strictSame(call.events.slice(1), ['data 1', 'fail 409 a: b'], 'also when the end was cut off')
+  t.strictSame(
+    call.events.slice(1),
+    ['data 1', 'fail 409 a: b'],
+    'also without the end of the stream',
+  )
 })
 
-t.test('a stream that breaks off is lost', async (t) => {
+t.test('a stream whose connection closes early is lost', async (t) => {
   const cut = `${head('200 OK', LINES, CHUNKED)}${chunk('1\n2')}`
   const call = await answered(t, cut, { stream: true, close: true })
   t.strictSame(call.events.slice(1), ['data 1', 'lost closed'])
 })
 
-t.test('a stream to a caller that takes none is an error of code 400', async (t) => {
+t.test('a stream in response to a unary call is 400', async (t) => {
   for (const reply of [lines('1\n'), whole('200 OK', '1\n', LINES)]) {
     t.strictSame((await answered(t, reply)).events, [
       'fail 400 helloworld: Helloworld.Call responds with a stream: request its path over HTTP, or use stream() of a client',
@@ -558,7 +568,7 @@ t.test('a stream to a caller that takes none is an error of code 400', async (t)
   }
 })
 
-t.test('a line may be 16 MiB long, and no longer', async (t) => {
+t.test('a line over 16 MiB is 502', async (t) => {
   for (const tail of ['\n', 'x\n', 'xx\n']) {
     const { port } = await openService(t, (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' })
@@ -577,7 +587,7 @@ t.test('a line may be 16 MiB long, and no longer', async (t) => {
     t.equal(received, size > MAX_BYTES ? 0 : size)
     t.equal(call.events.at(-1)?.slice(0, 8), size > MAX_BYTES ? 'fail 502' : 'end')
   }
-  // One that never ends is given up on the way.
+  // A line without an end fails before it is complete.
   const { port } = await openService(t, (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson' })
     response.write(Buffer.alloc(MAX_BYTES + 200_000, 'x'))
@@ -586,7 +596,7 @@ t.test('a line may be 16 MiB long, and no longer', async (t) => {
   t.match((await settle(call)).at(-1), /^fail 502 /)
 })
 
-t.test('a slow program slows the service, and holds no more than the window', async (t) => {
+t.test('a slow reader slows the service and buffers at most the window', async (t) => {
   const line = `${'x'.repeat(999)}\n`
   const count = 20_000
   let written = 0
@@ -619,7 +629,7 @@ t.test('a slow program slows the service, and holds no more than the window', as
     for (let i = 0; i < 100; i++) await tick()
   }
   t.ok(written < count, `the service stopped after ${written} lines`)
-  t.equal(received, 263, 'the window, overdrawn by one line')
+  t.equal(received, 263, 'the window, exceeded by one line')
   while (!isOver(call)) {
     owed -= 999
     call.consumed(999)
@@ -630,7 +640,7 @@ t.test('a slow program slows the service, and holds no more than the window', as
   t.ok(most <= 262_144 + 999, `${most} bytes at most`)
 })
 
-t.test('tiny lines count as 64 bytes, and the end of a stream waits for nobody', async (t) => {
+t.test('short lines count as 64 bytes, the end of a stream needs no window', async (t) => {
   const reply = whole('200 OK', '1\n'.repeat(4097), LINES)
   const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
   const { caller } = openCaller(t, backend.port)
@@ -642,7 +652,7 @@ t.test('tiny lines count as 64 bytes, and the end of a stream waits for nobody',
   t.strictSame(call.events.slice(4097), ['data 1', 'end'])
 })
 
-t.test('a program may ask for more, or give up, while it is given a line', async (t) => {
+t.test('a program can consume or cancel within a data event', async (t) => {
   const replies = [lines('1\n2\n', '3\n'), whole('200 OK', '1\n2\n3\n', LINES)]
   for (const reply of replies) {
     const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
@@ -650,7 +660,7 @@ t.test('a program may ask for more, or give up, while it is given a line', async
     const greedy = new RecordedCall({ stream: true })
     let depth = 0
     greedy.onEvent = () => {
-      t.equal(++depth, 1, 'one at a time')
+      t.equal(++depth, 1, 'no nested events')
       greedy.consumed(1_000_000)
       depth--
     }
@@ -666,11 +676,12 @@ t.test('a program may ask for more, or give up, while it is given a line', async
       await tick()
       t.ok(quitter.events.at(-1)!.startsWith(last))
     }
-    if (reply === replies[1]) t.equal(backend.connections.length, 1, 'a whole reply costs none')
+    if (reply === replies[1])
+      t.equal(backend.connections.length, 1, 'a complete response keeps the connection')
   }
 })
 
-t.test('a program that claims more than it was given gets no greater window', async (t) => {
+t.test('consuming more than was received does not enlarge the window', async (t) => {
   const reply = whole('200 OK', '1\n'.repeat(4200), LINES)
   const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
   const { caller } = openCaller(t, backend.port)
@@ -682,7 +693,7 @@ t.test('a program that claims more than it was given gets no greater window', as
   t.equal(call.events.length, 4096)
 })
 
-t.test('cancelling closes the connection, and nothing more is heard', async (t) => {
+t.test('cancelling closes the connection and delivers no further events', async (t) => {
   const backend = await openRawBackend(t)
   const { caller } = openCaller(t, backend.port)
   const call = send(caller, { timeoutMs: 1000 })
@@ -699,7 +710,7 @@ t.test('cancelling closes the connection, and nothing more is heard', async (t) 
   t.strictSame(waiting.events, [])
 })
 
-t.test('a call is over when its time is, wherever it is', async (t) => {
+t.test('a call times out while it is pending or queued', async (t) => {
   const backend = await openRawBackend(t)
   const { caller } = openCaller(t, backend.port, { maxConnections: 1 })
   const call = send(caller, { timeoutMs: 30 })
@@ -715,7 +726,7 @@ t.test('a call is over when its time is, wherever it is', async (t) => {
   t.equal(caller.pending, 0)
 })
 
-t.test('the time that is sent is what is left after waiting', async (t) => {
+t.test('the sent timeout is the time left after queueing', async (t) => {
   const backend = await openRawBackend(t)
   const { caller } = openCaller(t, backend.port, { maxConnections: 1 })
   send(caller)
@@ -730,7 +741,7 @@ t.test('the time that is sent is what is left after waiting', async (t) => {
   t.ok(left > 0 && left <= 4900, `${left} ms`)
 })
 
-t.test('what the pool cannot do is told by its kind', async (t) => {
+t.test('connection failures, a full pool and timeouts are distinguished by kind', async (t) => {
   const closed = await openRawBackend(t)
   closed.close()
   const refused = send(openCaller(t, closed.port).caller)
@@ -748,7 +759,7 @@ t.test('what the pool cannot do is told by its kind', async (t) => {
   await settle(first)
   t.equal(first.lost?.kind, 'closed')
 
-  // Its time is that of the call, whatever the pool gives to requests.
+  // The timeout of the call applies, not the one of the pool.
   const silent = send(caller)
   const second = await backend.connection(1)
   await second.request()
@@ -771,27 +782,30 @@ t.test('what the pool cannot do is told by its kind', async (t) => {
   t.equal(caller.pending, 0)
 })
 
-t.test('a kept connection that ends before the request was written is replaced', async (t) => {
-  for (const body of ['', '{}']) {
-    const backend = await openRawBackend(t)
-    const { caller } = openCaller(t, backend.port)
-    const first = send(caller, { body: '' })
-    const kept = await backend.connection()
-    await kept.request()
-    kept.reply('1')
-    await settle(first)
-    await tick()
-    kept.socket.destroy()
-    const call = send(caller, { body })
-    const next = await backend.connection(1)
-    await next.request()
-    next.reply('2')
-    t.strictSame(await settle(call), ['reply "" 2'])
-    t.match(next.text, `content-length: ${body.length}\r\n\r\n${body}`)
-  }
-})
+t.test(
+  'a keep-alive connection that closes before the request is written is replaced',
+  async (t) => {
+    for (const body of ['', '{}']) {
+      const backend = await openRawBackend(t)
+      const { caller } = openCaller(t, backend.port)
+      const first = send(caller, { body: '' })
+      const kept = await backend.connection()
+      await kept.request()
+      kept.reply('1')
+      await settle(first)
+      await tick()
+      kept.socket.destroy()
+      const call = send(caller, { body })
+      const next = await backend.connection(1)
+      await next.request()
+      next.reply('2')
+      t.strictSame(await settle(call), ['reply "" 2'])
+      t.match(next.text, `content-length: ${body.length}\r\n\r\n${body}`)
+    }
+  },
+)
 
-t.test('a drained caller takes no calls, and lets those under way finish', async (t) => {
+t.test('a drained caller rejects new calls and completes those in flight', async (t) => {
   const backend = await openRawBackend(t)
   const { caller, pool } = openCaller(t, backend.port, { maxConnections: 1 })
   const first = send(caller)
@@ -812,7 +826,7 @@ t.test('a drained caller takes no calls, and lets those under way finish', async
   t.equal(caller.pending, 0)
 })
 
-t.test('a closed caller loses its calls; those not sent yet are told apart', async (t) => {
+t.test('a closed caller loses its calls, unsent calls as unsent', async (t) => {
   const backend = await openRawBackend(t)
   const { caller, pool } = openCaller(t, backend.port, { maxConnections: 1 })
   const sent = send(caller)
@@ -827,7 +841,7 @@ t.test('a closed caller loses its calls; those not sent yet are told apart', asy
   t.equal(pool.size, 0)
 })
 
-t.test('the host of a node with an IPv6 address stands in brackets', async (t) => {
+t.test('an IPv6 address is in brackets in the Host header', async (t) => {
   const backend = await openRawBackend(t)
   const pool = openCaller(t, backend.port).pool
   send(new PlainCaller(pool, { host: '::1', port: 80 }))

@@ -18,7 +18,7 @@ function check(
   checkNavigation(x as unknown as Exchange, declared)
 }
 
-t.test('rejects navigation to what a built-in service does not declare as read-only', async (t) => {
+t.test('rejects browser navigation to built-in endpoints that are not read-only', async (t) => {
   for (const metadata of [{}, { readOnly: 'false' }, { idempotent: 'true' }, undefined])
     t.throws(() => check('config', 'Config.Set', metadata), {
       id: 'config',
@@ -27,16 +27,19 @@ t.test('rejects navigation to what a built-in service does not declare as read-o
     })
 })
 
-t.test('allows reading, health, services of users, and whatever does not navigate', async (t) => {
-  for (const args of [
-    ['config', 'Config.Get', { readOnly: 'true' }],
-    ['config', 'Debug.Health', undefined],
-    ['greeter', 'Greeter.Hello', {}],
-    ['go.mx.api.config', 'Config.Set', {}],
-    ...['cors', 'no-cors', 'same-origin', 'websocket'].map(
-      (mode) => ['config', 'Config.Set', {}, ['sec-fetch-mode', mode]] as const,
-    ),
-    ['config', 'Config.Set', {}, []],
-  ] as Parameters<typeof check>[])
-    t.doesNotThrow(() => check(...args), args.join())
-})
+t.test(
+  'allows read-only endpoints, Debug.Health, user services and other fetch modes',
+  async (t) => {
+    for (const args of [
+      ['config', 'Config.Get', { readOnly: 'true' }],
+      ['config', 'Debug.Health', undefined],
+      ['greeter', 'Greeter.Hello', {}],
+      ['go.mx.api.config', 'Config.Set', {}],
+      ...['cors', 'no-cors', 'same-origin', 'websocket'].map(
+        (mode) => ['config', 'Config.Set', {}, ['sec-fetch-mode', mode]] as const,
+      ),
+      ['config', 'Config.Set', {}, []],
+    ] as Parameters<typeof check>[])
+      t.doesNotThrow(() => check(...args), args.join())
+  },
+)

@@ -15,7 +15,7 @@ const LISTENERS = { uws: createUwsListener, node: createNodeListener }
 type Name = keyof typeof LISTENERS
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** Calls of an endpoint over HTTP, to a service that dispatches them so. */
+/** Opens a service over HTTP that handles calls with `dispatch`. */
 async function open(t: Test, name: Name, dispatch: Dispatch) {
   const listener = await LISTENERS[name]({
     host: '127.0.0.1',
@@ -62,7 +62,7 @@ async function ask(port: number, body: string | Buffer, options: RequestOptions)
   return { status: response.statusCode!, headers: response.headers, body: text }
 }
 
-/** A request as bytes. */
+/** Text of a request. */
 function toRequest(body: string, ...fields: string[]): string {
   const lines = [
     'POST / HTTP/1.1',
@@ -78,7 +78,7 @@ function toRequest(body: string, ...fields: string[]): string {
 const echo: Dispatch = (call) => call.reply('', call.body)
 
 for (const name of Object.keys(LISTENERS) as Name[]) {
-  t.test(`${name}: POST / is a call, and its reply 200`, async (t) => {
+  t.test(`${name}: POST / is a call, and its response is 200`, async (t) => {
     let seen: Partial<IncomingCall> = {}
     const { ask } = await open(t, name, (call) => {
       const { service, endpoint, metadata, timeoutMs, stream, more } = call
@@ -108,29 +108,32 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     })
   })
 
-  t.test(`${name}: the reply's metadata are its fields, but for those that frame it`, async (t) => {
-    const metadata = [
-      'content-type: application/protobuf',
-      'x-b: gr\xfcn',
-      'content-length: 1',
-      'transfer-encoding: chunked',
-      'connection: x-b',
-      'date: never',
-    ]
-    const { ask } = await open(t, name, (call) => {
-      call.reply(`${metadata.join('\r\n')}\r\n`, Buffer.from('abc'))
-    })
-    const { status, headers, body } = await ask()
-    t.equal(status, 200)
-    t.equal(body, 'abc')
-    t.equal(headers['content-type'], 'application/protobuf')
-    t.equal(headers['content-length'], '3')
-    t.equal(headers['transfer-encoding'], undefined)
-    t.equal(headers['x-b'], 'gr\xfcn')
-    t.not(headers.date, 'never')
-  })
+  t.test(
+    `${name}: metadata of a reply becomes response headers, except framing headers`,
+    async (t) => {
+      const metadata = [
+        'content-type: application/protobuf',
+        'x-b: gr\xfcn',
+        'content-length: 1',
+        'transfer-encoding: chunked',
+        'connection: x-b',
+        'date: never',
+      ]
+      const { ask } = await open(t, name, (call) => {
+        call.reply(`${metadata.join('\r\n')}\r\n`, Buffer.from('abc'))
+      })
+      const { status, headers, body } = await ask()
+      t.equal(status, 200)
+      t.equal(body, 'abc')
+      t.equal(headers['content-type'], 'application/protobuf')
+      t.equal(headers['content-length'], '3')
+      t.equal(headers['transfer-encoding'], undefined)
+      t.equal(headers['x-b'], 'gr\xfcn')
+      t.not(headers.date, 'never')
+    },
+  )
 
-  t.test(`${name}: an empty reply is 204, with its metadata`, async (t) => {
+  t.test(`${name}: an empty reply is 204 with its metadata`, async (t) => {
     const { connect } = await open(t, name, (call) => {
       call.reply('content-type: application/protobuf\r\nx-a: 1\r\n', '')
     })
@@ -141,10 +144,10 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       t.match(reply, /\r\nx-a: 1\r\n/i)
       t.match(reply, /\r\ncontent-type: application\/protobuf\r\n/i)
     }
-    t.notOk(client.closed, 'the connection is kept')
+    t.notOk(client.closed, 'the connection stays open')
   })
 
-  t.test(`${name}: bodies come whole, in chunks, byte by byte, or not at all`, async (t) => {
+  t.test(`${name}: bodies are read with a length, chunked, byte by byte and empty`, async (t) => {
     const { connect } = await open(t, name, (call) => call.reply('', `<${Buffer.from(call.body)}>`))
     const client = connect()
     const bodyOf = async (nth: number) => (await client.replies(nth)).at(-1)!.split('\r\n\r\n')[1]
@@ -171,24 +174,27 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     await expecting.until(({ text }) => text.endsWith('<ok>'))
   })
 
-  t.test(`${name}: a dispatcher that throws answers with its error, or 500`, async (t) => {
-    let thrown: unknown
-    const { ask } = await open(t, name, () => {
-      throw thrown
-    })
-    thrown = new GatewayError('shop.cart', 409, 'gone')
-    t.match(await ask(), {
-      status: 409,
-      body: '{"Id":"shop.cart","Code":409,"Detail":"gone","Status":"Conflict"}',
-    })
-    thrown = new Error('secret')
-    t.match(await ask(), {
-      status: 500,
-      body: '{"Id":"helloworld","Code":500,"Detail":"internal error","Status":"Internal Server Error"}',
-    })
-  })
+  t.test(
+    `${name}: a GatewayError of the dispatcher is the response, other errors are 500`,
+    async (t) => {
+      let thrown: unknown
+      const { ask } = await open(t, name, () => {
+        throw thrown
+      })
+      thrown = new GatewayError('shop.cart', 409, 'gone')
+      t.match(await ask(), {
+        status: 409,
+        body: '{"Id":"shop.cart","Code":409,"Detail":"gone","Status":"Conflict"}',
+      })
+      thrown = new Error('secret')
+      t.match(await ask(), {
+        status: 500,
+        body: '{"Id":"helloworld","Code":500,"Detail":"internal error","Status":"Internal Server Error"}',
+      })
+    },
+  )
 
-  t.test(`${name}: metadata of an error are fields of the reply, too`, async (t) => {
+  t.test(`${name}: metadata of an error becomes response headers`, async (t) => {
     const fields = ['Retry-After', '7', 'X-Name', 'gr\xfcn', 'Content-Type', 'text/html']
     const headers = [...fields, 'content-length', '1', 'connection', 'x', 'transfer-encoding', 'x']
     const error = new GatewayError('a', 429, 'slow', { headers, repeatable: false })
@@ -202,7 +208,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.match(JSON.parse(answer.body).Metadata, /^retry-after: 7\r\nx-name: gr\xfcn\r\n/)
   })
 
-  t.test(`${name}: an error is its status and JSON, whatever the caller accepts`, async (t) => {
+  t.test(`${name}: an error is JSON with its status, regardless of Accept`, async (t) => {
     let error = new GatewayError('a', 404, 'no grün', { headers: ['x-a', '1\r\n2'] })
     const { ask } = await open(t, name, (call) => call.fail(error))
     const headers = { Accept: 'application/problem+json' }
@@ -211,56 +217,60 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.equal(answer.headers['content-type'], 'application/json')
     t.equal(answer.body, '{"Id":"a","Code":404,"Detail":"no grün","Status":"Not Found"}')
     error = new GatewayError('a', 200, 'no error')
-    t.match(await ask(), { status: 500, body: /"Code":500/ }, 'a code that is none')
+    t.match(await ask(), { status: 500, body: /"Code":500/ }, 'a code that is not an error status')
     error = new GatewayError('a', 400, 'x'.repeat(100_000))
     const { status, body } = await ask()
     t.equal(status, 400)
     t.ok(body.length < 65_536)
   })
 
-  t.test(`${name}: what is no call is refused`, async (t) => {
-    const { dispatch, calls } = createTracker()
-    const { ask } = await open(t, name, dispatch)
-    const cases: [RequestOptions, number, string][] = [
-      [{ path: '/a' }, 404, 'calls must be sent to the path /'],
-      [{ method: 'GET' }, 405, 'calls must use POST, got GET'],
-      [{ method: 'PUT' }, 405, 'calls must use POST, got PUT'],
-      [
-        { headers: { 'mx-service': '' } },
-        400,
-        'service name is blank: the Mx-Service header is missing',
-      ],
-      [{ headers: { 'mx-endpoint': '' } }, 400, 'the Mx-Endpoint header is missing'],
-      ...['0', '-1', '1.5', '1e3', '10 ms', '0x10', '010'].map(
-        (value): [RequestOptions, number, string] => [
-          { headers: { 'mx-timeout': value } },
+  t.test(
+    `${name}: a wrong path, method or header is rejected, and the error names it`,
+    async (t) => {
+      const { dispatch, calls } = createTracker()
+      const { ask } = await open(t, name, dispatch)
+      const cases: [RequestOptions, number, string][] = [
+        [{ path: '/a' }, 404, 'calls must be sent to the path /'],
+        [{ method: 'GET' }, 405, 'calls must use POST, got GET'],
+        [{ method: 'PUT' }, 405, 'calls must use POST, got PUT'],
+        [
+          { headers: { 'mx-service': '' } },
           400,
-          'Mx-Timeout must be a positive integer',
+          'service name is blank: the Mx-Service header is missing',
         ],
-      ),
-      [
-        { headers: { 'content-length': MAX_BYTES + 1 } },
-        413,
-        `request must be at most ${MAX_BYTES} bytes`,
-      ],
-    ]
-    for (const [options, code, detail] of cases) {
-      const { status, headers, body } = await ask('', options)
-      const title = JSON.stringify(options)
-      t.equal(status, code, title)
-      t.equal(headers['content-type'], 'application/json', title)
-      t.equal(headers.allow, code === 405 ? 'POST' : undefined, title)
-      const isNamed = (options.headers as undefined | Record<string, string>)?.['mx-service'] !== ''
-      t.match(JSON.parse(body), {
-        Id: isNamed ? 'helloworld' : 'greeter',
-        Code: code,
-        Detail: detail,
-      })
-    }
-    t.strictSame(calls, [])
-  })
+        [{ headers: { 'mx-endpoint': '' } }, 400, 'the Mx-Endpoint header is missing'],
+        ...['0', '-1', '1.5', '1e3', '10 ms', '0x10', '010'].map(
+          (value): [RequestOptions, number, string] => [
+            { headers: { 'mx-timeout': value } },
+            400,
+            'Mx-Timeout must be a positive integer',
+          ],
+        ),
+        [
+          { headers: { 'content-length': MAX_BYTES + 1 } },
+          413,
+          `request must be at most ${MAX_BYTES} bytes`,
+        ],
+      ]
+      for (const [options, code, detail] of cases) {
+        const { status, headers, body } = await ask('', options)
+        const title = JSON.stringify(options)
+        t.equal(status, code, title)
+        t.equal(headers['content-type'], 'application/json', title)
+        t.equal(headers.allow, code === 405 ? 'POST' : undefined, title)
+        const isNamed =
+          (options.headers as undefined | Record<string, string>)?.['mx-service'] !== ''
+        t.match(JSON.parse(body), {
+          Id: isNamed ? 'helloworld' : 'greeter',
+          Code: code,
+          Detail: detail,
+        })
+      }
+      t.strictSame(calls, [])
+    },
+  )
 
-  t.test(`${name}: a malformed request is refused, and its connection closed`, async (t) => {
+  t.test(`${name}: a malformed request is 400 and closes the connection`, async (t) => {
     const { dispatch, calls } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const odd = toRequest('').replace('POST /', 'POST /%00')
@@ -270,7 +280,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.strictSame(calls, [])
   })
 
-  t.test(`${name}: a body that turns out too long is refused with 413`, async (t) => {
+  t.test(`${name}: a chunked body over 16 MiB is 413`, async (t) => {
     const { dispatch, calls } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect()
@@ -287,7 +297,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.strictSame(calls, [])
   })
 
-  t.test(`${name}: a request and its reply may be 16 MiB long`, async (t) => {
+  t.test(`${name}: a request and a response of 16 MiB are allowed`, async (t) => {
     const { ask } = await open(t, name, echo)
     const body = Buffer.alloc(MAX_BYTES, 'x')
     const answer = await ask(body)
@@ -295,7 +305,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.ok(answer.body === body.toString())
   })
 
-  t.test(`${name}: a reply that cannot be sent is an error 500`, async (t) => {
+  t.test(`${name}: a reply with malformed metadata or over 16 MiB is 500`, async (t) => {
     let reply: [string, string] = ['', '']
     const { ask } = await open(t, name, (call) => call.reply(...reply))
     for (const metadata of [
@@ -314,7 +324,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     })
   })
 
-  t.test(`${name}: a stream is lines, sent as they come`, async (t) => {
+  t.test(`${name}: a stream is sent line by line as x-ndjson`, async (t) => {
     const { dispatch, calls, events } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect().send(toRequest('{}'))
@@ -338,7 +348,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     call.endData()
     await client.until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
     t.ok(call.over)
-    t.ok(call.sendData('late'), 'goes nowhere')
+    t.ok(call.sendData('late'), 'discarded')
     t.equal(client.text.split('\n').filter((line) => /^[{"]/.test(line)).length, 3)
     t.strictSame(events, [[]])
     client.text = ''
@@ -346,25 +356,22 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     await until(() => calls.length === 2)
     calls[1]!.endData()
     await client.until(({ text }) => text.endsWith('0\r\n\r\n'))
-    t.match(client.text, /\r\ncontent-type: application\/x-ndjson\r\n/i, 'a stream of nothing')
+    t.match(client.text, /\r\ncontent-type: application\/x-ndjson\r\n/i, 'an empty stream')
   })
 
-  t.test(
-    `${name}: an error ends a stream as its last line, and before it is a status`,
-    async (t) => {
-      let bodies: string[] = []
-      const { ask } = await open(t, name, (call) => {
-        for (const body of bodies) call.sendData(body)
-        call.fail(new GatewayError('a', 409, 'gone'))
-      })
-      const json = '{"Id":"a","Code":409,"Detail":"gone","Status":"Conflict"}'
-      t.match(await ask(), { status: 409, body: json })
-      bodies = ['1', '2']
-      t.match(await ask(), { status: 200, body: `1\n2\n{"error":${json}}\n` })
-    },
-  )
+  t.test(`${name}: an error is the last line of a started stream, else the status`, async (t) => {
+    let bodies: string[] = []
+    const { ask } = await open(t, name, (call) => {
+      for (const body of bodies) call.sendData(body)
+      call.fail(new GatewayError('a', 409, 'gone'))
+    })
+    const json = '{"Id":"a","Code":409,"Detail":"gone","Status":"Conflict"}'
+    t.match(await ask(), { status: 409, body: json })
+    bodies = ['1', '2']
+    t.match(await ask(), { status: 200, body: `1\n2\n{"error":${json}}\n` })
+  })
 
-  t.test(`${name}: streams that are no JSON are refused, and malformed metadata too`, async (t) => {
+  t.test(`${name}: a stream that is not JSON is 400, malformed metadata is 500`, async (t) => {
     let metadata = 'content-type: application/protobuf\r\n'
     const { ask } = await open(t, name, (call) => call.start(metadata))
     t.match(await ask(), {
@@ -375,7 +382,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.match(await ask(), { status: 500 })
   })
 
-  t.test(`${name}: a slow caller holds the program back`, async (t) => {
+  t.test(`${name}: a slow caller causes backpressure, credit follows when it reads`, async (t) => {
     const { dispatch, calls, events } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect().send(toRequest('{}'))
@@ -391,7 +398,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       }
     }
     await send()
-    t.ok(sent > 0 && sent < 1000, `${sent} bodies of 64 KiB were taken`)
+    t.ok(sent > 0 && sent < 1000, `${sent} bodies of 64 KiB accepted`)
     t.notOk(call.sendData(body))
     t.strictSame(events, [[]])
     client.socket.resume()
@@ -406,7 +413,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.ok(lines.includes('"last"'))
   })
 
-  t.test(`${name}: a caller that leaves cancels the call`, async (t) => {
+  t.test(`${name}: a client disconnect cancels the call`, async (t) => {
     const { dispatch, calls, events } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const [waiting, streaming, sending] = [connect(), connect(), connect()]
@@ -429,13 +436,13 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     }
   })
 
-  t.test(`${name}: a call that is answered is not cancelled when the caller leaves`, async (t) => {
+  t.test(`${name}: an answered call is not cancelled by a client disconnect`, async (t) => {
     const { dispatch, calls, events } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect().send(toRequest('{}', 'Mx-Timeout: 300'))
     await until(() => calls.length === 1)
     t.ok(calls[0]!.timeoutMs > 0 && calls[0]!.timeoutMs <= 300)
-    t.equal(calls[0]!.body.length, 0, 'the request is not kept')
+    t.equal(calls[0]!.body.length, 0, 'the request body is freed')
     calls[0]!.reply('', 'ok')
     await client.replies(1)
     client.destroy()
@@ -445,36 +452,33 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.equal(deadlines.size, 0)
   })
 
-  t.test(
-    `${name}: when the time is over the caller has 408, and the program is told`,
-    async (t) => {
-      const { dispatch, calls, events } = createTracker()
-      const { connect } = await open(t, name, dispatch)
-      const client = connect().send(toRequest('{}', 'Mx-Timeout: 30'))
-      const [reply] = await client.replies(1)
-      t.match(reply, /^HTTP\/1\.1 408 /)
-      t.match(reply, '{"Id":"helloworld","Code":408,"Detail":"no response within 30 ms"')
-      t.strictSame(events, [['cancel timeout']])
-      const streaming = connect().send(toRequest('{}', 'Mx-Timeout: 30'))
-      await until(() => calls.length === 2)
-      calls[1]!.sendData('1')
-      await streaming.until(({ text }) => text.endsWith('0\r\n\r\n'))
-      t.match(streaming.text, /1\n.*\{"error":\{"Id":"helloworld","Code":408,.*\}\}\n/s)
-      t.strictSame(events[1], ['cancel timeout'])
-      const slow = connect().send(toRequest('{}', 'Mx-Timeout: 30').slice(0, -1))
-      await slow.until(({ text }) => statusCodes(text).includes(408))
-      t.equal(calls.length, 2, 'a request that has not come whole by then is never served')
-      t.equal(deadlines.size, 0)
-    },
-  )
+  t.test(`${name}: a call that exceeds Mx-Timeout is 408 and cancelled`, async (t) => {
+    const { dispatch, calls, events } = createTracker()
+    const { connect } = await open(t, name, dispatch)
+    const client = connect().send(toRequest('{}', 'Mx-Timeout: 30'))
+    const [reply] = await client.replies(1)
+    t.match(reply, /^HTTP\/1\.1 408 /)
+    t.match(reply, '{"Id":"helloworld","Code":408,"Detail":"no response within 30 ms"')
+    t.strictSame(events, [['cancel timeout']])
+    const streaming = connect().send(toRequest('{}', 'Mx-Timeout: 30'))
+    await until(() => calls.length === 2)
+    calls[1]!.sendData('1')
+    await streaming.until(({ text }) => text.endsWith('0\r\n\r\n'))
+    t.match(streaming.text, /1\n.*\{"error":\{"Id":"helloworld","Code":408,.*\}\}\n/s)
+    t.strictSame(events[1], ['cancel timeout'])
+    const slow = connect().send(toRequest('{}', 'Mx-Timeout: 30').slice(0, -1))
+    await slow.until(({ text }) => statusCodes(text).includes(408))
+    t.equal(calls.length, 2, 'an incomplete request is not dispatched')
+    t.equal(deadlines.size, 0)
+  })
 
-  t.test(`${name}: a timeout beyond that of the fast form is taken for that`, async (t) => {
+  t.test(`${name}: a timeout is limited to the maximum of the WebSocket transport`, async (t) => {
     const { dispatch, calls } = createTracker()
     const { connect } = await open(t, name, dispatch)
     const client = connect().send(toRequest('{}', `Mx-Timeout: ${'9'.repeat(100)}`))
     await until(() => calls.length === 1)
     const { timeoutMs } = calls[0]!
-    // Less what reading the request took.
+    // Minus the time of reading the request.
     t.ok(timeoutMs <= 0xffff_ffff && timeoutMs > 0xffff_ffff - 10_000, `${timeoutMs} ms`)
     calls[0]!.reply('', 'ok')
     t.equal(splitReplies((await client.replies(1))[0]!).length, 1)

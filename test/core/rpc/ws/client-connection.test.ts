@@ -29,14 +29,14 @@ function open(lastId?: number) {
     undefined,
     lastId,
   )
-  /** Calls, and lets it go out. */
+  /** Makes a call and waits until it is sent. */
   const call = async (fields: Partial<OutgoingCall> = {}): Promise<RecordedCall> => {
     const call = new RecordedCall(fields)
     connection.call(call)
     await tick()
     return call
   }
-  /** What the callee sends, in hexadecimal as in `protocol.json`. */
+  /** Receives frames of the callee, in hexadecimal as in `protocol.json`. */
   const receive = (hex: string) => connection.onMessage(fromHex(hex), true)
   return { socket, told, unsent, connection, call, receive }
 }
@@ -56,7 +56,7 @@ function u32(value: number): string {
   return bytes.toString('hex')
 }
 
-/** Brings about what a vector begins with; what the caller sends must be exactly that. */
+/** Replays the messages before a vector, and checks the bytes that the caller sends. */
 async function prepare(t: Test, opened: Opened, before: VectorMessage[]) {
   const calls: RecordedCall[] = []
   for (const { from, hex } of before) {
@@ -78,27 +78,30 @@ async function prepare(t: Test, opened: Opened, before: VectorMessage[]) {
   return calls
 }
 
-t.test('a breach of the rules ends the connection with its code, and its calls', async (t) => {
-  for (const { name, from, before, hex, code } of readVectors().invalid) {
-    if (from !== 'callee') continue
-    const opened = open()
-    const calls = await prepare(t, opened, before)
-    t.equal(opened.socket.closed, undefined, `${name}: not yet`)
-    opened.receive(hex)
-    t.equal(opened.socket.closed?.code, code, name)
-    t.ok(opened.connection.closed)
-    t.equal(opened.told.at(-1), 'closed')
-    for (const { events, lost } of calls) {
-      // Frames in front of the wrong one count.
-      if (events[0]?.startsWith('reply')) continue
-      t.match(lost, { kind: 'closed', detail: /^protocol error by the service: / })
+t.test(
+  'a protocol violation closes the connection with its code and loses its calls',
+  async (t) => {
+    for (const { name, from, before, hex, code } of readVectors().invalid) {
+      if (from !== 'callee') continue
+      const opened = open()
+      const calls = await prepare(t, opened, before)
+      t.equal(opened.socket.closed, undefined, `${name}: before the violation`)
+      opened.receive(hex)
+      t.equal(opened.socket.closed?.code, code, name)
+      t.ok(opened.connection.closed)
+      t.equal(opened.told.at(-1), 'closed')
+      for (const { events, lost } of calls) {
+        // Frames before the invalid one are processed.
+        if (events[0]?.startsWith('reply')) continue
+        t.match(lost, { kind: 'closed', detail: /^protocol error by the service: / })
+      }
+      opened.receive(END_1)
+      t.equal(opened.connection.pending, 0)
     }
-    opened.receive(END_1)
-    t.equal(opened.connection.pending, 0)
-  }
-})
+  },
+)
 
-t.test('what crosses the end of a call is ignored', async (t) => {
+t.test('frames that cross the end of a call are ignored', async (t) => {
   for (const { name, from, before, hex } of readVectors().ignored) {
     if (from !== 'callee') continue
     const opened = open()
@@ -117,7 +120,7 @@ t.test('a text message is a protocol error', async (t) => {
   t.strictSame(socket.closed, { code: 1002, reason: 'message must be binary' })
 })
 
-t.test('calls of one turn go out in one message, with ids that grow', async (t) => {
+t.test('calls of one tick are sent in one message with increasing ids', async (t) => {
   const { connection, socket } = open()
   const calls = Array.from({ length: 3 }, () => new RecordedCall())
   for (const call of calls) connection.call(call)
@@ -134,7 +137,7 @@ t.test('calls of one turn go out in one message, with ids that grow', async (t) 
   )
 })
 
-t.test('a call is answered in one of three ways', async (t) => {
+t.test('a call ends with a reply, an error or a stream', async (t) => {
   const { connection, told, call, receive } = open()
   const unary = await call()
   const failed = await call()
@@ -147,11 +150,11 @@ t.test('a call is answered in one of three ways', async (t) => {
   receive(`04000000 02010000 03000000 00000000 ${data(3, 1)} ${data(3, 2)}`)
   receive('000000000500000003000000')
   t.strictSame(stream.events, ['start ""', 'data x', 'data xx', 'end'])
-  t.strictSame(told, ['idle'], 'once the last one is over')
+  t.strictSame(told, ['idle'], 'after the last call')
   t.equal(connection.pending, 0)
 })
 
-t.test('a stream may fail, and may have a whole reply', async (t) => {
+t.test('a streaming call can fail midway or have a single reply', async (t) => {
   const { call, receive } = open()
   const failed = await call({ stream: true })
   const whole = await call({ stream: true })
@@ -162,19 +165,19 @@ t.test('a stream may fail, and may have a whole reply', async (t) => {
   t.strictSame(whole.events, ['reply "" {}'])
 })
 
-t.test('an error that is malformed is a 502 that names the service', async (t) => {
+t.test('a malformed error is 502 with the name of the service', async (t) => {
   const { socket, call, receive } = open()
   const [one, two] = [await call(), await call()]
   const json = Buffer.from('{"Code":502}').toString('hex')
   receive(`020000000300000001000000 7b7b 0c0000000300000002000000 ${json}`)
   t.match(one.error, { id: 'helloworld', code: 502 })
-  t.ok(one.isForeign, 'none of the protocol')
+  t.ok(one.isForeign, 'not a protocol error of the service')
   t.match(two.error, { id: 'helloworld', code: 502 })
   t.notOk(two.isForeign)
   t.equal(socket.closed, undefined)
 })
 
-t.test('what cannot be sent fails, and nothing of it is sent', async (t) => {
+t.test('a call over a size limit fails without sending anything', async (t) => {
   const { connection, socket, call } = open()
   const wide = await call({ metadata: `a: ${'b'.repeat(65536)}\r\n` })
   t.match(wide.error, { code: 431, message: 'metadata must be at most 65536 bytes' })
@@ -191,13 +194,13 @@ t.test('what cannot be sent fails, and nothing of it is sent', async (t) => {
   t.equal(Buffer.concat(socket.sent).length, 16 * 1024 * 1024 + 12)
 })
 
-t.test('a service that takes nothing is not given more than 64 MiB of calls', async (t) => {
+t.test('a call is lost as full when more than 64 MiB wait for a slow service', async (t) => {
   const { connection, socket } = open()
   socket.slow = true
   const body = Buffer.alloc(8 * 1024 * 1024)
   const calls = Array.from({ length: 12 }, () => new RecordedCall({ body }))
   for (const call of calls) connection.call(call)
-  // A message was sent, the rest of the first and eight more wait.
+  // One message was sent; the rest of the first call and eight more calls wait.
   const full = calls.filter(({ lost }) => lost?.kind === 'full')
   t.equal(full.length, 3)
   t.equal(connection.pending, 9)
@@ -207,7 +210,7 @@ t.test('a service that takes nothing is not given more than 64 MiB of calls', as
 })
 
 t.test(
-  'a deadline is sent as the milliseconds left; when it is over the call is cancelled',
+  'a deadline is sent in milliseconds, and the call is cancelled when it expires',
   async (t) => {
     const { socket, call, receive } = open()
     const start = performance.now()
@@ -229,7 +232,7 @@ t.test(
     deadlines.add(waited, 500)
     socket.sent = []
     await call()
-    t.equal(socket.takeFrames()[0]!.timeoutMs, 0, 'none')
+    t.equal(socket.takeFrames()[0]!.timeoutMs, 0, 'no deadline')
     const { connection } = open()
     connection.call(waited)
     waited.cancel()
@@ -237,7 +240,7 @@ t.test(
   },
 )
 
-t.test('a call that has waited is sent with what is left of its time', async (t) => {
+t.test('a queued call is sent with its remaining time', async (t) => {
   const { connection, socket } = open()
   const waited = new RecordedCall({ timeoutMs: 60_000 })
   deadlines.add(waited, 500)
@@ -254,7 +257,7 @@ t.test('CANCEL ends the call in both directions', async (t) => {
   socket.sent = []
   one.cancel()
   one.cancel()
-  t.equal(one.sendData('x'), true, 'goes nowhere')
+  t.equal(one.sendData('x'), true, 'discarded')
   one.endData()
   one.consumed(1_000_000)
   await tick()
@@ -266,25 +269,25 @@ t.test('CANCEL ends the call in both directions', async (t) => {
 })
 
 t.test(
-  'a sender MUST NOT send DATA while the window is 0 or less; one may overdraw it',
+  'sendData returns false while the window is 0 or less, one body can exceed it',
   async (t) => {
     const { socket, call, receive } = open()
     const one = await call({ more: true, body: '' })
     socket.sent = []
     t.equal(one.sendData('x'.repeat(262_143)), true)
-    t.equal(one.sendData('x'.repeat(1000)), true, 'overdraws')
+    t.equal(one.sendData('x'.repeat(1000)), true, 'exceeds the window')
     t.equal(one.sendData('y'), false)
     await tick()
     t.equal(socket.takeFrames().length, 2)
     receive(credit(1, 999))
-    t.strictSame(one.events, [], 'still 0')
+    t.strictSame(one.events, [], 'window 0')
     receive(credit(1, 1))
     t.strictSame(one.events, ['credit'])
     t.equal(one.sendData('y'), true)
     t.equal(one.sendData('z'), false)
     receive(credit(1, 1000))
     receive(credit(1, 1000))
-    t.strictSame(one.events, ['credit', 'credit'], 'told once for each refusal')
+    t.strictSame(one.events, ['credit', 'credit'], 'one credit event per rejected body')
     one.endData()
     one.endData()
     await tick()
@@ -296,7 +299,7 @@ t.test(
   },
 )
 
-t.test('tiny bodies take 64 bytes each', async (t) => {
+t.test('a short body uses 64 bytes of the window', async (t) => {
   const { call } = open()
   const one = await call({ more: true, body: '' })
   let sent = 0
@@ -304,7 +307,7 @@ t.test('tiny bodies take 64 bytes each', async (t) => {
   t.equal(sent, 4096)
 })
 
-t.test('a body longer than 16 MiB is refused, and nothing of it is sent', async (t) => {
+t.test('a body over 16 MiB throws without sending anything', async (t) => {
   const { socket, call } = open()
   const one = await call({ more: true, body: '' })
   socket.sent = []
@@ -314,38 +317,35 @@ t.test('a body longer than 16 MiB is refused, and nothing of it is sent', async 
   t.equal(one.sendData('x'), true)
 })
 
-t.test(
-  'while the socket is slow bodies are held back, and go on when it has drained',
-  async (t) => {
-    const { connection, socket, call, receive } = open()
-    const one = await call({ more: true, body: '' })
-    const other = await call({ more: true, body: '' })
-    socket.slow = true
-    t.equal(one.sendData('a'), true)
-    await tick()
-    t.equal(one.sendData('b'), false)
-    t.equal(other.sendData('c'), false)
-    const third = await call()
-    t.equal(socket.sent.length, 3, 'a call waits, too')
-    receive(credit(1, 1))
-    t.strictSame(one.events, [], 'credit alone does not help')
-    other.cancel()
-    socket.slow = false
-    socket.sent = []
-    connection.onDrain()
-    t.strictSame(one.events, ['credit'])
-    t.strictSame(other.events, [], 'given up meanwhile')
-    t.strictSame(
-      socket.takeFrames().map(({ type }) => type),
-      ['CALL', 'CANCEL'],
-    )
-    receive(reply(3))
-    t.equal(third.events.length, 1)
-  },
-)
+t.test('a slow socket rejects bodies, credit follows when it has drained', async (t) => {
+  const { connection, socket, call, receive } = open()
+  const one = await call({ more: true, body: '' })
+  const other = await call({ more: true, body: '' })
+  socket.slow = true
+  t.equal(one.sendData('a'), true)
+  await tick()
+  t.equal(one.sendData('b'), false)
+  t.equal(other.sendData('c'), false)
+  const third = await call()
+  t.equal(socket.sent.length, 3, 'the call is queued')
+  receive(credit(1, 1))
+  t.strictSame(one.events, [], 'no credit event while the socket is slow')
+  other.cancel()
+  socket.slow = false
+  socket.sent = []
+  connection.onDrain()
+  t.strictSame(one.events, ['credit'])
+  t.strictSame(other.events, [], 'cancelled meanwhile')
+  t.strictSame(
+    socket.takeFrames().map(({ type }) => type),
+    ['CALL', 'CANCEL'],
+  )
+  receive(reply(3))
+  t.equal(third.events.length, 1)
+})
 
 t.test(
-  'CREDIT goes out when half a window was consumed, never for more than was received',
+  'CREDIT is sent when half a window is consumed, never for more than was received',
   async (t) => {
     const { socket, call, receive } = open()
     const one = await call({ stream: true })
@@ -359,7 +359,7 @@ t.test(
     t.match(socket.takeFrames(), [{ type: 'CREDIT', stream: 1, bytes: 200_000 }])
     one.consumed(1_000_000)
     await tick()
-    t.strictSame(socket.sent, [], 'nothing is owed')
+    t.strictSame(socket.sent, [], 'no credit is left')
     receive(`${data(1, 1)}`.repeat(4096))
     for (let i = 0; i < 4096; i++) one.consumed(1)
     await tick()
@@ -371,7 +371,7 @@ t.test(
   },
 )
 
-t.test('after GOAWAY calls that are not served are given back, the others go on', async (t) => {
+t.test('on GOAWAY unprocessed calls are returned as unsent, the others continue', async (t) => {
   const { connection, socket, told, unsent, call, receive } = open()
   const [served, notServed, other] = [await call(), await call(), await call()]
   const uploading = await call({ more: true, body: '' })
@@ -382,7 +382,7 @@ t.test('after GOAWAY calls that are not served are given back, the others go on'
   t.strictSame(told, ['retired'])
   t.ok(connection.retired)
   t.strictSame(unsent, [notServed, other, stillWhole])
-  t.match(uploading.lost, { kind: 'unsent' }, 'bodies of it are gone')
+  t.match(uploading.lost, { kind: 'unsent' }, 'its bodies are already sent')
   t.strictSame(
     [served, notServed, other].flatMap(({ events }) => events),
     [],
@@ -392,11 +392,11 @@ t.test('after GOAWAY calls that are not served are given back, the others go on'
   t.equal(socket.closed, undefined)
   receive(reply(1))
   t.equal(served.events.length, 1)
-  t.equal(socket.closed?.code, 1000, 'nothing left to wait for')
+  t.equal(socket.closed?.code, 1000, 'no call is pending')
   t.strictSame(told, ['retired', 'closed'])
 })
 
-t.test('GOAWAY counts once', async (t) => {
+t.test('only the first GOAWAY counts', async (t) => {
   const { connection, unsent, call, receive } = open()
   const calls = [await call(), await call(), await call()]
   receive(goAway(2))
@@ -410,7 +410,7 @@ t.test('GOAWAY counts once', async (t) => {
   )
 })
 
-t.test('a call whose end a service that goes away did not wait for was stopped', async (t) => {
+t.test('a pending call is lost as stopped if the connection closes after GOAWAY', async (t) => {
   const { connection, call, receive } = open()
   const one = await call()
   receive(goAway(1))
@@ -418,36 +418,33 @@ t.test('a call whose end a service that goes away did not wait for was stopped',
   t.strictSame(one.lost, { kind: 'stopped', detail: 'connection closed (1001 going away)' })
 })
 
-t.test('GOAWAY without calls closes the connection', async (t) => {
+t.test('GOAWAY without pending calls closes the connection', async (t) => {
   const { socket, told, receive } = open()
   receive(goAway(0))
   t.equal(socket.closed?.code, 1000)
   t.strictSame(told, ['retired', 'closed'])
 })
 
-t.test(
-  'a connection that is lost fails its calls, and tells apart those never written',
-  async (t) => {
-    const { connection, told, call } = open()
-    const one = await call({ timeoutMs: 60_000 })
-    const two = await call()
-    const three = new RecordedCall({ timeoutMs: 60_000 })
-    connection.call(three)
-    connection.onClose(1006, 'read ECONNRESET')
-    for (const { lost } of [one, two]) {
-      t.strictSame(lost, { kind: 'closed', detail: 'connection closed (1006 read ECONNRESET)' })
-    }
-    t.match(three.lost, { kind: 'unsent' })
-    t.strictSame(told, ['closed'])
-    t.equal(deadlines.size, 0)
-    connection.onClose(1006, '')
-    connection.terminate('again')
-    connection.onDrain()
-    t.strictSame(told, ['closed'], 'once')
-  },
-)
+t.test('a lost connection loses sent calls as closed and unwritten calls as unsent', async (t) => {
+  const { connection, told, call } = open()
+  const one = await call({ timeoutMs: 60_000 })
+  const two = await call()
+  const three = new RecordedCall({ timeoutMs: 60_000 })
+  connection.call(three)
+  connection.onClose(1006, 'read ECONNRESET')
+  for (const { lost } of [one, two]) {
+    t.strictSame(lost, { kind: 'closed', detail: 'connection closed (1006 read ECONNRESET)' })
+  }
+  t.match(three.lost, { kind: 'unsent' })
+  t.strictSame(told, ['closed'])
+  t.equal(deadlines.size, 0)
+  connection.onClose(1006, '')
+  connection.terminate('again')
+  connection.onDrain()
+  t.strictSame(told, ['closed'], 'closed once')
+})
 
-t.test('calls kept back by a slow socket were never written', async (t) => {
+t.test('calls queued behind a slow socket are lost as unsent', async (t) => {
   const { connection, socket, call } = open()
   socket.slow = true
   const one = await call()
@@ -457,7 +454,7 @@ t.test('calls kept back by a slow socket were never written', async (t) => {
   t.match(two.lost, { kind: 'unsent' })
 })
 
-t.test('a callback may call, cancel and close, whatever else the message holds', async (t) => {
+t.test('an event handler can call, cancel and close while a message is processed', async (t) => {
   const { connection, socket, call, receive } = open()
   const [one, two, three] = [await call(), await call(), await call()]
   let added: RecordedCall | undefined
@@ -480,7 +477,7 @@ t.test('a callback may call, cancel and close, whatever else the message holds',
   t.strictSame(last.events, ['lost closed'])
 })
 
-t.test('ending one call in the callback of another that is lost tells nobody twice', async (t) => {
+t.test('cancelling a call in the onLost of another delivers no second event', async (t) => {
   const { connection, call } = open()
   const [one, two, three] = [await call(), await call(), await call()]
   one.onEvent = () => two.cancel()
@@ -491,7 +488,7 @@ t.test('ending one call in the callback of another that is lost tells nobody twi
   )
 })
 
-t.test('a connection whose stream ids are used up takes no more calls', async (t) => {
+t.test('a connection with no stream ids left is retired', async (t) => {
   const { connection, socket, told, call, receive } = open(STREAM_ID_MAX - 2)
   const one = await call()
   t.strictSame(told, [])
@@ -504,7 +501,7 @@ t.test('a connection whose stream ids are used up takes no more calls', async (t
   t.ok(connection.closed)
 })
 
-t.test('an answer to a call that was not sent yet is a protocol error', async (t) => {
+t.test('a reply to a call that was not sent is a protocol error', async (t) => {
   const { connection, socket, receive } = open()
   const one = new RecordedCall()
   connection.call(one)
@@ -513,7 +510,7 @@ t.test('an answer to a call that was not sent yet is a protocol error', async (t
   t.strictSame(one.events, ['lost unsent'])
 })
 
-t.test('signs of life are noted, and silence counts from the first call', async (t) => {
+t.test('lastSeenMs is set by the first call and by every message', async (t) => {
   const { connection, call, receive } = open()
   connection.lastSeenMs = 0
   await call()
@@ -525,7 +522,7 @@ t.test('signs of life are noted, and silence counts from the first call', async 
   t.ok(connection.lastSeenMs > 0)
 })
 
-t.test('memory that is no Buffer is read as well', async (t) => {
+t.test('messages that are not Buffers are read', async (t) => {
   const { connection, call } = open()
   const one = await call()
   const bytes = fromHex(`ffff${reply(1, '7b7d')}`)

@@ -14,21 +14,24 @@ function open(): CallWindows {
   return call
 }
 
-t.test('a body may overdraw the window once, then it is a protocol error', async (t) => {
+t.test('one body can exceed the window, the next is a protocol error', async (t) => {
   const call = open()
   t.equal(receiveBody(call, WINDOW_BYTES + 1), undefined)
   t.match(receiveBody(call, 0), { code: 1002, reason: 'window is overdrawn' })
 })
 
-t.test('returns credit for half a window at a time, and never for more than came', async (t) => {
-  const call = open()
-  t.equal(consumeBody(call, WINDOW_BYTES), 0, 'nothing came')
-  receiveBody(call, WINDOW_BYTES)
-  t.equal(consumeBody(call, WINDOW_BYTES / 2 - 64), 0)
-  t.equal(consumeBody(call, 1), WINDOW_BYTES / 2, 'a short body costs 64 bytes')
-  t.equal(consumeBody(call, WINDOW_BYTES), WINDOW_BYTES / 2)
-  t.match(call, { receiveWindow: WINDOW_BYTES, consumedBytes: 0 })
-})
+t.test(
+  'returns credit for half a window at a time, never for more than was received',
+  async (t) => {
+    const call = open()
+    t.equal(consumeBody(call, WINDOW_BYTES), 0, 'nothing received')
+    receiveBody(call, WINDOW_BYTES)
+    t.equal(consumeBody(call, WINDOW_BYTES / 2 - 64), 0)
+    t.equal(consumeBody(call, 1), WINDOW_BYTES / 2, 'a short body costs 64 bytes')
+    t.equal(consumeBody(call, WINDOW_BYTES), WINDOW_BYTES / 2)
+    t.match(call, { receiveWindow: WINDOW_BYTES, consumedBytes: 0 })
+  },
+)
 
 t.test('credit beyond the largest window is a protocol error', async (t) => {
   const call = open()

@@ -19,7 +19,11 @@ t.test('beyond the budget the frames without progress for longest are evicted', 
   t.strictSame(evicted, ['b'], 'a made progress after b')
   t.equal(frameMemory.usedBytes, 90)
   report(c, 120)
-  t.strictSame(evicted, ['b', 'a', 'c'], 'longer than the budget')
+  t.strictSame(
+    evicted,
+    ['b', 'a', 'c'],
+    'a frame larger than the budget evicts all, itself included',
+  )
   t.equal(frameMemory.usedBytes, 0)
   report(b, 10)
   report(b, 0)

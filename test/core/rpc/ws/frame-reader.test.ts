@@ -9,7 +9,7 @@ import {
 } from '../../../../core/rpc/ws/frames.ts'
 import { createReader, decodeFrames, fromHex, readVectors } from '../../../fixtures/rpc.ts'
 
-/** What is wrong with a message, and how many frames came before that. */
+/** Protocol violation of a message, and the number of frames before it. */
 function read(
   message: Buffer,
   limit = PAYLOAD_MAX_BYTES,
@@ -20,39 +20,34 @@ function read(
   return breach === undefined ? { frames } : { breach, frames }
 }
 
-t.test('a message holds one or more whole frames', async (t) => {
+t.test('a message contains one or more complete frames', async (t) => {
   for (const { name, hex, frames } of readVectors().messages) {
     t.strictSame(decodeFrames(fromHex(hex)), frames, name)
   }
 })
 
-t.test(
-  'a message cut short anywhere is a protocol error, and its whole frames count',
-  async (t) => {
-    const several = readVectors().messages.find(
-      ({ name }) => name === 'several frames in a message',
-    )!
-    const message = fromHex(several.hex)
-    t.strictSame(read(message), { frames: 4 })
-    const whole = new Map([
-      [64, 1],
-      [76, 2],
-      [120, 3],
-    ])
-    let counted = 0
-    for (let length = 0; length < message.length; length++) {
-      const { breach, frames } = read(message.subarray(0, length))
-      if (whole.has(length)) {
-        t.equal(frames, whole.get(length), `${length} bytes are whole frames`)
-        t.equal(breach, undefined)
-        counted++
-      } else if (breach?.code !== 1002) t.fail(`${length} bytes must be refused`)
-    }
-    t.equal(counted, whole.size)
-  },
-)
+t.test('a truncated message is a protocol error, its complete frames are processed', async (t) => {
+  const several = readVectors().messages.find(({ name }) => name === 'several frames in a message')!
+  const message = fromHex(several.hex)
+  t.strictSame(read(message), { frames: 4 })
+  const whole = new Map([
+    [64, 1],
+    [76, 2],
+    [120, 3],
+  ])
+  let counted = 0
+  for (let length = 0; length < message.length; length++) {
+    const { breach, frames } = read(message.subarray(0, length))
+    if (whole.has(length)) {
+      t.equal(frames, whole.get(length), `${length} bytes are complete frames`)
+      t.equal(breach, undefined)
+      counted++
+    } else if (breach?.code !== 1002) t.fail(`${length} bytes must be rejected`)
+  }
+  t.equal(counted, whole.size)
+})
 
-t.test('a frame that is too long is 1009, whatever else it is', async (t) => {
+t.test('a frame over the limit is 1009, even with an unknown type', async (t) => {
   const frame = (length: number, type = 4) => {
     const bytes = Buffer.alloc(12)
     bytes.writeUInt32LE(length, 0)
@@ -61,11 +56,11 @@ t.test('a frame that is too long is 1009, whatever else it is', async (t) => {
   }
   t.equal(read(frame(PAYLOAD_MAX_BYTES + 1)).breach?.code, 1009)
   t.equal(read(frame(0xffff_ffff, 99)).breach?.code, 1009)
-  t.equal(read(frame(PAYLOAD_MAX_BYTES)).breach?.code, 1002, 'as long as may be, and cut short')
+  t.equal(read(frame(PAYLOAD_MAX_BYTES)).breach?.code, 1002, 'at the limit, but truncated')
   t.equal(read(frame(101), 100).breach?.code, 1009, 'another limit')
 })
 
-t.test('nothing is read once the receiver is closed, or has found something wrong', async (t) => {
+t.test('reading stops once the receiver is closed or returns an error', async (t) => {
   const message = fromHex('000000000500000001000000'.repeat(3))
   const receiver = {
     closed: false,
@@ -81,7 +76,7 @@ t.test('nothing is read once the receiver is closed, or has found something wron
   t.equal(createReader({ closed: false, onFrame: () => breach }, 1).read(message), breach)
 })
 
-/** A DATA of stream 1. */
+/** DATA frame of stream 1. */
 function frame(bytes: number): Buffer {
   const frame = Buffer.alloc(HEADER_BYTES + bytes, 'x')
   frame.set(fromHex('000000000400000001000000'))
@@ -89,7 +84,7 @@ function frame(bytes: number): Buffer {
   return frame
 }
 
-/** Cuts frames into messages. */
+/** Splits frames into messages. */
 function split(frames: Buffer): Buffer[] {
   const messages: Buffer[] = []
   for (let at = 0; at < frames.length; at += WS_MESSAGE_MAX_BYTES)
@@ -97,7 +92,7 @@ function split(frames: Buffer): Buffer[] {
   return messages
 }
 
-t.test('a frame longer than a message is read from several, with the frames beside it', (t) => {
+t.test('a frame longer than a message is read from several messages', (t) => {
   for (const bytes of [
     // The header of the third frame ends a message.
     WS_MESSAGE_MAX_BYTES - 3 * HEADER_BYTES - 1,
@@ -140,12 +135,12 @@ t.test('the bytes of an unfinished frame are copied and reported', (t) => {
   reader.read(split(frame(WS_MESSAGE_MAX_BYTES))[0]!)
   reader.clear()
   reader.clear()
-  t.strictSame(reported.slice(3), [WS_MESSAGE_MAX_BYTES, 0], 'nothing after it is discarded')
+  t.strictSame(reported.slice(3), [WS_MESSAGE_MAX_BYTES, 0], 'clear() reports once')
   t.equal(reader.read(frame(1)), undefined)
   t.end()
 })
 
-t.test('a message that continues a frame and is neither full nor ends the frame is 1002', (t) => {
+t.test('a continuation message that is neither full nor ends its frame is 1002', (t) => {
   const messages = split(frame(2 * WS_MESSAGE_MAX_BYTES))
   for (const length of [1, WS_MESSAGE_MAX_BYTES - 1]) {
     const reader = createReader({ closed: false, onFrame: () => undefined })
@@ -155,7 +150,7 @@ t.test('a message that continues a frame and is neither full nor ends the frame 
   t.end()
 })
 
-t.test('a header is never split', (t) => {
+t.test('a header split between two messages is 1002', (t) => {
   const frames = Buffer.concat([frame(WS_MESSAGE_MAX_BYTES - 2 * HEADER_BYTES + 1), frame(1)])
   t.same(read(split(frames)[0]!).breach?.code, 1002)
   t.end()

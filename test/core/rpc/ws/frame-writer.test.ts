@@ -17,7 +17,7 @@ function createWriter(limit = PAYLOAD_MAX_BYTES) {
   return { socket, writer }
 }
 
-/** Writes a frame as `protocol.json` describes it. */
+/** Writes a frame of `protocol.json`. */
 function write(writer: FrameWriter, frame: VectorFrame): void {
   const { type, stream } = frame
   const flags = (frame.flags.includes('MORE') ? 1 : 0) | (frame.flags.includes('STREAM') ? 2 : 0)
@@ -59,7 +59,7 @@ function write(writer: FrameWriter, frame: VectorFrame): void {
   }
 }
 
-t.test('frames are written to the byte', async (t) => {
+t.test('frames are encoded byte for byte as in the test vectors', async (t) => {
   for (const { name, hex, frames } of readVectors().messages) {
     const { socket, writer } = createWriter()
     for (const frame of frames) write(writer, frame)
@@ -69,31 +69,28 @@ t.test('frames are written to the byte', async (t) => {
   }
 })
 
-t.test(
-  'what is written in one turn of the event loop goes out in one message, on every connection',
-  async (t) => {
-    const one = createWriter()
-    const other = createWriter()
-    one.writer.end(1)
-    other.writer.end(2)
-    one.writer.cancel(3)
-    t.strictSame([one.socket.sent, other.socket.sent], [[], []], 'not before the end of the turn')
-    await tick()
-    t.equal(one.socket.sent.length, 1)
-    t.equal(other.socket.sent.length, 1)
-    t.strictSame(
-      one.socket.takeFrames().map(({ stream }) => stream),
-      [1, 3],
-    )
-    one.writer.end(4)
-    await tick()
-    t.equal(one.socket.sent.length, 1, 'and the same in the next turn')
-    await tick()
-    t.equal(one.socket.sent.length, 1)
-  },
-)
+t.test('frames of one tick are sent in one message per connection', async (t) => {
+  const one = createWriter()
+  const other = createWriter()
+  one.writer.end(1)
+  other.writer.end(2)
+  one.writer.cancel(3)
+  t.strictSame([one.socket.sent, other.socket.sent], [[], []], 'not before the end of the tick')
+  await tick()
+  t.equal(one.socket.sent.length, 1)
+  t.equal(other.socket.sent.length, 1)
+  t.strictSame(
+    one.socket.takeFrames().map(({ stream }) => stream),
+    [1, 3],
+  )
+  one.writer.end(4)
+  await tick()
+  t.equal(one.socket.sent.length, 1, 'one message in the next tick')
+  await tick()
+  t.equal(one.socket.sent.length, 1)
+})
 
-t.test('more than 256 KiB go out at once', async (t) => {
+t.test('more than 256 KiB are sent at once', async (t) => {
   const { socket, writer } = createWriter()
   const body = 'x'.repeat(10_000)
   let bytes = 0
@@ -103,7 +100,7 @@ t.test('more than 256 KiB go out at once', async (t) => {
   t.equal(socket.sent[0]!.length, bytes)
 })
 
-t.test('a payload as long as may be is written, a longer one is not', async (t) => {
+t.test('a payload over the limit is not written', async (t) => {
   for (const fill of ['x', 'ö', '😀']) {
     const { socket, writer } = createWriter(10_000)
     const most = fill.repeat(10_000 / Buffer.byteLength(fill))
@@ -115,11 +112,11 @@ t.test('a payload as long as may be is written, a longer one is not', async (t) 
     const parts = { service: 's', endpoint: 'e', metadata: 'a: b\r\n', body: most, ascii: false }
     t.equal(writer.call(1, 0, 0, parts), false)
     writer.flush()
-    t.equal(socket.takeFrames().length, 1, `${fill}: nothing of those that were too long`)
+    t.equal(socket.takeFrames().length, 1, `${fill}: no part of an oversized frame`)
   }
 })
 
-t.test('a body told to be ASCII is written to the same bytes', async (t) => {
+t.test('a body with the ascii flag is encoded to the same bytes', async (t) => {
   for (const body of ['', '{"name":"John"}', 'x'.repeat(20_000)]) {
     const parts = { service: 's', endpoint: 'e', metadata: 'a: ä\r\n', body }
     const [told, untold] = [true, false].map((ascii) => {
@@ -133,10 +130,10 @@ t.test('a body told to be ASCII is written to the same bytes', async (t) => {
   }
   const { writer } = createWriter(100)
   const parts = { service: 's', endpoint: 'e', metadata: '', body: 'x'.repeat(100), ascii: true }
-  t.equal(writer.call(1, 0, 0, parts), false, 'nor may it be longer')
+  t.equal(writer.call(1, 0, 0, parts), false, 'the limit applies')
 })
 
-t.test('bodies of any length, text or bytes, come out as they went in', async (t) => {
+t.test('text and byte bodies of any length are written unchanged', async (t) => {
   const { socket, writer } = createWriter()
   for (const length of [0, 1, 4095, 4096, 8192, 70_000, 1_200_000]) {
     for (const fill of ['a', 'ö', '漢']) {
@@ -151,83 +148,74 @@ t.test('bodies of any length, text or bytes, come out as they went in', async (t
   }
 })
 
-t.test(
-  'a deadline is at least a whole millisecond, and at most what four bytes hold',
-  async (t) => {
-    const { socket, writer } = createWriter()
-    const parts = { service: 's', endpoint: 'e', metadata: '', body: '', ascii: false }
-    for (const [id, ms] of [0, 0.1, 1, 1.5, 1e12].entries()) writer.call(id + 1, 0, ms, parts)
-    writer.flush()
-    const timeouts = socket.takeFrames().map(({ timeoutMs }) => timeoutMs)
-    t.strictSame(timeouts, [0, 1, 1, 2, 4294967295])
-  },
-)
+t.test('a deadline is rounded up to a millisecond and limited to 32 bits', async (t) => {
+  const { socket, writer } = createWriter()
+  const parts = { service: 's', endpoint: 'e', metadata: '', body: '', ascii: false }
+  for (const [id, ms] of [0, 0.1, 1, 1.5, 1e12].entries()) writer.call(id + 1, 0, ms, parts)
+  writer.flush()
+  const timeouts = socket.takeFrames().map(({ timeoutMs }) => timeoutMs)
+  t.strictSame(timeouts, [0, 1, 1, 2, 4294967295])
+})
 
-t.test(
-  'frames for a slow socket wait, packed, and come out in order once it has drained',
-  async (t) => {
-    const { socket, writer: slow } = createWriter()
-    t.notOk(slow.blocked)
-    socket.slow = true
-    slow.data(1, '0')
-    slow.flush()
-    t.ok(slow.blocked)
-    t.equal(socket.sent.length, 1, 'it was taken all the same')
-    socket.sent = []
-    const body = 'x'.repeat(100_000)
-    for (let i = 1; i <= 30; i++) slow.data(i, body)
-    await tick()
-    t.strictSame(socket.sent, [])
-    t.equal(slow.waitingBytes, 30 * 100_012)
-    slow.drained()
-    t.equal(socket.sent.length, 1, 'one message, and it is slow again')
-    t.ok(socket.sent[0]!.length < 256 * 1024 + 100_012)
-    socket.slow = false
-    slow.drained()
-    t.equal(slow.waitingBytes, 0)
-    t.strictSame(
-      decodeFrames(...socket.sent).map(({ stream }) => stream),
-      Array.from({ length: 30 }, (_, i) => i + 1),
-    )
-  },
-)
+t.test('frames for a slow socket are queued and sent in order when it has drained', async (t) => {
+  const { socket, writer: slow } = createWriter()
+  t.notOk(slow.blocked)
+  socket.slow = true
+  slow.data(1, '0')
+  slow.flush()
+  t.ok(slow.blocked)
+  t.equal(socket.sent.length, 1, 'the first message was sent')
+  socket.sent = []
+  const body = 'x'.repeat(100_000)
+  for (let i = 1; i <= 30; i++) slow.data(i, body)
+  await tick()
+  t.strictSame(socket.sent, [])
+  t.equal(slow.waitingBytes, 30 * 100_012)
+  slow.drained()
+  t.equal(socket.sent.length, 1, 'one message per drain')
+  t.ok(socket.sent[0]!.length < 256 * 1024 + 100_012)
+  socket.slow = false
+  slow.drained()
+  t.equal(slow.waitingBytes, 0)
+  t.strictSame(
+    decodeFrames(...socket.sent).map(({ stream }) => stream),
+    Array.from({ length: 30 }, (_, i) => i + 1),
+  )
+})
 
-t.test(
-  'a long frame is sent in several messages; those that a slow socket leaves go first',
-  (t) => {
-    const { socket, writer } = createWriter()
-    const body = Buffer.alloc(3 * WS_MESSAGE_MAX_BYTES, 'x')
-    socket.slow = true
-    writer.data(1, 'before')
-    writer.data(2, body)
-    writer.data(3, 'after')
-    t.equal(socket.sent.length, 1)
-    t.equal(writer.waitingBytes, 2 * WS_MESSAGE_MAX_BYTES + 3 * 12 + 6 + 5)
-    writer.drained()
-    t.equal(socket.sent.length, 2)
-    socket.slow = false
-    writer.drained()
-    t.equal(writer.waitingBytes, 0)
-    t.ok(socket.sent.every(({ length }) => length <= WS_MESSAGE_MAX_BYTES))
-    t.strictSame(
-      socket.takeFrames().map(({ stream, body }) => [stream, (body as string).length]),
-      [
-        [1, 6],
-        [2, body.length],
-        [3, 5],
-      ],
-    )
-    writer.data(4, body)
-    t.equal(socket.sent.length, 4, 'at once')
-    socket.slow = true
-    writer.data(5, body)
-    writer.close()
-    t.equal(writer.waitingBytes, 0)
-    t.end()
-  },
-)
+t.test('a long frame is sent in several messages, queued messages first', (t) => {
+  const { socket, writer } = createWriter()
+  const body = Buffer.alloc(3 * WS_MESSAGE_MAX_BYTES, 'x')
+  socket.slow = true
+  writer.data(1, 'before')
+  writer.data(2, body)
+  writer.data(3, 'after')
+  t.equal(socket.sent.length, 1)
+  t.equal(writer.waitingBytes, 2 * WS_MESSAGE_MAX_BYTES + 3 * 12 + 6 + 5)
+  writer.drained()
+  t.equal(socket.sent.length, 2)
+  socket.slow = false
+  writer.drained()
+  t.equal(writer.waitingBytes, 0)
+  t.ok(socket.sent.every(({ length }) => length <= WS_MESSAGE_MAX_BYTES))
+  t.strictSame(
+    socket.takeFrames().map(({ stream, body }) => [stream, (body as string).length]),
+    [
+      [1, 6],
+      [2, body.length],
+      [3, 5],
+    ],
+  )
+  writer.data(4, body)
+  t.equal(socket.sent.length, 4, 'all four messages sent')
+  socket.slow = true
+  writer.data(5, body)
+  writer.close()
+  t.equal(writer.waitingBytes, 0)
+  t.end()
+})
 
-t.test('the last CALL the socket was given is known', async (t) => {
+t.test('sentCallId is the last CALL passed to the socket', async (t) => {
   const { socket, writer } = createWriter()
   const parts = { service: 's', endpoint: 'e', metadata: '', body: '', ascii: false }
   writer.call(5, 0, 0, parts)
@@ -247,7 +235,7 @@ t.test('the last CALL the socket was given is known', async (t) => {
   t.equal(writer.sentCallId, 8)
 })
 
-t.test('a closed writer writes nothing, and keeps nothing', async (t) => {
+t.test('a closed writer sends nothing and frees its memory', async (t) => {
   const { socket, writer } = createWriter()
   writer.end(1)
   writer.close()
@@ -258,32 +246,29 @@ t.test('a closed writer writes nothing, and keeps nothing', async (t) => {
   t.equal(writer.waitingBytes, 0)
 })
 
-t.test(
-  'memory handed back is not written into by another connection before the socket has it',
-  async (t) => {
-    const writers = Array.from({ length: 20 }, () => createWriter())
-    for (let round = 0; round < 5; round++) {
-      for (const [i, { writer }] of writers.entries()) {
-        writer.data(
-          i,
-          String(i)
-            .padStart(2)
-            .repeat(20_000 + i * 1000),
-        )
-      }
-      await tick()
-      for (const [i, { socket }] of writers.entries()) {
-        const body = String(i)
+t.test('reused memory is not overwritten before the socket has read it', async (t) => {
+  const writers = Array.from({ length: 20 }, () => createWriter())
+  for (let round = 0; round < 5; round++) {
+    for (const [i, { writer }] of writers.entries()) {
+      writer.data(
+        i,
+        String(i)
           .padStart(2)
-          .repeat(20_000 + i * 1000)
-        const frames = socket.takeFrames()
-        if (frames.length !== 1 || frames[0]!.body !== body) t.fail(`round ${round}, writer ${i}`)
-      }
+          .repeat(20_000 + i * 1000),
+      )
     }
-  },
-)
+    await tick()
+    for (const [i, { socket }] of writers.entries()) {
+      const body = String(i)
+        .padStart(2)
+        .repeat(20_000 + i * 1000)
+      const frames = socket.takeFrames()
+      if (frames.length !== 1 || frames[0]!.body !== body) t.fail(`round ${round}, writer ${i}`)
+    }
+  }
+})
 
-t.test('hexadecimal of the document', async (t) => {
+t.test('the example of docs/protocol.md is encoded byte for byte', async (t) => {
   const { socket, writer } = createWriter()
   const body = '{"name":"John"}'
   writer.call(1, 0, 10_000, {

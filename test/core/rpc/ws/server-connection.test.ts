@@ -21,7 +21,7 @@ function open(limits?: ServerLimits, dispatch?: Dispatch) {
   const keeper = createTracker()
   const connection = new ServerConnection(dispatch ?? keeper.dispatch, limits)
   connection.open(socket)
-  /** What the caller sends, in hexadecimal as in `protocol.json`. */
+  /** Receives frames of the caller, in hexadecimal as in `protocol.json`. */
   const receive = (hex: string) => connection.onMessage(fromHex(hex), true)
   return { socket, connection, receive, ...keeper }
 }
@@ -39,7 +39,7 @@ function u32(value: number): string {
 const MORE = 1
 const STREAM = 2
 
-/** A CALL of `e`. */
+/** CALL frame to endpoint `e`. */
 function call(
   id: number,
   { flags = 0, timeoutMs = 0, service = 's', metadata = '', body = '' } = {},
@@ -57,7 +57,7 @@ const cancel = (id: number) => `0000000006000000${u32(id)}`
 
 type Opened = ReturnType<typeof open>
 
-/** Brings about what a vector begins with; what the callee sends must be exactly that. */
+/** Replays the messages before a vector, and checks the bytes that the callee sends. */
 async function prepare(t: Test, opened: Opened, before: VectorMessage[]) {
   for (const { from, hex } of before) {
     if (from === 'caller') {
@@ -73,24 +73,27 @@ async function prepare(t: Test, opened: Opened, before: VectorMessage[]) {
   }
 }
 
-t.test('a breach of the rules ends the connection with its code, and its calls', async (t) => {
-  for (const { name, from, before, hex, code } of readVectors().invalid) {
-    if (from !== 'caller') continue
-    const opened = open()
-    await prepare(t, opened, before)
-    t.equal(opened.socket.closed, undefined, `${name}: not yet`)
-    const kept = opened.calls.length
-    opened.receive(hex)
-    t.equal(opened.socket.closed?.code, code, name)
-    t.equal(opened.calls.length, kept, 'nothing is served')
-    for (const events of opened.events) t.equal(events.at(-1), 'cancel closed')
-    opened.receive(call(1000))
-    t.equal(opened.calls.length, kept)
-    t.equal(opened.connection.pending, 0)
-  }
-})
+t.test(
+  'a protocol violation closes the connection with its code and cancels its calls',
+  async (t) => {
+    for (const { name, from, before, hex, code } of readVectors().invalid) {
+      if (from !== 'caller') continue
+      const opened = open()
+      await prepare(t, opened, before)
+      t.equal(opened.socket.closed, undefined, `${name}: before the violation`)
+      const kept = opened.calls.length
+      opened.receive(hex)
+      t.equal(opened.socket.closed?.code, code, name)
+      t.equal(opened.calls.length, kept, 'no call is dispatched')
+      for (const events of opened.events) t.equal(events.at(-1), 'cancel closed')
+      opened.receive(call(1000))
+      t.equal(opened.calls.length, kept)
+      t.equal(opened.connection.pending, 0)
+    }
+  },
+)
 
-t.test('what crosses the end of a call is ignored', async (t) => {
+t.test('frames that cross the end of a call are ignored', async (t) => {
   for (const { name, from, before, hex } of readVectors().ignored) {
     if (from !== 'caller') continue
     const opened = open()
@@ -105,7 +108,7 @@ t.test('what crosses the end of a call is ignored', async (t) => {
   }
 })
 
-t.test('every valid call of the vectors arrives as it was sent', async (t) => {
+t.test('valid calls of the test vectors are decoded', async (t) => {
   for (const { name, from, hex, frames } of readVectors().messages) {
     const calls = frames.filter(({ type }) => type === 'CALL')
     if (from !== 'caller' || calls.length !== frames.length) continue
@@ -130,13 +133,13 @@ t.test('a text message is a protocol error', async (t) => {
   t.strictSame(socket.closed, { code: 1002, reason: 'message must be binary' })
 })
 
-t.test('memory that is no Buffer is read as well', async (t) => {
+t.test('messages that are not Buffers are read', async (t) => {
   const { connection, bodies } = open()
   connection.onMessage(new Uint8Array(fromHex(`ff${call(1, { body: 'x' })}`)).subarray(1), true)
   t.strictSame(bodies, ['x'])
 })
 
-t.test('a call is answered by a reply, an error, or a stream', async (t) => {
+t.test('a call is answered with a reply, an error or a stream', async (t) => {
   const { socket, connection, receive, calls } = open()
   receive(`${call(1)}${call(2)}${call(3, { flags: STREAM })}`)
   t.equal(connection.pending, 3)
@@ -150,7 +153,7 @@ t.test('a call is answered by a reply, an error, or a stream', async (t) => {
   t.ok(calls.every(({ over }) => over))
   t.equal(connection.pending, 0)
   await tick()
-  t.equal(socket.sent.length, 1, 'packed')
+  t.equal(socket.sent.length, 1, 'one message')
   t.match(socket.takeFrames(), [
     { type: 'REPLY', stream: 3, flags: ['MORE'], metadata: 'a: b\r\n', body: '' },
     { type: 'DATA', stream: 3, body: '1' },
@@ -161,7 +164,7 @@ t.test('a call is answered by a reply, an error, or a stream', async (t) => {
   ])
 })
 
-t.test('a call that is over is not answered again', async (t) => {
+t.test('methods of an ended call do nothing', async (t) => {
   const { socket, receive, calls, events } = open()
   receive(`${call(1, { flags: MORE | STREAM })}${call(2, { flags: STREAM })}`)
   calls[0]!.reply('', '')
@@ -173,7 +176,7 @@ t.test('a call that is over is not answered again', async (t) => {
     call.reply('', '')
     call.fail(new GatewayError('s', 500, ''))
     call.start('')
-    t.equal(call.sendData('x'), true, 'goes nowhere')
+    t.equal(call.sendData('x'), true, 'discarded')
     call.endData()
     call.consumed(1_000_000)
   }
@@ -183,7 +186,7 @@ t.test('a call that is over is not answered again', async (t) => {
   t.strictSame(events, [[], ['cancel cancel']])
 })
 
-t.test('what an endpoint may not do throws, and breaks no rule of the protocol', async (t) => {
+t.test('invalid use by an endpoint throws and sends nothing invalid', async (t) => {
   const { socket, receive, calls } = open()
   receive(`${call(1)}${call(2, { flags: STREAM })}`)
   const [unary, stream] = calls
@@ -200,7 +203,7 @@ t.test('what an endpoint may not do throws, and breaks no rule of the protocol',
   t.match(socket.takeFrames(), [{ type: 'REPLY', stream: 2 }])
 })
 
-t.test('what a dispatcher throws is the answer', async (t) => {
+t.test('an error thrown by the dispatcher is the response', async (t) => {
   const { socket, connection, receive } = open({}, (call) => {
     if (call.metadata !== '') throw new GatewayError('s', 403, 'not you')
     throw new Error('secret')
@@ -214,7 +217,7 @@ t.test('what a dispatcher throws is the answer', async (t) => {
   t.equal(connection.pending, 0)
 })
 
-t.test('a reply that is too long becomes an error', async (t) => {
+t.test('a reply over a size limit becomes an error', async (t) => {
   const { socket, receive, calls } = open()
   receive(`${call(1)}${call(2)}`)
   calls[0]!.reply('', Buffer.alloc(16 * 1024 * 1024))
@@ -226,7 +229,7 @@ t.test('a reply that is too long becomes an error', async (t) => {
   ])
 })
 
-t.test('a body is there until the dispatcher returns', async (t) => {
+t.test('the body of a call is available until the dispatcher returns', async (t) => {
   const { receive, calls, bodies } = open()
   receive(call(1, { body: 'hello' }))
   t.strictSame(bodies, ['hello'])
@@ -234,7 +237,7 @@ t.test('a body is there until the dispatcher returns', async (t) => {
 })
 
 t.test(
-  'bodies of the caller arrive, then the end; CREDIT goes out when half a window was consumed',
+  'bodies of the caller arrive before the end, CREDIT is sent for half a window',
   async (t) => {
     const { socket, receive, calls, events } = open()
     receive(`${call(1, { flags: MORE, body: 'first' })}${data(1, 2)}`)
@@ -258,68 +261,62 @@ t.test(
 )
 
 t.test(
-  'a sender MUST NOT send DATA while the window is 0 or less; one may overdraw it',
+  'sendData returns false while the window is 0 or less, one body can exceed it',
   async (t) => {
     const { socket, receive, calls, events } = open()
     receive(call(1, { flags: STREAM }))
     const [stream] = calls
     t.equal(stream!.sendData('x'.repeat(262_143)), true)
-    t.equal(stream!.sendData('x'.repeat(1000)), true, 'overdraws')
+    t.equal(stream!.sendData('x'.repeat(1000)), true, 'exceeds the window')
     t.equal(stream!.sendData('y'), false)
     receive(credit(1, 999))
     t.strictSame(events[0], [])
     receive(credit(1, 1))
     t.strictSame(events[0], ['credit'])
     receive(credit(1, 1))
-    t.strictSame(events[0], ['credit'], 'told once')
+    t.strictSame(events[0], ['credit'], 'one event per rejected body')
     t.equal(stream!.sendData('y'), true)
     await tick()
     t.equal(socket.takeFrames().length, 3)
   },
 )
 
-t.test(
-  'a deadline that is over ends the call on this end, too: 408, and the program is told',
-  async (t) => {
-    const { socket, connection, receive, calls, events } = open()
-    receive(call(1, { timeoutMs: 30 }))
-    const start = performance.now()
-    await until(() => events[0]!.length > 0)
-    t.ok(performance.now() - start >= 25)
-    t.strictSame(events[0], ['cancel timeout'])
-    t.ok(calls[0]!.over)
-    await tick()
-    t.match(socket.takeFrames(), [{ type: 'FAIL', body: /"Id":"s","Code":408/ }])
-    t.equal(connection.pending, 0)
-    receive(call(2, { timeoutMs: 60_000 }))
-    t.equal(deadlines.size, 1)
-    calls[1]!.reply('', '')
-    t.equal(deadlines.size, 0)
-    receive(call(3, { timeoutMs: 60_000 }))
-    receive(cancel(3))
-    t.equal(deadlines.size, 0)
-  },
-)
+t.test('an expired deadline fails the call with 408 and cancels it', async (t) => {
+  const { socket, connection, receive, calls, events } = open()
+  receive(call(1, { timeoutMs: 30 }))
+  const start = performance.now()
+  await until(() => events[0]!.length > 0)
+  t.ok(performance.now() - start >= 25)
+  t.strictSame(events[0], ['cancel timeout'])
+  t.ok(calls[0]!.over)
+  await tick()
+  t.match(socket.takeFrames(), [{ type: 'FAIL', body: /"Id":"s","Code":408/ }])
+  t.equal(connection.pending, 0)
+  receive(call(2, { timeoutMs: 60_000 }))
+  t.equal(deadlines.size, 1)
+  calls[1]!.reply('', '')
+  t.equal(deadlines.size, 0)
+  receive(call(3, { timeoutMs: 60_000 }))
+  receive(cancel(3))
+  t.equal(deadlines.size, 0)
+})
 
-t.test(
-  'what must not be repeated is said in every error, also when the time is over',
-  async (t) => {
-    const { calls, events, dispatch } = createTracker()
-    const { socket, connection, receive } = open(undefined, (call) => {
-      dispatch(call)
-      call.receiver = { ...call.receiver, repeatable: false }
-    })
-    receive(`${call(1, { timeoutMs: 5 })}${call(2)}`)
-    calls[1]!.fail(new GatewayError('s', 500, 'half done'))
-    await until(() => events[0]!.length > 0)
-    await tick()
-    t.match(socket.takeFrames(), [
-      { stream: 2, body: /"Code":500,.*"Repeat":false/ },
-      { stream: 1, body: /"Code":408,.*"Repeat":false/ },
-    ])
-    t.equal(connection.pending, 0)
-  },
-)
+t.test('errors of a call that is not repeatable say so, timeouts too', async (t) => {
+  const { calls, events, dispatch } = createTracker()
+  const { socket, connection, receive } = open(undefined, (call) => {
+    dispatch(call)
+    call.receiver = { ...call.receiver, repeatable: false }
+  })
+  receive(`${call(1, { timeoutMs: 5 })}${call(2)}`)
+  calls[1]!.fail(new GatewayError('s', 500, 'half done'))
+  await until(() => events[0]!.length > 0)
+  await tick()
+  t.match(socket.takeFrames(), [
+    { stream: 2, body: /"Code":500,.*"Repeat":false/ },
+    { stream: 1, body: /"Code":408,.*"Repeat":false/ },
+  ])
+  t.equal(connection.pending, 0)
+})
 
 t.test('a lost connection cancels its calls', async (t) => {
   let closed = 0
@@ -338,7 +335,7 @@ t.test('a lost connection cancels its calls', async (t) => {
   t.equal(closed, 1)
 })
 
-t.test('a connection that is lost while a call is dispatched cancels that call', async (t) => {
+t.test('a connection lost during dispatch cancels the dispatched call', async (t) => {
   const told: string[] = []
   const opened = open({}, (call) => {
     call.receiver = {
@@ -354,33 +351,30 @@ t.test('a connection that is lost while a call is dispatched cancels that call',
   t.equal(deadlines.size, 0)
 })
 
-t.test(
-  'after GOAWAY running calls end, others are not served, then the caller has 2 s to close the connection',
-  async (t) => {
-    mock.timers.enable({ apis: ['setTimeout'] })
-    t.teardown(() => mock.timers.reset())
-    const { socket, connection, receive, calls } = open()
-    receive(`${call(1)}${call(4)}`)
-    connection.goAway()
-    connection.goAway()
-    await tick()
-    t.match(socket.takeFrames(), [{ type: 'GOAWAY', stream: 0, lastStream: 4 }])
-    receive(`${call(5)}${data(5, 1)}${cancel(5)}`)
-    t.equal(calls.length, 2)
-    calls[0]!.reply('', '')
-    t.equal(socket.closed, undefined)
-    await tick()
-    socket.sent = []
-    calls[1]!.reply('', 'last')
-    t.match(socket.takeFrames(), [{ type: 'REPLY', body: 'last' }], 'sent at once')
-    mock.timers.tick(1999)
-    t.equal(socket.closed, undefined)
-    mock.timers.tick(1)
-    t.equal(socket.closed?.code, 1001)
-  },
-)
+t.test('after GOAWAY running calls complete, then the connection closes within 2 s', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { socket, connection, receive, calls } = open()
+  receive(`${call(1)}${call(4)}`)
+  connection.goAway()
+  connection.goAway()
+  await tick()
+  t.match(socket.takeFrames(), [{ type: 'GOAWAY', stream: 0, lastStream: 4 }])
+  receive(`${call(5)}${data(5, 1)}${cancel(5)}`)
+  t.equal(calls.length, 2)
+  calls[0]!.reply('', '')
+  t.equal(socket.closed, undefined)
+  await tick()
+  socket.sent = []
+  calls[1]!.reply('', 'last')
+  t.match(socket.takeFrames(), [{ type: 'REPLY', body: 'last' }], 'sent synchronously')
+  mock.timers.tick(1999)
+  t.equal(socket.closed, undefined)
+  mock.timers.tick(1)
+  t.equal(socket.closed?.code, 1001)
+})
 
-t.test('a caller that closes a connection after GOAWAY is waited for no longer', async (t) => {
+t.test('no timer remains if the caller closes the connection after GOAWAY', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const { socket, connection } = open()
@@ -391,7 +385,7 @@ t.test('a caller that closes a connection after GOAWAY is waited for no longer',
   t.equal(socket.closed, undefined)
 })
 
-t.test('GOAWAY waits for a slow caller to take the answers', async (t) => {
+t.test('GOAWAY is sent after the responses queued for a slow caller', async (t) => {
   const { socket, connection, receive, calls } = open()
   receive(`${call(1)}${call(2)}`)
   socket.slow = true
@@ -409,7 +403,7 @@ t.test('GOAWAY waits for a slow caller to take the answers', async (t) => {
   connection.onClose()
 })
 
-t.test('a dispatcher may take the connection out of service', async (t) => {
+t.test('a dispatcher can call goAway', async (t) => {
   const opened = open({}, (call) => {
     opened.connection.goAway()
     t.equal(opened.socket.closed, undefined)
@@ -423,7 +417,7 @@ t.test('a dispatcher may take the connection out of service', async (t) => {
   opened.connection.onClose()
 })
 
-t.test('close cancels what runs, at once', async (t) => {
+t.test('close cancels running calls at once', async (t) => {
   const { socket, connection, receive, events } = open()
   receive(call(1))
   connection.close()
@@ -431,7 +425,7 @@ t.test('close cancels what runs, at once', async (t) => {
   t.strictSame(events, [['cancel closed']])
 })
 
-t.test('calls beyond the limit are answered with 503', async (t) => {
+t.test('calls beyond maxCalls are 503', async (t) => {
   const { socket, receive, calls } = open({ maxCalls: 2 })
   receive(`${call(1)}${call(2)}${call(3)}`)
   await tick()
@@ -442,7 +436,7 @@ t.test('calls beyond the limit are answered with 503', async (t) => {
   t.equal(calls.length, 3)
 })
 
-t.test('so are calls while too many bytes of requests are held', async (t) => {
+t.test('calls beyond maxRequestBytes are 503', async (t) => {
   const { socket, receive, calls } = open({ maxRequestBytes: 1000 })
   const body = 'x'.repeat(600)
   receive(`${call(1, { body })}${call(2, { body })}${call(3, { body })}`)
@@ -453,7 +447,7 @@ t.test('so are calls while too many bytes of requests are held', async (t) => {
   t.equal(calls.length, 3)
 })
 
-t.test('requests of all connections have a bound together', async (t) => {
+t.test('request bodies of all connections share a limit, beyond it calls are 503', async (t) => {
   const { maxBytes } = callMemory
   callMemory.maxBytes = callMemory.usedBytes + 1000
   t.teardown(() => {
@@ -468,15 +462,15 @@ t.test('requests of all connections have a bound together', async (t) => {
   t.match(second.socket.takeFrames(), [
     { type: 'FAIL', stream: 1, body: /"Code":503.*request bodies.*retry-after: 1/ },
   ])
-  t.equal(second.calls.length, 1, 'a call without a body needs no room')
+  t.equal(second.calls.length, 1, 'a call without a body is not limited')
   first.receive(cancel(1))
   second.receive(call(3, { body }))
   t.equal(second.calls.length, 2)
   second.connection.onClose()
-  t.equal(callMemory.usedBytes, before, 'what ended takes nothing')
+  t.equal(callMemory.usedBytes, before, 'ended calls use no memory')
 })
 
-t.test('unfinished calls of all connections have a bound together: the stalest is closed', (t) => {
+t.test('unfinished calls of all connections share a limit, the one idle longest is closed', (t) => {
   const { maxBytes } = frameMemory
   const before = frameMemory.usedBytes
   frameMemory.maxBytes = before + 2 * WS_MESSAGE_MAX_BYTES
@@ -496,17 +490,17 @@ t.test('unfinished calls of all connections have a bound together: the stalest i
     message.subarray(WS_MESSAGE_MAX_BYTES, 2 * WS_MESSAGE_MAX_BYTES),
     true,
   )
-  t.match(third.socket.closed, { code: 1013 }, 'one that stopped')
+  t.match(third.socket.closed, { code: 1013 }, 'the connection without progress')
   second.connection.onMessage(message.subarray(2 * WS_MESSAGE_MAX_BYTES), true)
   t.equal(second.bodies[0]?.length, 2 * WS_MESSAGE_MAX_BYTES)
   const fourth = open()
   begin(fourth)
   fourth.connection.onClose()
-  t.equal(frameMemory.usedBytes, before, 'what ended takes nothing')
+  t.equal(frameMemory.usedBytes, before, 'closed connections use no memory')
   t.end()
 })
 
-t.test('long answers that wait for slow callers have a bound together', async (t) => {
+t.test('long responses for slow callers share a limit, beyond it responses are 503', async (t) => {
   const { maxBytes } = replyMemory
   const before = replyMemory.usedBytes
   replyMemory.maxBytes = before + 3_000_000
@@ -538,12 +532,12 @@ t.test('long answers that wait for slow callers have a bound together', async (t
     frames.find(({ stream }) => stream === 4),
     { type: 'REPLY', body: 'short' },
   )
-  t.ok(replyMemory.usedBytes - before < 1_300_000, 'what was taken counts no more')
+  t.ok(replyMemory.usedBytes - before < 1_300_000, 'sent responses do not count')
   first.connection.onClose()
-  t.equal(replyMemory.usedBytes, before, 'nor does what never will be')
+  t.equal(replyMemory.usedBytes, before, 'responses of a closed connection do not count')
 })
 
-t.test('a caller that asks and takes no answers is not read, and cut off in the end', async (t) => {
+t.test('a caller that does not read is paused, and closed beyond maxWaitingBytes', async (t) => {
   const { socket, receive, calls } = open({ maxWaitingBytes: 7_250_000 })
   for (let id = 1; id <= 6; id++) receive(call(id))
   socket.slow = true
@@ -559,7 +553,7 @@ t.test('a caller that asks and takes no answers is not read, and cut off in the 
   t.equal(socket.closed?.code, 1006)
 })
 
-/** Bytes of frames of one kind, sent until the caller is no longer read, and until it is cut off. */
+/** Sends frames until the connection is closed; returns after how many it was paused and closed. */
 function flood(socket: TestSocket, send: (i: number) => void): { paused: number; closed: number } {
   let paused = 0
   let closed = 0
@@ -571,25 +565,22 @@ function flood(socket: TestSocket, send: (i: number) => void): { paused: number;
   return { paused, closed }
 }
 
-t.test(
-  'refused calls pile up behind a caller that does not read: it is cut off, too',
-  async (t) => {
-    const { socket, receive, calls, connection, events } = open({
-      maxCalls: 1,
-      maxWaitingBytes: 5 * 1024 * 1024,
-    })
-    socket.slow = true
-    receive(call(1))
-    const { paused, closed } = flood(socket, (i) => receive(call(i + 1)))
-    t.ok(paused > 0 && paused < closed, `not read after ${paused} calls, cut after ${closed}`)
-    t.equal(socket.closed?.code, 1006)
-    t.equal(calls.length, 1)
-    t.strictSame(events, [['cancel closed']])
-    t.equal(connection.pending, 0)
-  },
-)
+t.test('rejected calls count as pending data of a caller that does not read', async (t) => {
+  const { socket, receive, calls, connection, events } = open({
+    maxCalls: 1,
+    maxWaitingBytes: 5 * 1024 * 1024,
+  })
+  socket.slow = true
+  receive(call(1))
+  const { paused, closed } = flood(socket, (i) => receive(call(i + 1)))
+  t.ok(paused > 0 && paused < closed, `not read after ${paused} calls, cut after ${closed}`)
+  t.equal(socket.closed?.code, 1006)
+  t.equal(calls.length, 1)
+  t.strictSame(events, [['cancel closed']])
+  t.equal(connection.pending, 0)
+})
 
-t.test('so do the heads of streams that are cancelled', async (t) => {
+t.test('stream heads of cancelled calls count as pending data', async (t) => {
   const metadata = `a: ${'x'.repeat(1000)}\r\n`
   const { socket, receive } = open({ maxWaitingBytes: 5 * 1024 * 1024 }, (call) =>
     call.start(metadata),
@@ -601,7 +592,7 @@ t.test('so do the heads of streams that are cancelled', async (t) => {
   t.ok(paused > 0 && paused < closed, `not read after ${paused} calls, cut after ${closed}`)
 })
 
-t.test('so do errors of calls whose time is over', async (t) => {
+t.test('timeout errors count as pending data', async (t) => {
   const { socket, receive } = open({ maxWaitingBytes: 5 * 1024 * 1024 })
   socket.slow = true
   const service = 's'.repeat(3000)
@@ -611,7 +602,7 @@ t.test('so do errors of calls whose time is over', async (t) => {
   t.equal(socket.closed?.code, 1006)
 })
 
-t.test('a caller is read again once it has taken half of the answers', async (t) => {
+t.test('a paused caller is read again once half of the responses are sent', async (t) => {
   const { socket, connection, receive, calls } = open()
   for (let id = 1; id <= 4; id++) receive(call(id))
   socket.slow = true
@@ -625,23 +616,26 @@ t.test('a caller is read again once it has taken half of the answers', async (t)
   t.equal(socket.takeFrames().length, 4)
 })
 
-t.test('bodies of streams wait for a slow connection, and go on once it has drained', async (t) => {
-  const { socket, connection, receive, calls, events } = open()
-  receive(`${call(1)}${call(2, { flags: STREAM })}${call(3, { flags: STREAM })}`)
-  socket.slow = true
-  calls[0]!.reply('', 'x'.repeat(300_000))
-  t.equal(calls[1]!.sendData('y'), false)
-  t.equal(calls[2]!.sendData('y'), false)
-  receive(cancel(3))
-  receive(credit(2, 10))
-  t.strictSame(events[1], [])
-  socket.slow = false
-  connection.onDrain()
-  t.strictSame(events, [[], ['credit'], ['cancel cancel']])
-  t.equal(calls[1]!.sendData('y'), true)
-})
+t.test(
+  'stream bodies are rejected while the connection is slow, credit follows after drain',
+  async (t) => {
+    const { socket, connection, receive, calls, events } = open()
+    receive(`${call(1)}${call(2, { flags: STREAM })}${call(3, { flags: STREAM })}`)
+    socket.slow = true
+    calls[0]!.reply('', 'x'.repeat(300_000))
+    t.equal(calls[1]!.sendData('y'), false)
+    t.equal(calls[2]!.sendData('y'), false)
+    receive(cancel(3))
+    receive(credit(2, 10))
+    t.strictSame(events[1], [])
+    socket.slow = false
+    connection.onDrain()
+    t.strictSame(events, [[], ['credit'], ['cancel cancel']])
+    t.equal(calls[1]!.sendData('y'), true)
+  },
+)
 
-t.test('calls answered at once leave nothing behind', async (t) => {
+t.test('calls answered synchronously leave no state behind', async (t) => {
   const { connection, socket, receive } = open({}, (call) => call.reply('', call.body))
   for (let id = 1; id <= 1000; id++) receive(call(id, { body: 'echo', timeoutMs: 1000 }))
   t.equal(connection.pending, 0)

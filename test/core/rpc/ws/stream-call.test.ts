@@ -14,13 +14,13 @@ class Watch extends StreamCall {
   }
 }
 
-t.test('it asks for a stream, and begins with its request', (t) => {
+t.test('a stream call requests a stream with its body', (t) => {
   const call = new Watch('things', 'Things.Watch', { a: 1 })
   t.match(call, { service: 'things', endpoint: 'Things.Watch', body: '{"a":1}', stream: true })
   t.end()
 })
 
-t.test('whatever ends it is told as an error', (t) => {
+t.test('every end of the stream is reported as an error', (t) => {
   const call = new Watch('things', 'Things.Watch', {})
   call.onEnd()
   call.onReply()

@@ -5,7 +5,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { WsSocket } from '../../../../core/rpc/ws/ws-socket.ts'
 import { tick, until } from '../../../fixtures/raw-backend.ts'
 
-/** Both ends of a WebSocket; what they are told is written down. */
+/** Opens both ends of a WebSocket, which record their events. */
 async function openPair(t: Test) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false })
   await once(server, 'listening')
@@ -36,59 +36,53 @@ function createEnd(socket: WebSocket) {
   return { end, socket, messages, told, received }
 }
 
-t.test(
-  'messages arrive as they were when they were sent: the memory may be reused after the call',
-  async (t) => {
-    const [client, server] = await openPair(t)
-    const memory = Buffer.alloc(100_000)
-    for (let i = 0; i < 20; i++) {
-      memory.fill(String.fromCharCode(97 + i))
-      const length = i % 2 === 0 ? 50 : memory.length
-      t.equal(client.end.send(memory.subarray(0, length)), i < 20)
-      server.end.send(memory.subarray(0, length))
+t.test('messages are sent unchanged even if their memory is reused after send', async (t) => {
+  const [client, server] = await openPair(t)
+  const memory = Buffer.alloc(100_000)
+  for (let i = 0; i < 20; i++) {
+    memory.fill(String.fromCharCode(97 + i))
+    const length = i % 2 === 0 ? 50 : memory.length
+    t.equal(client.end.send(memory.subarray(0, length)), i < 20)
+    server.end.send(memory.subarray(0, length))
+  }
+  memory.fill(0)
+  await until(() => server.messages.length === 20 && client.messages.length === 20)
+  for (const { messages, received } of [server, client]) {
+    t.equal(received.bytes, 10 * 50 + 10 * 100_000)
+    for (const [i, message] of messages.entries()) {
+      const letter = String.fromCharCode(97 + i)
+      t.equal(message, letter.repeat(i % 2 === 0 ? 50 : 100))
     }
-    memory.fill(0)
-    await until(() => server.messages.length === 20 && client.messages.length === 20)
-    for (const { messages, received } of [server, client]) {
-      t.equal(received.bytes, 10 * 50 + 10 * 100_000)
-      for (const [i, message] of messages.entries()) {
-        const letter = String.fromCharCode(97 + i)
-        t.equal(message, letter.repeat(i % 2 === 0 ? 50 : 100))
-      }
-    }
-  },
-)
+  }
+})
 
-t.test('text is told from bytes', async (t) => {
+t.test('text messages are distinguished from binary ones', async (t) => {
   const [client, server] = await openPair(t)
   client.socket.send('hello')
   await until(() => server.messages.length > 0)
   t.strictSame(server.messages, ['text hello'])
 })
 
-t.test(
-  'a sender is to hold back while the other end is slow, and is told when it may go on',
-  async (t) => {
-    const [client, server] = await openPair(t)
-    server.end.pause()
-    await tick()
-    const piece = Buffer.alloc(256 * 1024)
-    let pieces = 1
-    while (client.end.send(piece)) pieces++
-    t.ok(client.end.bufferedBytes > 1024 * 1024)
-    t.equal(client.end.send(piece), false, 'still')
-    t.strictSame(client.told, [])
-    server.end.resume()
-    await until(() => client.told.length > 0)
-    t.strictSame(client.told, ['drain'])
-    t.ok(client.end.bufferedBytes <= 256 * 1024)
-    t.equal(client.end.send(Buffer.from('x')), true)
-    await until(() => server.messages.length === pieces + 3 - 1)
-    t.equal(server.received.bytes, (pieces + 1) * piece.length + 1)
-  },
-)
+t.test('send returns false while the peer is slow, onDrain follows', async (t) => {
+  const [client, server] = await openPair(t)
+  server.end.pause()
+  await tick()
+  const piece = Buffer.alloc(256 * 1024)
+  let pieces = 1
+  while (client.end.send(piece)) pieces++
+  t.ok(client.end.bufferedBytes > 1024 * 1024)
+  t.equal(client.end.send(piece), false, 'still slow')
+  t.strictSame(client.told, [])
+  server.end.resume()
+  await until(() => client.told.length > 0)
+  t.strictSame(client.told, ['drain'])
+  t.ok(client.end.bufferedBytes <= 256 * 1024)
+  t.equal(client.end.send(Buffer.from('x')), true)
+  await until(() => server.messages.length === pieces + 3 - 1)
+  t.equal(server.received.bytes, (pieces + 1) * piece.length + 1)
+})
 
-t.test('closing tells both ends, also one that is not reading', async (t) => {
+t.test('both ends receive the close, also while paused', async (t) => {
   const [client, server] = await openPair(t)
   client.end.pause()
   server.end.send(Buffer.from('last'))
@@ -100,7 +94,7 @@ t.test('closing tells both ends, also one that is not reading', async (t) => {
   t.doesNotThrow(() => client.end.close(1001, 'again'))
 })
 
-t.test('a connection that is cut says so', async (t) => {
+t.test('both ends of a terminated connection receive close 1006', async (t) => {
   const [client, server] = await openPair(t)
   client.end.terminate()
   await until(() => client.told.length > 0 && server.told.length > 0)
@@ -108,7 +102,7 @@ t.test('a connection that is cut says so', async (t) => {
   t.match(client.told, [/^close 1006/])
 })
 
-t.test('why the library gave up is the reason', async (t) => {
+t.test('the close reason is the error of the WebSocket library', async (t) => {
   const [client, server] = await openPair(t)
   // A frame with a reserved opcode.
   const tcp = (client.socket as unknown as { _socket: NodeJS.WritableStream })._socket

@@ -23,12 +23,12 @@ for (const hashOf of [
 }
 testBalancer(t, 'sticky', { kind: 'round-robin', sticky: {} })
 
-t.test('round-robin goes through the nodes in order', async (t) => {
+t.test('round-robin picks the nodes in order', async (t) => {
   const upstream = makeUpstream([1, 1, 1])
   t.same(ports(upstream, 6), [9001, 9002, 9003, 9001, 9002, 9003])
 })
 
-t.test('round-robin spreads the turns of a heavy node', async (t) => {
+t.test('round-robin spreads the picks of a heavy node', async (t) => {
   const upstream = makeUpstream([4, 2, 1])
   const turns = ports(upstream, 7)
   t.equal(turns.filter((port) => port === 9001).length, 4)
@@ -36,19 +36,22 @@ t.test('round-robin spreads the turns of a heavy node', async (t) => {
   t.notMatch(turns.join(), '9001,9001,9001', 'never three times in a row')
 })
 
-t.test('least-conn takes the node with the fewest requests in flight, by weight', async (t) => {
-  const upstream = makeUpstream([1, 1, 4], { balance: { kind: 'least-conn' } })
-  const [one, two, heavy] = upstream.nodes as [UpstreamNode, UpstreamNode, UpstreamNode]
-  one.active = 2
-  two.active = 1
-  heavy.active = 8
-  t.equal(upstream.pick(x), two)
-  heavy.active = 3
-  t.equal(upstream.pick(x), heavy, '3 of 4 is less than 1 of 1')
-  t.equal(upstream.pick(x, heavy), two, 'and the next best when that was tried')
-})
+t.test(
+  'least-conn picks the node with the fewest requests in flight relative to its weight',
+  async (t) => {
+    const upstream = makeUpstream([1, 1, 4], { balance: { kind: 'least-conn' } })
+    const [one, two, heavy] = upstream.nodes as [UpstreamNode, UpstreamNode, UpstreamNode]
+    one.active = 2
+    two.active = 1
+    heavy.active = 8
+    t.equal(upstream.pick(x), two)
+    heavy.active = 3
+    t.equal(upstream.pick(x), heavy, '3 of 4 is less than 1 of 1')
+    t.equal(upstream.pick(x, heavy), two, 'the second best if the best was tried')
+  },
+)
 
-t.test('least-conn keeps the requests in flight in proportion to the weights', async (t) => {
+t.test('least-conn keeps requests in flight proportional to the weights', async (t) => {
   const upstream = makeUpstream([1, 2, 5], { balance: { kind: 'least-conn' } })
   for (let i = 0; i < 80; i++) upstream.pick(x)!.active++
   t.same(
@@ -57,7 +60,7 @@ t.test('least-conn keeps the requests in flight in proportion to the weights', a
   )
 })
 
-t.test('p2c stays clear of a busy node', async (t) => {
+t.test('p2c avoids a busy node', async (t) => {
   const upstream = makeUpstream([1, 1, 1, 1], {
     balance: { kind: 'p2c' },
     randomBits: createRandomBits(7),
@@ -70,7 +73,7 @@ t.test('p2c stays clear of a busy node', async (t) => {
   }
   const twoChoices = count({ kind: 'p2c' })
   const drawn = count({ kind: 'random' })
-  // Chosen only when drawn twice: one in sixteen, instead of one in four.
+  // Picked only when drawn twice: one in sixteen instead of one in four.
   t.ok(twoChoices < 100, `p2c: ${twoChoices} of 1000`)
   t.ok(drawn > 200, `random: ${drawn} of 1000`)
 })
@@ -85,7 +88,7 @@ t.test('p2c keeps nodes about equally busy', async (t) => {
   t.ok(Math.max(...active) - Math.min(...active) < 20, active.join(' '))
 })
 
-t.test('choosing allocates nothing', async (t) => {
+t.test('picking allocates no memory', async (t) => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void
   const hashOf = { from: 'cookie', name: 'sid' } as const
@@ -107,12 +110,12 @@ t.test('choosing allocates nothing', async (t) => {
       for (let i = 0; i < rounds; i++) upstream.pick(asked)
       return (process.memoryUsage().heapUsed - before) / rounds
     }
-    // Until it is compiled, which on a busy machine takes its time, numbers are objects.
+    // Numbers are heap objects until the function is optimized, which takes time on a busy machine.
     let bytes = measure()
     for (let i = 0; i < 100 && bytes >= 6; i++) bytes = measure()
     const name = `${balance.kind}${balance.sticky === undefined ? '' : ' sticky'}`
-    // The smallest object is 12 bytes; even a number on the heap is one.
-    t.ok(bytes < 6, `${name}: ${bytes.toFixed(2)} bytes a choice`)
+    // The smallest heap object, a number, has 12 bytes.
+    t.ok(bytes < 6, `${name}: ${bytes.toFixed(2)} bytes per pick`)
   }
 })
 

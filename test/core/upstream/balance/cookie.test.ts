@@ -8,21 +8,21 @@ function read(name: string, ...cookies: string[]): string | undefined {
   return findCookie(headers, name, span) ? span.text.slice(span.from, span.to) : undefined
 }
 
-t.test('a cookie is found by its whole name', async (t) => {
+t.test('a cookie is found by its exact name', async (t) => {
   t.equal(read('sid', 'sid=1'), '1')
   t.equal(read('sid', 'a=b; sid=1; c=d'), '1')
-  t.equal(read('sid', 'a=b;sid=1'), '1', 'also without the blank')
+  t.equal(read('sid', 'a=b;sid=1'), '1', 'also without a space')
   t.equal(read('sid', 'sid='), '')
   t.equal(read('sid', 'sid=a=b'), 'a=b')
   t.equal(read('sid', 'xsid=1; sidx=2; a=sid=3; b=sid; sid=4'), '4')
   t.equal(read('sid', 'sid=1; sid=2'), '1', 'the first of two')
 })
 
-t.test('a cookie may stand in any of several fields', async (t) => {
+t.test('a cookie is found in any of several Cookie headers', async (t) => {
   t.equal(read('sid', 'a=b', 'sid=1'), '1')
 })
 
-t.test('a cookie that is not there is not found', async (t) => {
+t.test('a missing cookie is not found', async (t) => {
   t.equal(read('sid'), undefined)
   t.equal(read('sid', ''), undefined)
   t.equal(read('sid', 'sid'), undefined)

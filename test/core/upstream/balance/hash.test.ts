@@ -8,7 +8,7 @@ import { makeUpstream } from '../../../fixtures/services.ts'
 const byPath: BalanceOptions = { kind: 'hash', hashOf: { from: 'path', name: '' } }
 const paths = Array.from({ length: 2000 }, (_, i) => new TestExchange({ path: `/greeter/${i}` }))
 
-t.test('the same key gets the same node, in every gateway', async () => {
+t.test('a key maps to the same node in every gateway', async () => {
   fc.assert(
     fc.property(fc.webPath(), fc.integer({ min: 1, max: 8 }), (path, count) => {
       const weights = Array<number>(count).fill(1)
@@ -22,7 +22,7 @@ t.test('the same key gets the same node, in every gateway', async () => {
   )
 })
 
-t.test('when a node leaves, its own keys move and no others', async () => {
+t.test('when a node is ejected, only its keys move', async () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 3, maxLength: 8 }),
@@ -40,19 +40,19 @@ t.test('when a node leaves, its own keys move and no others', async () => {
   )
 })
 
-t.test('when the node returns, so do its keys', async (t) => {
+t.test('when the node returns, its keys return', async (t) => {
   let now = 0
   const upstream = makeUpstream([1, 1, 1, 1], { balance: byPath, nowMs: () => now })
   const before = paths.map((x) => upstream.pick(x))
   const [node] = upstream.nodes
   upstream.failed(node!, 'connect')
   now = 10_000
-  t.equal(upstream.pick(paths[0]!), node, 'its trial')
+  t.equal(upstream.pick(paths[0]!), node, 'trial')
   upstream.succeeded(node!)
   t.ok(paths.every((x, i) => upstream.pick(x) === before[i]))
 })
 
-t.test('the second choice of a key is stable too, and spread over the other nodes', async (t) => {
+t.test('the second choice of a key is stable and spread over the other nodes', async (t) => {
   const upstream = makeUpstream([1, 1, 1, 1], { balance: byPath })
   const [tried] = upstream.nodes
   const mine = paths.filter((x) => upstream.pick(x) === tried)
@@ -61,7 +61,7 @@ t.test('the second choice of a key is stable too, and spread over the other node
   t.equal(new Set(second).size, 3)
 })
 
-t.test('requests without the key are shared in turn', async (t) => {
+t.test('requests without the key are distributed round-robin', async (t) => {
   const sources: HashSource[] = [
     { from: 'header', name: 'x-user' },
     { from: 'cookie', name: 'sid' },
@@ -80,7 +80,7 @@ t.test('requests without the key are shared in turn', async (t) => {
   }
 })
 
-t.test('only the named part of the request decides', async (t) => {
+t.test('only the configured part of the request is hashed', async (t) => {
   const balance: BalanceOptions = { kind: 'hash', hashOf: { from: 'cookie', name: 'sid' } }
   const upstream = makeUpstream([1, 1, 1, 1, 1], { balance })
   const pick = (cookie: string, path = '/'): number =>
@@ -90,7 +90,7 @@ t.test('only the named part of the request decides', async (t) => {
   }
 })
 
-t.test('each node has its share of the keys, however many nodes there are', async (t) => {
+t.test('keys are distributed by weight for 2 to 600 nodes', async (t) => {
   const keys = Array.from({ length: 60_000 }, (_, i) => new TestExchange({ path: `/many/${i}` }))
   for (const count of [2, 20, 600]) {
     const weights = Array.from({ length: count }, (_, i) => 1 + (i % 2))
@@ -104,34 +104,34 @@ t.test('each node has its share of the keys, however many nodes there are', asyn
     for (const node of upstream.nodes) {
       const want = (keys.length * node.weight) / whole
       const off = Math.abs((shares.get(node) ?? 0) - want)
-      // Slots and keys both fall at random: their deviations add up.
+      // Slots and keys are both random, so their deviations add up.
       if (off > 5 * Math.sqrt(2 * want)) t.fail(`${count} nodes: ${off} off ${want}`)
     }
     const first = keys.slice(0, 2000).map((x) => upstream.pick(x))
     t.ok(
       keys.slice(0, 2000).every((x, i) => upstream.pick(x) === first[i]),
-      'what was forgotten is worked out as before',
+      'an evicted key maps to the same node',
     )
   }
 })
 
 t.test(
-  'services that balance by hash take memory by their nodes, once they are used',
+  'hash balancing uses under 1 KiB per service before its first request, under 32 KiB after',
   async (t) => {
     const before = process.memoryUsage().arrayBuffers
     const upstreams = Array.from({ length: 500 }, () =>
       makeUpstream(Array<number>(20).fill(1), { balance: byPath }),
     )
     const built = process.memoryUsage().arrayBuffers - before
-    t.ok(built < 500 * 1024, `${built} bytes for what nobody asked`)
+    t.ok(built < 500 * 1024, `${built} bytes before first use`)
     for (const upstream of upstreams) upstream.pick(paths[0]!)
     const used = process.memoryUsage().arrayBuffers - before
-    t.ok(used < 500 * 32 * 1024, `${used} bytes of 500`)
+    t.ok(used < 500 * 32 * 1024, `${used} bytes for 500 services`)
     t.equal(upstreams.length, 500)
   },
 )
 
-t.test('calls that are no HTTP request take turns', async (t) => {
+t.test('calls that are not HTTP requests are distributed round-robin', async (t) => {
   for (const from of ['header', 'cookie', 'ip', 'path'] as const) {
     const upstream = makeUpstream([1, 1, 1], {
       balance: { kind: 'hash', hashOf: { from, name: 'a' } },

@@ -2,7 +2,7 @@ import t from 'tap'
 import { parseBalance } from '../../../../core/upstream/balance/parse-balance.ts'
 import type { BalanceOptions } from '../../../../core/upstream/balance/policy.ts'
 
-t.test('every form of the grammar is read', async (t) => {
+t.test('every form of the grammar is parsed', async (t) => {
   const cases: [string, BalanceOptions][] = [
     ['round-robin', { kind: 'round-robin' }],
     [' p2c ', { kind: 'p2c' }],
@@ -25,7 +25,7 @@ t.test('every form of the grammar is read', async (t) => {
   for (const [text, options] of cases) t.same(parseBalance(text), options, text)
 })
 
-t.test('what is wrong is named, with what would be right', async (t) => {
+t.test('the error for an invalid value shows the valid ones', async (t) => {
   const cases: [string, RegExp][] = [
     ['', /^balance must be round-robin, random, .*hash:header:<name>.*sticky:<cookie>:, got ""$/],
     ['roundrobin', /got "roundrobin"; did you mean round-robin\?$/],

@@ -7,19 +7,19 @@ import { makeNode, makeService, makeUpstream } from '../../../fixtures/services.
 
 const sticky: BalanceOptions = { kind: 'round-robin', sticky: {} }
 
-/** What a browser sends back of a `Set-Cookie`. */
+/** Request of a browser that received `setCookie`. */
 function answering(setCookie: string | undefined, more = ''): TestExchange {
   return new TestExchange({ headers: { cookie: `${more}${setCookie!.split(';')[0]}` } })
 }
 
-t.test('the reply binds a new client to its node, and the client stays there', async (t) => {
+t.test('a new client gets a cookie and stays on its node', async (t) => {
   const upstream = makeUpstream([1, 1, 1], { balance: sticky })
   for (const node of upstream.nodes) {
     const setCookie = upstream.replyCookie?.(new TestExchange(), node)
     t.match(setCookie, /^mx_node_[0-9a-f]{8}=[0-9a-f]{16}; Path=\/; HttpOnly; SameSite=Lax$/)
     const x = answering(setCookie, 'a=b; ')
     for (let i = 0; i < 5; i++) t.equal(upstream.pick(x), node)
-    t.equal(upstream.replyCookie?.(x, node), undefined, 'and is not told again')
+    t.equal(upstream.replyCookie?.(x, node), undefined, 'no second cookie')
   }
 })
 
@@ -29,7 +29,7 @@ t.test('over TLS the cookie is Secure', async (t) => {
   t.match(setCookie, /; SameSite=Lax; Secure$/)
 })
 
-t.test('when the node is ejected or was tried, the client is bound to another', async (t) => {
+t.test('a client whose node is ejected or was tried is moved to another node', async (t) => {
   const upstream = makeUpstream([1, 1, 1], { balance: sticky, nowMs: () => 0 })
   const [node] = upstream.nodes as [UpstreamNode]
   const x = answering(upstream.replyCookie?.(new TestExchange(), node))
@@ -40,7 +40,7 @@ t.test('when the node is ejected or was tried, the client is bound to another', 
   t.not(upstream.pick(x), node)
 })
 
-t.test('when the node is gone, the client is bound to another', async (t) => {
+t.test('a client whose node was removed is moved to another node', async (t) => {
   const upstream = makeUpstream([1, 1], { balance: sticky })
   const [gone, stays] = upstream.nodes as [UpstreamNode, UpstreamNode]
   const x = answering(upstream.replyCookie?.(new TestExchange(), gone))
@@ -48,21 +48,18 @@ t.test('when the node is gone, the client is bound to another', async (t) => {
   t.equal(upstream.pick(x), stays)
 })
 
-t.test(
-  'a client that is bound elsewhere is not sent to find out whether a node is back',
-  async (t) => {
-    let now = 0
-    const upstream = makeUpstream([1, 1], { balance: sticky, nowMs: () => now })
-    const [down, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
-    const bound = answering(upstream.replyCookie?.(new TestExchange(), up))
-    upstream.failed(down, 'connect')
-    now = 10_000
-    t.equal(upstream.pick(bound), up)
-    t.equal(upstream.pick(new TestExchange()), down, 'a new client is')
-  },
-)
+t.test('a client that is bound to a healthy node is not used for a trial', async (t) => {
+  let now = 0
+  const upstream = makeUpstream([1, 1], { balance: sticky, nowMs: () => now })
+  const [down, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
+  const bound = answering(upstream.replyCookie?.(new TestExchange(), up))
+  upstream.failed(down, 'connect')
+  now = 10_000
+  t.equal(upstream.pick(bound), up)
+  t.equal(upstream.pick(new TestExchange()), down, 'a new client is the trial')
+})
 
-t.test('a cookie that names no node is as good as none', async (t) => {
+t.test('an invalid cookie is treated like no cookie', async (t) => {
   const upstream = makeUpstream([1, 1], {
     balance: { kind: 'round-robin', sticky: { cookie: 'n' } },
   })
@@ -81,11 +78,11 @@ t.test('a cookie that names no node is as good as none', async (t) => {
     appendParsed(x.headers, 'cookie', `n=${value}`)
     const picked = new Set([upstream.pick(x), upstream.pick(x)])
     t.equal(picked.size, 2, `${JSON.stringify(value)} is balanced`)
-    t.ok(upstream.replyCookie?.(x, upstream.nodes[0]!), 'and answered with a cookie')
+    t.ok(upstream.replyCookie?.(x, upstream.nodes[0]!), 'a new cookie is set')
   }
 })
 
-t.test('services on one host have cookies of their own, unless one is named', async (t) => {
+t.test('services have different cookie names, unless a name is configured', async (t) => {
   const nameOf = (service: string, cookie?: string): string => {
     const upstream = makeUpstream([1], {
       balance: { kind: 'p2c', sticky: cookie === undefined ? {} : { cookie } },
@@ -98,7 +95,7 @@ t.test('services on one host have cookies of their own, unless one is named', as
   t.equal(nameOf('a', 'sid'), 'sid')
 })
 
-t.test('with a secret the cookie tells nothing to those who do not know it', async (t) => {
+t.test('the cookie value depends on the secret', async (t) => {
   const cookieOf = (secret?: string): string | undefined => {
     const options = secret === undefined ? { cookie: 'n' } : { cookie: 'n', secret }
     const upstream = makeUpstream([1], { balance: { kind: 'random', sticky: options } })
@@ -106,24 +103,21 @@ t.test('with a secret the cookie tells nothing to those who do not know it', asy
   }
   t.not(cookieOf('one'), cookieOf())
   t.not(cookieOf('one'), cookieOf('two'))
-  t.equal(cookieOf('one'), cookieOf('one'), 'the same in every gateway that knows it')
+  t.equal(cookieOf('one'), cookieOf('one'), 'equal in every gateway with the same secret')
 })
 
-t.test('without sticky balancing there is no cookie to set', async (t) => {
+t.test('without sticky balancing no cookie is set', async (t) => {
   t.equal(makeUpstream([1]).replyCookie, undefined)
 })
 
-t.test(
-  'calls that are no HTTP request are bound to no node, and take their turn on trial',
-  async (t) => {
-    let now = 0
-    const upstream = makeUpstream([1, 1], { balance: sticky, nowMs: () => now })
-    const [first, second] = upstream.nodes as [UpstreamNode, UpstreamNode]
-    const picked = Array.from({ length: 4 }, () => upstream.pick(undefined))
-    t.strictSame(picked, [first, second, first, second])
-    upstream.failed(first, 'connect')
-    t.equal(upstream.pick(undefined), second)
-    now = 10_000
-    t.equal(upstream.pick(undefined), first)
-  },
-)
+t.test('calls that are not HTTP requests are not sticky and can be trials', async (t) => {
+  let now = 0
+  const upstream = makeUpstream([1, 1], { balance: sticky, nowMs: () => now })
+  const [first, second] = upstream.nodes as [UpstreamNode, UpstreamNode]
+  const picked = Array.from({ length: 4 }, () => upstream.pick(undefined))
+  t.strictSame(picked, [first, second, first, second])
+  upstream.failed(first, 'connect')
+  t.equal(upstream.pick(undefined), second)
+  now = 10_000
+  t.equal(upstream.pick(undefined), first)
+})

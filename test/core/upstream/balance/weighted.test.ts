@@ -10,22 +10,19 @@ import { makeUpstream } from '../../../fixtures/services.ts'
 
 const weights = fc.array(fc.integer({ min: 1, max: 1000 }), { minLength: 1, maxLength: 12 })
 
-t.test(
-  'a round holds every node as often as its weight says, divided by what all share',
-  async (t) => {
-    const count = (weights: number[]): number[] => {
-      const counts = weights.map(() => 0)
-      for (const index of buildSequence(makeUpstream(weights).nodes)) counts[index]!++
-      return counts
-    }
-    t.same(count([1, 1, 1]), [1, 1, 1])
-    t.same(count([500, 250, 1000]), [2, 1, 4])
-    t.same(count([1000, 999, 1]), [1000, 999, 1])
-  },
-)
+t.test('a round contains every node by its weight, divided by the common divisor', async (t) => {
+  const count = (weights: number[]): number[] => {
+    const counts = weights.map(() => 0)
+    for (const index of buildSequence(makeUpstream(weights).nodes)) counts[index]!++
+    return counts
+  }
+  t.same(count([1, 1, 1]), [1, 1, 1])
+  t.same(count([500, 250, 1000]), [2, 1, 4])
+  t.same(count([1000, 999, 1]), [1000, 999, 1])
+})
 
 t.test(
-  'at every turn of a round a node is off its share by no more than half a turn for each node',
+  'within a round a node deviates from its share by at most half a pick per node',
   async () => {
     fc.assert(
       fc.property(weights, (weights) => {
@@ -45,14 +42,14 @@ t.test(
   },
 )
 
-t.test('a round is bounded, and nobody is left out of it', async (t) => {
+t.test('the length of a round is limited, and every node occurs in it', async (t) => {
   const many = Array.from({ length: 300 }, (_, i) => (i === 0 ? 1 : 997 + (i % 3)))
   const sequence = buildSequence(makeUpstream(many).nodes)
   t.ok(sequence.length < 17_000, `${sequence.length}`)
   t.equal(new Set(sequence).size, 300)
 })
 
-t.test('draws follow the weights', async () => {
+t.test('random draws follow the weights', async () => {
   fc.assert(
     fc.property(weights, fc.integer(), (weights, seed) => {
       const total = weights.reduce((sum, weight) => sum + weight)
@@ -69,7 +66,7 @@ t.test('draws follow the weights', async () => {
   )
 })
 
-t.test('random bits have no short cycle and no favourite bit', async (t) => {
+t.test('random bits have no short cycle and no bias', async (t) => {
   const next = createRandomBits(0)
   const seen = new Set<number>()
   const ones = Array<number>(32).fill(0)

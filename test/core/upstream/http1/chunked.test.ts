@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { ChunkedDecoder } from '../../../../core/upstream/http1/chunked.ts'
 
-/** Feeds the pieces one after the other; the end is the offset in the last piece. */
+/** Decodes the pieces in order; the end is an offset in the last piece. */
 function decode(...pieces: string[]): { body: string; result: number | string } {
   const decoder = new ChunkedDecoder()
   let body = ''
@@ -17,13 +17,13 @@ function decode(...pieces: string[]): { body: string; result: number | string } 
   return { body, result }
 }
 
-t.test('a chunked body is its chunks, and ends behind its last line', async (t) => {
+t.test('a chunked body is decoded up to the end of its last line', async (t) => {
   t.strictSame(decode('2\r\nok\r\n3;a=b\r\nyes\r\n0\r\n\r\nNEXT'), { body: 'okyes', result: 24 })
   t.strictSame(decode('0\r\n\r\n'), { body: '', result: 5 })
   t.strictSame(decode('0\r\nX: 1\r\nY:\r\n\r\n'), { body: '', result: 15 }, 'trailers are dropped')
 })
 
-t.test('only the given part of the memory is read', async (t) => {
+t.test('only the given range of the memory is read', async (t) => {
   const decoder = new ChunkedDecoder()
   const bytes = Buffer.from('garbage2\r\nok\r\n0\r\n\r\ngarbage')
   const chunks: string[] = []
@@ -39,7 +39,7 @@ t.test('only the given part of the memory is read', async (t) => {
   )
 })
 
-t.test('what is malformed is named', async (t) => {
+t.test('the error names the malformed part of a chunked body', async (t) => {
   const cases: [string, string][] = [
     ['x\r\n', 'chunk size must be hexadecimal'],
     ['\r\n', 'chunk size must be hexadecimal'],
@@ -60,7 +60,7 @@ t.test('what is malformed is named', async (t) => {
   }
 })
 
-t.test('every body survives chunking, however the bytes are split', async (t) => {
+t.test('a random chunked body is decoded at any split', async (t) => {
   fc.assert(
     fc.property(
       fc.array(fc.string({ minLength: 1, maxLength: 40, unit: 'binary-ascii' }), { maxLength: 6 }),

@@ -9,7 +9,7 @@ import { openRawBackend, type RawBackend, tick, until } from '../../../fixtures/
 
 const SECOND = 1000
 
-/** A connection and what its owner was told. */
+/** Opens a connection and records the events of its owner. */
 function open(port: number, options: Partial<Http1Options> = {}) {
   const told = { idle: 0, gone: 0, unsent: [] as UpstreamCall[] }
   const connection = new Http1Connection(
@@ -33,7 +33,7 @@ function open(port: number, options: Partial<Http1Options> = {}) {
   return { connection, told }
 }
 
-/** A backend with or without TLS, and the options of a connection to it. */
+/** Opens a backend with or without TLS, and returns the options of a connection to it. */
 async function openMaybeSecure(
   t: Test,
   secure: boolean,
@@ -45,7 +45,7 @@ async function openMaybeSecure(
   return { backend, options: { host: 'localhost', secure, ca: certificate.cert } }
 }
 
-/** Moves the clock of the connections; it goes on from the real time by itself. */
+/** Runs a sweep with the clock advanced by `ms`, then resets the clock to real time. */
 function pass(ms: number, connection: Http1Connection): void {
   clock.nowMs = performance.now() + ms
   connection.sweep()
@@ -61,7 +61,7 @@ async function exchange(backend: RawBackend, connection: Http1Connection, nth = 
   await call.done
 }
 
-t.test('a request goes out as it was given, and its reply comes back in one piece', async (t) => {
+t.test('a request is sent unchanged, and its response is read', async (t) => {
   const backend = await openRawBackend(t)
   const { connection, told } = open(backend.port)
   const call = new Collector({ head: 'GET /a?b HTTP/1.1\r\nhost: x\r\nx-a: \xe4\r\n\r\n' })
@@ -79,7 +79,7 @@ t.test('a request goes out as it was given, and its reply comes back in one piec
   t.equal(told.idle, 1)
 })
 
-t.test('pipelined requests of one turn are written at once and answered in order', async (t) => {
+t.test('pipelined requests of one tick are written at once and answered in order', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
   await exchange(backend, connection)
@@ -103,7 +103,7 @@ t.test('pipelined requests of one turn are written at once and answered in order
   )
 })
 
-t.test('a lost connection fails what was sent on it', async (t) => {
+t.test('a lost connection fails its pending calls as closed', async (t) => {
   const backend = await openRawBackend(t)
   const { connection, told } = open(backend.port)
   const calls = [new Collector(), new Collector(), new Collector()]
@@ -120,12 +120,12 @@ t.test('a lost connection fails what was sent on it', async (t) => {
   t.equal(calls[0]!.complete, true)
   t.equal(calls[1]!.failure?.kind, 'closed')
   t.equal(calls[2]!.failure?.kind, 'closed')
-  t.equal(connection.replying, false, 'the last was not being answered')
+  t.equal(connection.replying, false, 'no response to the last call has started')
   t.equal(connection.closed, true)
   t.strictSame(told, { idle: 1, gone: 1, unsent: [] })
 })
 
-t.test('a reply that ends the connection fails the calls behind it', async (t) => {
+t.test('a response with Connection: close fails the pipelined calls after it', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
   const calls = [new Collector(), new Collector()]
@@ -139,7 +139,7 @@ t.test('a reply that ends the connection fails the calls behind it', async (t) =
   await server.ended()
 })
 
-t.test('giving up the only call of a connection closes it', async (t) => {
+t.test('cancelling the only call closes the connection', async (t) => {
   const backend = await openRawBackend(t)
   const { connection, told } = open(backend.port)
   const call = new Collector()
@@ -152,26 +152,29 @@ t.test('giving up the only call of a connection closes it', async (t) => {
   t.strictSame(call.events, [])
 })
 
-t.test('giving up a call among others throws its reply away and leaves theirs', async (t) => {
-  const backend = await openRawBackend(t)
-  const { connection } = open(backend.port)
-  const calls = [1, 2, 3].map(() => new Collector({ wants: () => false }))
-  for (const call of calls) connection.send(call)
-  const server = await backend.connection()
-  await server.request(3)
-  server.send('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf')
-  await calls[0]!.until(() => calls[0]!.body === 'half')
-  connection.cancel(calls[1]!)
-  connection.cancel(calls[0]!)
-  server.send('rest').reply('second').reply('third')
-  await calls[2]!.done
-  t.equal(calls[0]!.body, 'half', 'nothing more is told to who left')
-  t.strictSame(calls[1]!.events, [])
-  t.equal(calls[2]!.body, 'third')
-  t.equal(connection.closed, false)
-})
+t.test(
+  'the response of a cancelled pipelined call is discarded, other calls complete',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const { connection } = open(backend.port)
+    const calls = [1, 2, 3].map(() => new Collector({ wants: () => false }))
+    for (const call of calls) connection.send(call)
+    const server = await backend.connection()
+    await server.request(3)
+    server.send('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf')
+    await calls[0]!.until(() => calls[0]!.body === 'half')
+    connection.cancel(calls[1]!)
+    connection.cancel(calls[0]!)
+    server.send('rest').reply('second').reply('third')
+    await calls[2]!.done
+    t.equal(calls[0]!.body, 'half', 'no more data for the cancelled call')
+    t.strictSame(calls[1]!.events, [])
+    t.equal(calls[2]!.body, 'third')
+    t.equal(connection.closed, false)
+  },
+)
 
-t.test('a reply too large to throw away costs the connection', async (t) => {
+t.test('a response too large to discard closes the connection', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
   const calls = [new Collector(), new Collector()]
@@ -185,7 +188,7 @@ t.test('a reply too large to throw away costs the connection', async (t) => {
   t.equal(connection.closed, true)
 })
 
-t.test('a reader that stalls stops the backend, and gets every byte later', async (t) => {
+t.test('a slow reader pauses the backend and receives all bytes later', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
   let slow = true
@@ -197,10 +200,10 @@ t.test('a reader that stalls stops the backend, and gets every byte later', asyn
   server.send(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`).send(body)
   await call.until(() => call.chunks.length > 0)
   for (let i = 0; i < 20; i++) await tick()
-  t.ok(call.body.length <= 256 * 1024, `${call.body.length} bytes came through`)
-  t.ok(server.socket.writableLength > 0, 'the rest waits at the backend')
+  t.ok(call.body.length <= 256 * 1024, `${call.body.length} bytes delivered`)
+  t.ok(server.socket.writableLength > 0, 'the rest is buffered at the backend')
   pass(100 * SECOND, connection)
-  t.equal(call.failure, undefined, 'time does not run while the reader stalls')
+  t.equal(call.failure, undefined, 'no timeout while the reader is paused')
   slow = false
   connection.resume()
   await call.done
@@ -209,11 +212,11 @@ t.test('a reader that stalls stops the backend, and gets every byte later', asyn
 })
 
 for (const [framing, reply] of [
-  ['a length', 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n'],
-  ['chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'],
+  ['a body with a length', 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n'],
+  ['a chunked body', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'],
 ] as const) {
   t.test(
-    `a reader that stalls at the last piece of ${framing} does not stop the next request`,
+    `a reader that pauses at the last chunk of ${framing} does not block the next request`,
     async (t) => {
       const backend = await openRawBackend(t)
       const { connection } = open(backend.port)
@@ -223,7 +226,7 @@ for (const [framing, reply] of [
       await server.request()
       server.send(reply)
       await slow.until(() => slow.events.includes('head'))
-      server.send(framing === 'chunks' ? '4\r\nbody\r\n0\r\n\r\n' : 'body')
+      server.send(framing === 'a chunked body' ? '4\r\nbody\r\n0\r\n\r\n' : 'body')
       await slow.done
       const next = new Collector()
       connection.send(next)
@@ -235,7 +238,7 @@ for (const [framing, reply] of [
   )
 }
 
-t.test('a body of known length follows its head unchanged', async (t) => {
+t.test('a body of known length is sent unchanged after the head', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
   const call = new Collector({
@@ -255,7 +258,7 @@ t.test('a body of known length follows its head unchanged', async (t) => {
   t.equal(connection.closed, false)
 })
 
-t.test('a body of unknown length is framed in chunks', async (t) => {
+t.test('a body of unknown length is sent chunked', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
   const call = new Collector({
@@ -277,7 +280,7 @@ t.test('a body of unknown length is framed in chunks', async (t) => {
   t.equal(connection.closed, false)
 })
 
-t.test('the last piece of a chunked body ends it', async (t) => {
+t.test('the last chunk ends a chunked body', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
   const call = new Collector({
@@ -291,7 +294,7 @@ t.test('the last piece of a chunked body ends it', async (t) => {
   t.match(server.text, /\r\n\r\n3\r\nall\r\n0\r\n\r\n$/)
 })
 
-t.test('the head of a body that is slow to come goes ahead', async (t) => {
+t.test('the head is sent before a late body', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
   const call = new Collector({ method: 'PUT', bodyLength: 4 })
@@ -306,7 +309,7 @@ t.test('the head of a body that is slow to come goes ahead', async (t) => {
   t.equal(call.body, 'ok')
 })
 
-t.test('a backend that does not read stops the body until it does', async (t) => {
+t.test('a backend that does not read causes backpressure until it reads', async (t) => {
   const backend = await openRawBackend(t, { keep: false })
   let drained = 0
   const { connection } = open(backend.port)
@@ -318,14 +321,14 @@ t.test('a backend that does not read stops the body until it does', async (t) =>
   await tick()
   let sent = 1
   while (connection.sendBody(piece, false) && sent < 1000) sent++
-  t.ok(sent < 1000, `${sent} pieces were taken`)
+  t.ok(sent < 1000, `${sent} chunks accepted`)
   t.equal(drained, 0)
   server.socket.resume()
   await until(() => drained > 0)
   t.equal(connection.closed, false)
 })
 
-t.test('a reply before the end of the request ends the connection', async (t) => {
+t.test('a response before the end of the request closes the connection', async (t) => {
   for (const reply of [
     'HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno',
     'HTTP/1.1 413 Too Large\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n',
@@ -344,11 +347,11 @@ t.test('a reply before the end of the request ends the connection', async (t) =>
     t.equal(connection.closed, true)
     t.equal(told.idle, 0)
     await server.ended()
-    t.equal(connection.sendBody(Buffer.alloc(10), false), true, 'what still comes goes nowhere')
+    t.equal(connection.sendBody(Buffer.alloc(10), false), true, 'later body data is discarded')
   }
 })
 
-t.test('a backend that refuses the connection fails the call as not sent', async (t) => {
+t.test('calls fail with connect if the backend refuses the connection', async (t) => {
   const backend = await openRawBackend(t)
   backend.close()
   const { connection, told } = open(backend.port)
@@ -360,38 +363,44 @@ t.test('a backend that refuses the connection fails the call as not sent', async
   t.strictSame(told, { idle: 0, gone: 1, unsent: [] })
 })
 
-t.test('a connection that does not come about in time fails the calls as not sent', async (t) => {
-  // Accepts, and never answers the TLS handshake.
-  const backend = await openRawBackend(t)
-  const { connection } = open(backend.port, { secure: true })
-  const calls = [new Collector(), new Collector()]
-  for (const call of calls) connection.send(call)
-  const server = await backend.connection()
-  pass(4 * SECOND, connection)
-  t.equal(connection.closed, false)
-  pass(6 * SECOND, connection)
-  t.equal(calls[0]!.failure?.kind, 'connect-timeout')
-  t.equal(calls[1]!.failure?.kind, 'connect-timeout')
-  await server.ended()
-})
+t.test(
+  'calls fail with connect-timeout if the connection is not established in time',
+  async (t) => {
+    // Accepts connections, but never answers the TLS handshake.
+    const backend = await openRawBackend(t)
+    const { connection } = open(backend.port, { secure: true })
+    const calls = [new Collector(), new Collector()]
+    for (const call of calls) connection.send(call)
+    const server = await backend.connection()
+    pass(4 * SECOND, connection)
+    t.equal(connection.closed, false)
+    pass(6 * SECOND, connection)
+    t.equal(calls[0]!.failure?.kind, 'connect-timeout')
+    t.equal(calls[1]!.failure?.kind, 'connect-timeout')
+    await server.ended()
+  },
+)
 
-t.test('a reply that does not begin in time fails the call and ends the connection', async (t) => {
-  const backend = await openRawBackend(t)
-  const { connection } = open(backend.port)
-  await exchange(backend, connection)
-  const calls = [new Collector(), new Collector()]
-  for (const call of calls) connection.send(call)
-  const server = await backend.connection()
-  await server.request(3)
-  server.send('HTTP/1.1 200')
-  await until(() => connection.replying)
-  pass(9 * SECOND, connection)
-  t.equal(connection.closed, false)
-  pass(11 * SECOND, connection)
-  t.equal(calls[0]!.failure?.kind, 'timeout')
-  t.equal(calls[1]!.failure?.kind, 'closed')
-  await server.ended()
-})
+t.test(
+  'a response that does not start in time fails the call and closes the connection',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const { connection } = open(backend.port)
+    await exchange(backend, connection)
+    const calls = [new Collector(), new Collector()]
+    for (const call of calls) connection.send(call)
+    const server = await backend.connection()
+    await server.request(3)
+    server.send('HTTP/1.1 200')
+    await until(() => connection.replying)
+    pass(9 * SECOND, connection)
+    t.equal(connection.closed, false)
+    pass(11 * SECOND, connection)
+    t.equal(calls[0]!.failure?.kind, 'timeout')
+    t.equal(calls[1]!.failure?.kind, 'closed')
+    await server.ended()
+  },
+)
 
 t.test('the reply timeout of a pipelined call starts when the connection is open', async (t) => {
   const backend = await openRawBackend(t)
@@ -408,7 +417,7 @@ t.test('the reply timeout of a pipelined call starts when the connection is open
   t.equal(calls[1]!.status, 200)
 })
 
-t.test('the reply timeout of a pipelined call starts when its last byte has left', async (t) => {
+t.test('the reply timeout of a pipelined call starts when its last byte is sent', async (t) => {
   const backend = await openRawBackend(t, { keep: false })
   const { connection } = open(backend.port)
   const first = new Collector()
@@ -427,7 +436,7 @@ t.test('the reply timeout of a pipelined call starts when its last byte has left
   t.equal(calls[1]!.failure, undefined)
   server.socket.resume()
   await until(() => connection.unsentBytes === 0)
-  // The reply to the current call takes its time.
+  // The response to the current call is slow.
   server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n')
   await until(() => calls[0]!.status === 200)
   connection.sweep()
@@ -438,7 +447,7 @@ t.test('the reply timeout of a pipelined call starts when its last byte has left
   t.equal(calls[0]!.failure, undefined)
 })
 
-t.test('a reply that stops in the middle fails after the idle time', async (t) => {
+t.test('a response that stalls fails after the idle timeout', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
   const call = new Collector()
@@ -453,7 +462,7 @@ t.test('a reply that stops in the middle fails after the idle time', async (t) =
   t.equal(call.failure?.kind, 'timeout')
 })
 
-t.test('a call whose caller watches its time waits as long as that', async (t) => {
+t.test('a patient call has no timeout of the connection', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
   const call = new Collector({ isPatient: true })
@@ -475,10 +484,10 @@ t.test('a call whose caller watches its time waits as long as that', async (t) =
   connection.send(next)
   await server.request(2)
   pass(11 * SECOND, connection)
-  t.equal(next.failure?.kind, 'timeout', 'the next one has a time again')
+  t.equal(next.failure?.kind, 'timeout', 'the next call has a timeout again')
 })
 
-t.test('a body that goes on being sent keeps the call alive', async (t) => {
+t.test('a request body in progress keeps the call alive', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
   const call = new Collector({ method: 'POST', bodyLength: 4 })
@@ -487,14 +496,14 @@ t.test('a body that goes on being sent keeps the call alive', async (t) => {
   await server.request()
   connection.sendBody(Buffer.from('ab'), false)
   pass(15 * SECOND, connection)
-  t.equal(call.failure, undefined, 'silence of the client is measured by the idle time')
+  t.equal(call.failure, undefined, 'the idle timeout applies while the client sends')
   connection.sendBody(Buffer.from('cd'), true)
   pass(11 * SECOND, connection)
-  t.equal(call.failure?.kind, 'timeout', 'from the end of the request on the reply time counts')
+  t.equal(call.failure?.kind, 'timeout', 'the reply timeout applies after the request')
 })
 
 t.test(
-  'an unused connection is closed after its time, or a second before the backend does',
+  'an idle connection closes after keepAliveMs, or a second before the backend closes it',
   async (t) => {
     for (const [fields, keptSeconds] of [
       [[], 30],
@@ -510,7 +519,7 @@ t.test(
       server.reply('ok', '200 OK', ...fields)
       await call.done
       pass((keptSeconds - 1) * SECOND, connection)
-      t.equal(connection.closed, false, `${fields}: kept`)
+      t.equal(connection.closed, false, `${fields}: open`)
       pass((keptSeconds + 1) * SECOND, connection)
       t.equal(connection.closed, true, `${fields}: closed`)
       t.equal(told.gone, 1)
@@ -519,7 +528,7 @@ t.test(
   },
 )
 
-t.test('bytes on an unused connection close it', async (t) => {
+t.test('data on an idle connection closes it', async (t) => {
   const backend = await openRawBackend(t)
   const { connection, told } = open(backend.port)
   await exchange(backend, connection)
@@ -530,25 +539,25 @@ t.test('bytes on an unused connection close it', async (t) => {
   t.equal(told.gone, 1)
 })
 
-t.test('bytes that were there before a request was written are not its reply', async (t) => {
+t.test('data received before a request is written is not its response', async (t) => {
   const backend = await openRawBackend(t)
   const { connection, told } = open(backend.port)
   await exchange(backend, connection)
   const server = await backend.connection()
   await tick()
-  // In this turn the bytes are on their way already, and the head is only about to be written.
+  // In this tick the data is in transit, and the head is not written yet.
   server.reply('poison')
   const call = new Collector()
   connection.send(call)
   await server.ended()
   t.strictSame(call.events, ['unsent'])
-  t.strictSame(told.unsent, [call], 'it is given back, to be sent on another connection')
+  t.strictSame(told.unsent, [call], 'the call is returned for another connection')
   t.equal(call.connection, undefined)
   t.equal(server.requests, 1)
 })
 
 t.test(
-  'a kept connection that ends before a request was written gives the request back',
+  'a call is returned as unsent if its keep-alive connection closes before the request is written',
   async (t) => {
     for (const bodyLength of [0, 5]) {
       const backend = await openRawBackend(t)
@@ -566,7 +575,7 @@ t.test(
   },
 )
 
-t.test('a call that was given up before it was written is not given back', async (t) => {
+t.test('a cancelled call is not returned as unsent', async (t) => {
   const backend = await openRawBackend(t)
   const { connection, told } = open(backend.port)
   await exchange(backend, connection)
@@ -580,7 +589,7 @@ t.test('a call that was given up before it was written is not given back', async
   t.strictSame(told.unsent, [calls[1]])
 })
 
-t.test('TLS backends are asked with their name, and their certificate is checked', async (t) => {
+t.test('TLS connections send the server name and verify the certificate', async (t) => {
   const certificate = createCertificate(['localhost', '127.0.0.1'])
   const backend = await openRawBackend(t, {
     certificate,
@@ -611,7 +620,7 @@ t.test('TLS backends are asked with their name, and their certificate is checked
   t.match(wrong.failure, { kind: 'connect', detail: /elsewhere\.test/ })
 })
 
-t.test('a long reply over TLS stops and goes on with its reader', async (t) => {
+t.test('a long response over TLS pauses and resumes with its reader', async (t) => {
   const certificate = createCertificate(['localhost'])
   const backend = await openRawBackend(t, { certificate })
   const { connection } = open(backend.port, {
@@ -637,7 +646,7 @@ t.test('a long reply over TLS stops and goes on with its reader', async (t) => {
 
 for (const secure of [false, true])
   t.test(
-    `the reply timeout starts when the last byte of the request has left${secure ? ', over TLS' : ''}`,
+    `the reply timeout starts when the last byte of the request is sent${secure ? ', over TLS' : ''}`,
     async (t) => {
       const { backend, options } = await openMaybeSecure(t, secure, { keep: false })
       const realNow = performance.now.bind(performance)
@@ -670,18 +679,18 @@ for (const secure of [false, true])
       await until(() => connection.unsentBytes < before)
       server.socket.pause()
       advance(15 * SECOND)
-      t.equal(call.failure, undefined, 'beyond the idle timeout, which progress has renewed')
+      t.equal(call.failure, undefined, 'beyond the idle timeout, which progress renews')
       server.socket.resume()
       await until(() => connection.unsentBytes === 0)
       connection.sweep()
       advance(9 * SECOND)
       t.equal(call.failure, undefined)
       advance(2 * SECOND)
-      t.equal(call.failure?.kind, 'timeout', 'no reply within the reply timeout')
+      t.equal(call.failure?.kind, 'timeout', 'no response within the reply timeout')
     },
   )
 
-t.test('a backend that reads nothing more of the request has the idle timeout', async (t) => {
+t.test('the idle timeout applies when the backend stops reading the request', async (t) => {
   const backend = await openRawBackend(t, { keep: false })
   const { connection } = open(backend.port)
   const bytes = 24 * 1024 * 1024
@@ -693,7 +702,7 @@ t.test('a backend that reads nothing more of the request has the idle timeout', 
   connection.sendBody(Buffer.alloc(bytes), true)
   pass(15 * SECOND, connection)
   t.equal(call.failure, undefined, 'beyond the reply timeout')
-  // The kernel may take some of it still, which renews the limit.
+  // The kernel may still accept some data, which renews the timeout.
   let passedMs = 0
   await until(() => {
     passedMs += 21 * SECOND
@@ -705,7 +714,7 @@ t.test('a backend that reads nothing more of the request has the idle timeout', 
 
 for (const secure of [false, true])
   t.test(
-    `a reply that came before writing the request failed is received${secure ? ', over TLS' : ''}`,
+    `a response sent before the request write fails is received${secure ? ', over TLS' : ''}`,
     async (t) => {
       const { backend, options } = await openMaybeSecure(t, secure)
       const { connection } = open(backend.port, options)
@@ -716,9 +725,9 @@ for (const secure of [false, true])
       server.socket.pause()
       await tick()
       connection.sendBody(Buffer.alloc(100_000), false)
-      // What is written next fails at once, before the reply is read.
+      // The next write fails at once, before the response is read.
       await until(() => connection.unsentBytes === 0)
-      // Closed with bytes unread, it is reset.
+      // A socket that is closed with unread data is reset.
       server.reply('no', '501 Not Implemented').socket.destroy()
       for (let sent = 1; sent < 10; sent++) connection.sendBody(Buffer.alloc(100_000), sent === 9)
       await call.done
@@ -728,15 +737,18 @@ for (const secure of [false, true])
     },
   )
 
-t.test('a connection that is reset without a reply fails while it is written to', async (t) => {
-  const backend = await openRawBackend(t)
-  const { connection } = open(backend.port)
-  const call = new Collector({ method: 'POST', bodyLength: 1_000_000 })
-  connection.send(call)
-  const server = await backend.connection()
-  await server.request()
-  server.socket.resetAndDestroy()
-  for (let sent = 0; sent < 10; sent++) connection.sendBody(Buffer.alloc(100_000), sent === 9)
-  await call.done
-  t.equal(call.failure?.kind, 'closed')
-})
+t.test(
+  'a call fails as closed if the connection is reset while the request is written',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const { connection } = open(backend.port)
+    const call = new Collector({ method: 'POST', bodyLength: 1_000_000 })
+    connection.send(call)
+    const server = await backend.connection()
+    await server.request()
+    server.socket.resetAndDestroy()
+    for (let sent = 0; sent < 10; sent++) connection.sendBody(Buffer.alloc(100_000), sent === 9)
+    await call.done
+    t.equal(call.failure?.kind, 'closed')
+  },
+)

@@ -9,7 +9,7 @@ import { HeadMemory } from '../../../../core/upstream/http1/reply-head-cache.ts'
 const HEAD =
   'HTTP/1.1 200 OK\r\nServer: a\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nKeep-Alive: timeout=7\r\n\r\n'
 
-/** A buffer that can be read as words, with `text` at `at`. */
+/** Buffer with a view of 64-bit words, and `text` at offset `at`. */
 function toMemory(text: string, at = 0): { bytes: Buffer; words: Float64Array; to: number } {
   const bytes = Buffer.allocUnsafeSlow(at + text.length + 64 - ((at + text.length) % 8))
   bytes.write(text, at, 'latin1')
@@ -20,7 +20,7 @@ function toMemory(text: string, at = 0): { bytes: Buffer; words: Float64Array; t
   }
 }
 
-/** As a connection does it: from memory, else parsed and offered to the memory. */
+/** Reads a head as a connection does: from the cache, else parsed and added to the cache. */
 function read(memory: HeadMemory, text: string, at = 0): { recalled: number; head: ReplyHead } {
   const head = createReplyHead()
   const { bytes, words, to } = toMemory(text, at)
@@ -31,7 +31,7 @@ function read(memory: HeadMemory, text: string, at = 0): { recalled: number; hea
   return { recalled, head }
 }
 
-t.test('a head that came twice in a row is known the third time, wherever it stands', async (t) => {
+t.test('a head is recalled the third time in a row, at any offset', async (t) => {
   const memory = new HeadMemory()
   const { head: parsed } = read(memory, `${HEAD}ok`)
   t.equal(read(memory, `${HEAD}ok`).recalled, 0)
@@ -46,7 +46,7 @@ t.test('a head that came twice in a row is known the third time, wherever it sta
   }
 })
 
-t.test('one other byte, or one missing, makes another head', async (t) => {
+t.test('a head that differs in one byte or is truncated is not recalled', async (t) => {
   const memory = new HeadMemory()
   read(memory, HEAD)
   read(memory, HEAD)
@@ -60,7 +60,7 @@ t.test('one other byte, or one missing, makes another head', async (t) => {
   }
 })
 
-t.test('what is done to the fields of one reply does not reach the next', async (t) => {
+t.test('changes to the headers of one response do not affect the next', async (t) => {
   const memory = new HeadMemory()
   read(memory, HEAD)
   read(memory, HEAD)
@@ -70,7 +70,7 @@ t.test('what is done to the fields of one reply does not reach the next', async 
   t.same(read(memory, HEAD).head.headers.flat, ['server', 'a', 'content-type', 'text/plain'])
 })
 
-t.test('heads beyond ASCII or a kilobyte are parsed each time', async (t) => {
+t.test('heads with non-ASCII bytes or over 1 KiB are not cached', async (t) => {
   for (const field of ['X: \xe4', `X: ${'a'.repeat(1024)}`]) {
     const memory = new HeadMemory()
     const text = `HTTP/1.1 200 OK\r\n${field}\r\nContent-Length: 0\r\n\r\n`

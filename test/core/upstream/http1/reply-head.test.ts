@@ -19,7 +19,7 @@ function parse(text: string, memory: LineMemory = []): ReplyHead & { result: num
 
 const OK = 'HTTP/1.1 200 OK\r\n'
 
-t.test('status, fields, length and persistence of a head', async (t) => {
+t.test('a head is parsed into status, headers, length and persistence', async (t) => {
   const text = `${OK}Content-Type: text/plain\r\nContent-Length: 12\r\nKeep-Alive: timeout=7, max=9\r\n\r\n`
   const { status, headers, length, persistent, idleSeconds, result } = parse(`${text}body`)
   t.equal(result, text.length)
@@ -30,24 +30,27 @@ t.test('status, fields, length and persistence of a head', async (t) => {
   t.equal(idleSeconds, 7)
 })
 
-t.test('where the body ends, and whether the connection goes on', async (t) => {
-  t.equal(parse(`${OK}\r\n`).length, UNTIL_CLOSE)
-  t.equal(parse(`${OK}Transfer-Encoding: chunked\r\n\r\n`).length, CHUNKED)
-  t.equal(parse('HTTP/1.0 200 OK\r\n\r\n').persistent, false)
-  t.equal(parse('HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n\r\n').persistent, true)
-  t.equal(parse(`${OK}Connection: close\r\n\r\n`).persistent, false)
-  t.equal(parse(`${OK}Connection: keep-alive, close\r\n\r\n`).persistent, false)
-  t.equal(parse(`${OK}Keep-Alive: timeout=0\r\nConnection: keep-alive\r\n\r\n`).persistent, false)
-  t.equal(parse(`${OK}Keep-Alive: max=5\r\n\r\n`).idleSeconds, 0)
-})
+t.test(
+  'body length and persistence follow from Transfer-Encoding, Connection and version',
+  async (t) => {
+    t.equal(parse(`${OK}\r\n`).length, UNTIL_CLOSE)
+    t.equal(parse(`${OK}Transfer-Encoding: chunked\r\n\r\n`).length, CHUNKED)
+    t.equal(parse('HTTP/1.0 200 OK\r\n\r\n').persistent, false)
+    t.equal(parse('HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n\r\n').persistent, true)
+    t.equal(parse(`${OK}Connection: close\r\n\r\n`).persistent, false)
+    t.equal(parse(`${OK}Connection: keep-alive, close\r\n\r\n`).persistent, false)
+    t.equal(parse(`${OK}Keep-Alive: timeout=0\r\nConnection: keep-alive\r\n\r\n`).persistent, false)
+    t.equal(parse(`${OK}Keep-Alive: max=5\r\n\r\n`).idleSeconds, 0)
+  },
+)
 
-t.test('a head that is not complete yet is asked for again', async (t) => {
+t.test('an incomplete head returns 0', async (t) => {
   const text = `${OK}Content-Length: 2\r\nX: 1\r\n\r\n`
   for (let i = 0; i < text.length; i++) t.equal(parse(text.slice(0, i)).result, 0, `${i} bytes`)
   t.equal(parse(text).result, text.length)
 })
 
-t.test('a value beyond ASCII marks the list', async (t) => {
+t.test('a non-ASCII value sets ascii to false', async (t) => {
   t.equal(parse(`${OK}X: a\r\n\r\n`).headers.ascii, true)
   t.equal(parse(`${OK}X: \xe4\r\n\r\n`).headers.ascii, false)
   const memory: LineMemory = []
@@ -55,11 +58,11 @@ t.test('a value beyond ASCII marks the list', async (t) => {
   t.equal(
     parse(`${OK}X: \xe4\r\n\r\n`, memory).headers.ascii,
     false,
-    'also when the line is remembered',
+    'also when the line is cached',
   )
 })
 
-t.test('remembered lines change nothing', async (t) => {
+t.test('cached lines do not change the result', async (t) => {
   const heads = REPLIES.map(({ raw }) => raw)
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...heads), { minLength: 2, maxLength: 6 }), (sequence) => {
@@ -89,11 +92,11 @@ t.test('remembered lines change nothing', async (t) => {
   t.strictSame(
     parse(`${OK}Content-Length: 22\r\nA: 12\r\n\r\n`, memory).headers.flat,
     ['a', '12'],
-    'a line that only begins like a remembered one',
+    'a line that starts like a cached one',
   )
 })
 
-t.test('the memory is bounded', async (t) => {
+t.test('the line cache is bounded', async (t) => {
   const memory: LineMemory = []
   parse(`${OK}${Array.from({ length: 100 }, (_, i) => `X-${i}: ${i}\r\n`).join('')}\r\n`, memory)
   t.equal(memory.length, 32)
@@ -102,7 +105,7 @@ t.test('the memory is bounded', async (t) => {
   t.equal(long.filter(Boolean).length, 1)
 })
 
-t.test('nodes that say the same share what is remembered of it', async (t) => {
+t.test('equal lines of several nodes share one cache entry', async (t) => {
   const [a, b]: LineMemory[] = [[], []]
   const long = `X: ${'x'.repeat(300)}\r\n`
   for (const memory of [a!, b!]) parse(`${OK}Server: shared\r\n${long}\r\n`, memory)
@@ -114,7 +117,7 @@ t.test('nodes that say the same share what is remembered of it', async (t) => {
   t.equal(
     parse(`${OK}${OK}\r\n`).result,
     'header without a colon',
-    'a first line is none of the others',
+    'a cached status line is not a header',
   )
   t.equal(
     parse('Server: shared\r\n\r\n').result,
@@ -122,7 +125,7 @@ t.test('nodes that say the same share what is remembered of it', async (t) => {
   )
 })
 
-t.test('what is malformed is named', async (t) => {
+t.test('the error names the malformed part of a head', async (t) => {
   const cases: [string, string][] = [
     ['HTTP/2 200\r\n', 'status line must be HTTP/1.1, a code of three digits and a reason'],
     [`${OK}A\r\n`, 'header without a colon'],

@@ -3,7 +3,7 @@ import { createHeaderBlock } from '../../../../core/http/headers.ts'
 import { formatRequestHead } from '../../../../core/upstream/http1/request-head.ts'
 import { createTestExchange } from '../../../../sdk/testing.ts'
 
-t.test('request line, Host and fields as they came', async (t) => {
+t.test('the head has request line, Host and headers in order', async (t) => {
   const x = createTestExchange({
     path: '/a%20b?c=d',
     host: 'shop.test:81',
@@ -15,7 +15,7 @@ t.test('request line, Host and fields as they came', async (t) => {
   )
 })
 
-t.test('the body is framed anew (RFC 9112 §6)', async (t) => {
+t.test('the body is framed by its length or as chunked (RFC 9112 §6)', async (t) => {
   const cases: [Parameters<typeof createTestExchange>[0], RegExp][] = [
     [{ method: 'POST', body: '12345' }, /\r\ncontent-length: 5\r\n\r\n$/],
     [{ method: 'GET', body: '12345' }, /\r\ncontent-length: 5\r\n\r\n$/],
@@ -28,20 +28,20 @@ t.test('the body is framed anew (RFC 9112 §6)', async (t) => {
   for (const [request, end] of cases) t.match(formatRequestHead(createTestExchange(request)), end)
 })
 
-t.test('a Host set by a plugin replaces the client’s', async (t) => {
+t.test('a Host set by a plugin replaces the Host of the client', async (t) => {
   const x = createTestExchange()
   x.headers.set('X-A', '1')
   x.headers.set('Host', 'inner.test')
   t.equal(formatRequestHead(x), 'GET / HTTP/1.1\r\nhost: inner.test\r\nx-a: 1\r\n\r\n')
 })
 
-t.test('a rewritten path goes out with the query', async (t) => {
+t.test('a rewritten path is sent with the query', async (t) => {
   const x = createTestExchange({ path: '/old?q' })
   x.rewrite('/new')
   t.match(formatRequestHead(x), /^GET \/new\?q HTTP/)
 })
 
-t.test('fields that many requests share are written first, behind Host', async (t) => {
+t.test('a shared header block is written first, after Host', async (t) => {
   const x = createTestExchange({ path: '/a', host: 'shop.test', headers: { accept: '*/*' } })
   x.headers.appendBlock(createHeaderBlock(['via', '1.1 mx', 'x-forwarded-proto', 'http']))
   x.headers.append('x-request-id', '1')
@@ -54,6 +54,6 @@ t.test('fields that many requests share are written first, behind Host', async (
   t.equal(
     formatRequestHead(x),
     'GET /b HTTP/1.1\r\nhost: shop.test\r\naccept: */*\r\nvia: 1.1 mx\r\nx-forwarded-proto: http\r\n\r\n',
-    'a list something was taken out of is written field by field',
+    'after a delete the headers are written in order',
   )
 })

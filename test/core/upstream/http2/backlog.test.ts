@@ -6,7 +6,7 @@ import { hasRoom, StreamBacklog } from '../../../../core/upstream/http2/backlog.
 
 const KIB = 1024
 
-/** A stream to a server, and what that has received of it. */
+/** Opens a stream to a server that collects the received data. */
 async function openStream(
   t: Test,
 ): Promise<{ readonly stream: ClientHttp2Stream; readonly received: Promise<Buffer> }> {
@@ -32,11 +32,11 @@ async function openStream(
 }
 
 for (const [title, sizes] of [
-  ['one long piece', [1000 * KIB]],
-  ['many short ones', Array.from({ length: 500 }, () => KIB)],
-  ['pieces of all lengths, the last one empty', [1, 63 * KIB, 0, 200 * KIB, 64 * KIB, 3, 0]],
+  ['one long chunk', [1000 * KIB]],
+  ['many short chunks', Array.from({ length: 500 }, () => KIB)],
+  ['chunks of several lengths, the last one empty', [1, 63 * KIB, 0, 200 * KIB, 64 * KIB, 3, 0]],
 ] as const)
-  t.test(`${title}: arrive whole, in batches of at most 64 KiB`, async (t) => {
+  t.test(`${title}: sent completely in batches of at most 64 KiB`, async (t) => {
     const { stream, received } = await openStream(t)
     const body = Buffer.concat(sizes.map((size, i) => Buffer.alloc(size, `${i} `)))
     const backlog = new StreamBacklog()
@@ -53,7 +53,7 @@ for (const [title, sizes] of [
     t.ok((await received).equals(body))
   })
 
-t.test('a stream has room for what makes no more than a batch', async (t) => {
+t.test('a stream has room for a total of at most 64 KiB', async (t) => {
   const { stream } = await openStream(t)
   t.equal(hasRoom(stream, 64 * KIB), true)
   t.equal(hasRoom(stream, 64 * KIB + 1), false)

@@ -34,7 +34,7 @@ function pass(ms: number, pool: Pool): void {
   clock.nowMs = performance.now()
 }
 
-t.test('a connection is used again, the latest used first', async (t) => {
+t.test('connections are reused, the most recently used first', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
   const pool = openPool(backend.port)
   const first = dispatch(pool)
@@ -51,7 +51,7 @@ t.test('a connection is used again, the latest used first', async (t) => {
 })
 
 t.test(
-  'calls beyond the connections wait in order, those beyond the queue fail as not sent',
+  'calls beyond maxConnections are queued in order, calls beyond the queue fail as full',
   async (t) => {
     const backend = await openRawBackend(t)
     const pool = openPool(backend.port)
@@ -79,7 +79,7 @@ t.test(
   },
 )
 
-t.test('a call that waits too long for a connection fails as not sent', async (t) => {
+t.test('a call queued for longer than the connect timeout fails as full', async (t) => {
   const backend = await openRawBackend(t)
   const pool = openPool(backend.port, { maxConnections: 1 })
   dispatch(pool)
@@ -91,7 +91,7 @@ t.test('a call that waits too long for a connection fails as not sent', async (t
   t.equal(waiting.failure?.kind, 'full')
 })
 
-t.test('a call given up while it waits never goes out', async (t) => {
+t.test('a call cancelled in the queue is never sent', async (t) => {
   const backend = await openRawBackend(t)
   const pool = openPool(backend.port, { maxConnections: 1 })
   const first = dispatch(pool, '/first')
@@ -109,7 +109,7 @@ t.test('a call given up while it waits never goes out', async (t) => {
   t.strictSame(left.events, [])
 })
 
-t.test('a lost connection makes room for a call that waits', async (t) => {
+t.test('a lost connection is replaced for a queued call', async (t) => {
   const backend = await openRawBackend(t)
   const pool = openPool(backend.port, { maxConnections: 1 })
   const first = dispatch(pool)
@@ -126,53 +126,47 @@ t.test('a lost connection makes room for a call that waits', async (t) => {
   t.equal(second.body, 'second')
 })
 
-t.test(
-  'bytes behind a reply are not the reply to the call that waited for its connection',
-  async (t) => {
-    const backend = await openRawBackend(t)
-    const pool = openPool(backend.port, { maxConnections: 1 })
-    const first = dispatch(pool)
-    const second = dispatch(pool)
-    const server = await backend.connection()
-    await server.request()
-    server.send(
-      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison',
-    )
-    await first.done
-    const next = await backend.connection(1)
-    await next.request()
-    next.reply('honest')
-    await second.done
-    t.equal(first.body, 'ok')
-    t.equal(second.body, 'honest')
-    await server.ended()
-    t.equal(server.requests, 1)
-  },
-)
+t.test('data after a response is not the response of a queued call', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { maxConnections: 1 })
+  const first = dispatch(pool)
+  const second = dispatch(pool)
+  const server = await backend.connection()
+  await server.request()
+  server.send(
+    'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison',
+  )
+  await first.done
+  const next = await backend.connection(1)
+  await next.request()
+  next.reply('honest')
+  await second.done
+  t.equal(first.body, 'ok')
+  t.equal(second.body, 'honest')
+  await server.ended()
+  t.equal(server.requests, 1)
+})
 
-t.test(
-  'a call on a kept connection that turns out to be over goes out on another, also a POST',
-  async (t) => {
-    const backend = await openRawBackend(t)
-    const pool = openPool(backend.port)
-    const first = dispatch(pool)
-    const server = await backend.connection()
-    await server.request()
-    server.reply()
-    await first.done
-    await tick()
-    server.socket.destroy()
-    const second = dispatch(pool, '/', 'POST')
-    const next = await backend.connection(1)
-    await next.request()
-    next.reply('new')
-    await second.done
-    t.equal(second.body, 'new')
-    t.equal(server.requests, 1)
-  },
-)
+t.test('a call on a stale keep-alive connection is sent on another one, also a POST', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port)
+  const first = dispatch(pool)
+  const server = await backend.connection()
+  await server.request()
+  server.reply()
+  await first.done
+  await tick()
+  server.socket.destroy()
+  const second = dispatch(pool, '/', 'POST')
+  const next = await backend.connection(1)
+  await next.request()
+  next.reply('new')
+  await second.done
+  t.equal(second.body, 'new')
+  t.equal(server.requests, 1)
+})
 
-t.test('unused connections are closed by the clock alone', async (t) => {
+t.test('idle connections are closed by a timer', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
   const pool = openPool(backend.port, { keepAliveMs: 1 })
   await dispatch(pool).done
@@ -182,7 +176,7 @@ t.test('unused connections are closed by the clock alone', async (t) => {
 })
 
 t.test(
-  'a closed pool ends unused connections at once and the others with their replies',
+  'a closed pool closes idle connections at once and others after their responses',
   async (t) => {
     const backend = await openRawBackend(t)
     const pool = openPool(backend.port)
@@ -204,7 +198,7 @@ t.test(
   },
 )
 
-t.test('a closed pool serves the calls that wait, and forgets their connections too', async (t) => {
+t.test('a closed pool completes queued calls and closes their connections', async (t) => {
   const backend = await openRawBackend(t, {
     onRequest: (server) => server.reply('late', '200 OK', 'Connection: close'),
   })
@@ -215,34 +209,31 @@ t.test('a closed pool serves the calls that wait, and forgets their connections 
   await until(() => pool.size === 0)
 })
 
-t.test(
-  'no more requests are written ahead than the node takes, on no more connections than allowed',
-  async (t) => {
-    const backend = await openRawBackend(t)
-    const pool = openPool(backend.port, { pipeline: 3, maxConnections: 2, maxWaiting: 10 })
-    const calls = Array.from({ length: 8 }, (_, i) => dispatch(pool, `/${i}`))
-    const one = await backend.connection(0)
-    const two = await backend.connection(1)
-    await one.request(3)
-    await two.request(3)
-    await tick()
-    t.equal(pool.size, 2)
-    t.strictSame([one.requests, two.requests], [3, 3])
-    one.reply('0')
-    await one.request(4)
-    t.match(one.text, /GET \/6 /)
-    for (let i = 0; i < 3; i++) one.reply('x')
-    await one.request(5)
-    t.match(one.text, /GET \/7 /)
-    one.reply('x')
-    for (let i = 0; i < 3; i++) two.reply('y')
-    await Promise.all(calls.map((call) => call.done))
-    t.ok(calls.every((call) => call.complete))
-    t.strictSame(calls[6]!.body, 'x')
-  },
-)
+t.test('pipelined requests and connections are limited per node', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { pipeline: 3, maxConnections: 2, maxWaiting: 10 })
+  const calls = Array.from({ length: 8 }, (_, i) => dispatch(pool, `/${i}`))
+  const one = await backend.connection(0)
+  const two = await backend.connection(1)
+  await one.request(3)
+  await two.request(3)
+  await tick()
+  t.equal(pool.size, 2)
+  t.strictSame([one.requests, two.requests], [3, 3])
+  one.reply('0')
+  await one.request(4)
+  t.match(one.text, /GET \/6 /)
+  for (let i = 0; i < 3; i++) one.reply('x')
+  await one.request(5)
+  t.match(one.text, /GET \/7 /)
+  one.reply('x')
+  for (let i = 0; i < 3; i++) two.reply('y')
+  await Promise.all(calls.map((call) => call.done))
+  t.ok(calls.every((call) => call.complete))
+  t.strictSame(calls[6]!.body, 'x')
+})
 
-t.test('pipelined calls do not keep out one that wants a connection for itself', async (t) => {
+t.test('a pipelined GET does not delay a queued POST that needs its own connection', async (t) => {
   const backend = await openRawBackend(t)
   const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1, maxWaiting: 10 })
   dispatch(pool, '/1')
@@ -251,12 +242,12 @@ t.test('pipelined calls do not keep out one that wants a connection for itself',
   const server = await backend.connection()
   await server.request()
   await tick()
-  t.equal(server.requests, 1, 'what comes later waits behind it')
+  t.equal(server.requests, 1, 'later calls are queued')
   server.reply()
   await server.request(2)
   t.match(server.text, /POST \/post /)
   await tick()
-  t.equal(server.requests, 2, 'nothing is written behind a call that must not be repeated')
+  t.equal(server.requests, 2, 'nothing is pipelined after a call that is not repeatable')
   server.reply('posted')
   await post.done
   await server.request(3)
@@ -267,7 +258,7 @@ t.test('pipelined calls do not keep out one that wants a connection for itself',
   t.equal(pool.size, 1)
 })
 
-t.test('a connection used alone is written ahead on later, and the other way round', async (t) => {
+t.test('a connection alternates between exclusive and pipelined calls', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
   const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
   for (const method of ['POST', 'GET', 'POST', 'POST', 'GET', 'GET']) {
@@ -297,35 +288,38 @@ t.test('calls with a body are never pipelined', async (t) => {
   t.equal(backend.connections.length, 2)
 })
 
-t.test('pools that share a budget never open more, and unused connections make room', async (t) => {
-  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
-  const slow = await openRawBackend(t)
-  const budget = { left: 2 }
-  const one = openPool(backend.port, { budget })
-  const other = openPool(slow.port, { budget })
-  await Promise.all([dispatch(one).done, dispatch(one, '/2').done])
-  t.equal(budget.left, 0)
-  const held = [dispatch(other), dispatch(other, '/2')]
-  t.equal(one.size, 0, 'closed for the sake of the other')
-  t.equal(other.size, 2)
-  const waiting = dispatch(one)
-  t.equal(one.size, 0)
-  const servers = [await slow.connection(0), await slow.connection(1)]
-  await until(() => servers.every((server) => server.requests === 1))
-  servers[0]!.reply()
-  await held[0]!.done
-  one.sweep()
-  await waiting.done
-  t.equal(waiting.status, 200)
-  servers[1]!.reply()
-  await held[1]!.done
-  one.close()
-  other.close()
-  t.equal(budget.left, 2)
-})
+t.test(
+  'pools that share a budget do not exceed it, idle connections are closed for others',
+  async (t) => {
+    const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+    const slow = await openRawBackend(t)
+    const budget = { left: 2 }
+    const one = openPool(backend.port, { budget })
+    const other = openPool(slow.port, { budget })
+    await Promise.all([dispatch(one).done, dispatch(one, '/2').done])
+    t.equal(budget.left, 0)
+    const held = [dispatch(other), dispatch(other, '/2')]
+    t.equal(one.size, 0, 'closed for the other pool')
+    t.equal(other.size, 2)
+    const waiting = dispatch(one)
+    t.equal(one.size, 0)
+    const servers = [await slow.connection(0), await slow.connection(1)]
+    await until(() => servers.every((server) => server.requests === 1))
+    servers[0]!.reply()
+    await held[0]!.done
+    one.sweep()
+    await waiting.done
+    t.equal(waiting.status, 200)
+    servers[1]!.reply()
+    await held[1]!.done
+    one.close()
+    other.close()
+    t.equal(budget.left, 2)
+  },
+)
 
 t.test(
-  'nothing is written behind a streamed reply while another connection may be opened',
+  'calls are not pipelined after a streamed response if another connection can be opened',
   async (t) => {
     const backend = await openRawBackend(t)
     const pool = openPool(backend.port, { pipeline: 4, maxConnections: 2 })
@@ -348,49 +342,46 @@ t.test(
   },
 )
 
-t.test(
-  'calls behind a streamed reply fail when they have waited too long, and it goes on',
-  async (t) => {
-    const backend = await openRawBackend(t)
-    const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
-    const stream = dispatch(pool, '/stream')
-    const behind = [dispatch(pool, '/1'), dispatch(pool, '/2')]
-    const server = await backend.connection()
-    await server.request(3)
-    server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n')
-    await stream.until(() => stream.body === 'one')
-    // Their time starts at the first look after they have left.
-    pool.sweep()
-    pass(9 * SECOND, pool)
-    t.strictSame(
-      behind.map(({ failure }) => failure),
-      [undefined, undefined],
-    )
-    pass(11 * SECOND, pool)
-    t.strictSame(
-      behind.map(({ failure }) => [failure?.kind, failure?.collateral]),
-      [
-        ['timeout', true],
-        ['timeout', true],
-      ],
-    )
-    t.equal(stream.failure, undefined)
-    server.send('0\r\n\r\n').reply('late').reply('later')
-    await stream.done
-    t.equal(stream.body, 'one')
-    const next = dispatch(pool, '/next')
-    await server.request(4)
-    server.reply('next')
-    await next.done
-    t.equal(next.body, 'next')
-    t.strictSame(
-      behind.map(({ events }) => events),
-      [['failure timeout'], ['failure timeout']],
-    )
-  },
-)
+t.test('calls pipelined after a streamed response time out, the stream continues', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
+  const stream = dispatch(pool, '/stream')
+  const behind = [dispatch(pool, '/1'), dispatch(pool, '/2')]
+  const server = await backend.connection()
+  await server.request(3)
+  server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n')
+  await stream.until(() => stream.body === 'one')
+  // Their timeout starts at the first sweep after they are sent.
+  pool.sweep()
+  pass(9 * SECOND, pool)
+  t.strictSame(
+    behind.map(({ failure }) => failure),
+    [undefined, undefined],
+  )
+  pass(11 * SECOND, pool)
+  t.strictSame(
+    behind.map(({ failure }) => [failure?.kind, failure?.collateral]),
+    [
+      ['timeout', true],
+      ['timeout', true],
+    ],
+  )
+  t.equal(stream.failure, undefined)
+  server.send('0\r\n\r\n').reply('late').reply('later')
+  await stream.done
+  t.equal(stream.body, 'one')
+  const next = dispatch(pool, '/next')
+  await server.request(4)
+  server.reply('next')
+  await next.done
+  t.equal(next.body, 'next')
+  t.strictSame(
+    behind.map(({ events }) => events),
+    [['failure timeout'], ['failure timeout']],
+  )
+})
 
-t.test('of calls lost with one connection, one blames the backend', async (t) => {
+t.test('of calls lost with one connection, only one counts against the backend', async (t) => {
   for (const cancelled of [false, true]) {
     const backend = await openRawBackend(t)
     const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
@@ -411,13 +402,13 @@ const realNow = performance.now.bind(performance)
 let aheadMs = 0
 performance.now = () => realNow() + aheadMs
 
-/** Lets time pass for the connections, until the end of the file. */
+/** Advances the clock of the connections for the rest of the file. */
 function advance(ms: number): void {
   aheadMs += ms
   clock.nowMs = performance.now()
 }
 
-/** A pool with as many unused connections. */
+/** Opens a pool with `connections` idle connections. */
 async function openKept(
   port: number,
   connections: number,
@@ -431,10 +422,10 @@ async function openKept(
 }
 
 for (const [where, connections, options, size] of [
-  ['in place of a kept one', 2, {}, 2],
-  ['beside one that is written ahead on', 1, { pipeline: 4, maxConnections: 2 }, 2],
+  ['instead of a keep-alive one', 2, {}, 2],
+  ['beside a pipelined one', 1, { pipeline: 4, maxConnections: 2 }, 2],
 ] as const)
-  t.test(`a repeat opens a new connection ${where}`, async (t) => {
+  t.test(`a retry opens a new connection ${where}`, async (t) => {
     const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
     const pool = await openKept(backend.port, connections, options)
     const before = backend.connections.length
@@ -447,7 +438,7 @@ for (const [where, connections, options, size] of [
     t.equal(pool.size, size)
   })
 
-t.test('a repeat waits for room, and then takes a new connection', async (t) => {
+t.test('a queued retry gets a new connection', async (t) => {
   const backend = await openRawBackend(t)
   const pool = openPool(backend.port, { maxConnections: 1 })
   const first = dispatch(pool)
@@ -466,38 +457,41 @@ t.test('a repeat waits for room, and then takes a new connection', async (t) => 
   t.equal(pool.size, 1)
 })
 
-t.test('a short body that a connection ended before goes out on a new one', async (t) => {
-  const backend = await openRawBackend(t)
-  const pool = openPool(backend.port, { maxConnections: 3 })
-  const calls = [dispatch(pool), dispatch(pool)]
-  for (const i of [0, 1]) {
-    const server = await backend.connection(i)
-    await server.request()
-    server.reply()
-  }
-  await Promise.all(calls.map(({ done }) => done))
-  const post: Collector = new Collector({
-    method: 'POST',
-    idempotent: false,
-    bodyLength: 4,
-    onReady: () => {
-      t.equal(post.connection!.sendBody(Buffer.from('body'), true), true)
-    },
-  })
-  pool.dispatch(post)
-  // The end of a connection shows in the same tick as the request, or not at all.
-  post.connection!.destroy()
-  const server = await backend.connection(2)
-  await server.until(() => server.text.endsWith('body'))
-  t.match(server.text, /^POST .*\r\n\r\nbody$/s)
-  t.equal(server.reads, 1, 'head and body in one write')
-  server.reply('served')
-  await post.done
-  t.equal(post.body, 'served')
-  t.strictSame(post.events, ['unsent', 'reply'])
-})
+t.test(
+  'a call with a short body that a connection did not send is sent on a new one',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port, { maxConnections: 3 })
+    const calls = [dispatch(pool), dispatch(pool)]
+    for (const i of [0, 1]) {
+      const server = await backend.connection(i)
+      await server.request()
+      server.reply()
+    }
+    await Promise.all(calls.map(({ done }) => done))
+    const post: Collector = new Collector({
+      method: 'POST',
+      idempotent: false,
+      bodyLength: 4,
+      onReady: () => {
+        t.equal(post.connection!.sendBody(Buffer.from('body'), true), true)
+      },
+    })
+    pool.dispatch(post)
+    // The close of a connection must be noticed in the tick of the request.
+    post.connection!.destroy()
+    const server = await backend.connection(2)
+    await server.until(() => server.text.endsWith('body'))
+    t.match(server.text, /^POST .*\r\n\r\nbody$/s)
+    t.equal(server.reads, 1, 'head and body in one write')
+    server.reply('served')
+    await post.done
+    t.equal(post.body, 'served')
+    t.strictSame(post.events, ['unsent', 'reply'])
+  },
+)
 
-t.test('what a node closes when it is idle teaches how long it may be', async (t) => {
+t.test('the pool learns the idle timeout of a node from its closes', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
   const pool = await openKept(backend.port, 2)
   const close = async (idleMs: number, connections: number[]) => {
@@ -508,23 +502,23 @@ t.test('what a node closes when it is idle teaches how long it may be', async (t
     pool.sweep()
   }
   await close(2 * SECOND, [0])
-  t.equal(pool.size, 0, 'the other one has been idle for as long')
+  t.equal(pool.size, 0, 'the other connection has been idle as long')
   await dispatch(pool).done
   advance(1.4 * SECOND)
   await dispatch(pool).done
-  t.equal(backend.connections.length, 3, 'used while it is younger')
+  t.equal(backend.connections.length, 3, 'reused while idle for less time')
   advance(1.7 * SECOND)
   await dispatch(pool).done
-  t.equal(backend.connections.length, 4, 'not when it has been idle for nearly as long')
+  t.equal(backend.connections.length, 4, 'not reused when idle for nearly as long')
   advance(11 * 60 * SECOND)
   pool.sweep()
   await dispatch(pool).done
   advance(1.7 * SECOND)
   await dispatch(pool).done
-  t.equal(backend.connections.length, 5, 'forgotten after ten minutes')
+  t.equal(backend.connections.length, 5, 'the learned timeout expires after ten minutes')
 })
 
-t.test('a node that ends teaches nothing', async (t) => {
+t.test('the shutdown of a node does not change the idle timeout', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
   const pool = await openKept(backend.port, 2)
   const kept = dispatch(pool)
@@ -543,7 +537,7 @@ t.test('a node that ends teaches nothing', async (t) => {
   t.equal(backend.connections.length, 3)
 })
 
-t.test('a connection takes no more calls once it has its maximum age', async (t) => {
+t.test('a connection over its maximum age gets no more calls', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
   for (const pipeline of [1, 4]) {
     const from = backend.connections.length
@@ -552,9 +546,13 @@ t.test('a connection takes no more calls once it has its maximum age', async (t)
       await dispatch(pool).done
       advance(3 * SECOND)
     }
-    t.equal(backend.connections.length, from + 1, 'none before it')
+    t.equal(backend.connections.length, from + 1, 'one connection before the maximum age')
     await dispatch(pool).done
-    t.equal(backend.connections.length, from + 2, 'although it was never idle for long')
+    t.equal(
+      backend.connections.length,
+      from + 2,
+      'a new connection, although the old one was never idle for long',
+    )
     pool.sweep()
     t.equal(pool.size, 1)
   }
