@@ -30,7 +30,7 @@ t.test(
     for (const name of ['X-Tenant', 'x-tenant', 'X-TENANT']) t.strictSame(get(name), ['acme', true])
     t.strictSame(get('X-Other'), ['', false])
     t.strictSame(get('X-Empty'), ['', true], 'an empty value is found')
-    t.strictSame(get('accept-language'), ['de, en', true], 'a list, as RFC 9110 §5.3 joins it')
+    t.strictSame(get('accept-language'), ['de, en', true], 'values joined as in RFC 9110 §5.3')
     t.strictSame(get('__proto__'), ['', false])
     const cookies = see('cookie: a=1\r\ncookie: b=2\r\n', (ctx) => metadata.get(ctx, 'Cookie'))
     t.strictSame(cookies, ['a=1; b=2', true])

@@ -22,7 +22,7 @@ t.test('without arguments, stats prints request rates of services, and processes
   const [services = '', processes = ''] = (await run(statsCommand)).split('\n\n')
   const [headings, ...rows] = services.split('\n').map((line) => line.split(/\t+/))
   t.strictSame(headings, ['SERVICE', 'VERSION', 'NODES', 'REQ/S', 'ERRORS', 'P50', 'P99'])
-  t.strictSame(rows[0]!.slice(0, 3), ['zoo', 'v1', '1'], 'services of users come first')
+  t.strictSame(rows[0]!.slice(0, 3), ['zoo', 'v1', '1'], 'user services are listed first')
   t.equal(rows[0]![4], '100.0%')
   const registry = rows.find(([name]) => name === 'registry')!
   t.ok(Number(registry[3]) > 0, `${registry[3]} requests per second`)

@@ -61,5 +61,5 @@ t.test('an unknown environment and an invalid config.json are reported', async (
   writeFileSync(join(home, '.mx/config.json'), '[')
   const { findings } = await checkServer({})
   t.match(findings, [{ state: 'bad', found: /config\.json must be a JSON object: moved to/ }])
-  t.notOk('advice' in findings[0]!, 'the finding includes the advice')
+  t.notOk('advice' in findings[0]!, 'the text of the finding contains the advice')
 })

@@ -23,7 +23,7 @@ function open(t: Test, options: BrokerOptions = {}, adapter: Partial<Broker> = {
   return broker
 }
 
-/** The next message of a topic. */
+/** Resolves with the next message of a topic. */
 function next(broker: Broker, topic: string): Promise<Message> {
   return new Promise((resolve) => {
     void broker.subscribe(topic, resolve)
@@ -231,7 +231,7 @@ t.test('applies the slow-consumer policy of each subscription', async (t) => {
   ])
   publish(['5'])
   while (got['drop-new']!.length < 3) await turn()
-  t.same(got['end'], [], 'it is gone')
+  t.same(got['end'], [], 'the subscription has ended')
   await leaves['end']!()
   t.equal(broker.dropped, 9)
 })

@@ -25,7 +25,7 @@ t.test('accepts a proof only with the token, for this peer and this link', (t) =
   const proof = prove(SECRET, 'caller', pair)
   t.ok(isProof(proof, SECRET, 'caller', pair))
   t.notOk(isProof(proof, deriveLinkKey('other'), 'caller', pair))
-  t.notOk(isProof(proof, SECRET, 'callee', pair), 'what one says is of no use to the other')
+  t.notOk(isProof(proof, SECRET, 'callee', pair), 'the proof of one role is invalid for the other')
   for (const role of ['caller', 'callee'] as const)
     for (const field of ['id', 'nonce', 'network', 'address', 'instance'] as const) {
       const other = { ...pair, [role]: { ...pair[role], [field]: 'x' } }

@@ -58,7 +58,7 @@ t.test(
     await Promise.resolve()
     t.same(started, ['a0', 'a1'])
     await hold('b')
-    t.same(started, ['a0', 'a1', 'b'], 'another key finds a place at once')
+    t.same(started, ['a0', 'a1', 'b'], 'another key gets a place at once')
     t.same(await next(), ['a0', 'a1', 'b', 'a2'], 'the first key gets the next released place')
   },
 )

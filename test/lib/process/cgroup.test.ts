@@ -26,14 +26,14 @@ function findSkip(): string | false {
 }
 
 for (const [what, line] of [
-  ['kills a background process without environment', 'setsid env -i /bin/sleep 1000 & echo; wait'],
+  ['a background process without environment', 'setsid env -i /bin/sleep 1000 & echo; wait'],
   [
-    'kills a process that moved to a child group',
+    'a process that moved to a child group',
     'mkdir $G/a $G/a/b && echo 0 > $G/a/b/cgroup.procs && echo && exec sleep 1000',
   ],
 ] as const)
-  for (const how of ['by itself', 'by the next server'])
-    t.test(`removing a group ${how} ${what}`, { skip }, async (t) => {
+  for (const how of ['by its server', 'by the next server'])
+    t.test(`${what} is killed when its group is removed ${how}`, { skip }, async (t) => {
       const group = tryCreateCgroup(parent, id)!
       const folder = toCgroupFolder(parent!, id)
       const [first, ...rest] = [...toEnter(group), '/bin/sh', '-c', line]
@@ -42,7 +42,7 @@ for (const [what, line] of [
       await once(child.stdout!, 'data')
       // Processes keep the output open as long as they live.
       const closed = once(child.stdout!, 'close')
-      await (how === 'by itself' ? group.remove() : removeCgroups(parent, [id]))
+      await (how === 'by its server' ? group.remove() : removeCgroups(parent, [id]))
       t.notOk(existsSync(folder))
       await closed
     })

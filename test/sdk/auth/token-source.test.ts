@@ -113,7 +113,7 @@ t.test('a failed renewal is retried after a pause, and the token stays in use', 
   void tokens.ready()
   await new Promise(setImmediate)
   void tokens.ready()
-  t.equal(state.logins + state.shown.length, 2, 'not at once')
+  t.equal(state.logins + state.shown.length, 2, 'no retry at once')
   t.equal(tokens.current(), 't1')
   state.nowMs = 31_000
   state.error = undefined
@@ -153,7 +153,7 @@ t.test('rejected credentials from the file are retried later', async (t) => {
   const { state, tokens } = open({ isGuess: true })
   state.error = new GatewayError('auth', 400, 'Secret not correct')
   await tokens.ready()
-  t.equal(tokens.ready(), undefined, 'not at once')
+  t.equal(tokens.ready(), undefined, 'no retry at once')
   state.nowMs = 1000
   state.error = undefined
   await tokens.ready()

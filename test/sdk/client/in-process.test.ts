@@ -375,7 +375,7 @@ t.test('byte bodies count toward the flow-control window', async (t) => {
   const down = send(caller, { endpoint: 'A.Fast', stream: true })
   await until(() => down.events.length > 0)
   const count = down.events.length
-  t.ok(count <= 3, `${count} were sent`)
+  t.ok(count <= 3, `${count} messages were sent`)
   for (let i = 0; i < count; i++) down.consumed(large.length * 2)
   await until(() => down.events.length > count)
 })

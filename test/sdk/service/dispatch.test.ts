@@ -446,7 +446,7 @@ t.test('a slow reader pauses the handler at the window size', async (t) => {
   const incoming = begin(dispatcher, 'Helloworld.Flood', { stream: true })
   await setImmediate()
   const first = made
-  t.ok(first > 20 && first < 30, `${first} of 10 kB are made for a window of 256 KiB`)
+  t.ok(first > 20 && first < 30, `${first} messages of 10 kB for a window of 256 KiB`)
   await setImmediate()
   t.equal(made, first)
   incoming.read()

@@ -42,7 +42,7 @@ t.test('decodes an encoded entry', (t) => {
   const entry = formatVersions([FULL, makeService('greeter', [], 'v1')])
   t.equal(readVersions(JSON.parse(entry), 'entry'), entry)
   const more = [{ version: 'v', metadata: {}, endpoints: [{ name: 'A.B', x: 1 }], nodes: [1] }]
-  t.notMatch(readVersions(more, 'entry'), /nodes|"x"/, 'without what does not belong there')
+  t.notMatch(readVersions(more, 'entry'), /nodes|"x"/, 'unknown fields are dropped')
   t.end()
 })
 
@@ -75,10 +75,10 @@ t.test('advertises a service when peers can call it', (t) => {
   t.notOk(isCallable([plain]), 'plain HTTP')
   t.notOk(isCallable([speaks('http')]))
   t.ok(isCallable([speaks('mx')]))
-  t.ok(isCallable([plain, speaks('mxs')]), 'some version can')
-  t.ok(isCallable([{ ...plain, endpoints: [ENDPOINT] }]), 'the plain form of the call protocol')
-  t.ok(isCallable([{ ...plain, nodes: [], endpoints: [ENDPOINT] }]), 'of a list without nodes')
-  t.notOk(isCallable([{ ...FULL, name: 'store' }]), 'every server has its own')
+  t.ok(isCallable([plain, speaks('mxs')]), 'one callable version suffices')
+  t.ok(isCallable([{ ...plain, endpoints: [ENDPOINT] }]), 'the HTTP transport of the call protocol')
+  t.ok(isCallable([{ ...plain, nodes: [], endpoints: [ENDPOINT] }]), 'a listed entry without nodes')
+  t.notOk(isCallable([{ ...FULL, name: 'store' }]), 'every server has this service itself')
   t.end()
 })
 
