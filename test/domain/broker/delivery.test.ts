@@ -133,7 +133,7 @@ t.test('emits process warnings for drops and errors without a callback', async (
   ])
 })
 
-t.test('drops the oldest messages if the policy says so', async (t) => {
+t.test('with whenSlow: drop-old the oldest messages are dropped', async (t) => {
   const got: string[] = []
   const drops: number[] = []
   let release = (): void => {}
@@ -168,7 +168,7 @@ t.test('drops the oldest messages if the policy says so', async (t) => {
   t.equal(delivery.dropped, 4, 'a single message is accepted at any length')
 })
 
-t.test('disconnects a slow subscriber if the policy says so', async (t) => {
+t.test('with whenSlow: end a slow subscriber is disconnected', async (t) => {
   const got: string[] = []
   const drops: number[] = []
   let ends = 0
@@ -193,7 +193,7 @@ t.test('disconnects a slow subscriber if the policy says so', async (t) => {
   t.equal(ends, 1)
 })
 
-t.test('reports what a subscriber loses while it stays slow', async (t) => {
+t.test('reports the drops of a subscriber that stays slow', async (t) => {
   const drops: number[] = []
   const delivery = new Delivery(SUBSCRIPTION, () => new Promise(() => {}), {
     ...{ maxWaiting: 1, reportMs: 1 },

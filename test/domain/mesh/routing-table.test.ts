@@ -75,7 +75,7 @@ t.test('ignores a route through this server', (t) => {
   t.end()
 })
 
-t.test('does not advertise a route through the receiver or one that is too long', (t) => {
+t.test('does not advertise a route through the receiver or over the hop limit', (t) => {
   const { table } = open(3)
   table.learn('b', 's', to('bc'))
   t.equal(table.tell('s', 'b'), undefined)

@@ -124,7 +124,7 @@ t.test('responds with 409 and the current record to a failed condition', async (
   await refused(7, 'b', 'key "b" must have version 7, but is not there')
 })
 
-t.test('rejects malformed input with 400, names it and stores nothing', async (t) => {
+t.test('malformed input is 400 with the name of the field, and nothing is stored', async (t) => {
   const { store } = open(t, { maxValueBytes: 10 })
   const good = { table: TABLE, key: 'a', value: VALUE }
   const key = /^key must be 1 to 1024 bytes of UTF-8 without NUL, got/

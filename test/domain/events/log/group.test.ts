@@ -58,7 +58,7 @@ t.test('restores cursor, acknowledgements and delivery counts', async (t) => {
 })
 
 t.test(
-  'saves counts of redelivered events at once, those of first deliveries when the member leaves',
+  'counts of redeliveries are saved at once, first deliveries when the member leaves',
   async (t) => {
     const { group, member, state, saves } = open(t, [1, 2])
     const [first] = await member.pull(2, MUCH)

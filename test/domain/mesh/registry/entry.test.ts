@@ -27,7 +27,7 @@ const FULL: Service = {
   endpoints: [ENDPOINT],
 }
 
-t.test('contains all versions but no node addresses', (t) => {
+t.test('an entry contains all versions but no node addresses', (t) => {
   const entry = formatVersions([FULL, makeService('greeter', ['127.0.0.1:2'], 'v1')])
   t.notMatch(entry, '127.0.0.1')
   const node = makeNode('peer:1')
@@ -46,7 +46,7 @@ t.test('decodes an encoded entry', (t) => {
   t.end()
 })
 
-t.test('names what is wrong with an entry', (t) => {
+t.test('an invalid entry is rejected with the path of the field', (t) => {
   const version = { version: 'v', metadata: {}, endpoints: [] }
   const wrong: [value: unknown, message: string][] = [
     [undefined, 'e must be a list of versions'],
