@@ -62,7 +62,7 @@ t.test('a command without usage rejects arguments', async (t) => {
   })
 })
 
-t.test('the first words of a usage are completed, arguments are not', async (t) => {
+t.test('the fixed words at the start of a usage are completed, placeholders are not', async (t) => {
   for (const [usage, phrases] of [
     ['[service | plugin] <name>', ['service', 'plugin']],
     ['client <service>...', ['client']],

@@ -51,7 +51,7 @@ const helloworld = new Service({
 await helloworld.start()
 t.teardown(() => helloworld.stop())
 
-/** Ends with `status`, having written what is expected, and no more than a line of problems. */
+/** Checks exit status, standard output and standard error of a command. */
 async function expect(
   t: Test,
   words: readonly string[],
@@ -65,54 +65,57 @@ async function expect(
 
 const HELLO = '{\n\t"message": "Hello John"\n}\n'
 
-t.test('any service is called as if it were a command, its fields being flags', async (t) => {
+t.test('a service is called like a command, with flags for its fields', async (t) => {
   await expect(t, ['helloworld', '--name=John'], [0, HELLO])
   await expect(t, ['helloworld', 'call', '--json', '{"name":"Ann"}', '--name', 'John'], [0, HELLO])
   await expect(t, ['helloworld', 'Helloworld.Call', '-'], [0, HELLO], '{"name":"John"}')
 })
 
-t.test('the services of the platform are called as others, also those with commands', async (t) => {
+t.test('platform services are called the same way, including those with commands', async (t) => {
   const words = ['registry', 'getService', '--service=helloworld', '--options_domain=mx']
   await expect(t, words, [0, /"name": "helloworld"/])
   await expect(t, ['auth', 'accounts', 'list'], [0, /"id": "admin"/])
 })
 
-t.test('a service alone shows its endpoints, and an endpoint its fields', async (t) => {
-  await expect(t, ['helloworld'], [0, /^NAME:\n\tmx helloworld\n[\s\S]*\tcall +Says hello\.\n/])
-  await expect(t, ['help', 'helloworld'], [0, /^NAME:\n\tmx helloworld\n\nVERSION/])
-  await expect(
-    t,
-    ['helloworld', 'call', '--help'],
-    [0, /\n\t--name string +Who is greeted\. \(required\)\n/],
-  )
-})
+t.test(
+  'a service without arguments prints its endpoints, and --help of an endpoint its fields',
+  async (t) => {
+    await expect(t, ['helloworld'], [0, /^NAME:\n\tmx helloworld\n[\s\S]*\tcall +Says hello\.\n/])
+    await expect(t, ['help', 'helloworld'], [0, /^NAME:\n\tmx helloworld\n\nVERSION/])
+    await expect(
+      t,
+      ['helloworld', 'call', '--help'],
+      [0, /\n\t--name string +Who is greeted\. \(required\)\n/],
+    )
+  },
+)
 
-t.test('a reply is JSON, YAML, or JSON in one line', async (t) => {
+t.test('a response is printed as indented JSON, YAML or raw JSON', async (t) => {
   await expect(t, ['helloworld', '--name=John', '-o', 'yaml'], [0, 'message: Hello John\n'])
   await expect(t, ['-o', 'raw', 'helloworld', '--name=John'], [0, '{"message":"Hello John"}\n'])
 })
 
-t.test('a stream is a document a line, until it ends', async (t) => {
+t.test('a stream prints one JSON document per line', async (t) => {
   await expect(t, ['helloworld', 'count', '--to=2'], [0, '{"n":1}\n{"n":2}\n'])
   const input = '{"word":"a"}\n\n{"word":"b"}\n'
   await expect(t, ['helloworld', 'echoes', '-'], [0, '{"word":"a!"}\n{"word":"b!"}\n'], input)
 })
 
-t.test('a stream ends with status 0 at Ctrl-C', async (t) => {
+t.test('a stream ends with status 0 on Ctrl-C', async (t) => {
   const { child, until, ended } = server.start('helloworld', 'count', '--to=1000000000')
   await until(/"n":1}/)
   child.kill('SIGINT')
   t.equal(await ended, 0)
 })
 
-t.test('a field that has the name of a flag goes before it', async (t) => {
+t.test('a field takes precedence over a global flag of the same name', async (t) => {
   await expect(t, ['helloworld', 'deploy', '--env=prod', '-oraw'], [0, '{"to":"prod"}\n'])
   await expect(t, ['helloworld', 'deploy', '--env=local', '-oraw'], [0, '{"to":"local"}\n'])
   await expect(t, ['helloworld', '--name=John', '--env=local'], [0, HELLO])
   await expect(t, ['helloworld', '--name=John', '--env=locla'], [2, '', /did you mean local\?/])
 })
 
-t.test('what is not there is told with what may have been meant', async (t) => {
+t.test('unknown commands, endpoints and flags are reported with a suggestion', async (t) => {
   const see = "Please refer to 'mx --help'\n"
   await expect(
     t,
@@ -139,7 +142,7 @@ t.test('what is not there is told with what may have been meant', async (t) => {
   await expect(t, ['helloworld', '--json={}'], [127, '', /request\.name/])
 })
 
-t.test('without a server the address is told, and how to start one', async (t) => {
+t.test('without a server, the error names the address and how to start one', async (t) => {
   const options = { cwd: server.home, env: { ...server.env, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' } }
   const failed =
     "mx: Failed to connect to mx server at 127.0.0.1:1: start it with 'mx server', or, if it has another --proxy_address, run 'mx env add local <host:port>'"
@@ -153,7 +156,7 @@ t.test('without a server the address is told, and how to start one', async (t) =
   })
 })
 
-t.test('where the rules are closed it is told that nobody is logged in', async (t) => {
+t.test('if the rules deny anonymous requests, the error asks to log in', async (t) => {
   const rule = {
     ...{ id: 'closed', scope: '', access: 'DENIED', priority: 10 },
     resource: { type: 'service', name: 'registry', endpoint: '*' },

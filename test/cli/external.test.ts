@@ -13,7 +13,7 @@ function install(name: string, script: string, mode = 0o755): void {
   chmodSync(path, mode)
 }
 
-t.test('a program mx-<word> on PATH is a command, with what follows', async (t) => {
+t.test('a program mx-<word> on PATH runs as a command with its arguments', async (t) => {
   install('mx-greet', 'echo "$MX_ENV $MX_NAMESPACE:$*"; exit 3')
   const words = ['--env=dev', '--namespace', 'shop', 'greet', '--name=a b', '-x', '--help']
   const { output, ended } = startMx(words, { cwd, env: { PATH } })
@@ -21,7 +21,7 @@ t.test('a program mx-<word> on PATH is a command, with what follows', async (t) 
   t.equal(output.stdout, 'dev shop:--name=a b -x --help\n')
 })
 
-t.test('it is ended with us, and its end is ours', async (t) => {
+t.test('a signal is forwarded to the program, and its exit status is returned', async (t) => {
   install('mx-wait', "trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done")
   const { child, until, ended } = startMx(['wait'], { cwd, env: { PATH } })
   await until(/ready/)
@@ -29,7 +29,7 @@ t.test('it is ended with us, and its end is ours', async (t) => {
   t.equal(await ended, 7)
 })
 
-t.test('a built-in command goes before it, and what is no program is none', async (t) => {
+t.test('a built-in command takes precedence, and a non-executable file is ignored', async (t) => {
   install('mx-version', 'echo mine')
   install('mx-text', 'echo text', 0o644)
   const built = startMx(['version'], { cwd, env: { PATH } })

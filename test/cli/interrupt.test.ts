@@ -6,7 +6,7 @@ import { toNodeWords } from '../fixtures/programs.ts'
 const PROGRAM = new URL('../fixtures/interruptible.ts', import.meta.url)
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  t.test(`${signal} tidies up, and ends with status 130`, async (t) => {
+  t.test(`${signal} runs the cleanup and exits with status 130`, async (t) => {
     const child = spawn(process.execPath, toNodeWords(PROGRAM))
     t.teardown(() => child.kill('SIGKILL'))
     await once(child.stdout, 'data')

@@ -41,7 +41,7 @@ const refused: [words: string[], message: string | RegExp, env?: Record<string, 
   [['auth', 'list', 'ruls'], /^mx: Unrecognized .*: list ruls, did you mean list rules\?/],
 ]
 for (const [words, message, env = {}] of refused) {
-  t.test(`mx ${words.join(' ')} is refused with a message and exit status 2`, async (t) => {
+  t.test(`mx ${words.join(' ')} is rejected with a message and exit status 2`, async (t) => {
     const { code, stdout, stderr } = await runMx(words, { cwd, env })
     t.match(stderr, message)
     t.equal(code, 2)
@@ -49,7 +49,7 @@ for (const [words, message, env = {}] of refused) {
   })
 }
 
-t.test('what cannot be had though rightly asked for ends with status 1 and one line', async (t) => {
+t.test('a missing certificate file is a one-line error with exit status 1', async (t) => {
   const words = [
     'api',
     '--address=127.0.0.1:0',
@@ -78,7 +78,11 @@ for (const words of [[], ['--help'], ['help']]) {
 for (const command of ['api', 'server'] as const) {
   t.test(`mx ${command} --help shows every flag with its default`, async (t) => {
     const { code, stdout } = await runMx([command, '--help'], { cwd })
-    t.equal((await runMx(['help', command], { cwd })).stdout, stdout, 'as a word, too')
+    t.equal(
+      (await runMx(['help', command], { cwd })).stdout,
+      stdout,
+      'mx help <command> prints the same',
+    )
     const flags = [...stdout.matchAll(/^ {2}--(\w+)/gm)].map(([, name]) => name)
     t.same(
       flags,
@@ -92,27 +96,24 @@ for (const command of ['api', 'server'] as const) {
   })
 }
 
-t.test('with MX_DEBUG=1 an error has its stack, without it is one line', async (t) => {
+t.test('an error is one line, with a stack if MX_DEBUG=1', async (t) => {
   const words = ['user', 'token', '--env=no']
   t.match(await runMx(words, { cwd }), { stderr: /^mx: Env "no" not found.*\n$/ })
   const env = { MX_DEBUG: '1' }
   t.match(await runMx(words, { cwd, env }), { stderr: /^mx: Env "no" not found.*\nmx: .*\n +at / })
 })
 
-t.test(
-  'a value that begins with a dash is a value; a missing one is told by its flag',
-  async (t) => {
-    const env = { HOME: cwd, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' }
-    const words = ['auth', 'create', 'rule', 'a', '--resource=a:b:c', '--priority']
-    t.match(await runMx([...words, '-5'], { cwd, env }), { code: 4 })
-    t.match(await runMx(['services', '--env'], { cwd, env }), {
-      code: 2,
-      stderr: "mx: --env needs a value. See 'mx services --help'\n",
-    })
-  },
-)
+t.test('a value may begin with a dash; a missing value is reported with its flag', async (t) => {
+  const env = { HOME: cwd, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' }
+  const words = ['auth', 'create', 'rule', 'a', '--resource=a:b:c', '--priority']
+  t.match(await runMx([...words, '-5'], { cwd, env }), { code: 4 })
+  t.match(await runMx(['services', '--env'], { cwd, env }), {
+    code: 2,
+    stderr: "mx: --env needs a value. See 'mx services --help'\n",
+  })
+})
 
-t.test('flags before the command hold for it, those behind it go before them', async (t) => {
+t.test('flags may precede the command; flags after it take precedence', async (t) => {
   for (const [words, stdout] of [
     [['--output=json', 'version'], /^\{\n\t"version"/],
     [['-o', 'yaml', 'version'], /^version: /],
@@ -125,7 +126,7 @@ t.test('flags before the command hold for it, those behind it go before them', a
   })
 })
 
-t.test('a reader that has seen enough, such as head, is no failure', async (t) => {
+t.test('a reader that closes the pipe, such as head, is not an error', async (t) => {
   for (const words of [['--help'], ['api', '--help'], ['completion', 'bash']]) {
     const { child, ended, output } = startMx(words, { cwd })
     child.stdout!.destroy()
@@ -133,7 +134,7 @@ t.test('a reader that has seen enough, such as head, is no failure', async (t) =
   }
 })
 
-t.test('what cannot be written to standard output is one line, and status 1', async (t) => {
+t.test('a failed write to standard output is a one-line error with exit status 1', async (t) => {
   const main = toMxWords('version')
   const line = [process.execPath, ...main].map((word) => `'${word}'`).join(' ')
   const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((resolve) =>
@@ -145,7 +146,7 @@ t.test('what cannot be written to standard output is one line, and status 1', as
   t.equal(code, 1)
 })
 
-t.test('a word that is no command is told as such also where no server is', async (t) => {
+t.test('without a server, an unknown command is reported as such', async (t) => {
   const env = { HOME: cwd, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' }
   t.match(await runMx(['frobnicate'], { cwd, env }), {
     code: 4,

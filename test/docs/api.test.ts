@@ -15,7 +15,7 @@ function firstCells(header: string): string[] {
   )
 }
 
-t.test('docs/api.md lists every endpoint, and what a point tells', async (t) => {
+t.test('docs/api.md lists every endpoint, and every field of a metrics point', async (t) => {
   const { get } = await openServer(t)
   const { body } = await get('/registry/getService?service=api')
   const endpoints = body.services[0].endpoints.map(({ name }: { name: string }) =>
@@ -26,7 +26,7 @@ t.test('docs/api.md lists every endpoint, and what a point tells', async (t) => 
     ...{ timeMs: 1, seconds: 1, byClass: [], aborted: 0, bytesIn: 0, bytesOut: 0, inFlight: 0 },
     ...{ p50Ms: 1, p99Ms: 1 },
   })
-  // 3xx and 4xx stand between the two that are named.
+  // The table abbreviates the range from 2xx to 5xx.
   const told = [...firstCells('| of a point |'), 'status_3xx', 'status_4xx']
   t.strictSame(told.sort(), Object.keys(point).sort())
 })

@@ -7,7 +7,7 @@ import { openRegistry } from '../fixtures/sdk-services.ts'
 
 const GUIDE = readFileSync(join(ROOT, 'docs/auth-endpoints.md'), 'utf8')
 
-t.test('docs/auth-endpoints.md lists every endpoint, and which are streams', async (t) => {
+t.test('docs/auth-endpoints.md lists every endpoint and marks the streams', async (t) => {
   const registry = openRegistry(t)
   await openPlatformAuth(t, { registry })
   const [service] = await registry.getService('auth')
@@ -18,7 +18,7 @@ t.test('docs/auth-endpoints.md lists every endpoint, and which are streams', asy
   )
 })
 
-t.test('it lists every action the audit is told of', async (t) => {
+t.test('docs/auth-endpoints.md lists every action of the audit log', async (t) => {
   const sources = [
     'auth-endpoints',
     'accounts/account-endpoints',

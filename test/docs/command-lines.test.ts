@@ -37,7 +37,7 @@ await typeGuides(t, [
   'examples/README.md',
 ])
 
-t.test('every block of command lines is typed by a test, or has a reason that is listed', (t) => {
+t.test('every block of command lines is run by a test or has a listed reason', (t) => {
   const reasons = new Set<string>()
   for (const guide of listGuides()) {
     t.same(listUnmarked(guide), [], `${guide}: command lines are in blocks marked sh`)
@@ -58,7 +58,7 @@ t.test('every block of command lines is typed by a test, or has a reason that is
   t.end()
 })
 
-t.test('every guide with blocks to type is typed by one of these files', (t) => {
+t.test('every guide with runnable blocks is run by one of the command-lines tests', (t) => {
   const folder = join(ROOT, 'test/docs')
   const names = readdirSync(folder).filter((name) => name.startsWith('command-lines'))
   const tests = names.map((name) => readFileSync(join(folder, name), 'utf8')).join('')

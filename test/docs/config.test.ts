@@ -40,7 +40,7 @@ t.test('docs/config.md lists every endpoint and every accessor', async (t) => {
   )
 })
 
-t.test('what the guide does works', async (t) => {
+t.test('the code blocks of docs/config.md return the documented values', async (t) => {
   const { client } = await openPlatformConfig(t)
   const config = createConfig(client)
   const blocks = [...GUIDE.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code!)
@@ -74,7 +74,7 @@ t.test('what the guide does works', async (t) => {
   t.notOk((await config.get('helloworld.db')).exists())
 })
 
-t.test('its limits are those there are', async (t) => {
+t.test('docs/config.md states the limits of paths', async (t) => {
   t.match(
     GUIDE.replaceAll(/\s+/g, ' '),
     `Paths are at most ${MAX_PATH_BYTES} bytes and ${MAX_DEPTH} names long`,

@@ -17,7 +17,7 @@ const PAGES = [
 const LINK = /\]\(([^()\s]+)\)/g
 
 const read = (page: string): string =>
-  // What is code links nowhere.
+  // Code contains no links.
   readFileSync(join(ROOT, page), 'utf8')
     .replaceAll(/^```[\s\S]*?^```/gm, '')
     .replaceAll(/`[^`\n]*`/g, 'code')
@@ -25,7 +25,7 @@ const read = (page: string): string =>
 const listLinks = (page: string): string[] =>
   [...read(page).matchAll(LINK)].map(([, link]) => link!)
 
-/** The anchors that headings have: lower case, blanks as hyphens, other signs left out. */
+/** Anchors of the headings: lower case, blanks as hyphens, other punctuation removed. */
 function listAnchors(page: string): ReadonlySet<string> {
   const text = readFileSync(join(ROOT, page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '')
   const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading!)
@@ -39,7 +39,7 @@ function listAnchors(page: string): ReadonlySet<string> {
   )
 }
 
-/** What a link leads to and is not there. */
+/** Returns the link if its target does not exist. */
 function findBroken(page: string, link: string): string | undefined {
   if (/^[a-z]+:/.test(link)) return undefined
   const [path = '', anchor] = link.split('#')
@@ -50,7 +50,7 @@ function findBroken(page: string, link: string): string | undefined {
 }
 
 for (const page of PAGES)
-  t.test(`every link of ${page} leads to what is there`, async (t) => {
+  t.test(`every link of ${page} has a target`, async (t) => {
     t.same(
       listLinks(page)
         .map((link) => findBroken(page, link))
@@ -59,7 +59,7 @@ for (const page of PAGES)
     )
   })
 
-t.test('a link to what is not there is found', async (t) => {
+t.test('a link to a missing file, anchor or outside path is reported', async (t) => {
   t.equal(findBroken('docs/README.md', 'nowhere.md'), 'nowhere.md')
   t.equal(findBroken('docs/README.md', 'services.md#nowhere'), 'services.md#nowhere')
   t.equal(findBroken('docs/README.md', '../../outside'), '../../outside')
@@ -88,7 +88,7 @@ t.test('every link of README and docs leads to a file of the npm package', async
   )
 })
 
-t.test('the index leads to every page', async (t) => {
+t.test('docs/README.md links to every page', async (t) => {
   const text = read('docs/README.md')
   const pages = PAGES.filter((page) => /^docs\/[^/]+$/.test(page) && page !== 'docs/README.md')
   t.same(
@@ -97,7 +97,7 @@ t.test('the index leads to every page', async (t) => {
   )
 })
 
-t.test('every test that docs/security.md names is there', async (t) => {
+t.test('every test file named in docs/security.md exists', async (t) => {
   const text = readFileSync(join(ROOT, 'docs/security.md'), 'utf8')
   const named = [...text.matchAll(/`([\w/.-]+\.ts)`/g)].map(([, path]) => path!)
   t.ok(named.length > 50)

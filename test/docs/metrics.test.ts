@@ -6,7 +6,7 @@ import { ROOT } from '../../scripts/root.ts'
 
 const text = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8')
 
-t.test('docs/metrics.md lists every metric, as the program tells it', async (t) => {
+t.test('docs/metrics.md lists every metric with type, labels and help', async (t) => {
   const rows = Object.values(METRICS).map(({ name, type, labels, help }) => {
     const cells = labels.map((label) => `\`${label}\``).join(', ')
     return `| \`${name}\` | ${type} | ${cells} | ${help} |\n`
@@ -16,7 +16,7 @@ t.test('docs/metrics.md lists every metric, as the program tells it', async (t) 
   t.equal(table, head + rows.join(''))
 })
 
-t.test('what its rules for alerts go by is told', async (t) => {
+t.test('the alert rules in docs/metrics.md use metrics that exist', async (t) => {
   const [, rules = ''] = /```yaml\n(groups:[\s\S]*?)```/.exec(text) ?? []
   const told = Object.values(METRICS).map(({ name }) => name)
   const named = rules.match(/\b(?:mx|http_server)_[a-z_]+\b/g) ?? []

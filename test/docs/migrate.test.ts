@@ -68,36 +68,39 @@ for (const section of GUIDE.split(/^## /m).slice(1)) {
 
   const nginx = find('nginx', '')
   if (nginx === undefined) continue
-  t.test(`${name}: nginx serves them as the guide configures it`, async (t) => {
-    const program = skipUnless(t, 'nginx')
-    if (program === undefined) return
-    const ports = await openPorts(t)
-    const folder = makeTempFolder(t, 'nginx')
-    const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    const temporary = paths.map((path) => `${path}_temp_path ${folder}/${path};`).join(' ')
-    const file = join(folder, 'nginx.conf')
-    writeFileSync(
-      file,
-      `daemon off; master_process off; pid ${folder}/pid; error_log stderr; events {}
+  t.test(
+    `${name}: nginx serves the same requests with the configuration of the guide`,
+    async (t) => {
+      const program = skipUnless(t, 'nginx')
+      if (program === undefined) return
+      const ports = await openPorts(t)
+      const folder = makeTempFolder(t, 'nginx')
+      const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+      const temporary = paths.map((path) => `${path}_temp_path ${folder}/${path};`).join(' ')
+      const file = join(folder, 'nginx.conf')
+      writeFileSync(
+        file,
+        `daemon off; master_process off; pid ${folder}/pid; error_log stderr; events {}
 http { access_log off; ${temporary}
 ${withPorts(nginx, ports)}}`,
-    )
-    const { child } = spawnTied([program, '-p', folder, '-c', file, '-e', 'stderr'], 'stderr')
-    t.teardown(async () => {
-      child.kill('SIGKILL')
-      await once(child, 'close')
-    })
-    const isReady = () =>
-      send(ports, { path: '/', result: 404 }).then(
-        () => true,
-        () => false,
       )
-    await eventually(isReady)
-    for (const request of requests) await checkRequest(t, ports, request)
-  })
+      const { child } = spawnTied([program, '-p', folder, '-c', file, '-e', 'stderr'], 'stderr')
+      t.teardown(async () => {
+        child.kill('SIGKILL')
+        await once(child, 'close')
+      })
+      const isReady = () =>
+        send(ports, { path: '/', result: 404 }).then(
+          () => true,
+          () => false,
+        )
+      await eventually(isReady)
+      for (const request of requests) await checkRequest(t, ports, request)
+    },
+  )
 }
 
-/** Ports of this run by those of the guide: of two backends that return what they received, and a free one. */
+/** Maps ports of the guide to ports of this run: two backends that echo requests, and a free port. */
 async function openPorts(t: Test): Promise<ReadonlyMap<number, number>> {
   const ports = new Map<number, number>([[8080, (await findPorts(1))[0]!]])
   for (const guidePort of [9001, 9002]) {

@@ -9,7 +9,7 @@ import { openServer } from '../fixtures/network.ts'
 const GUIDE = readFileSync(join(ROOT, 'docs/network.md'), 'utf8')
 const PROSE = GUIDE.replaceAll(/\s+/g, ' ')
 
-/** First cells of the table below a heading, without what stands behind a name. */
+/** Names in the first cells of the table below a heading. */
 function firstCells(header: string): string[] {
   const table = GUIDE.slice(GUIDE.indexOf(header)).split('\n\n')[0]!.split('\n').slice(2)
   return table.flatMap((row) =>
@@ -17,7 +17,7 @@ function firstCells(header: string): string[] {
   )
 }
 
-t.test('docs/network.md lists every endpoint, and what they tell', async (t) => {
+t.test('docs/network.md lists every endpoint, and the fields of links and routes', async (t) => {
   const a = await openServer(t, 'a')
   const b = await openServer(t, 'b', { nodes: [a.address] })
   const [service] = a.registry.getService('network')
@@ -34,13 +34,13 @@ t.test('docs/network.md lists every endpoint, and what they tell', async (t) => 
   t.strictSame(route.sort(), Object.keys(routes[0]!).sort())
 })
 
-t.test('its settings are those there are', (t) => {
+t.test('docs/network.md names only settings that exist', (t) => {
   const names = Object.values(SETTINGS).map(({ name }) => name)
   for (const name of firstCells('| setting |')) t.ok(names.includes(name), name)
   t.end()
 })
 
-t.test('its limits are those that hold', (t) => {
+t.test('docs/network.md states the limits of the code', (t) => {
   const { MAX_PEERS, MAX_DESTINATIONS, MAX_ADVERTISED_BYTES, MAX_ENTRY_BYTES, MAX_HOPS } = limits
   const count = MAX_DESTINATIONS.toLocaleString('en')
   const [total, entry] = [MAX_ADVERTISED_BYTES / 1024 ** 2, MAX_ENTRY_BYTES / 1024]

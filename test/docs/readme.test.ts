@@ -25,7 +25,7 @@ t.test('the configuration file of docs/gateway.md is accepted', async (t) => {
     DEFAULT_PLUGINS.filter(({ guard }) => !guard)
       .map(({ name }) => name)
       .filter((name) => !['cors', 'server-timing', 'time-limit'].includes(name)),
-    'and leaves out no default plugin that has an effect',
+    'it omits no default plugin that has an effect',
   )
 })
 

@@ -13,7 +13,7 @@ const [SERVER, READER] = ['createRegistryService', 'openRegistry'].map(
   (name) => PROGRAMS.find((text) => text.includes(name))!,
 )
 
-/** Runs a program of the guide, with the port it is told in place of the guide's. */
+/** Runs a program of the guide, with another port. */
 function run(t: Test, text: string, port: string): ChildProcess {
   const folder = t.testdir({ 'main.mts': text.replace('8081', port) })
   const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), 'main.mts'], {
@@ -27,34 +27,37 @@ function run(t: Test, text: string, port: string): ChildProcess {
   return child
 }
 
-t.test('the registry of the guide is served, and ends at once though it is watched', async (t) => {
-  const child = run(t, SERVER!, '0')
-  const lines = createInterface(child.stderr!)[Symbol.asyncIterator]()
-  const { msg, address } = JSON.parse((await lines.next()).value!) as Record<string, string>
-  t.equal(msg, 'service ready')
-  const client = openClient(t, { address: address! })
-  const told = client
-    .stream('registry', 'Registry.Watch', {})
-    .next()
-    .catch((error: Error) => error)
-  // Behind the watch on its connection: once it is answered, the watch is served.
-  await client.call('registry', 'Registry.ListServices', {})
+t.test(
+  'the registry program of the guide serves, and SIGINT ends it at once despite an open watch',
+  async (t) => {
+    const child = run(t, SERVER!, '0')
+    const lines = createInterface(child.stderr!)[Symbol.asyncIterator]()
+    const { msg, address } = JSON.parse((await lines.next()).value!) as Record<string, string>
+    t.equal(msg, 'service ready')
+    const client = openClient(t, { address: address! })
+    const told = client
+      .stream('registry', 'Registry.Watch', {})
+      .next()
+      .catch((error: Error) => error)
+    // Follows the watch on the same connection: its response proves that the watch is served.
+    await client.call('registry', 'Registry.ListServices', {})
 
-  await t.test('the other program of the guide lists what it holds', async (t) => {
-    const reader = run(t, READER!, address!.split(':')[1]!)
-    let output = ''
-    reader.stdout!.on('data', (chunk) => {
-      output += chunk
+    await t.test('the client program of the guide lists the registered services', async (t) => {
+      const reader = run(t, READER!, address!.split(':')[1]!)
+      let output = ''
+      reader.stdout!.on('data', (chunk) => {
+        output += chunk
+      })
+      const [code] = await once(reader, 'close')
+      t.equal(output, 'registry latest\n')
+      t.equal(code, 0)
     })
-    const [code] = await once(reader, 'close')
-    t.equal(output, 'registry latest\n')
-    t.equal(code, 0)
-  })
 
-  const startMs = performance.now()
-  child.kill('SIGINT')
-  const [code] = await once(child, 'close')
-  t.equal(code, 0)
-  t.ok(performance.now() - startMs < 5000, 'before calls under way would be cut off')
-  t.match(await told, { code: 503 }, 'a watch that ends unasked is an error')
-})
+    const startMs = performance.now()
+    child.kill('SIGINT')
+    const [code] = await once(child, 'close')
+    t.equal(code, 0)
+    t.ok(performance.now() - startMs < 5000, 'before calls in flight are cancelled')
+    t.match(await told, { code: 503 }, 'a watch ended by the server fails')
+  },
+)

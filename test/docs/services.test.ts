@@ -12,7 +12,7 @@ import { startMx } from '../fixtures/mx.ts'
 import { toModule } from '../fixtures/programs.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 
-/** What programs import as `mx`: with its types beside it once it is compiled, as packed. */
+/** The module that programs import as `mx`; compiled, it has its types beside it as in the package. */
 const SDK = toModule(new URL('../../sdk/index.ts', import.meta.url))
 const TSX = import.meta.resolve('tsx')
 const PAGES = [
@@ -28,10 +28,10 @@ const GUIDE = (await Promise.all(PAGES.map((page) => readFile(join(ROOT, page), 
 
 /** A code block of the guide. */
 interface Block {
-  /** Empty: what a program prints. */
+  /** Empty for the output of a program. */
   readonly language: string
   readonly text: string
-  /** The file it is, as the words in front of it say. */
+  /** File name, taken from the text above the block. */
   readonly file: string
 }
 
@@ -43,7 +43,7 @@ const BLOCKS: readonly Block[] = [
 })
 const PROGRAMS = BLOCKS.filter(({ language }) => language === 'ts')
 
-t.test('the programs of the guide pass the compiler with the options of the guide', async (t) => {
+t.test('the programs of the guides compile with the compiler options of the guides', async (t) => {
   const folder = t.testdir(Object.fromEntries(PROGRAMS.map(({ file, text }) => [file, text])))
   const config = JSON.parse(BLOCKS.find(({ language }) => language === 'json')!.text)
   const messages = await checkTypes(makeProject(folder, config.compilerOptions))
@@ -51,7 +51,7 @@ t.test('the programs of the guide pass the compiler with the options of the guid
   t.equal(PROGRAMS.length, 8)
 })
 
-t.test('everything in the guide happens as it says', async (t) => {
+t.test('commands and programs of the guides print the documented output', async (t) => {
   const [curl, python] = ['curl', 'python3'].map((name) => skipUnless(t, name))
   if (curl === undefined || python === undefined) return
   const reader = new Reader(t, python)
@@ -65,12 +65,12 @@ t.test('everything in the guide happens as it says', async (t) => {
   t.ok(reader.commands >= 15, `${reader.commands} commands`)
 })
 
-/** Somebody who does what the guide says. */
+/** Follows the guide as a reader would. */
 class Reader {
   commands = 0
   readonly #t: Test
   readonly #python: string
-  /** Real ports by those of the guide. */
+  /** Ports of this run by ports of the guide. */
   readonly #ports = new Map<string, string>()
   readonly #folder: string
   #folders = 0
@@ -82,7 +82,7 @@ class Reader {
     this.#python = python
   }
 
-  /** Does what the lines say; comments are what a command prints. */
+  /** Runs the commands; comments below a command are its expected output. */
   async runLines(text: string): Promise<void> {
     const lines = text.trimEnd().split('\n')
     for (let i = 0; i < lines.length; i++) {
@@ -96,7 +96,7 @@ class Reader {
       else if (command === 'python3') await this.#startPython(line)
       else if (line.startsWith('npx mx api ')) await this.#startGateway(line)
       else if (command!.startsWith('MX_SERVICE_ADDRESS=')) await this.#startService(line)
-      else this.#t.fail(`nobody knows how to run ${line}`)
+      else this.#t.fail(`unknown command: ${line}`)
     }
   }
 
@@ -111,7 +111,7 @@ class Reader {
     this.#t.equal(code, 0)
   }
 
-  /** Runs what stands in a page, until its WebSocket is closed. */
+  /** Runs the script of a web page until its WebSocket is closed. */
   async runPage({ text }: Block): Promise<void> {
     const output: string[] = []
     const sockets: WebSocket[] = []
@@ -128,7 +128,7 @@ class Reader {
     this.#t.strictSame(output, printed, 'the page prints what the guide says')
   }
 
-  /** Makes the folder as the guide does; what it installs comes from this checkout. */
+  /** Creates the folder as the guide does; its packages come from this checkout. */
   async #prepare(line: string): Promise<void> {
     const mx = ROOT
     if (line.startsWith('npm install ')) {
@@ -140,10 +140,10 @@ class Reader {
       })
       for (const [name, folder] of [['mx-gateway', mx] as const, ...installed]) {
         const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
-        this.#t.equal(manifest.name, name, `${folder} is what programs import as ${name}`)
+        this.#t.equal(manifest.name, name, `${folder} contains the package ${name}`)
       }
       const { exports, bin } = JSON.parse(await readFile(join(mx, 'package.json'), 'utf8'))
-      this.#t.ok(exports['.'] && bin.mx, 'it can be imported, and `npx mx` runs')
+      this.#t.ok(exports['.'] && bin.mx, 'the package exports a module and the program mx')
       return
     }
     const cwd = join(this.#folder, line.startsWith('mkdir ') ? '.' : 'helloworld')
@@ -154,7 +154,7 @@ class Reader {
     })
     if (!line.startsWith('npm ')) return
     const made = JSON.parse(await readFile(join(cwd, 'package.json'), 'utf8'))
-    this.#t.equal(made.type, 'module', 'programs may wait outside of functions')
+    this.#t.equal(made.type, 'module', 'programs may use top-level await')
   }
 
   async #runCurl(line: string, printed: string[]): Promise<void> {
@@ -212,7 +212,7 @@ class Reader {
     await gone
   }
 
-  /** A folder with the programs of the guide, which lead to the services that run. */
+  /** Returns a folder with the programs of the guide, with the addresses of the running services. */
   #write(): string {
     const folder = join(this.#folder, String(this.#folders++))
     mkdirSync(folder)

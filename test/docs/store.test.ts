@@ -12,13 +12,13 @@ const [first, compare, watch, blobs, ...others] = [...GUIDE.matchAll(/```ts\n([\
 )
 const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor as FunctionConstructor
 
-/** Runs code of the guide, with what it takes for given. */
+/** Runs code of the guide with the variables that it uses. */
 function run(code: string, given: object, names = ''): Promise<Record<string, unknown>> {
   const body = `${code}; return { ${names} }`
   return new AsyncFunction(...Object.keys(given), body)(...Object.values(given))
 }
 
-t.test('what docs/store.md does works', async (t) => {
+t.test('the code blocks of docs/store.md return the documented values', async (t) => {
   const registry = openRegistry(t)
   const { close, store: records } = await openPlatformStore(t, { registry })
   const service = createService(t, { name: 'greeter', registry })
@@ -59,7 +59,7 @@ t.test('what docs/store.md does works', async (t) => {
   await ended
 })
 
-t.test('docs/store.md shows requests as they are', async (t) => {
+t.test('the HTTP requests of docs/store.md return the documented records', async (t) => {
   const { client } = await openPlatformStore(t)
   const shell = [...GUIDE.matchAll(/```sh\n([\s\S]*?)```/g)]
     .map(([, code]) => code!)

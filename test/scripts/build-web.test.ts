@@ -12,7 +12,7 @@ const texts = ['index.html', ...assets.map((name) => `assets/${name}`)]
   .filter((name) => /\.(?:html|js|css|svg)$/.test(name))
   .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
 
-t.test('what is loaded before anything is shown is at most 60 KB', async (t) => {
+t.test('the assets loaded before the first rendering are at most 60 KB compressed', async (t) => {
   const files = listFirstLoad(folder)
   t.ok(files.some(({ name }) => name.endsWith('.js')))
   t.ok(files.some(({ name }) => name.endsWith('.css')))
@@ -20,7 +20,7 @@ t.test('what is loaded before anything is shown is at most 60 KB', async (t) => 
   t.ok(bytes <= FIRST_LOAD_MAX_BYTES, `${bytes} bytes`)
 })
 
-t.test('names of assets change with what they hold, and each has been compressed', async (t) => {
+t.test('asset names contain a content hash, and each asset has a .br and a .gz file', async (t) => {
   const plain = assets.filter((name) => !/\.(?:br|gz)$/.test(name))
   for (const name of plain) {
     t.match(name, /-[\w-]{8}\.\w+$/)
@@ -28,14 +28,14 @@ t.test('names of assets change with what they hold, and each has been compressed
   }
 })
 
-t.test('the document has no script and no style in it', async (t) => {
+t.test('index.html has no inline script or style', async (t) => {
   const { text } = texts.find(({ name }) => name === 'index.html')!
   for (const [script] of text.matchAll(/<script[^>]*>[^<]*<\/script>/g))
     t.match(script, /^<script [^>]*src="[^"]+"><\/script>$/)
   t.notMatch(text, /<style|style=|\son\w+=/i)
 })
 
-t.test('nothing is loaded from elsewhere, and no text becomes HTML or code', async (t) => {
+t.test('assets load nothing from other origins and evaluate no text as code', async (t) => {
   for (const { name, text } of texts) {
     t.notMatch(text, /(?:src|href)="(?:https?:)?\/\//, name)
     t.notMatch(text, /url\((?!["']?(?:data:|#|\/|\.))/, name)

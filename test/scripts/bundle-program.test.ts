@@ -12,7 +12,7 @@ import { ROOT } from '../../scripts/root.ts'
 import * as sdk from '../../sdk/index.ts'
 import * as testing from '../../sdk/testing.ts'
 
-// In the checkout, where packages are found, and in a part of the build that is not packed.
+// Within the checkout, so that packages are found, in a part of the build that is not packed.
 const dist = join(ROOT, 'dist/test', `bundle-${process.pid}`)
 const load = async <T>(name: string): Promise<T> =>
   (await import(pathToFileURL(join(dist, 'bundle', name)).href)) as T
@@ -33,7 +33,7 @@ function mx(...words: string[]): Promise<{ stdout: string; stderr: string; code?
   }).catch((error) => error)
 }
 
-t.test('the bundle is the program, with the same texts and statuses', async (t) => {
+t.test('the bundled program has the output and exit statuses of the sources', async (t) => {
   t.match(await mx('--help'), { stdout: /^mx\/\d.*\n\nUsage:\n/ })
   t.match(await mx('version'), { stdout: /^mx\/\d/ })
   t.match(await mx('services'), {
@@ -43,12 +43,12 @@ t.test('the bundle is the program, with the same texts and statuses', async (t) 
   })
 })
 
-t.test('the program may be run, as a link to it is', async (t) => {
+t.test('the bundled program is executable', async (t) => {
   t.equal((await stat(join(dist, 'cli/bundle/mx.js'))).mode & 0o777, 0o755)
 })
 
 t.test(
-  'what the command line starts of the platform is found, and so are its errors',
+  'the bundled program starts the gateway and the server, and prints their errors',
   async (t) => {
     const unknown = { code: 2, stderr: 'mx: unknown flag --wokers, did you mean --workers?\n' }
     t.match(await mx('api', '--wokers=1'), unknown)
@@ -61,18 +61,21 @@ t.test(
   },
 )
 
-t.test('its entries export what their sources export, by the same names', async (t) => {
-  const entries = { 'index.js': sdk, 'testing.js': testing, 'registry.js': registry }
-  for (const [name, source] of Object.entries(entries)) {
-    const bundle = await load<Record<string, unknown>>(name)
-    t.same(Object.keys(bundle).sort(), Object.keys(source).sort(), name)
-    for (const [exported, value] of Object.entries(source))
-      if (typeof value === 'function' && /^class /.test(String(value)))
-        t.equal((bundle[exported] as { name: string }).name, exported)
-  }
-})
+t.test(
+  'bundle entries export the names of their sources, and classes retain their names',
+  async (t) => {
+    const entries = { 'index.js': sdk, 'testing.js': testing, 'registry.js': registry }
+    for (const [name, source] of Object.entries(entries)) {
+      const bundle = await load<Record<string, unknown>>(name)
+      t.same(Object.keys(bundle).sort(), Object.keys(source).sort(), name)
+      for (const [exported, value] of Object.entries(source))
+        if (typeof value === 'function' && /^class /.test(String(value)))
+          t.equal((bundle[exported] as { name: string }).name, exported)
+    }
+  },
+)
 
-t.test('there is one copy of each class, whichever entry it comes from', async (t) => {
+t.test('bundle entries share one copy of each class', async (t) => {
   const { HeaderList, ServiceError, GatewayError } = await load<typeof sdk>('index.js')
   const { createTestExchange } = await load<typeof testing>('testing.js')
   t.ok(createTestExchange().headers instanceof HeaderList)
@@ -81,6 +84,6 @@ t.test('there is one copy of each class, whichever entry it comes from', async (
   t.notOk(error instanceof sdk.GatewayError, 'the sources are another copy')
 })
 
-t.test('licences of what is taken in lie beside', async (t) => {
+t.test('the bundle includes the licences of bundled packages', async (t) => {
   t.ok(existsSync(join(dist, 'bundle/LICENSE-jose.md')))
 })

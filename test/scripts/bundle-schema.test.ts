@@ -6,7 +6,7 @@ import t from 'tap'
 import * as library from '../../core/schema.ts'
 import { bundleSchema } from '../../scripts/bundle-schema.ts'
 
-// Outside the checkout: a bundle that still imports a package does not load there.
+// Outside the checkout, where a bundle that imports a package fails to load.
 const folder = await mkdtemp(join(tmpdir(), 'mx-bundle-'))
 t.teardown(() => rm(folder, { recursive: true }))
 const file = join(folder, 'schema.mjs')
@@ -30,7 +30,7 @@ const declare = ({ Type }: typeof library) =>
   )
 const WRONG = { text: 'B', list: [4, 'x'], size: -1, fields: { a: 1 }, txt: 1 }
 
-t.test('the bundle exports what its source exports and needs nothing beside it', async (t) => {
+t.test('the bundle exports the names of its source and imports no package', async (t) => {
   t.same(Object.keys(bundle).sort(), Object.keys(library).sort())
   t.same(Object.keys(bundle.Type).sort(), Object.keys(library.Type).sort())
 })

@@ -5,7 +5,7 @@ import { generate } from '../../scripts/gen-index.ts'
 
 const FOLDERS = ['plugins', 'resolvers', 'handlers']
 
-/** A tree with the folders of parts, and these empty files in it. */
+/** Creates the folders of parts with these empty files. */
 async function createTree(t: Test, files: readonly string[]): Promise<string> {
   const root = t.testdir()
   for (const folder of FOLDERS) await mkdir(join(root, folder), { recursive: true })
@@ -13,18 +13,16 @@ async function createTree(t: Test, files: readonly string[]): Promise<string> {
   return root
 }
 
-t.test(
-  'an index holds every part of its folder by file name, in the order of the alphabet',
-  async (t) => {
-    const root = await createTree(t, [
-      'plugins/request-id.ts',
-      'plugins/cors.ts',
-      'plugins/README.md',
-    ])
-    await generate(root, false)
-    t.equal(
-      await readFile(join(root, 'plugins/index.gen.ts'), 'utf8'),
-      `// Written by \`npm run gen\`, not by hand.
+t.test('an index lists every part of its folder by file name in alphabetical order', async (t) => {
+  const root = await createTree(t, [
+    'plugins/request-id.ts',
+    'plugins/cors.ts',
+    'plugins/README.md',
+  ])
+  await generate(root, false)
+  t.equal(
+    await readFile(join(root, 'plugins/index.gen.ts'), 'utf8'),
+    `// Written by \`npm run gen\`, not by hand.
 import type { PluginDefinition } from '../core/plugin/define.ts'
 import cors from './cors.ts'
 import requestId from './request-id.ts'
@@ -35,11 +33,10 @@ export const plugins: Readonly<Record<string, PluginDefinition>> = {
   'request-id': requestId,
 }
 `,
-    )
-  },
-)
+  )
+})
 
-t.test('where parts take different options, each keeps its own type', async (t) => {
+t.test('parts with different options retain their own types', async (t) => {
   const root = await createTree(t, ['handlers/web.ts', 'handlers/static.ts'])
   await generate(root, false)
   t.equal(

@@ -10,7 +10,7 @@ t.test('every plugin has a section, with its description', async (t) => {
     t.ok(page.includes(`\n## ${name}\n\n${description}\n`), name)
 })
 
-t.test('every option is a row, those of objects and of elements of lists too', async (t) => {
+t.test('every option has a row, including options of nested objects and list items', async (t) => {
   const probe = definePlugin({
     name: 'probe',
     description: 'Probes.',

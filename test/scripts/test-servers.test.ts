@@ -6,7 +6,7 @@ import { findProgram } from '../fixtures/servers.ts'
 
 const SCRIPT = join(ROOT, 'scripts/test-servers.sh')
 
-t.test('a check prints every program a test may need, where tests find it', async (t) => {
+t.test('--check prints the path of every program that tests may need', async (t) => {
   const { stdout, status } = spawnSync('bash', [SCRIPT, '--check'], { encoding: 'utf8' })
   const lines = stdout.trim().split('\n')
   const printed = Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]))
@@ -21,6 +21,6 @@ t.test('a check prints every program a test may need, where tests find it', asyn
   t.equal(status, missing.length === 0 ? 0 : 1)
 })
 
-t.test('a program that is not installed is not found', async (t) => {
+t.test('findProgram returns undefined for a program that is not installed', async (t) => {
   t.equal(findProgram('no-such-program-anywhere'), undefined)
 })

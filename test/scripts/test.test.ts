@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { ROOT } from '../../scripts/root.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 
-/** A repository with the runner and these tests, by their names; nothing was compiled of an undefined one. */
+/** Creates a repository with the runner and these tests by name; an undefined one is not compiled. */
 async function makeRepository(
   t: Test,
   tests: Readonly<Record<string, string | undefined>>,
@@ -24,7 +24,7 @@ async function makeRepository(
       'readme.md': '',
       [part]: Object.fromEntries(Object.keys(tests).map((name) => [`${name}.test.ts`, ''])),
     },
-    // The tap that was bundled with this test, where it was compiled.
+    // The tap that is bundled with the compiled tests.
     dist: {
       node_modules: t.fixture('symlink', join(ROOT, 'dist/node_modules')),
       test: { [part]: { ...Object.fromEntries(compiled), 'stale.test.js': 'fail()' } },
@@ -34,7 +34,7 @@ async function makeRepository(
   const options = { bundle: true, packages: 'external', format: 'esm', platform: 'node' } as const
   const entryPoints = ['test', 'test-group'].map((name) => join(ROOT, `scripts/${name}.ts`))
   await build({ entryPoints, outdir, ...options })
-  // What runs this test is no concern of the runner in it.
+  // Settings of the runner of this test must not reach the runner under test.
   const env = Object.entries(process.env).filter(([name]) => !/^(TAP|NODE_OPTIONS$)/.test(name))
   return (...words: string[]) => {
     const { status, stdout, stderr } = spawnSync(
@@ -50,7 +50,7 @@ async function makeRepository(
   }
 }
 
-t.test('it runs the tests that have a source, and counts what they checked', async (t) => {
+t.test('runs the compiled tests that have a source, and prints totals', async (t) => {
   const run = await makeRepository(t, {
     one: `t.pass('1')\nt.pass('2')`,
     two: `t.pass('3', { skip: 'no server' })`,
@@ -60,10 +60,10 @@ t.test('it runs the tests that have a source, and counts what they checked', asy
   t.match(stdout, /^# \{ total: 3, pass: 2, skip: 1 \}$/m)
   t.equal(status, 0)
   t.same(run('test/e2e/two.test.ts').files, ['ok 1 - test/e2e/two.test.ts'])
-  t.same(run('test/e2e', 'test/e2e/two.test.ts').files, files, 'each once')
+  t.same(run('test/e2e', 'test/e2e/two.test.ts').files, files, 'each runs once')
 })
 
-t.test('what fails, crashes or takes too long is a failure, and the others run', async (t) => {
+t.test('a test that fails, crashes or hangs is a failure, and other tests run', async (t) => {
   const run = await makeRepository(t, {
     fails: 't.equal(1, 2)',
     crashes: `throw new Error('at once')`,
@@ -82,14 +82,14 @@ t.test('what fails, crashes or takes too long is a failure, and the others run',
   t.equal(status, 1)
 })
 
-t.test('when all run, one that fails runs once more, and both runs are told', async (t) => {
+t.test('a full run repeats a failed test once and prints both results', async (t) => {
   const run = await makeRepository(t, {
     seldom: `import { existsSync, writeFileSync } from 'node:fs'
       const isFirst = !existsSync('seen')
       writeFileSync('seen', '')
       t.notOk(isFirst, 'the second time')`,
   })
-  t.equal(run('test/e2e').status, 1, 'named ones run once')
+  t.equal(run('test/e2e').status, 1, 'tests selected by path run once')
   rmSync(join(t.testdirName, 'seen'))
   const { status, files, stdout } = run()
   t.same(files, ['ok 1 - test/e2e/seldom.test.ts'])
@@ -99,14 +99,14 @@ t.test('when all run, one that fails runs once more, and both runs are told', as
   t.equal(status, 0)
 })
 
-t.test('a test gets the options of node that its runner was given, and no loader', async (t) => {
+t.test('tests run with --enable-source-maps only, without a loader', async (t) => {
   const run = await makeRepository(t, {
     options: `t.equal(process.env.NODE_OPTIONS, '')\nt.strictSame(process.execArgv, ['--enable-source-maps'])`,
   })
   t.equal(run().status, 0)
 })
 
-t.test('a path that leads to no test, or to one not compiled: one line, status 1', async (t) => {
+t.test('a path without tests, or with an uncompiled one, exits 1 with one line', async (t) => {
   const run = await makeRepository(t, { one: 't.pass()', new: undefined })
   const cases = [
     ['test/none.test.ts', 'not found: test/none.test.ts. Name files or folders below test/\n'],
@@ -117,7 +117,7 @@ t.test('a path that leads to no test, or to one not compiled: one line, status 1
   for (const [path, stderr] of cases) t.match(run(path), { status: 1, stderr, stdout: '' })
 })
 
-t.test('unit tests share a process, also after one that fails, crashes or hangs', async (t) => {
+t.test('unit tests share a process, also after a test that fails, crashes or hangs', async (t) => {
   const run = await makeRepository(
     t,
     {
@@ -138,7 +138,7 @@ t.test('unit tests share a process, also after one that fails, crashes or hangs'
   t.equal(status, 1)
 })
 
-t.test('of unit tests only the files that failed run once more', async (t) => {
+t.test('of the unit tests, only the failed files run again', async (t) => {
   const run = await makeRepository(
     t,
     {

@@ -5,7 +5,7 @@ import { createDispatcher } from '../../sdk/service/dispatch.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import { begin } from '../fixtures/served-calls.ts'
 
-/** What a handler sees of a call with this metadata block. */
+/** Returns what `look` sees in the context of a call with this metadata block. */
 function see<T>(block: string, look: (ctx: ReturnType<typeof createContext>) => T): T {
   let seen: { value: T } | undefined
   const log = createServiceLog({ service: 'greeter', level: 'silent', write: () => {} })
@@ -22,22 +22,25 @@ function see<T>(block: string, look: (ctx: ReturnType<typeof createContext>) => 
   return seen!.value
 }
 
-t.test('Get(ctx, name) returns value and a found flag; names in any letter case', async (t) => {
-  const block = 'x-tenant: acme\r\naccept-language: de\r\naccept-language: en\r\nx-empty:\r\n'
-  const get = (name: string) => see(block, (ctx) => metadata.get(ctx, name))
-  for (const name of ['X-Tenant', 'x-tenant', 'X-TENANT']) t.strictSame(get(name), ['acme', true])
-  t.strictSame(get('X-Other'), ['', false])
-  t.strictSame(get('X-Empty'), ['', true], 'empty is not missing')
-  t.strictSame(get('accept-language'), ['de, en', true], 'a list, as RFC 9110 §5.3 joins it')
-  t.strictSame(get('__proto__'), ['', false])
-  const cookies = see('cookie: a=1\r\ncookie: b=2\r\n', (ctx) => metadata.get(ctx, 'Cookie'))
-  t.strictSame(cookies, ['a=1; b=2', true])
-})
+t.test(
+  'metadata.get returns the value and a found flag, with names in any letter case',
+  async (t) => {
+    const block = 'x-tenant: acme\r\naccept-language: de\r\naccept-language: en\r\nx-empty:\r\n'
+    const get = (name: string) => see(block, (ctx) => metadata.get(ctx, name))
+    for (const name of ['X-Tenant', 'x-tenant', 'X-TENANT']) t.strictSame(get(name), ['acme', true])
+    t.strictSame(get('X-Other'), ['', false])
+    t.strictSame(get('X-Empty'), ['', true], 'an empty value is found')
+    t.strictSame(get('accept-language'), ['de, en', true], 'values joined as in RFC 9110 §5.3')
+    t.strictSame(get('__proto__'), ['', false])
+    const cookies = see('cookie: a=1\r\ncookie: b=2\r\n', (ctx) => metadata.get(ctx, 'Cookie'))
+    t.strictSame(cookies, ['a=1; b=2', true])
+  },
+)
 
-t.test('Set(ctx, name, value) returns a new context; an empty value deletes', async (t) => {
+t.test('metadata.set returns a new context, and an empty value deletes', async (t) => {
   const first = createContext({ metadata: { 'X-Tenant': 'acme', 'X-Other': 'a' } })
   const second = metadata.set(first, 'X-TENANT', 'umbrella')
-  t.strictSame(metadata.get(first, 'x-tenant'), ['acme', true], 'the old one stays as it was')
+  t.strictSame(metadata.get(first, 'x-tenant'), ['acme', true], 'the original context is unchanged')
   t.strictSame(metadata.get(second, 'x-tenant'), ['umbrella', true])
   t.strictSame(metadata.get(second, 'x-other'), ['a', true])
   t.equal(second.id, first.id)
@@ -46,7 +49,7 @@ t.test('Set(ctx, name, value) returns a new context; an empty value deletes', as
   t.strictSame(third.fields, ['x-other', 'a'])
 })
 
-t.test('no value can begin another line, and none speaks for the platform', async (t) => {
+t.test('metadata.set rejects line breaks, invalid names and reserved names', async (t) => {
   const ctx = createContext()
   for (const [name, value] of [
     ['a', 'b\r\nmx-account: {}'],
@@ -64,7 +67,7 @@ t.test('no value can begin another line, and none speaks for the platform', asyn
   t.throws(() => createContext({ metadata: { a: '\n' } }), TypeError)
 })
 
-t.test('the account of the caller, as whoever checked the token wrote it', async (t) => {
+t.test('ctx.account is parsed from one valid mx-account header', async (t) => {
   const account = (json: string): Account | undefined =>
     see(`mx-account: ${json}\r\n`, (ctx) => ctx.account)
   t.strictSame(
@@ -74,18 +77,18 @@ t.test('the account of the caller, as whoever checked the token wrote it', async
   t.strictSame(account('{"id":"john","scopes":null,"metadata":null}')?.scopes, [])
   t.equal(account(Buffer.from('{"id":"Jürgen"}').toString('latin1'))?.id, 'Jürgen')
   for (const wrong of ['', '{', 'null', '[]', '{}', '{"id":5}', '{"id":""}'])
-    t.equal(account(wrong), undefined, `nobody: ${wrong}`)
+    t.equal(account(wrong), undefined, `no account: ${wrong}`)
   const two = 'mx-account: {"id":"a"}\r\nmx-account: {"id":"b"}\r\n'
   t.equal(
     see(two, (ctx) => ctx.account),
     undefined,
-    'two of them are none',
+    'two headers are no account',
   )
   const [first, second] = see('mx-account: {"id":"john"}\r\n', (ctx) => [ctx.account, ctx.account])
-  t.equal(first, second, 'worked out once')
+  t.equal(first, second, 'parsed once')
 })
 
-t.test('service, endpoint, namespace and request id', async (t) => {
+t.test('a context has service, endpoint, namespace and request id', async (t) => {
   const block = 'mx-namespace: acme\r\nx-request-id: r-1\r\n'
   t.strictSame(
     see(block, ({ service, endpoint, namespace, id }) => [service, endpoint, namespace, id]),
@@ -96,18 +99,18 @@ t.test('service, endpoint, namespace and request id', async (t) => {
     '',
   )
   const [id, again] = see('', (ctx) => [ctx.id, ctx.id])
-  t.match(id, /^[0-9a-f-]{36}$/, 'a new one where the call has none')
+  t.match(id, /^[0-9a-f-]{36}$/, 'a generated id without a header')
   t.equal(again, id)
 })
 
-t.test('a deadline, and what is left until then', async (t) => {
+t.test('a context has a deadline, the remaining time, and a signal that aborts', async (t) => {
   const none = createContext()
   t.strictSame([none.msLeft, none.deadlineMs], [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY])
   t.equal(none.signal.aborted, false)
   const past = createContext({ timeoutMs: 0 })
   t.equal(past.msLeft, 0)
   const soon = createContext({ timeoutMs: 1 })
-  // Its timer alone does not keep the process.
+  // Its timer does not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   if (!soon.signal.aborted)
@@ -117,7 +120,7 @@ t.test('a deadline, and what is left until then', async (t) => {
   t.equal(createContext({ signal }).signal, signal)
 })
 
-t.test('lines of the log carry endpoint and request id', async (t) => {
+t.test('log lines of a context have endpoint and request id', async (t) => {
   const noted: unknown[] = []
   const note = (details: object, message: string) => void noted.push({ ...details, message })
   const ctx = createContext({

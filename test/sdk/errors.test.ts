@@ -4,7 +4,7 @@ import * as errors from '../../sdk/errors.ts'
 
 const { parseServiceError, ServiceError } = errors
 
-t.test('services return typed errors, built from an error id and a detail text', async (t) => {
+t.test('error constructors create typed errors with id, code, detail and status', async (t) => {
   const table: readonly [errors.ErrorConstructor, number, string][] = [
     [errors.badRequest, 400, 'Bad Request'],
     [errors.unauthorized, 401, 'Unauthorized'],
@@ -41,7 +41,7 @@ t.test('services return typed errors, built from an error id and a detail text',
   t.strictSame(error.headers, ['retry-after', '3'])
 })
 
-t.test('an error is read in any letter case, as text or bytes', async (t) => {
+t.test('an error body is parsed with names in any letter case, as text or bytes', async (t) => {
   const upper = { Id: 'greeter', Code: 409, Detail: 'taken', Status: 'Conflict' }
   const lower = { id: 'greeter', code: 409, detail: 'taken', status: 'Conflict' }
   const shout = { ID: 'greeter', CODE: 409, DETAIL: 'taken', STATUS: 'Conflict' }
@@ -52,7 +52,7 @@ t.test('an error is read in any letter case, as text or bytes', async (t) => {
   }
 })
 
-t.test('where the body is no such JSON, the error has the status as its code', async (t) => {
+t.test('a body that is not an error has the HTTP status as its code', async (t) => {
   const bodies = [
     '',
     'not json',
@@ -82,7 +82,7 @@ t.test('where the body is no such JSON, the error has the status as its code', a
   t.equal(parseServiceError('', 'greeter', 599).message, 'error')
 })
 
-t.test('a ServiceError has the status of an error, or is refused where it is made', async (t) => {
+t.test('a ServiceError with a code outside 400 to 599 is rejected', async (t) => {
   for (const code of [200, 302, 399, 600, 999, 404.5, Number.NaN, '404', undefined])
     t.throws(() => new ServiceError('a', code as number, 'x'), {
       name: 'TypeError',
@@ -94,12 +94,15 @@ t.test('a ServiceError has the status of an error, or is refused where it is mad
   t.equal(errors.notFound('a', 'b').name, 'ServiceError')
 })
 
-t.test('every expected error is a ServiceError; those that extend it are told apart', async (t) => {
-  class Sold extends ServiceError {}
-  const sold = new Sold('a', 409, 'sold')
-  t.ok(sold instanceof Sold && sold instanceof ServiceError && sold instanceof GatewayError)
-  t.ok(new GatewayError('a', 404, 'b') instanceof ServiceError)
-  t.notOk(new GatewayError('a', 404, 'b') instanceof Sold)
-  t.notOk(errors.notFound('a', 'b') instanceof Sold)
-  t.notOk(new TypeError('a') instanceof ServiceError)
-})
+t.test(
+  'GatewayError is a ServiceError, and subclasses are distinguished by instanceof',
+  async (t) => {
+    class Sold extends ServiceError {}
+    const sold = new Sold('a', 409, 'sold')
+    t.ok(sold instanceof Sold && sold instanceof ServiceError && sold instanceof GatewayError)
+    t.ok(new GatewayError('a', 404, 'b') instanceof ServiceError)
+    t.notOk(new GatewayError('a', 404, 'b') instanceof Sold)
+    t.notOk(errors.notFound('a', 'b') instanceof Sold)
+    t.notOk(new TypeError('a') instanceof ServiceError)
+  },
+)

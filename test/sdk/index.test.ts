@@ -3,7 +3,7 @@ import { build } from 'esbuild'
 import t from 'tap'
 import { ROOT } from '../../scripts/root.ts'
 
-/** The files of this program that importing an entry loads. */
+/** Source files that importing an entry loads. */
 async function listLoaded(entry: string): Promise<string[]> {
   const { metafile } = await build({
     entryPoints: [join(ROOT, entry)],
@@ -32,14 +32,14 @@ async function listLoaded(entry: string): Promise<string[]> {
   return [...loaded].sort()
 }
 
-t.test('`mx` loads no server, no gateway and none of its parts', async (t) => {
+t.test('importing `mx` loads no server, gateway, plugin or adapter', async (t) => {
   const loaded = await listLoaded('sdk/index.ts')
   t.ok(loaded.includes('sdk/service/service.ts') && loaded.includes('core/rpc/ws/channel.ts'))
   const parts =
     /^(plugins|resolvers|handlers|adapters|platform|cli)\/|^core\/(listener\/|gateway|router|exchange|rpc\/server)/
   t.strictSame(
     loaded.filter((file) => parts.test(file)),
-    // Parsers, by which a wrong text is told where it is given; the adapters are loaded when they are opened.
+    // Parsers validate an address early; adapters are loaded when they are opened.
     ['adapters/nats/url.ts', 'adapters/registry/consul/http/url.ts'],
   )
 })

@@ -4,13 +4,13 @@ import { toNamespace } from '../../sdk/namespace.ts'
 
 const within = (namespace: string) => createContext({ metadata: { 'mx-namespace': namespace } })
 
-t.test('the namespace is the one the caller chose, else mx', async (t) => {
+t.test('the namespace is that of the context, or mx by default', async (t) => {
   t.equal(toNamespace(createContext(), 'id'), 'mx')
   t.equal(toNamespace(within('foo.bar'), 'id'), 'foo.bar')
   t.equal(toNamespace(within('x'.repeat(253)), 'id').length, 253)
 })
 
-t.test('what is no name, or too long, is 400', async (t) => {
+t.test('an invalid or too long namespace is 400', async (t) => {
   for (const wrong of ['MX', 'a b', '.', 'a..b', '../x', '*', '>', 'x'.repeat(254)])
     t.throws(() => toNamespace(within(wrong), 'id'), {
       id: 'id',

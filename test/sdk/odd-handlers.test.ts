@@ -4,12 +4,12 @@ import { badRequest, conflict, tooManyRequests } from '../../sdk/errors.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
 
-// Handlers do what they like: their callers get an answer all the same, and the service goes on.
+// Misbehaving handlers must not leave callers without a response or stop the service.
 
 const LOOP: Record<string, unknown> = {}
 LOOP['self'] = LOOP
 
-/** A value that lets nobody look at it. */
+/** A value that throws on every access. */
 const SHUT = new Proxy(
   {},
   {
@@ -23,7 +23,7 @@ function throwIt(thrown: unknown): never {
   throw thrown
 }
 
-/** A typed error with something odd about it. */
+/** A typed error with a broken property. */
 function spoil(change: PropertyDescriptorMap): Error {
   return Object.defineProperties(badRequest('odd', 'spoilt'), change)
 }
@@ -113,7 +113,7 @@ for (const [way, options] of Object.entries({
     }
   }
 
-  t.test(`${way}: whatever is thrown is 500, and tells nothing`, async (t) => {
+  t.test(`${way}: any thrown value is 500 without details`, async (t) => {
     for (const name of Object.keys(THROWN)) {
       t.strictSame(await toError(client.call('odd', 'Odd.Throws', name)), INTERNAL, name)
       t.strictSame(await toError(client.call('odd', 'Odd.Rejects', name)), INTERNAL, name)
@@ -123,7 +123,7 @@ for (const [way, options] of Object.entries({
     }
   })
 
-  t.test(`${way}: what is no message, or no stream, is 500`, async (t) => {
+  t.test(`${way}: a result that is not a message, or not a stream, is 500`, async (t) => {
     for (const name of Object.keys(RETURNED))
       t.strictSame(await toError(client.call('odd', 'Odd.Returns', name)), INTERNAL, name)
     for (const name of Object.keys(STREAMED)) {
@@ -132,7 +132,7 @@ for (const [way, options] of Object.entries({
     }
   })
 
-  t.test(`${way}: of a typed error the detail may be long, and the id is made text`, async (t) => {
+  t.test(`${way}: a typed error may have a long detail, and its id becomes a string`, async (t) => {
     const long = await toError(client.call('odd', 'Odd.Long'))
     t.match(long, { Id: 'odd', Code: 400, Detail: /^(?:\u{1f600})+$/u })
     t.match(await toError(client.call('odd', 'Odd.Strange')), {
@@ -142,7 +142,7 @@ for (const [way, options] of Object.entries({
     })
   })
 
-  t.test(`${way}: a stream whose end never ends is left all the same`, async (t) => {
+  t.test(`${way}: leaving a stream does not wait for its return()`, async (t) => {
     for await (const value of client.stream('odd', 'Odd.Never', {})) {
       t.equal(value, 1)
       break
@@ -151,6 +151,6 @@ for (const [way, options] of Object.entries({
   })
 }
 
-t.test('none of these calls is waited for when the service stops', async () => {
+t.test('stopping the service does not wait for these calls', async () => {
   await odd.stop({ timeoutMs: 3_600_000 })
 })

@@ -5,7 +5,7 @@ import { toNodeWords } from '../fixtures/programs.ts'
 
 const PROGRAM = new URL('../fixtures/handles-signals.ts', import.meta.url)
 
-/** Starts a process whose parts stop in these ways. */
+/** Starts a process whose parts stop in the listed ways. */
 function start(t: Test, ...ways: string[]) {
   const child = spawn(process.execPath, toNodeWords(PROGRAM, ...ways), {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -23,7 +23,7 @@ function start(t: Test, ...ways: string[]) {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  t.test(`${signal}: everything stops, then the process ends with status 0`, async (t) => {
+  t.test(`${signal}: all parts stop, then the process exits with status 0`, async (t) => {
     const { child, ended, says } = start(t, 'fast', 'slow')
     await says('ready')
     child.kill(signal)
@@ -34,7 +34,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-t.test('a second signal ends it at once, with status 1', async (t) => {
+t.test('a second signal exits at once with status 1', async (t) => {
   const { child, ended, says } = start(t, 'never')
   await says('ready')
   child.kill('SIGINT')
@@ -45,7 +45,7 @@ t.test('a second signal ends it at once, with status 1', async (t) => {
   t.match(output, /second signal, exiting at once/)
 })
 
-t.test('the Ctrl-C that npm passes on is no second one', async (t) => {
+t.test('a Ctrl-C repeated by npm is not a second signal', async (t) => {
   const { child, ended, says } = start(t, 'slow')
   await says('ready')
   child.kill('SIGINT')
@@ -54,7 +54,7 @@ t.test('the Ctrl-C that npm passes on is no second one', async (t) => {
   t.equal((await ended).code, 0)
 })
 
-t.test('one that cannot end in order: status 1, and why', async (t) => {
+t.test('a failed graceful shutdown exits with status 1 and the reason', async (t) => {
   const { child, ended, says } = start(t, 'fail', 'fast')
   await says('ready')
   child.kill('SIGTERM')
@@ -65,7 +65,7 @@ t.test('one that cannot end in order: status 1, and why', async (t) => {
 })
 
 for (const way of ['throw', 'reject']) {
-  t.test(`an exception nobody caught (${way}): one line in the log, status 1`, async (t) => {
+  t.test(`an uncaught exception (${way}) is one log line, and exits with status 1`, async (t) => {
     const { code, output } = await start(t, way, 'fast').ended
     t.equal(code, 1)
     const lines = output.trimEnd().split('\n')

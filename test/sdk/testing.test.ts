@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { HeaderList } from '../../core/http/headers.ts'
 import { createTestExchange, runPlugin } from '../../sdk/testing.ts'
 
-t.test('hooks run in the order of the gateway, of several plugins in list order', async (t) => {
+t.test('hooks run in the order of the gateway, and plugins in list order', async (t) => {
   const calls: string[] = []
   const plugin = (name: string) => ({
     name,
@@ -31,7 +31,7 @@ t.test('hooks run in the order of the gateway, of several plugins in list order'
   ])
 })
 
-t.test('a plugin that answers stops the chain, and its reply passes the reply hooks', async (t) => {
+t.test('a response of a plugin stops the chain and passes the reply hooks', async (t) => {
   const { status, forwarded, headers } = await runPlugin({
     name: 'a',
     onRequest: (x) => x.reply(403, 'no'),
@@ -42,27 +42,24 @@ t.test('a plugin that answers stops the chain, and its reply passes the reply ho
   t.equal(headers.get('x-seen'), 'yes')
 })
 
-t.test(
-  'what a plugin throws is what the client is told, and the test is told the cause',
-  async (t) => {
-    const failure = new GatewayError('a', 429, 'later')
-    const known = await runPlugin({ name: 'a', onRoute: () => Promise.reject(failure) })
-    t.equal(known.status, 429)
-    t.equal(known.thrown, failure)
-    const fault = new Error('bug')
-    const unknown = await runPlugin({
-      name: 'a',
-      onRequest: () => {
-        throw fault
-      },
-    })
-    t.equal(unknown.status, 500)
-    t.equal(unknown.thrown, fault)
-    t.notMatch(unknown.body, 'bug')
-  },
-)
+t.test('an error of a plugin determines the status, and the test receives the cause', async (t) => {
+  const failure = new GatewayError('a', 429, 'later')
+  const known = await runPlugin({ name: 'a', onRoute: () => Promise.reject(failure) })
+  t.equal(known.status, 429)
+  t.equal(known.thrown, failure)
+  const fault = new Error('bug')
+  const unknown = await runPlugin({
+    name: 'a',
+    onRequest: () => {
+      throw fault
+    },
+  })
+  t.equal(unknown.status, 500)
+  t.equal(unknown.thrown, fault)
+  t.notMatch(unknown.body, 'bug')
+})
 
-t.test('the request is what the test says', async (t) => {
+t.test('the request has the values set by the test', async (t) => {
   const { x } = await runPlugin(
     { name: 'a' },
     {
@@ -89,7 +86,7 @@ t.test('the request is what the test says', async (t) => {
   t.equal(x.replyHeaders.get('x-client'), '192.0.2.7')
 })
 
-t.test('a test exchange plays streams, slow readers and clients that leave', async (t) => {
+t.test('a test exchange simulates streams, slow readers and aborted clients', async (t) => {
   const x = createTestExchange({ method: 'POST', body: 'announced' })
   const seen: string[] = []
   x.pipeTo({
@@ -115,20 +112,17 @@ t.test('a test exchange plays streams, slow readers and clients that leave', asy
   t.same(seen, ['one false', 'drain', 'abort'])
 })
 
-t.test(
-  'the address of a connection that is gone is known only to those who asked before',
-  async (t) => {
-    const ignorant = await runPlugin({ name: 'a' }, { remoteAddress: '192.0.2.7' })
-    t.equal(ignorant.x.remoteAddress, '')
-    const asked = await runPlugin(
-      { name: 'a', onRequest: (x) => void x.remoteAddress },
-      { remoteAddress: '192.0.2.7' },
-    )
-    t.equal(asked.x.remoteAddress, '192.0.2.7')
-  },
-)
+t.test('the address of a closed connection is known only if it was read before', async (t) => {
+  const ignorant = await runPlugin({ name: 'a' }, { remoteAddress: '192.0.2.7' })
+  t.equal(ignorant.x.remoteAddress, '')
+  const asked = await runPlugin(
+    { name: 'a', onRequest: (x) => void x.remoteAddress },
+    { remoteAddress: '192.0.2.7' },
+  )
+  t.equal(asked.x.remoteAddress, '192.0.2.7')
+})
 
-t.test('a reply that is given up half way is a cut connection', async (t) => {
+t.test('an aborted response cuts the connection', async (t) => {
   const x = createTestExchange()
   x.start(200, new HeaderList(), 10)
   x.write(Buffer.from('half'))

@@ -10,7 +10,7 @@ async function check(t: Test, config: string, ...words: string[]) {
   return runMx(['api', 'check', ...words], { cwd, env: { HOME: cwd } })
 }
 
-t.test('mx api check: what a gateway would serve', async (t) => {
+t.test('mx api check prints the effective settings and services of a valid mx.yaml', async (t) => {
   const config = 'address: 127.0.0.1:7\nservices: { greeter: 127.0.0.1:9001 }\n'
   const { code, stdout, stderr } = await check(t, config)
   t.same([code, stderr], [0, ''])
@@ -23,18 +23,21 @@ t.test('mx api check: what a gateway would serve', async (t) => {
   })
 })
 
-t.test('all that is wrong is told, and nothing is started', async (t) => {
-  const config = 'handler: prox\nservices: { greeter: 127.0.0.1 }\nplugins: [body-limt]\n'
-  const { code, stdout, stderr } = await check(t, config)
-  t.same([code, stdout], [2, ''])
-  t.match(stderr, /mx\.yaml:1:\d+.*handler/)
-  t.equal((await check(t, 'plugins:\n  - body-limit: { limit: many }\n')).code, 2)
-  const tls = ['--enable_tls', '--tls_cert_file=none.pem', '--tls_key_file=none.pem']
-  t.match(await check(t, '', ...tls), { code: 1, stderr: /none\.pem/ })
-  const misspelt = await runMx(['api', 'chekc'], { cwd: makeTempFolder(t, 'check') })
-  t.match(misspelt, { code: 2, stderr: /^mx: .* chekc, did you mean check\?/ })
-  t.match(await check(t, '', 'now'), { code: 2, stderr: /^mx: unexpected argument "now"/ })
-})
+t.test(
+  'an invalid configuration or argument exits 2, a missing certificate 1, with the cause',
+  async (t) => {
+    const config = 'handler: prox\nservices: { greeter: 127.0.0.1 }\nplugins: [body-limt]\n'
+    const { code, stdout, stderr } = await check(t, config)
+    t.same([code, stdout], [2, ''])
+    t.match(stderr, /mx\.yaml:1:\d+.*handler/)
+    t.equal((await check(t, 'plugins:\n  - body-limit: { limit: many }\n')).code, 2)
+    const tls = ['--enable_tls', '--tls_cert_file=none.pem', '--tls_key_file=none.pem']
+    t.match(await check(t, '', ...tls), { code: 1, stderr: /none\.pem/ })
+    const misspelt = await runMx(['api', 'chekc'], { cwd: makeTempFolder(t, 'check') })
+    t.match(misspelt, { code: 2, stderr: /^mx: .* chekc, did you mean check\?/ })
+    t.match(await check(t, '', 'now'), { code: 2, stderr: /^mx: unexpected argument "now"/ })
+  },
+)
 
 t.test('rejects an mx.yaml that links to a missing file', async (t) => {
   const cwd = makeTempFolder(t, 'check')
@@ -47,7 +50,7 @@ t.test('rejects an mx.yaml that links to a missing file', async (t) => {
   )
 })
 
-t.test('what is right and yet may not be meant is a warning', async (t) => {
+t.test('a configuration without services is valid with a warning', async (t) => {
   const { code, stdout } = await check(t, '')
   t.equal(code, 0)
   t.match(stdout, /\nwarning: no service is configured: /)

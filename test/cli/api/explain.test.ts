@@ -15,7 +15,7 @@ services:
   old: mx://127.0.0.1:9003
 `
 
-/** What `mx api explain` tells as JSON. */
+/** Returns the JSON output of `mx api explain`. */
 async function explain(t: Test, words: readonly string[], env = {}, config = CONFIG) {
   const cwd = makeTempFolder(t, 'explain')
   if (config !== '') writeFileSync(join(cwd, 'mx.yaml'), config)
@@ -25,7 +25,7 @@ async function explain(t: Test, words: readonly string[], env = {}, config = CON
   return JSON.parse(stdout)
 }
 
-t.test('mx api explain: which way a request goes, and to which node', async (t) => {
+t.test('mx api explain prints route, handler, plugins and target node of a request', async (t) => {
   const told = await explain(t, ['GET', '/greeter/hello?a=1'])
   t.match(told, {
     namespace: 'go.mx.api',
@@ -42,17 +42,14 @@ t.test('mx api explain: which way a request goes, and to which node', async (t) 
   )
 })
 
-t.test(
-  'why there is no way: a service nobody registered, with the one that was meant',
-  async (t) => {
-    t.match(await explain(t, ['/greter/hello']), {
-      answer: { status: 404, Detail: 'service not found: go.mx.api.greter' },
-      why: /^did you mean go\.mx\.api\.greeter\?/,
-    })
-  },
-)
+t.test('an unknown service is 404 with a suggestion of a similar name', async (t) => {
+  t.match(await explain(t, ['/greter/hello']), {
+    answer: { status: 404, Detail: 'service not found: go.mx.api.greter' },
+    why: /^did you mean go\.mx\.api\.greeter\?/,
+  })
+})
 
-t.test('the plugin that answers is named', async (t) => {
+t.test('a rejection names the plugin and hook', async (t) => {
   const config = `${CONFIG}plugins:\n  - namespace\n  - body-limit: { limit: 3 }\n`
   t.match(await explain(t, ['POST', '/greeter/hello', '-d', '12345'], {}, config), {
     answer: { status: 413 },
@@ -60,14 +57,14 @@ t.test('the plugin that answers is named', async (t) => {
   })
 })
 
-t.test('a WebSocket and an event are told as such', async (t) => {
+t.test('a WebSocket request is sent to a node, an event to a topic', async (t) => {
   const socket = await explain(t, ['/greeter/x', '-H', 'Upgrade: websocket', '--handler=web'])
   t.equal(socket.sentTo, socket.nodes[0].id)
   const event = await explain(t, ['POST', '/user/created', '--handler=event'])
   t.match(event, { sentTo: 'topic', route: { service: 'go.mx.api.user', endpoint: 'created' } })
 })
 
-t.test('--server: the answer is that of the server', async (t) => {
+t.test('--server explains with the settings, registry and rules of the server', async (t) => {
   const { run, post, url, token } = await openCliServer(t, [
     '--max_body=1kb',
     '--backend=greeter=127.0.0.1:9001',
@@ -91,7 +88,11 @@ t.test('--server: the answer is that of the server', async (t) => {
     why: /^the service declares .*Registry\.ListServices/,
   })
   const greeter = await at('/greeter/hello')
-  t.match(greeter, { nodes: [{ address: '127.0.0.1:9001' }], answer: undefined }, 'a setting')
+  t.match(
+    greeter,
+    { nodes: [{ address: '127.0.0.1:9001' }], answer: undefined },
+    'a backend of the server settings',
+  )
   const body = 'x'.repeat(2000)
   t.match(await at('POST', '/greeter/hello', '-d', body), { answer: { status: 413 } })
   const { status } = await fetch(`${url}/greeter/hello`, { method: 'POST', body })
@@ -113,7 +114,7 @@ t.test('--server: the answer is that of the server', async (t) => {
   })
 })
 
-t.test('as text, and what is wrong with the words', async (t) => {
+t.test('prints text by default, and rejects malformed arguments with status 2', async (t) => {
   const cwd = makeTempFolder(t, 'explain')
   writeFileSync(join(cwd, 'mx.yaml'), CONFIG)
   const run = (...words: string[]) => runMx(['api', 'explain', ...words], { cwd })

@@ -13,7 +13,7 @@ t.test('extracts the named flags and leaves all others unchanged', (t) => {
   t.end()
 })
 
-t.test('words are found among flags, wherever these stand', async (t) => {
+t.test('separates words from flags in any order', async (t) => {
   const flags = ['--handler', 'web', '-o', 'json', '--enable_tls', '--server']
   for (const line of [
     [...flags, 'explain', 'GET', '/a'],

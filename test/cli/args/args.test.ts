@@ -14,34 +14,34 @@ const FLAGS = {
 }
 const read = (...args: string[]) => readCommandLine('login', args, FLAGS)
 
-t.test('flags are texts as they were typed, words too', async (t) => {
+t.test('values of flags and words remain strings as typed', async (t) => {
   const { words, flags } = read('007', '--password', '0123', '--old_password=1e3', 'x', '--force')
   t.same(words, ['007', 'x'])
   t.same({ ...flags }, { password: '0123', old_password: '1e3', force: true })
 })
 
-t.test('dashes and underscores in names are alike; values keep theirs', async (t) => {
+t.test('dashes and underscores in flag names are equivalent, values are unchanged', async (t) => {
   t.same({ ...read('--old-password=a-b_c').flags }, { old_password: 'a-b_c' })
   t.same({ ...read('--password', 'a=b=c').flags }, { password: 'a=b=c' })
 })
 
-t.test('some flags have a letter', async (t) => {
+t.test('short flags may be combined and joined with their value', async (t) => {
   t.same({ ...read('-o', 'json').flags }, { output: 'json' })
   t.same({ ...read('-fn', '5').flags }, { follow: true, lines: '5' })
   t.same({ ...read('-n5').flags }, { lines: '5' })
 })
 
-t.test('a flag of several texts has them in order', async (t) => {
+t.test('a repeated flag returns its values in order', async (t) => {
   t.same({ ...read('--env_vars=B=1', '--env-vars', 'A=2').flags }, { env_vars: ['B=1', 'A=2'] })
 })
 
-t.test('a number below 0 is a value', async (t) => {
+t.test('a negative number is a value, not a flag', async (t) => {
   const { words, flags } = read('-5', '-1.5e3', '--lines', '-1', '--env_vars', '-2', '--force')
   t.same(words, ['-5', '-1.5e3'])
   t.same({ ...flags }, { lines: '-1', env_vars: ['-2'], force: true })
 })
 
-t.test('a flag that takes a text or none is empty where it has none', async (t) => {
+t.test('a flag with an optional value is empty without one', async (t) => {
   for (const words of [['-p', 'x'], ['--prefix', 'x'], ['--prefix=x']])
     t.same({ ...read(...words).flags }, { prefix: 'x' })
   for (const words of [['-p'], ['--prefix', '--force'], ['--prefix=', '--force'], ['-p', '--']])
@@ -50,7 +50,7 @@ t.test('a flag that takes a text or none is empty where it has none', async (t) 
   t.same({ ...read('-p', '-').flags }, { prefix: '-' })
 })
 
-t.test('what stands behind -- is no flag', async (t) => {
+t.test('words after -- are not flags', async (t) => {
   const { words, flags } = read('a', '--', '--old-password', '-5', '-p')
   t.same(words, ['a', '--old-password', '-5', '-p'])
   t.same({ ...flags }, {})
@@ -69,6 +69,6 @@ const wrong: [args: string[], message: string][] = [
   [['--force=yes'], "--force takes no value. See 'mx login --help'"],
 ]
 for (const [args, message] of wrong)
-  t.test(`${args.join(' ')} is refused with what would be right`, async (t) => {
+  t.test(`${args.join(' ')} is rejected with a hint`, async (t) => {
     t.throws(() => read(...args), { message, status: 2 } satisfies Partial<CliError>)
   })

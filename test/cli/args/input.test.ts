@@ -14,21 +14,24 @@ const folder = t.testdir()
 const file = join(folder, 'bytes')
 writeFileSync(file, Buffer.from([0xff, 0x00, 0x0a]))
 
-t.test('@path is the bytes of a file, @@x is @x, anything else itself', async (t) => {
-  t.same([...(await readBytes(`@${file}`))], [0xff, 0x00, 0x0a])
-  t.equal(String(await readBytes('@@you')), '@you')
-  t.equal(String(await readBytes('größe')), 'größe')
-  await t.rejects(readBytes(`@${file}x`), { message: /bytesx cannot be read: ENOENT/, status: 2 })
-})
+t.test(
+  '@path reads the bytes of a file, @@x is the text @x, other text is unchanged',
+  async (t) => {
+    t.same([...(await readBytes(`@${file}`))], [0xff, 0x00, 0x0a])
+    t.equal(String(await readBytes('@@you')), '@you')
+    t.equal(String(await readBytes('größe')), 'größe')
+    await t.rejects(readBytes(`@${file}x`), { message: /bytesx cannot be read: ENOENT/, status: 2 })
+  },
+)
 
-t.test('text of a file has no line feed at its end, what is typed keeps it', async (t) => {
+t.test('text from a file loses its final line ending, typed text does not', async (t) => {
   writeFileSync(join(folder, 'text'), 'one\ntwo\r\n')
   t.equal(await readText(`@${join(folder, 'text')}`, 'VALUE'), 'one\ntwo')
   t.equal(await readText('@@you\n', 'VALUE'), '@you\n')
   await t.rejects(readText(`@${file}`, 'VALUE'), { message: 'VALUE must be UTF-8', status: 2 })
 })
 
-t.test('what is no JSON is refused with the place of the first fault', async (t) => {
+t.test('invalid JSON is rejected with the position of the first error', async (t) => {
   t.throws(() => parseJson('{"a":}', 'the request'), {
     message: 'the request must be JSON: expected a value at position 5, got "}"',
     status: 2,
@@ -38,13 +41,17 @@ t.test('what is no JSON is refused with the place of the first fault', async (t)
 const TYPED =
   '{"2": 9007199254740993, "1":[-9223372036854775808,1.0,-0,1E400,1e30],\n"t":"\\u00e4\\/ 1.0", "d":0.1000000000000000055,"d":1}'
 
-t.test('a request is sent as it is typed: digits, names, escapes and blanks', async (t) => {
+t.test('a request retains digits, key order, escapes and spaces as typed', async (t) => {
   t.equal(toWritten(` ${TYPED}\n`, 'x').text, TYPED)
   t.equal((toWrittenList(TYPED, 'x') as WrittenJson).text, TYPED)
-  t.same(parseJson('{"a":[1,-0.5,"1.0"]}', 'x'), { a: [1, -0.5, '1.0'] }, 'others are numbers')
+  t.same(
+    parseJson('{"a":[1,-0.5,"1.0"]}', 'x'),
+    { a: [1, -0.5, '1.0'] },
+    'other numbers are parsed',
+  )
 })
 
-t.test('a list is several requests, each as it is typed', async (t) => {
+t.test('a JSON list is several requests, each as typed', async (t) => {
   const written = toWrittenList(`[ ${TYPED} ,2,[ 1.0 ]]`, 'x') as readonly WrittenJson[]
   t.same(
     written.map(({ text }) => text),

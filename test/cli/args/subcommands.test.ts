@@ -20,14 +20,14 @@ const run = async (...words: string[]): Promise<string | undefined> => {
   return ran[0]
 }
 
-t.test('the longest that fits is run, with what is behind it', async (t) => {
+t.test('the longest matching subcommand runs with its arguments', async (t) => {
   t.equal(await run(), '() flags')
   t.equal(await run('namespace'), 'namespace() flags')
   t.equal(await run('namespace', 'set', 'acme'), 'namespace set(acme) flags')
   t.equal(await run('copy', 'a', 'b'), 'copy(a b) flags')
 })
 
-t.test('arguments in brackets may be missing, and there are more of those with dots', async (t) => {
+t.test('arguments in brackets are optional, and `...` accepts several', async (t) => {
   t.equal(await run('list'), 'list() flags')
   t.equal(await run('list', 'a'), 'list(a) flags')
   t.equal(await run('connect', 'a', 'b', 'c'), 'connect(a b c) flags')
@@ -63,6 +63,6 @@ const wrong: [words: string[], message: string][] = [
   ],
 ]
 for (const [words, message] of wrong)
-  t.test(`mx user ${words.join(' ')} is refused with what would be right`, async (t) => {
+  t.test(`mx user ${words.join(' ')} is rejected with the expected form`, async (t) => {
     await t.rejects(run(...words), { message, status: 2 })
   })

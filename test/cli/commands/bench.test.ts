@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { createCertificate } from '../../fixtures/certificates.ts'
 import { toMxWords } from '../../fixtures/programs.ts'
 
-/** Runs `mx bench` with `args` to its end. */
+/** Runs `mx bench` with `args` until it exits. */
 function runBench(...args: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
     const words = toMxWords('bench', ...args)
@@ -33,7 +33,7 @@ async function listen(
 }
 
 t.test(
-  'mx bench prints throughput, latency, statuses, errors and where the time went',
+  'mx bench prints throughput, latency, statuses, errors and the share of gateway and backend',
   async (t) => {
     const address = await listen(t, (_request, response) => {
       response.setHeader('server-timing', 'gateway;dur=0.01, upstream;dur=0.02')
@@ -49,7 +49,7 @@ t.test(
       '300ms',
     )
     t.equal(status, 0)
-    t.equal(stderr, '', 'no live line where there is no terminal')
+    t.equal(stderr, '', 'no progress line without a terminal')
     t.match(stdout, `GET http://${address}/greeter\n2 connections, 0.3 s, closed loop`)
     t.match(stdout, /^throughput +[\d ]+ requests\/s, /m)
     t.match(stdout, /^latency +p50 [\d.]+ ms {3}p90 .* {3}p99 .* {3}p99\.9 .* {3}max /m)
@@ -60,45 +60,42 @@ t.test(
   },
 )
 
-t.test(
-  'mx bench sends the method, headers and body it was given, at the rate it was given',
-  async (t) => {
-    const seen: string[] = []
-    const address = await listen(t, async (request, response) => {
-      let body = ''
-      for await (const chunk of request) body += chunk
-      seen.push(`${request.method} ${request.url} ${request.headers['x-a']} ${body}`)
-      response.writeHead(503).end()
-    })
-    const flags = [
-      '--header',
-      'x-a: b',
-      '--body',
-      '007',
-      '--rate',
-      '100',
-      '--duration',
-      '200ms',
-      '-o',
-      'json',
-    ]
-    const { status, stdout } = await runBench('PUT', `http://${address}/x?y=z`, ...flags)
-    t.equal(status, 1, 'no request succeeded')
-    t.equal(seen.length, 20)
-    t.same([...new Set(seen)], ['PUT /x?y=z b 007'])
-    t.match(JSON.parse(stdout), {
-      method: 'PUT',
-      rate: 100,
-      sent: 20,
-      replies: 20,
-      statuses: { 503: 20 },
-      overdue: 0,
-      interrupted: false,
-    })
-  },
-)
+t.test('mx bench sends the requested method, headers and body at the requested rate', async (t) => {
+  const seen: string[] = []
+  const address = await listen(t, async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    seen.push(`${request.method} ${request.url} ${request.headers['x-a']} ${body}`)
+    response.writeHead(503).end()
+  })
+  const flags = [
+    '--header',
+    'x-a: b',
+    '--body',
+    '007',
+    '--rate',
+    '100',
+    '--duration',
+    '200ms',
+    '-o',
+    'json',
+  ]
+  const { status, stdout } = await runBench('PUT', `http://${address}/x?y=z`, ...flags)
+  t.equal(status, 1, 'no request succeeded')
+  t.equal(seen.length, 20)
+  t.same([...new Set(seen)], ['PUT /x?y=z b 007'])
+  t.match(JSON.parse(stdout), {
+    method: 'PUT',
+    rate: 100,
+    sent: 20,
+    replies: 20,
+    statuses: { 503: 20 },
+    overdue: 0,
+    interrupted: false,
+  })
+})
 
-t.test('mx bench drives a gateway with a certificate of its own', async (t) => {
+t.test('mx bench connects to a gateway with a self-signed certificate', async (t) => {
   const server = createTlsServer(createCertificate(['127.0.0.1']))
   const address = await listen(
     t,
@@ -120,7 +117,7 @@ t.test('mx bench drives a gateway with a certificate of its own', async (t) => {
   t.ok(result.bytesIn > result.replies * 100_000)
 })
 
-t.test('Ctrl-C stops mx bench, which prints what was measured', async (t) => {
+t.test('Ctrl-C stops mx bench, which prints the results so far', async (t) => {
   const address = await listen(t, onRequest)
   const words = ['bench', '/x', '--address', address, '--duration', '1d', '--rate', '100']
   const child = spawn(process.execPath, toMxWords(...words))
@@ -140,7 +137,7 @@ t.test('Ctrl-C stops mx bench, which prints what was measured', async (t) => {
   t.match(stdout, /^statuses +200: \d+$/m)
 })
 
-t.test('a gateway that is not there is one clear line and exit status 1', async (t) => {
+t.test('an unreachable gateway is a one-line error with exit status 1', async (t) => {
   const server = createServer()
   const address = await listen(t, () => {}, server)
   server.close()
@@ -150,7 +147,7 @@ t.test('a gateway that is not there is one clear line and exit status 1', async 
   t.equal(stderr, `mx: cannot connect to http://${address}/x: connect ECONNREFUSED ${address}\n`)
 })
 
-t.test('wrong flags, values and URLs exit 2 and name what was wrong', async (t) => {
+t.test('invalid flags, values and URLs exit 2 and are named', async (t) => {
   const wrong: [string[], RegExp][] = [
     [['/x', '--rate', 'fast'], /--rate must be a number from .*"fast".*mx bench --help/],
     [['greeter'], /path such as \/greeter\/hello or an http or https URL/],
@@ -166,7 +163,7 @@ t.test('wrong flags, values and URLs exit 2 and name what was wrong', async (t) 
   )
 })
 
-t.test('errors alone end with status 1, though there were replies', async (t) => {
+t.test('mx bench exits 1 if no response was successful', async (t) => {
   const address = await listen(t, (_request, response) => response.writeHead(404).end())
   const { status, stdout, stderr } = await runBench(
     '/nobody',

@@ -8,7 +8,7 @@ import { openCliServer } from '../../fixtures/cli-server.ts'
 const { home, run, start } = await openCliServer(t)
 const broker = (...words: string[]) => run(brokerCommand, ...words)
 
-/** Publishes until whoever subscribes has had enough: that begins some time. */
+/** Publishes until the subscriber ends: its subscription starts at an unknown time. */
 async function publishUntil(
   ended: Promise<unknown>,
   ...messages: readonly (readonly string[])[]
@@ -23,7 +23,7 @@ async function publishUntil(
   }
 }
 
-t.test('messages are published, and shown to who has subscribed', async (t) => {
+t.test('subscribe prints published messages up to --limit', async (t) => {
   const { ended, output } = start('broker', 'subscribe', 'orders', '--queue=billing', '--limit=3')
   await publishUntil(ended, ['orders', '{"id":5}'])
   t.equal(await ended, 0)
@@ -31,7 +31,7 @@ t.test('messages are published, and shown to who has subscribed', async (t) => {
   t.equal(output.stderr, '')
 })
 
-t.test('what is said of a message is shown as JSON, bytes in base64', async (t) => {
+t.test('-o json prints headers and body of a message, a binary body in base64', async (t) => {
   writeFileSync(join(home, 'bytes'), Buffer.from([0xff, 0x00]))
   const words = ['images', '@bytes', '--header', 'X-From=me']
   const { ended, output } = start('broker', 'subscribe', 'images', '-l', '1', '-o', 'json')
@@ -41,7 +41,7 @@ t.test('what is said of a message is shown as JSON, bytes in base64', async (t) 
   t.equal(message.header['content-type'], 'application/octet-stream')
 })
 
-t.test('Ctrl-C ends it with status 0', async (t) => {
+t.test('Ctrl-C ends subscribe with status 0', async (t) => {
   const { child, ended, until } = start('broker', 'subscribe', 'ticks')
   const shown = until(/tick/)
   await publishUntil(shown, ['ticks', 'tick'])
@@ -49,7 +49,7 @@ t.test('Ctrl-C ends it with status 0', async (t) => {
   t.equal(await ended, 0)
 })
 
-t.test('what is asked for wrongly is refused with what would be right', async (t) => {
+t.test('malformed arguments are rejected with the expected form', async (t) => {
   await t.rejects(broker('publish', 'orders'), {
     message: /^Too few arguments, expected 2 arguments: TOPIC MESSAGE/,
     status: 2,

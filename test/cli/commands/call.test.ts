@@ -31,7 +31,7 @@ const echo = new Service({
 const address = await echo.start()
 t.teardown(() => echo.stop())
 
-t.test('call sends a request, and prints the reply; integers are not rounded', async (t) => {
+t.test('call prints the response without rounding integers', async (t) => {
   const words = ['echo', 'Echo.Call', '{"id":9007199254740993}'] as const
   t.equal(
     await run(callCommand, ...words),
@@ -48,7 +48,7 @@ t.test('call sends a request, and prints the reply; integers are not rounded', a
   })
 })
 
-t.test('stream prints each reply in a line', async (t) => {
+t.test('stream prints each response on one line', async (t) => {
   t.equal(await run(streamCommand, 'echo', 'Echo.Count'), '{"n":1}\n{"n":2}\n')
   t.equal(
     await run(streamCommand, 'echo', 'Echo.Count', '{}', '-o', 'yaml'),
@@ -56,7 +56,7 @@ t.test('stream prints each reply in a line', async (t) => {
   )
 })
 
-t.test('what is wrong has the text and the status of the original', async (t) => {
+t.test('errors have the documented messages and exit statuses', async (t) => {
   for (const [words, message, status] of [
     [['echo', 'Call'], 'Method name "Call" invalid format. Expecting service.endpoint', 3],
     [['ehco', 'Echo.Call'], 'Service "ehco" not found, did you mean echo?', 4],

@@ -47,7 +47,7 @@ async function runScript(shell: string): Promise<string> {
   return server.run(completionCommand, shell)
 }
 
-/** The file `mx` that shells find. */
+/** Installs an executable `mx` and returns its folder. */
 function installMx(t: Test): string {
   const folder = makeTempFolder(t, 'bin')
   const file = join(folder, 'mx')
@@ -58,7 +58,7 @@ function installMx(t: Test): string {
   return folder
 }
 
-t.test('commands, subcommands and flags are those of the help', async (t) => {
+t.test('completes commands, subcommands and flags of the help', async (t) => {
   t.same(await complete('logi'), ['login'])
   t.same(await complete('lo'), ['login', 'logout', 'logs'])
   t.same(await complete('auth', 'delete', ''), ['account', 'rule'])
@@ -72,21 +72,24 @@ t.test('commands, subcommands and flags are those of the help', async (t) => {
   t.same(await complete('server', '--web_addr'), ['--web_address='])
 })
 
-t.test('services, endpoints and fields are those of the server', async (t) => {
-  t.same(await complete('hello'), ['helloworld'])
-  t.same(await complete('helloworld', ''), ['call'])
-  t.same(await complete('helloworld', 'call', '--n'), ['--name=', '--namespace='])
-  t.same(await complete('helloworld', 'call', '--is'), ['--isLoud'])
-  t.same(await complete('helloworld', 'call', '--x'), [], 'none that a shell would run')
-  t.notMatch((await complete('helloworld', 'call', '--')).join(''), /[$;()\x1b]/)
-  t.same(await complete('helloworld', 'call', '--options'), ['--options_domain='])
-  t.same(await complete('registry', 'getS'), ['getService'])
-  t.same(await complete('registry', 'g'), ['get', 'getService'])
-  t.same(await complete('registry', 'get', 'hello'), ['helloworld'])
-  t.same(await complete('gen', 'client', 'hello'), ['helloworld'])
-})
+t.test(
+  'completes services, endpoints and fields of the server, without shell metacharacters',
+  async (t) => {
+    t.same(await complete('hello'), ['helloworld'])
+    t.same(await complete('helloworld', ''), ['call'])
+    t.same(await complete('helloworld', 'call', '--n'), ['--name=', '--namespace='])
+    t.same(await complete('helloworld', 'call', '--is'), ['--isLoud'])
+    t.same(await complete('helloworld', 'call', '--x'), [], 'no name that a shell would execute')
+    t.notMatch((await complete('helloworld', 'call', '--')).join(''), /[$;()\x1b]/)
+    t.same(await complete('helloworld', 'call', '--options'), ['--options_domain='])
+    t.same(await complete('registry', 'getS'), ['getService'])
+    t.same(await complete('registry', 'g'), ['get', 'getService'])
+    t.same(await complete('registry', 'get', 'hello'), ['helloworld'])
+    t.same(await complete('gen', 'client', 'hello'), ['helloworld'])
+  },
+)
 
-t.test('values of flags that are known, and nothing where nobody answers', async (t) => {
+t.test('completes known flag values, and nothing without a server', async (t) => {
   t.same(await complete('status', '-o', ''), ['json', 'text', 'yaml'])
   t.same(await complete('status', '--output=j'), ['--output=json'])
   t.same(await complete('status', '--env', 'l'), ['local'])
@@ -94,7 +97,7 @@ t.test('values of flags that are known, and nothing where nobody answers', async
   t.same(await complete('nothing', ''), [])
 })
 
-t.test('bash completes by it', async (t) => {
+t.test('bash completes with the script', async (t) => {
   const path = [installMx(t), process.env['PATH']].join(delimiter)
   const lines = ['mx logi', 'mx user ', 'mx status --env=lo', 'mx helloworld call --nam']
   const script = `source <(mx completion bash)
@@ -116,7 +119,7 @@ done`
   ])
 })
 
-t.test('zsh completes by it, sourced as well as from a folder of $fpath', async (t) => {
+t.test('zsh completes with the script, sourced or autoloaded from $fpath', async (t) => {
   if (findProgram('zsh') === undefined) return t.comment('zsh is not installed')
   const folder = installMx(t)
   writeFileSync(join(folder, '_mx'), SCRIPTS['zsh']!)
@@ -142,7 +145,7 @@ complete mx helloworld call --nam`
   ])
 })
 
-t.test('fish completes by it', async (t) => {
+t.test('fish completes with the script', async (t) => {
   if (findProgram('fish') === undefined) return t.comment('fish is not installed')
   const folder = installMx(t)
   mkdirSync(join(server.home, 'folder'), { recursive: true })
@@ -157,11 +160,14 @@ for line in ${lines.map((line) => `'${line}'`).join(' ')}; echo (complete -C $li
   ])
 })
 
-t.test('a script for each shell, and which there are', async (t) => {
-  for (const shell of Object.keys(SCRIPTS)) t.equal(await runScript(shell), SCRIPTS[shell])
-  await t.rejects(runScript('tcsh'), {
-    message: /^expected a shell: bash, zsh, fish\./,
-    status: 2,
-  })
-  await t.rejects(runScript('zhs'), { message: /did you mean zsh\?/ })
-})
+t.test(
+  'prints the script of each shell, and rejects an unknown shell with a suggestion',
+  async (t) => {
+    for (const shell of Object.keys(SCRIPTS)) t.equal(await runScript(shell), SCRIPTS[shell])
+    await t.rejects(runScript('tcsh'), {
+      message: /^expected a shell: bash, zsh, fish\./,
+      status: 2,
+    })
+    await t.rejects(runScript('zhs'), { message: /did you mean zsh\?/ })
+  },
+)

@@ -9,8 +9,8 @@ const { home, env, run, mx } = await openCliServer(t)
 const config = (...words: string[]) => run(configCommand, ...words)
 const get = (...words: string[]) => config('get', ...words)
 
-t.test('what was set is read; a text without its quotes, all else as JSON', async (t) => {
-  t.equal(await config('set', 'a.greeting', 'Hello'), '', 'nothing is told where nobody sits')
+t.test('get prints a string without quotes, other values as JSON', async (t) => {
+  t.equal(await config('set', 'a.greeting', 'Hello'), '', 'no output without a terminal')
   t.equal(await get('a.greeting'), 'Hello\n')
   const told = JSON.parse(await config('set', 'a.n', '-5', '-o', 'json'))
   t.match(told, { path: 'a.n', version: Number })
@@ -23,20 +23,20 @@ t.test('what was set is read; a text without its quotes, all else as JSON', asyn
   t.equal(await get('a', '-o', 'yaml'), yaml)
 })
 
-t.test('an object is merged with what is there', async (t) => {
+t.test('an object is merged with the stored object', async (t) => {
   await config('set', 'v', '{"a":1,"b":{"b1":2},"c":3}')
   await config('set', 'v', '{"d":4,"b":{"b2":2.2}}')
   t.equal(await get('v'), '{"a":1,"b":{"b1":2,"b2":2.2},"c":3,"d":4}\n')
 })
 
-t.test('a secret is read from standard input, and shown to who asks for it', async (t) => {
+t.test('a secret is read from standard input, and shown only with --secret', async (t) => {
   const words = ['config', 'set', '--secret', 's.password', '-']
   t.same(await mx(words, 'hunter2\n'), { code: 0, stdout: '', stderr: '' })
   t.equal(await get('s.password'), '[secret]\n')
   t.equal(await get('s', '--secret'), '{"password":"hunter2"}\n')
 })
 
-t.test('a value is read from a file, and has to be UTF-8', async (t) => {
+t.test('a value is read from a UTF-8 file', async (t) => {
   writeFileSync(join(home, 'text'), 'two\nlines\n')
   await config('set', 'in.text', '@text')
   t.equal(await get('in.text'), 'two\nlines\n')
@@ -49,7 +49,7 @@ t.test('a value is read from a file, and has to be UTF-8', async (t) => {
   })
 })
 
-t.test('without a value a terminal is asked, and nobody sees a secret', async (t) => {
+t.test('without a value, set prompts at a terminal, without echo for a secret', async (t) => {
   t.match(await mx(['config', 'set', 'asked']), {
     code: 2,
     stderr: 'mx: VALUE is required without a terminal\n',
@@ -63,7 +63,7 @@ t.test('without a value a terminal is asked, and nobody sees a secret', async (t
   t.equal(await get('asked', '--secret'), 'hush\n')
 })
 
-t.test('what is not there is told on standard error, with status 1', async (t) => {
+t.test('a missing value is reported on standard error with status 1', async (t) => {
   t.same(await mx(['config', 'get', 'a.nothing']), {
     code: 1,
     stdout: '',
@@ -75,7 +75,7 @@ t.test('what is not there is told on standard error, with status 1', async (t) =
   })
 })
 
-t.test('a leaf or a subtree is deleted; everything only when that is said', async (t) => {
+t.test('del deletes a value or subtree; all values only with --all', async (t) => {
   await config('set', 'gone', '{"x":1,"y":{"z":2}}')
   await config('del', 'gone.y')
   t.equal(await get('gone'), '{"x":1}\n')
@@ -91,7 +91,7 @@ t.test('a leaf or a subtree is deleted; everything only when that is said', asyn
   t.equal(await config('list', '--namespace=acme'), '')
 })
 
-t.test('list shows paths, and which are secret', async (t) => {
+t.test('list prints paths and marks secrets', async (t) => {
   t.equal(await config('list', 's'), 's.password\n')
   t.match(await config('list'), /^a\.greeting\n/)
   t.equal(await config('list', 's', '-v'), 'PATH\t\tSECRET\ns.password\tyes\n')
@@ -99,7 +99,7 @@ t.test('list shows paths, and which are secret', async (t) => {
   t.same(JSON.parse(await config('list', 's', '-o', 'json')), entries)
 })
 
-t.test('history shows versions, which are read and gone back to', async (t) => {
+t.test('history lists versions, which can be read and rolled back', async (t) => {
   await config('set', 'h', 'old')
   const [headings, row = ''] = (await config('history')).split('\n')
   t.match(headings, /^VERSION\tTIME\t+ACCOUNT\tACTION\tSECRET\tPATH$/)
@@ -119,7 +119,7 @@ t.test('history shows versions, which are read and gone back to', async (t) => {
   })
 })
 
-t.test('everything is read with --all', async (t) => {
+t.test('get --all prints the whole configuration, with secrets masked', async (t) => {
   await t.rejects(get(), { message: /^a path or --all is required/ })
   const all = JSON.parse(await get('--all'))
   t.match(all, { a: { greeting: 'Hello' }, s: { password: '[secret]' } })

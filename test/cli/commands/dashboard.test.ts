@@ -12,7 +12,7 @@ function toUrl(mx: RunningMx): string {
   return String(mx.log().find(({ msg }) => msg === 'dashboard ready')!['dashboard'])
 }
 
-t.test('dashboard shows the server of the environment, and ends in order', async (t) => {
+t.test('mx dashboard serves the server of the environment, and exits 0 on SIGTERM', async (t) => {
   const limits = ['--session_idle_timeout=10m', '--session_max_age=8h']
   const mx = start('dashboard', '--address', '127.0.0.1:0', ...limits)
   await mx.until(READY)
@@ -29,7 +29,7 @@ t.test('dashboard shows the server of the environment, and ends in order', async
   const raw = new RawClient(Number(new URL(client.url).port))
   raw.send('GET / HTTP/1.1\r\nhost: evil.test\r\nconnection: close\r\n\r\n')
   await raw.until(({ closed }) => closed)
-  t.match(raw.text, /^HTTP\/1.1 403/, 'names of strangers are kept out')
+  t.match(raw.text, /^HTTP\/1.1 403/, 'unknown host names are rejected')
 
   t.equal((await client.ask('POST', '/logout')).status, 204)
   t.equal(await page.closed, 1001)
@@ -37,7 +37,7 @@ t.test('dashboard shows the server of the environment, and ends in order', async
   t.equal(await mx.ended, 0)
 })
 
-t.test('a server that is away is told at the start, and by every call', async (t) => {
+t.test('an unreachable server is reported at the start, and logins are 502', async (t) => {
   const env = { HOME: home, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' }
   const mx = startMx(['dashboard', '--address', '127.0.0.1:0'], { cwd: home, env })
   t.teardown(() => mx.child.kill('SIGKILL'))
@@ -50,7 +50,7 @@ t.test('a server that is away is told at the start, and by every call', async (t
   })
 })
 
-t.test('what is asked for wrongly is told', async (t) => {
+t.test('malformed arguments are rejected with the expected form', async (t) => {
   const reject = (words: readonly string[], message: RegExp) =>
     t.rejects(run(dashboardCommand, ...words), { message, status: 2 })
   await reject(['staging'], /^Too many arguments, expected no arguments; use --address/)
@@ -60,7 +60,7 @@ t.test('what is asked for wrongly is told', async (t) => {
   await reject(['--adress', ':1'], /^unknown flag --adress, did you mean --address\?/)
 })
 
-t.test('a port that is taken is told, and nothing keeps running', async (t) => {
+t.test('a port in use exits 1 with the address', async (t) => {
   const first = start('dashboard', '--address', '127.0.0.1:0')
   await first.until(READY)
   const { port } = new URL(toUrl(first))

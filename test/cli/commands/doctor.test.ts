@@ -12,20 +12,23 @@ async function doctor(...words: string[]): Promise<{ status: number; stdout: str
   return { status, stdout: Buffer.from(stdout, 'latin1').toString() }
 }
 
-t.test('mx doctor: a server that runs, its registry, the login and the clock', async (t) => {
-  const { status, stdout } = await doctor()
-  t.equal(status, 0)
-  t.match(stdout, /^ok {4}node: \d+\.\d+\.\d+\n/)
-  t.match(stdout, `ok    server local (${server.proxy}): reachable\n`)
-  t.match(stdout, /\nok {4}registry: \d+ services\n/)
-  t.match(stdout, '\nok    login: admin at local\n')
-  t.match(stdout, '\nok    clock: in sync with the server\n')
-  t.notMatch(stdout, /port/, 'they are its own')
-  const told = JSON.parse((await doctor('-o', 'json')).stdout)
-  t.match(told[0], { what: 'node', state: 'ok' })
-})
+t.test(
+  'mx doctor reports a running server, its registry, the login and the clock as ok',
+  async (t) => {
+    const { status, stdout } = await doctor()
+    t.equal(status, 0)
+    t.match(stdout, /^ok {4}node: \d+\.\d+\.\d+\n/)
+    t.match(stdout, `ok    server local (${server.proxy}): reachable\n`)
+    t.match(stdout, /\nok {4}registry: \d+ services\n/)
+    t.match(stdout, '\nok    login: admin at local\n')
+    t.match(stdout, '\nok    clock: in sync with the server\n')
+    t.notMatch(stdout, /port/, 'the ports are used by the server itself')
+    const told = JSON.parse((await doctor('-o', 'json')).stdout)
+    t.match(told[0], { what: 'node', state: 'ok' })
+  },
+)
 
-t.test('no server: what to do, which ports are taken, and status 1', async (t) => {
+t.test('without a server, mx doctor exits 1 with advice and the ports in use', async (t) => {
   const { port } = await openRawBackend(t)
   process.env['MX_ADDRESS'] = `127.0.0.1:${port}`
   process.env['MX_ENV_LOCAL_ADDRESS'] = '127.0.0.1:1'

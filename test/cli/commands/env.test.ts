@@ -36,7 +36,7 @@ t.test('env lists environments by name; * marks the selected one', async (t) => 
   t.match(JSON.parse(await env(t, 'list', '-o', 'json'))[1], { name: 'local', selected: true })
 })
 
-t.test('one that is added can be selected, and deleted again', async (t) => {
+t.test('an added environment can be selected and deleted', async (t) => {
   t.equal(await env(t, 'add', 'staging', 'staging.example.com:8081'), '')
   t.same(JSON.parse(await env(t, 'set', 'staging', '-o', 'json')), { name: 'staging' })
   t.equal(await env(t, 'get'), 'staging\n')
@@ -56,7 +56,7 @@ t.test('one that is added can be selected, and deleted again', async (t) => {
 })
 
 t.test(
-  'one that is built in takes another address, and has its own again once that is deleted',
+  'a built-in environment can be overridden; deleting the override restores its address',
   async (t) => {
     await env(t, 'add', 'local', '127.0.0.1:9')
     t.match(await list(t), [String, '* local 127.0.0.1:9', String])
@@ -65,7 +65,7 @@ t.test(
   },
 )
 
-t.test('adding an environment again without an address keeps its address', async (t) => {
+t.test('adding an environment again without an address retains its address', async (t) => {
   for (const [name, address] of [
     ['staging', 'staging.example.com:8081'],
     ['local', '127.0.0.1:8081'],
@@ -78,33 +78,36 @@ t.test('adding an environment again without an address keeps its address', async
   }
 })
 
-t.test('with one that is deleted goes who was logged in there, and nobody else', async (t) => {
-  const kept = { accessToken: 'a', refreshToken: 'r', expiry: 1 }
-  const owner = (address: string) => ({ address, namespace: 'shop', account: 'ann' })
-  const isKnown = (address: string) => readCredentials(owner(address)) !== undefined
-  for (const [name, address] of [
-    ['one', 'one.example.com'],
-    ['two', 'two.example.com:443'],
-    ['again', 'mx://two.example.com:443'],
-  ] as const) {
-    await env(t, 'add', name, address)
-    await writeConfig(toAccountName({ name }), 'ann')
-    await writeConfig(toNamespaceName({ name }), 'shop')
-  }
-  await writeCredentials(owner('one.example.com:443'), kept)
-  await writeCredentials(owner('two.example.com:443'), kept)
-  await env(t, 'del', 'one')
-  t.notOk(isKnown('one.example.com:443'))
-  t.equal(readConfig().get(toAccountName({ name: 'one' })), '')
-  t.equal(readConfig().get(toNamespaceName({ name: 'one' })), '')
-  t.equal(readConfig().get(toNamespaceName({ name: 'two' })), 'shop')
-  await env(t, 'del', 'two')
-  t.ok(isKnown('two.example.com:443'), 'another environment is at the same address')
-  await env(t, 'del', 'again')
-  t.notOk(isKnown('two.example.com:443'))
-})
+t.test(
+  'deleting an environment deletes its login, unless another environment has the same address',
+  async (t) => {
+    const kept = { accessToken: 'a', refreshToken: 'r', expiry: 1 }
+    const owner = (address: string) => ({ address, namespace: 'shop', account: 'ann' })
+    const isKnown = (address: string) => readCredentials(owner(address)) !== undefined
+    for (const [name, address] of [
+      ['one', 'one.example.com'],
+      ['two', 'two.example.com:443'],
+      ['again', 'mx://two.example.com:443'],
+    ] as const) {
+      await env(t, 'add', name, address)
+      await writeConfig(toAccountName({ name }), 'ann')
+      await writeConfig(toNamespaceName({ name }), 'shop')
+    }
+    await writeCredentials(owner('one.example.com:443'), kept)
+    await writeCredentials(owner('two.example.com:443'), kept)
+    await env(t, 'del', 'one')
+    t.notOk(isKnown('one.example.com:443'))
+    t.equal(readConfig().get(toAccountName({ name: 'one' })), '')
+    t.equal(readConfig().get(toNamespaceName({ name: 'one' })), '')
+    t.equal(readConfig().get(toNamespaceName({ name: 'two' })), 'shop')
+    await env(t, 'del', 'two')
+    t.ok(isKnown('two.example.com:443'), 'another environment is at the same address')
+    await env(t, 'del', 'again')
+    t.notOk(isKnown('two.example.com:443'))
+  },
+)
 
-t.test('what cannot be is refused, with what can', async (t) => {
+t.test('invalid names, addresses and subcommands are rejected with a hint', async (t) => {
   for (const [words, message] of [
     [['set', 'locla'], "Environment 'locla' does not exist, did you mean local? See 'mx env'"],
     [['del', 'nothing'], "Environment 'nothing' does not exist. See 'mx env'"],
@@ -119,7 +122,7 @@ t.test('what cannot be is refused, with what can', async (t) => {
     await t.rejects(env(t, ...words), { message, status: 2 }, words.join(' '))
 })
 
-t.test('several shells that change it at once all have their change', async (t) => {
+t.test('concurrent changes by several processes are all stored', async (t) => {
   const names = Array.from({ length: 8 }, (_, i) => `e${i}`)
   await Promise.all(names.map((name) => envCommand.run(['add', name, 'h:1'])))
   t.equal((await list(t)).length, 3 + names.length)

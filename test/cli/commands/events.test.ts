@@ -5,7 +5,7 @@ import { openCliServer } from '../../fixtures/cli-server.ts'
 const { run, mx, start } = await openCliServer(t)
 const events = (...words: string[]) => run(eventsCommand, ...words)
 
-t.test('an event is published, whose id is told, and read', async (t) => {
+t.test('publish prints the event id, and read prints the events', async (t) => {
   const time = '2026-01-31T12:00:00Z'
   const id = await events('publish', 'orders', '{"id":5}', '--metadata', 'source=shop')
   t.match(id, /^[0-9a-f-]{36}\n$/)
@@ -19,7 +19,7 @@ t.test('an event is published, whose id is told, and read', async (t) => {
   t.match(third, { payload_base64: '/w==', topic: 'orders' })
 })
 
-t.test('some of them are read, or all with what is said of them', async (t) => {
+t.test('read limits by count, offset and time, and prints metadata with -v', async (t) => {
   const [headings, row] = (await events('read', 'orders', '-v')).split('\n')
   t.match(headings, /^SEQUENCE\tTIME\t+ID\t+METADATA\tPAYLOAD$/)
   t.match(row, /^2\t+2026-01-31T12:00:00\.000Z\t\S+\tn\/a\t+"two\\tlines\\n"$/)
@@ -35,7 +35,7 @@ t.test('some of them are read, or all with what is said of them', async (t) => {
   t.equal(await countLines('-l', '290'), 290)
 })
 
-t.test('topics are listed, with their groups where that is asked for', async (t) => {
+t.test('topics lists topics, and their groups with -v', async (t) => {
   const [headings, ...rows] = (await events('topics')).trimEnd().split('\n')
   t.match(headings, /^TOPIC\tEVENTS\tFIRST\tLAST\tBYTES$/)
   t.match(
@@ -50,13 +50,13 @@ t.test('topics are listed, with their groups where that is asked for', async (t)
   await t.rejects(events('topics', 'none'), { status: 1, message: 'not found: none' })
 })
 
-t.test('events of a topic are consumed from a sequence on', async (t) => {
+t.test('consume starts at the requested sequence', async (t) => {
   t.equal(await events('consume', 'orders', '--offset=1', '-l', '1'), '{"id":5}\n')
   const told = await events('consume', 'orders', '--offset', '3', '-l', '1', '-o', 'json')
   t.match(JSON.parse(told), { sequence: 3, payload_base64: '/w==', attempt: 1 })
 })
 
-t.test('a group goes on behind what was shown, also after Ctrl-C', async (t) => {
+t.test('a group continues after the last printed event, also after Ctrl-C', async (t) => {
   const words = ['consume', 'many', '--group', 'billing', '--offset', '1']
   t.equal(await events(...words, '-l', '2'), '0\n1\n')
   const { child, ended, output, until } = start('events', ...words)
@@ -68,26 +68,29 @@ t.test('a group goes on behind what was shown, also after Ctrl-C', async (t) => 
   t.equal(await events(...words, '-l', '1'), 'last\n')
 })
 
-t.test('a group that is there already goes on where it was, whatever a flag says', async (t) => {
-  await events('publish', 'known', 'first')
-  const consume = (...words: string[]) => mx(['events', 'consume', 'known', '-l', '1', ...words])
-  const told = (flag: string) =>
-    `mx: ${flag} ignored: the group g exists and continues at its position\n`
-  t.same(await consume('--group=g', '--offset=1'), { code: 0, stdout: 'first\n', stderr: '' })
-  for (const [flag, value] of [
-    ['--offset', '1'],
-    ['--since', '1h'],
-  ] as const) {
-    await events('publish', 'known', value)
-    const stdout = `${value}\n`
-    const stderr = told(flag)
-    t.same(await consume('--group=g', flag, value), { code: 0, stdout, stderr })
-  }
-  await events('publish', 'known', 'last')
-  t.same(await consume('--group=g'), { code: 0, stdout: 'last\n', stderr: '' })
-})
+t.test(
+  'an existing group continues at its position; --offset and --since are ignored with a notice',
+  async (t) => {
+    await events('publish', 'known', 'first')
+    const consume = (...words: string[]) => mx(['events', 'consume', 'known', '-l', '1', ...words])
+    const told = (flag: string) =>
+      `mx: ${flag} ignored: the group g exists and continues at its position\n`
+    t.same(await consume('--group=g', '--offset=1'), { code: 0, stdout: 'first\n', stderr: '' })
+    for (const [flag, value] of [
+      ['--offset', '1'],
+      ['--since', '1h'],
+    ] as const) {
+      await events('publish', 'known', value)
+      const stdout = `${value}\n`
+      const stderr = told(flag)
+      t.same(await consume('--group=g', flag, value), { code: 0, stdout, stderr })
+    }
+    await events('publish', 'known', 'last')
+    t.same(await consume('--group=g'), { code: 0, stdout: 'last\n', stderr: '' })
+  },
+)
 
-t.test('consuming goes on with another token, and misses nothing', async (t) => {
+t.test('consume continues without gaps after the signing key is rotated', async (t) => {
   await events('publish', 'tokens', 'one')
   const { child, ended, output, until } = start('events', 'consume', 'tokens', '--offset=1')
   await until(/^one$/m)
@@ -99,7 +102,7 @@ t.test('consuming goes on with another token, and misses nothing', async (t) => 
   t.same(output, { stdout: 'one\ntwo\n', stderr: '' })
 })
 
-t.test('what is asked for wrongly is refused with what would be right', async (t) => {
+t.test('malformed arguments are rejected with the expected form', async (t) => {
   await t.rejects(events('consume', 'orders', '--offset=first'), {
     message: '--offset must be a whole number, got first',
     status: 2,

@@ -67,7 +67,7 @@ const OPTIONS = {
   types: ['node'],
 }
 
-t.test('mx gen client: a module that compiles, and calls', async (t) => {
+t.test('mx gen client writes a module that compiles and calls the service', async (t) => {
   const folder = t.testdir({})
   const file = join(folder, 'client.ts')
   t.equal(await server.run(genCommand, 'client', 'mail-box', 'store', 'auth', '--file', file), '')
@@ -107,43 +107,49 @@ tree.children[0]?.name.length
   t.same(numbers, [1, 2])
 })
 
-t.test('an OpenAPI 3.1 document that a validator takes, and the gateway serves', async (t) => {
-  const names = ['mail-box', 'store', 'auth', 'runtime', 'registry', 'events']
-  const words = ['client', ...names, '--language=openapi']
-  const document = JSON.parse(await server.run(genCommand, ...words))
-  t.equal(document.openapi, '3.1.0')
-  const validator = new Validator()
-  const { valid, errors } = await validator.validate(structuredClone(document))
-  t.ok(valid, JSON.stringify(errors))
-  t.same(Object.keys(document.paths).slice(0, 4), [
-    ...['/mail-box/call', '/mail-box/tree', '/mail-box/count', '/mails/{id}'],
-  ])
-  t.same(Object.keys(document.paths['/mails/{id}']), ['get', 'put'])
-  for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g))
-    t.ok(document.components.schemas[name!], String(name))
-  const { status, body } = await server.post('/mail-box/call', { name: 'John' })
-  t.same([status, body], [200, { message: 'Hello John 3' }])
-  const { status: found } = await server.get('/store/list')
-  t.equal(found, 200)
-  t.ok(document.paths['/store/list'].post)
-})
+t.test(
+  '--language=openapi writes a valid OpenAPI 3.1 document with the paths of the gateway',
+  async (t) => {
+    const names = ['mail-box', 'store', 'auth', 'runtime', 'registry', 'events']
+    const words = ['client', ...names, '--language=openapi']
+    const document = JSON.parse(await server.run(genCommand, ...words))
+    t.equal(document.openapi, '3.1.0')
+    const validator = new Validator()
+    const { valid, errors } = await validator.validate(structuredClone(document))
+    t.ok(valid, JSON.stringify(errors))
+    t.same(Object.keys(document.paths).slice(0, 4), [
+      ...['/mail-box/call', '/mail-box/tree', '/mail-box/count', '/mails/{id}'],
+    ])
+    t.same(Object.keys(document.paths['/mails/{id}']), ['get', 'put'])
+    for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g))
+      t.ok(document.components.schemas[name!], String(name))
+    const { status, body } = await server.post('/mail-box/call', { name: 'John' })
+    t.same([status, body], [200, { message: 'Hello John 3' }])
+    const { status: found } = await server.get('/store/list')
+    t.equal(found, 200)
+    t.ok(document.paths['/store/list'].post)
+  },
+)
 
-t.test('as YAML into a file; and what there is no client of', async (t) => {
-  const file = join(t.testdir({}), 'api.yaml')
-  await server.run(genCommand, 'client', 'mail-box', '--language=openapi', '--file', file)
-  t.match(readFileSync(file, 'utf8'), /^openapi: 3\.1\.0\n/)
-  const fail = (...words: string[]) => server.run(genCommand, ...words)
-  await t.rejects(fail('client', 'mail-bx'), {
-    message: 'Service not found: mail-bx, did you mean mail-box?',
-    status: 4,
-  })
-  await t.rejects(fail('client'), { message: /mx gen client <service>/, status: 2 })
-  await t.rejects(fail('client', 'store', '--language=opnapi'), {
-    message: /did you mean openapi/,
-    status: 2,
-  })
-  await t.rejects(fail('client', 'store', '--file=/none/there.ts'), {
-    message: /^cannot write \/none\/there\.ts: ENOENT/,
-    status: 1,
-  })
-})
+t.test(
+  'writes YAML into a .yaml file; an unknown service or language is rejected with a suggestion',
+  async (t) => {
+    const file = join(t.testdir({}), 'api.yaml')
+    await server.run(genCommand, 'client', 'mail-box', '--language=openapi', '--file', file)
+    t.match(readFileSync(file, 'utf8'), /^openapi: 3\.1\.0\n/)
+    const fail = (...words: string[]) => server.run(genCommand, ...words)
+    await t.rejects(fail('client', 'mail-bx'), {
+      message: 'Service not found: mail-bx, did you mean mail-box?',
+      status: 4,
+    })
+    await t.rejects(fail('client'), { message: /mx gen client <service>/, status: 2 })
+    await t.rejects(fail('client', 'store', '--language=opnapi'), {
+      message: /did you mean openapi/,
+      status: 2,
+    })
+    await t.rejects(fail('client', 'store', '--file=/none/there.ts'), {
+      message: /^cannot write \/none\/there\.ts: ENOENT/,
+      status: 1,
+    })
+  },
+)

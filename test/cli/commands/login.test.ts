@@ -6,38 +6,41 @@ import { openCliServer } from '../../fixtures/cli-server.ts'
 const { run, mx, post } = await openCliServer(t)
 const login = (...words: string[]) => run(loginCommand, ...words)
 
-t.test('a wrong password is status 2, with what to do and the Id of the error', async (t) => {
-  t.match(await mx(['login', 'admin', '--password=guess']), {
-    ...{ code: 2, stdout: '' },
-    stderr:
-      'mx: Secret not correct, or no account with this ID. An administrator can reset it: mx auth update secret admin (Id auth.Auth.Token)\n',
-  })
-  const refused = { status: 2, message: /^Secret not correct/ }
-  await t.rejects(login('nobody', '--password=x'), refused)
-  t.equal(readConfig().get('local.current-user'), 'admin', 'who was logged in still is')
-})
+t.test(
+  'a wrong password exits 2 with advice and the error id, and retains the current login',
+  async (t) => {
+    t.match(await mx(['login', 'admin', '--password=guess']), {
+      ...{ code: 2, stdout: '' },
+      stderr:
+        'mx: Secret not correct, or no account with this ID. An administrator can reset it: mx auth update secret admin (Id auth.Auth.Token)\n',
+    })
+    const refused = { status: 2, message: /^Secret not correct/ }
+    await t.rejects(login('nobody', '--password=x'), refused)
+    t.equal(readConfig().get('local.current-user'), 'admin', 'the current login is unchanged')
+  },
+)
 
-t.test('in a namespace that is not the usual one it is named', async (t) => {
+t.test('a wrong password in another namespace names the namespace', async (t) => {
   await t.rejects(login('admin', '--password=mx', '--namespace=shop'), {
     message: /with this ID in the namespace shop \(select another with --namespace\)\. An admin/,
     status: 2,
   })
 })
 
-t.test('a login is told, as a document where one is wanted', async (t) => {
+t.test('a login prints a confirmation, or a JSON document with -o json', async (t) => {
   t.equal(await login('admin', '--password=mx'), 'Successfully logged in.\n')
   t.same(JSON.parse(await login('admin', '--password=mx', '-o', 'json')), {
     ...{ account: 'admin', namespace: 'mx', environment: 'local' },
   })
 })
 
-t.test('a password from standard input is without its line feed', async (t) => {
+t.test('a password from standard input loses its line feed', async (t) => {
   t.match(await mx(['login', 'admin', '--password_stdin'], 'mx\n'), { code: 0, stderr: '' })
   t.match(await mx(['login', 'admin', '--password', '-'], 'mx\n'), { code: 0, stderr: '' })
 })
 
 t.test(
-  'what does not go together is refused, and nothing is asked without a terminal',
+  'contradictory arguments are rejected, and nothing is prompted without a terminal',
   async (t) => {
     await t.rejects(login('a', '--username=b'), { message: /^expected one account, got b, a\./ })
     await t.rejects(login('a', '--password=b', '--password_stdin'), {
@@ -51,7 +54,7 @@ t.test(
   },
 )
 
-t.test('rules that deny logins are reported; operators log in all the same', async (t) => {
+t.test('rules that deny logins are reported; operators can still log in', async (t) => {
   const rule = {
     ...{ id: 'closed', scope: '', access: 'DENIED', priority: 10 },
     resource: { type: 'service', name: 'auth', endpoint: '*' },

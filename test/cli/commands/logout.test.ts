@@ -9,25 +9,25 @@ import { asUnprivilegedUser } from '../../fixtures/unprivileged-user.ts'
 const { run, post, proxy, home } = await openCliServer(t)
 const OWNER = { address: proxy, namespace: 'mx', account: 'admin' }
 
-/** Whether a refresh token is still good for another one. */
+/** Whether a refresh token is still valid. */
 async function holds(refresh_token: string): Promise<boolean> {
   const { status } = await post('/auth/auth/token', { refresh_token })
   return status === 200
 }
 
 t.test(
-  'where nothing can be written the login is revoked nonetheless, and that is told',
+  'with an unwritable state folder, logout revokes the login and reports the error',
   async (t) => {
     const { refreshToken } = readCredentials(OWNER)!
     await asUnprivilegedUser(t, join(home, '.mx'), () =>
       t.rejects(run(logoutCommand), { message: /tokens cannot be written: EACCES/ }),
     )
-    t.ok(readCredentials(OWNER), 'it is still there')
-    t.notOk(await holds(refreshToken), 'and good for nothing')
+    t.ok(readCredentials(OWNER), 'the file is unchanged')
+    t.notOk(await holds(refreshToken), 'the refresh token is revoked')
   },
 )
 
-t.test('who is logged out is forgotten', async (t) => {
+t.test('logout deletes the stored tokens and the current account', async (t) => {
   await run(logoutCommand)
   t.equal(readCredentials(OWNER), undefined)
   t.equal(readConfig().get('local.current-user'), '')

@@ -28,7 +28,7 @@ async function logs(t: Test, ...words: string[]): Promise<string> {
     .join('')
 }
 
-t.test('the last 15 lines are shown, or as many as are asked for', async (t) => {
+t.test('mx logs prints the last 15 lines, or --lines of them', async (t) => {
   const lines = (await logs(t, 'mail')).split('\n')
   t.same(lines, [...Array.from({ length: 15 }, (_, i) => `line ${i + 6}`), ''])
   t.same(last(), {
@@ -42,7 +42,7 @@ t.test('the last 15 lines are shown, or as many as are asked for', async (t) => 
   t.match(last(), { version: 'v2' })
 })
 
-t.test('a terminal shows lines of JSON logs formatted, a pipe as they were written', async (t) => {
+t.test('JSON log lines are formatted on a terminal and unchanged in a pipe', async (t) => {
   const message =
     '{"level":30,"time":"2026-01-02T03:04:05.678Z","service":"mail","msg":"sent","to":7}'
   runtime.lines.push({ timestamp: 21, metadata: { stream: 'stderr' }, message })
@@ -58,7 +58,7 @@ t.test('a terminal shows lines of JSON logs formatted, a pipe as they were writt
   t.equal(await logs(t, 'mail', '-n1'), `${message}\n`)
 })
 
-t.test('a terminal shows which lines another instance wrote', async (t) => {
+t.test('a terminal shows a heading when the instance changes', async (t) => {
   const lines = runtime.lines.splice(0)
   const { isTTY } = process.stdout
   t.teardown(() => {
@@ -80,7 +80,7 @@ t.test('a terminal shows which lines another instance wrote', async (t) => {
   t.equal(await logs(t, 'mail'), 'ready\nready\nstopped\n')
 })
 
-t.test('--build shows what the last build wrote', async (t) => {
+t.test('--build prints the output of the last build', async (t) => {
   runtime.build = 'added 3 packages\nno such module\n'
   t.equal(await logs(t, 'mail', '--build'), runtime.build)
   await t.rejects(logs(t, 'mail', '--build', '-n', '3'), {
@@ -89,33 +89,33 @@ t.test('--build shows what the last build wrote', async (t) => {
   })
 })
 
-t.test('where nothing was written yet the build is pointed at', async (t) => {
+t.test('without log lines, mx logs points to --build on standard error', async (t) => {
   const lines = runtime.lines.splice(0)
   t.teardown(() => runtime.lines.push(...lines))
   const told = t.capture(process.stderr, 'write', () => true)
   t.equal(await logs(t, 'mail'), '')
   t.match(told(), [{ args: [/^mx: no logs of mail yet; 'mx logs mail --build' shows/] }])
   await logs(t, 'mail', '-n', '0')
-  t.same(told(), [], 'who asked for nothing is told nothing')
+  t.same(told(), [], '-n 0 prints no notice')
 })
 
-t.test('--since is a span before now, or a time', async (t) => {
+t.test('--since accepts a duration or a time', async (t) => {
   const now = Date.now() / 1000
   await logs(t, 'mail', '--since=10m')
   t.ok(Math.abs(last().since - (now - 600)) < 60)
-  t.equal(last().count, 0, 'and then all of it is shown')
+  t.equal(last().count, 0, '--since removes the limit of lines')
   await logs(t, 'mail', '--since=2026-01-31T12:00:00Z', '-n5')
   t.match(last(), { since: Date.UTC(2026, 0, 31, 12) / 1000, count: 5 })
   await logs(t, 'mail', '-n', '0')
-  t.ok(last().since >= now, 'no lines are those of later')
+  t.ok(last().since >= now, '-n 0 starts at the current time')
 })
 
-t.test('as JSON each line has its time and stream', async (t) => {
+t.test('-o json prints each line with its time and stream', async (t) => {
   const line = { timestamp: 20, metadata: { stream: 'stderr' }, message: 'line 20' }
   t.same(JSON.parse(await logs(t, 'mail', '-n1', '-o', 'json')), line)
 })
 
-t.test('what was asked for wrongly is refused with what would be right', async (t) => {
+t.test('malformed arguments are rejected with the expected form', async (t) => {
   await t.rejects(logs(t, 'mial'), { message: /^Logs not found for service mial/, status: 1 })
   await t.rejects(logs(t), { message: "expected one name, got 0. See 'mx logs --help'", status: 2 })
   await t.rejects(logs(t, 'mail', '--lines=x'), { message: /^--lines must be .*, got x\./ })
@@ -123,7 +123,7 @@ t.test('what was asked for wrongly is refused with what would be right', async (
   await t.rejects(logs(t, 'mail', '-o', 'xml'), { message: /text, json or yaml/ })
 })
 
-t.test('-f goes on with what is written, until it is ended', async (t) => {
+t.test('-f prints new lines until its reader closes the pipe', async (t) => {
   const {
     child,
     output,
@@ -145,6 +145,6 @@ t.test('-f goes on with what is written, until it is ended', async (t) => {
     return child.exitCode !== null
   })
   await ended.catch(() => {})
-  t.equal(child.exitCode, 0, 'whoever reads may stop')
+  t.equal(child.exitCode, 0, 'a closed pipe is not an error')
   t.equal(output.stderr, '')
 })

@@ -12,7 +12,7 @@ const toRows = (table: string) =>
     .split('\n')
     .map((row) => row.split(/\t+/))
 
-t.test('a server alone is the only node, and has its own services', async (t) => {
+t.test('an unlinked server lists only itself, and no connections', async (t) => {
   t.match(toRows(await network('nodes')), [
     ['ID', 'ADDRESS'],
     [String, proxy],
@@ -20,7 +20,7 @@ t.test('a server alone is the only node, and has its own services', async (t) =>
   t.same(toRows(await network('connections')), [['NODE', 'ADDRESS', 'STATE', 'ERROR']])
 })
 
-t.test('connect links it with others, which are nodes and connections then', async (t) => {
+t.test('connect links two servers, which are listed as nodes and connections', async (t) => {
   const linked = /^linked with \S+ at mx:\/\/127\.0\.0\.1:\d+\n$/
   t.match(await network('connect', other.proxy), linked)
   const ids = toRows(await network('nodes')).map(([id]) => id)
@@ -35,7 +35,7 @@ t.test('connect links it with others, which are nodes and connections then', asy
   t.equal(toRows(await network('nodes', '--depth=1')).length, 3)
 })
 
-t.test('routes and services are those of both', async (t) => {
+t.test('routes and services include those of the linked server', async (t) => {
   const entry = {
     name: 'helloworld',
     version: 'latest',
@@ -54,7 +54,7 @@ t.test('routes and services are those of both', async (t) => {
   ])
 })
 
-t.test('a server that cannot be linked with is told, and why', async (t) => {
+t.test('a failed connect reports the reason and exits 1', async (t) => {
   await t.rejects(network('connect', '127.0.0.1:1'), {
     message:
       /^cannot link with mx:\/\/127\.0\.0\.1:1: .+\. The server retries; see 'mx network connections'$/,

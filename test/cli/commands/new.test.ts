@@ -11,7 +11,7 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const exec = promisify(execFile)
 
-/** What `npm install` would bring. */
+/** Links the packages that `npm install` would install. */
 function install(folder: string): void {
   const modules = join(folder, 'node_modules')
   mkdirSync(modules)
@@ -21,7 +21,7 @@ function install(folder: string): void {
     symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
 }
 
-/** Compiles projects with the options of the first: one program, because reading the types of `mx` takes seconds. */
+/** Compiles projects with the options of the first one; a single program, because loading the types of `mx` takes seconds. */
 async function compile(t: Test, folders: readonly string[]): Promise<void> {
   const config = join(makeTempFolder(t, 'tsconfig'), 'tsconfig.json')
   const typeRoots = [join(ROOT, 'node_modules/@types')]
@@ -36,7 +36,7 @@ async function compile(t: Test, folders: readonly string[]): Promise<void> {
 async function runTests(t: Test, folder: string): Promise<void> {
   const { NODE_OPTIONS: _, TAP: __, ...env } = process.env
   const { stdout } = await exec('npm', ['test'], { cwd: folder, env })
-  t.match(stdout, /^# pass [1-9]/m, 'npm test runs the tests there are')
+  t.match(stdout, /^# pass [1-9]/m, 'npm test ran tests')
 }
 
 async function create(t: Test, ...words: string[]): Promise<{ folder: string; stdout: string }> {
@@ -46,14 +46,14 @@ async function create(t: Test, ...words: string[]): Promise<{ folder: string; st
   return { folder: join(cwd, words.at(-1)!), stdout }
 }
 
-t.test('mx new: what it writes compiles', async (t) => {
+t.test('projects created by mx new compile', async (t) => {
   const created = [await create(t, 'mail-box'), await create(t, 'plugin', 'x-served')]
   const folders = created.map(({ folder }) => folder)
   for (const folder of folders) install(folder)
   await compile(t, folders)
 })
 
-t.test('mx new: a service that passes its test, and runs on a server', async (t) => {
+t.test('a new service passes its test and runs on a server', async (t) => {
   const { folder, stdout } = await create(t, 'mail-box')
   t.match(stdout, /^Creating service mail-box\n\nmail-box\n├── mail-box\.ts\n/)
   t.match(stdout, /\n {2}cd mail-box +open its folder\n/)
@@ -71,7 +71,7 @@ t.test('mx new: a service that passes its test, and runs on a server', async (t)
   t.equal((await runMx(['kill', 'mail-box'], { cwd: folder, env })).code, 0)
 })
 
-t.test('mx new plugin: one that passes its test, and runs in a gateway', async (t) => {
+t.test('a new plugin passes its test and runs in a gateway', async (t) => {
   const { folder } = await create(t, 'plugin', 'x-served')
   install(folder)
   await runTests(t, folder)
@@ -84,7 +84,7 @@ t.test('mx new plugin: one that passes its test, and runs in a gateway', async (
   t.equal(headers.get('x-x-served'), 'hello')
 })
 
-t.test('mx new gateway: a configuration that is taken', async (t) => {
+t.test('a new gateway configuration starts a gateway', async (t) => {
   const { folder, stdout } = await create(t, 'gateway', 'edge')
   t.same(readdirSync(folder).sort(), ['README.md', 'mx.yaml'])
   t.match(stdout, 'mx api explain')
@@ -93,23 +93,30 @@ t.test('mx new gateway: a configuration that is taken', async (t) => {
     mx.child.kill('SIGKILL')
     await mx.ended
   })
-  t.equal((await fetch(`${await mx.url()}/greeter/hello`)).status, 502, 'nobody runs there')
+  t.equal((await fetch(`${await mx.url()}/greeter/hello`)).status, 502, 'no backend is running')
 })
 
-t.test('what is there already stays as it is, and what is no name is told', async (t) => {
-  const cwd = makeTempFolder(t, 'new')
-  mkdirSync(join(cwd, 'mine'))
-  writeFileSync(join(cwd, 'mine/main.ts'), 'mine')
-  for (const [words, code, message] of [
-    [['mine'], 1, 'mx: mine already exists: choose another name, or an empty folder\n'],
-    [['plguin', 'a'], 2, "mx: unknown template plguin, did you mean plugin? See 'mx new --help'\n"],
-    [['plugin'], 2, 'mx: a name is missing: mx new plugin <name>\n'],
-    [[], 2, "mx: a name is missing. See 'mx new --help'\n"],
-    [['My_Service'], 2, /^mx: a name must be lower-case letters and digits .* got My_Service\n$/],
-  ] as const) {
-    const ended = await runMx(['new', ...words], { cwd })
-    t.match(ended, { code, stdout: '', stderr: message })
-  }
-  t.equal(readFileSync(join(cwd, 'mine/main.ts'), 'utf8'), 'mine')
-  t.same(readdirSync(cwd), ['mine'])
-})
+t.test(
+  'an existing folder is left unchanged, and invalid names are rejected with a hint',
+  async (t) => {
+    const cwd = makeTempFolder(t, 'new')
+    mkdirSync(join(cwd, 'mine'))
+    writeFileSync(join(cwd, 'mine/main.ts'), 'mine')
+    for (const [words, code, message] of [
+      [['mine'], 1, 'mx: mine already exists: choose another name, or an empty folder\n'],
+      [
+        ['plguin', 'a'],
+        2,
+        "mx: unknown template plguin, did you mean plugin? See 'mx new --help'\n",
+      ],
+      [['plugin'], 2, 'mx: a name is missing: mx new plugin <name>\n'],
+      [[], 2, "mx: a name is missing. See 'mx new --help'\n"],
+      [['My_Service'], 2, /^mx: a name must be lower-case letters and digits .* got My_Service\n$/],
+    ] as const) {
+      const ended = await runMx(['new', ...words], { cwd })
+      t.match(ended, { code, stdout: '', stderr: message })
+    }
+    t.equal(readFileSync(join(cwd, 'mine/main.ts'), 'utf8'), 'mine')
+    t.same(readdirSync(cwd), ['mine'])
+  },
+)

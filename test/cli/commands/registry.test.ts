@@ -20,7 +20,7 @@ t.test('registry get shows versions, nodes and endpoints of a service', async (t
   ])
 })
 
-t.test('a service that is not there is told', async (t) => {
+t.test('an unknown service exits 4 with a hint', async (t) => {
   await t.rejects(run(registryCommand, 'get', 'nobody'), {
     message: "Service not found: nobody. See 'mx services'",
     status: 4,

@@ -19,7 +19,7 @@ t.beforeEach(() => {
 })
 const last = () => runtime.calls.at(-1)!
 
-t.test('a folder is uploaded and run under its name', async (t) => {
+t.test('a folder is uploaded and runs under its name', async (t) => {
   await run('./helloworld')
   const service = { name: 'helloworld', version: 'latest' }
   const options = { namespace: 'mx' }
@@ -41,20 +41,23 @@ t.test('a folder is uploaded and run under its name', async (t) => {
   ])
 })
 
-t.test('of what lies in a project all of it is uploaded, and the place told', async (t) => {
-  const project = join(home, 'project')
-  mkdirSync(join(project, 'services', 'mail'), { recursive: true })
-  writeFileSync(join(project, 'package.json'), '{}')
-  writeFileSync(join(project, 'services', 'mail', 'main.js'), '')
-  process.chdir(join(project, 'services', 'mail'))
-  t.teardown(() => process.chdir(home))
-  await run('.')
-  const { resource, options } = last().request
-  t.match(resource.service, { name: 'mail', metadata: { source: process.cwd() } })
-  t.match(options, { entrypoint: 'services/mail' })
-})
+t.test(
+  'a folder within a project uploads the project, with the folder as entry point',
+  async (t) => {
+    const project = join(home, 'project')
+    mkdirSync(join(project, 'services', 'mail'), { recursive: true })
+    writeFileSync(join(project, 'package.json'), '{}')
+    writeFileSync(join(project, 'services', 'mail', 'main.js'), '')
+    process.chdir(join(project, 'services', 'mail'))
+    t.teardown(() => process.chdir(home))
+    await run('.')
+    const { resource, options } = last().request
+    t.match(resource.service, { name: 'mail', metadata: { source: process.cwd() } })
+    t.match(options, { entrypoint: 'services/mail' })
+  },
+)
 
-t.test('flags say how to run it; their names may have dashes', async (t) => {
+t.test('flags set name, environment, command, limits and metadata of the service', async (t) => {
   const words = ['--name=greeter', '--env_vars=A=b=c', '--env-vars', 'D=', '--secrets=K=v w']
   const more = ['--command=node "my server.js"', '--instances=2', '--type=job', '--memory=256mb']
   const rest = ['--cpus=0.5', '--protocol=http', '--port=9000', '--metadata=team=a']
@@ -69,7 +72,7 @@ t.test('flags say how to run it; their names may have dashes', async (t) => {
   })
 })
 
-t.test('of a repository address and reference are all that is sent', async (t) => {
+t.test('for a repository only address and reference are sent', async (t) => {
   await run('github.com/someone/helloworld@feature/x')
   t.same(
     runtime.calls.map(({ endpoint }) => endpoint),
@@ -82,7 +85,7 @@ t.test('of a repository address and reference are all that is sent', async (t) =
 })
 
 t.test(
-  'short names are below git.baseurl; git.credentials go there, and nowhere else',
+  'short names resolve below git.baseurl, and git.credentials are sent only there',
   async (t) => {
     await writeConfig('git.baseurl', 'example.com/all')
     await writeConfig('git.local.baseurl', 'git.example.com/team')
@@ -97,12 +100,16 @@ t.test(
     await writeConfig('git.baseurl', '')
     await writeConfig('git.local.baseurl', '')
     await run('github.com/someone/other')
-    t.equal(last().request.options.credentials, 'token', 'without one they are for any')
+    t.equal(
+      last().request.options.credentials,
+      'token',
+      'without git.baseurl, credentials are sent to any host',
+    )
     await writeConfig('git.credentials', '')
   },
 )
 
-t.test('an image is run under its name', async (t) => {
+t.test('an image runs under its name', async (t) => {
   await run('--image=docker.io/library/nginx:1.27')
   t.match(last().request, {
     resource: { service: { name: 'nginx', version: 'latest', source: '' } },
@@ -110,7 +117,7 @@ t.test('an image is run under its name', async (t) => {
   })
 })
 
-t.test('a name that is taken is refused before anything is uploaded, unless forced', async (t) => {
+t.test('an existing name is rejected before the upload, unless forced', async (t) => {
   await run('./helloworld')
   runtime.calls.length = 0
   await t.rejects(run('./helloworld'), {
@@ -122,7 +129,7 @@ t.test('a name that is taken is refused before anything is uploaded, unless forc
   t.equal(last().request.options.force, true)
 })
 
-t.test('of two commands that run one name at once, the later says what to do', async (t) => {
+t.test('of two concurrent commands with one name, one fails with advice', async (t) => {
   const results = await Promise.allSettled([run('./helloworld'), run('./helloworld')])
   const failed = results.flatMap((result) => (result.status === 'rejected' ? result.reason : []))
   t.match(failed, [
@@ -131,14 +138,14 @@ t.test('of two commands that run one name at once, the later says what to do', a
   t.equal(failed.length, 1)
 })
 
-t.test('a name of the platform is refused before anything is uploaded', async (t) => {
+t.test('the name of a platform service is rejected before the upload', async (t) => {
   await t.rejects(run('./helloworld', '--name=auth'), {
     ...{ status: 127, message: /^auth is the name of a platform service/ },
   })
   t.same(runtime.calls, [])
 })
 
-t.test('a name that never came up is free', async () => {
+t.test('a name whose only object failed can be reused', async () => {
   const failed = { status: 7, metadata: { error: 'build failed' } }
   runtime.objects.set('helloworld@latest', {
     ...{ name: 'helloworld', version: 'latest', source: 'source://helloworld:latest', ...failed },
@@ -147,7 +154,7 @@ t.test('a name that never came up is free', async () => {
   t.equal(last().endpoint, 'Runtime.Create')
 })
 
-t.test('a build that fails is told with the end of its output', async (t) => {
+t.test('a failed build reports the last 20 lines of its output', async (t) => {
   const lines = Array.from({ length: 30 }, (_, i) => `line ${i}`)
   runtime.build = `${lines.join('\n')}\nbuild failed: exit 1\n`
   runtime.course = [{ status: 2 }, { status: 7, metadata: { error: 'build failed: exit 1' } }]
@@ -156,7 +163,7 @@ t.test('a build that fails is told with the end of its output', async (t) => {
   await t.rejects(run('./helloworld'), { message, status: 1 })
 })
 
-t.test('what does not come up is told with its last line, and without its build', async (t) => {
+t.test('a failed start reports the error of the program without the build output', async (t) => {
   runtime.build = 'added 3 packages\n'
   const error = 'exited with 1: no such table\nboom'
   runtime.course = [{ status: 2 }, { status: 3 }, { status: 7, metadata: { error } }]
@@ -164,7 +171,7 @@ t.test('what does not come up is told with its last line, and without its build'
   await t.rejects(run('./helloworld'), { message })
 })
 
-t.test('what fails at first is told once, and that it is started again', async (t) => {
+t.test('a failure during the start is reported once, with the restart', async (t) => {
   const failed = (retries: string) => ({
     ...{ status: 3, metadata: { error: 'exited with code 3; last line: boom', retries } },
   })
@@ -177,7 +184,7 @@ t.test('what fails at first is told once, and that it is started again', async (
   )
 })
 
-t.test('what is killed meanwhile is told', async (t) => {
+t.test('an object that is deleted during its start is reported as killed', async (t) => {
   runtime.course = [{ status: 2 }, { action: 'delete', status: 6 }]
   await t.rejects(run('./helloworld'), { message: 'helloworld was killed before it started' })
 })
@@ -192,7 +199,7 @@ const refused: [words: string[], message: string | RegExp, status?: number][] = 
   [['./empty'], /^nothing to run in .*empty: it is empty, or \.gitignore/, 1],
 ]
 for (const [words, message, status = 2] of refused)
-  t.test(`mx run ${words.join(' ')} is refused, and nothing is sent`, async (t) => {
+  t.test(`mx run ${words.join(' ')} is rejected without a request`, async (t) => {
     await t.rejects(run(...words), { message, status })
     t.same(runtime.calls, [])
   })

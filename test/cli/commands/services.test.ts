@@ -15,11 +15,11 @@ const BUILT_IN = [
   'store',
 ]
 
-t.test('services lists the names of the namespace, one a line', async (t) => {
+t.test('services lists the names of the namespace, one per line', async (t) => {
   t.same(await mx(['services']), { code: 0, stdout: `${BUILT_IN.join('\n')}\n`, stderr: '' })
 })
 
-t.test('as JSON it is all there is of them', async (t) => {
+t.test('-o json prints complete registry entries', async (t) => {
   const services = JSON.parse(await run(servicesCommand, '-o', 'json'))
   t.match(
     services,
@@ -27,7 +27,7 @@ t.test('as JSON it is all there is of them', async (t) => {
   )
 })
 
-t.test('a word that follows is told where it belongs', async (t) => {
+t.test('an argument is rejected with a hint to mx registry get', async (t) => {
   await t.rejects(run(servicesCommand, 'auth'), {
     message: /'mx registry get auth' shows one service/,
     status: 2,

@@ -12,14 +12,14 @@ import { createQuietLog } from '../../fixtures/sdk-services.ts'
 const { run, proxy } = await openCliServer(t)
 const EMAIL = 'john@example.com'
 
-t.test('where there is no signup service that is told, with who can help', async (t) => {
+t.test('without a signup service, signup exits 4 with advice', async (t) => {
   await t.rejects(run(signupCommand), {
     message: /^local has no signup service: ask its administrator for an account/,
     status: 4,
   })
 })
 
-t.test('signup proves the email, makes the account, and logs in', async (t) => {
+t.test('signup verifies the email, creates the account and logs in', async (t) => {
   const asked: unknown[] = []
   const Text = Type.Optional(Type.String())
   const request = Type.Object({ email: Type.String(), token: Text, secret: Text })

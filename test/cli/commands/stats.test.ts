@@ -4,7 +4,7 @@ import { openCliServer } from '../../fixtures/cli-server.ts'
 
 const { run, post, get } = await openCliServer(t)
 
-t.test('stats shows what each node of a service takes', async (t) => {
+t.test('stats prints uptime, memory and requests of each node of a service', async (t) => {
   t.match(
     await run(statsCommand, 'auth'),
     /^SERVICE {2}auth\nVERSION {2}latest\n\nNODE\t+ADDRESS:PORT\t+STARTED\t+UPTIME\t+MEMORY\t+THREADS\t+GC\nauth-\S+\t+127\.0\.0\.1:\d+\t+[A-Z][a-z]{2} \d+ \d\d:\d\d:\d\d\t+\S+\t+\d+\.\d\dmb\t+\d+\t+\S+\n$/,
@@ -14,7 +14,7 @@ t.test('stats shows what each node of a service takes', async (t) => {
   ])
 })
 
-t.test('without names stats is a summary: services with their rates, and processes', async (t) => {
+t.test('without arguments, stats prints request rates of services, and processes', async (t) => {
   const nodes = [{ id: 'zoo-1', address: '127.0.0.1:1' }]
   await post('/registry/register', { name: 'zoo', version: 'v1', nodes })
   for (let i = 0; i < 20; i++) await get('/registry/listServices')
@@ -22,10 +22,10 @@ t.test('without names stats is a summary: services with their rates, and process
   const [services = '', processes = ''] = (await run(statsCommand)).split('\n\n')
   const [headings, ...rows] = services.split('\n').map((line) => line.split(/\t+/))
   t.strictSame(headings, ['SERVICE', 'VERSION', 'NODES', 'REQ/S', 'ERRORS', 'P50', 'P99'])
-  t.strictSame(rows[0]!.slice(0, 3), ['zoo', 'v1', '1'], 'services of users come first')
+  t.strictSame(rows[0]!.slice(0, 3), ['zoo', 'v1', '1'], 'user services are listed first')
   t.equal(rows[0]![4], '100.0%')
   const registry = rows.find(([name]) => name === 'registry')!
-  t.ok(Number(registry[3]) > 0, `${registry[3]} requests a second`)
+  t.ok(Number(registry[3]) > 0, `${registry[3]} requests per second`)
   t.strictSame(registry[4], '0.0%')
   t.match(registry.slice(5), [/^[\d.]+ms$/, /^[\d.]+ms$/])
   const lines = processes.trimEnd().split('\n')
@@ -36,7 +36,7 @@ t.test('without names stats is a summary: services with their rates, and process
   await post('/registry/deregister', { name: 'zoo', version: 'v1', nodes })
 })
 
-t.test('of a node that is not reached there are no figures', async (t) => {
+t.test('an unreachable node has no statistics', async (t) => {
   const nodes = [{ id: 'away-1', address: '127.0.0.1:1' }]
   const { status } = await post('/registry/register', { name: 'away', version: 'v1', nodes })
   t.equal(status, 200)

@@ -16,7 +16,7 @@ async function status(t: Test, ...words: string[]): Promise<string> {
     .join('')
 }
 
-t.test('nothing runs: a terminal shows what to do, standard output is empty', async (t) => {
+t.test('without services, status prints a hint at a terminal and nothing to a pipe', async (t) => {
   const { isTTY } = process.stdout
   t.teardown(() => {
     process.stdout.isTTY = isTTY
@@ -31,7 +31,7 @@ t.test('nothing runs: a terminal shows what to do, standard output is empty', as
   t.same(JSON.parse(await status(t, '-o', 'json')), [])
 })
 
-t.test('what runs is shown a line each, by name', async (t) => {
+t.test('status prints one line per object, sorted by name', async (t) => {
   const started = new Date(Date.now() - 90_061_000).toISOString()
   runtime.objects.set('mail', {
     ...{ name: 'mail', version: 'latest', source: 'source://mail:latest', status: 4 },
@@ -51,21 +51,25 @@ t.test('what runs is shown a line each, by name', async (t) => {
     ...['crash', 'main', 'github.com/someone/crash', 'error', 'n/a', 'unknown'],
     'owner=jane, error=build failed: exit 1',
   ])
-  t.match(lines[2], /^mail\s+latest\s+\S+\s+running\t/, 'a source is one word')
+  t.match(lines[2], /^mail\s+latest\s+\S+\s+running\t/, 'a source with a space is one column')
   t.match(lines[2], /\t0123456\t+1d1h1m[12]s ago\t+owner=admin, group=mx$/)
 })
 
-t.test('what is started again and again is told, with how it ended last', async (t) => {
+t.test('a restarting object shows its restarts and last failure', async (t) => {
   const metadata = { owner: 'jane', restarts: '3', lastFailure: 'exited with code 7\nmore' }
   const object = { name: 'loop', version: 'latest', source: '', status: 4, metadata }
   runtime.objects.set('loop', object)
   t.teardown(() => runtime.objects.delete('loop'))
   t.match(await status(t, 'loop'), /\towner=jane, restarts=3, lastFailure=exited with code 7\n/)
   runtime.objects.set('loop', { ...object, metadata: { ...metadata, error: 'the same' } })
-  t.match(await status(t, 'loop'), /\towner=jane, error=the same, restarts=3\n/, 'told once')
+  t.match(
+    await status(t, 'loop'),
+    /\towner=jane, error=the same, restarts=3\n/,
+    'the failure is shown once',
+  )
 })
 
-t.test('one of a name is shown, or of the path it was run from, by its version', async (t) => {
+t.test('status accepts a name, a path and a version', async (t) => {
   for (const word of ['mail', './elsewhere/mail', 'mail@latest'])
     t.match(await status(t, word), /^NAME.*\nmail\tlatest\t.*\n$/)
   t.match(await status(t, 'crash', 'main'), /\ncrash\tmain\t/)
@@ -74,7 +78,7 @@ t.test('one of a name is shown, or of the path it was run from, by its version',
   await t.rejects(status(t, 'a', 'b', 'c'), { message: /^expected a name and a version at most/ })
 })
 
-t.test('as JSON it is all there is, the state by its name', async (t) => {
+t.test('-o json prints complete objects with the name of their status', async (t) => {
   t.match(JSON.parse(await status(t, '-o', 'json')), [
     { name: 'crash', status: 'error', metadata: { error: 'build failed: exit 1\nno table' } },
     { name: 'mail', status: 'running', source: 'source://mail:latest' },

@@ -7,10 +7,10 @@ import { openCliServer } from '../../fixtures/cli-server.ts'
 const { home, run, mx } = await openCliServer(t)
 const store = (...words: string[]) => run(storeCommand, ...words)
 
-t.test('a record is written, read, and deleted', async (t) => {
+t.test('a record is written, read and deleted', async (t) => {
   t.equal(await store('write', 'user/1', '{"name":"Ann"}'), '')
   t.equal(await store('read', 'user/1'), '{"name":"Ann"}\n')
-  t.equal(await store('delete', 'user/1', 'user/2'), '', 'one that is not there does not matter')
+  t.equal(await store('delete', 'user/1', 'user/2'), '', 'a missing key is ignored')
   t.same(await mx(['store', 'read', 'user/1']), {
     code: 1,
     stdout: '',
@@ -18,7 +18,7 @@ t.test('a record is written, read, and deleted', async (t) => {
   })
 })
 
-t.test('bytes stay as they are, from standard input, a file, and out again', async (t) => {
+t.test('bytes from a file or standard input are stored and printed unchanged', async (t) => {
   const bytes = Buffer.from([0xff, 0x00, 0x0a, 0x80])
   writeFileSync(join(home, 'bytes'), bytes)
   const words = ['write', 'file', '@bytes', '-t', 'bytes', '-o', 'json']
@@ -32,7 +32,7 @@ t.test('bytes stay as they are, from standard input, a file, and out again', asy
   ])
 })
 
-t.test('records whose keys begin or end alike are read, one value a line', async (t) => {
+t.test('read selects by prefix, suffix or range, and prints one value per line', async (t) => {
   for (const key of ['a/1', 'a/2', 'a/3', 'b/1'])
     await store('write', '--table=many', key, `value of ${key}`)
   const read = (...words: string[]) => store('read', '-t', 'many', ...words)
@@ -46,7 +46,7 @@ t.test('records whose keys begin or end alike are read, one value a line', async
   t.equal(await read('--prefix=z'), '')
 })
 
-t.test('keys are listed, all of them or some', async (t) => {
+t.test('list prints keys, all or selected ones', async (t) => {
   const list = (...words: string[]) => store('list', '-t', 'many', ...words)
   t.equal(await list(), 'a/1\na/2\na/3\nb/1\n')
   t.equal(await list('-p', 'a/', '-l', '1', '--offset', '1'), 'a/2\n')
@@ -54,7 +54,7 @@ t.test('keys are listed, all of them or some', async (t) => {
   t.equal(await list('-p', 'b', '-o', 'yaml'), '- b/1\n')
 })
 
-t.test('--verbose shows keys, and when records end', async (t) => {
+t.test('--verbose prints keys, values and expiry', async (t) => {
   await store('write', '-t', 'ends', 'never', 'one\ttwo')
   await store('write', '-t', 'ends', 'soon', '\u00e4', '-e', '90m')
   const [headings, never, soon] = (await store('read', '-t', 'ends', '-p', '-v')).split('\n')
@@ -78,7 +78,7 @@ t.test('databases and tables are listed', async (t) => {
   await t.rejects(store('tables', '-d', 'nobody'), { message: /database that has records/ })
 })
 
-t.test('what is asked for wrongly is refused with what would be right', async (t) => {
+t.test('malformed arguments are rejected with the expected form', async (t) => {
   await t.rejects(store('read'), { message: /^a key, --prefix/, status: 2 })
   await t.rejects(store('read', 'x', '--order=up'), { message: /must be asc or desc/, status: 2 })
   await t.rejects(store('list', '--limit=few'), { message: /^--limit must be a whole number/ })

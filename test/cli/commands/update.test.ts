@@ -53,7 +53,7 @@ t.test('a path is uploaded again', async (t) => {
   })
 })
 
-t.test('a name is what runs under it: it is fetched again from where it came', async (t) => {
+t.test('a name of a repository is fetched again from its source', async (t) => {
   await update('fetched')
   t.same(last().request, {
     resource: { service: { name: 'fetched', version: 'main', source: '', metadata: {} } },
@@ -62,7 +62,7 @@ t.test('a name is what runs under it: it is fetched again from where it came', a
   t.equal(runtime.calls.length, 1, 'the folder of that name is not uploaded')
 })
 
-t.test('a name deploys the folder it was uploaded from, wherever the command runs', async (t) => {
+t.test('a name deploys the folder it was uploaded from, in any working folder', async (t) => {
   const folder = join(home, 'uploaded')
   await update('./uploaded')
   runtime.calls.length = 0
@@ -87,27 +87,30 @@ t.test('a name deploys the folder it was uploaded from, wherever the command run
   t.match(last().request.resource.service, { metadata: { source: folder } })
 })
 
-t.test('a name whose folder this machine does not have fails, and nothing changes', async (t) => {
-  const help = "Pass the folder: 'mx update uploaded --source=<folder>'"
-  const reasons = [
-    ['/nowhere/uploaded', 'its source folder /nowhere/uploaded does not exist on this machine'],
-    // The folder of that name in the working folder may be another one.
-    ['.', 'the platform does not know the folder it was uploaded from'],
-  ] as const
-  for (const [source, reason] of reasons) {
-    setSource('uploaded', source)
-    await t.rejects(update('uploaded'), {
-      message: `Cannot update uploaded: ${reason}. ${help}`,
-      status: 1,
-    })
-  }
-  t.same(runtime.calls, [])
-  await update('uploaded', '--rollback')
-  await update('uploaded', '--source=./uploaded')
-  t.equal(runtime.calls.length, 3)
-})
+t.test(
+  'a name whose source folder is missing on this machine fails without a request',
+  async (t) => {
+    const help = "Pass the folder: 'mx update uploaded --source=<folder>'"
+    const reasons = [
+      ['/nowhere/uploaded', 'its source folder /nowhere/uploaded does not exist on this machine'],
+      // A folder of this name in the working folder may be unrelated.
+      ['.', 'the platform does not know the folder it was uploaded from'],
+    ] as const
+    for (const [source, reason] of reasons) {
+      setSource('uploaded', source)
+      await t.rejects(update('uploaded'), {
+        message: `Cannot update uploaded: ${reason}. ${help}`,
+        status: 1,
+      })
+    }
+    t.same(runtime.calls, [])
+    await update('uploaded', '--rollback')
+    await update('uploaded', '--source=./uploaded')
+    t.equal(runtime.calls.length, 3)
+  },
+)
 
-t.test('a name never deploys a folder that this user did not upload for it', async (t) => {
+t.test('a name never deploys a folder that this user did not upload for this object', async (t) => {
   await update('./uploaded')
   runtime.calls.length = 0
   for (const folder of [home, join(home, '.mx'), join(home, 'fetched')]) {
@@ -124,7 +127,7 @@ t.test('a name never deploys a folder that this user did not upload for it', asy
   t.same(runtime.calls, [])
 })
 
-t.test('another address is a new source', async (t) => {
+t.test('another address becomes the new source', async (t) => {
   await update('github.com/other/fetched')
   t.match(last().request.resource.service, { source: 'github.com/other/fetched', version: 'main' })
   await update('two@b', '--source=github.com/other/two', '--instances=3')
@@ -134,13 +137,13 @@ t.test('another address is a new source', async (t) => {
   })
 })
 
-t.test('a rollback takes the build before, whatever is there now', async (t) => {
+t.test('--rollback restores the previous build without an upload', async (t) => {
   await update('./uploaded', '--rollback')
   t.match(last(), { endpoint: 'Runtime.Update', request: { rollback: true } })
   t.equal(last().request.resource.service.source, '')
 })
 
-t.test('an update that fails says that what ran before goes on', async (t) => {
+t.test('a failed update reports that the previous build keeps running', async (t) => {
   const error = 'build failed: exit 1\nno such module'
   runtime.course = [
     { status: 4, metadata: { update: 'building' } },
@@ -153,7 +156,7 @@ t.test('an update that fails says that what ran before goes on', async (t) => {
   })
 })
 
-t.test('of several versions one that never came up is not meant', async (t) => {
+t.test('a name with one working version selects it over failed versions', async (t) => {
   add('branches', 'main', 'github.com/someone/branches')
   const failed = { status: 7, metadata: { error: 'the repository has no branch nain' } }
   runtime.objects.set('branches@nain', {
@@ -173,7 +176,7 @@ const refused: [words: string[], message: string | RegExp, status?: number][] = 
   [['two@c'], 'not found: two@c, found two@a, two@b'],
 ]
 for (const [words, message, status = 1] of refused)
-  t.test(`mx update ${words.join(' ')} is refused with what would be right`, async (t) => {
+  t.test(`mx update ${words.join(' ')} is rejected with a hint`, async (t) => {
     await t.rejects(update(...words), { message, status })
     t.same(runtime.calls, [])
   })

@@ -18,38 +18,35 @@ async function user(t: Test, ...words: string[]): Promise<string> {
     .join('')
 }
 
-t.test(
-  'mx user config shows what commands go by; of a secret only that there is one',
-  async (t) => {
-    t.equal(
-      await user(t, 'config'),
-      'user: n/a\nnamespace: mx\nenvironment: local\ngit.credentials: n/a\ngit.baseurl: n/a\n',
-    )
-    t.same(JSON.parse(await user(t, 'config', '-o', 'json')), {
-      ...{ user: '', namespace: 'mx', environment: 'local' },
-      ...{ 'git.credentials': '', 'git.baseurl': '' },
-    })
-    t.equal(await user(t, 'namespace', '-o', 'json'), '"mx"\n')
-    await user(t, 'config', 'set', 'git.baseurl', 'example.com/all')
-    await user(t, 'config', 'set', 'git.credentials', 'hush')
-    t.match(
-      await user(t, 'config'),
-      /git\.credentials: \[secret\]\ngit\.baseurl: example\.com\/all\n$/,
-    )
-    await user(t, 'config', 'set', 'git.local.baseurl', 'example.com/local')
-    t.match(await user(t, 'config'), /git\.baseurl: example\.com\/local\n$/)
-    await user(t, 'config', 'set', 'git.credentials', '')
-    t.match(await user(t, 'config'), /git\.credentials: n\/a\n/)
-  },
-)
-
-t.test('a value of - is read from standard input', async (t) => {
-  const words = ['user', 'config', 'set', 'git.credentials', '-']
-  t.match(await runMx(words, { cwd: home, env: { HOME: home } }), { code: 0, stderr: '' })
-  t.equal(readConfig().get('git.credentials'), '', 'there was nothing')
+t.test('mx user config prints the settings of commands, and masks a secret', async (t) => {
+  t.equal(
+    await user(t, 'config'),
+    'user: n/a\nnamespace: mx\nenvironment: local\ngit.credentials: n/a\ngit.baseurl: n/a\n',
+  )
+  t.same(JSON.parse(await user(t, 'config', '-o', 'json')), {
+    ...{ user: '', namespace: 'mx', environment: 'local' },
+    ...{ 'git.credentials': '', 'git.baseurl': '' },
+  })
+  t.equal(await user(t, 'namespace', '-o', 'json'), '"mx"\n')
+  await user(t, 'config', 'set', 'git.baseurl', 'example.com/all')
+  await user(t, 'config', 'set', 'git.credentials', 'hush')
+  t.match(
+    await user(t, 'config'),
+    /git\.credentials: \[secret\]\ngit\.baseurl: example\.com\/all\n$/,
+  )
+  await user(t, 'config', 'set', 'git.local.baseurl', 'example.com/local')
+  t.match(await user(t, 'config'), /git\.baseurl: example\.com\/local\n$/)
+  await user(t, 'config', 'set', 'git.credentials', '')
+  t.match(await user(t, 'config'), /git\.credentials: n\/a\n/)
 })
 
-t.test('other names are refused with those there are', async (t) => {
+t.test('the value - is read from standard input', async (t) => {
+  const words = ['user', 'config', 'set', 'git.credentials', '-']
+  t.match(await runMx(words, { cwd: home, env: { HOME: home } }), { code: 0, stderr: '' })
+  t.equal(readConfig().get('git.credentials'), '', 'standard input was empty')
+})
+
+t.test('an unknown setting is rejected with the known ones', async (t) => {
   for (const name of ['user', 'git', 'git.a.b.baseurl', 'git.__proto__.baseurl'])
     await t.rejects(user(t, 'config', 'set', name, 'x'), {
       message: `unknown name ${name}, expected git.baseurl, git.<env>.baseurl or git.credentials`,

@@ -5,7 +5,7 @@ import { runMx } from '../../fixtures/mx.ts'
 const cwd = t.testdir()
 
 for (const word of ['version', '--version', '-v']) {
-  t.test(`mx ${word} tells the version, and what it runs on`, async (t) => {
+  t.test(`mx ${word} prints version, platform and Node.js version`, async (t) => {
     const { code, stdout } = await runMx([word], { cwd })
     t.equal(
       stdout,
@@ -15,7 +15,7 @@ for (const word of ['version', '--version', '-v']) {
   })
 }
 
-t.test('as JSON it is for programs', async (t) => {
+t.test('-o json prints the version as JSON', async (t) => {
   const { stdout } = await runMx(['version', '-o', 'json'], { cwd })
   t.match(JSON.parse(stdout), { version: readVersion(), node: process.version })
 })

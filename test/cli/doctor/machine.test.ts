@@ -10,7 +10,7 @@ process.env['HOME'] = home
 for (const name of Object.keys(process.env)) if (name.startsWith('MX_')) delete process.env[name]
 const folder = join(home, '.mx')
 
-t.test('an old node is told, with the one that is wanted', (t) => {
+t.test('an unsupported Node.js version is reported with the minimum version', (t) => {
   for (const version of ['18.20.1', '20.18.9', '4.0.0'])
     t.match(checkNode(version), { state: 'bad', advice: 'install Node.js 20.19 or newer' }, version)
   for (const version of ['20.19.0', '22.0.0', '100.1.1'])
@@ -18,14 +18,14 @@ t.test('an old node is told, with the one that is wanted', (t) => {
   t.end()
 })
 
-t.test('a folder that is not there yet can be made, or cannot', async (t) => {
+t.test('a missing folder is ok if it can be created, otherwise bad', async (t) => {
   t.match(checkFolder(folder), [{ state: 'ok', found: /^does not exist/ }])
   t.match(checkFolder('/proc/nobody/.mx'), [
     { state: 'bad', found: /^cannot be created/, advice: /HOME/ },
   ])
 })
 
-t.test('a folder that cannot be written, and files that others can read', async (t) => {
+t.test('an unwritable folder, and a file readable by others, are bad with advice', async (t) => {
   mkdirSync(folder)
   t.same(checkFolder(folder), [{ what: folder, state: 'ok', found: 'writable' }])
   const tokens = join(folder, 'tokens')
@@ -33,14 +33,14 @@ t.test('a folder that cannot be written, and files that others can read', async 
   chmodSync(tokens, 0o644)
   t.match(checkFolder(folder)[1], { what: tokens, state: 'bad', advice: `chmod 600 ${tokens}` })
   chmodSync(tokens, 0o600)
-  // Who is root may write everywhere.
+  // root may write everywhere.
   if (process.getuid?.() === 0) return
   chmodSync(folder, 0o500)
   t.match(checkFolder(folder)[0], { state: 'bad', found: /^not writable/, advice: /^chown/ })
   chmodSync(folder, 0o700)
 })
 
-t.test('a config.json that is damaged is told, and kept aside', (t) => {
+t.test('an invalid config.json is reported and moved aside', (t) => {
   writeFileSync(join(folder, 'config.json'), '{')
   t.match(checkFolder(folder).at(-1), {
     state: 'bad',
@@ -54,7 +54,7 @@ t.test('a config.json that is damaged is told, and kept aside', (t) => {
   t.end()
 })
 
-t.test('ports that are taken are told, with the flag that moves the server', async (t) => {
+t.test('a port in use is reported with the flag that changes it', async (t) => {
   const { port } = await openRawBackend(t)
   process.env['MX_WEB_ADDRESS'] = `127.0.0.1:${port}`
   const findings = await checkMachine(true)

@@ -10,7 +10,7 @@ function toToken(claims: object): string {
   return `.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.`
 }
 
-t.test('a clock that is off, as tokens tell', (t) => {
+t.test('clock differences are computed from the token', (t) => {
   t.match(checkClock(toToken({ iat: 1000, exp: 1900 }), 1001), { state: 'ok' })
   t.match(checkClock(toToken({ iat: 1000, exp: 1900 }), 500), {
     state: 'bad',
@@ -23,14 +23,19 @@ t.test('a clock that is off, as tokens tell', (t) => {
   t.end()
 })
 
-t.test('a server that answers, and is not as it should be, is there', async (t) => {
-  // It has no registry at all.
-  const { canStart, findings } = await checkServer({})
-  t.notOk(canStart)
-  t.match(findings, [{ what: /^server local/, state: 'bad', advice: 'see the log of the server' }])
-})
+t.test(
+  'a reachable server without a registry is bad, and starting a server is not advised',
+  async (t) => {
+    // The server of openCli has no registry.
+    const { canStart, findings } = await checkServer({})
+    t.notOk(canStart)
+    t.match(findings, [
+      { what: /^server local/, state: 'bad', advice: 'see the log of the server' },
+    ])
+  },
+)
 
-t.test('an address where nobody is: how to start one, or where to look', async (t) => {
+t.test('an unreachable server has advice: start it if local, otherwise see mx env', async (t) => {
   process.env['MX_ENV_DEV_ADDRESS'] = '127.0.0.1:1'
   const { MX_ENV_LOCAL_ADDRESS: local } = process.env
   t.teardown(() => {
@@ -47,7 +52,7 @@ t.test('an address where nobody is: how to start one, or where to look', async (
   t.match(await checkServer({ env: 'local' }), { canStart: true })
 })
 
-t.test('an environment that is none, and what is remembered of them damaged', async (t) => {
+t.test('an unknown environment and an invalid config.json are reported', async (t) => {
   t.match(await checkServer({ env: 'nothing' }), {
     canStart: false,
     findings: [{ what: 'environment', state: 'bad', advice: 'see mx env' }],
@@ -56,5 +61,5 @@ t.test('an environment that is none, and what is remembered of them damaged', as
   writeFileSync(join(home, '.mx/config.json'), '[')
   const { findings } = await checkServer({})
   t.match(findings, [{ state: 'bad', found: /config\.json must be a JSON object: moved to/ }])
-  t.notOk('advice' in findings[0]!, 'it is said already')
+  t.notOk('advice' in findings[0]!, 'the text of the finding contains the advice')
 })

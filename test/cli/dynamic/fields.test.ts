@@ -2,7 +2,7 @@ import t from 'tap'
 import { toFields, toFlag, toLeaves } from '../../../cli/dynamic/fields.ts'
 import { DESCRIBED } from '../../fixtures/described-endpoint.ts'
 
-t.test('fields have types, defaults, descriptions and choices', async (t) => {
+t.test('fields have type, default, description and choices', async (t) => {
   const fields = toFields(DESCRIBED)
   const find = (name: string) => fields.find(({ path }) => path.join('.') === name)
   t.match(find('name'), { type: 'string', isRequired: true, description: 'Whose it is.' })
@@ -11,7 +11,7 @@ t.test('fields have types, defaults, descriptions and choices', async (t) => {
   t.same(
     safe.map(({ path }) => path.join('.')),
     ['count', 'ids'],
-    'an Int64() has 64 bits',
+    'an Int64() is not limited to safe integers',
   )
   t.match(find('kind'), { type: 'string', choices: ['red', 'blue'] })
   t.match(find('options'), {
@@ -20,14 +20,14 @@ t.test('fields have types, defaults, descriptions and choices', async (t) => {
   })
 })
 
-t.test('nested fields have flags joined with _', async (t) => {
+t.test('flags of nested fields are joined with _', async (t) => {
   t.same(toLeaves(toFields(DESCRIBED)).map(toFlag), [
     ...['--name', '--count', '--big', '--is_open', '--kind', '--ids', '--tags', '--labels'],
     ...['--options_domain', '--options_max_age', '--options_domain', '--env'],
   ])
 })
 
-t.test('without a schema, or with a broken one, there are still the fields', async (t) => {
+t.test('with a missing or invalid schema, fields come from the registry entry', async (t) => {
   for (const metadata of [{}, { requestSchema: '{' }, { requestSchema: 'null' }])
     t.match(toFields({ ...DESCRIBED, metadata })[0], {
       path: ['name'],

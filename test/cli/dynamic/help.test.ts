@@ -3,7 +3,7 @@ import { toFields } from '../../../cli/dynamic/fields.ts'
 import { formatEndpointHelp, formatServiceHelp } from '../../../cli/dynamic/help.ts'
 import { DESCRIBED } from '../../fixtures/described-endpoint.ts'
 
-t.test('a service shows its endpoints by their words', async (t) => {
+t.test('service help lists endpoints with their descriptions', async (t) => {
   const endpoints = [
     { ...DESCRIBED, metadata: { description: 'Shows.', stream: 'true' } },
     { ...DESCRIBED, name: 'Greeter.Call', metadata: {} },
@@ -16,7 +16,7 @@ t.test('a service shows its endpoints by their words', async (t) => {
   )
 })
 
-t.test('an endpoint shows its fields with types, defaults and descriptions', async (t) => {
+t.test('endpoint help lists fields with types, defaults and descriptions', async (t) => {
   const help = formatEndpointHelp('mirror', DESCRIBED, toFields(DESCRIBED))
   t.match(
     help,

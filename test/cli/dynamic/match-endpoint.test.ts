@@ -18,12 +18,12 @@ const found: [service: string, words: string[], name: string][] = [
   ['go.mx.hello-world', ['call'], 'Helloworld.Call'],
 ]
 for (const [service, words, name] of found) {
-  t.test(`${service} ${words.join(' ')} is ${name}`, async (t) => {
+  t.test(`mx ${service} ${words.join(' ')} calls ${name}`, async (t) => {
     t.equal(findEndpoint(service, endpoints, words).name, name)
   })
 }
 
-t.test('what is not there, or not one, is told with what is', async (t) => {
+t.test('an unknown or ambiguous endpoint is rejected with the candidates', async (t) => {
   for (const [words, message, status] of [
     [['cal'], 'Endpoint Helloworld.Cal not found for service helloworld, did you mean call?', 5],
     [['mirror', 'shw'], /^Endpoint Mirror\.Shw not found .* did you mean mirror show\?/, 5],
@@ -39,13 +39,13 @@ t.test('what is not there, or not one, is told with what is', async (t) => {
     t.throws(() => findEndpoint('helloworld', endpoints, words), { message, status })
 })
 
-t.test('of a built-in command a subcommand may have been meant', async (t) => {
+t.test('a misspelled subcommand of a built-in command is rejected with a suggestion', async (t) => {
   t.throws(() => findEndpoint('config', [], ['gte', 'a']), {
     message: 'Endpoint Gte.A not found for service config, did you mean get?',
   })
 })
 
-t.test('the words of an endpoint leave out the handler of the service', async (t) => {
+t.test('the words of an endpoint omit the default handler of the service', async (t) => {
   t.same(
     endpoints.slice(0, 3).map((each) => toWords('helloworld', each)),
     ['call', 'listAll', 'mirror show'],

@@ -38,7 +38,7 @@ const right: [type: string, texts: string[], value: unknown][] = [
   ['Colour', ['RED'], 'RED'],
 ]
 for (const [type, texts, value] of right) {
-  t.test(`${texts.join(' and ')} is a ${type}`, async (t) => {
+  t.test(`parses ${texts.join(' and ')} as ${type}`, async (t) => {
     t.same(await parseValue(type, texts, '--x'), value)
   })
 }
@@ -58,7 +58,7 @@ const wrong: [type: string, texts: string[], message: string | RegExp][] = [
   ['string', ['a', 'b'], '--x is a single string, got 2 values'],
 ]
 for (const [type, texts, message] of wrong) {
-  t.test(`${texts.join(' and ')} is no ${type}`, async (t) => {
+  t.test(`rejects ${texts.join(' and ')} as ${type}`, async (t) => {
     await t.rejects(parseValue(type, texts, '--x'), { message, status: 2 })
   })
 }

@@ -13,28 +13,31 @@ function read(...flags: string[]) {
   }
 }
 
-t.test('the words before the first flag mean the endpoint', async (t) => {
+t.test('the words before the first flag name the endpoint', async (t) => {
   t.same(splitWords(['a', 'b', '--c', 'd']), { words: ['a', 'b'], flags: ['--c', 'd'] })
   t.same(splitWords(['a', '-']), { words: ['a'], flags: ['-'] })
   t.same(splitWords([]), { words: [], flags: [] })
 })
 
-t.test('a value follows a = or a blank, and may have a = of its own', async (t) => {
+t.test('a value follows = or a space, and may contain =', async (t) => {
   t.same(read('--name=a=b').fields, { name: ['a=b'] })
   t.same(read('--name', 'a', '--count', '-5').fields, { name: ['a'], count: ['-5'] })
   t.same(read('--tags=a', '--tags', 'b').fields, { tags: ['a', 'b'] })
   t.same(read('--is_open', '--name=').fields, { is_open: [''], name: [''] })
 })
 
-t.test('_ and - and . are as good; a dot tells two apart that have one flag', async (t) => {
-  for (const flag of ['--options_max_age', '--options-max-age', '--options.max_age'])
-    t.same(read(flag, '5').fields, { 'options.max_age': ['5'] })
-  t.same(read('--is-open').fields, { is_open: [''] })
-  t.same(read('--options.domain=x').fields, { 'options.domain': ['x'] })
-  t.same(read('--options={}').fields, { options: ['{}'] })
-})
+t.test(
+  '_, - and . are equivalent in flags; a dot selects one of two fields with the same flag',
+  async (t) => {
+    for (const flag of ['--options_max_age', '--options-max-age', '--options.max_age'])
+      t.same(read(flag, '5').fields, { 'options.max_age': ['5'] })
+    t.same(read('--is-open').fields, { is_open: [''] })
+    t.same(read('--options.domain=x').fields, { 'options.domain': ['x'] })
+    t.same(read('--options={}').fields, { options: ['{}'] })
+  },
+)
 
-t.test('a field goes before a flag of ours of the same name', async (t) => {
+t.test('a field takes precedence over a flag of mx with the same name', async (t) => {
   t.same(read('--env=prod', '-o', 'yaml', '--json', '{}'), {
     fields: { env: ['prod'] },
     local: { output: 'yaml', json: '{}' },
@@ -42,7 +45,7 @@ t.test('a field goes before a flag of ours of the same name', async (t) => {
   t.same(read('-oraw', '-', '-h').local, { output: 'raw', json: '-', help: '' })
 })
 
-t.test('what nobody knows is refused, with what may have been meant', async (t) => {
+t.test('an unknown flag is rejected with a suggestion', async (t) => {
   const see = " See 'mx mirror show --help'"
   for (const [flags, message] of [
     [['--nmae=a'], `Unknown flag: nmae, did you mean --name?${see}`],

@@ -12,7 +12,7 @@ function build(whole: unknown, ...flags: string[]): Promise<unknown> {
   return toRequest(whole, fields, FIELDS, 'mirror show')
 }
 
-t.test('nested fields make messages, over what was given whole', async (t) => {
+t.test('nested flags build nested messages and override the --json request', async (t) => {
   t.same(await build({}, '--name=a', '--options.domain=x', '--options_max_age=0x10'), {
     name: 'a',
     options: { domain: 'x', max_age: 16 },

@@ -6,7 +6,7 @@ const EVENT = {
   payload: Buffer.from('ä').toString('base64'),
 }
 
-t.test('an event is told with its payload as text, or in base64 where it is none', async (t) => {
+t.test('the payload of an event is text, or base64 if it is not UTF-8', async (t) => {
   t.same(toDocument(EVENT), { ...EVENT, payload: 'ä' })
   const { payload: _, ...rest } = EVENT
   t.same(toDocument({ ...EVENT, payload: '/w==' }), { ...rest, payload_base64: '/w==' })

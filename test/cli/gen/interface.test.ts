@@ -13,7 +13,7 @@ function interfacesOf(name: string, ...endpoints: readonly Endpoint[]) {
   return toInterfaces([{ ...makeService(name, []), endpoints }])
 }
 
-t.test('an endpoint has its own schemas, named by its handler and method', (t) => {
+t.test('an endpoint has its own schemas, named after handler and method', (t) => {
   const requestSchema = JSON.stringify({ type: 'object', properties: { to: { type: 'string' } } })
   const { services, schemas } = interfacesOf(
     'mail',
@@ -37,11 +37,11 @@ t.test('an endpoint has its own schemas, named by its handler and method', (t) =
     'MailBoxOpenResponse',
   ])
   t.same(schemas['MailSendRequest'], JSON.parse(requestSchema))
-  t.same(schemas['MailSendResponse'], {}, 'nothing is known of it')
+  t.same(schemas['MailSendResponse'], {}, 'no schema is known')
   t.end()
 })
 
-t.test('what a schema refers to stands beside it, each under a name of its own', (t) => {
+t.test('referenced definitions become separate schemas with unique names', (t) => {
   const tree = {
     $defs: { Node: { type: 'object', properties: { next: { $ref: 'Node' } } } },
     $ref: '#/$defs/Node',
@@ -56,11 +56,11 @@ t.test('what a schema refers to stands beside it, each under a name of its own',
     type: 'object',
     properties: { next: { $ref: '#/components/schemas/ListCallRequestNode' } },
   })
-  t.ok(schemas['ListCallResponseNode'], 'those of the response are others')
+  t.ok(schemas['ListCallResponseNode'], 'the response has its own definitions')
   t.end()
 })
 
-t.test('fields called as keywords are fields, and data is no schema', (t) => {
+t.test('properties named like keywords, and constant values, are unchanged', (t) => {
   const schema = {
     type: 'object',
     properties: { $ref: { type: 'string' }, $id: { const: { $ref: 'kept' } } },
@@ -75,7 +75,7 @@ t.test('fields called as keywords are fields, and data is no schema', (t) => {
 })
 
 t.test(
-  'an endpoint is where it declares to be, in paths of the kind documents have, or where every call is served',
+  'an endpoint has its declared routes, except regular expressions, or the default route',
   (t) => {
     const { services } = interfacesOf(
       'mail',
@@ -98,7 +98,7 @@ t.test(
   },
 )
 
-t.test('what is no endpoint of its own is left out: topics, and Debug', (t) => {
+t.test('topics and Debug endpoints are omitted', (t) => {
   const { services } = interfacesOf('mail', make('mails'), make('Debug.Stats'), make('Mail.Call'))
   t.same(
     services[0]!.endpoints.map(({ handler }) => handler),
@@ -107,7 +107,7 @@ t.test('what is no endpoint of its own is left out: topics, and Debug', (t) => {
   t.end()
 })
 
-t.test('a schema that is no JSON is made of the fields that are told', (t) => {
+t.test('an invalid schema is replaced by one from the fields of the registry entry', (t) => {
   const { schemas } = interfacesOf('mail', make('Mail.Call', { requestSchema: '{' }))
   t.same(schemas['MailCallRequest'], {})
   t.end()

@@ -10,13 +10,13 @@ const CALL: EndpointInterface = {
 const declare = (path: string, ...methods: readonly string[]) =>
   methods.map((method) => ({ method, path, isDeclared: true }))
 
-// biome-ignore lint/suspicious/noExplicitAny: a document.
+// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document.
 function documentOf(...endpoints: readonly EndpointInterface[]): any {
   const services = [{ name: 'mail-box', version: 'latest', endpoints }]
   return toOpenApi({ services, schemas: { Request: {}, Response: {} } }, 'http://h:1')
 }
 
-t.test('an endpoint is where the gateway serves it', (t) => {
+t.test('an endpoint has the path where the gateway serves it', (t) => {
   const document = documentOf(CALL, {
     ...{ ...CALL, handler: 'Other' },
     routes: declare('/mail-box/other/listMails', 'POST'),
@@ -45,12 +45,12 @@ t.test('an endpoint is where the gateway serves it', (t) => {
   t.end()
 })
 
-t.test('a route has its methods and paths, with their variables', (t) => {
+t.test('a route has an operation per method, with path parameters', (t) => {
   const routes = declare('/mails/{id}/{part}', 'GET', 'PUT', 'LINK')
   const { paths } = documentOf({ ...CALL, routes })
   t.same(Object.keys(paths), ['/mails/{id}/{part}'])
   const path = paths['/mails/{id}/{part}']
-  t.same(Object.keys(path), ['get', 'put'], 'documents know no other methods')
+  t.same(Object.keys(path), ['get', 'put'], 'OpenAPI has no other methods')
   t.match(path.get.parameters, [
     { name: 'id', in: 'path', required: true },
     { name: 'part', in: 'path' },
@@ -61,14 +61,14 @@ t.test('a route has its methods and paths, with their variables', (t) => {
   t.end()
 })
 
-t.test('of two endpoints of one place the first has it', (t) => {
+t.test('of two endpoints with the same route, the first is documented', (t) => {
   const routes = declare('/mails', 'GET')
   const { paths } = documentOf({ ...CALL, routes }, { ...CALL, routes, method: 'Other' })
   t.match(paths['/mails'].get.operationId, 'ListMails')
   t.end()
 })
 
-t.test('a stream answers with a document a line', (t) => {
+t.test('a stream responds with application/x-ndjson', (t) => {
   const { paths } = documentOf({ ...CALL, isStream: true })
   t.same(Object.keys(paths['/mail-box/listMails'].post.responses[200].content), [
     'application/x-ndjson',

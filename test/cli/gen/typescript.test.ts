@@ -15,12 +15,12 @@ function write(
   return toTypeScript({ services: [{ name: 'mail-box', version: '1', endpoints }], schemas })
 }
 
-/** The type that is written for a schema. */
+/** Returns the type generated for a schema. */
 function typeOf(schema: JsonSchema): string {
   return /^export type Some = (.*)$/m.exec(write({ Some: schema }))?.[1] ?? ''
 }
 
-t.test('schemas become types', (t) => {
+t.test('schemas are converted to types', (t) => {
   const text: JsonSchema = { type: 'string' }
   for (const [schema, type] of [
     [text, 'string'],
@@ -44,7 +44,7 @@ t.test('schemas become types', (t) => {
   t.end()
 })
 
-t.test('of a request what has a default may be left out, of a response it is there', (t) => {
+t.test('a property with a default is optional in requests and required in responses', (t) => {
   const schema: JsonSchema = {
     type: 'object',
     required: ['n', 'odd-name'],
@@ -57,7 +57,7 @@ t.test('of a request what has a default may be left out, of a response it is the
   t.end()
 })
 
-t.test('names and versions of a server end no comment', (t) => {
+t.test('names and versions of a server cannot end a comment', (t) => {
   const name = 'a */ evil() /*'
   for (const newline of ['\n', '\r', '\u2028']) {
     const services = [{ name, version: `1${newline}evil()`, endpoints: [CALL] }]
@@ -68,22 +68,25 @@ t.test('names and versions of a server end no comment', (t) => {
   t.end()
 })
 
-t.test('what a service says of itself ends no comment', (t) => {
+t.test('a description cannot end a comment', (t) => {
   const text = write({}, { ...CALL, description: 'Evil */ alert(1) /*\nand more' })
   t.match(text, '    /** Evil *\\/ alert(1) /* and more */\n')
   t.end()
 })
 
-t.test('a service is a function that makes its client; streams are told apart', (t) => {
-  const text = write({}, CALL, { ...CALL, method: 'Watch', isStream: true })
-  t.match(text, /^\/\/ Generated from mail-box \(1\) by mx gen client\. Do not edit\.\n/)
-  t.match(text, "import type { CallOptions, CallStream, Client } from 'mx-gateway'")
-  t.match(
-    text,
-    'readonly call: (request: CallRequest, options?: CallOptions) => Promise<CallResponse>',
-  )
-  t.match(text, /readonly watch: \{\n +readonly stream: \(/)
-  t.match(text, 'export function createMailBoxClient(client: Client): MailBoxClient {')
-  t.match(write({}, CALL), "import type { CallOptions, Client } from 'mx-gateway'")
-  t.end()
-})
+t.test(
+  'a service becomes a function that creates its client, with stream methods for streams',
+  (t) => {
+    const text = write({}, CALL, { ...CALL, method: 'Watch', isStream: true })
+    t.match(text, /^\/\/ Generated from mail-box \(1\) by mx gen client\. Do not edit\.\n/)
+    t.match(text, "import type { CallOptions, CallStream, Client } from 'mx-gateway'")
+    t.match(
+      text,
+      'readonly call: (request: CallRequest, options?: CallOptions) => Promise<CallResponse>',
+    )
+    t.match(text, /readonly watch: \{\n +readonly stream: \(/)
+    t.match(text, 'export function createMailBoxClient(client: Client): MailBoxClient {')
+    t.match(write({}, CALL), "import type { CallOptions, Client } from 'mx-gateway'")
+    t.end()
+  },
+)

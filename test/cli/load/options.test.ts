@@ -10,22 +10,27 @@ const parse = (args: readonly string[]) => {
 }
 const text = (args: readonly string[]) => parse(args).target.bytes.toString('latin1')
 
-t.test('a path is asked of 127.0.0.1:8080 unless --address names another gateway', async (t) => {
-  const { target, connections, durationMs, rate, timeoutMs, output } = parse(['/greeter/hello?a=b'])
-  t.match(target, { host: '127.0.0.1', port: 8080, secure: false, method: 'GET' })
-  t.match(
-    { connections, durationMs, rate, timeoutMs, output },
-    { connections: 64, durationMs: 10_000, timeoutMs: 10_000, output: 'text' },
-  )
-  t.equal(rate, undefined)
-  t.equal(
-    target.bytes.toString(),
-    'GET /greeter/hello?a=b HTTP/1.1\r\nhost: 127.0.0.1:8080\r\nuser-agent: mx-bench\r\n\r\n',
-  )
-  t.match(parse(['/x', '--address', '[::1]:9000']).target, { host: '::1', port: 9000 })
-})
+t.test(
+  'a path is requested from 127.0.0.1:8080 unless --address sets another gateway',
+  async (t) => {
+    const { target, connections, durationMs, rate, timeoutMs, output } = parse([
+      '/greeter/hello?a=b',
+    ])
+    t.match(target, { host: '127.0.0.1', port: 8080, secure: false, method: 'GET' })
+    t.match(
+      { connections, durationMs, rate, timeoutMs, output },
+      { connections: 64, durationMs: 10_000, timeoutMs: 10_000, output: 'text' },
+    )
+    t.equal(rate, undefined)
+    t.equal(
+      target.bytes.toString(),
+      'GET /greeter/hello?a=b HTTP/1.1\r\nhost: 127.0.0.1:8080\r\nuser-agent: mx-bench\r\n\r\n',
+    )
+    t.match(parse(['/x', '--address', '[::1]:9000']).target, { host: '::1', port: 9000 })
+  },
+)
 
-t.test('a URL says where to go itself', async (t) => {
+t.test('a URL determines host, port and TLS', async (t) => {
   t.match(parse(['get', 'https://gateway.example/x']).target, {
     host: 'gateway.example',
     port: 443,
@@ -39,7 +44,7 @@ t.test('a URL says where to go itself', async (t) => {
   })
 })
 
-t.test('a body is sent exactly as typed, with POST and its type guessed', async (t) => {
+t.test('a body is sent as typed, with POST and a detected content type', async (t) => {
   t.match(text(['/x', '--body', '007']), /^POST \/x [\s\S]*content-length: 3\r\n\r\n007$/)
   t.match(
     text(['PUT', '/x', '--body={"a":1}']),
@@ -51,10 +56,14 @@ t.test('a body is sent exactly as typed, with POST and its type guessed', async 
     text(['/x', '--body', `@${file}`]),
     /content-type: text\/plain; charset=utf-8\r\ncontent-length: 2\r\n/,
   )
-  t.match(text(['POST', '/x']), /content-length: 0\r\n\r\n$/, 'a POST without a body says so')
+  t.match(
+    text(['POST', '/x']),
+    /content-length: 0\r\n\r\n$/,
+    'a POST without a body has content-length: 0',
+  )
 })
 
-t.test('headers are added, and replace those of our own', async (t) => {
+t.test('headers are added, and replace the default ones', async (t) => {
   const sent = text([
     '/x',
     '--header',
@@ -104,7 +113,7 @@ const WRONG: readonly [args: readonly string[], message: RegExp][] = [
 
 for (const [args, message] of WRONG) {
   t.test(
-    `mx bench ${JSON.stringify(args.join(' '))} is refused with what would be right`,
+    `mx bench ${JSON.stringify(args.join(' '))} is rejected with the expected form`,
     async (t) => {
       t.throws(() => parse(args), { name: 'RangeError', message })
     },

@@ -25,14 +25,18 @@ const CASES: readonly Case[] = [
     reply: 'HTTP/1.1 304 Not Modified\r\ncontent-length: 9\r\n\r\n',
     status: 304,
   },
-  { title: 'a reply to HEAD', reply: 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n', noBody: true },
+  {
+    title: 'a response to HEAD',
+    reply: 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n',
+    noBody: true,
+  },
   {
     title: 'chunks, with extensions and trailers',
     reply:
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5;a=b\r\nhello\r\nA\r\n0123456789\r\n0\r\nx-sum: 1\r\n\r\n',
   },
   {
-    title: 'informational replies before the real one',
+    title: 'informational responses before the final one',
     reply:
       'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n',
     status: 201,
@@ -44,14 +48,14 @@ const CASES: readonly Case[] = [
   },
   { title: 'HTTP/1.0', reply: 'HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\nx', keepAlive: false },
   {
-    title: 'a reply that the end of the connection ends',
+    title: 'a response delimited by the end of the connection',
     reply: 'HTTP/1.1 200 OK\r\n\r\nwhatever',
     keepAlive: false,
     result: 'more',
   },
   { title: 'something that is not HTTP', reply: 'SSH-2.0-OpenSSH\r\n\r\n', result: 'malformed' },
   {
-    title: 'a field without a colon',
+    title: 'a header without a colon',
     reply: 'HTTP/1.1 200 OK\r\nnonsense\r\n\r\n',
     result: 'malformed',
   },
@@ -61,7 +65,7 @@ const CASES: readonly Case[] = [
     result: 'malformed',
   },
   {
-    title: 'length and chunks',
+    title: 'Content-Length and chunks',
     reply: 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n',
     result: 'malformed',
   },
@@ -86,13 +90,13 @@ const CASES: readonly Case[] = [
     result: 'malformed',
   },
   {
-    title: 'an endless head',
+    title: 'headers without an end',
     reply: `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(12_000)}`,
     result: 'malformed',
   },
 ]
 
-/** Feeds `reply` in pieces of `size` bytes; what the reader said last. */
+/** Feeds `reply` in chunks of `size` bytes and returns the last result. */
 function feed(reader: ReplyReader, reply: string, size: number): string {
   const bytes = Buffer.from(reply, 'latin1')
   let result = 'more'
@@ -109,7 +113,7 @@ for (const {
   noBody = false,
   result = 'done',
 } of CASES) {
-  t.test(`${title}: ${result}, whole and in pieces`, async (t) => {
+  t.test(`${title}: ${result}, in one chunk and in several`, async (t) => {
     for (const size of [Number.POSITIVE_INFINITY, 1, 2, 3, 7]) {
       const reader = new ReplyReader(noBody)
       t.equal(feed(reader, reply, Math.min(size, reply.length)), result)
@@ -120,7 +124,7 @@ for (const {
   })
 }
 
-t.test('bytes behind the reply are malformed: nothing else was asked for', async (t) => {
+t.test('bytes after the response are malformed', async (t) => {
   t.equal(
     new ReplyReader(false).read(
       Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nxHTTP/1.1 200'),
@@ -134,7 +138,7 @@ t.test('bytes behind the reply are malformed: nothing else was asked for', async
 })
 
 t.test(
-  'the end of the connection completes a reply without framing, and cuts any other',
+  'the end of the connection completes a response without framing, and truncates others',
   async (t) => {
     const open = new ReplyReader(false)
     open.read(Buffer.from('HTTP/1.1 200 OK\r\n\r\nsome'))
@@ -145,7 +149,7 @@ t.test(
   },
 )
 
-t.test('one reader reads reply after reply', async (t) => {
+t.test('a reader parses consecutive responses after reset', async (t) => {
   const reader = new ReplyReader(false)
   reader.read(
     Buffer.from(
@@ -158,7 +162,7 @@ t.test('one reader reads reply after reply', async (t) => {
   t.match(reader, { status: 200, keepAlive: true, serverTiming: '' })
 })
 
-t.test('Server-Timing names the time in the gateway and in the backend', async (t) => {
+t.test('Server-Timing is parsed into the times of gateway and backend', async (t) => {
   t.same(parseServerTiming('gateway;dur=0.12, upstream;dur=3.5'), {
     gatewayMs: 0.12,
     upstreamMs: 3.5,

@@ -7,7 +7,7 @@ const { runtime, home } = await openCli(t)
 const env = { HOME: home, MX_ENV_LOCAL_ADDRESS: process.env['MX_ENV_LOCAL_ADDRESS']! }
 const options = { cwd: home, env }
 
-t.test('what runs now is told as a document where one is wanted', async (t) => {
+t.test('mx run -o json prints the running object as JSON', async (t) => {
   const { code, stdout } = await runMx(['run', 'github.com/jane/mail', '-o', 'json'], options)
   t.equal(code, 0)
   t.match(JSON.parse(stdout), {
@@ -15,14 +15,14 @@ t.test('what runs now is told as a document where one is wanted', async (t) => {
   })
 })
 
-t.test('a format that is none is told before anything is asked for', async (t) => {
+t.test('an unknown output format is rejected before any request', async (t) => {
   runtime.calls.length = 0
   const words = ['run', 'github.com/jane/other', '-o', 'jsno']
   t.match(await runMx(words, options), { code: 2, stderr: /did you mean json\?/ })
   t.same(runtime.calls, [])
 })
 
-t.test('Ctrl-C leaves to the platform what was asked for, and says so', async (t) => {
+t.test('Ctrl-C reports that the deployment continues, and exits 130', async (t) => {
   runtime.course = [{ status: 2 }]
   runtime.hangs = true
   const { child, ended, output } = startMx(['run', 'github.com/jane/slow'], options)

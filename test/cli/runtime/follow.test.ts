@@ -7,7 +7,7 @@ import { openCli } from '../../fixtures/cli.ts'
 const { runtime } = await openCli(t)
 const STARTING = { name: 'shop', version: 'latest', source: '', status: 3, metadata: {} }
 
-/** Steps that keep what is noted. */
+/** Steps that record notes. */
 function openNotes(): Steps & { readonly noted: Promise<string>; readonly notes: string[] } {
   const notes: string[] = []
   let tell = (_: string): void => {}
@@ -21,7 +21,7 @@ function openNotes(): Steps & { readonly noted: Promise<string>; readonly notes:
   return { areSeen: false, show() {}, note, end() {}, noted, notes }
 }
 
-t.test('who waits for something that does not come up is told what it may be', async (t) => {
+t.test('a start that takes too long prints the hint', async (t) => {
   const session = openSession({})
   runtime.objects.set('shop@latest', STARTING)
   runtime.course = [{ status: 3 }]
@@ -36,7 +36,7 @@ t.test('who waits for something that does not come up is told what it may be', a
   t.equal(steps.notes.length, 1)
 })
 
-t.test('what fails is told to fail, and nothing is guessed', async (t) => {
+t.test('a failing start prints the failure and no hint', async (t) => {
   const session = openSession({})
   t.teardown(session.close)
   runtime.objects.set('shop@latest', STARTING)
@@ -52,7 +52,7 @@ t.test('what fails is told to fail, and nothing is guessed', async (t) => {
   t.same(steps.notes, ['shop exited with code 3; restarting'])
 })
 
-t.test('prints the hint at once if a program fails for want of PORT', async (t) => {
+t.test('a failure caused by a missing PORT prints the hint at once', async (t) => {
   const session = openSession({})
   t.teardown(session.close)
   runtime.objects.set('shop@latest', STARTING)
@@ -68,7 +68,7 @@ t.test('prints the hint at once if a program fails for want of PORT', async (t) 
   t.same(steps.notes, [`shop ${error}; restarting`, 'it may be plain HTTP'])
 })
 
-t.test('nothing is told where it comes up', async (t) => {
+t.test('a successful start prints nothing', async (t) => {
   const session = openSession({})
   t.teardown(session.close)
   runtime.objects.set('shop@latest', STARTING)

@@ -6,7 +6,7 @@ import { listFiles } from '../../../cli/runtime/list-files.ts'
 
 const pathsOf = async (root: string) => (await listFiles(root)).files.map(({ path }) => path)
 
-t.test('files are listed with their sizes, but none of .git and node_modules', async (t) => {
+t.test('lists files with sizes, without .git and node_modules', async (t) => {
   const root = t.testdir({
     'main.ts': 'abc',
     '.git': { HEAD: '' },
@@ -24,7 +24,7 @@ t.test('files are listed with their sizes, but none of .git and node_modules', a
   })
 })
 
-t.test('.gitignore counts in each folder, the innermost most', async (t) => {
+t.test('.gitignore applies in each folder, and the innermost takes precedence', async (t) => {
   const root = t.testdir({
     '.git': {},
     '.gitignore': '*.log\n/dist/\nsecret\n',
@@ -38,7 +38,7 @@ t.test('.gitignore counts in each folder, the innermost most', async (t) => {
   t.same(await pathsOf(root), wanted)
 })
 
-t.test('rules of the folders above count as far as the repository reaches', async (t) => {
+t.test('.gitignore files of parent folders apply up to the repository root', async (t) => {
   const folder = t.testdir({
     '.gitignore': '*.ts\n',
     repository: {
@@ -50,10 +50,10 @@ t.test('rules of the folders above count as far as the repository reaches', asyn
   })
   t.same(await pathsOf(join(folder, 'repository', 'service')), ['main.ts'])
   const scratch = await pathsOf(join(folder, 'repository', 'scratch'))
-  t.same(scratch, ['a.log', 'main.ts'], 'what is ignored itself is run where it is asked for')
+  t.same(scratch, ['a.log', 'main.ts'], 'an ignored folder is listed if requested')
 })
 
-t.test('empty folders are listed, pipes are left out by name', async (t) => {
+t.test('lists empty folders, and reports pipes as skipped', async (t) => {
   const root = t.testdir({ 'main.ts': 'abc', data: { cache: {} } })
   execFileSync('mkfifo', [join(root, 'pipe')])
   const { files, specials } = await listFiles(root)
@@ -64,22 +64,25 @@ t.test('empty folders are listed, pipes are left out by name', async (t) => {
   t.same(specials, ['pipe'])
 })
 
-t.test('links to files of the project are files; others are left out by name', async (t) => {
-  const root = t.testdir({ 'main.ts': 'abc', folder: { a: '' }, sub: {} })
-  symlinkSync('main.ts', join(root, 'alias.ts'))
-  symlinkSync('/etc/passwd', join(root, 'passwd'))
-  symlinkSync('folder', join(root, 'other'))
-  symlinkSync('nowhere', join(root, 'gone'))
-  symlinkSync('../main.ts', join(root, 'sub', 'main.ts'))
-  const { files, links } = await listFiles(root)
-  t.same(
-    files.map(({ path, bytes }) => [path, bytes]),
-    [
-      ['alias.ts', 3],
-      ['folder/a', 0],
-      ['main.ts', 3],
-      ['sub/main.ts', 3],
-    ],
-  )
-  t.same(links, ['gone', 'other', 'passwd'])
-})
+t.test(
+  'links to files of the project are files; other links are reported as skipped',
+  async (t) => {
+    const root = t.testdir({ 'main.ts': 'abc', folder: { a: '' }, sub: {} })
+    symlinkSync('main.ts', join(root, 'alias.ts'))
+    symlinkSync('/etc/passwd', join(root, 'passwd'))
+    symlinkSync('folder', join(root, 'other'))
+    symlinkSync('nowhere', join(root, 'gone'))
+    symlinkSync('../main.ts', join(root, 'sub', 'main.ts'))
+    const { files, links } = await listFiles(root)
+    t.same(
+      files.map(({ path, bytes }) => [path, bytes]),
+      [
+        ['alias.ts', 3],
+        ['folder/a', 0],
+        ['main.ts', 3],
+        ['sub/main.ts', 3],
+      ],
+    )
+    t.same(links, ['gone', 'other', 'passwd'])
+  },
+)

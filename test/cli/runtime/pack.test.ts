@@ -12,7 +12,7 @@ interface Entry {
   readonly text: string
 }
 
-/** Packs a folder; what its archive holds, the chunks, and the sizes that were told. */
+/** Packs a folder and returns entries, chunks and reported sizes. */
 async function packFolder(root: string) {
   const { files } = await listFiles(root)
   const chunks: Buffer[] = []
@@ -38,14 +38,14 @@ async function packFolder(root: string) {
   return { files, chunks, bytes, entries }
 }
 
-t.test('an empty folder is in the archive, and a folder brings nothing along', async (t) => {
+t.test('an empty folder is packed, without ignored files of other folders', async (t) => {
   const root = t.testdir({ '.gitignore': '*.log\n', empty: {}, data: { 'a.log': 'secret' } })
   const { entries } = await packFolder(root)
   t.same([...entries.keys()], ['.gitignore', 'empty/'])
   t.equal(entries.get('empty/')!.type, 'Directory')
 })
 
-t.test('an archive holds each file with its mode, in chunks of 256 kB', async (t) => {
+t.test('an archive contains each file with its mode, in chunks of 256 kB', async (t) => {
   const root = t.testdir({ 'main.ts': 'abc', '@scope': { 'index.js': 'x' }, run: '#!/bin/sh' })
   const long = 'folder/'.repeat(20)
   mkdirSync(join(root, long), { recursive: true })
@@ -57,7 +57,7 @@ t.test('an archive holds each file with its mode, in chunks of 256 kB', async (t
   t.ok(chunks.length >= 3)
   t.ok(chunks.slice(0, -1).every(({ length }) => length >= 256 * 1024))
   const sum = files.reduce((total, file) => total + file.bytes, 0)
-  t.equal(bytes, sum, 'each file is told')
+  t.equal(bytes, sum, 'the size of each file is reported')
   t.same([...entries.keys()].sort(), files.map(({ path }) => path).sort())
   t.ok([...entries.values()].every(({ type }) => type === 'File'))
   t.equal(entries.get('@scope/index.js')?.text, 'x')
@@ -66,7 +66,7 @@ t.test('an archive holds each file with its mode, in chunks of 256 kB', async (t
   t.equal(entries.get('main.ts')!.mode & 0o111, 0)
 })
 
-t.test('of links it holds what they lead to', async (t) => {
+t.test('links are packed as the files they point to', async (t) => {
   const root = t.testdir({ 'main.ts': 'abc' })
   symlinkSync('main.ts', join(root, 'soft.ts'))
   linkSync(join(root, 'main.ts'), join(root, 'hard.ts'))

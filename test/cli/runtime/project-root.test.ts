@@ -24,7 +24,7 @@ const folder = t.testdir({
 const home = join(folder, 'home')
 const find = (path: string) => findProject(join(home, path), home)
 
-t.test('a project is the nearest folder with a file that says so', async (t) => {
+t.test('the project is the nearest folder with a project file', async (t) => {
   const node = join(home, 'node')
   t.same(find('node'), { root: node, entrypoint: '' })
   t.same(find('node/services/mail'), { root: node, entrypoint: 'services/mail' })
@@ -33,14 +33,18 @@ t.test('a project is the nearest folder with a file that says so', async (t) => 
   t.same(find('repository/go'), { root: join(home, 'repository', 'go'), entrypoint: '' })
 })
 
-t.test('of a workspace the project is the folder all of them are installed in', async (t) => {
+t.test('a package of a workspace belongs to the workspace root', async (t) => {
   const root = join(home, 'all')
   t.same(find('all/packages/mail/src'), { root, entrypoint: 'packages/mail/src' })
   t.same(find('all'), { root, entrypoint: '' })
   const loose = join(root, 'packages', 'loose')
-  t.same(find('all/packages/loose'), { root: loose, entrypoint: '' }, 'it is no package')
+  t.same(
+    find('all/packages/loose'),
+    { root: loose, entrypoint: '' },
+    'not a package of the workspace',
+  )
   const other = join(root, 'other')
-  t.same(find('all/other'), { root: other, entrypoint: '' }, 'it is another repository')
+  t.same(find('all/other'), { root: other, entrypoint: '' }, 'another repository')
 })
 
 t.test('rejects the home folder and folders above it', async (t) => {
@@ -52,8 +56,8 @@ t.test('rejects the home folder and folders above it', async (t) => {
   t.throws(() => findProject('/', '/root'), error)
   const link = join(folder, 'home-link')
   for (const path of ['.', 'package.json']) {
-    t.throws(() => findProject(join(link, path), home), error, 'by a link')
-    t.throws(() => findProject(join(home, path), link), error, 'named by a link itself')
+    t.throws(() => findProject(join(link, path), home), error, 'through a link')
+    t.throws(() => findProject(join(home, path), link), error, 'the home folder is a link')
   }
   t.same(findProject(join(link, 'loose', 'deep', 'main.js'), home), {
     root: join(home, 'loose', 'deep'),
@@ -74,7 +78,7 @@ t.test('rejects the home folder of another user without a project in it', { skip
   t.throws(() => findProject(join('/home', other!), '/root'), { message: /: it is a home folder/ })
 })
 
-t.test('the home folder is no project of what lies in it', async (t) => {
+t.test('the home folder is not the project of its subfolders', async (t) => {
   t.same(find('loose/deep'), { root: join(home, 'loose', 'deep'), entrypoint: '' })
   t.same(find('loose/deep/main.js'), { root: join(home, 'loose', 'deep'), entrypoint: 'main.js' })
 })

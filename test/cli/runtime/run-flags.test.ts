@@ -7,21 +7,18 @@ t.test('sends only the options that are set', async (t) => {
   t.same(toOptions({ name: 'mail', entrypoint: 'a' }), { entrypoint: 'a' })
 })
 
-t.test('a command is split at blanks, but not within quotes', async (t) => {
+t.test('a command is split at spaces outside quotes', async (t) => {
   const command = `node "my server.js" 'a "b"' --x="1 2"`
   const told = toOptions({ command, args: ' ' })
   t.same(told['command'], ['node', 'my server.js', 'a "b"', '--x=1 2'])
   t.same(told['args'], [])
 })
 
-t.test(
-  'values of the environment may have line feeds and equals signs, and be empty',
-  async (t) => {
-    const { env, secrets } = toOptions({ env_vars: ['A=1', 'B=', 'C=x=y\nz'], secrets: ['K=v'] })
-    t.same(env, ['A=1', 'B=', 'C=x=y\nz'])
-    t.same(secrets, { K: 'v' })
-  },
-)
+t.test('environment values may contain line feeds and =, and be empty', async (t) => {
+  const { env, secrets } = toOptions({ env_vars: ['A=1', 'B=', 'C=x=y\nz'], secrets: ['K=v'] })
+  t.same(env, ['A=1', 'B=', 'C=x=y\nz'])
+  t.same(secrets, { K: 'v' })
+})
 
 t.test('-e, --env_var and --env_vars set variables, --env_var last', async (t) => {
   const { flags } = readCommandLine(
@@ -32,12 +29,12 @@ t.test('-e, --env_var and --env_vars set variables, --env_var last', async (t) =
   t.same(toOptions(flags)['env'], ['A=1', 'B=2'])
 })
 
-t.test('a command that needs a shell runs in one', async (t) => {
+t.test('a command with shell syntax runs in a shell', async (t) => {
   for (const command of ['serve --port $PORT', 'migrate && serve', 'node *.js'])
     t.same(toOptions({ command })['command'], ['/bin/sh', '-c', `${command} "$@"`, 'sh'])
 })
 
-t.test('of a name that is given twice the last value counts', async (t) => {
+t.test('the last value of a repeated name is used', async (t) => {
   t.same(toPairs('env_vars', ['A=1', 'A=2']), { A: '2' })
 })
 
@@ -54,6 +51,6 @@ const refused: [flags: RunFlags, message: string][] = [
   [{ command: 'a "b' }, '--command must be words with balanced quotes, got a "b'],
 ]
 for (const [flags, message] of refused)
-  t.test(`${JSON.stringify(flags)} is refused with what would be right`, async (t) => {
+  t.test(`${JSON.stringify(flags)} is rejected with the expected form`, async (t) => {
     t.throws(() => toOptions(flags), { message, status: 2 })
   })

@@ -4,11 +4,11 @@ import { formatCurl } from '../../../cli/runtime/service-url.ts'
 
 const ROUTE = { endpoint: 'Shop.Get', methods: [] as string[], hosts: [], path: '/shop/get' }
 
-t.test('a command for a call of which all is plain has no quotes', async (t) => {
+t.test('a curl command for a plain GET has no quotes', async (t) => {
   t.equal(formatCurl('http://127.0.0.1:8080/shop', ROUTE, []), 'curl http://127.0.0.1:8080/shop')
 })
 
-t.test('what a server sends is never more than a word of the command', async (t) => {
+t.test('values from the server are quoted and cannot run commands', async (t) => {
   const url = "http://127.0.0.1:8080/a;touch$(id)'`x`"
   const values = [['name', "O'Brien; $HOME"]] as const
   for (const [methods, found] of [

@@ -7,7 +7,7 @@ process.chdir(
 )
 const hello = join(process.cwd(), 'hello')
 
-t.test('what is there of that name is run; a reference stands behind an @', async (t) => {
+t.test('an existing path is a folder source; @ separates the reference', async (t) => {
   const folder = { kind: 'folder', path: hello, name: 'hello' }
   t.match(parseSource('hello', 'example.com'), { ...folder, ref: 'latest' })
   t.match(parseSource('./hello/', ''), folder)
@@ -30,7 +30,7 @@ const addresses: [text: string, address: string, ref: string, name: string][] = 
   ['tools/mail@v1', 'git.example.com/team/tools/mail', 'v1', 'mail'],
 ]
 for (const [text, address, ref, name] of addresses)
-  t.test(`${text} is an address, or short for one`, async (t) => {
+  t.test(`${text} is parsed as an address`, async (t) => {
     t.same(parseSource(text, 'git.example.com/team/'), { kind: 'address', address, ref, name })
   })
 
@@ -41,16 +41,16 @@ const refused: [text: string, message: string | RegExp][] = [
   ['hello@', 'text is missing after the @ in hello@'],
 ]
 for (const [text, message] of refused)
-  t.test(`${text} is refused with what would be right`, async (t) => {
+  t.test(`${text} is rejected with a hint`, async (t) => {
     t.throws(() => parseSource(text, ''), { message, status: 2 })
   })
 
-t.test('names have no reference unless there is an @', async (t) => {
+t.test('splitReference returns no reference without an @', async (t) => {
   t.same(splitReference('mail'), { stem: 'mail' })
   t.same(splitReference('mail@v1'), { stem: 'mail', ref: 'v1' })
 })
 
-t.test('what services cannot be called is refused, and --name named', async (t) => {
+t.test('an invalid service name is rejected with a hint to --name', async (t) => {
   t.equal(checkName('mail.v1-a_b'), 'mail.v1-a_b')
   for (const name of ['', 'a b', '..', 'a/b', '-a'])
     t.throws(() => checkName(name), { message: /--name$/, status: 2 })

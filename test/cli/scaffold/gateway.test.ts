@@ -5,7 +5,7 @@ import { parseConfig } from '../../../platform/config/parse-file.ts'
 import { loadPlugin } from '../../../platform/plugins/load.ts'
 import { createTestEnv } from '../../../sdk/testing.ts'
 
-t.test('a gateway: a configuration with a service, and what to do with it', (t) => {
+t.test('the gateway template has a configuration with a service, and next steps', (t) => {
   const files = gateway.files('edge')
   t.same(Object.keys(files), ['mx.yaml', 'README.md'])
   t.match(parse(files['mx.yaml']!), {
@@ -17,7 +17,7 @@ t.test('a gateway: a configuration with a service, and what to do with it', (t) 
   t.end()
 })
 
-t.test('the plugins it suggests are there, with the options it gives them', async (t) => {
+t.test('the suggested plugins load with the suggested options', async (t) => {
   const text = gateway.files('edge')['mx.yaml']!.replace(/^# (?=plugins:| {2}-)|^#(?= {3}-)/gm, '')
   const { plugins = [] } = parseConfig(text, 'mx.yaml')
   t.ok(plugins.length > 0)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { plugin } from '../../../cli/scaffold/plugin.ts'
 
-t.test('a plugin: its hook and option, a test, and a configuration that lists it', (t) => {
+t.test('the plugin template has a plugin, a test and a configuration', (t) => {
   const files = plugin.files('x-served')
   t.match(files['x-served.ts'], "name: 'x-served'")
   t.match(files['x-served.test.ts'], "import xServed from './x-served.ts'")

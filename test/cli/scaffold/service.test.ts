@@ -1,7 +1,7 @@
 import t from 'tap'
 import { service } from '../../../cli/scaffold/service.ts'
 
-t.test('a service: its endpoints, what runs it, a test, and how it is written', (t) => {
+t.test('the service template has a service, a main program, a test and project files', (t) => {
   const files = service.files('mail-box')
   t.same(Object.keys(files), [
     ...['mail-box.ts', 'main.ts', 'mail-box.test.ts', 'package.json', 'tsconfig.json'],

@@ -17,19 +17,16 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 process.env['HOME'] = makeTempFolder(t, 'home')
 for (const name of Object.keys(process.env)) if (/^MX_ENV/.test(name)) delete process.env[name]
 
-t.test(
-  'local, dev and platform are built in; the last two have no address of their own',
-  async (t) => {
-    t.same(listEnvironments(), [
-      { name: 'dev', address: '' },
-      { name: 'local', address: '127.0.0.1:8081' },
-      { name: 'platform', address: '' },
-    ])
-    t.same(findEnvironment(undefined), { name: 'local', address: '127.0.0.1:8081' })
-  },
-)
+t.test('local, dev and platform are built in; dev and platform have no address', async (t) => {
+  t.same(listEnvironments(), [
+    { name: 'dev', address: '' },
+    { name: 'local', address: '127.0.0.1:8081' },
+    { name: 'platform', address: '' },
+  ])
+  t.same(findEnvironment(undefined), { name: 'local', address: '127.0.0.1:8081' })
+})
 
-t.test('one without an address says how it gets one', async (t) => {
+t.test('an environment without an address is rejected with advice', async (t) => {
   t.throws(() => findEnvironment('dev'), {
     message:
       'Env "dev" has no address: add one with \'mx env add dev <host:port>\', or set MX_ENV_DEV_ADDRESS',
@@ -40,7 +37,7 @@ t.test('one without an address says how it gets one', async (t) => {
   t.same(findEnvironment('dev'), { name: 'dev', address: 'dev.example.com:443' })
 })
 
-t.test('an unknown one is refused, with one that may be meant', async (t) => {
+t.test('an unknown environment is rejected with a suggestion', async (t) => {
   t.throws(() => findEnvironment('locla'), {
     message: 'Env "locla" not found, did you mean local? See `mx env` for available environments.',
     status: 2,
@@ -48,7 +45,7 @@ t.test('an unknown one is refused, with one that may be meant', async (t) => {
 })
 
 t.test(
-  'added ones are there; the flag goes before MX_ENV, and that before the selected one',
+  'environments can be added; the flag overrides MX_ENV, which overrides the selected one',
   async (t) => {
     await writeConfig('envs', JSON.stringify({ eu: '10.0.0.1:8081', us: '10.0.0.2:8081' }))
     await writeConfig('env', 'eu')
@@ -60,7 +57,7 @@ t.test(
   },
 )
 
-t.test('an address may say that its proxy speaks TLS', async (t) => {
+t.test('the address scheme mxs:// enables TLS', async (t) => {
   const given = { a: 'mxs://a.example.com', b: 'mxs://b.example.com:8081', c: 'mx://c:8081' }
   for (const [name, address] of Object.entries(given)) await addEnvironment(name, address)
   t.equal(findEnvironment('a').address, 'mxs://a.example.com:443')
@@ -70,7 +67,7 @@ t.test('an address may say that its proxy speaks TLS', async (t) => {
     await t.rejects(addEnvironment('bad', address), { status: 2, message: /or mxs:.* for TLS/ })
 })
 
-/** TLS in front of a port of this machine, as operators put it there; its port, and the file of its certificate. */
+/** Opens a TLS terminator before a local port; returns its address and certificate file. */
 async function openTlsFront(t: Test, address: string) {
   const certificates = createCertificateFolder()
   t.teardown(certificates.remove)
@@ -88,7 +85,7 @@ async function openTlsFront(t: Test, address: string) {
   return { address: `mxs://localhost:${front}`, certFile }
 }
 
-t.test('commands reach a proxy through TLS, and refuse one they cannot trust', async (t) => {
+t.test('commands connect to a proxy through TLS and reject an untrusted certificate', async (t) => {
   const { runtime, home } = await openCli(t)
   const { address, certFile } = await openTlsFront(t, process.env['MX_ENV_LOCAL_ADDRESS']!)
   runtime.objects.set('mail', { name: 'mail', version: 'v1', source: '', status: 4, metadata: {} })

@@ -10,10 +10,10 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const LOST = badGateway('go.mx.proxy', 'the RPC proxy closed the connection')
 
-t.test('retries transient errors of a stream that was open, and no others', async (t) => {
+t.test('retries transient errors of an open stream, and no others', async (t) => {
   const written = t.capture(process.stderr, 'write', () => true)
   const reconnect = createReconnect('h:1')
-  t.equal(await reconnect.waitAfter(LOST), false, 'never open')
+  t.equal(await reconnect.waitAfter(LOST), false, 'the stream was never open')
   reconnect.onOpen()
   t.equal(await reconnect.waitAfter(notFound('orders', 'not found')), false)
   t.same(written(), [])
@@ -26,11 +26,11 @@ t.test('retries transient errors of a stream that was open, and no others', asyn
       'mx: stream interrupted: the RPC proxy went away; reconnecting to h:1\n',
       'mx: reconnected to h:1\n',
     ],
-    'one line each, however many attempts it takes',
+    'one line each for any number of attempts',
   )
 })
 
-t.test('the stop signal ends the wait, and makes the loss of its last replies final', async (t) => {
+t.test('the stop signal ends the wait, and later losses are not retried', async (t) => {
   t.capture(process.stderr, 'write', () => true)
   const stop = new AbortController()
   const reconnect = createReconnect('h:1', stop.signal)
@@ -42,7 +42,7 @@ t.test('the stop signal ends the wait, and makes the loss of its last replies fi
   t.equal(await reconnect.waitAfter(LOST), false)
 })
 
-t.test('followers survive restarts of the server', async (t) => {
+t.test('followers reconnect after restarts of the server', async (t) => {
   const home = makeTempFolder(t, 'home')
   let server = await startServerProcess(t, [], { home })
   const { proxy } = server
@@ -96,10 +96,10 @@ console.log('started by', process.ppid)`
     for (const { output } of [logs, consumer, subscriber])
       t.match(output.stderr, /^mx: stream interrupted: .*\n(.*\n)*mx: reconnected to 127/m, signal)
   }
-  t.equal(await countLogs(), 3, 'no line twice')
+  t.equal(await countLogs(), 3, 'no line is repeated')
 
   server.child.kill('SIGKILL')
   await becomes(t, async () => consumer.output.stderr.match(/interrupted/g)?.length, 3)
   consumer.child.kill('SIGINT')
-  t.equal(await consumer.ended, 0, 'Ctrl-C ends it while it reconnects')
+  t.equal(await consumer.ended, 0, 'Ctrl-C ends the command during a reconnect')
 })

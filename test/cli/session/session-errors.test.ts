@@ -7,7 +7,7 @@ const session = openSession({})
 t.teardown(session.close)
 const UNKNOWN = { resource: { service: { name: 'mail', version: 'latest' } } }
 
-t.test('a service that is not there is told by its name', async (t) => {
+t.test('an unknown service exits 4 with its name', async (t) => {
   await t.rejects(session.call('nobody', 'Nobody.Call', {}), {
     message: 'Service "nobody" not found. See \'mx services\'',
     status: 4,
@@ -18,14 +18,14 @@ t.test('a service that is not there is told by its name', async (t) => {
   })
 })
 
-t.test('an endpoint that is not there is told by its name', async (t) => {
+t.test('an unknown endpoint exits 5 with its name', async (t) => {
   await t.rejects(session.call('runtime', 'Runtime.Raed', {}), {
     message: 'Service method "Runtime.Raed" not found. See \'mx runtime --help\'',
     status: 5,
   })
 })
 
-t.test('what a service does not find is its own error, whatever that says', async (t) => {
+t.test('a 404 from a service itself exits 127 with the message of the service', async (t) => {
   await t.rejects(session.call('runtime', 'Runtime.Delete', UNKNOWN), {
     message: 'service not found: mail@latest',
     status: 127,
@@ -36,7 +36,7 @@ t.test('what a service does not find is its own error, whatever that says', asyn
   })
 })
 
-t.test('a server that does not answer is told by its address', async (t) => {
+t.test('an unreachable server exits 4 with its address', async (t) => {
   process.env['MX_ENV_LOCAL_ADDRESS'] = '127.0.0.1:1'
   const nowhere = openSession({})
   t.teardown(nowhere.close)
@@ -47,7 +47,7 @@ t.test('a server that does not answer is told by its address', async (t) => {
   })
 })
 
-t.test('what goes wrong where requests are made is the error of the call', async (t) => {
+t.test('an error thrown by the request source is the error of the call', async (t) => {
   async function* requests() {
     yield { service: { name: 'mail', version: 'latest' }, data: '' }
     throw new Error('a file is gone')

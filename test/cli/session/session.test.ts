@@ -20,11 +20,11 @@ import { asUnprivilegedUser } from '../../fixtures/unprivileged-user.ts'
 interface Shell extends AuthServer {
   readonly folder: string
   readonly open: (namespace?: string) => Session
-  /** As `mx login`. */
+  /** Logs in like `mx login`. */
   readonly logInAs: (id: string, secret: string, namespace?: string) => Promise<void>
 }
 
-/** A server, and a home folder from where it is called. */
+/** Opens a server, and a home folder for its clients. */
 async function openShell(t: Test): Promise<Shell> {
   const server = await openAuthServer(t)
   const home = makeTempFolder(t, 'home')
@@ -52,7 +52,7 @@ async function openShell(t: Test): Promise<Shell> {
 
 const LIST = ['auth', 'Accounts.List', {}] as const
 
-t.test('nobody is nobody, whatever account services find on this machine', async (t) => {
+t.test('without a login, calls are anonymous even if service credentials exist', async (t) => {
   const { ask, folder, open, logInAs } = await openShell(t)
   const local = { id: 'local', type: 'service', scopes: ['service'], secret: 'local-secret' }
   await ask('Auth.Generate', local)
@@ -67,7 +67,7 @@ t.test('nobody is nobody, whatever account services find on this machine', async
   t.match(await open().call(...LIST), { accounts: [{ id: 'admin' }, { id: 'local' }] })
 })
 
-t.test('administrators of the platform are in all namespaces, others in their own', async (t) => {
+t.test('admin accounts of mx may access all namespaces, others only their own', async (t) => {
   const { ask, open, logInAs } = await openShell(t)
   const options = { namespace: 'shop' }
   await ask('Auth.Generate', { id: 'ann', secret: 'ann-secret', scopes: ['admin'], options })
@@ -80,7 +80,7 @@ t.test('administrators of the platform are in all namespaces, others in their ow
   await t.rejects(open('mx').call(...LIST), { message: /Access denied to namespace/ })
 })
 
-t.test('of several commands at a time one refreshes, and all have its token', async (t) => {
+t.test('concurrent commands refresh the token once and share it', async (t) => {
   const { open, logInAs } = await openShell(t)
   await logInAs('admin', 'mx')
   const { owner } = open()
@@ -92,7 +92,7 @@ t.test('of several commands at a time one refreshes, and all have its token', as
   t.equal(got[0], readCredentials(owner)?.accessToken)
 })
 
-t.test('a token that is not taken any more is refreshed', async (t) => {
+t.test('a rejected token is refreshed', async (t) => {
   const { ask, open, logInAs } = await openShell(t)
   await logInAs('admin', 'mx')
   await ask('Auth.RotateKey', { drop: true })
@@ -101,7 +101,7 @@ t.test('a token that is not taken any more is refreshed', async (t) => {
   t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
 })
 
-t.test('a stream whose token is not taken any more goes on with another', async (t) => {
+t.test('a stream with a rejected token restarts with a new one', async (t) => {
   const { ask, open, logInAs } = await openShell(t)
   await logInAs('admin', 'mx')
   await open().call('events', 'Stream.Publish', { topic: 'orders', payload: 'b25l' })
@@ -112,62 +112,67 @@ t.test('a stream whose token is not taken any more goes on with another', async 
   await events.return()
 })
 
+t.test('a running stream continues with a new token only if it can resume', async (t) => {
+  const { ask, open, logInAs } = await openShell(t)
+  await logInAs('admin', 'mx')
+  const publish = (payload: string) =>
+    open().call('events', 'Stream.Publish', { topic: 'orders', payload })
+  const session = open()
+  const follow = (options?: StreamCall) =>
+    session.stream('events', 'Stream.Consume', { topic: 'orders', sequence: 1 }, options)
+  await publish('b25l')
+  const resumed = follow({ resume: () => ({ topic: 'orders', sequence: 2 }) })
+  const ended = follow()
+  for (const events of [resumed, ended])
+    t.match(await events.next(), { value: { payload: 'b25l' } })
+  const [next, failed] = [resumed.next(), ended.next()]
+  await ask('Auth.RotateKey', { drop: true })
+  await t.rejects(failed, {
+    status: 2,
+    message: /token expired\. Run the command again/,
+  })
+  await publish('dHdv')
+  t.match(await next, { value: { payload: 'dHdv' } })
+  await resumed.return()
+})
+
 t.test(
-  'a stream that has begun goes on with another token, where what follows can be asked for',
+  'if a server also rejects the new token, the error names the server and no further token is requested',
   async (t) => {
-    const { ask, open, logInAs } = await openShell(t)
+    const { open, logInAs } = await openShell(t)
     await logInAs('admin', 'mx')
-    const publish = (payload: string) =>
-      open().call('events', 'Stream.Publish', { topic: 'orders', payload })
+    const shown: (string | undefined)[] = []
+    // Acts as a linked server with another signing key.
+    const far = createServer((request, response) => {
+      shown.push(request.headers.authorization)
+      const error = {
+        Id: 'far',
+        Code: 401,
+        Detail: 'access token not taken',
+        Status: 'Unauthorized',
+      }
+      response.writeHead(401, {
+        'content-type': 'application/json',
+        'www-authenticate': 'Bearer error="invalid_token"',
+      })
+      response.end(JSON.stringify(error))
+    }).listen(0, '127.0.0.1')
+    t.teardown(() => far.close())
+    await once(far, 'listening')
+    const address = `http://127.0.0.1:${(far.address() as AddressInfo).port}`
+    const refused = { status: 2, message: /the server of far rejects tokens of local/ }
     const session = open()
-    const follow = (options?: StreamCall) =>
-      session.stream('events', 'Stream.Consume', { topic: 'orders', sequence: 1 }, options)
-    await publish('b25l')
-    const resumed = follow({ resume: () => ({ topic: 'orders', sequence: 2 }) })
-    const ended = follow()
-    for (const events of [resumed, ended])
-      t.match(await events.next(), { value: { payload: 'b25l' } })
-    const [next, failed] = [resumed.next(), ended.next()]
-    await ask('Auth.RotateKey', { drop: true })
-    await t.rejects(failed, {
-      status: 2,
-      message: /token expired\. Run the command again/,
-    })
-    await publish('dHdv')
-    t.match(await next, { value: { payload: 'dHdv' } })
-    await resumed.return()
+    await t.rejects(session.call('far', 'Far.Call', {}, { address }), refused)
+    t.equal(new Set(shown.splice(0)).size, 2, 'the first token and one new token')
+    const resume = () => ({})
+    for (const options of [{ address }, { address, resume }]) {
+      await t.rejects(session.stream('far', 'Far.Stream', {}, options).next(), refused)
+      t.equal(new Set(shown.splice(0)).size, 2)
+    }
   },
 )
 
-t.test('a new token that is not taken either is told, and no other is asked for', async (t) => {
-  const { open, logInAs } = await openShell(t)
-  await logInAs('admin', 'mx')
-  const shown: (string | undefined)[] = []
-  // As a server that signs with another key, to which this one is linked.
-  const far = createServer((request, response) => {
-    shown.push(request.headers.authorization)
-    const error = { Id: 'far', Code: 401, Detail: 'access token not taken', Status: 'Unauthorized' }
-    response.writeHead(401, {
-      'content-type': 'application/json',
-      'www-authenticate': 'Bearer error="invalid_token"',
-    })
-    response.end(JSON.stringify(error))
-  }).listen(0, '127.0.0.1')
-  t.teardown(() => far.close())
-  await once(far, 'listening')
-  const address = `http://127.0.0.1:${(far.address() as AddressInfo).port}`
-  const refused = { status: 2, message: /the server of far rejects tokens of local/ }
-  const session = open()
-  await t.rejects(session.call('far', 'Far.Call', {}, { address }), refused)
-  t.equal(new Set(shown.splice(0)).size, 2, 'the token, and another')
-  const resume = () => ({})
-  for (const options of [{ address }, { address, resume }]) {
-    await t.rejects(session.stream('far', 'Far.Stream', {}, options).next(), refused)
-    t.equal(new Set(shown.splice(0)).size, 2)
-  }
-})
-
-t.test('a login that has ended is forgotten, and told', async (t) => {
+t.test('a revoked login is deleted and reported', async (t) => {
   const { ask, open, logInAs } = await openShell(t)
   await ask('Auth.Generate', { id: 'root', secret: 'root-secret', scopes: ['admin'] })
   await logInAs('root', 'root-secret')
@@ -177,39 +182,49 @@ t.test('a login that has ended is forgotten, and told', async (t) => {
   t.equal(readCredentials(session.owner), undefined)
 })
 
-t.test('where a new token cannot be kept, one that still holds is used', async (t) => {
-  const { folder, open, logInAs } = await openShell(t)
-  await logInAs('admin', 'mx')
-  const { owner } = open()
-  const kept = readCredentials(owner)!
-  await writeCredentials(owner, { ...kept, expiry: Date.now() / 1000 + 30 })
-  await asUnprivilegedUser(t, folder, async () => {
-    const session = open()
-    t.equal(await session.token(), kept.accessToken)
-    t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
-  })
-  await writeCredentials(owner, { ...kept, expiry: 0 })
-  await asUnprivilegedUser(t, folder, () =>
-    t.rejects(open().token(), {
-      message:
-        /tokens cannot be written: EACCES.*; make it writable, or set HOME to a writable folder$/,
-    }),
-  )
-  t.equal(readCredentials(owner)?.refreshToken, kept.refreshToken, 'it was not used up')
-})
+t.test(
+  'if tokens cannot be written, a valid token is used and an expired one is an error',
+  async (t) => {
+    const { folder, open, logInAs } = await openShell(t)
+    await logInAs('admin', 'mx')
+    const { owner } = open()
+    const kept = readCredentials(owner)!
+    await writeCredentials(owner, { ...kept, expiry: Date.now() / 1000 + 30 })
+    await asUnprivilegedUser(t, folder, async () => {
+      const session = open()
+      t.equal(await session.token(), kept.accessToken)
+      t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
+    })
+    await writeCredentials(owner, { ...kept, expiry: 0 })
+    await asUnprivilegedUser(t, folder, () =>
+      t.rejects(open().token(), {
+        message:
+          /tokens cannot be written: EACCES.*; make it writable, or set HOME to a writable folder$/,
+      }),
+    )
+    t.equal(
+      readCredentials(owner)?.refreshToken,
+      kept.refreshToken,
+      'the refresh token was not used',
+    )
+  },
+)
 
-t.test('where a new token cannot be had, one that still holds is used, and kept', async (t) => {
-  const { open, logInAs } = await openShell(t)
-  await logInAs('admin', 'mx')
-  const { owner } = open()
-  const kept = readCredentials(owner)!
-  await writeCredentials(owner, {
-    ...{ ...kept, refreshToken: 'unknown' },
-    expiry: Date.now() / 1000 + 30,
-  })
-  t.equal(await open().token(), kept.accessToken)
-  t.equal(readCredentials(owner)?.accessToken, kept.accessToken)
-  await writeCredentials(owner, { ...kept, refreshToken: 'unknown', expiry: 0 })
-  t.equal(await open().token(), undefined)
-  t.equal(readCredentials(owner), undefined)
-})
+t.test(
+  'if the refresh fails, a valid token is used and retained, an expired one is deleted',
+  async (t) => {
+    const { open, logInAs } = await openShell(t)
+    await logInAs('admin', 'mx')
+    const { owner } = open()
+    const kept = readCredentials(owner)!
+    await writeCredentials(owner, {
+      ...{ ...kept, refreshToken: 'unknown' },
+      expiry: Date.now() / 1000 + 30,
+    })
+    t.equal(await open().token(), kept.accessToken)
+    t.equal(readCredentials(owner)?.accessToken, kept.accessToken)
+    await writeCredentials(owner, { ...kept, refreshToken: 'unknown', expiry: 0 })
+    t.equal(await open().token(), undefined)
+    t.equal(readCredentials(owner), undefined)
+  },
+)

@@ -9,7 +9,7 @@ const home = makeTempFolder(t, 'home')
 process.env['HOME'] = home
 const FILE = join(home, '.mx', 'config.json')
 
-t.test('texts are kept by dotted names, nested in the file', async (t) => {
+t.test('values are stored by dotted names as nested JSON', async (t) => {
   t.equal(readConfig().get('local.current-user'), '')
   await writeConfig('local.current-user', 'admin')
   await writeConfig('namespaces.local.current', 'acme')
@@ -26,7 +26,7 @@ t.test('texts are kept by dotted names, nested in the file', async (t) => {
   t.equal(readConfig().get('local.current-user'), '')
 })
 
-t.test('what others wrote into the file stays there', async (t) => {
+t.test('writing preserves other values of the file', async (t) => {
   writeFileSync(FILE, '{"git":{"baseurl":"example.com"}}')
   await writeConfig('env', 'dev')
   t.same(JSON.parse(readFileSync(FILE, 'utf8')), { git: { baseurl: 'example.com' }, env: 'dev' })
@@ -50,7 +50,7 @@ for (const text of ['{"env":', '[]', '"x"', 'null'])
     },
   )
 
-t.test('environments that are damaged are told, and never overwritten', async (t) => {
+t.test('invalid environments are reported and never overwritten', async (t) => {
   const text = '{"envs":"{\\"a"}'
   writeFileSync(FILE, text)
   await t.rejects(addEnvironment('b', 'h:1'), {
@@ -59,7 +59,7 @@ t.test('environments that are damaged are told, and never overwritten', async (t
   t.equal(readFileSync(FILE, 'utf8'), text)
 })
 
-t.test('names that objects have of themselves are names like others', async (t) => {
+t.test('names such as constructor and __proto__ are ordinary names', async (t) => {
   writeFileSync(FILE, '{}')
   t.equal(readConfig().get('constructor.name'), '')
   await writeConfig('__proto__.polluted', 'yes')

@@ -13,7 +13,7 @@ import t from 'tap'
 import { changeStateFile, readStateFile } from '../../../cli/state/state-file.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-t.test('a file that is not there is nothing, and is made for its owner alone', async (t) => {
+t.test('a missing file is undefined, and is created with access for its owner only', async (t) => {
   const folder = join(makeTempFolder(t, 'state'), 'home')
   const file = join(folder, 'tokens')
   t.equal(readStateFile(file), undefined)
@@ -23,7 +23,7 @@ t.test('a file that is not there is nothing, and is made for its owner alone', a
   t.equal(statSync(folder).mode & 0o777, 0o700)
 })
 
-t.test('of many changes at a time none is lost, and nothing is left behind', async (t) => {
+t.test('concurrent changes are all stored, and no temporary files remain', async (t) => {
   const folder = makeTempFolder(t, 'state')
   const file = join(folder, 'tokens')
   const numbers = Array.from({ length: 20 }, (_, i) => i)
@@ -36,10 +36,10 @@ t.test('of many changes at a time none is lost, and nothing is left behind', asy
   t.same(readdirSync(folder), ['tokens'])
 })
 
-t.test('the lock of a program that was killed is not waited for', async (t) => {
+t.test('the stale lock of a killed process is ignored', async (t) => {
   const folder = makeTempFolder(t, 'state')
   const file = join(folder, 'tokens')
-  // Also where the clock was set back since.
+  // Also after the clock was set back.
   for (const [shift, text] of [
     [-60, 'x'],
     [3600, 'y'],
@@ -53,34 +53,31 @@ t.test('the lock of a program that was killed is not waited for', async (t) => {
   }
 })
 
-t.test(
-  'a lock is judged by the clock of the file system, not by that of the program',
-  async (t) => {
-    const file = join(makeTempFolder(t, 'state'), 'tokens')
-    const { now } = Date
-    t.teardown(() => {
-      Date.now = now
-    })
-    Date.now = () => now() + 7_200_000
-    const gate = new EventEmitter()
-    const begun = once(gate, 'begun')
-    const first = changeStateFile(file, async (text = '') => {
-      const opened = once(gate, 'open')
-      gate.emit('begun')
-      await opened
-      return `${text}1`
-    })
-    await begun
-    const second = changeStateFile(file, (text = '') => `${text}2`)
-    t.ok(existsSync(`${file}.lock`), 'not taken for stale')
-    gate.emit('open')
-    await Promise.all([first, second])
-    t.equal(readStateFile(file), '12')
-  },
-)
+t.test('the age of a lock is measured by the clock of the file system', async (t) => {
+  const file = join(makeTempFolder(t, 'state'), 'tokens')
+  const { now } = Date
+  t.teardown(() => {
+    Date.now = now
+  })
+  Date.now = () => now() + 7_200_000
+  const gate = new EventEmitter()
+  const begun = once(gate, 'begun')
+  const first = changeStateFile(file, async (text = '') => {
+    const opened = once(gate, 'open')
+    gate.emit('begun')
+    await opened
+    return `${text}1`
+  })
+  await begun
+  const second = changeStateFile(file, (text = '') => `${text}2`)
+  t.ok(existsSync(`${file}.lock`), 'the lock is not considered stale')
+  gate.emit('open')
+  await Promise.all([first, second])
+  t.equal(readStateFile(file), '12')
+})
 
 t.test(
-  'a program that was stopped takes back neither the lock of another one nor its change',
+  'a process that resumes after a stop preserves the lock and change of another process',
   async (t) => {
     const folder = makeTempFolder(t, 'state')
     const file = join(folder, 'tokens')
@@ -94,7 +91,7 @@ t.test(
     })
     await t.rejects(stopped, /tokens was changed by another program.*\. Run the command again/)
     t.equal(readStateFile(file), 'later')
-    t.ok(existsSync(lock), 'it belongs to a third one')
+    t.ok(existsSync(lock), 'the lock belongs to another process')
   },
 )
 
@@ -110,14 +107,14 @@ t.test('an edit that throws changes nothing', async (t) => {
   t.same(readdirSync(folder), ['tokens'])
 })
 
-t.test('what cannot be read or written is one line', async (t) => {
+t.test('a read or write error is one line with the path', async (t) => {
   const folder = makeTempFolder(t, 'state')
   t.throws(() => readStateFile(folder), { message: /^\S+ cannot be read: EISDIR/ })
   await t.rejects(
     changeStateFile(join(folder, 'a\0b'), () => ''),
     /cannot be written: /,
   )
-  // Who is root may write everywhere.
+  // root may write everywhere.
   if (process.getuid?.() === 0) return
   chmodSync(folder, 0o500)
   await t.rejects(
@@ -126,7 +123,7 @@ t.test('what cannot be read or written is one line', async (t) => {
   )
 })
 
-t.test('where no folder can be made, that is said', async (t) => {
+t.test('a folder that cannot be created is an error with the path', async (t) => {
   for (const folder of ['/proc/.mx', '/proc/nobody/.mx'])
     await t.rejects(
       changeStateFile(join(folder, 'tokens'), () => 'x'),

@@ -11,7 +11,7 @@ const FILE = join(home, '.mx', 'tokens')
 const OWNER = { address: '127.0.0.1:8081', namespace: 'mx', account: 'admin' }
 const CREDENTIALS = { accessToken: 'a.b.c', refreshToken: 'r', expiry: 1_700_000_000 }
 
-t.test('those of a proxy with TLS are its own', async (t) => {
+t.test('credentials of a TLS proxy are separate from those without TLS', async (t) => {
   const secure = { ...OWNER, address: 'mxs://127.0.0.1:8081' }
   await writeCredentials(secure, CREDENTIALS)
   t.match(readFileSync(FILE, 'utf8'), /^mxs:\/\/127\.0\.0\.1:8081\/mx\/admin:\S+\n$/)
@@ -20,7 +20,7 @@ t.test('those of a proxy with TLS are its own', async (t) => {
   await writeCredentials(secure, undefined)
 })
 
-t.test('credentials are a line each, by proxy, namespace and account', async (t) => {
+t.test('credentials are stored on one line per proxy, namespace and account', async (t) => {
   const others = [
     { ...OWNER, address: '127.0.0.1:9081' },
     { ...OWNER, namespace: 'acme' },
@@ -45,7 +45,7 @@ t.test('credentials are a line each, by proxy, namespace and account', async (t)
   t.same(readCredentials(others[0]!)?.refreshToken, 'r0')
 })
 
-t.test('lines that are damaged are nobody’s, and go with the next change', async (t) => {
+t.test('invalid lines are ignored, and removed by the next change', async (t) => {
   writeFileSync(FILE, 'nonsense\nmx://127.0.0.1:8081/mx/admin:bm90IGpzb24=\n')
   t.equal(readCredentials(OWNER), undefined)
   await writeCredentials(OWNER, CREDENTIALS)

@@ -18,7 +18,7 @@ const toSnapshot = (records: readonly ReturnType<typeof toRecord>[]): string => 
   return [lines.header(), ...records.map(lines.record), lines.footer()].join('')
 }
 const write = (name: string, text: string): void => writeFileSync(join(home, name), text)
-/** @returns which copies of snapshots the commands of this test keep now. */
+/** @returns a function that lists temporary copies of snapshots. */
 function watchCopies(t: Test): () => readonly string[] {
   const folder = makeTempFolder(t, 'temporary')
   const { TMPDIR } = process.env
@@ -31,7 +31,7 @@ function watchCopies(t: Test): () => readonly string[] {
 }
 const inOneHour = Math.floor(Date.now() / 1000) + 3600
 
-t.test('more than a page is restored as it was, but for what has ended', async (t) => {
+t.test('more than a page of records is restored, without expired ones', async (t) => {
   const keys = Array.from({ length: 1100 }, (_, i) => `k${String(i).padStart(4, '0')}`)
   write('many', toSnapshot([...keys.map((key) => toRecord(key)), toRecord('ended', 1)]))
   t.equal(await store('restore', 'many'), '')
@@ -47,7 +47,7 @@ t.test('more than a page is restored as it was, but for what has ended', async (
   t.same(toRecords('again').slice(0, -2), toRecords('many').slice(0, -3))
 })
 
-t.test('a snapshot goes to another database, or but a table of it', async (t) => {
+t.test('a snapshot is restored into another database, or only one table', async (t) => {
   const other = { ...toRecord('b', inOneHour), table: 'other' }
   write('two', toSnapshot([toRecord('a', inOneHour), other]))
   await store('restore', 'two', '-d', 'acme', '-t', 'other')
@@ -62,7 +62,7 @@ t.test('a snapshot goes to another database, or but a table of it', async (t) =>
   })
 })
 
-t.test('what was done is told at a terminal', async (t) => {
+t.test('restore and snapshot print a summary at a terminal', async (t) => {
   t.teardown(() => {
     process.stdout.isTTY = false
   })
@@ -75,7 +75,7 @@ t.test('what was done is told at a terminal', async (t) => {
   )
 })
 
-t.test('a damaged snapshot is refused before anything is written', async (t) => {
+t.test('a damaged snapshot is rejected before any write', async (t) => {
   const whole = toSnapshot([toRecord('new/1'), toRecord('new/2')])
   const lines = whole.split('\n')
   const damaged = {
@@ -112,7 +112,7 @@ t.test('a damaged snapshot is refused before anything is written', async (t) => 
   await t.rejects(store('restore', 'nowhere'), { message: /^nowhere cannot be read: ENOENT/ })
 })
 
-t.test('a snapshot comes from standard input, of which no copy is left', async (t) => {
+t.test('a snapshot is restored from standard input, and no temporary copy remains', async (t) => {
   const listCopies = watchCopies(t)
   const text = toSnapshot([toRecord('piped')])
   t.same(await mx(['store', 'restore'], text), { code: 0, stdout: '', stderr: '' })
@@ -121,7 +121,7 @@ t.test('a snapshot comes from standard input, of which no copy is left', async (
   t.same(listCopies(), [])
 })
 
-t.test('Ctrl-C gives one up that is still coming, and leaves no copy', async (t) => {
+t.test('Ctrl-C during a transfer cancels the restore, and no temporary copy remains', async (t) => {
   const listCopies = watchCopies(t)
   const pipe = join(home, 'pipe')
   execFileSync('mkfifo', [pipe])
@@ -131,16 +131,19 @@ t.test('Ctrl-C gives one up that is still coming, and leaves no copy', async (t)
     await new Promise((resolve) => setImmediate(resolve))
   child.kill('SIGINT')
   await until(/^mx: canceled: nothing was written$/m)
-  // Node.js ends no process that waits for a pipe.
+  // Node.js does not exit while a read of a pipe is pending.
   closeSync(writer)
   t.equal(await ended, 130)
   t.same(listCopies(), [])
 })
 
-t.test('what the service refuses ends it, and tells how far it came', async (t) => {
-  write('reserved', toSnapshot([{ ...toRecord('x'), table: 'auth' }]))
-  await t.rejects(store('restore', 'reserved'), {
-    message: /reserved for the service auth.*; 0 records written before$/,
-    status: 127,
-  })
-})
+t.test(
+  'a rejected write ends the restore and reports the number of records written before',
+  async (t) => {
+    write('reserved', toSnapshot([{ ...toRecord('x'), table: 'auth' }]))
+    await t.rejects(store('restore', 'reserved'), {
+      message: /reserved for the service auth.*; 0 records written before$/,
+      status: 127,
+    })
+  },
+)

@@ -21,7 +21,7 @@ async function openText(t: Test, text: string) {
   return file
 }
 
-t.test('what was written is read again, also lines longer than a chunk', async (t) => {
+t.test('a written snapshot reads back, including lines longer than a chunk', async (t) => {
   const records = [toRecord('mx', 'A'.repeat(300_000)), toRecord('acme', '')]
   const lines = createSnapshotLines(new Date(0))
   const text = [lines.header(), ...records.map(lines.record), lines.footer()].join('')
@@ -32,14 +32,14 @@ t.test('what was written is read again, also lines longer than a chunk', async (
   t.same(await collect(readSnapshot(file, count)), records)
 })
 
-t.test('one without records is whole', async (t) => {
+t.test('a snapshot without records is valid', async (t) => {
   const lines = createSnapshotLines(new Date(0))
   const file = await openText(t, lines.header() + lines.footer())
   t.equal((await checkSnapshot(file)).records, 0)
   t.same(await collect(readSnapshot(file, 0)), [])
 })
 
-t.test('a line without an end is refused before it fills the memory', async (t) => {
+t.test('a line over the limit is rejected before it is buffered', async (t) => {
   const line = 'x'.repeat(17 * 1024 * 1024)
   const file = await openText(t, createSnapshotLines(new Date(0)).header() + line)
   await t.rejects(checkSnapshot(file), { message: /damaged: a line is too long/ })

@@ -11,7 +11,7 @@ function explain(code: number, detail: string, call: Partial<FailedCall> = {}, i
   return explainCall(new GatewayError(id, code, detail), { ...CALL, ...call })
 }
 
-t.test('texts and statuses are those of the original, and say what to do next', (t) => {
+t.test('call errors map to messages with advice and exit statuses', (t) => {
   const platform = { name: 'platform', address: 'h:443' }
   const away = 'bad gateway: there is no route to the RPC proxy'
   for (const [error, status, message] of [
@@ -70,44 +70,41 @@ t.test('texts and statuses are those of the original, and say what to do next', 
   t.end()
 })
 
-t.test(
-  'why a server that is there cannot be talked to is told in place of how to start one',
-  (t) => {
-    const cause = 'no connection to h:443: certificate has expired'
-    const tell = (name: string) => {
-      const environment = { name, address: 'mxs://h:443' }
-      const error = new GatewayError(
-        'mail',
-        502,
-        'bad gateway: the certificate of the RPC proxy is not trusted',
-        {
-          cause,
-        },
-      )
-      return explainCall(error, { ...CALL, environment })
-    }
-    const failed = 'Failed to connect to mx server at mxs://h:443'
-    t.match(tell('local'), { status: 4, message: `${failed}: certificate has expired` })
-    t.match(tell('staging'), {
-      message: `${failed}, the address of staging: certificate has expired. See 'mx env'`,
-    })
-    t.end()
-  },
-)
+t.test('a connection error with a known cause names the cause', (t) => {
+  const cause = 'no connection to h:443: certificate has expired'
+  const tell = (name: string) => {
+    const environment = { name, address: 'mxs://h:443' }
+    const error = new GatewayError(
+      'mail',
+      502,
+      'bad gateway: the certificate of the RPC proxy is not trusted',
+      {
+        cause,
+      },
+    )
+    return explainCall(error, { ...CALL, environment })
+  }
+  const failed = 'Failed to connect to mx server at mxs://h:443'
+  t.match(tell('local'), { status: 4, message: `${failed}: certificate has expired` })
+  t.match(tell('staging'), {
+    message: `${failed}, the address of staging: certificate has expired. See 'mx env'`,
+  })
+  t.end()
+})
 
-t.test('a token that was renewed since is no login that has ended', (t) => {
+t.test('a token renewed during the call suggests to run the command again', (t) => {
   t.match(explain(401, 'no', { isRenewed: true }), { status: 2, message: /Run the command again/ })
   t.end()
 })
 
-t.test('a wrong password is nobody who is authorized', (t) => {
+t.test('a wrong password exits 2, only for Auth.Token', (t) => {
   const call = { service: 'auth', endpoint: 'Auth.Token' }
   t.match(explain(400, 'Secret not correct, or no account', call, 'auth.Auth.Token'), { status: 2 })
   t.match(explain(400, 'Secret not correct', {}, 'mail.Mail.Send'), { status: 127 })
   t.end()
 })
 
-t.test('what is no error of a server stays as it is', (t) => {
+t.test('an error not from a server is unchanged', (t) => {
   const error = new Error('a file is gone')
   t.equal(explainCall(error, CALL), error)
   t.end()

@@ -21,7 +21,7 @@ async function listen(t: Test, server: ReturnType<typeof createTcpServer>): Prom
   return server.address() as AddressInfo
 }
 
-t.test('a server that is there, and cannot be talked to, says why', async (t) => {
+t.test('a failed TLS or protocol handshake names the reason and the remedy', async (t) => {
   t.teardown(() => delete process.env['MX_ENV_DEV_ADDRESS'])
   for (const [address, reason] of [
     [

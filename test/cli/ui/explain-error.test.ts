@@ -6,14 +6,14 @@ import { ServiceError } from '../../../sdk/errors.ts'
 
 delete process.env['MX_DEBUG']
 
-t.test('an error is one line, and the status it carries', (t) => {
+t.test('an error is one line with its exit status', (t) => {
   const error = new CliError('no such folder: x', { status: EXIT.usage })
   t.same(explainError(error), { status: 2, problems: ['no such folder: x'] })
   t.same(explainError(new TypeError('oh')), { status: 1, problems: ['oh'] })
   t.end()
 })
 
-t.test('the Id of what a server answered is told, however deep it lies', (t) => {
+t.test('the id of a server error is shown, also from a nested cause', (t) => {
   for (const cause of [
     new GatewayError('config.Config.Get', 404, 'Not found'),
     new ServiceError('config.Config.Get', 404, 'Not found'),
@@ -25,26 +25,26 @@ t.test('the Id of what a server answered is told, however deep it lies', (t) => 
   t.end()
 })
 
-t.test('what names the service already, or nobody answered, has none', (t) => {
+t.test('no id is shown for an unknown method or an unreachable server', (t) => {
   const cause = new GatewayError('mail', 404, 'service not found: mail')
   for (const status of [EXIT.unreachable, EXIT.unknownMethod])
     t.same(explainError(new CliError('x', { status, cause })).problems, ['x'])
   t.end()
 })
 
-t.test('all that is wrong with settings is told, a line each', (t) => {
+t.test('each problem of the settings is one line', (t) => {
   const error = Object.assign(new Error('two'), { name: 'SettingsError', problems: ['a', 'b'] })
   t.same(explainError(error), { status: 2, problems: ['a', 'b'] })
   t.end()
 })
 
-t.test('a worker process has told itself what is wrong', (t) => {
+t.test('a worker start error adds no lines, because the worker has reported it', (t) => {
   const error = Object.assign(new Error('x'), { name: 'WorkerStartError', status: 3 })
   t.same(explainError(error), { status: 3, problems: [] })
   t.end()
 })
 
-t.test('where it came from is told with MX_DEBUG=1 only', (t) => {
+t.test('a stack is shown only with MX_DEBUG=1', (t) => {
   process.env['MX_DEBUG'] = '1'
   t.teardown(() => delete process.env['MX_DEBUG'])
   t.match(explainError(new Error('x')).problems, ['x', /\n +at /])

@@ -3,29 +3,32 @@ import { formatAs, formatEach, printDone, toFormat } from '../../../cli/ui/forma
 
 const VALUE = { name: 'a', tags: ['x', 'y: z'], none: {} }
 
-t.test('a document is text, JSON with a tab per level, or YAML', async (t) => {
+t.test('a document is formatted as text, JSON with tabs, or YAML', async (t) => {
   t.equal(await formatAs('text', VALUE, 'as people see it\n'), 'as people see it\n')
   t.equal(await formatAs('json', { a: [1] }, ''), '{\n\t"a": [\n\t\t1\n\t]\n}\n')
   t.equal(await formatAs('yaml', VALUE, ''), 'name: a\ntags:\n  - x\n  - "y: z"\nnone: {}\n')
 })
 
-t.test('of a stream each is a line of JSON, or a document of YAML', async (t) => {
+t.test('each item of a stream is one line of JSON or one YAML document', async (t) => {
   t.equal(await formatEach('text', VALUE), `${JSON.stringify(VALUE)}\n`)
   t.equal(await formatEach('json', VALUE), `${JSON.stringify(VALUE)}\n`)
   t.equal(await formatEach('yaml', { a: 1 }), '---\na: 1\n')
 })
 
-t.test('text is what nobody has to ask for; others are refused', async (t) => {
-  t.equal(toFormat({}), 'text')
-  t.equal(toFormat({ output: 'yaml' }), 'yaml')
-  t.throws(() => toFormat({ output: 'jsn' }), {
-    message: 'Invalid output: jsn, must be text, json or yaml, did you mean json?',
-    status: 2,
-  })
-})
+t.test(
+  'text is the default format, and an unknown one is rejected with a suggestion',
+  async (t) => {
+    t.equal(toFormat({}), 'text')
+    t.equal(toFormat({ output: 'yaml' }), 'yaml')
+    t.throws(() => toFormat({ output: 'jsn' }), {
+      message: 'Invalid output: jsn, must be text, json or yaml, did you mean json?',
+      status: 2,
+    })
+  },
+)
 
 t.test(
-  'what is done is a document where one is wanted, a line on a terminal, else nothing',
+  'a result is a document with -o json, a line on a terminal, otherwise nothing',
   async (t) => {
     const { isTTY } = process.stdout
     t.teardown(() => Object.assign(process.stdout, { isTTY }))

@@ -4,7 +4,7 @@ import { CliError, findWidth, formatColumns, printProblems } from '../../../cli/
 const { isTTY, columns } = process.stdout
 t.teardown(() => Object.assign(process.stdout, { isTTY, columns }))
 
-t.test('lines are as long as the terminal, or as COLUMNS says; elsewhere there is no end', (t) => {
+t.test('the width is that of the terminal or COLUMNS, and unlimited in a pipe', (t) => {
   Object.assign(process.stdout, { isTTY: true, columns: 72 })
   delete process.env['COLUMNS']
   t.equal(findWidth(), 72)
@@ -19,7 +19,7 @@ t.test('lines are as long as the terminal, or as COLUMNS says; elsewhere there i
   }
   delete process.env['COLUMNS']
   process.stdout.columns = 0
-  t.equal(findWidth(), undefined, 'one that does not know')
+  t.equal(findWidth(), undefined, 'a terminal of unknown width')
   process.env['COLUMNS'] = '60'
   process.stdout.isTTY = false
   t.equal(findWidth(), undefined)
@@ -27,7 +27,7 @@ t.test('lines are as long as the terminal, or as COLUMNS says; elsewhere there i
   t.end()
 })
 
-t.test('of two columns the right one is wrapped', (t) => {
+t.test('the right one of two columns wraps', (t) => {
   t.equal(
     formatColumns([['--a', 'one two three four five six seven eight']], 40),
     '  --a  one two three four five six seven\n       eight',
@@ -35,12 +35,12 @@ t.test('of two columns the right one is wrapped', (t) => {
   t.end()
 })
 
-t.test('an error is status 1 unless it says otherwise', (t) => {
+t.test('the default exit status of an error is 1', (t) => {
   t.equal(new CliError('x').status, 1)
   t.end()
 })
 
-t.test('what a service says of an error does not steer the terminal', (t) => {
+t.test('escape sequences in an error are replaced by spaces', (t) => {
   const written = t.capture(process.stderr, 'write', () => true)
   printProblems(['\u001b[2Jgone\r', 'a\n  b'])
   written.restore()

@@ -13,7 +13,7 @@ function start(...words: string[]) {
   return child
 }
 
-t.test('a stream ends with status 0 at Ctrl-C', async (t) => {
+t.test('a stream ends with status 0 on Ctrl-C', async (t) => {
   const child = start()
   t.match(String((await once(child.stdout, 'data'))[0]), /^0\n/)
   child.kill('SIGINT')
@@ -21,14 +21,14 @@ t.test('a stream ends with status 0 at Ctrl-C', async (t) => {
   t.same(await once(child, 'close'), [0, null])
 })
 
-t.test('a stream ends with status 0 when its reader has seen enough', async (t) => {
+t.test('a stream ends with status 0 when its reader closes the pipe', async (t) => {
   const child = start()
   await once(child.stdout, 'data')
   child.stdout.destroy()
   t.same(await once(child, 'exit'), [0, null])
 })
 
-t.test('a stream that ends by itself goes on with the program', async (t) => {
+t.test('after the end of a stream, the program continues', async (t) => {
   const child = start('3')
   let text = ''
   child.stdout.on('data', (chunk) => {

@@ -7,13 +7,13 @@ import { runAtTerminal } from '../../fixtures/terminal.ts'
 
 const { home } = await openCli(t)
 
-t.test('a bar shows its share', async (t) => {
+t.test('a progress bar shows its percentage', async (t) => {
   t.equal(formatBar(0), `${'░'.repeat(20)} 0 %`)
   t.equal(formatBar(0.5), `${'█'.repeat(10)}${'░'.repeat(10)} 50 %`)
   t.equal(formatBar(1), `${'█'.repeat(20)} 100 %`)
 })
 
-t.test('a terminal shows the steps, and one line at the end', async (t) => {
+t.test('a terminal shows each step, and one line at the end', async (t) => {
   mkdirSync(join(home, 'mail'))
   writeFileSync(join(home, 'mail', 'main.js'), '')
   const output = await runAtTerminal(t, ['run', './mail'], { cwd: home })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { formatTable } from '../../../cli/ui/table.ts'
 
-/** Characters that a line takes on a terminal. */
+/** Columns that a line occupies on a terminal. */
 function toColumns(line: string): number {
   let at = 0
   for (const letter of line) at = letter === '\t' ? at + 8 - (at % 8) : at + 1
@@ -9,7 +9,7 @@ function toColumns(line: string): number {
 }
 
 t.test(
-  'columns are filled up with tabs, to where the longest cell ends, and more between them',
+  'columns are aligned with tabs to the longest cell, with extra tabs between them',
   async (t) => {
     const rows = [
       ['ID', 'Scope', 'Access'],
@@ -23,7 +23,7 @@ t.test(
   },
 )
 
-t.test('a cell as wide as a tab stop has one tab', async (t) => {
+t.test('a cell as wide as a tab stop is followed by one tab', async (t) => {
   t.equal(
     formatTable(
       [
@@ -41,7 +41,7 @@ const ROWS = [
   ['helloworld', 'github.com/somebody/helloworld', 'running', 'owner=admin, group=mx, a=b'],
 ]
 
-t.test('a line that a terminal has no room for is made narrower, the widest cell first', (t) => {
+t.test('on a narrow terminal the widest cells are shortened first', (t) => {
   const lines = formatTable(ROWS, 0, 60).trimEnd().split('\n')
   t.same(lines, [
     'NAME        SOURCE              STATUS   METADATA',
@@ -53,15 +53,15 @@ t.test('a line that a terminal has no room for is made narrower, the widest cell
   t.end()
 })
 
-t.test('one that fits, and one that is on no terminal, is not touched', (t) => {
+t.test('a table that fits, or is not on a terminal, is not shortened', (t) => {
   const whole = formatTable(ROWS, 0, Number.POSITIVE_INFINITY)
   t.match(whole, 'github.com/somebody/helloworld\trunning\towner=admin, group=mx, a=b\n')
   t.equal(formatTable(ROWS, 0, 90), whole)
-  t.equal(formatTable(ROWS, 0), whole, 'of this process')
+  t.equal(formatTable(ROWS, 0), whole, 'the width of this process is unlimited')
   t.end()
 })
 
-t.test('where nothing can be narrower any more, the terminal breaks the line', (t) => {
+t.test('cells are not shortened below their minimum width', (t) => {
   t.same(formatTable(ROWS, 0, 10).trimEnd().split('\n'), [
     'NAME      SOURCE    STATUS   METADATA',
     'hellowo…  github.…  running  owner=a…',
@@ -69,12 +69,12 @@ t.test('where nothing can be narrower any more, the terminal breaks the line', (
   t.end()
 })
 
-t.test('what would break a line, or steer the terminal, is a blank', (t) => {
+t.test('control characters are replaced by spaces', (t) => {
   t.equal(formatTable([['a\tb', 'c\nd', '\u001b[31mred']], 0), 'a b\tc d\t [31mred\n')
   t.end()
 })
 
-t.test('wide letters take the columns they have on a terminal', async (t) => {
+t.test('wide characters count as two columns', async (t) => {
   const rows = [
     ['日本語サービス', 'x'],
     ['plain', 'y'],

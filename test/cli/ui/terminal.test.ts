@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createTerminalEscaper, guardTerminal } from '../../../cli/ui/terminal.ts'
 
-t.test('colours pass, and end with the line and with the chunk', (t) => {
+t.test('colors pass, and are reset at the end of a line and of a chunk', (t) => {
   const escapeChunk = createTerminalEscaper()
   t.equal(escapeChunk('\x1b[31mred\nplain\r\n'), '\x1b[31mred\x1b[0m\nplain\r\n')
   t.equal(escapeChunk('\x1b[38;2;1;2;3mx\x1b[0my\n'), '\x1b[38;2;1;2;3mx\x1b[0my\n')
@@ -10,7 +10,7 @@ t.test('colours pass, and end with the line and with the chunk', (t) => {
   t.end()
 })
 
-t.test('a chunk may end anywhere: no part of a control sequence passes', (t) => {
+t.test('control sequences are escaped for any split into chunks', (t) => {
   const text = 'a\x1b[31mb\x1b]0;t\x07\x1b[2J\u009b1m\u202e漢\r\rc\r\nd\x1b[0'
   const bytes = Buffer.from(text)
   const whole = 'a\x1b[31mb\\u001b]0;t\\u0007\\u001b[2J\\u009b1m\\u202e漢\\u000d\\u000dc\r\nd'
@@ -22,12 +22,12 @@ t.test('a chunk may end anywhere: no part of a control sequence passes', (t) => 
   t.end()
 })
 
-t.test('bytes that are not UTF-8 are shown as such', (t) => {
+t.test('bytes that are not UTF-8 become U+FFFD', (t) => {
   t.equal(createTerminalEscaper()(Uint8Array.of(0x61, 0x9b, 0x62)), 'a\ufffdb')
   t.end()
 })
 
-t.test('a stream that is not a terminal keeps its own write', (t) => {
+t.test('a stream that is not a terminal is not changed', (t) => {
   const { write } = process.stdout
   guardTerminal(Object.assign(Object.create(process.stdout), { isTTY: false }))
   t.equal(process.stdout.write, write)

@@ -17,12 +17,12 @@ const WIDTHS: Readonly<Record<string, number>> = {
   Ω: 1,
 }
 
-t.test('wide letters and pictures take two columns, accents none', (t) => {
+t.test('wide characters and emoji have two columns, combining marks none', (t) => {
   for (const [text, width] of Object.entries(WIDTHS)) t.equal(findTextWidth(text), width, text)
   t.end()
 })
 
-t.test('what is cut keeps whole letters', (t) => {
+t.test('a cut text ends with a complete character', (t) => {
   t.equal(cutText('plain', 3), 'pla')
   t.equal(cutText('日本語', 5), '日本')
   t.equal(cutText('👩‍👩‍👧x', 2), '👩‍👩‍👧')

@@ -23,7 +23,7 @@ function open(t: Test, options: BrokerOptions = {}, adapter: Partial<Broker> = {
   return broker
 }
 
-/** The next message of a topic. */
+/** Resolves with the next message of a topic. */
 function next(broker: Broker, topic: string): Promise<Message> {
   return new Promise((resolve) => {
     void broker.subscribe(topic, resolve)
@@ -52,7 +52,7 @@ t.test('accepts topics and queues named like services', async (t) => {
   })
 })
 
-t.test('rejects a message beyond the limit and names the part that is too long', async (t) => {
+t.test('a message body over the limit is 400 with the limit', async (t) => {
   const broker = open(t, { maxBodyBytes: 10 })
   t.equal(broker.maxBodyBytes, 10)
   const message = next(broker, 'orders')
@@ -231,37 +231,40 @@ t.test('applies the slow-consumer policy of each subscription', async (t) => {
   ])
   publish(['5'])
   while (got['drop-new']!.length < 3) await turn()
-  t.same(got['end'], [], 'it is gone')
+  t.same(got['end'], [], 'the subscription has ended')
   await leaves['end']!()
   t.equal(broker.dropped, 9)
 })
 
-t.test('ends a subscription in the adapter that ended before the adapter opened it', async (t) => {
-  let push: MessageHandler = () => {}
-  let begin: (stop: Unsubscribe) => void = () => {}
-  const adapter: Broker = {
-    name: 'late',
-    publish() {},
-    subscribe(_, handler) {
-      push = handler
-      return new Promise((resolve) => {
-        begin = resolve
-      })
-    },
-  }
-  const broker = createBroker(adapter, { maxWaiting: 1, whenSlow: 'end', onDrop: () => {} })
-  const subscribing = broker.subscribe('orders', () => {})
-  for (let i = 0; i < 2; i++) push({ headers: {}, body: new Uint8Array(1) })
-  let stops = 0
-  begin(async () => {
-    stops++
-    throw new Error('nobody waits for this')
-  })
-  await (await subscribing)()
-  t.equal(stops, 1)
-})
+t.test(
+  'a subscription that ends while the adapter opens it is closed in the adapter',
+  async (t) => {
+    let push: MessageHandler = () => {}
+    let begin: (stop: Unsubscribe) => void = () => {}
+    const adapter: Broker = {
+      name: 'late',
+      publish() {},
+      subscribe(_, handler) {
+        push = handler
+        return new Promise((resolve) => {
+          begin = resolve
+        })
+      },
+    }
+    const broker = createBroker(adapter, { maxWaiting: 1, whenSlow: 'end', onDrop: () => {} })
+    const subscribing = broker.subscribe('orders', () => {})
+    for (let i = 0; i < 2; i++) push({ headers: {}, body: new Uint8Array(1) })
+    let stops = 0
+    begin(async () => {
+      stops++
+      throw new Error('nobody waits for this')
+    })
+    await (await subscribing)()
+    t.equal(stops, 1)
+  },
+)
 
-t.test('leaves nothing behind if the adapter rejects a subscription', async (t) => {
+t.test('a subscription that the adapter rejects leaves no state', async (t) => {
   const failing = (fail: () => never): Broker => ({ name: 'no', publish() {}, subscribe: fail })
   const error = new Error('no')
   const sync = createBroker(

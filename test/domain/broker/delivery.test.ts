@@ -61,7 +61,7 @@ t.test('bounds pending bytes including headers, and still passes a long message'
   t.same(got, [500, 20, 20])
   t.equal(delivery.dropped, 3)
   await until(() => drops.length === 3)
-  t.same(drops, [1, 1, 1], 'the second time one at once, one after it had caught up')
+  t.same(drops, [1, 1, 1], 'the second report is split: one drop at once, one after catching up')
 })
 
 t.test('yields to the event loop if a subscriber publishes to itself', async (t) => {
@@ -72,7 +72,7 @@ t.test('yields to the event loop if a subscriber publishes to itself', async (t)
   })
   delivery.push(toMessage('again'))
   for (let i = 0; i < 5; i++) await turn()
-  t.ok(count > 0 && count < 10_000, `${count} messages in five turns`)
+  t.ok(count > 0 && count < 10_000, `${count} messages in five ticks`)
   delivery.close()
 })
 
@@ -85,7 +85,7 @@ t.test('yields to the event loop between resolved promises', async (t) => {
   })
   delivery.push(toMessage('again'))
   for (let i = 0; i < 5; i++) await turn()
-  t.ok(count > 0 && count <= 600, `${count} messages in five turns`)
+  t.ok(count > 0 && count <= 600, `${count} messages in five ticks`)
   delivery.close()
 })
 
@@ -108,7 +108,7 @@ t.test('delivers nothing after close and reports earlier drops', async (t) => {
   await turn()
   t.same(got, ['1'])
   t.same(drops, [1, 2])
-  t.equal(delivery.dropped, 3, 'what comes after the end is not lost')
+  t.equal(delivery.dropped, 3, 'messages after close are not counted as dropped')
 })
 
 t.test('emits process warnings for drops and errors without a callback', async (t) => {
@@ -133,7 +133,7 @@ t.test('emits process warnings for drops and errors without a callback', async (
   ])
 })
 
-t.test('drops the oldest messages if the policy says so', async (t) => {
+t.test('with whenSlow: drop-old the oldest messages are dropped', async (t) => {
   const got: string[] = []
   const drops: number[] = []
   let release = (): void => {}
@@ -165,10 +165,10 @@ t.test('drops the oldest messages if the policy says so', async (t) => {
   t.same(drops, [1, 3])
   delivery.push(toMessage('x'.repeat(50)))
   await until(() => got.length === 4)
-  t.equal(delivery.dropped, 4, 'a message alone has room, however long it is')
+  t.equal(delivery.dropped, 4, 'a single message is accepted at any length')
 })
 
-t.test('disconnects a slow subscriber if the policy says so', async (t) => {
+t.test('with whenSlow: end a slow subscriber is disconnected', async (t) => {
   const got: string[] = []
   const drops: number[] = []
   let ends = 0
@@ -187,13 +187,13 @@ t.test('disconnects a slow subscriber if the policy says so', async (t) => {
   for (const text of ['3', '4', '5', '6']) delivery.push(toMessage(text))
   await turn()
   await turn()
-  t.same(got, ['1', '2'], 'what waits is let go')
+  t.same(got, ['1', '2'], 'queued messages are dropped')
   t.same(drops, [3])
   t.equal(delivery.dropped, 3)
   t.equal(ends, 1)
 })
 
-t.test('reports what a subscriber loses while it stays slow', async (t) => {
+t.test('reports the drops of a subscriber that stays slow', async (t) => {
   const drops: number[] = []
   const delivery = new Delivery(SUBSCRIPTION, () => new Promise(() => {}), {
     ...{ maxWaiting: 1, reportMs: 1 },
@@ -202,6 +202,6 @@ t.test('reports what a subscriber loses while it stays slow', async (t) => {
   for (let i = 0; i < 100; i++) delivery.push(toMessage('x'))
   t.same(drops, [1])
   await until(() => drops.length === 2)
-  t.same(drops, [1, 98], 'one waits')
+  t.same(drops, [1, 98], 'one message is queued')
   delivery.close()
 })

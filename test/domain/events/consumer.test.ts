@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { EventDelivery } from '../../../core/contracts/events.ts'
 import { type ConsumerOptions, createConsumer } from '../../../domain/events/consumer.ts'
 
-/** A member that has what a test gives it, and says what becomes of it. */
+/** A group member with deliveries of the test; records their outcomes. */
 function open(t: Test, options: Partial<ConsumerOptions> = {}) {
   const there: EventDelivery[] = []
   const said: string[] = []
@@ -85,7 +85,7 @@ t.test('pulls no more events than may be in flight', async (t) => {
   t.strictSame(await ids(), ['0', '1', '2'])
   const next = ids()
   await new Promise(setImmediate)
-  t.equal(pulls.length, 1, 'nothing is asked for')
+  t.equal(pulls.length, 1, 'no further pull')
   await consumer.ack('1')
   t.strictSame(await next, ['3'])
   t.strictSame(
@@ -113,7 +113,7 @@ t.test('does not count events in flight after the acknowledgement timeout', asyn
   t.strictSame(await ids(), ['a', 'b'])
   t.strictSame(await ids(), ['c'])
   await consumer.ack('a')
-  t.strictSame(said, ['nack a 0', 'nack b 0'], 'it comes again, to whomever')
+  t.strictSame(said, ['nack a 0', 'nack b 0'], 'timed-out events are redelivered')
 })
 
 t.test('replaces the handle of an event redelivered to the same consumer', async (t) => {
@@ -125,7 +125,7 @@ t.test('replaces the handle of an event redelivered to the same consumer', async
   await consumer.nack('a', 0)
   t.strictSame(said, ['bury a nack'])
   give(['b', 'c', 'd'])
-  t.strictSame(await ids(), ['b', 'c', 'd'], 'nothing is counted twice')
+  t.strictSame(await ids(), ['b', 'c', 'd'], 'a redelivered event is counted once')
 })
 
 t.test('acknowledges delivered events when more are requested', async (t) => {
@@ -140,7 +140,7 @@ t.test('acknowledges delivered events when more are requested', async (t) => {
   give(['d'])
   await ids()
   give(['e'])
-  await t.rejects(ids(), { message: 'full' }, 'what could not be kept is told')
+  await t.rejects(ids(), { message: 'full' }, 'a failed acknowledgement rejects')
   await consumer.leave()
 })
 
@@ -200,5 +200,5 @@ t.test('delivers nothing after leaving, with any pending pull', async (t) => {
   await ids()
   const next = ids()
   await consumer.leave()
-  t.strictSame(await next, [], 'also while it waits for room')
+  t.strictSame(await next, [], 'also with the maximum in flight')
 })

@@ -16,7 +16,7 @@ const DELIVERY: EventDelivery = {
   nack() {},
 }
 
-t.test('contains the event and its origin', (t) => {
+t.test('a dead letter contains the event and its origin', (t) => {
   const letter = toDeadLetter(TOPIC, 'billing', DELIVERY, 'nack', 1_800_000_000_000)
   t.strictSame(letter, {
     id: letter.id,
@@ -41,7 +41,7 @@ t.test('contains the event and its origin', (t) => {
   t.end()
 })
 
-t.test('has a stable id for an event and group', (t) => {
+t.test('a dead letter has a stable id for an event and group', (t) => {
   const idOf = (group: string | undefined, now = 5) =>
     toDeadLetter(TOPIC, group, DELIVERY, 'nack', now).id
   t.match(idOf('a'), /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)

@@ -38,10 +38,14 @@ t.test('assigns id, sequence and time to a published event', async (t) => {
   t.strictSame(
     [first.timestampMs, second.timestampMs, third.timestampMs],
     [1_000_000, 1_000_000, 5],
-    'a clock that is set back does not mix them up',
+    'timestamps do not decrease if the clock is set back',
   )
   const { events: found } = await events.read(TOPIC)
-  t.match(found, [{ ...third, metadata: { a: 'b' } }, first, second], 'by time, then by place')
+  t.match(
+    found,
+    [{ ...third, metadata: { a: 'b' } }, first, second],
+    'ordered by timestamp, then by sequence',
+  )
 })
 
 t.test('batches events published in one tick', async (t) => {
@@ -134,7 +138,7 @@ t.test('counts a consumed topic and not a deleted one', async (t) => {
       code: 429,
       message: 'the namespace mx has 2 topics already',
     })
-  t.match(await events.listTopics(), [one!, two!], 'nothing is left of it')
+  t.match(await events.listTopics(), [one!, two!], 'the rejected topic does not exist')
   await publish(events, {}, { ...three!, namespace: 'other' })
   const told = t.rejects(consumer.next(), { code: 410, message: 'the topic one was deleted' })
   t.equal(await events.deleteTopic(one!), true)
@@ -184,7 +188,7 @@ t.test('applies retention per topic', async (t) => {
   clock.ms += 1000
   await until(async () => (await kept())[1] === 'orders 0')
   t.strictSame(await kept(), ['long 3', 'orders 0', 'small 0'])
-  t.equal((await publish(events)).sequence, 4, 'sequences go on')
+  t.equal((await publish(events)).sequence, 4, 'sequences continue')
   clock.ms += 4000
   await until(async () => (await kept())[0] === 'long 0')
 })
@@ -229,7 +233,7 @@ t.test('retains an event that cannot be dead-lettered', async (t) => {
       throw eventsError(507, 'no room')
     },
   }
-  // Of what is full the adapter tells.
+  // The adapter reports a full disk itself.
   const { events } = open(t, { onError: (error) => t.error(error) }, adapter)
   const { id } = await publish(events)
   isFull = true
@@ -240,7 +244,7 @@ t.test('retains an event that cannot be dead-lettered', async (t) => {
   const next = consumer.next()
   const alive = setInterval(() => {}, 1000)
   await until(() => refused > 2)
-  t.pass('tried again when its time is over')
+  t.pass('retried after the acknowledgement timeout')
   isFull = false
   await until(async () => (await events.read({ ...TOPIC, topic: 'orders.dead' })).events.length > 0)
   clearInterval(alive)
@@ -259,7 +263,7 @@ t.test(
     await events.endConsumers()
     t.strictSame(await next, [])
     await t.rejects(events.consume(TOPIC), { code: 503, message: 'the events are closed' })
-    t.ok(await publish(events), 'publishing goes on')
+    t.ok(await publish(events), 'publishing continues')
     await events.close()
     t.ok(await publishing)
     await t.rejects(publish(events), { code: 503 })

@@ -38,7 +38,11 @@ t.test('orders a page by timestamp, then by sequence', async (t) => {
     return [...events.map(({ timestampMs, sequence }) => `${timestampMs}/${sequence}`), next]
   }
   t.strictSame(await read({}), ['5/5', '10/2', '10/4', '20/3', '30/1', undefined])
-  t.strictSame(await read({ limit: 3 }), ['10/2', '20/3', '30/1', 4], 'pages go by sequence')
+  t.strictSame(
+    await read({ limit: 3 }),
+    ['10/2', '20/3', '30/1', 4],
+    'pages are ranges of sequences',
+  )
   t.strictSame(await read({ limit: 3, sequence: 4 }), ['5/5', '10/4', undefined])
 })
 

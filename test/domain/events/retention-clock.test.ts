@@ -11,7 +11,7 @@ const DAY_MS = 24 * 60 * 60_000
 
 const HOUR_MS = 60 * 60_000
 
-/** @param stoppedMs from the last save of an earlier process to the start. */
+/** @param stoppedMs time from the last save of an earlier process to the start. */
 function open(stoppedMs?: number) {
   const at = { wall: 100 * DAY_MS, steady: 500 }
   const jumps: string[] = []
@@ -75,7 +75,7 @@ t.test('reports a further jump and restarts the hour', async (t) => {
   read()
   at.wall += 8 * DAY_MS
   read()
-  t.equal(jumps.length, 3, 'and so is the same one when it comes back')
+  t.equal(jumps.length, 3, 'a repeated jump is reported again')
 })
 
 t.test('leaves out the time before the start, for an hour', async (t) => {
@@ -85,7 +85,7 @@ t.test('leaves out the time before the start, for an hour', async (t) => {
   t.equal(read(), 100 * DAY_MS - 4 * HOUR_MS - 1)
   pass(1)
   t.equal(read(), 100 * DAY_MS + HOUR_MS)
-  t.same(jumps, [], 'servers are stopped at times')
+  t.same(jumps, [], 'downtime is not reported as a jump')
 })
 
 t.test('follows the wall clock after a quick restart', async (t) => {
@@ -110,7 +110,7 @@ t.test('deletes no events after a start with a wrong clock', async (t) => {
     Date.now = now
   })
   const errors: unknown[] = []
-  /** A server, which looks for events to remove all the time. */
+  /** A server that checks for expired events continuously. */
   const start = (aheadMs: number, onLook: () => void) => {
     Date.now = () => now() + aheadMs
     const adapter = createLmdbEvents({ folder })
@@ -135,7 +135,7 @@ t.test('deletes no events after a start with a wrong clock', async (t) => {
   t.equal(await run(0), 1)
   t.equal(await run(8 * DAY_MS), 2)
   t.match(errors, [{ message: /is 6912\d\d s ahead/ }])
-  t.equal(await run(8 * DAY_MS), 3, 'nor after another start')
+  t.equal(await run(8 * DAY_MS), 3, 'no events deleted after another start')
 })
 
 t.test('deletes no events while the clock is temporarily wrong, and reports it', async (t) => {
@@ -152,7 +152,7 @@ t.test('deletes no events while the clock is temporarily wrong, and reports it',
     Date.now = now
   })
   Date.now = () => now() + 8 * DAY_MS
-  // Each look lists the topics: two of them have been aged by then.
+  // Each check lists the topics: two checks have completed by then.
   await eventually(async () => errors.length > 0)
   await events.publish(topic, { payload: Buffer.from('2') })
   Date.now = now

@@ -10,7 +10,7 @@ const toState = (topic: string): TopicState => ({
   bytes: 1,
 })
 
-/** An adapter that has something to remove for so many rounds. */
+/** An adapter with events to remove for this number of rounds. */
 function open(t: { teardown: (stop: () => unknown) => void }, topics: string[], rounds = 0) {
   const calls: { topic: string; retention: EventRetention; nowMs: number }[] = []
   const errors: unknown[] = []
@@ -84,7 +84,7 @@ t.test('removes nothing after stop', async (t) => {
   await until(() => calls.length > 2)
   await retainer.stop()
   const { length } = calls
-  // As long as another takes for several looks.
+  // Waits for several rounds of another one.
   const other = open(t, ['b'])
   await until(() => other.calls.length >= 5)
   t.equal(calls.length, length)

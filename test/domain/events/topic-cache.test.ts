@@ -23,7 +23,7 @@ t.test('looks up an existing topic once and limits new topics of a namespace', a
     code: 429,
     message: 'the namespace mx has 2 topics already',
   })
-  t.equal(await known.admit(toTopic('c', 'other')), true, 'others have theirs')
+  t.equal(await known.admit(toTopic('c', 'other')), true, 'other namespaces have their own limit')
   t.equal(looked, 1)
 })
 
@@ -46,7 +46,7 @@ t.test('does not count deleted topics', async (t) => {
   await t.rejects(known.admit(toTopic('d')), { code: 429 })
   const isKnown = (topic: string): boolean => known.has(toTopic(topic))
   known.learn([toState('d')])
-  t.same(['b', 'c', 'd'].map(isKnown), [false, true, true], 'c may be about to be made')
+  t.same(['b', 'c', 'd'].map(isKnown), [false, true, true], 'c may be in creation')
   known.learn([toState('d')])
   t.same(['c', 'd'].map(isKnown), [false, true])
   t.equal(await known.admit(toTopic('e')), true)

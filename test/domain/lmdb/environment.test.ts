@@ -15,7 +15,7 @@ t.test('creates the folder with access for its owner only', async (t) => {
   await close()
 })
 
-t.test('names a folder that cannot be used', (t) => {
+t.test('an unusable folder is rejected with its path', (t) => {
   const file = join(makeTempFolder(t, 'environment'), 'file')
   writeFileSync(file, '')
   t.throws(() => openEnvironment(join(file, 'a'), OPTIONS), {
@@ -24,7 +24,7 @@ t.test('names a folder that cannot be used', (t) => {
   t.end()
 })
 
-t.test('names a file that is not LMDB and leaves it unchanged', (t) => {
+t.test('a file that is not LMDB is rejected with its path and left unchanged', (t) => {
   const folder = makeTempFolder(t, 'environment')
   const file = join(folder, 'data.mdb')
   writeFileSync(file, 'x'.repeat(10_000))

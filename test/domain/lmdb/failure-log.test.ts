@@ -81,14 +81,14 @@ t.test('does not retry a write at once unless there is more space', (t) => {
     onFailure(NO_ROOM)
     t.equal(findReason(), NO_ROOM)
     clock.nowMs = 2000
-    t.equal(findReason(), undefined, 'a while later it is')
+    t.equal(findReason(), undefined, 'retried after a pause')
     onFailure(NO_ROOM)
     disk.resize(9)
-    t.equal(findReason(), undefined, 'with more room it is')
+    t.equal(findReason(), undefined, 'retried with more space')
     onFailure(BROKEN)
     disk.resize(64)
     onFailure(BROKEN)
-    t.equal(findReason(), undefined, 'what else fails is')
+    t.equal(findReason(), undefined, 'other failures do not prevent writes')
   }
   t.end()
 })

@@ -30,7 +30,7 @@ t.test('reports a full disk when a new store is opened', async (t) => {
     const folder = join(disk.folder, 'store')
     rmSync(rest, { force: true })
     rmSync(folder, { recursive: true, force: true })
-    // One block is the folder's.
+    // The folder occupies one block.
     writeFileSync(rest, Buffer.alloc((1020 - free) * 1024))
     t.throws(() => openEnvironment(folder, OPTIONS), {
       message: /^the store cannot be opened in [^\n]*: ENOSPC: no space left on device[^\n]*$/,

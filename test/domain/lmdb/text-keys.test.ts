@@ -44,7 +44,7 @@ t.test('finds keys of any length in byte order', async (t) => {
   })
   for (const key of keys) t.equal(records.getBinary(key)!.toString(), String(key.length))
   const sorted = keys.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
-  // Bounds go through a buffer of lmdb-js that is full now and then.
+  // Range bounds use a buffer of lmdb-js that fills up regularly.
   for (const [index, key] of sorted.entries()) {
     const [found] = records.getKeys({ start: key, end: '\u{10ffff}', limit: 1 })
     t.equal(found, key)

@@ -4,7 +4,7 @@ import { toServerKey } from '../../../domain/mesh/names.ts'
 import { formatServer } from '../../../domain/mesh/registry/entry.ts'
 import { createRouteTable, type RouteTable } from '../../../domain/mesh/routing-table.ts'
 
-/** The table of a, which has learnt of these servers by b. */
+/** The table of a, which has learned these servers from b. */
 function open(peers: Readonly<Record<string, string>>): RouteTable {
   const table = createRouteTable({ id: 'a', onChange: () => {} })
   table.setPeer('b', 1)
@@ -49,7 +49,7 @@ t.test('lists all links, and the peers of each server once', (t) => {
   t.equal(graph({ a: 'b', b: 'acd', c: 'bd', d: 'bc' }), 'a(b(c(d) d(c)))')
   t.equal(graph({ a: 'b', b: 'acd', c: 'bd', d: 'bc' }, 1), 'a(b)')
   t.equal(graph({ a: 'b', b: 'acd', c: 'bd', d: 'bc' }, 2), 'a(b(c d))')
-  t.equal(graph({ a: 'b', b: 'ax' }), 'a(b(x))', 'one there is no way to, too')
+  t.equal(graph({ a: 'b', b: 'ax' }), 'a(b(x))', 'a peer without a route is included')
   t.equal(graph({ a: 'bc', b: 'ac', c: 'ba' }), 'a(b(c) c(b))')
   t.end()
 })

@@ -25,7 +25,7 @@ t.test('accepts a proof only with the token, for this peer and this link', (t) =
   const proof = prove(SECRET, 'caller', pair)
   t.ok(isProof(proof, SECRET, 'caller', pair))
   t.notOk(isProof(proof, deriveLinkKey('other'), 'caller', pair))
-  t.notOk(isProof(proof, SECRET, 'callee', pair), 'what one says is of no use to the other')
+  t.notOk(isProof(proof, SECRET, 'callee', pair), 'the proof of one role is invalid for the other')
   for (const role of ['caller', 'callee'] as const)
     for (const field of ['id', 'nonce', 'network', 'address', 'instance'] as const) {
       const other = { ...pair, [role]: { ...pair[role], [field]: 'x' } }
@@ -50,7 +50,7 @@ t.test('reads an introduction and ignores unknown fields', (t) => {
   t.end()
 })
 
-t.test('names what is wrong with an introduction', (t) => {
+t.test('an invalid introduction is rejected with the name of the field', (t) => {
   const wrong: [field: string, value: unknown, message: RegExp][] = [
     ['version', 1, /^version must be 2, got 1$/],
     ['network', '', /^network must be 1 to 253 visible ASCII characters, got ""$/],

@@ -12,10 +12,10 @@ import {
 } from '../../../domain/mesh/limits.ts'
 
 t.test('accepts a message that is within every limit', (t) => {
-  t.ok(MAX_HOPS < HOPS_MAX, 'a call may go as far as a route')
+  t.ok(MAX_HOPS < HOPS_MAX, 'the hop limit of calls exceeds that of routes')
   t.ok(MAX_METRIC >= MAX_COST * MAX_HOPS)
   t.ok(MAX_ENTRY_BYTES * 2 < MAX_LINK_MESSAGE_BYTES && MAX_LINK_MESSAGE_BYTES < PAYLOAD_MAX_BYTES)
   t.ok(MAX_ENTRY_BYTES < MAX_ADVERTISED_BYTES)
-  t.ok(MAX_PEERS * 110 < MAX_ENTRY_BYTES, 'a server with all its peers can be told of')
+  t.ok(MAX_PEERS * 110 < MAX_ENTRY_BYTES, 'the entry of a server with all peers fits')
   t.end()
 })

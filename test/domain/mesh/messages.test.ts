@@ -53,7 +53,7 @@ t.test('decodes encoded messages', (t) => {
   t.end()
 })
 
-t.test('names what is wrong with a message', (t) => {
+t.test('an invalid message is rejected with the path of the field', (t) => {
   const route = formatUpdate({ key: 'greeter', told })
   const ofRoute = (change: object) => ({ type: 'routes', routes: [route, { ...route, ...change }] })
   const long = [{ version: 'v', metadata: { a: 'x'.repeat(MAX_ENTRY_BYTES) }, endpoints: [] }]
@@ -87,7 +87,7 @@ t.test('names what is wrong with a message', (t) => {
   t.end()
 })
 
-t.test('reads or rejects any JSON with a named error', (t) => {
+t.test('any JSON is decoded or rejected with a short TypeError', (t) => {
   const text = fc.constantFrom('type', 'routes', 'key', 'path', 'metric', 'entry', 'n', '@a', 'a')
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof(

@@ -27,7 +27,7 @@ t.test('advertises callable services as soon as they are registered', async (t) 
   t.match(tell('greeter'), { path: ['a'], metric: 0, entry: /^\[\{"version":"latest"/ })
   for (const name of ['plain', 'store', 'long']) {
     t.equal(tell(name), undefined, name)
-    t.equal(network.table.findLocal(name), null, 'though it is here')
+    t.equal(network.table.findLocal(name), null, 'registered locally, but not advertised')
   }
   t.strictSame(tooLong, ['long'])
   t.strictSame(changed.sort(), ['greeter', 'long', 'plain', 'store'])
@@ -36,7 +36,7 @@ t.test('advertises callable services as soon as they are registered', async (t) 
   t.equal(network.table.findLocal('greeter'), undefined)
 })
 
-t.test('names an invalid option', (t) => {
+t.test('an invalid option is rejected with its name', (t) => {
   const registry = createMemoryRegistry()
   t.teardown(() => registry.close?.())
   t.throws(() => createNetwork({ id: 'a b', registry }), {

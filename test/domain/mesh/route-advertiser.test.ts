@@ -12,7 +12,7 @@ import { toRuns } from '../../fixtures/property-runs.ts'
 
 const ALL = Number.POSITIVE_INFINITY
 
-/** A table, and what its peer p is told. */
+/** Opens a table with an advertiser for its peer p. */
 function open(own: Readonly<Record<string, string>> = {}) {
   const table = createRouteTable({ id: 'a', onChange: (key) => teller.mark(key) })
   let tooMuch = 0
@@ -59,7 +59,7 @@ t.test('sends the latest state of each destination', (t) => {
   table.setLocal('x', '2')
   table.setLocal('y', '1')
   table.setLocal('y', undefined)
-  t.strictSame(take(), ['x a 0 2'], 'and nothing of what it never heard of')
+  t.strictSame(take(), ['x a 0 2'], 'a destination never sent is not withdrawn')
   t.end()
 })
 
@@ -99,9 +99,9 @@ t.test('respects the limits of a peer and sends the rest when there is room', (t
   t.strictSame(
     take().map((text) => text.slice(0, 9)),
     ['s3 a 0 xx', 's4 gone'],
-    'what has become too long is gone for the peer',
+    'an entry that became too long is withdrawn',
   )
-  t.equal(tooMuch(), 1, 'which is told once')
+  t.equal(tooMuch(), 1, 'reported once')
   t.end()
 })
 
@@ -122,7 +122,7 @@ t.test('keeps services after their servers under random link changes', (t) => {
   const STEP = fc.record({ a: SERVER, b: SERVER, kind: fc.nat(2), moves: fc.nat(20) })
   const owners: Readonly<Record<string, string>> = { s: '@n0', t: '@n1', u: '@n1' }
 
-  /** Servers that tell one another what the tellers have, a piece at a time and late. */
+  /** Servers that exchange the updates of their advertisers, in small parts and delayed. */
   function run(
     steps: readonly { a: number; b: number; kind: number; moves: number }[],
     pick: () => number,

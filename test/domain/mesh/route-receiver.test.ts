@@ -2,7 +2,7 @@ import t from 'tap'
 import { createRouteReceiver } from '../../../domain/mesh/route-receiver.ts'
 import type { AdvertisedRoute } from '../../../domain/mesh/routing-table.ts'
 
-/** What the table learns. The bounds are tested with those of who tells (route-advertiser.test.ts). */
+/** Returns what the table learns. Limits are tested with the advertiser (route-advertiser.test.ts). */
 function open() {
   const learnt: [peer: string, key: string, told: AdvertisedRoute | undefined][] = []
   const hear = createRouteReceiver({ learn: (...args) => void learnt.push(args) }, 'b')

@@ -3,7 +3,7 @@ import t from 'tap'
 import { createRouteTable, type RouteTable } from '../../../domain/mesh/routing-table.ts'
 import { toRuns } from '../../fixtures/property-runs.ts'
 
-/** A table that says what changed, and whose peers b, c and d cost 1, 1 and 5. */
+/** Opens a table that records changes, with peers b, c and d of cost 1, 1 and 5. */
 function open(maxHops?: number) {
   const changed: string[] = []
   const table = createRouteTable({
@@ -71,18 +71,18 @@ t.test('ignores a route through this server', (t) => {
   table.learn('b', 's', to('bax', 2))
   t.equal(wayTo(table), undefined)
   table.learn('c', 's', to('ca'))
-  t.strictSame(changed(), ['s'], 'and of the second nobody hears')
+  t.strictSame(changed(), ['s'], 'an unusable route is no change')
   t.end()
 })
 
-t.test('does not advertise a route through the receiver or one that is too long', (t) => {
+t.test('does not advertise a route through the receiver or over the hop limit', (t) => {
   const { table } = open(3)
   table.learn('b', 's', to('bc'))
   t.equal(table.tell('s', 'b'), undefined)
   t.equal(table.tell('s', 'c'), undefined)
   t.strictSame(table.tell('s', 'd')?.path, ['a', 'b', 'c'])
   table.learn('b', 's', to('bxy'))
-  t.equal(wayTo(table), 'bxy 1', 'which can be used')
+  t.equal(wayTo(table), 'bxy 1', 'the route is usable locally')
   t.equal(table.tell('s', 'd'), undefined)
   t.end()
 })
@@ -94,9 +94,9 @@ t.test('advertises local destinations, which take precedence', (t) => {
   t.equal(wayTo(table), undefined)
   t.strictSame(table.tell('s', 'b'), { path: ['a'], metric: 0, entry: 'mine' })
   table.learn('b', 's', to('bx', 0, 'news'))
-  t.strictSame(changed(), ['s', 's'], 'so that their news are none')
+  t.strictSame(changed(), ['s', 's'], 'a remote update is no change')
   table.setLocal('s', null)
-  t.equal(table.tell('s', 'd'), undefined, 'nor is anybody told of theirs')
+  t.equal(table.tell('s', 'd'), undefined, 'remote routes are not advertised')
   t.equal(wayTo(table), undefined)
   table.setLocal('s', undefined)
   t.equal(table.find('s')?.entry, 'news')
@@ -118,11 +118,11 @@ t.test('ignores an update without effect', (t) => {
   table.learn('c', 't', undefined)
   t.strictSame(changed(), [])
   table.learn('c', 's', to('cx', 0, 'y'))
-  t.strictSame(changed(), ['s'], 'the entry of a way that is as good makes one')
+  t.strictSame(changed(), ['s'], 'a different entry of an equal route is a change')
   t.end()
 })
 
-// Servers with tables, and what is on its way between them, in order for each pair.
+// Servers with tables, and messages in flight between them, in order for each pair.
 
 interface World {
   readonly tables: RouteTable[]
@@ -154,7 +154,7 @@ function createWorld(): World {
   return world
 }
 
-/** Tells a server that listens. What holds when it is told is decided now, as by what is sent last. */
+/** Queues the current route for a linked server. */
 function send(world: World, from: number, to: number, key: string): void {
   const link = linkOf(to, from)
   if (!world.links.has(link)) return
@@ -162,7 +162,7 @@ function send(world: World, from: number, to: number, key: string): void {
   world.mail.get(link)!.push(() => world.tables[to]!.learn(nameOf(from), key, told))
 }
 
-/** `to` begins to listen to `from`, or ends that, and loses what is on its way. */
+/** Opens or closes the link from `from` to `to`; messages in flight are lost. */
 function toggle(world: World, to: number, from: number): void {
   const link = linkOf(to, from)
   world.mail.set(link, [])
@@ -179,7 +179,7 @@ function deliver(world: World, pick: number): boolean {
   return true
 }
 
-/** Whether no server is its own next one, whatever calls do next. */
+/** Checks that no route contains a loop. */
 function assertNoCircles({ tables }: World): void {
   for (const [server, table] of tables.entries())
     for (const key of SERVICES)
@@ -189,7 +189,7 @@ function assertNoCircles({ tables }: World): void {
       }
 }
 
-/** What everybody should know: Dijkstra's answer, without tables. */
+/** Checks that every route has the cost of the shortest path. */
 function assertCheapest({ tables, links, costs, own }: World): void {
   for (const key of SERVICES) {
     const cheapest = tables.map((_, server) =>
@@ -207,7 +207,7 @@ function assertCheapest({ tables, links, costs, own }: World): void {
       const expected = cheapest[server]!
       if ((metric ?? Number.POSITIVE_INFINITY) !== expected)
         throw new Error(`${key} from ${server}: ${metric}, not ${expected}`)
-      // A call that goes any of the ways comes closer with every server.
+      // Every next hop of an equal-cost route is closer to the destination.
       for (const { path } of route?.ways ?? []) {
         const next = Number(path[0]!.slice(1))
         if (!(cheapest[next]! < expected)) throw new Error('a way leads away')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { MAX_COST } from '../../../domain/mesh/limits.ts'
 import { createRoundTrip } from '../../../domain/mesh/rtt.ts'
 
-/** The costs after some round trips each. */
+/** The cost after each round trip. */
 function costs(...times: number[]): number[] {
   const trip = createRoundTrip()
   return times.map((ms) => {
@@ -32,12 +32,12 @@ t.test('uses the minimum of the last eight samples', (t) => {
 t.test('reports a change, with hysteresis at the edge of a step', (t) => {
   const trip = createRoundTrip()
   t.ok(trip.add(5.2))
-  t.notOk(trip.add(4.2), 'which is still 2')
+  t.notOk(trip.add(4.2), 'the cost is still 2')
   t.equal(trip.cost, 2)
   t.ok(trip.add(3))
   t.equal(trip.cost, 1)
   const far = createRoundTrip()
   for (const ms of [201, 190, 196]) far.add(ms)
-  t.equal(far.cost, 41, 'of long ones the edge is wider')
+  t.equal(far.cost, 41, 'the hysteresis is wider for long round trips')
   t.end()
 })

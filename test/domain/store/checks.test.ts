@@ -28,7 +28,7 @@ t.test('accepts well-formed input', (t) => {
   t.end()
 })
 
-t.test('rejects malformed input and names it', (t) => {
+t.test('rejects malformed input with the name of the field', (t) => {
   t.throws(() => checkChange({ ...CHANGE, expiresMs: 1.5 }, 10), {
     code: 400,
     message: /^expiresMs/,

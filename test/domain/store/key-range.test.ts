@@ -11,7 +11,7 @@ function isIn(key: string, { from, to }: KeyRange): boolean {
   )
 }
 
-t.test('contains exactly the keys with its prefix', async () => {
+t.test('a prefix range contains exactly the keys with the prefix', async () => {
   const units = fc.constantFrom('a', 'b', '\u0001', '\ud7ff', '\ue000', '\uffff', '\u{10ffff}')
   const text = fc.string({ unit: units, maxLength: 3 })
   fc.assert(
@@ -24,7 +24,7 @@ t.test('contains exactly the keys with its prefix', async () => {
   )
 })
 
-t.test('applies the narrower bound', (t) => {
+t.test('of a prefix and explicit bounds, the narrower ones apply', (t) => {
   t.strictSame(toKeyRange({}), { from: undefined, to: undefined })
   t.strictSame(toKeyRange({ prefix: 'b', from: 'a', to: 'd' }), { from: 'b', to: 'c' })
   t.strictSame(toKeyRange({ prefix: 'b', from: 'b2', to: 'b5' }), { from: 'b2', to: 'b5' })

@@ -6,7 +6,7 @@ import { MAX_PAGE, readPage, type StoreQuery } from '../../../domain/store/page.
 const TABLE = { database: 'mx', table: 'things' }
 const everything = (): boolean => true
 
-/** A store with keys k00000, k00001 and so on, and the ranges it is asked for. */
+/** A store with keys k00000, k00001 and so on; records the requested ranges. */
 function open(count: number, valueBytes = 1) {
   const adapter = createMemoryStore()
   const group = Array.from({ length: count }, (_, i) => ({
@@ -117,5 +117,5 @@ t.test('stops reading when the caller aborts', async (t) => {
   setImmediate(() => leaving.abort(new Error('left')))
   const reading = readPage(adapter, TABLE, { suffix: 'none' }, everything, leaving.signal)
   await t.rejects(reading, { message: 'left' })
-  t.ok(ranges.length <= 2, `${ranges.length} looks`)
+  t.ok(ranges.length <= 2, `${ranges.length} range reads`)
 })

@@ -4,7 +4,7 @@ import { startPurge } from '../../../domain/store/purge.ts'
 
 const PLACE: StorePlace = { table: { database: 'mx', table: 'things' }, key: 'a' }
 
-/** Answers of an adapter in turn, the last one again and again; what it throws, it throws. */
+/** Purge results of an adapter in order, the last one repeatedly; errors are thrown. */
 function open(answers: readonly (readonly StorePlace[] | Error)[]) {
   const seen = { calls: 0, purged: 0, errors: 0 }
   const adapter = {

@@ -34,7 +34,7 @@ t.test('hides a record from the moment it expires', async (t) => {
   clock.ms += 1
   t.equal(await store.read(TABLE, 'a'), undefined)
   t.strictSame(await store.list(TABLE), { records: [] })
-  t.ok(await write(store, 'a', { ifVersion: 0 }), 'not for conditions either')
+  t.ok(await write(store, 'a', { ifVersion: 0 }), 'an expired record does not count for conditions')
 })
 
 t.test('deletes and reports expired records in the background', async (t) => {
@@ -87,9 +87,9 @@ t.test("uses the adapter's watch where others write as well", async (t) => {
   await store.watch(TABLE, 'a', { onEvent, onMissedEvents: () => told.push('gap') })
   const first = listener
   await store.watch(TABLE, 'b', { onEvent, onMissedEvents: () => {} })
-  t.equal(listener, first, 'it is watched once')
+  t.equal(listener, first, 'the adapter is watched once')
   await write(store, 'a')
-  t.strictSame(told, [], 'the front is silent')
+  t.strictSame(told, [], 'own writes are reported by the adapter only')
   listener!.onEvent({ type: 'write', table: TABLE, key: 'a1' })
   listener!.onMissedEvents()
   t.strictSame(told, ['a1', 'gap'])
@@ -124,7 +124,7 @@ t.test('responds with 409 and the current record to a failed condition', async (
   await refused(7, 'b', 'key "b" must have version 7, but is not there')
 })
 
-t.test('rejects malformed input with 400, names it and stores nothing', async (t) => {
+t.test('malformed input is 400 with the name of the field, and nothing is stored', async (t) => {
   const { store } = open(t, { maxValueBytes: 10 })
   const good = { table: TABLE, key: 'a', value: VALUE }
   const key = /^key must be 1 to 1024 bytes of UTF-8 without NUL, got/

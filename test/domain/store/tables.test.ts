@@ -4,7 +4,7 @@ import { listDatabases, listTables } from '../../../domain/store/tables.ts'
 
 const VALUE = Buffer.from('a')
 
-/** A store of `databases` with `tables` each, and how it is asked. */
+/** A store of `databases` with `tables` each; records the requested limits. */
 async function open(databases: number, tables: number) {
   const adapter = createMemoryStore()
   const all = Array.from({ length: databases * tables }, (_, i) => ({
@@ -50,7 +50,7 @@ t.test('yields to the event loop and stops when the caller aborts', async (t) =>
   const leaving = new AbortController()
   setImmediate(() => leaving.abort(new Error('left')))
   await t.rejects(listTables(adapter, {}, leaving.signal), { message: 'left' })
-  t.ok(asked.length <= 3, `${asked.length} times asked`)
+  t.ok(asked.length <= 3, `${asked.length} requests`)
   t.ok(asked.every((limit) => limit <= 100))
   const gone = AbortSignal.abort(new Error('gone'))
   await t.rejects(listDatabases(adapter, {}, gone), { message: 'gone' })

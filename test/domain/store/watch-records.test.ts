@@ -10,7 +10,7 @@ const TABLE = { database: 'mx', table: 'things' }
 const write = (store: Store, key: string) =>
   store.commit([{ table: TABLE, key, value: Buffer.from(key) }])
 
-/** Watches a store of which reading can be made to fail, and gaps can be told. */
+/** Watches a store whose reads can fail, and that can report gaps. */
 async function open(t: Test) {
   const inner = createStore(createMemoryStore())
   t.teardown(inner.close)

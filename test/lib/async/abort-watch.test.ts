@@ -7,7 +7,7 @@ const create = () => {
   return { reasons, onAbort: (reason: unknown) => void reasons.push(reason) }
 }
 
-t.test('everyone who watches is told the reason, once', async (t) => {
+t.test('an abort calls every watcher once, with the reason', async (t) => {
   const controller = new AbortController()
   const all = Array.from({ length: 50 }, create)
   for (const one of all) watchAbort(controller.signal, one)
@@ -20,7 +20,7 @@ t.test('everyone who watches is told the reason, once', async (t) => {
   unwatchAbort(controller.signal, all[0]!)
 })
 
-t.test('the last one takes the listener with it', async (t) => {
+t.test('removing the last watcher removes the listener from the signal', async (t) => {
   const { signal } = new AbortController()
   const [one, other] = [create(), create()]
   watchAbort(signal, one)
@@ -34,7 +34,7 @@ t.test('the last one takes the listener with it', async (t) => {
   t.equal(getEventListeners(signal, 'abort').length, 1)
 })
 
-t.test('one that is told may give up the others', async (t) => {
+t.test('removing another watcher during the abort does not fail', async (t) => {
   const controller = new AbortController()
   const second = create()
   const first = { onAbort: () => unwatchAbort(controller.signal, second) }

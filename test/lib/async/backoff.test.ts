@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createBackOff, toBackOffMs } from '../../../lib/async/backoff.ts'
 
-t.test('pauses grow to five seconds, jittered, and begin anew after a success', async (t) => {
+t.test('pauses grow to five seconds with jitter, and restart after a success', async (t) => {
   const backOff = createBackOff()
   for (const ms of [50, 100, 200, 400, 800, 1600, 3200, 5000, 5000]) {
     const pause = backOff.next()

@@ -8,7 +8,7 @@ interface Item {
 
 const item = (name: string, bytes = 1): Item => ({ name, bytes })
 
-/** Commits that are done when the test says so. */
+/** A queue whose commits the test completes. */
 function open(maxWaitingBytes?: number) {
   const commits: { names: string[]; done: (error?: Error) => void }[] = []
   const queue = createGroupCommit<Item, string>({
@@ -30,7 +30,7 @@ function open(maxWaitingBytes?: number) {
   return { queue, next }
 }
 
-t.test('what comes in one turn is one commit, and what comes during it is the next', async (t) => {
+t.test('items of one tick are one commit; items added during it are the next commit', async (t) => {
   const { queue, next } = open()
   const first = ['a', 'b', 'c'].map((name) => queue.push(item(name)))
   const one = await next()
@@ -44,25 +44,28 @@ t.test('what comes in one turn is one commit, and what comes during it is the ne
   t.strictSame(await Promise.all(second), ['d!', 'e!'])
 })
 
-t.test('a commit has a size: the rest has to wait for the next', async (t) => {
-  const { queue, next } = open()
-  const all = Array.from({ length: 4500 }, (_, i) => queue.push(item(String(i))))
-  for (const length of [2000, 2000, 500]) {
-    const { names, done } = await next()
-    t.equal(names.length, length)
-    done()
-  }
-  t.equal((await Promise.all(all)).length, 4500)
-  const long = Array.from({ length: 40 }, (_, i) => queue.push(item(String(i), 1024 * 1024)))
-  for (const length of [16, 16, 8]) {
-    const { names, done } = await next()
-    t.equal(names.length, length)
-    done()
-  }
-  await Promise.all(long)
-})
+t.test(
+  'a commit has at most 2000 items and 16 MiB; other items wait for the next one',
+  async (t) => {
+    const { queue, next } = open()
+    const all = Array.from({ length: 4500 }, (_, i) => queue.push(item(String(i))))
+    for (const length of [2000, 2000, 500]) {
+      const { names, done } = await next()
+      t.equal(names.length, length)
+      done()
+    }
+    t.equal((await Promise.all(all)).length, 4500)
+    const long = Array.from({ length: 40 }, (_, i) => queue.push(item(String(i), 1024 * 1024)))
+    for (const length of [16, 16, 8]) {
+      const { names, done } = await next()
+      t.equal(names.length, length)
+      done()
+    }
+    await Promise.all(long)
+  },
+)
 
-t.test('an item that is as much work as many counts as them', async (t) => {
+t.test('the weight of an item counts toward the limit of a commit', async (t) => {
   const commits: number[] = []
   const queue = createGroupCommit<number, number>({
     commit: (items) => {
@@ -77,7 +80,7 @@ t.test('an item that is as much work as many counts as them', async (t) => {
   t.strictSame(commits, [4, 1, 1])
 })
 
-t.test('who comes when too much is waiting is refused', async (t) => {
+t.test('an item beyond the limit of waiting bytes is rejected', async (t) => {
   const { queue, next } = open(1000)
   const first = queue.push(item('a', 2000))
   await t.rejects(queue.push(item('b')), { message: 'too much' })
@@ -86,12 +89,12 @@ t.test('who comes when too much is waiting is refused', async (t) => {
   one.done()
   await first
   const two = await next()
-  t.strictSame(two.names, ['c'], 'what is being committed waits no more')
+  t.strictSame(two.names, ['c'], 'items of the running commit do not count as waiting')
   two.done()
   await second
 })
 
-t.test('a failure is told to all it concerns, and the next commit is another', async (t) => {
+t.test('a failed commit rejects its items, and the next commit proceeds', async (t) => {
   const { queue, next } = open()
   const both = [queue.push(item('a')), queue.push(item('b'))]
   const failing = await next()
@@ -103,7 +106,7 @@ t.test('a failure is told to all it concerns, and the next commit is another', a
   t.equal(await after, 'c!')
 })
 
-t.test('it is drained when nothing waits and nothing is being committed', async (t) => {
+t.test('drained() resolves when no item is waiting or being committed', async (t) => {
   const { queue, next } = open()
   await queue.drained()
   const written = queue.push(item('a'))
@@ -119,7 +122,7 @@ t.test('it is drained when nothing waits and nothing is being committed', async 
   t.ok(isDrained)
 })
 
-t.test('an error that became of one is told to it alone', async (t) => {
+t.test('an error returned for one item rejects that item only', async (t) => {
   const queue = createGroupCommit<Item, string>({
     commit: (items) => items.map(({ name }) => (name === 'b' ? new Error('not b') : `${name}!`)),
     sizeOf: ({ bytes }) => bytes,

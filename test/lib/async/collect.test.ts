@@ -1,7 +1,7 @@
 import t from 'tap'
 import { collect } from '../../../lib/async/collect.ts'
 
-t.test('all of what comes is collected in order', async (t) => {
+t.test('collect returns all values in order', async (t) => {
   async function* count() {
     yield 1
     yield 2

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createDisposer } from '../../../lib/async/disposer.ts'
 
-t.test('what was opened last is closed first, once, one after the other', async (t) => {
+t.test('close runs disposers once, one at a time, in reverse order', async (t) => {
   const closed: string[] = []
   const closing = createDisposer()
   closing.add(() => void closed.push('first'))
@@ -13,7 +13,7 @@ t.test('what was opened last is closed first, once, one after the other', async 
   t.same(closed, ['second', 'first'])
 })
 
-t.test('one that fails keeps none of the others from being closed', async (t) => {
+t.test('a disposer that throws does not prevent the others from running', async (t) => {
   const closed: string[] = []
   const closing = createDisposer()
   closing.add(() => void closed.push('first'))

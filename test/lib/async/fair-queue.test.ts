@@ -9,13 +9,13 @@ function open(options: Omit<FairQueueOptions, 'toError'>) {
   const queue = createFairQueue({ ...options, toError: (reason) => new Error(reason) })
   const started: string[] = []
   const releases: (() => void)[] = []
-  /** Waits for a place, and holds it. */
+  /** Acquires a place and keeps it. */
   const hold = async (key: string, label = key, more?: AcquireOptions): Promise<void> => {
     const release = await queue.acquire(key, more)
     started.push(label)
     releases.push(release)
   }
-  /** Releases the place that was granted first, and returns who started since the beginning. */
+  /** Releases the place granted first and returns the labels of all started waiters. */
   const next = async (): Promise<readonly string[]> => {
     releases.shift()!()
     await Promise.resolve()
@@ -40,7 +40,7 @@ t.test('grants places round robin among keys, in order of arrival within a key',
   t.same(started, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
 })
 
-t.test('a released place is released once', async (t) => {
+t.test('releasing a place twice frees one place', async (t) => {
   const { queue } = open({ places: 1 })
   const release = await queue.acquire('a')
   release()
@@ -49,18 +49,21 @@ t.test('a released place is released once', async (t) => {
   await t.rejects(queue.acquire('a', { maxWaitMs: 1 }), { message: 'late' })
 })
 
-t.test('a key leaves a place to others, and takes more while they are free', async (t) => {
-  const { hold, next, started } = open({ places: 4, leavesRoom: true })
-  for (let i = 0; i < 4; i++) void hold('a', `a${i}`)
-  await Promise.resolve()
-  await Promise.resolve()
-  t.same(started, ['a0', 'a1'])
-  await hold('b')
-  t.same(started, ['a0', 'a1', 'b'], 'another key finds a place at once')
-  t.same(await next(), ['a0', 'a1', 'b', 'a2'], 'and the first its next one when one is released')
-})
+t.test(
+  'with leavesRoom, a key leaves places to other keys and uses more while they are free',
+  async (t) => {
+    const { hold, next, started } = open({ places: 4, leavesRoom: true })
+    for (let i = 0; i < 4; i++) void hold('a', `a${i}`)
+    await Promise.resolve()
+    await Promise.resolve()
+    t.same(started, ['a0', 'a1'])
+    await hold('b')
+    t.same(started, ['a0', 'a1', 'b'], 'another key gets a place at once')
+    t.same(await next(), ['a0', 'a1', 'b', 'a2'], 'the first key gets the next released place')
+  },
+)
 
-t.test('with one place, keys take turns', async (t) => {
+t.test('with leavesRoom and one place, keys alternate', async (t) => {
   const { hold, next } = open({ places: 1, leavesRoom: true })
   await hold('a', 'a1')
   void hold('a', 'a2')
@@ -69,7 +72,7 @@ t.test('with one place, keys take turns', async (t) => {
   t.same(await next(), ['a1', 'b', 'a2'])
 })
 
-t.test('priority goes first, and every fourth place is of the others', async (t) => {
+t.test('waiters with priority go first, except for every fourth place', async (t) => {
   const { hold, next, started } = open({ places: 1 })
   await hold('x', 'held')
   for (let i = 0; i < 3; i++) void hold(`stranger${i}`, `s${i}`)
@@ -89,7 +92,7 @@ t.test('rejects waiters beyond the limit of a key and of all', async (t) => {
   await Promise.all([first, ...waiting].map(async (next) => (await next)()))
 })
 
-t.test('a waiter that gives up or waits too long keeps nobody from a place', async (t) => {
+t.test('a waiter that aborts or times out does not block the next one', async (t) => {
   const { queue } = open({ places: 1 })
   const release = await queue.acquire('a')
   const giving = new AbortController()

@@ -3,18 +3,18 @@ import { flushAtTickEnd } from '../../../lib/async/flush-on-tick.ts'
 
 const turn = () => new Promise(setImmediate)
 
-t.test('writers are flushed when the turn is over, in the order they asked', async (t) => {
+t.test('writers are flushed at the end of the tick, in the order of registration', async (t) => {
   const flushed: string[] = []
   for (const name of ['a', 'b', 'c']) flushAtTickEnd({ flush: () => void flushed.push(name) })
   await Promise.resolve()
-  t.strictSame(flushed, [], 'not before')
+  t.strictSame(flushed, [], 'not before the end of the tick')
   await turn()
   t.strictSame(flushed, ['a', 'b', 'c'])
   await turn()
   t.strictSame(flushed, ['a', 'b', 'c'], 'once')
 })
 
-t.test('what asks while others are flushed has the next turn', async (t) => {
+t.test('a writer registered during a flush is flushed in the next tick', async (t) => {
   const flushed: string[] = []
   const late = { flush: () => void flushed.push('late') }
   flushAtTickEnd({ flush: () => flushAtTickEnd(late) })
@@ -24,7 +24,7 @@ t.test('what asks while others are flushed has the next turn', async (t) => {
   t.strictSame(flushed, ['late'])
 })
 
-t.test('a writer that throws does not keep back the others', async (t) => {
+t.test('a writer that throws does not prevent other flushes', async (t) => {
   const flushed: string[] = []
   const thrown = new Promise((resolve) => process.once('uncaughtException', resolve))
   flushAtTickEnd({ flush: () => flushAtTickEnd({ flush: () => void flushed.push('asked late') }) })

@@ -11,19 +11,19 @@ t.test('settlesWithin: false after the timeout', async (t) => {
   t.equal(await settlesWithin(new Promise(() => {}), 1), false)
 })
 
-t.test('withTimeout settles as work that is in time', async (t) => {
+t.test('withTimeout settles like work that settles in time', async (t) => {
   t.equal(await withTimeout(Promise.resolve(1), 1000), 1)
   await t.rejects(withTimeout(Promise.reject(new Error('no')), 1000), { message: 'no' })
 })
 
 t.test('withTimeout rejects after the timeout', async (t) => {
-  // The timer alone keeps no process alive.
+  // The timer of withTimeout does not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   await t.rejects(withTimeout(new Promise(() => {}), 1), { message: 'no answer within 1 ms' })
 })
 
-t.test('untilAborted settles as the work does and leaves no listener', async (t) => {
+t.test('untilAborted settles like the work and removes its listener', async (t) => {
   const { signal } = new AbortController()
   t.equal(await untilAborted(Promise.resolve(1), signal), 1)
   await t.rejects(untilAborted(Promise.reject(new Error('no')), signal), { message: 'no' })

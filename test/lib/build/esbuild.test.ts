@@ -16,10 +16,10 @@ function countServices(): number {
   return children.length
 }
 
-/** What runs the tests may use it, too. */
+/** The test runner may use esbuild as well. */
 const before = countServices()
 
-t.test('its process is shared by those who use it, and gone after the last', async (t) => {
+t.test('concurrent users share one esbuild process, which exits after the last one', async (t) => {
   const use = () =>
     useEsbuild(async ({ transform }) => {
       const { code } = await transform('let a: number = 1', { loader: 'ts' })
@@ -31,7 +31,7 @@ t.test('its process is shared by those who use it, and gone after the last', asy
     throw new Error('its own')
   })
   await t.rejects(failing, { message: 'its own' })
-  t.equal(await first, 'let a = 1;\n', 'not stopped by the other')
+  t.equal(await first, 'let a = 1;\n', 'not stopped by the failed user')
   t.match(await use(), /let a/)
   while (countServices() > before) await pause(10)
 })

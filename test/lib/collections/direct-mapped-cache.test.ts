@@ -1,18 +1,18 @@
 import t from 'tap'
 import { DirectMappedCache } from '../../../lib/collections/direct-mapped-cache.ts'
 
-t.test('what a text stands for is known while no other has taken its place', async (t) => {
+t.test('find returns the value cached for an equal string, undefined for others', async (t) => {
   const memo = new DirectMappedCache<number>()
   t.equal(memo.find('/greeter'), undefined)
   memo.keep('/greeter', 1)
-  t.equal(memo.find(['/gre', 'eter'].join('')), 1, 'by its text, whatever string it is')
+  t.equal(memo.find(['/gre', 'eter'].join('')), 1, 'compared by content')
   t.equal(memo.find('/greeted'), undefined)
-  t.equal(memo.find(''), undefined, 'nor is the empty one known unasked')
+  t.equal(memo.find(''), undefined, 'an empty string is not cached initially')
   memo.keep('', 2)
   t.equal(memo.find(''), 2)
 })
 
-t.test('a text is never taken for another, however many there are', async (t) => {
+t.test('a cache of 1024 entries never returns the value of another key', async (t) => {
   const memo = new DirectMappedCache<string>()
   const texts = Array.from({ length: 50_000 }, (_, i) => `/service${i % 5000}/${i}`)
   let found = 0
@@ -24,11 +24,11 @@ t.test('a text is never taken for another, however many there are', async (t) =>
   }
   t.equal(found, texts.length)
   const kept = texts.filter((text) => memo.find(text) !== undefined)
-  t.ok(kept.length > 100 && kept.length <= 1024, `${kept.length} are kept`)
+  t.ok(kept.length > 100 && kept.length <= 1024, `${kept.length} are cached`)
   t.ok(kept.every((text) => memo.find(text) === text))
 })
 
-t.test('long texts are not kept', async (t) => {
+t.test('strings over 256 characters are not cached', async (t) => {
   const memo = new DirectMappedCache<number>()
   memo.keep('x'.repeat(256), 1)
   memo.keep('x'.repeat(257), 2)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createExpiryWheel } from '../../../lib/collections/expiry-wheel.ts'
 
-t.test('what has ended is taken once, and what was set anew ends later', async (t) => {
+t.test('an expired item is returned once; setting it again postpones its expiry', async (t) => {
   const expiry = createExpiryWheel<string>()
   expiry.set('a', 10_000)
   expiry.set('b', 10_000)
@@ -18,7 +18,7 @@ t.test('what has ended is taken once, and what was set anew ends later', async (
   t.same(expiry.takeDue(1e12), [])
 })
 
-t.test('nothing ends before its time, everything within the second after it', (t) => {
+t.test('items expire at most one second late and never early', (t) => {
   const step = fc.record({
     item: fc.integer({ min: 0, max: 5 }),
     ttlMs: fc.option(fc.integer({ min: 1, max: 5000 })),
@@ -50,7 +50,7 @@ t.test('nothing ends before its time, everything within the second after it', (t
   t.end()
 })
 
-t.test('what is due is found without looking at what is not', async (t) => {
+t.test('takeDue returns the items of each second among 90,000', async (t) => {
   const expiry = createExpiryWheel<{ readonly id: number }>()
   const ttlMs = (id: number): number => 1000 + (id % 90) * 1000
   for (let id = 0; id < 90_000; id++) expiry.set({ id }, ttlMs(id))

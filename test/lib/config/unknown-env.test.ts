@@ -1,7 +1,7 @@
 import t from 'tap'
 import { findUnknownEnv } from '../../../lib/config/unknown-env.ts'
 
-t.test('variables that look misspelt are told, others may belong to anyone', async (t) => {
+t.test('variables that look misspelled are reported, other unknown ones are ignored', async (t) => {
   const names = ['SERVICE_ADDRESS', 'REGISTRY']
   const env = {
     MX_SERVICE_ADDRES: ':1',
@@ -16,7 +16,7 @@ t.test('variables that look misspelt are told, others may belong to anyone', asy
   ])
 })
 
-t.test('a longer prefix stays in what is proposed', async (t) => {
+t.test('a suggestion includes the longer prefix of the variable', async (t) => {
   t.strictSame(findUnknownEnv({ MX_API_ADRESS: 'a' }, ['ADDRESS'], /^MX_(?:API_)?/), [
     'unknown variable MX_API_ADRESS, did you mean MX_API_ADDRESS?',
   ])

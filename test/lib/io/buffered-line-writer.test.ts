@@ -11,7 +11,7 @@ const unexpected = (what: unknown) => {
 }
 
 t.test(
-  'lines are written in order, in few writes, and all of them before close ends',
+  'close resolves after all lines are written in order, and the file has mode 0640',
   async (t) => {
     const target = join(t.testdir(), 'a.log')
     const writer = createLineWriter({ target, onError: unexpected, onRecover: unexpected })
@@ -23,7 +23,7 @@ t.test(
   },
 )
 
-t.test('a file that exists is appended to', async (t) => {
+t.test('lines are appended to an existing file', async (t) => {
   const target = join(t.testdir({ 'a.log': 'before\n' }), 'a.log')
   const writer = createLineWriter({ target, onError: unexpected, onRecover: unexpected })
   writer.write('after\n')
@@ -31,7 +31,7 @@ t.test('a file that exists is appended to', async (t) => {
   t.equal(readFileSync(target, 'latin1'), 'before\nafter\n')
 })
 
-t.test('a single line is written after the flush time without anyone closing', async (t) => {
+t.test('a single line is written after the flush interval without close', async (t) => {
   const target = join(t.testdir(), 'a.log')
   const writer = createLineWriter({
     target,
@@ -46,7 +46,7 @@ t.test('a single line is written after the flush time without anyone closing', a
   t.ok(seen())
 })
 
-t.test('a file that cannot be opened is an error with its path', async (t) => {
+t.test('a file that cannot be opened throws an error with its path', async (t) => {
   const target = join(t.testdir(), 'missing', 'a.log')
   t.throws(() => createLineWriter({ target, onError: unexpected, onRecover: unexpected }), {
     code: 'ENOENT',
@@ -54,7 +54,7 @@ t.test('a file that cannot be opened is an error with its path', async (t) => {
   })
 })
 
-t.test('while a reader stalls memory is bounded, the loss is counted and told', async (t) => {
+t.test('while a pipe reader stalls, lines over maxChars are dropped and counted', async (t) => {
   const target = join(t.testdir(), 'pipe')
   execFileSync('mkfifo', [target])
   const reader = openSync(target, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -74,7 +74,7 @@ t.test('while a reader stalls memory is bounded, the loss is counted and told', 
   })
   const line = `${'x'.repeat(99)}\n`
   for (let i = 0; i < 10_000; i++) writer.write(line)
-  t.same(told, [undefined], 'told once, and without an error')
+  t.same(told, [undefined], 'onError is called once, without an error')
   let bytes = 0
   const drain = () => {
     const buffer = Buffer.alloc(65_536)
@@ -94,10 +94,10 @@ t.test('while a reader stalls memory is bounded, the loss is counted and told', 
   drain()
   clearInterval(pump)
   t.ok(dropped > 7000 && dropped < 10_000, `${dropped} dropped`)
-  t.equal(bytes, (10_000 - dropped) * 100, 'every line was written whole or counted')
+  t.equal(bytes, (10_000 - dropped) * 100, 'every line was written completely or counted')
 })
 
-t.test('a reader that leaves ends the writing, not the process', async (t) => {
+t.test('a closed stdout reports EPIPE and does not end the process', async (t) => {
   const writerFile = new URL('../../fixtures/line-writer-stdout.ts', import.meta.url)
   const child = spawn(process.execPath, toNodeWords(writerFile), {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { ByteBuffer } from '../../../lib/io/byte-buffer.ts'
 
-t.test('what was appended comes out whole, or line by line without the line feeds', async (t) => {
+t.test('appended bytes are returned complete, or line by line without line feeds', async (t) => {
   const buffer = new ByteBuffer()
   buffer.append(Buffer.from('ab'))
   t.equal(buffer.takeLine(), undefined)
@@ -20,7 +20,7 @@ t.test('what was appended comes out whole, or line by line without the line feed
   t.equal(buffer.takeLine(), undefined)
 })
 
-t.test('lines are the same however the bytes are cut', async () => {
+t.test('lines do not depend on the sizes of the appended chunks', async () => {
   const text = fc.array(fc.constantFrom('a', '\n', 'bc', '\r\n'), { maxLength: 200 })
   fc.assert(
     fc.property(text, fc.array(fc.integer({ min: 1, max: 9 })), (words, sizes) => {
@@ -31,7 +31,7 @@ t.test('lines are the same however the bytes are cut', async () => {
         const size = sizes[i % sizes.length] ?? 1
         buffer.append(bytes.subarray(at, at + size))
         at += size
-        // Sometimes several lines wait.
+        // Sometimes several lines are pending.
         if (i % 3 === 0) continue
         for (let line = buffer.takeLine(); line !== undefined; line = buffer.takeLine()) {
           lines.push(line.toString())
@@ -46,7 +46,7 @@ t.test('lines are the same however the bytes are cut', async () => {
   )
 })
 
-t.test('four million bytes that come one by one take no more than they need', async (t) => {
+t.test('four million appended bytes use less than 32 MiB', async (t) => {
   const buffer = new ByteBuffer()
   const byte = Buffer.from('x')
   const before = process.memoryUsage().arrayBuffers

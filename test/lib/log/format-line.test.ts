@@ -9,7 +9,7 @@ const run = promisify(execFile)
 const module = (path: string): string =>
   JSON.stringify(toModule(new URL(`../../../${path}`, import.meta.url)))
 
-/** What a program writes to a terminal and to a pipe. */
+/** Output of a program to a terminal and to a pipe. */
 async function runBoth(t: Test, program: string): Promise<readonly [string, string] | undefined> {
   if (skipUnless(t, 'script') === undefined) return undefined
   const words = [...LOADER, '--input-type=module', '-e', program]
@@ -21,7 +21,7 @@ async function runBoth(t: Test, program: string): Promise<readonly [string, stri
 }
 
 t.test(
-  'a log line on a terminal is short, its fields readable, its level coloured where asked',
+  'a log line on a terminal has time, level, message and fields, with a coloured level if requested',
   async (t) => {
     const entry = {
       level: 40,
@@ -42,13 +42,13 @@ t.test(
   },
 )
 
-t.test('a log line on a terminal escapes controls of the text', async (t) => {
+t.test('a log line on a terminal escapes control characters', async (t) => {
   const entry = { level: 50, time: '2026-01-02T03:04:05.678Z', msg: 'a\x1b[2J', node: '\u009b' }
   const line = formatLogLine({ ...entry, err: { stack: 'Error: \u202eno\n\tat x\x07' } }, false)
   t.equal(line, '03:04:05 error a\\u001b[2J node="\\u009b"\nError: \\u202eno\n\tat x\\u0007\n')
 })
 
-t.test('a line of a service on a terminal begins with its name', (t) => {
+t.test('a log line of a service on a terminal begins with the service name', (t) => {
   const entry = { level: 30, time: '2026-01-02T03:04:05.678Z', service: 'shop', msg: 'sold', id: 7 }
   t.equal(formatLogLine(entry, true), '03:04:05 info  shop: sold id=7\n')
   t.end()
@@ -76,7 +76,7 @@ t.test('a line of the access log on a terminal shows request, status and duratio
   t.end()
 })
 
-t.test('a written line is formatted where it is JSON of a log', (t) => {
+t.test('a written line is formatted if it is a JSON log entry, otherwise unchanged', (t) => {
   const line = '{"level":40,"time":1767323045678,"msg":"slow","ms":7}'
   t.equal(formatWrittenLine(line, false), '03:04:05 warn  slow ms=7\n')
   for (const other of ['listening', '{"a":1}', '{"level":40', '{"level":"x","msg":"y"}', ''])
@@ -84,7 +84,7 @@ t.test('a written line is formatted where it is JSON of a log', (t) => {
   t.end()
 })
 
-t.test('the log of a service is formatted on a terminal, JSON elsewhere', async (t) => {
+t.test('the log of a service is formatted on a terminal and JSON in a pipe', async (t) => {
   const outputs = await runBoth(
     t,
     `import { createServiceLog } from ${module('sdk/log/service-log.ts')}
@@ -95,7 +95,7 @@ t.test('the log of a service is formatted on a terminal, JSON elsewhere', async 
   t.match(JSON.parse(outputs[1]), { level: 30, service: 'shop', id: 7, msg: 'sold' })
 })
 
-t.test('the access log is formatted on a terminal, JSON elsewhere', async (t) => {
+t.test('the access log is formatted on a terminal and JSON in a pipe', async (t) => {
   const outputs = await runBoth(
     t,
     `import plugin from ${module('plugins/access-log.ts')}

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { guardLog } from '../../../lib/log/safe-log.ts'
 
-/** An object of which nothing can be read. */
+/** An object that throws on every access. */
 const HOSTILE = new Proxy(new Error('hidden'), {
   get() {
     throw new Error('no member')
@@ -26,7 +26,7 @@ function open() {
   return { log, lines }
 }
 
-t.test('errors the library cannot read are logged all the same, with their stack', async (t) => {
+t.test('frozen errors and throwing proxies are logged, with a stack if there is one', async (t) => {
   const { log, lines } = open()
   log.error({ err: Object.freeze(new Error('boo')), n: 1 }, 'frozen')
   log.error(Object.freeze(new TypeError('bare')), 'frozen, too')
@@ -38,7 +38,7 @@ t.test('errors the library cannot read are logged all the same, with their stack
   ])
 })
 
-t.test('other errors are written as the library does', async (t) => {
+t.test('other errors are logged with type, message and cause', async (t) => {
   const { log, lines } = open()
   log.error({ err: new RangeError('far', { cause: new Error('near') }) }, 'failed')
   log.error({ err: 'text' }, 'failed')
@@ -48,7 +48,7 @@ t.test('other errors are written as the library does', async (t) => {
   ])
 })
 
-t.test('details that cannot be read cost the details, not the line', async (t) => {
+t.test('a log line with unreadable details contains the reason in their place', async (t) => {
   const { log, lines } = open()
   log.warn(
     {
@@ -65,7 +65,7 @@ t.test('details that cannot be read cost the details, not the line', async (t) =
   ])
 })
 
-t.test('a log that cannot be written to does not throw', async (t) => {
+t.test('a log call does not throw if the destination fails', async (t) => {
   let writes = 0
   const log = pino(guardLog(pino.stdSerializers.err), {
     write() {

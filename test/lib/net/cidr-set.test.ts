@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createCidrSet } from '../../../lib/net/cidr-set.ts'
 
-t.test('an address is inside when one of the ranges holds it', async (t) => {
+t.test('an address is inside if one of the ranges contains it', async (t) => {
   const set = createCidrSet(['10.0.0.0/8', '192.0.2.7', '2001:db8::/32', 'loopback'], 'trusted')
   for (const inside of [
     '10.255.0.1',
@@ -40,13 +40,13 @@ t.test('an address has one canonical text and one form for Forwarded', async (t)
   t.match(set.lookup('nonsense'), { address: '', node: 'unknown' })
 })
 
-t.test('peers of a Unix socket are inside only when listed', async (t) => {
+t.test('peers of a Unix socket are inside only if `unix` is listed', async (t) => {
   t.ok(createCidrSet(['unix'], 'trusted').lookup('').inside)
   t.notOk(createCidrSet(['unix'], 'trusted').lookup('nonsense').inside)
   t.notOk(createCidrSet(['0.0.0.0/0'], 'trusted').lookup('').inside)
 })
 
-t.test('more addresses than are remembered are still told apart', async (t) => {
+t.test('lookups of more addresses than the cache holds are correct', async (t) => {
   const set = createCidrSet(['10.0.0.0/8'], 'trusted')
   for (let i = 0; i < 12_000; i++) {
     const address = `${i % 2 === 0 ? 10 : 11}.0.${i >> 8}.${i & 255}`
@@ -55,7 +55,7 @@ t.test('more addresses than are remembered are still told apart', async (t) => {
   t.ok(set.lookup('10.0.0.0').inside)
 })
 
-t.test('what is no range is refused by the name of its option', async (t) => {
+t.test('an invalid range is rejected with the name of its option', async (t) => {
   for (const bad of [
     '10.0.0.0/33',
     '127.0.0.1:80',

@@ -8,7 +8,7 @@ import { createMxRegistry } from '../../../adapters/registry/mx.ts'
 import { explainTls } from '../../../lib/net/tls-error-hint.ts'
 import { createCertificate } from '../../fixtures/certificates.ts'
 
-t.test('a registry asked by TLS that speaks none is told as that, with its port', async (t) => {
+t.test('a TLS connection to a plain registry fails with a hint to the plain scheme', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
@@ -25,26 +25,29 @@ t.test('a registry asked by TLS that speaks none is told as that, with its port'
   }
 })
 
-t.test('a certificate of an unknown authority is told with where to name that', async (t) => {
-  const { cert, key } = createCertificate(['127.0.0.1'])
-  const server = createTlsServer({ cert, key }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
-  const options = { host: '127.0.0.1', port, secure: true }
-  const rows = [
-    [createMxRegistry(options), 'NODE_EXTRA_CA_CERTS'],
-    [createConsulRegistry(options), '\\?ca= or CONSUL_CACERT'],
-  ] as const
-  for (const [registry, where] of rows) {
-    t.teardown(() => registry.close?.())
-    await t.rejects(Promise.resolve(registry.getService('a')), {
-      message: new RegExp(`: set ${where} to the file of its certificate authority$`),
-    })
-  }
-})
+t.test(
+  'a certificate of an unknown authority fails with a hint to the setting for its file',
+  async (t) => {
+    const { cert, key } = createCertificate(['127.0.0.1'])
+    const server = createTlsServer({ cert, key }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const options = { host: '127.0.0.1', port, secure: true }
+    const rows = [
+      [createMxRegistry(options), 'NODE_EXTRA_CA_CERTS'],
+      [createConsulRegistry(options), '\\?ca= or CONSUL_CACERT'],
+    ] as const
+    for (const [registry, where] of rows) {
+      t.teardown(() => registry.close?.())
+      await t.rejects(Promise.resolve(registry.getService('a')), {
+        message: new RegExp(`: set ${where} to the file of its certificate authority$`),
+      })
+    }
+  },
+)
 
-t.test('any other reason stays as it is', (t) => {
+t.test('any other error message is unchanged', (t) => {
   t.equal(explainTls('connect ECONNREFUSED', 'mx://', 'X'), 'connect ECONNREFUSED')
   t.end()
 })

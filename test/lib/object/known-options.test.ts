@@ -3,7 +3,7 @@ import { rejectUnknownOptions } from '../../../lib/object/known-options.ts'
 
 const KNOWN = { address: true, timeoutMs: true }
 
-t.test('an unknown option is an error that names what may have been meant', async (t) => {
+t.test('an unknown option throws an error that suggests a known one', async (t) => {
   const refuse = (options: unknown) => rejectUnknownOptions('new Thing', options as object, KNOWN)
   t.doesNotThrow(() => refuse({}))
   t.doesNotThrow(() => refuse({ address: 'a', timeoutMs: undefined }))
@@ -16,7 +16,7 @@ t.test('an unknown option is an error that names what may have been meant', asyn
   t.throws(() => refuse({ toString: 3 }), /unknown option toString/)
 })
 
-t.test('what is no object is refused', async (t) => {
+t.test('options that are not an object are rejected', async (t) => {
   for (const [options, shown] of [
     [undefined, 'undefined'],
     [null, 'null'],
@@ -27,7 +27,7 @@ t.test('what is no object is refused', async (t) => {
     })
 })
 
-t.test('an object that may have members of its own is refused what looks misspelt', async (t) => {
+t.test('an object with custom members is rejected only for likely misspellings', async (t) => {
   t.doesNotThrow(() => rejectUnknownOptions('thing', { colour: 3 }, KNOWN, true))
   t.throws(
     () => rejectUnknownOptions('thing', { adress: 3 }, KNOWN, true),

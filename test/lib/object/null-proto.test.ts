@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createNullProto } from '../../../lib/object/null-proto.ts'
 
-t.test('a bare object inherits no names', async (t) => {
+t.test('a null-prototype object inherits no names', async (t) => {
   const bare = createNullProto<Record<string, unknown>>()
   for (const name of [...Object.getOwnPropertyNames(Object.prototype), 'a']) {
     t.notOk(name in bare, name)
@@ -10,7 +10,7 @@ t.test('a bare object inherits no names', async (t) => {
   t.equal(Object.getPrototypeOf(Object.getPrototypeOf(bare)), null)
 })
 
-t.test('what is put into one is in no other', async (t) => {
+t.test('null-prototype objects share no members, and their prototype is frozen', async (t) => {
   const one = createNullProto<Record<string, unknown>>()
   one['toString'] = 1
   const { ['__proto__']: inherited } = one
@@ -19,7 +19,7 @@ t.test('what is put into one is in no other', async (t) => {
   t.throws(() => Object.assign(Object.getPrototypeOf(one), { a: 1 }), TypeError)
 })
 
-t.test('it is JSON like any object', async (t) => {
+t.test('a null-prototype object serializes and clones like any object', async (t) => {
   t.equal(
     JSON.stringify(Object.assign(createNullProto(), { valueOf: 1, b: [createNullProto()] })),
     '{"valueOf":1,"b":[{}]}',

@@ -16,7 +16,7 @@ const parent = findCurrentCgroup()
 const id = `test-${process.pid}`
 const skip = findSkip()
 
-/** Why processes cannot be put into groups here; false: they can. */
+/** Reason to skip; false if processes can be put into groups. */
 function findSkip(): string | false {
   const group = tryCreateCgroup(parent, id)
   if (group === undefined) return 'requires a writable cgroup v2 hierarchy'
@@ -28,31 +28,31 @@ function findSkip(): string | false {
 for (const [what, line] of [
   ['a background process without environment', 'setsid env -i /bin/sleep 1000 & echo; wait'],
   [
-    'a process that moved to a group below',
+    'a process that moved to a child group',
     'mkdir $G/a $G/a/b && echo 0 > $G/a/b/cgroup.procs && echo && exec sleep 1000',
   ],
 ] as const)
-  for (const how of ['by itself', 'by the next server'])
-    t.test(`a group ends with ${what}, removed ${how}`, { skip }, async (t) => {
+  for (const how of ['by its server', 'by the next server'])
+    t.test(`${what} is killed when its group is removed ${how}`, { skip }, async (t) => {
       const group = tryCreateCgroup(parent, id)!
       const folder = toCgroupFolder(parent!, id)
       const [first, ...rest] = [...toEnter(group), '/bin/sh', '-c', line]
       const env = { ...process.env, G: folder }
       const child = spawn(first!, rest, { stdio: ['ignore', 'pipe', 'ignore'], env })
       await once(child.stdout!, 'data')
-      // Processes hold the output as long as they live.
+      // Processes keep the output open as long as they live.
       const closed = once(child.stdout!, 'close')
-      await (how === 'by itself' ? group.remove() : removeCgroups(parent, [id]))
+      await (how === 'by its server' ? group.remove() : removeCgroups(parent, [id]))
       t.notOk(existsSync(folder))
       await closed
     })
 
-t.test('there is none where the hierarchy is not writable', async (t) => {
+t.test('without a writable cgroup hierarchy there is no group', async (t) => {
   const folder = makeTempFolder(t, 'cgroup')
   t.equal(tryCreateCgroup(undefined, 'a'), undefined)
-  t.equal(tryCreateCgroup(folder, 'a'), undefined, 'no file to enter by')
+  t.equal(tryCreateCgroup(folder, 'a'), undefined, 'there is no cgroup.procs')
   writeFileSync(join(folder, 'cgroup.procs'), '')
   mkdirSync(toCgroupFolder(folder, 'a'))
-  t.equal(tryCreateCgroup(folder, 'a'), undefined, 'it belongs to something else')
+  t.equal(tryCreateCgroup(folder, 'a'), undefined, 'the group exists already')
   await removeCgroups(folder, ['none'])
 })

@@ -4,7 +4,7 @@ import t from 'tap'
 import { findProgram } from '../../../lib/process/find-program.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-t.test('a program with a slash is of the folder, others of the search path', async (t) => {
+t.test('a program with a slash is resolved in the folder, others in PATH', async (t) => {
   const folder = makeTempFolder(t, 'program')
   mkdirSync(join(folder, 'bin'))
   for (const name of ['app', 'bin/tool']) {
@@ -25,7 +25,7 @@ t.test('a program with a slash is of the folder, others of the search path', asy
   t.throws(() => findProgram('', folder, folder), /the command is empty/)
 })
 
-t.test('a script that the system could not run says why', async (t) => {
+t.test('a script that the system cannot execute fails with the reason', async (t) => {
   const folder = makeTempFolder(t, 'program')
   const write = (text: string) => {
     writeFileSync(join(folder, 'run.sh'), text)

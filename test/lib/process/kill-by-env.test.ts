@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { killByEnv } from '../../../lib/process/kill-by-env.ts'
 import { readProcess } from '../../../lib/process/processes.ts'
 
-/** A process, and one that it began in a session of its own, as what is run by a terminal. */
+/** Starts a process with a child in another session. */
 async function startPair(t: Test, mark: string): Promise<number> {
   const words = 'setsid sh -c "echo; exec sleep 1000" & wait'
   const child = spawn('sh', ['-c', words], { env: { ...process.env, MX_TEST_PAIR: mark } })
@@ -13,7 +13,7 @@ async function startPair(t: Test, mark: string): Promise<number> {
   return child.pid!
 }
 
-t.test('what has the mark ends, wherever it is', async (t) => {
+t.test('kills processes with the environment variable in any session', async (t) => {
   const pid = await startPair(t, 'c0ffee')
   const other = await startPair(t, 'c0ffee0')
   t.equal((await killByEnv(['MX_TEST_PAIR=c0ffee'])).size, 2)

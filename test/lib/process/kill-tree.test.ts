@@ -5,7 +5,7 @@ import { followTree, killTree } from '../../../lib/process/kill-tree.ts'
 import { signal } from '../../../lib/process/processes.ts'
 import { createWatchdog } from '../../../lib/process/watchdog.ts'
 
-/** A program that has written a line; every process of it holds its output. */
+/** Starts a program and waits for its first line; each of its processes keeps the output open. */
 async function start(t: Test, line: string) {
   const child = spawn('/bin/sh', ['-c', line], {
     detached: true,
@@ -21,14 +21,14 @@ async function start(t: Test, line: string) {
   return { pid, exited, watch, closed: once(child.stdout!, 'close') }
 }
 
-t.test('a process with a session and an environment of its own is killed', async (t) => {
+t.test('kills a descendant with its own session and environment', async (t) => {
   const { watch, closed } = await start(t, 'setsid env -i /bin/sleep 1000 & echo; wait')
   await killTree(watch)
   await closed
-  t.pass('nothing holds the output')
+  t.pass('no process keeps the output open')
 })
 
-t.test('so is one that was seen before its parent ended', async (t) => {
+t.test('kills a descendant whose parent has exited, if it was seen before', async (t) => {
   const { pid, exited, watch, closed } = await start(t, 'setsid sleep 1000 & echo; wait')
   const following = followTree(watch, exited)
   await watch.list()
@@ -39,7 +39,7 @@ t.test('so is one that was seen before its parent ended', async (t) => {
   t.strictSame(await watch.list(), [])
 })
 
-t.test('one that forks for ever does not escape', async (t) => {
+t.test('kills a descendant that forks without end', async (t) => {
   const line =
     'echo; setsid env -i /bin/sh -c "while :; do /bin/sleep 1000 & /bin/sleep 0.01; done" & wait'
   const { watch, closed } = await start(t, line)

@@ -5,7 +5,7 @@ import { preferOomKill } from '../../../lib/process/oom-score.ts'
 
 const skip = !existsSync('/proc/self/oom_score_adj') && 'the system has no oom_score_adj'
 
-t.test('a process is killed before others where memory runs out', { skip }, (t) => {
+t.test('preferOomKill sets the OOM score adjustment of a process to 500', { skip }, (t) => {
   const child = spawn('sleep', ['60'])
   t.teardown(() => child.kill('SIGKILL'))
   preferOomKill(child.pid!)
@@ -13,7 +13,7 @@ t.test('a process is killed before others where memory runs out', { skip }, (t) 
   t.end()
 })
 
-t.test('a process that is not there does not matter', (t) => {
+t.test('a missing process is ignored', (t) => {
   preferOomKill(2 ** 30)
   t.end()
 })

@@ -11,17 +11,17 @@ import {
 
 const FIELDS = '7 8 9 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 1000 25'
 
-t.test('a process is read from what the system tells, whatever its name holds', async (t) => {
+t.test('parses /proc/<pid>/stat for any process name; a zombie is not listed', async (t) => {
   const info = { pid: 12, parent: 7, group: 8, start: '4711', residentBytes: 25 * 4096 }
   t.strictSame(parseStat(`12 (node) S ${FIELDS}`), info)
   t.strictSame(parseStat(`12 (a) R (b c)) D ${FIELDS}`), info)
-  t.equal(parseStat(`12 (node) Z ${FIELDS}`), undefined, 'it is dead')
+  t.equal(parseStat(`12 (node) Z ${FIELDS}`), undefined, 'a zombie')
   t.equal(parseStat(''), undefined)
   const ended = `12 (node) Z ${FIELDS.replace('0 1 0 4711', '0 2 0 4711')}`
-  t.strictSame(parseStat(ended), info, 'only its first thread ended')
+  t.strictSame(parseStat(ended), info, 'other threads still run')
 })
 
-t.test('processes are found, also by what is in their environment', async (t) => {
+t.test('lists processes, and finds them by an environment variable', async (t) => {
   const child = spawn('sleep', ['100'], { env: { ...process.env, MX_TEST_MARK: 'c0ffee' } })
   t.teardown(() => child.kill('SIGKILL'))
   t.match(readProcess(child.pid!)!, { pid: child.pid!, parent: process.pid })

@@ -1,9 +1,12 @@
 import t from 'tap'
 import { toLower, toPascal } from '../../../lib/text/case.ts'
 
-t.test('names of services as types, of endpoints as functions', (t) => {
-  t.equal(toPascal('mail-box'), 'MailBox')
-  t.equal(toPascal('go.mx.api.mail'), 'GoMxApiMail')
-  t.equal(toLower('ListServices'), 'listServices')
-  t.end()
-})
+t.test(
+  'toPascal converts service names to type names, toLower endpoint names to function names',
+  (t) => {
+    t.equal(toPascal('mail-box'), 'MailBox')
+    t.equal(toPascal('go.mx.api.mail'), 'GoMxApiMail')
+    t.equal(toLower('ListServices'), 'listServices')
+    t.end()
+  },
+)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { inspectShort } from '../../../lib/text/inspect.ts'
 
-t.test('a value is shown as JSON, or as what it is, and shortened', async (t) => {
+t.test('a value is formatted as JSON or by its type, in at most 80 characters', async (t) => {
   t.equal(inspectShort({ a: 'x' }), '{"a":"x"}')
   t.equal(inspectShort(undefined), 'undefined')
   t.equal(

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { hasSecretPart, redactUrl } from '../../../lib/text/redact.ts'
 
-t.test('what stands before an @ is not shown, however the text is malformed', async (t) => {
+t.test('credentials before an @ are redacted, also in malformed URLs', async (t) => {
   const rows: [string, string][] = [
     ['postgres://u:p@ss@h:1/d', 'postgres://[hidden]@h:1/d'],
     ['consul://token@h:1?dc=a', 'consul://[hidden]@h:1?dc=a'],
@@ -17,7 +17,7 @@ t.test('what stands before an @ is not shown, however the text is malformed', as
   for (const [text, shown] of rows) t.equal(redactUrl(text), shown, text)
 })
 
-t.test('a schema with a write-only part anywhere holds a secret', async (t) => {
+t.test('a schema with a write-only part at any depth is secret', async (t) => {
   t.equal(hasSecretPart({ properties: { a: { items: { writeOnly: true } } } }), true)
   t.equal(hasSecretPart({ properties: { writeOnly: { type: 'boolean' } } }), false)
   t.equal(hasSecretPart(undefined), false)

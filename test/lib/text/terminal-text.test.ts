@@ -1,7 +1,7 @@
 import t from 'tap'
 import { escapeControls } from '../../../lib/text/terminal-text.ts'
 
-t.test('controls of C0, C1, direction and line separation become JSON escapes', (t) => {
+t.test('control, bidirectional and line separator characters become JSON escapes', (t) => {
   t.equal(
     escapeControls(
       '\0\b\v\r\x1b\x7f\u0080\u009b\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069',

@@ -8,7 +8,7 @@ import {
   parseSize,
 } from '../../../lib/text/units.ts'
 
-t.test('sizes are bytes, with kb, mb, gb and tb as powers of 1024', async (t) => {
+t.test('parses sizes in bytes, with kb, mb, gb and tb as powers of 1024', async (t) => {
   const cases: [string | number, number][] = [
     ['0', 0],
     [512, 512],
@@ -24,7 +24,7 @@ t.test('sizes are bytes, with kb, mb, gb and tb as powers of 1024', async (t) =>
   for (const [text, bytes] of cases) t.equal(parseSize(text), bytes, `${text}`)
 })
 
-t.test('durations are milliseconds, with a unit', async (t) => {
+t.test('parses durations with a unit into milliseconds', async (t) => {
   const cases: [string | number, number][] = [
     ['0', 0],
     [0, 0],
@@ -38,7 +38,7 @@ t.test('durations are milliseconds, with a unit', async (t) => {
   for (const [text, ms] of cases) t.equal(parseDuration(text), ms, `${text}`)
 })
 
-t.test('a duration without a unit is rejected with the units that may be meant', async (t) => {
+t.test('a duration without a unit is rejected with a suggestion of units', async (t) => {
   for (const [text, units] of [
     ['5', '5ms or 5s'],
     [250, '250ms or 250s'],
@@ -49,7 +49,7 @@ t.test('a duration without a unit is rejected with the units that may be meant',
     })
 })
 
-t.test('what is neither is refused with the accepted forms', async (t) => {
+t.test('an invalid size or duration is rejected with the accepted forms', async (t) => {
   for (const bad of [
     '',
     'kb',
@@ -76,7 +76,7 @@ t.test('what is neither is refused with the accepted forms', async (t) => {
   t.throws(() => parseSize(-1), /got -1$/)
 })
 
-t.test('what was formatted reads back as the same number', async (t) => {
+t.test('a formatted size or duration parses to the same number', async (t) => {
   t.equal(formatSize(16_384), '16kb')
   t.equal(formatSize(1000), '1000b')
   t.equal(formatSize(Number.POSITIVE_INFINITY), 'none')
@@ -88,7 +88,7 @@ t.test('what was formatted reads back as the same number', async (t) => {
   }
 })
 
-t.test('fractions of milliseconds print with three decimals', async (t) => {
+t.test('formats milliseconds with three decimals', async (t) => {
   const cases: [number, string][] = [
     [0, '0.000'],
     [0.0004, '0.000'],
@@ -102,7 +102,7 @@ t.test('fractions of milliseconds print with three decimals', async (t) => {
   for (const [ms, text] of cases) t.equal(formatMs(ms), text)
 })
 
-t.test('a span has its units from the largest one down', async (t) => {
+t.test('formats a time span with its units from the largest one down', async (t) => {
   t.equal(formatSpan(0), '0s')
   t.equal(formatSpan(61), '1m1s')
   t.equal(formatSpan(86_400 + 189), '1d0h3m9s')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { clock } from '../../../lib/time/coarse-clock.ts'
 
-t.test('the coarse clock follows performance.now() and only grows', async (t) => {
+t.test('the coarse clock follows performance.now() and never decreases', async (t) => {
   let last = clock.nowMs
   for (let ticks = 0; ticks < 3; ) {
     await new Promise((resolve) => setImmediate(resolve))
@@ -13,6 +13,6 @@ t.test('the coarse clock follows performance.now() and only grows', async (t) =>
   }
 })
 
-t.test('it does not keep the process alive', async (t) => {
+t.test('the coarse clock does not keep the process alive', async (t) => {
   t.notOk(process.getActiveResourcesInfo().includes('Timeout'))
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseGoDuration } from '../../../lib/time/go-duration.ts'
 
-t.test('spans of time as Go writes them are milliseconds', async (t) => {
+t.test('parses Go durations into milliseconds', async (t) => {
   for (const [text, milliseconds] of [
     ['0', 0],
     ['0s', 0],
@@ -22,7 +22,7 @@ t.test('spans of time as Go writes them are milliseconds', async (t) => {
     t.equal(parseGoDuration(text), milliseconds, text)
 })
 
-t.test('what is none is undefined', async (t) => {
+t.test('returns undefined for an invalid duration', async (t) => {
   for (const text of [
     '',
     '-',

@@ -36,7 +36,7 @@ const NO_ACCOUNT = {
 const FOREIGN = { id: ID, code: 403, message: 'Access denied to namespace' }
 const SHOP = { type: 'service', scopes: ['workload:acme/shop'] }
 
-t.test('members are the accounts of the namespace, and operators', (t) => {
+t.test('members are the accounts of the namespace and operators', (t) => {
   t.throws(() => mustBeMember(call(), 'acme', ID), NO_ACCOUNT)
   t.equal(mustBeMember(call({}), 'acme', ID).id, 'jane')
   t.ok(mustBeMember(call(SHOP), 'acme', ID))
@@ -70,7 +70,7 @@ t.test('a workload acts as the service of its scope only, in its namespace', (t)
   t.throws(
     () => mustBeService(call(stray), 'mx', ID, 'shop'),
     { code: 401 },
-    'of another namespace',
+    'a scope of another namespace',
   )
   t.throws(() => mustBeService(call(stray), 'acme', ID, 'shop'), FOREIGN)
   for (const scopes of [['service'], ['admin'], [...SHOP.scopes, 'service']])
@@ -91,7 +91,7 @@ t.test('an operator has the scope admin of mx', (t) => {
   t.end()
 })
 
-t.test('a service with a gate asks who calls, one without does not', (t) => {
+t.test('account checks apply with an authorizer, and are skipped without one', (t) => {
   const gate = createAuthorizer(new MemoryAuthSource())
   t.teardown(gate.close)
   const ctx = createContext()

@@ -17,7 +17,7 @@ const NOBODY = {
   resource: { type: 'service', name: 'orders', endpoint: 'Orders.*' },
 }
 
-/** A server with the account of a service, and its administrator. */
+/** Opens a server with the account of a service, and an administrator client. */
 async function open(t: Test) {
   const server = await openServer(t, ['--register_allow=loopback'])
   const admin = openClient(t, { proxy: server.proxy, auth: ADMIN })
@@ -28,47 +28,47 @@ async function open(t: Test) {
 const deny = (admin: Client): Promise<unknown> =>
   admin.call('auth', 'Rules.Create', { rule: NOBODY })
 
+t.test('watches send the rules and keys of a remote platform, then each change', async (t) => {
+  const { server, admin } = await open(t)
+  const source = createAuthSource(openClient(t, { proxy: server.proxy, auth: AUTH }))
+  const ending = new AbortController()
+  const rules = source.watchRules('mx', ending.signal)[Symbol.asyncIterator]()
+  t.same(
+    (await rules.next()).value.map(({ id }: { id: string }) => id),
+    ['default'],
+  )
+  await deny(admin)
+  t.match((await rules.next()).value, [{ id: 'default' }, NOBODY])
+  const tokens = source.watchTokens(ending.signal)[Symbol.asyncIterator]()
+  const first = (await tokens.next()).value
+  t.equal(first.keys.size, 1)
+  t.equal([...first.keys.values()][0].asymmetricKeyType, 'ed25519')
+  ending.abort()
+  await t.rejects(rules.next())
+})
+
 t.test(
-  'rules and keys of a platform elsewhere are told at once, and after each change',
+  'a service of mx watches all namespaces with rules, other services only their own',
   async (t) => {
     const { server, admin } = await open(t)
-    const source = createAuthSource(openClient(t, { proxy: server.proxy, auth: AUTH }))
+    const client = openClient(t, { proxy: server.proxy, auth: AUTH })
     const ending = new AbortController()
-    const rules = source.watchRules('mx', ending.signal)[Symbol.asyncIterator]()
-    t.same(
-      (await rules.next()).value.map(({ id }: { id: string }) => id),
-      ['default'],
-    )
-    await deny(admin)
-    t.match((await rules.next()).value, [{ id: 'default' }, NOBODY])
-    const tokens = source.watchTokens(ending.signal)[Symbol.asyncIterator]()
-    const first = (await tokens.next()).value
-    t.equal(first.keys.size, 1)
-    t.equal([...first.keys.values()][0].asymmetricKeyType, 'ed25519')
+    t.teardown(() => ending.abort())
+    const watch = (namespace?: string) =>
+      createAuthSource(client, namespace).watchNamespaces(ending.signal)[Symbol.asyncIterator]()
+    const told = watch()
+    t.same(await told.next(), { done: false, value: new Set() })
+    await admin.call('auth', 'Rules.Create', { rule: NOBODY, options: { namespace: 'acme' } })
+    t.same((await told.next()).value, new Set(['acme']))
+    const own = watch('shop')
+    t.same((await own.next()).value, new Set(['shop']))
+    const next = own.next()
     ending.abort()
-    await t.rejects(rules.next())
+    t.same(await next, { done: true, value: undefined })
   },
 )
 
-t.test('which namespaces have rules is told, of others than mx only the own one', async (t) => {
-  const { server, admin } = await open(t)
-  const client = openClient(t, { proxy: server.proxy, auth: AUTH })
-  const ending = new AbortController()
-  t.teardown(() => ending.abort())
-  const watch = (namespace?: string) =>
-    createAuthSource(client, namespace).watchNamespaces(ending.signal)[Symbol.asyncIterator]()
-  const told = watch()
-  t.same(await told.next(), { done: false, value: new Set() })
-  await admin.call('auth', 'Rules.Create', { rule: NOBODY, options: { namespace: 'acme' } })
-  t.same((await told.next()).value, new Set(['acme']))
-  const own = watch('shop')
-  t.same((await own.next()).value, new Set(['shop']))
-  const next = own.next()
-  ending.abort()
-  t.same(await next, { done: true, value: undefined })
-})
-
-t.test('a watch whose token ends begins again by itself', async (t) => {
+t.test('a watch whose token expires restarts', async (t) => {
   const { server, admin } = await open(t)
   const source = createAuthSource(openClient(t, { proxy: server.proxy, auth: AUTH }))
   const { signal } = new AbortController()
@@ -85,7 +85,7 @@ t.test('a watch whose token ends begins again by itself', async (t) => {
   await until(async () => (await rules.next()).value.length === 2)
 })
 
-t.test('a service with an account of its own checks its callers itself', async (t) => {
+t.test('a service with its own account checks its callers, also on streams', async (t) => {
   const { server, admin } = await open(t)
   const service = createService(t, { name: 'orders', proxy: server.proxy, auth: AUTH })
   service.handle('Orders', {
@@ -101,7 +101,7 @@ t.test('a service with an account of its own checks its callers itself', async (
     }),
   })
   await service.start()
-  // Straight at its port, past gateway and proxy.
+  // Directly at the port of the service, without gateway and proxy.
   const { address } = service
   const stranger = openClient(t, { address, retries: 0 })
   t.equal(await stranger.call('orders', 'Orders.Who'), 'nobody')
@@ -124,7 +124,7 @@ t.test('a service with an account of its own checks its callers itself', async (
 })
 
 t.test(
-  'what a caller asked for is done as the caller, what a service does itself as the service',
+  'calls with the context of a caller use its account, other calls the account of the service',
   async (t) => {
     const { server } = await open(t)
     const service = createService(t, { name: 'orders', proxy: server.proxy, auth: AUTH })
@@ -154,7 +154,7 @@ t.test(
   },
 )
 
-t.test('wrong credentials end the start with one line', async (t) => {
+t.test('wrong or missing credentials fail the start with a one-line error', async (t) => {
   const { server } = await open(t)
   const auth = { ...AUTH, secret: 'wrong' }
   const service = createService(t, { name: 'orders', proxy: server.proxy, auth })

@@ -14,7 +14,7 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 const GIVEN = { id: 'orders', secret: 's' }
 const FOUND = { namespace: 'mx', isGuess: false }
 
-/** In a home of its own, with these variables and this file. */
+/** Sets a new home folder, these variables and this credentials file. */
 function arrange(t: Test, { env = {}, file }: { env?: Record<string, string>; file?: string }) {
   const home = makeTempFolder(t, 'home')
   const set = { HOME: home, MX_AUTH_ID: '', MX_AUTH_SECRET: '', MX_NAMESPACE: '', ...env }
@@ -32,7 +32,7 @@ function arrange(t: Test, { env = {}, file }: { env?: Record<string, string>; fi
   return leave
 }
 
-t.test('the option goes before the variables, those before the file', (t) => {
+t.test('the auth option takes precedence over variables, and variables over the file', (t) => {
   const file = JSON.stringify({ id: 'local', secret: 'f' })
   arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' }, file })
   t.same(findCredentials(GIVEN, '127.0.0.1:8081'), { ...GIVEN, ...FOUND })
@@ -40,19 +40,19 @@ t.test('the option goes before the variables, those before the file', (t) => {
   t.end()
 })
 
-t.test('without a platform there is nobody to log in at, unless it is said who', (t) => {
+t.test('without a platform only the auth option is used', (t) => {
   arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' } })
   t.equal(findCredentials(undefined, undefined), undefined)
   t.same(findCredentials(GIVEN, undefined), { ...GIVEN, ...FOUND })
   t.end()
 })
 
-t.test('an account is of mx, unless it is said where it is from', (t) => {
+t.test('the namespace is mx unless the option or MX_NAMESPACE sets another', (t) => {
   const env = { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b', MX_NAMESPACE: ' acme ' }
   arrange(t, { env, file: JSON.stringify({ id: 'local', secret: 'f' }) })
   const of = (given?: Credentials) => findCredentials(given, '127.0.0.1:8081')?.namespace
   t.equal(of({ ...GIVEN, namespace: 'other' }), 'other')
-  t.equal(of(GIVEN), 'mx', 'the variable goes with the other two')
+  t.equal(of(GIVEN), 'mx', 'MX_NAMESPACE applies to MX_AUTH_ID only')
   t.equal(of(), 'acme')
   process.env['MX_NAMESPACE'] = 'a b'
   t.throws(() => of(), { name: 'TypeError', message: /^MX_NAMESPACE must be letters.*got "a b"$/ })
@@ -60,7 +60,7 @@ t.test('an account is of mx, unless it is said where it is from', (t) => {
   t.end()
 })
 
-t.test('the file is for platforms on this machine', (t) => {
+t.test('the credentials file is used only for platforms on this machine', (t) => {
   arrange(t, { file: JSON.stringify({ id: 'local', secret: 'f' }) })
   const found = { id: 'local', secret: 'f', namespace: 'mx', isGuess: true }
   for (const platform of [
@@ -80,14 +80,14 @@ t.test('the file is for platforms on this machine', (t) => {
 })
 
 for (const file of [undefined, '', '{', '[]', 'null', '{"id":"a"}', '{"id":1,"secret":"s"}'])
-  t.test(`a file that holds none is none: ${file}`, (t) => {
+  t.test(`an invalid credentials file is ignored: ${file}`, (t) => {
     arrange(t, file === undefined ? {} : { file })
     const none = { id: '', secret: '', namespace: 'mx', isGuess: true }
     t.same(findCredentials(undefined, '127.0.0.1:8081'), none)
     t.end()
   })
 
-t.test('half of the credentials is an error that says so', (t) => {
+t.test('an id without a secret, or a secret without an id, is an error', (t) => {
   arrange(t, { env: { MX_AUTH_ID: 'a' } })
   t.throws(() => findCredentials(undefined, 'example.com:1'), {
     name: 'TypeError',
@@ -100,48 +100,51 @@ t.test('half of the credentials is an error that says so', (t) => {
   t.end()
 })
 
-t.test('a registry that is called by an address says where the platform is', (t) => {
+t.test('an mx:// registry address is the address of the platform', (t) => {
   t.equal(toPlatform('mx://host:1'), 'mx://host:1')
   t.equal(toPlatform('memory'), undefined)
   t.equal(toPlatform(undefined), undefined)
   t.end()
 })
 
-t.test('what a server leaves later, or anew, is found by programs that run', async (t) => {
-  const leave = arrange(t, {})
-  let valid = 'first'
-  let asked = 0
-  const auth = createService(t, { name: 'auth' }).handle('Auth', {
-    token: endpoint({
-      handle(request) {
-        asked++
-        const { secret } = request as Credentials
-        if (secret !== valid) throw badRequest('auth', 'Secret not correct')
-        return { token: { access_token: secret, created: 0, expiry: 900 } }
-      },
-    }),
-  })
-  const greeter = createService(t).handle('Greeter', {
-    seen: endpoint({
-      handle: (_, ctx) => ({ seen: metadata.get(ctx, 'authorization')[0] || 'nothing' }),
-    }),
-  })
-  const { address, registry } = await openPlatformRegistry(t)
-  for (const service of [auth, greeter]) {
-    const node = makeNode(await service.start(), { protocol: 'mx' })
-    await registry.register!(makeService(service.name, [node]))
-  }
-  const client = openClient(t, { registry: `mx://${address}` })
-  const look = () => client.call<{ seen: string }>('greeter', 'Greeter.Seen')
-  t.same(await look(), { seen: 'nothing' })
-  t.equal(asked, 0, 'nobody to log in as')
-  leave(JSON.stringify({ id: 'local', secret: 'wrong' }))
-  await eventually(async () => {
+t.test(
+  'a credentials file that is created or replaced later is used by running programs',
+  async (t) => {
+    const leave = arrange(t, {})
+    let valid = 'first'
+    let asked = 0
+    const auth = createService(t, { name: 'auth' }).handle('Auth', {
+      token: endpoint({
+        handle(request) {
+          asked++
+          const { secret } = request as Credentials
+          if (secret !== valid) throw badRequest('auth', 'Secret not correct')
+          return { token: { access_token: secret, created: 0, expiry: 900 } }
+        },
+      }),
+    })
+    const greeter = createService(t).handle('Greeter', {
+      seen: endpoint({
+        handle: (_, ctx) => ({ seen: metadata.get(ctx, 'authorization')[0] || 'nothing' }),
+      }),
+    })
+    const { address, registry } = await openPlatformRegistry(t)
+    for (const service of [auth, greeter]) {
+      const node = makeNode(await service.start(), { protocol: 'mx' })
+      await registry.register!(makeService(service.name, [node]))
+    }
+    const client = openClient(t, { registry: `mx://${address}` })
+    const look = () => client.call<{ seen: string }>('greeter', 'Greeter.Seen')
     t.same(await look(), { seen: 'nothing' })
-    return asked === 1
-  })
-  valid = 'second'
-  leave(JSON.stringify({ id: 'local', secret: 'second' }))
-  await eventually(async () => (await look()).seen === 'Bearer second')
-  t.equal(asked, 2, 'one that was refused is not shown again')
-})
+    t.equal(asked, 0, 'there are no credentials')
+    leave(JSON.stringify({ id: 'local', secret: 'wrong' }))
+    await eventually(async () => {
+      t.same(await look(), { seen: 'nothing' })
+      return asked === 1
+    })
+    valid = 'second'
+    leave(JSON.stringify({ id: 'local', secret: 'second' }))
+    await eventually(async () => (await look()).seen === 'Bearer second')
+    t.equal(asked, 2, 'rejected credentials are not sent again')
+  },
+)

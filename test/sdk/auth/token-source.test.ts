@@ -6,15 +6,15 @@ import {
   type LoginReply,
 } from '../../../sdk/auth/token-source.ts'
 
-/** Tokens of a minute, on a clock of its own. */
+/** Opens a token source with tokens of one minute and a test clock. */
 function open({ isGuess = false } = {}) {
   const state = {
     nowMs: 0,
     logins: 0,
-    /** Refresh tokens that were shown. */
+    /** Refresh tokens that were sent. */
     shown: [] as string[],
     error: undefined as GatewayError | undefined,
-    /** Of refreshing alone. */
+    /** Error of refresh requests only. */
     refusal: undefined as GatewayError | undefined,
   }
   const reply = (): LoginReply => {
@@ -40,7 +40,7 @@ function open({ isGuess = false } = {}) {
   return { state, tokens }
 }
 
-t.test('it logs in once, when a token is needed', async (t) => {
+t.test('logs in once, on the first use', async (t) => {
   const { state, tokens } = open()
   t.equal(tokens.current(), undefined)
   t.equal(tokens.leftMs(), 0)
@@ -52,7 +52,7 @@ t.test('it logs in once, when a token is needed', async (t) => {
   t.equal(state.logins, 1)
 })
 
-t.test('a token is renewed in the background of calls, before it ends', async (t) => {
+t.test('renews the token in the background before it expires', async (t) => {
   const { state, tokens } = open()
   await tokens.ready()
   state.nowMs = 29_999
@@ -63,14 +63,18 @@ t.test('a token is renewed in the background of calls, before it ends', async (t
   t.equal(tokens.current(), 't1')
   await new Promise(setImmediate)
   t.equal(tokens.current(), 't2')
-  t.same([state.logins, state.shown], [1, ['r1']], 'by its refresh token')
+  t.same([state.logins, state.shown], [1, ['r1']], 'with the refresh token')
   state.nowMs = 60_000
   for (let i = 0; i < 3; i++) void tokens.ready()
   await new Promise(setImmediate)
-  t.same([tokens.current(), state.shown], ['t3', ['r1', 'r2']], 'one at a time, with the newest')
+  t.same(
+    [tokens.current(), state.shown],
+    ['t3', ['r1', 'r2']],
+    'one renewal at a time, with the newest refresh token',
+  )
 })
 
-t.test('a refresh token that is refused is no end: it logs in again', async (t) => {
+t.test('a rejected refresh token leads to a new login', async (t) => {
   for (const code of [400, 401]) {
     const { state, tokens } = open()
     await tokens.ready()
@@ -81,7 +85,7 @@ t.test('a refresh token that is refused is no end: it logs in again', async (t) 
   }
 })
 
-t.test('a refresh token is not used twice, where its answer was lost', async (t) => {
+t.test('a refresh token is not sent again after its response was lost', async (t) => {
   const { state, tokens } = open()
   await tokens.ready()
   state.nowMs = 50_000
@@ -92,7 +96,7 @@ t.test('a refresh token is not used twice, where its answer was lost', async (t)
   t.same([state.logins, state.shown], [2, ['r1']])
 })
 
-t.test('a token that is about to end is not used any more', async (t) => {
+t.test('a token about to expire is not used', async (t) => {
   const { state, tokens } = open()
   await tokens.ready()
   state.nowMs = 50_000
@@ -101,7 +105,7 @@ t.test('a token that is about to end is not used any more', async (t) => {
   t.equal(tokens.current(), 't2')
 })
 
-t.test('a renewal that fails is tried again, and the token lasts meanwhile', async (t) => {
+t.test('a failed renewal is retried after a pause, and the token stays in use', async (t) => {
   const { state, tokens } = open()
   await tokens.ready()
   state.nowMs = 30_000
@@ -109,7 +113,7 @@ t.test('a renewal that fails is tried again, and the token lasts meanwhile', asy
   void tokens.ready()
   await new Promise(setImmediate)
   void tokens.ready()
-  t.equal(state.logins + state.shown.length, 2, 'not at once')
+  t.equal(state.logins + state.shown.length, 2, 'no retry at once')
   t.equal(tokens.current(), 't1')
   state.nowMs = 31_000
   state.error = undefined
@@ -118,7 +122,7 @@ t.test('a renewal that fails is tried again, and the token lasts meanwhile', asy
   t.equal(tokens.current(), 't3')
 })
 
-t.test('what logging in is answered is told, and it is not tried again at once', async (t) => {
+t.test('a login error is returned, and the login is not retried at once', async (t) => {
   const { state, tokens } = open()
   state.error = new GatewayError('auth', 400, 'Secret not correct')
   await t.rejects(tokens.ready()!, { code: 400 })
@@ -131,7 +135,7 @@ t.test('what logging in is answered is told, and it is not tried again at once',
 })
 
 t.test(
-  'with credentials that were only found it goes without a token where they are refused',
+  'with credentials from the file, calls go without a token if there is no auth service',
   async (t) => {
     const { state, tokens } = open({ isGuess: true })
     state.error = new GatewayError('auth', 503, 'away')
@@ -145,18 +149,18 @@ t.test(
   },
 )
 
-t.test('what was refused of credentials that were only found is tried again later', async (t) => {
+t.test('rejected credentials from the file are retried later', async (t) => {
   const { state, tokens } = open({ isGuess: true })
   state.error = new GatewayError('auth', 400, 'Secret not correct')
   await tokens.ready()
-  t.equal(tokens.ready(), undefined, 'not at once')
+  t.equal(tokens.ready(), undefined, 'no retry at once')
   state.nowMs = 1000
   state.error = undefined
   await tokens.ready()
   t.equal(tokens.current(), 't2')
 })
 
-t.test('a token that was not taken is not shown again', async (t) => {
+t.test('a rejected token is not used again', async (t) => {
   const { tokens } = open()
   await tokens.ready()
   t.equal(tokens.isRejected('another'), true)
@@ -167,7 +171,7 @@ t.test('a token that was not taken is not shown again', async (t) => {
   t.equal(tokens.current(), 't2')
 })
 
-t.test('a fixed token stays what it is', (t) => {
+t.test('a fixed token never changes', (t) => {
   const tokens = createFixedToken('t')
   t.equal(tokens.ready(), undefined)
   t.equal(tokens.current(), 't')

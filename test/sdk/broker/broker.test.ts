@@ -7,7 +7,7 @@ import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createQuietLog, createService, openRegistry } from '../../fixtures/sdk-services.ts'
 
-/** A platform with a broker, and a service that has no other. */
+/** Opens a platform with a broker, and a service that uses it. */
 async function open(t: Test) {
   const registry = openRegistry(t)
   const platform = await openPlatformBroker(t, { registry })
@@ -16,31 +16,38 @@ async function open(t: Test) {
   return { ...platform, service, lines }
 }
 
-t.test('what one publishes whoever subscribed gets, decoded, with its context', async (t) => {
-  const { client, service } = await open(t)
-  const [publisher, subscriber] = [createBroker(client), createBroker(service)]
-  t.teardown(subscriber.close)
-  const seen: [unknown, Context][] = []
-  const leave = await subscriber.subscribe('orders', (order, ctx) => void seen.push([order, ctx]), {
-    message: Type.Object({ id: Type.Integer() }),
-  })
-  const context = createContext({ metadata: { 'x-tenant': 'acme', authorization: 'Bearer t' } })
-  await publisher.publish('orders', { id: 5 }, { context, headers: { 'X-Kind': 'new' } })
-  await until(() => seen.length > 0)
-  const [order, ctx] = seen[0]!
-  t.strictSame(order, { id: 5 })
-  t.strictSame(metadata.get(ctx, 'X-Tenant'), ['acme', true])
-  t.strictSame(metadata.get(ctx, 'X-Kind'), ['new', true])
-  t.strictSame(metadata.get(ctx, 'Authorization'), ['', false])
-  t.equal(ctx.id, context.id)
-  t.same([ctx.service, ctx.endpoint, ctx.namespace], ['greeter', 'orders', 'mx'])
-  await leave()
-  await leave()
-  await publisher.publish('orders', { id: 6 })
-  t.equal(seen.length, 1)
-})
+t.test(
+  'a subscriber receives the decoded message with context metadata, without credentials',
+  async (t) => {
+    const { client, service } = await open(t)
+    const [publisher, subscriber] = [createBroker(client), createBroker(service)]
+    t.teardown(subscriber.close)
+    const seen: [unknown, Context][] = []
+    const leave = await subscriber.subscribe(
+      'orders',
+      (order, ctx) => void seen.push([order, ctx]),
+      {
+        message: Type.Object({ id: Type.Integer() }),
+      },
+    )
+    const context = createContext({ metadata: { 'x-tenant': 'acme', authorization: 'Bearer t' } })
+    await publisher.publish('orders', { id: 5 }, { context, headers: { 'X-Kind': 'new' } })
+    await until(() => seen.length > 0)
+    const [order, ctx] = seen[0]!
+    t.strictSame(order, { id: 5 })
+    t.strictSame(metadata.get(ctx, 'X-Tenant'), ['acme', true])
+    t.strictSame(metadata.get(ctx, 'X-Kind'), ['new', true])
+    t.strictSame(metadata.get(ctx, 'Authorization'), ['', false])
+    t.equal(ctx.id, context.id)
+    t.same([ctx.service, ctx.endpoint, ctx.namespace], ['greeter', 'orders', 'mx'])
+    await leave()
+    await leave()
+    await publisher.publish('orders', { id: 6 })
+    t.equal(seen.length, 1)
+  },
+)
 
-t.test('a namespace has topics of its own', async (t) => {
+t.test('topics are separate per namespace', async (t) => {
   const { client } = await open(t)
   const acme = createBroker(client, { namespace: 'acme' })
   t.teardown(acme.close)
@@ -57,7 +64,7 @@ t.test('a namespace has topics of its own', async (t) => {
   ])
 })
 
-t.test('of a queue one gets a message', async (t) => {
+t.test('each message is delivered to one subscriber of a queue', async (t) => {
   const { client } = await open(t)
   const got: unknown[] = []
   for (const _ of [1, 2, 3]) {
@@ -70,7 +77,7 @@ t.test('of a queue one gets a message', async (t) => {
   t.equal(new Set(got).size, 30)
 })
 
-t.test('a subscriber that fails is in the log of its service, and goes on', async (t) => {
+t.test('a subscriber error is logged, and delivery continues', async (t) => {
   const { service, lines } = await open(t)
   const broker = createBroker(service)
   t.teardown(broker.close)
@@ -85,25 +92,28 @@ t.test('a subscriber that fails is in the log of its service, and goes on', asyn
   t.match(JSON.parse(lines[0]!), { topic: 'a', msg: 'subscriber failed', err: { message: 'no' } })
 })
 
-t.test('one that is too slow is dropped by choice, told, and counted', async (t) => {
-  const { client, service, lines } = await open(t)
-  const broker = createBroker(service)
-  t.teardown(broker.close)
-  t.equal(broker.dropped, 0)
-  const ends: Error[] = []
-  await broker.subscribe('a', () => new Promise(() => {}), {
-    whenSlow: 'end',
-    onEnd: (error) => ends.push(error),
-  })
-  const publisher = createBroker(client)
-  for (let i = 0; ends.length === 0; i += 500)
-    await Promise.all(Array.from({ length: 500 }, (_, n) => publisher.publish('a', i + n)))
-  t.match(ends, [{ code: 503, message: /too slow: its subscription has ended/ }])
-  t.equal(broker.dropped, 10_001)
-  t.match(JSON.parse(lines[0]!), { msg: 'subscriber too slow, messages dropped' })
-})
+t.test(
+  'with whenSlow: end, a slow subscription ends with 503, and drops are logged and counted',
+  async (t) => {
+    const { client, service, lines } = await open(t)
+    const broker = createBroker(service)
+    t.teardown(broker.close)
+    t.equal(broker.dropped, 0)
+    const ends: Error[] = []
+    await broker.subscribe('a', () => new Promise(() => {}), {
+      whenSlow: 'end',
+      onEnd: (error) => ends.push(error),
+    })
+    const publisher = createBroker(client)
+    for (let i = 0; ends.length === 0; i += 500)
+      await Promise.all(Array.from({ length: 500 }, (_, n) => publisher.publish('a', i + n)))
+    t.match(ends, [{ code: 503, message: /too slow: its subscription has ended/ }])
+    t.equal(broker.dropped, 10_001)
+    t.match(JSON.parse(lines[0]!), { msg: 'subscriber too slow, messages dropped' })
+  },
+)
 
-t.test('a service that was told of a broker has that one, without namespaces', async (t) => {
+t.test('a broker adapter of the service is used, without namespaces', async (t) => {
   const adapter = createMemoryBroker()
   const service = createService(t, { broker: adapter })
   const broker = createBroker(service)
@@ -127,7 +137,7 @@ t.test('a service that was told of a broker has that one, without namespaces', a
   t.equal(got.length, 2)
 })
 
-t.test('what a service subscribed ends with it', async (t) => {
+t.test('subscriptions of a service end with the service', async (t) => {
   const { service, subscribers } = await open(t)
   await service.start()
   const broker = createBroker(service)
@@ -141,7 +151,7 @@ t.test('what a service subscribed ends with it', async (t) => {
   )
 })
 
-t.test('what is wrong is told, here or by the service', async (t) => {
+t.test('invalid options, messages and topics are rejected', async (t) => {
   const { client } = await open(t)
   const broker = createBroker(client)
   t.teardown(broker.close)

@@ -25,7 +25,7 @@ t.test('publishing encodes the message and sets the content-type header', async 
   t.same([typeOf(event), textOf(event)], ['application/cloudevents+json', '{}'])
 })
 
-t.test('a subscriber that is none is refused', async (t) => {
+t.test('a subscriber that is not a function is rejected', async (t) => {
   for (const [subscriber, kind] of [
     [undefined, 'undefined'],
     [{}, 'object'],
@@ -36,7 +36,7 @@ t.test('a subscriber that is none is refused', async (t) => {
     })
 })
 
-t.test('a message with an integer that would be rounded does not fit', async (t) => {
+t.test('a message with an integer that would be rounded is rejected', async (t) => {
   const handle = createMessageHandler('ids', () => void t.fail('delivered'), Type.Integer(), {
     service: '',
   })
@@ -47,7 +47,7 @@ t.test('a message with an integer that would be rounded does not fit', async (t)
   })
 })
 
-t.test('what cannot be said is refused', async (t) => {
+t.test('a message that is not JSON or bytes, or a reserved header, is rejected', async (t) => {
   t.throws(() => encodeMessage({ count: 5n }, {}), {
     message: 'message must be bytes or a JSON value: it contains a bigint: send it as a string',
   })
@@ -64,7 +64,7 @@ t.test('what cannot be said is refused', async (t) => {
   })
 })
 
-t.test('it copies context metadata into headers, but for credentials', async (t) => {
+t.test('context metadata becomes headers, except credentials', async (t) => {
   const context = createContext({
     metadata: {
       'x-tenant': 'acme',
@@ -90,7 +90,7 @@ t.test('it copies context metadata into headers, but for credentials', async (t)
   t.equal(encodeMessage({}, { context: fresh }).headers['x-request-id'], fresh.id)
 })
 
-t.test('subscribing decodes the body, and what was said of it is the context', async (t) => {
+t.test('a handler receives the decoded body and a context with the headers', async (t) => {
   const seen: [unknown, Context][] = []
   const handle = createMessageHandler(
     'orders',
@@ -109,10 +109,10 @@ t.test('subscribing decodes the body, and what was said of it is the context', a
   const [, ctx] = seen[0]!
   t.same([ctx.service, ctx.endpoint], ['billing', 'orders'])
   t.same(metadata.get(ctx, 'X-Tenant'), ['acme', true])
-  t.equal(seen[1]![1].account, undefined, 'nobody has checked who published it')
+  t.equal(seen[1]![1].account, undefined, 'the publisher is not authenticated')
 })
 
-t.test('a schema that is none is told at once', async (t) => {
+t.test('an invalid schema is rejected at once', async (t) => {
   const wrong = { type: 'string' } as never
   t.throws(() => createMessageHandler('a', () => {}, wrong, { service: 'a' }), {
     name: 'TypeError',

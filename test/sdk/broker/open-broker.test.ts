@@ -14,7 +14,7 @@ import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
 const toMessage = (text: string): Message => ({ headers: {}, body: Buffer.from(text) })
 const textOf = ({ body }: Message): string => Buffer.from(body).toString()
 const nobody = (): never => {
-  throw new Error('nobody asked for a client')
+  throw new Error('no client is required')
 }
 
 function open(t: Test, text: string, options: Partial<OpenBrokerOptions> = {}) {
@@ -34,7 +34,7 @@ function withVariable(t: Test, value: string | undefined): void {
 }
 
 t.test(
-  'memory is the one of the process, and whoever closes it leaves the others alone',
+  'memory is one broker per process, and closing one user leaves others subscribed',
   async (t) => {
     const [one, two] = [open(t, 'memory').broker, open(t, ' memory ').broker]
     const got: string[] = []
@@ -55,7 +55,7 @@ t.test(
   },
 )
 
-t.test('nats:// is a server, which may refuse', async (t) => {
+t.test('nats:// connects to a NATS server, and a rejected login fails', async (t) => {
   const server = await startNats(t, { settings: ['authorization { token: "s3cret" }'] })
   if (server === undefined) return
   const { broker, loaded } = open(t, `nats://s3cret@127.0.0.1:${server.port}`)
@@ -67,13 +67,13 @@ t.test('nats:// is a server, which may refuse', async (t) => {
   await broker.publish('a', toMessage('1'))
   await until(() => got.length > 0)
   await broker.close()
-  // The server notices a little later.
+  // The server counts the closed connection with a delay.
   while ((await server.monitor('/varz'))['connections'] !== 0);
   const other = open(t, `nats://other@127.0.0.1:${server.port}`)
   await t.rejects(other.loaded, { denied: true, message: /rejected the connection/ })
 })
 
-t.test('a server that is away is none that refuses', async (t) => {
+t.test('an unreachable server does not fail the start, but publishing is 503', async (t) => {
   const backend = await openRawBackend(t)
   backend.close()
   const { broker, loaded } = open(t, `nats://127.0.0.1:${backend.port}`)
@@ -81,24 +81,27 @@ t.test('a server that is away is none that refuses', async (t) => {
   await t.rejects(async () => broker.publish('a', toMessage('1')), { code: 503 })
 })
 
-t.test('mx is the service of the platform; mx://host:port the one there', async (t) => {
-  const { client, address, subscribers, broker: platform } = await openPlatformBroker(t)
-  for (const text of ['mx', `mx://${address}`]) {
-    const { broker, loaded } = open(t, text, { client: () => client })
-    await loaded
-    t.equal(broker.name, 'mx')
-    const got: string[] = []
-    await broker.subscribe('a', (message) => void got.push(textOf(message)))
-    t.equal(subscribers(), 1)
-    await platform.publish('mx.a', toMessage(text))
-    await until(() => got.length > 0)
-    t.same(got, [text])
-    await broker.close()
-    await until(() => subscribers() === 0)
-  }
-})
+t.test(
+  'mx uses the broker service of the client, mx://host:port the one at the address',
+  async (t) => {
+    const { client, address, subscribers, broker: platform } = await openPlatformBroker(t)
+    for (const text of ['mx', `mx://${address}`]) {
+      const { broker, loaded } = open(t, text, { client: () => client })
+      await loaded
+      t.equal(broker.name, 'mx')
+      const got: string[] = []
+      await broker.subscribe('a', (message) => void got.push(textOf(message)))
+      t.equal(subscribers(), 1)
+      await platform.publish('mx.a', toMessage(text))
+      await until(() => got.length > 0)
+      t.same(got, [text])
+      await broker.close()
+      await until(() => subscribers() === 0)
+    }
+  },
+)
 
-t.test('any other text is refused, and shows nothing secret', async (t) => {
+t.test('any other text is rejected without showing credentials', async (t) => {
   for (const text of ['', 'rabbit', 'mx://', 'mx://a', 'mx://a:0', 'redis://u:s3cret@h:1'])
     t.throws(
       () => open(t, text),
@@ -114,7 +117,7 @@ t.test('any other text is refused, and shows nothing secret', async (t) => {
   })
 })
 
-t.test('a program is told of its broker by an option, else by MX_BROKER', async (t) => {
+t.test('the broker option takes precedence over MX_BROKER', async (t) => {
   const adapter = createMemoryBroker()
   withVariable(t, undefined)
   t.equal(toBrokerSource(undefined), undefined)
@@ -133,14 +136,11 @@ t.test('a program is told of its broker by an option, else by MX_BROKER', async 
   ])
 })
 
-t.test(
-  'drops of a subscriber are reported to a broker that is opened by its address',
-  async (t) => {
-    const platform = await openPlatformBroker(t)
-    const { broker, loaded } = open(t, `mx://${platform.address}`)
-    await loaded
-    broker.reportDropped!('a', 3)
-    await until(() => platform.broker.droppedRemotely === 3)
-    t.doesNotThrow(() => open(t, 'memory').broker.reportDropped!('a', 1))
-  },
-)
+t.test('drops are reported to a broker opened by its address', async (t) => {
+  const platform = await openPlatformBroker(t)
+  const { broker, loaded } = open(t, `mx://${platform.address}`)
+  await loaded
+  broker.reportDropped!('a', 3)
+  await until(() => platform.broker.droppedRemotely === 3)
+  t.doesNotThrow(() => open(t, 'memory').broker.reportDropped!('a', 1))
+})

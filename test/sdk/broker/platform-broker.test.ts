@@ -33,13 +33,13 @@ function open(t: Test, client: Client, namespace?: string) {
   return { broker, warnings }
 }
 
-t.test('the contract of brokers, over sockets', async (t) => {
+t.test('satisfies the broker contract over sockets', async (t) => {
   const { client } = await openPlatformBroker(t)
   let namespaces = 0
   testBroker(t, () => createPlatformBroker({ client, call: { namespace: `n${++namespaces}` } }))
 })
 
-t.test('the contract of brokers, within the process', async (t) => {
+t.test('satisfies the broker contract within the process', async (t) => {
   const registry = openRegistry(t)
   await openPlatformBroker(t, { registry })
   const client = openClient(t, { registry, inProcess: true })
@@ -47,7 +47,7 @@ t.test('the contract of brokers, within the process', async (t) => {
   testBroker(t, () => createPlatformBroker({ client, call: { namespace: `n${++namespaces}` } }))
 })
 
-t.test('namespaces share nothing', async (t) => {
+t.test('a message is delivered only in its namespace', async (t) => {
   const { client } = await openPlatformBroker(t)
   const [acme, other] = [open(t, client, 'acme').broker, open(t, client, 'other').broker]
   const got: string[] = []
@@ -58,7 +58,7 @@ t.test('namespaces share nothing', async (t) => {
   t.same(got, ['2'])
 })
 
-t.test('a service that is not there is told as it is', async (t) => {
+t.test('a missing broker service is 404', async (t) => {
   const registry = openRegistry(t)
   const { broker } = open(t, openClient(t, { registry }))
   const error = { code: 404, message: 'service not found: broker' }
@@ -68,7 +68,7 @@ t.test('a service that is not there is told as it is', async (t) => {
   await t.rejects(async () => broker.subscribe('a', () => {}), { code: 503 })
 })
 
-t.test('a subscription begins again by itself when the service is restarted', async (t) => {
+t.test('a subscription is restored after a restart of the service', async (t) => {
   const adapter = createBroker(createMemoryBroker())
   t.teardown(() => adapter.close?.())
   let address = '127.0.0.1:0'
@@ -116,17 +116,17 @@ t.test('a subscription begins again by itself when the service is restarted', as
     /^the subscription to a was restored after \d+ ms$/,
   ])
   t.ok(got.size <= taken)
-  for (const code of codes) t.ok([502, 503].includes(code), `refused with ${code}`)
+  for (const code of codes) t.ok([502, 503].includes(code), `rejected with ${code}`)
   t.equal(service.subscribers(), 1)
   await leave()
   await until(() => service.subscribers() === 0)
 })
 
-t.test('one that is left while it is away does not come back', async (t) => {
+t.test('a subscription that was left during an outage is not restored', async (t) => {
   const { client, close, broker: checked } = await openPlatformBroker(t)
   const { broker, warnings } = open(t, client)
-  const leave = await broker.subscribe('a', () => void t.fail('it has left'))
-  await broker.subscribe('b', () => void t.fail('it was closed'))
+  const leave = await broker.subscribe('a', () => void t.fail('the subscriber has left'))
+  await broker.subscribe('b', () => void t.fail('the broker was closed'))
   await close()
   await until(() => warnings.length === 2)
   await leave()
@@ -135,7 +135,7 @@ t.test('one that is left while it is away does not come back', async (t) => {
   t.equal(warnings.length, 2)
 })
 
-t.test('a subscription ends with its client, and says so', async (t) => {
+t.test('a subscription ends with its client, with a warning', async (t) => {
   const { client } = await openPlatformBroker(t)
   const { broker, warnings } = open(t, client)
   await broker.subscribe('a', () => {})
@@ -144,7 +144,7 @@ t.test('a subscription ends with its client, and says so', async (t) => {
   t.same(warnings, ['the subscription to a has ended: the client is closed'])
 })
 
-t.test('a subscription that is refused when it begins again ends', async (t) => {
+t.test('a subscription that is rejected on restore ends with a warning', async (t) => {
   const registry = openRegistry(t)
   const create = (refusal?: number) =>
     createService(t, { name: 'broker', registry }).handle('Broker', {
@@ -169,7 +169,7 @@ t.test('a subscription that is refused when it begins again ends', async (t) => 
   t.equal(warnings[1], 'the subscription to a has ended: not for you')
 })
 
-t.test('the server counts what the queue of a subscriber drops', async (t) => {
+t.test('the server counts messages dropped in the queue of a subscriber', async (t) => {
   const platform = await openPlatformBroker(t)
   const { broker: adapter } = open(t, platform.client)
   const drops: number[] = []
@@ -185,7 +185,7 @@ t.test('the server counts what the queue of a subscriber drops', async (t) => {
   await until(() => isBusy)
   for (let i = 0; i < 9; i++) await publish()
   await until(() => platform.broker.droppedRemotely === 8)
-  t.equal(broker.dropped, 8, 'one is being handled, one waits')
+  t.equal(broker.dropped, 8, 'one message is in progress and one is queued')
   t.match(await platform.client.call('broker', 'Broker.Stats', {}), {
     dropped: 0,
     dropped_remotely: 8,
@@ -193,43 +193,48 @@ t.test('the server counts what the queue of a subscriber drops', async (t) => {
   t.equal(
     drops.reduce((sum, count) => sum + count),
     8,
-    'the warnings tell of all, though it never catches up',
+    'reported drops add up to all drops',
   )
 })
 
-t.test('a service that announces its stop is no warning; one that is lost is', async (t) => {
-  const { client, close } = await openPlatformBroker(t)
-  const warnings: string[] = []
-  const infos: string[] = []
-  const broker = createPlatformBroker({
-    client,
-    onWarning: (message) => warnings.push(message),
-    onInfo: (message) => infos.push(message),
-  })
-  t.teardown(() => broker.close?.())
-  await broker.subscribe('a', () => {})
-  await close()
-  await until(() => infos.length > 0)
-  t.match(infos, [/^the subscription to a failed: the broker is being stopped; subscribing again$/])
-  t.same(warnings, [])
+t.test(
+  'an announced stop of the service is logged as info, a lost connection as warning',
+  async (t) => {
+    const { client, close } = await openPlatformBroker(t)
+    const warnings: string[] = []
+    const infos: string[] = []
+    const broker = createPlatformBroker({
+      client,
+      onWarning: (message) => warnings.push(message),
+      onInfo: (message) => infos.push(message),
+    })
+    t.teardown(() => broker.close?.())
+    await broker.subscribe('a', () => {})
+    await close()
+    await until(() => infos.length > 0)
+    t.match(infos, [
+      /^the subscription to a failed: the broker is being stopped; subscribing again$/,
+    ])
+    t.same(warnings, [])
 
-  const lost = createPlatformBroker({
-    client: {
-      stream: () => ({
-        begun: async () => {},
-        cancel() {},
-        async next() {
-          throw badGateway('broker', 'bad gateway: the service closed the connection')
-        },
-        [Symbol.asyncIterator]() {
-          return this
-        },
-      }),
-    } as unknown as Client,
-    onWarning: (message) => warnings.push(message),
-  })
-  await lost.subscribe('b', () => {})
-  await until(() => warnings.length > 0)
-  await lost.close?.()
-  t.match(warnings[0], /^the subscription to b failed: bad gateway/)
-})
+    const lost = createPlatformBroker({
+      client: {
+        stream: () => ({
+          begun: async () => {},
+          cancel() {},
+          async next() {
+            throw badGateway('broker', 'bad gateway: the service closed the connection')
+          },
+          [Symbol.asyncIterator]() {
+            return this
+          },
+        }),
+      } as unknown as Client,
+      onWarning: (message) => warnings.push(message),
+    })
+    await lost.subscribe('b', () => {})
+    await until(() => warnings.length > 0)
+    await lost.close?.()
+    t.match(warnings[0], /^the subscription to b failed: bad gateway/)
+  },
+)

@@ -19,7 +19,7 @@ function open(t: Test, options: Partial<ServiceOptions>) {
 const nodeOf = async (registry: Registry, name: string) =>
   (await registry.getService(name))[0]!.nodes[0]!
 
-t.test('without a broker, the platform’s is the one of a service', async (t) => {
+t.test('without a broker option, a service uses the broker of the platform', async (t) => {
   const registry = openRegistry(t)
   const { publish, subscribers } = await openPlatformBroker(t, { registry })
   const { service, got } = open(t, { registry })
@@ -35,7 +35,7 @@ t.test('without a broker, the platform’s is the one of a service', async (t) =
   await until(() => subscribers() === 0)
 })
 
-t.test('a platform whose broker is not there yet is waited for', async (t) => {
+t.test('a service starts before the broker of the platform, and subscribes later', async (t) => {
   const registry = openRegistry(t)
   const { service, got, messages } = open(t, { registry })
   service.subscribe('orders', (order) => void got.push(order))
@@ -48,7 +48,7 @@ t.test('a platform whose broker is not there yet is waited for', async (t) => {
   await until(() => messages().at(-1) === 'subscribed')
 })
 
-t.test('a service that subscribes to nothing has nothing to do with a broker', async (t) => {
+t.test('a service without subscriptions does not connect to its broker', async (t) => {
   const registry = openRegistry(t)
   const { service } = open(t, { registry })
   await service.start()
@@ -57,10 +57,10 @@ t.test('a service that subscribes to nothing has nothing to do with a broker', a
   const other = open(t, { registry, name: 'other', broker: `nats://127.0.0.1:${backend.port}` })
   await other.service.start()
   t.equal((await nodeOf(registry, 'other')).metadata['broker'], 'nats')
-  t.equal(backend.connections.length, 0, 'it is not even connected to')
+  t.equal(backend.connections.length, 0, 'there is no connection')
 })
 
-t.test('a text opens a server, whose connection ends with the service', async (t) => {
+t.test('a broker URL opens a connection, which closes with the service', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
   const services = ['one', 'two'].map((name) => open(t, { name, broker: server.url }))
@@ -80,7 +80,7 @@ t.test('a text opens a server, whose connection ends with the service', async (t
 })
 
 t.test(
-  'a server that is away is told of in the log, one that refuses ends the start',
+  'an unreachable server is logged and retried, a rejected login fails the start',
   async (t) => {
     const server = await startNats(t, { settings: ['authorization { token: "right" }'] })
     if (server === undefined) return
@@ -107,14 +107,14 @@ t.test(
   },
 )
 
-t.test('a text that names no broker is told by new Service', async (t) => {
+t.test('an invalid broker text is rejected by new Service', async (t) => {
   t.throws(() => createService(t, { broker: 'rabbit' }), {
     name: 'TypeError',
     message: /^broker must be memory, mx/,
   })
 })
 
-t.test('its name is what the registry is told', async (t) => {
+t.test('the registry entry names the broker in use', async (t) => {
   const { log } = createQuietLog()
   const more = { client: () => t.fail() as never, service: 'a', log }
   const adapter = createMemoryBroker()

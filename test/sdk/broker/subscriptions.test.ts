@@ -23,7 +23,7 @@ function open(t: Test, broker: Broker = createMemoryBroker()) {
   return { broker, subscriptions, begin, publish, lines }
 }
 
-t.test('Subscribing registers a handler that decodes the body.', async (t) => {
+t.test('a handler receives the decoded body', async (t) => {
   const { subscriptions, begin, publish } = open(t)
   const seen: [unknown, Context][] = []
   subscriptions.add('events', (message, ctx) => void seen.push([message, ctx]), {})
@@ -46,7 +46,7 @@ t.test('Subscribing registers a handler that decodes the body.', async (t) => {
 })
 
 t.test(
-  'a message that does not fit its schema, or is no JSON, is logged and dropped',
+  'a message that is not JSON, or does not match the schema, is logged and dropped',
   async (t) => {
     const { subscriptions, begin, publish, lines } = open(t)
     const names: string[] = []
@@ -67,7 +67,7 @@ t.test(
   },
 )
 
-t.test('handler error return is only logged', async (t) => {
+t.test('a handler error is only logged', async (t) => {
   const { subscriptions, begin, publish, lines } = open(t)
   let handled = 0
   subscriptions.add(
@@ -85,7 +85,7 @@ t.test('handler error return is only logged', async (t) => {
   t.match(JSON.parse(lines[0]!), { topic: 'events', msg: 'subscriber failed' })
 })
 
-t.test('broadcast to every node unless a queue option is given', async (t) => {
+t.test('a message is delivered to every node, or to one node per queue', async (t) => {
   const broker = createMemoryBroker()
   const counts = { all: [0, 0], queue: [0, 0] }
   for (const node of [0, 1]) {
@@ -100,7 +100,7 @@ t.test('broadcast to every node unless a queue option is given', async (t) => {
   t.strictSame(counts, { all: [10, 10], queue: [5, 5] })
 })
 
-t.test('ending waits for the messages that are being handled, and takes no more', async (t) => {
+t.test('end waits for messages in progress and delivers no more', async (t) => {
   const { subscriptions, begin, publish } = open(t)
   let begun = 0
   let done = 0
@@ -127,7 +127,7 @@ t.test('ending waits for the messages that are being handled, and takes no more'
   t.strictSame([begun, done], [1, 1])
 })
 
-t.test('a topic or queue that is none keeps the service from starting', async (t) => {
+t.test('an invalid topic or queue fails the start', async (t) => {
   for (const [topic, queue] of [
     ['a b', undefined],
     ['a', '..'],
@@ -138,7 +138,7 @@ t.test('a topic or queue that is none keeps the service from starting', async (t
   }
 })
 
-/** A broker that refuses to be subscribed to, with one error after the other. */
+/** A broker that fails subscriptions with these errors in order. */
 function refusing(...errors: (Error | undefined)[]): Broker {
   const memory = createMemoryBroker()
   return {
@@ -151,7 +151,7 @@ function refusing(...errors: (Error | undefined)[]): Broker {
   }
 }
 
-t.test('a broker that is not there yet is tried until it is', async (t) => {
+t.test('an unavailable broker is retried until it accepts', async (t) => {
   const passing = [
     brokerUnavailable(new Error('NATS is away')),
     new GatewayError('broker', 404, 'service not found: broker'),
@@ -168,7 +168,7 @@ t.test('a broker that is not there yet is tried until it is', async (t) => {
   await until(() => got === 1)
 })
 
-t.test('a broker that refuses keeps the service from starting', async (t) => {
+t.test('a permanent rejection fails the start', async (t) => {
   const denied = Object.assign(new Error('Authorization Violation'), { denied: true })
   for (const error of [
     new GatewayError('broker', 403, 'NATS does not permit it'),
@@ -181,7 +181,7 @@ t.test('a broker that refuses keeps the service from starting', async (t) => {
   }
 })
 
-t.test('what it refuses later is logged once, and tried again', async (t) => {
+t.test('a later rejection is logged once and retried', async (t) => {
   const away = brokerUnavailable(new Error('away'))
   const no = new GatewayError('broker', 403, 'no')
   const { subscriptions, begin, lines } = open(t, refusing(away, no, no, away))
@@ -194,7 +194,7 @@ t.test('what it refuses later is logged once, and tried again', async (t) => {
   )
 })
 
-t.test('ending ends what is tried again, too', async (t) => {
+t.test('end stops retries', async (t) => {
   const endless = Array.from({ length: 1000 }, () => brokerUnavailable(new Error('away')))
   const { subscriptions, begin, lines } = open(t, refusing(...endless))
   subscriptions.add('a', () => {}, {})
@@ -203,7 +203,7 @@ t.test('ending ends what is tried again, too', async (t) => {
   t.equal(lines.length, 1)
 })
 
-t.test('leaving does not wait for a subscriber that never ends', async (t) => {
+t.test('leave does not wait for a subscriber that never returns', async (t) => {
   const { log } = createQuietLog()
   const broker = createBroker(createMemoryBroker(), toReports(log))
   const subscriptions = new Subscriptions('greeter', log)
@@ -223,7 +223,7 @@ t.test('leaving does not wait for a subscriber that never ends', async (t) => {
   t.equal(subscriptions.size, 1)
 })
 
-t.test('a subscription that was ended because it was slow is in the log', async (t) => {
+t.test('the end of a slow subscription is logged', async (t) => {
   const { log, lines } = createQuietLog()
   const broker = createBroker(createMemoryBroker(), { ...toReports(log), maxWaiting: 1 })
   const subscriptions = new Subscriptions('greeter', log)

@@ -1,4 +1,4 @@
-// What fails while a call is not sent yet, and when nobody is there who could catch it: nothing may end the process.
+// Failures before a call is sent, without a caller to catch them, must not end the process.
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import type { Registry, Service } from '../../../core/contracts/registry.ts'
@@ -11,14 +11,14 @@ import { openClient, toNode } from '../../fixtures/sdk-services.ts'
 import { makeService } from '../../fixtures/services.ts'
 import { collectUnhandled } from '../../fixtures/unhandled.ts'
 
-/** A registry that answers as it is told, name by name. */
+/** A registry with this lookup. */
 function toRegistry(getService: (name: string) => Promise<readonly Service[]>): Registry {
   return { name: 'double', getService, listServices: () => [] }
 }
 
 const AUTH = { id: 'greeter', secret: 'secret' }
 
-t.test('a service that cannot be looked up while the client logs in', async (t) => {
+t.test('a failed lookup during a login is no unhandled rejection', async (t) => {
   const unhandled = collectUnhandled(t)
   let logIn: (services: readonly Service[]) => void = () => {}
   const registry = toRegistry((name) => {
@@ -30,7 +30,7 @@ t.test('a service that cannot be looked up while the client logs in', async (t) 
   const client = new Client({ registry, auth: AUTH })
   t.teardown(() => client.close())
   const answer = t.rejects(client.call('greeter', 'A.B'))
-  // Rejections that nobody handles are told between two turns.
+  // Unhandled rejections are emitted between two ticks.
   await tick()
   await tick()
   logIn([])
@@ -38,7 +38,7 @@ t.test('a service that cannot be looked up while the client logs in', async (t) 
   t.strictSame(unhandled, [])
 })
 
-t.test('a service that cannot be looked up after the client could not log in', async (t) => {
+t.test('a failed lookup after a failed login is no unhandled rejection', async (t) => {
   const unhandled = collectUnhandled(t)
   let lose: (error: Error) => void = () => {}
   const registry = toRegistry((name) =>
@@ -57,7 +57,7 @@ t.test('a service that cannot be looked up after the client could not log in', a
   t.strictSame(unhandled, [])
 })
 
-t.test('a call that cannot be sent once its service was looked up is told so', async (t) => {
+t.test('an error when a call is sent after its lookup rejects the call', async (t) => {
   const unhandled = collectUnhandled(t)
   const { port } = await openRpcService(t, (call) => call.reply('', '{}'))
   const traces = new Traces()

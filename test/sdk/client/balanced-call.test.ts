@@ -1,4 +1,4 @@
-// What becomes of a call: which node, how often, until when. Over real connections.
+// Node selection, retries and deadlines of calls over real connections.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
@@ -22,7 +22,7 @@ import {
 } from '../../fixtures/sdk-services.ts'
 import { makeService } from '../../fixtures/services.ts'
 
-/** A loopback port nobody listens on. */
+/** A loopback port without a listener. */
 async function closedPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -37,7 +37,7 @@ const fail =
   (call) =>
     call.fail(new GatewayError('greeter', code, `told ${code}`))
 
-/** Nodes that count their calls and answer as they are told. */
+/** Opens nodes that count calls and respond with these functions. */
 async function open(t: Test, ...answers: Dispatch[]) {
   const registry = openRegistry(t)
   const counts: number[] = []
@@ -72,35 +72,32 @@ function declare(registry: Registry, ports: readonly number[], metadata: Record<
 
 const ok: Dispatch = (call) => call.reply('', '{"ok":true}')
 
-t.test('calls take the nodes in turn', async (t) => {
+t.test('calls are distributed round robin over the nodes', async (t) => {
   const { client, counts } = await open(t, ok, ok, ok)
   for (let i = 0; i < 9; i++) await client.call('greeter', 'A.B')
   t.strictSame(counts, [3, 3, 3])
 })
 
-t.test(
-  'Clients retry a call only when the status is 500 or 408; other statuses are client errors and are not retried.',
-  async (t) => {
-    for (const code of [500, 408]) {
-      const { client, counts } = await open(t, fail(code), fail(code))
-      await t.rejects(client.call('greeter', 'A.B'), { code, message: `told ${code}` })
-      t.strictSame(counts, [1, 1], 'once more, on another node')
-    }
-    for (const code of [400, 401, 403, 404, 409, 429, 501, 502, 503, 504]) {
-      const { client, counts } = await open(t, fail(code))
-      await t.rejects(client.call('greeter', 'A.B'), { code })
-      t.strictSame(counts, [1], String(code))
-    }
-  },
-)
+t.test('a call is retried on status 500 and 408, and on no other status', async (t) => {
+  for (const code of [500, 408]) {
+    const { client, counts } = await open(t, fail(code), fail(code))
+    await t.rejects(client.call('greeter', 'A.B'), { code, message: `told ${code}` })
+    t.strictSame(counts, [1, 1], 'one retry on another node')
+  }
+  for (const code of [400, 401, 403, 404, 409, 429, 501, 502, 503, 504]) {
+    const { client, counts } = await open(t, fail(code))
+    await t.rejects(client.call('greeter', 'A.B'), { code })
+    t.strictSame(counts, [1], String(code))
+  }
+})
 
-t.test('a call that is repeated on a node that answers is answered', async (t) => {
+t.test('a call succeeds if its retry on another node succeeds', async (t) => {
   const { client, counts } = await open(t, fail(500), ok)
   for (let i = 0; i < 10; i++) t.strictSame(await client.call('greeter', 'A.B'), { ok: true })
   t.equal(counts[1], 10)
 })
 
-t.test('retries: as many as asked for, none if none', async (t) => {
+t.test('retries: n repeats a failed call n times with back-off, 0 never', async (t) => {
   const { client, counts } = await open(t, fail(500))
   await t.rejects(client.call('greeter', 'A.B', {}, { retries: 0 }))
   t.strictSame(counts, [1])
@@ -111,65 +108,65 @@ t.test('retries: as many as asked for, none if none', async (t) => {
   t.ok(elapsedMs > 145, `back-off: none, then 50 to 100 ms, then 100 to 200: ${elapsedMs}`)
 })
 
-t.test('back-off stays within the deadline', async (t) => {
+t.test('the back-off stays within the timeout of the call', async (t) => {
   const { client, counts } = await open(t, fail(500))
   await t.rejects(client.call('greeter', 'A.B', {}, { retries: 100, timeoutMs: 500 }), {
-    // What the service said; or 408, where the machine was too busy to hear it.
+    // The status of the service, or 408 on a busy machine.
     code: /500|408/,
   })
   t.ok(counts[0]! < 8, `${counts[0]} attempts`)
 })
 
+t.test('an endpoint declared `idempotent: false` is not retried after dispatch', async (t) => {
+  const { registry, services, client, counts } = await open(t, fail(500), fail(500))
+  const ports = services.map(({ port }) => port)
+  declare(registry, ports, { idempotent: 'false' })
+  await t.rejects(client.call('greeter', 'A.B', {}, { retries: 3 }), { code: 500 })
+  t.equal(counts[0]! + counts[1]!, 1)
+})
+
 t.test(
-  'an endpoint declared `idempotent: false` is never repeated once it was dispatched',
+  'a service marks errors of `idempotent: false` endpoints as not repeatable, without a registry',
   async (t) => {
-    const { registry, services, client, counts } = await open(t, fail(500), fail(500))
-    const ports = services.map(({ port }) => port)
-    declare(registry, ports, { idempotent: 'false' })
-    await t.rejects(client.call('greeter', 'A.B', {}, { retries: 3 }), { code: 500 })
-    t.equal(counts[0]! + counts[1]!, 1)
+    let served = 0
+    const service = createService(t).handle('A', {
+      once: endpoint({
+        idempotent: false,
+        handle() {
+          served++
+          throw new Error('half done')
+        },
+      }),
+      slow: endpoint({
+        idempotent: false,
+        async handle() {
+          served++
+          throw timeout('greeter', 'too slow')
+        },
+      }),
+    })
+    const port = await service.start()
+    for (const client of [
+      openClient(t, { address: port }),
+      openClient(t, { address: `http://${port}` }),
+      openClient(t, { services: [service] }),
+    ]) {
+      for (const [name, code] of [
+        ['A.Once', 500],
+        ['A.Slow', 408],
+      ] as const) {
+        served = 0
+        await t.rejects(client.call('greeter', name, {}, { retries: 3 }), {
+          code,
+          repeatable: false,
+        })
+        t.equal(served, 1, name)
+      }
+    }
   },
 )
 
-t.test('nor where no registry tells of the endpoint: the service itself does', async (t) => {
-  let served = 0
-  const service = createService(t).handle('A', {
-    once: endpoint({
-      idempotent: false,
-      handle() {
-        served++
-        throw new Error('half done')
-      },
-    }),
-    slow: endpoint({
-      idempotent: false,
-      async handle() {
-        served++
-        throw timeout('greeter', 'too slow')
-      },
-    }),
-  })
-  const port = await service.start()
-  for (const client of [
-    openClient(t, { address: port }),
-    openClient(t, { address: `http://${port}` }),
-    openClient(t, { services: [service] }),
-  ]) {
-    for (const [name, code] of [
-      ['A.Once', 500],
-      ['A.Slow', 408],
-    ] as const) {
-      served = 0
-      await t.rejects(client.call('greeter', name, {}, { retries: 3 }), {
-        code,
-        repeatable: false,
-      })
-      t.equal(served, 1, name)
-    }
-  }
-})
-
-t.test('headers of a typed error reach the caller, however it calls', async (t) => {
+t.test('headers of a typed error reach the caller over each transport', async (t) => {
   const headers = ['Retry-After', '7', 'content-type', 'text/html']
   const service = createService(t).handle('A', {
     b: endpoint({
@@ -203,7 +200,7 @@ t.test('headers of a typed error reach the caller, however it calls', async (t) 
   }
 })
 
-t.test('a node that answers with errors is well, whatever they are', async (t) => {
+t.test('a node that responds with errors stays in the rotation', async (t) => {
   for (const code of [502, 503, 504]) {
     const { client, counts } = await open(t, fail(code), ok)
     for (let i = 0; i < 20; i++) await client.call('greeter', 'A.B').catch(() => {})
@@ -211,16 +208,19 @@ t.test('a node that answers with errors is well, whatever they are', async (t) =
   }
 })
 
-t.test('calls certainly not served go to the next node, whatever they are', async (t) => {
-  const { registry, services, client, counts } = await open(t, ok)
-  const closed = await closedPort()
-  declare(registry, [closed, services[0]!.port], { idempotent: 'false' })
-  for (let i = 0; i < 6; i++)
-    t.strictSame(await client.call('greeter', 'A.B', {}, { retries: 0 }), { ok: true })
-  t.strictSame(counts, [6])
-})
+t.test(
+  'calls that were not sent are retried on the next node, even with idempotent: false',
+  async (t) => {
+    const { registry, services, client, counts } = await open(t, ok)
+    const closed = await closedPort()
+    declare(registry, [closed, services[0]!.port], { idempotent: 'false' })
+    for (let i = 0; i < 6; i++)
+      t.strictSame(await client.call('greeter', 'A.B', {}, { retries: 0 }), { ok: true })
+    t.strictSame(counts, [6])
+  },
+)
 
-t.test('connect refused: 502, after every node was tried', async (t) => {
+t.test('refused connections to all nodes are 502', async (t) => {
   const registry = openRegistry(t)
   registerPorts(registry, 'greeter', [await closedPort(), await closedPort()])
   const client = openClient(t, { registry })
@@ -232,7 +232,7 @@ t.test('connect refused: 502, after every node was tried', async (t) => {
   })
 })
 
-t.test('a connection that was lost with a call: 502, and nothing is repeated', async (t) => {
+t.test('a connection lost during a call is 502 without a retry', async (t) => {
   const { services, client, counts } = await open(
     t,
     () => services[0]!.sockets.at(-1)!.terminate(),
@@ -247,7 +247,7 @@ t.test('a connection that was lost with a call: 502, and nothing is repeated', a
   t.match(lost, [{ reason: { code: 502, id: 'greeter', message: /closed the connection/ } }])
 })
 
-t.test('a node that takes no connection is left out', async (t) => {
+t.test('a node that refuses connections is skipped', async (t) => {
   const { registry, services, client, counts } = await open(t, ok, ok)
   const [first, second] = services.map(({ port }) => port)
   registerPorts(registry, 'greeter', [await closedPort(), first!, second!])
@@ -255,7 +255,7 @@ t.test('a node that takes no connection is left out', async (t) => {
   t.strictSame(counts, [15, 15])
 })
 
-t.test('no such service: 404; a service without a usable node: 503', async (t) => {
+t.test('an unknown service is 404, a service without a usable node 503', async (t) => {
   const { registry, client } = await open(t, ok)
   await t.rejects(client.call('nobody', 'A.B'), {
     id: 'nobody',
@@ -270,7 +270,7 @@ t.test('no such service: 404; a service without a usable node: 503', async (t) =
   })
 })
 
-t.test('timeout: 408, and the call is cancelled at the service', async (t) => {
+t.test('a timeout is 408, and the service receives a cancellation', async (t) => {
   const { dispatch, events, calls } = createTracker()
   const { client } = await open(t, dispatch)
   await client.call('greeter', 'A.B', {}, { timeoutMs: 1 }).catch(() => {})
@@ -284,11 +284,11 @@ t.test('timeout: 408, and the call is cancelled at the service', async (t) => {
   t.ok(elapsedMs >= 399 && elapsedMs < 5000, `${elapsedMs}`)
   await until(() => events.at(-1)!.length > 0)
   const { timeoutMs } = calls.at(-1)!
-  t.ok(timeoutMs > 0 && timeoutMs <= 400, 'the service knows how long it has')
+  t.ok(timeoutMs > 0 && timeoutMs <= 400, 'the service receives the timeout')
   t.match(events.at(-1)!, [/cancel (cancel|timeout)/])
 })
 
-t.test('the time of the attempts before is gone', async (t) => {
+t.test('a retry has only the remaining time', async (t) => {
   const { client, calls } = await open(t, (call) => {
     setTimeout(() => call.fail(new GatewayError('greeter', 500, 'slow')), 60)
   })
@@ -298,7 +298,7 @@ t.test('the time of the attempts before is gone', async (t) => {
   t.ok(second! <= first! - 50, `${first} ms, then ${second}`)
 })
 
-t.test('a registry that does not answer: 503; or 408, when the time is over before', async (t) => {
+t.test('a failed registry is 503, a registry that exceeds the timeout 408', async (t) => {
   const registry: Registry = {
     name: 'slow',
     getService: (name) =>
@@ -306,7 +306,7 @@ t.test('a registry that does not answer: 503; or 408, when the time is over befo
     listServices: () => [],
   }
   const client = openClient(t, { registry })
-  // Neither the registry nor a call keeps this process alive.
+  // Pending calls do not keep this process alive.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   await t.rejects(client.call('broken', 'A.B'), { code: 503, id: 'broken' })
@@ -314,7 +314,7 @@ t.test('a registry that does not answer: 503; or 408, when the time is over befo
 })
 
 t.test(
-  'a signal gives the call up: it rejects with the reason, and the service is told',
+  'an aborted signal rejects with its reason, and the service receives a cancellation',
   async (t) => {
     const { dispatch, events } = createTracker()
     const { client } = await open(t, dispatch)
@@ -332,7 +332,7 @@ t.test(
   },
 )
 
-t.test('a call may be given up before it is sent, and between two attempts', async (t) => {
+t.test('a call can be aborted before it is sent, and between two attempts', async (t) => {
   const { client, counts } = await open(t, fail(500))
   const early = new AbortController()
   const first = client.call('greeter', 'A.B', {}, { signal: early.signal })
@@ -348,7 +348,7 @@ t.test('a call may be given up before it is sent, and between two attempts', asy
   t.equal(counts[0], sent)
 })
 
-t.test('of a call that is over nothing stays', async (t) => {
+t.test('a completed call leaves no deadline and no listener', async (t) => {
   const { client, counts } = await open(t, ok, fail(500))
   const { signal } = new AbortController()
   const before = deadlines.size
@@ -359,7 +359,7 @@ t.test('of a call that is over nothing stays', async (t) => {
   t.ok(counts[0]! >= 100)
 })
 
-t.test('client calls are added to the trace ring', async (t) => {
+t.test('client calls are added to the traces', async (t) => {
   const { client, traces } = await open(t, ok)
   await client.call('greeter', 'A.B', {}, { metadata: { 'x-request-id': 'r-1' } })
   await client.call('nobody', 'A.B').catch(() => {})
@@ -369,16 +369,13 @@ t.test('client calls are added to the trace ring', async (t) => {
   ])
 })
 
-t.test(
-  'a node that is back is found by one call, while the others are served elsewhere',
-  async (t) => {
-    const { registry, services, client, counts } = await open(t, ok)
-    const closed = await closedPort()
-    registerPorts(registry, 'greeter', [closed, services[0]!.port])
-    const results = await Promise.allSettled(
-      Array.from({ length: 200 }, () => client.call('greeter', 'A.B', {}, { retries: 0 })),
-    )
-    t.ok(results.every(({ status }) => status === 'fulfilled'))
-    t.strictSame(counts, [200])
-  },
-)
+t.test('one call probes an unreachable node while the others use healthy nodes', async (t) => {
+  const { registry, services, client, counts } = await open(t, ok)
+  const closed = await closedPort()
+  registerPorts(registry, 'greeter', [closed, services[0]!.port])
+  const results = await Promise.allSettled(
+    Array.from({ length: 200 }, () => client.call('greeter', 'A.B', {}, { retries: 0 })),
+  )
+  t.ok(results.every(({ status }) => status === 'fulfilled'))
+  t.strictSame(counts, [200])
+})

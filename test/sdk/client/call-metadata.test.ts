@@ -3,7 +3,7 @@ import { parseMetadata } from '../../../core/rpc/metadata.ts'
 import { type CallDetails, formatCallMetadata } from '../../../sdk/client/call-metadata.ts'
 import { Context, createContext, metadata } from '../../../sdk/context.ts'
 
-/** The fields of a call. */
+/** The metadata of a call. */
 const fieldsOf = (details: CallDetails, namespace = ''): Record<string, string> => {
   const fields = parseMetadata(formatCallMetadata(details, namespace))!
   return Object.fromEntries(
@@ -11,22 +11,19 @@ const fieldsOf = (details: CallDetails, namespace = ''): Record<string, string> 
   )
 }
 
-t.test('a call outside of any other says nothing of itself', async (t) => {
+t.test('a call without a context has no metadata', async (t) => {
   t.equal(formatCallMetadata({}, ''), '')
 })
 
-t.test(
-  'metadata and request id of the context travel on, its account and namespace too',
-  async (t) => {
-    const account = '{"id":"john"}'
-    const block = `x-request-id: r-1\r\nmx-account: ${account}\r\nmx-namespace: shop\r\ncookie: a=b\r\ncookie: c=d\r\n`
-    const context = new Context(createScope(), block)
-    t.equal(formatCallMetadata({ context }, 'other'), block)
-    t.equal(formatCallMetadata({ context }, 'other'), block, 'as often as it is asked for')
-  },
-)
+t.test('metadata, request id, account and namespace of the context are forwarded', async (t) => {
+  const account = '{"id":"john"}'
+  const block = `x-request-id: r-1\r\nmx-account: ${account}\r\nmx-namespace: shop\r\ncookie: a=b\r\ncookie: c=d\r\n`
+  const context = new Context(createScope(), block)
+  t.equal(formatCallMetadata({ context }, 'other'), block)
+  t.equal(formatCallMetadata({ context }, 'other'), block, 'for each call')
+})
 
-t.test('a context without a request id sends the one it has made up', async (t) => {
+t.test('a context without a request id forwards its generated id', async (t) => {
   const context = createContext()
   t.strictSame(fieldsOf({ context }), { 'x-request-id': context.id })
   t.strictSame(fieldsOf({ context, metadata: { 'X-Request-Id': 'mine' } }), {
@@ -34,7 +31,7 @@ t.test('a context without a request id sends the one it has made up', async (t) 
   })
 })
 
-t.test('what is about one request and its answer does not travel on', async (t) => {
+t.test('headers about a single request or response are not forwarded', async (t) => {
   const context = createContext({
     metadata: {
       'content-type': 'application/protobuf',
@@ -60,7 +57,7 @@ t.test('what is about one request and its answer does not travel on', async (t) 
   t.strictSame(fieldsOf({ context: proxied }), { 'x-request-id': 'r-1' })
 })
 
-t.test("own metadata goes before the context's; an empty value takes it out", async (t) => {
+t.test('metadata of the call overrides the context, and an empty value removes it', async (t) => {
   const context = metadata.set(
     createContext({ metadata: { 'x-request-id': 'r-1', 'x-tenant': 'acme', 'x-trace': 'on' } }),
     'X-Tenant',
@@ -73,7 +70,7 @@ t.test("own metadata goes before the context's; an empty value takes it out", as
   })
 })
 
-t.test("the namespace is the call's, else the context's, else the client's", async (t) => {
+t.test('the namespace is that of the call, else the context, else the client', async (t) => {
   const context = new Context(createScope(), 'x-request-id: r\r\nmx-namespace: shop\r\n')
   const without = new Context(createScope(), 'x-request-id: r\r\n')
   const of = (details: CallDetails, client = '') => fieldsOf(details, client)['mx-namespace']
@@ -87,7 +84,7 @@ t.test("the namespace is the call's, else the context's, else the client's", asy
   t.equal(of({ context: without }), undefined)
 })
 
-t.test('what belongs to the platform, or cannot be sent, is refused', async (t) => {
+t.test('reserved names and invalid names and values are rejected', async (t) => {
   for (const name of ['Mx-Account', 'mx-namespace', 'Content-Type', 'a b', '', 'ä'])
     t.throws(() => fieldsOf({ metadata: { [name]: 'x' } }), TypeError, name)
   for (const value of ['a\r\nb: c', '\u0000', '\u20ac'])

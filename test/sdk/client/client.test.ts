@@ -49,7 +49,7 @@ function pairs(fields: readonly string[]): [string, string][] {
 }
 
 for (const listener of LISTENERS) {
-  t.test(`${listener}: a call over a socket`, async (t) => {
+  t.test(`${listener}: a call over a socket returns the response or the error`, async (t) => {
     const { registry } = await open(t, { listener })
     const client = openClient(t, { registry })
     t.strictSame(await client.call('greeter', 'Helloworld.Call', { name: 'John' }), {
@@ -62,7 +62,7 @@ for (const listener of LISTENERS) {
     })
   })
 
-  t.test(`${listener}: 20 000 calls at once, each with its own answer`, async (t) => {
+  t.test(`${listener}: 20,000 concurrent calls receive their own responses`, async (t) => {
     const { registry } = await open(t, { listener })
     const client = openClient(t, { registry, timeoutMs: 60_000 })
     const { Helloworld } = client.service<{
@@ -77,7 +77,7 @@ for (const listener of LISTENERS) {
     t.equal(wrong, -1)
   })
 
-  t.test(`${listener}: deadline 408, and the handler's signal aborts`, async (t) => {
+  t.test(`${listener}: a timeout is 408 and aborts the signal of the handler`, async (t) => {
     let begun = false
     let aborted: unknown
     const registry = openRegistry(t)
@@ -95,14 +95,14 @@ for (const listener of LISTENERS) {
     })
     await service.start()
     const client = openClient(t, { registry })
-    // On a busy machine the time may be over before the call is there.
+    // On a busy machine the timeout may expire before the call arrives.
     for (let timeoutMs = 100; !begun; timeoutMs *= 2)
       await t.rejects(client.call('greeter', 'A.B', {}, { timeoutMs }), { code: 408 })
     await until(() => aborted !== undefined)
     t.match((aborted as Error).name, /TimeoutError|AbortError/)
   })
 
-  t.test(`${listener}: 100 000 pending calls on one connection`, async (t) => {
+  t.test(`${listener}: a connection stays fast with 99,000 pending calls`, async (t) => {
     let pending = 0
     const waiting: (() => void)[] = []
     const registry = openRegistry(t)
@@ -124,7 +124,7 @@ for (const listener of LISTENERS) {
     const startMs = performance.now()
     for (let i = 0; i < 200; i++) await client.call('greeter', 'A.Now')
     const eachMs = (performance.now() - startMs) / 200
-    t.ok(eachMs < 50, `${eachMs} ms for a call beside them`)
+    t.ok(eachMs < 50, `${eachMs} ms per call`)
     for (const release of waiting) release()
     t.equal((await Promise.all(calls)).length, 99_000)
   })
@@ -162,7 +162,7 @@ t.test('client disconnect aborts the handler', async (t) => {
   t.equal(aborted, 'AbortError')
 })
 
-t.test('typed errors are thrown: code, id, detail', async (t) => {
+t.test('a typed error has code, id and detail', async (t) => {
   const { registry } = await open(t)
   for (const inProcess of [false, true]) {
     const client = openClient(t, { registry, inProcess })
@@ -177,7 +177,7 @@ t.test('typed errors are thrown: code, id, detail', async (t) => {
   }
 })
 
-t.test('an address goes before the registry; plain HTTP, too', async (t) => {
+t.test('an address takes precedence over the registry, with either transport', async (t) => {
   const { service } = await open(t)
   const { address } = service
   const call = (client: Client, options = {}) =>
@@ -194,7 +194,7 @@ t.test('an address goes before the registry; plain HTTP, too', async (t) => {
   await t.rejects(up.reply(), { code: 400 }, 'streams require the WebSocket transport')
 })
 
-t.test('who it is a client shows the platform, and no other address', async (t) => {
+t.test('a token is sent to the platform and its services, not to other addresses', async (t) => {
   const { registry, service } = await open(t)
   const stranger = await open(t)
   const shown = async (client: Client, address?: string) => {
@@ -206,17 +206,17 @@ t.test('who it is a client shows the platform, and no other address', async (t) 
   const unknown = stranger.service.address
   const found = openClient(t, { registry, token: 'own' })
   t.equal(await shown(found), 'Bearer own')
-  t.equal(await shown(found, known), 'Bearer own', 'a node of its registry')
+  t.equal(await shown(found, known), 'Bearer own', 'a node of the registry')
   t.equal(await shown(found, unknown), undefined)
   const told = openClient(t, { address: known, token: 'own' })
-  t.equal(await shown(told), 'Bearer own', 'the address it was told with the token')
+  t.equal(await shown(told), 'Bearer own', 'the address configured with the token')
   t.equal(await shown(told, unknown), undefined)
   const proxied = openClient(t, { proxy: known, token: 'own' })
   t.equal(await shown(proxied, `mx://${known}`), 'Bearer own')
   t.equal(await shown(proxied, unknown), undefined)
 })
 
-t.test('what the environment has for the platform is for no other address', async (t) => {
+t.test('credentials from the environment are not sent to an explicit address', async (t) => {
   const { service } = await open(t)
   const before = { ...process.env }
   t.teardown(() => {
@@ -229,7 +229,7 @@ t.test('what the environment has for the platform is for no other address', asyn
   t.match(await client.call('greeter', 'Helloworld.Seen', {}), { authorization: undefined })
 })
 
-t.test('it logs in where its registry is, else where that knows auth', async (t) => {
+t.test('the login goes to the auth service of the registry', async (t) => {
   const auth = createService(t, { name: 'auth' }).handle('Auth', {
     token: endpoint({
       handle: () => ({ token: { access_token: 'found', created: 0, expiry: 900 } }),
@@ -247,7 +247,7 @@ t.test('it logs in where its registry is, else where that knows auth', async (t)
   t.match(await client.call('greeter', 'Helloworld.Seen', {}), { authorization: 'Bearer found' })
 })
 
-t.test('what a context holds travels on', async (t) => {
+t.test('metadata of the context is forwarded over each transport', async (t) => {
   const { registry } = await open(t)
   const client = openClient(t, { registry, namespace: 'shop' })
   const context = metadata.set(createContext({ metadata: { 'x-request-id': 'r-1' } }), 'a', 'b')
@@ -265,7 +265,7 @@ t.test('what a context holds travels on', async (t) => {
   t.match(seen, { 'x-request-id': 'r-1', a: 'b', 'mx-namespace': 'n' })
 })
 
-t.test("a context's deadline limits the call, and the remaining time goes out", async (t) => {
+t.test('the deadline of a context limits the call, and the remaining time is sent', async (t) => {
   const { dispatch, calls } = createTracker()
   const { port } = await openRpcService(t, dispatch)
   const client = openClient(t, { address: `127.0.0.1:${port}` })
@@ -293,7 +293,7 @@ t.test("a context's deadline limits the call, and the remaining time goes out", 
   await t.rejects(client.call('greeter', 'A.B', {}, { context: over }))
 })
 
-t.test('when a call is over, so are those it has made', async (t) => {
+t.test('aborting a call aborts the calls made with its context', async (t) => {
   const registry = openRegistry(t)
   let begun = false
   let innerAborted = false
@@ -325,7 +325,7 @@ t.test('when a call is over, so are those it has made', async (t) => {
   await until(() => innerAborted)
 })
 
-t.test('many calls within one call share its signal, and nobody warns', async (t) => {
+t.test('50 concurrent calls with one signal emit no warning', async (t) => {
   const { registry } = await open(t)
   const client = openClient(t, { registry })
   const warnings: Error[] = []
@@ -344,7 +344,7 @@ t.test('many calls within one call share its signal, and nobody warns', async (t
   t.strictSame(warnings, [])
 })
 
-t.test('names and options that make no sense are refused before anything is sent', async (t) => {
+t.test('invalid names and options are rejected before any request', async (t) => {
   const client = openClient(t, { address: '127.0.0.1:1' })
   for (const name of ['', 'a b', '..', 'a\r\nb', 'x'.repeat(300)])
     await t.rejects(client.call(name, 'A.B'), /service must be letters/, name)
@@ -371,7 +371,7 @@ t.test('names and options that make no sense are refused before anything is sent
   t.throws(() => new Client({ retries: 1.5 }), TypeError)
 })
 
-t.test('a client that was closed takes no calls; those under way end', async (t) => {
+t.test('a closed client rejects calls, and calls in flight complete', async (t) => {
   const { registry } = await open(t)
   const { dispatch, calls } = createTracker()
   const { port, sockets } = await openRpcService(t, dispatch)
@@ -386,7 +386,7 @@ t.test('a client that was closed takes no calls; those under way end', async (t)
   await until(() => sockets[0]!.readyState === sockets[0]!.CLOSED)
 })
 
-t.test('a client that is closed ends its streams: whoever reads one is told', async (t) => {
+t.test('closing a client ends its streams with an error', async (t) => {
   const { registry } = await open(t)
   const { dispatch, calls } = createTracker()
   const { port, sockets } = await openRpcService(t, dispatch)
@@ -400,7 +400,7 @@ t.test('a client that is closed ends its streams: whoever reads one is told', as
   await until(() => sockets[0]!.readyState === sockets[0]!.CLOSED)
 })
 
-t.test('kill of one of two services under load: only what it had is lost', async (t) => {
+t.test('killing one of two services under load fails only calls in flight', async (t) => {
   const registry = openRegistry(t)
   const fixture = new URL('../../fixtures/killable.ts', import.meta.url)
   const child = spawn(process.execPath, toNodeWords(fixture), {
@@ -435,12 +435,12 @@ t.test('kill of one of two services under load: only what it had is lost', async
   await Promise.all(Array.from({ length: 20 }, load))
   t.equal(pids.size, 2)
   t.ok(killed)
-  t.ok(failures.length <= 20, `${failures.length} of the 20 that were under way`)
+  t.ok(failures.length <= 20, `${failures.length} of 20 calls in flight failed`)
   t.ok(failures.every((message) => message === 'bad gateway: the service closed the connection'))
   pids.clear()
   for (let i = 0; i < 10; i++)
     pids.add(((await client.call('greeter', 'A.Where')) as { pid: number }).pid)
-  t.strictSame([...pids], [process.pid], 'the dead one is left out')
+  t.strictSame([...pids], [process.pid], 'the killed node is skipped')
 })
 
 t.test('a log line of a failed handler carries the request id of the caller', async (t) => {
@@ -464,7 +464,7 @@ t.test('a log line of a failed handler carries the request id of the caller', as
   t.equal(line.id, context.id)
 })
 
-t.test('a proxy that is away, is none, or goes away: the error says so', async (t) => {
+t.test('an unreachable, invalid or closing proxy is 502 with the reason', async (t) => {
   const { port: silent } = await openRawBackend(t, {
     onRequest: (connection) => connection.send('HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n'),
   })

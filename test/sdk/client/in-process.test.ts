@@ -23,7 +23,7 @@ import {
 } from '../../fixtures/sdk-services.ts'
 import { collectUnhandled } from '../../fixtures/unhandled.ts'
 
-/** The same service called without sockets, over one, and through a proxy. */
+/** Clients that call one service in process, over a socket, and through a proxy. */
 async function openAll(t: Test, endpoints: Endpoints): Promise<Client[]> {
   const registry = openRegistry(t)
   const service = createService(t, { registry }).handle('A', endpoints)
@@ -40,7 +40,7 @@ const call = (client: Client, name: string, request?: unknown, options = {}): Pr
   client.call('greeter', `A.${name}`, request, options).catch((error) => error)
 
 t.test(
-  'a call in process gives what one over a socket gives, or one through a proxy',
+  'a call in process returns the same result as over a socket and through a proxy',
   async (t) => {
     const Exact = Type.Object({ id: Int64(), data: Bytes(), size: Type.Integer({ default: 5 }) })
     const clients = await openAll(t, {
@@ -115,12 +115,12 @@ t.test(
   },
 )
 
-t.test('calls of others than this SDK', async (t) => {
+t.test('satisfies the caller contract', async (t) => {
   testCalls(t, {
     async open(t, dispatch) {
       const { log } = createQuietLog()
       const dispatcher = createDispatcher({ service: 'helloworld', log })
-      // As dispatchers do it, whatever their endpoints throw.
+      // Dispatchers do the same with any error of an endpoint.
       const guarded: Dispatch = (call) => {
         try {
           dispatch(call)
@@ -137,7 +137,7 @@ t.test('calls of others than this SDK', async (t) => {
   })
 })
 
-t.test('nothing is shared between caller and handler', async (t) => {
+t.test('caller and handler share no objects', async (t) => {
   const kept: { list: number[] }[] = []
   const service = createService(t).handle('A', {
     keep: endpoint({
@@ -173,7 +173,7 @@ t.test("the handler runs after the caller's function has returned", async (t) =>
   t.strictSame(order, ['caller', 'handler'])
 })
 
-t.test('deadline, cancelling and leaving reach the handler', async (t) => {
+t.test('timeout and abort reach the handler', async (t) => {
   const reasons: string[] = []
   const service = createService(t).handle('A', {
     wait: endpoint({
@@ -204,11 +204,11 @@ t.test('deadline, cancelling and leaving reach the handler', async (t) => {
   early.abort()
   await t.rejects(never, { name: 'AbortError' })
   await new Promise(setImmediate)
-  t.strictSame(reasons, ['TimeoutError', 'AbortError'], 'what was given up early never ran')
+  t.strictSame(reasons, ['TimeoutError', 'AbortError'], 'the call aborted early never ran')
   t.equal(deadlines.size, before)
 })
 
-t.test('500 and 408 are repeated here, too, unless the endpoint says otherwise', async (t) => {
+t.test('500 and 408 are retried unless the endpoint is not idempotent', async (t) => {
   let calls = 0
   const failing = () => {
     calls++
@@ -225,7 +225,7 @@ t.test('500 and 408 are repeated here, too, unless the endpoint says otherwise',
   t.equal(calls, 3)
 })
 
-t.test('a call is repeated with the request it was made with', async (t) => {
+t.test('a retry sends the original request', async (t) => {
   let calls = 0
   const clients = await openAll(t, {
     b: endpoint({
@@ -245,7 +245,7 @@ t.test('a call is repeated with the request it was made with', async (t) => {
   }
 })
 
-t.test('a service that stops: calls under way are lost, no more are taken', async (t) => {
+t.test('stopping a service fails calls in flight, and later calls are refused', async (t) => {
   const service = createService(t).handle('A', {
     wait: endpoint({ handle: () => new Promise(() => {}) }),
   })
@@ -261,22 +261,19 @@ t.test('a service that stops: calls under way are lost, no more are taken', asyn
   })
 })
 
-t.test(
-  'a service is found by the clients of its registry from its start to its stop',
-  async (t) => {
-    const registry = openRegistry(t)
-    const service = createService(t, { registry }).handle('A', {
-      b: endpoint({ handle: (_request, ctx) => ctx.fields }),
-    })
-    const client = openClient(t, { registry, inProcess: true })
-    await t.rejects(client.call('greeter', 'A.B'), { code: 404 })
-    await service.start()
-    t.strictSame(await client.call('greeter', 'A.B'), [])
-    t.strictSame(await service.client.call('greeter', 'A.B'), [], 'and by its own')
-    await service.stop()
-    await t.rejects(client.call('greeter', 'A.B'), { code: 404 })
-  },
-)
+t.test('a service is found by clients of its registry from start to stop', async (t) => {
+  const registry = openRegistry(t)
+  const service = createService(t, { registry }).handle('A', {
+    b: endpoint({ handle: (_request, ctx) => ctx.fields }),
+  })
+  const client = openClient(t, { registry, inProcess: true })
+  await t.rejects(client.call('greeter', 'A.B'), { code: 404 })
+  await service.start()
+  t.strictSame(await client.call('greeter', 'A.B'), [])
+  t.strictSame(await service.client.call('greeter', 'A.B'), [], 'and by the client of the service')
+  await service.stop()
+  await t.rejects(client.call('greeter', 'A.B'), { code: 404 })
+})
 
 function createCaller(t: Test, endpoints: Endpoints): InProcessCaller {
   const { log } = createQuietLog()
@@ -293,7 +290,7 @@ function send(caller: InProcessCaller, fields: Partial<RecordedCall>): RecordedC
   return sent
 }
 
-t.test('what one call throws costs the others of its turn nothing', async (t) => {
+t.test('an exception of one caller does not affect other calls of the tick', async (t) => {
   const caller = createCaller(t, { echo: endpoint({ handle: (request) => request }) })
   const thrown = collectUnhandled(t)
   const onEvent = (): void => {
@@ -311,7 +308,7 @@ t.test('what one call throws costs the others of its turn nothing', async (t) =>
   t.equal(caller.pending, 0)
 })
 
-t.test('calls of others than this SDK carry bytes or text, as over a connection', async (t) => {
+t.test('bodies may be bytes or text, as over a connection', async (t) => {
   const caller = createCaller(t, {
     echo: endpoint({ request: Type.Object({ n: Type.Integer() }), handle: (request) => request }),
     both: endpoint({
@@ -324,7 +321,7 @@ t.test('calls of others than this SDK carry bytes or text, as over a connection'
   const text = send(caller, { endpoint: 'A.Echo', body: '{"n":1}' })
   const bytes = send(caller, { endpoint: 'A.Echo', body: Buffer.from('{"n":2}') })
   const wrong = send(caller, { endpoint: 'A.Echo', body: '{"n":' })
-  t.strictSame(text.events, [], 'later')
+  t.strictSame(text.events, [], 'responses are asynchronous')
   await until(() => wrong.events.length === 1)
   t.strictSame(text.events, ['reply "" {"n":1}'])
   t.strictSame(bytes.events, ['reply "" {"n":2}'])
@@ -344,7 +341,7 @@ t.test('calls of others than this SDK carry bytes or text, as over a connection'
   t.equal(caller.pending, 0)
 })
 
-t.test('pending calls are counted, and lost when the caller is closed', async (t) => {
+t.test('pending calls are counted, and fail when the caller is closed', async (t) => {
   const caller = createCaller(t, { wait: endpoint({ handle: () => new Promise(() => {}) }) })
   const calls = [1, 2, 3].map(() => send(caller, { endpoint: 'A.Wait' }))
   await new Promise(setImmediate)
@@ -356,37 +353,34 @@ t.test('pending calls are counted, and lost when the caller is closed', async (t
   caller.close()
   for (const { events } of calls) t.strictSame(events, ['lost closed'])
   t.equal(caller.pending, 0)
-  t.strictSame(send(caller, { endpoint: 'A.Wait' }).events, ['lost connect'], 'as of a closed port')
+  t.strictSame(send(caller, { endpoint: 'A.Wait' }).events, ['lost connect'], 'like a closed port')
 })
 
-t.test(
-  'bodies that are bytes are counted, so that large ones fill the window as well',
-  async (t) => {
-    const large = Buffer.alloc(WINDOW_BYTES / 2, '1')
-    const caller = createCaller(t, {
-      slow: endpoint({ stream: 'client', handle: () => new Promise(() => {}) }),
-      fast: endpoint({
-        response: Bytes(),
-        stream: 'server',
-        *handle() {
-          for (;;) yield large
-        },
-      }),
-    })
-    const up = send(caller, { endpoint: 'A.Slow', body: '', more: true })
-    t.notOk(up.sendData(large))
-    await until(() => up.events.length === 1)
-    t.strictSame([up.sendData(large), up.sendData(large), up.sendData(large)], [true, true, false])
-    const down = send(caller, { endpoint: 'A.Fast', stream: true })
-    await until(() => down.events.length > 0)
-    const count = down.events.length
-    t.ok(count <= 3, `${count} were sent`)
-    for (let i = 0; i < count; i++) down.consumed(large.length * 2)
-    await until(() => down.events.length > count)
-  },
-)
+t.test('byte bodies count toward the flow-control window', async (t) => {
+  const large = Buffer.alloc(WINDOW_BYTES / 2, '1')
+  const caller = createCaller(t, {
+    slow: endpoint({ stream: 'client', handle: () => new Promise(() => {}) }),
+    fast: endpoint({
+      response: Bytes(),
+      stream: 'server',
+      *handle() {
+        for (;;) yield large
+      },
+    }),
+  })
+  const up = send(caller, { endpoint: 'A.Slow', body: '', more: true })
+  t.notOk(up.sendData(large))
+  await until(() => up.events.length === 1)
+  t.strictSame([up.sendData(large), up.sendData(large), up.sendData(large)], [true, true, false])
+  const down = send(caller, { endpoint: 'A.Fast', stream: true })
+  await until(() => down.events.length > 0)
+  const count = down.events.length
+  t.ok(count <= 3, `${count} messages were sent`)
+  for (let i = 0; i < count; i++) down.consumed(large.length * 2)
+  await until(() => down.events.length > count)
+})
 
-t.test('two ends that only wait for one another let the event loop turn', async (t) => {
+t.test('a stream within a process yields to the event loop', async (t) => {
   const service = createService(t).handle('A', {
     forever: endpoint({
       stream: 'server',
@@ -403,7 +397,7 @@ t.test('two ends that only wait for one another let the event loop turn', async 
   t.equal(turns, 5)
 })
 
-t.test('what a value becomes on its way', async (t) => {
+t.test('a value becomes a JSON copy or written JSON', async (t) => {
   t.strictSame(toLocalValue({ a: 1 }), { a: 1 })
   const written = toLocalValue({ a: new Date(0), b: 5n, c: 2 ** 53 })
   const text = '{"a":"1970-01-01T00:00:00.000Z","b":5,"c":9007199254740992}'
@@ -414,7 +408,7 @@ t.test('what a value becomes on its way', async (t) => {
   t.throws(() => toLocalValue(loop), TypeError)
 })
 
-t.test('integers are as exact within a process as over a connection', async (t) => {
+t.test('integers are as exact in process as over a connection', async (t) => {
   const handle = ({ n }: { n: unknown }) => ({ got: String(n) })
   const clients = await openAll(t, {
     integer: endpoint({ request: Type.Object({ n: Type.Integer() }), handle }),

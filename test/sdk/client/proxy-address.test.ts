@@ -8,7 +8,7 @@ function setVariable(t: Test, value: string): void {
   t.teardown(() => delete process.env['MX_PROXY'])
 }
 
-t.test('an address with or without a protocol', async (t) => {
+t.test('parses an address with or without a scheme', async (t) => {
   const cases: [string, string][] = [
     ['127.0.0.1:8081', 'mx://127.0.0.1:8081'],
     [' proxy.internal:443 ', 'mx://proxy.internal:443'],
@@ -18,7 +18,7 @@ t.test('an address with or without a protocol', async (t) => {
   for (const [text, address] of cases) t.equal(readProxyAddress(text, true), address)
 })
 
-t.test('what is none is refused, by the name it was given by', async (t) => {
+t.test('an invalid address is rejected with the name of the option or variable', async (t) => {
   const wrong = [
     '',
     'localhost',
@@ -44,17 +44,17 @@ t.test('what is none is refused, by the name it was given by', async (t) => {
   t.throws(() => readProxyAddress(8081 as never, false), /got "8081"/)
 })
 
-t.test('the variable counts where the program says nothing', async (t) => {
+t.test('MX_PROXY applies if the program sets no proxy and no address', async (t) => {
   t.equal(readProxyAddress(undefined, false), undefined)
   setVariable(t, ' ')
-  t.equal(readProxyAddress(undefined, false), undefined, 'blank: none')
+  t.equal(readProxyAddress(undefined, false), undefined, 'a blank variable is unset')
   setVariable(t, ' a:1\n')
   t.equal(readProxyAddress(undefined, false), 'mx://a:1')
   t.equal(readProxyAddress('b:2', false), 'mx://b:2')
   t.equal(readProxyAddress(undefined, true), undefined)
-  t.ok(new Client({ address: 'c:3' }), 'and an address is such a word')
+  t.ok(new Client({ address: 'c:3' }), 'an address overrides the variable')
 })
 
-t.test('an address and a proxy are one place too many', async (t) => {
+t.test('address and proxy cannot be combined', async (t) => {
   t.throws(() => new Client({ address: 'a:1', proxy: 'b:2' }), /address and proxy/)
 })

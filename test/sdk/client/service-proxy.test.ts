@@ -4,7 +4,7 @@ import { createService, openClient } from '../../fixtures/sdk-services.ts'
 
 const echo = endpoint({ handle: (request, ctx) => ({ request, tenant: ctx.fields[1] ?? '' }) })
 
-t.test('a proxy has the names of the declaration; who is called, is the endpoint', async (t) => {
+t.test('a proxy has the names of handlers and endpoints of the declaration', async (t) => {
   const service = createService(t).handle('helloworld', {
     call: echo,
     Shout: echo,
@@ -17,10 +17,10 @@ t.test('a proxy has the names of the declaration; who is called, is the endpoint
   t.strictSame(await helloworld.Shout(2), { request: 2, tenant: '' })
   t.strictSame(await helloworld.count.stream({}).next(), { done: false, value: 1 })
   t.strictSame(await helloworld.sum.stream([1]).reply(), 5)
-  t.equal(helloworld.call, helloworld.call, 'made once')
+  t.equal(helloworld.call, helloworld.call, 'the function is created once')
 })
 
-t.test('options of all calls, and of one', async (t) => {
+t.test('options apply to all calls, and options of a call override them', async (t) => {
   const service = createService(t).handle('A', { b: echo })
   const client = openClient(t, { services: [service] })
   const { A } = client.service<typeof service>('greeter', { metadata: { 'x-tenant': 'acme' } })
@@ -31,7 +31,7 @@ t.test('options of all calls, and of one', async (t) => {
   await t.rejects(nope.such(1), { code: 404, message: 'endpoint not found: greeter.Nope.Such' })
 })
 
-t.test('a proxy may be returned by an async function, and printed', async (t) => {
+t.test('a proxy can be returned by an async function and listed', async (t) => {
   const client = openClient(t, { address: '127.0.0.1:1' })
   const proxy = client.service<{ A: { b: typeof echo } }>('greeter')
   t.equal(await (async () => proxy)(), proxy)

@@ -28,7 +28,7 @@ const create = (name: string): LocalService => ({
   caller: { pending: 0, call() {}, drain() {}, close() {} },
 })
 
-t.test('a service of this process goes before the nodes the registry tells', async (t) => {
+t.test('a service of this process takes precedence over nodes of the registry', async (t) => {
   const registry = openRegistry(t)
   registerPorts(registry, 'greeter', [9001])
   const targets = open(t, { registry })
@@ -46,14 +46,14 @@ t.test('a service of this process goes before the nodes the registry tells', asy
   t.equal(targets.find('greeter'), nodes)
 })
 
-t.test('services that were named need no registry', async (t) => {
+t.test('services passed as an option require no registry', async (t) => {
   const local = create('greeter')
   const targets = open(t, { services: [local], inProcess: false })
   t.equal(targets.find('greeter'), local)
   t.throws(() => targets.find('other'), /calling other requires a registry, a proxy or an address/)
 })
 
-t.test('with a proxy calls go there, but those within the process', async (t) => {
+t.test('with a proxy, calls go to the proxy, except within the process', async (t) => {
   const registry = openRegistry(t)
   registerPorts(registry, 'greeter', [9001])
   const proxy = 'mx://127.0.0.1:9009'
@@ -62,7 +62,11 @@ t.test('with a proxy calls go there, but those within the process', async (t) =>
     (targets.find(name, address) as Upstream).nodes.map(({ port }) => port)
   t.strictSame(portsOf('greeter'), [9009])
   t.strictSame(portsOf('other'), [9009])
-  t.strictSame(portsOf('other', '127.0.0.1:9002'), [9002], 'unless a call says where')
+  t.strictSame(
+    portsOf('other', '127.0.0.1:9002'),
+    [9002],
+    'an address of the call overrides the proxy',
+  )
   const local = create('greeter')
   const remove = addLocalService(registry, local)
   t.equal(targets.find('greeter'), local)
@@ -71,7 +75,7 @@ t.test('with a proxy calls go there, but those within the process', async (t) =>
 })
 
 t.test(
-  'the text of a registry is not opened for a proxy, but looked at where it is open',
+  'with a proxy, a registry is not opened, but used if it is open in this process',
   async (t) => {
     const text = 'mx://127.0.0.1:9009'
     const targets = open(t, { registry: text, proxy: text })
@@ -85,7 +89,7 @@ t.test(
   },
 )
 
-t.test('an address goes before everything else', async (t) => {
+t.test('an address takes precedence over registry and services', async (t) => {
   const registry = openRegistry(t)
   registerPorts(registry, 'greeter', [9001])
   const targets = open(t, { registry, services: [create('greeter')] })
@@ -104,7 +108,7 @@ t.test('an address goes before everything else', async (t) => {
     t.throws(() => targets.find('greeter', wrong), /address must be host:port/, wrong)
 })
 
-t.test('of many addresses the connections of the last hundred are kept', async (t) => {
+t.test('connections of the last 100 addresses are cached', async (t) => {
   const targets = open(t)
   const first = targets.find('a', '127.0.0.1:1') as Upstream
   for (let port = 2; port <= 100; port++) targets.find('a', `127.0.0.1:${port}`)
@@ -113,12 +117,12 @@ t.test('of many addresses the connections of the last hundred are kept', async (
   targets.find('a', '127.0.0.1:101')
   t.equal(targets.find('a', '127.0.0.1:1'), first)
   targets.find('a', '127.0.0.1:102')
-  t.equal(targets.find('a', '127.0.0.1:2'), second, 'used since')
+  t.equal(targets.find('a', '127.0.0.1:2'), second, 'recently used')
   t.not(targets.find('a', '127.0.0.1:3'), undefined)
   t.equal(first.nodes.length, 1)
 })
 
-t.test('a closed client takes no calls', async (t) => {
+t.test('a closed client rejects lookups and drops its nodes', async (t) => {
   const targets = open(t)
   const upstream = targets.find('a', '127.0.0.1:1') as Upstream
   targets.close()
@@ -126,7 +130,7 @@ t.test('a closed client takes no calls', async (t) => {
   t.throws(() => targets.find('a', '127.0.0.1:1'), /the client is closed/)
 })
 
-t.test('of another domain than mx, what is not there is looked for in mx', async (t) => {
+t.test('a service missing in another domain is looked up in mx', async (t) => {
   const [general, acme] = [
     openRegistryText('memory'),
     openRegistryText('memory', { domain: 'acme' }),

@@ -10,7 +10,7 @@ async function open(t: Test, dispatch: Dispatch) {
   return openClient(t, { address: `127.0.0.1:${port}` })
 }
 
-t.test('what JSON can say goes there and back', async (t) => {
+t.test('JSON values round-trip, and other values are converted as by JSON.stringify', async (t) => {
   const client = await open(t, (call) => call.reply('', call.body))
   const cases: [unknown, unknown][] = [
     [undefined, {}],
@@ -27,7 +27,7 @@ t.test('what JSON can say goes there and back', async (t) => {
     t.strictSame(await client.call('greeter', 'A.B', request), reply)
 })
 
-t.test('an empty reply is a message without fields; one that is no JSON is 502', async (t) => {
+t.test('an empty response is an empty object, a response that is not JSON is 502', async (t) => {
   const client = await open(t, (call) => {
     call.reply('content-type: text/html\r\n', call.endpoint === 'A.Empty' ? '' : '<html>')
   })
@@ -35,7 +35,7 @@ t.test('an empty reply is a message without fields; one that is no JSON is 502',
   await t.rejects(client.call('greeter', 'A.Html'), { id: 'greeter', code: 502 })
 })
 
-t.test('what JSON cannot say is not sent', async (t) => {
+t.test('a value that cannot be serialized is rejected and not sent', async (t) => {
   let calls = 0
   const client = await open(t, () => void calls++)
   const loop: Record<string, unknown> = {}
@@ -46,7 +46,7 @@ t.test('what JSON cannot say is not sent', async (t) => {
   t.equal(calls, 0)
 })
 
-t.test('the caller may change what it has sent', async (t) => {
+t.test('changing a request after the call does not change what was sent', async (t) => {
   const client = await open(t, (call) => call.reply('', call.body))
   const request = { list: [1] }
   const reply = client.call('greeter', 'A.B', request)
@@ -54,7 +54,7 @@ t.test('the caller may change what it has sent', async (t) => {
   t.strictSame(await reply, { list: [1] })
 })
 
-t.test('a reply may follow long after others', async (t) => {
+t.test('responses may arrive out of order', async (t) => {
   const held: (() => void)[] = []
   const client = await open(t, (call) => {
     if (call.endpoint === 'A.First') held.push(() => call.reply('', '1'))
@@ -66,7 +66,7 @@ t.test('a reply may follow long after others', async (t) => {
   t.equal(await first, 1)
 })
 
-t.test('an error that is awaited has the stack of whoever awaits', async (t) => {
+t.test('a rejected call has the stack of the awaiting function', async (t) => {
   const gone = await open(t, (call) => call.reply('', 'no JSON'))
   const failing = await open(t, (call) => call.fail(new GatewayError('greeter', 404, 'nothing')))
   const local = openClient(t, { services: [createService(t)] })

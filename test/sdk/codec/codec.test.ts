@@ -2,7 +2,7 @@ import t from 'tap'
 import { GatewayError } from '../../../core/errors.ts'
 import { createProtobufCodec, json } from '../../../sdk/codec/codec.ts'
 
-t.test('JSON, from text or bytes; an empty body is a message without fields', async (t) => {
+t.test('JSON is decoded from text or bytes; an empty body is an empty object', async (t) => {
   t.strictSame(json.decode('{"a":1}', 'greeter'), { a: 1 })
   t.strictSame(json.decode(Buffer.from('{"a":"ü"}'), 'greeter'), { a: 'ü' })
   t.strictSame(json.decode('', 'greeter'), {})
@@ -12,7 +12,7 @@ t.test('JSON, from text or bytes; an empty body is a message without fields', as
   t.equal(json.encode(null), 'null')
 })
 
-t.test('what is no JSON, or too deep, is 400', async (t) => {
+t.test('JSON that is invalid or nested too deep is 400', async (t) => {
   for (const body of ['{', 'x', '{"__proto__":1}', '['.repeat(100_000)]) {
     try {
       json.decode(body, 'greeter')
@@ -24,20 +24,14 @@ t.test('what is no JSON, or too deep, is 400', async (t) => {
   }
 })
 
-t.test(
-  'an int64 is emitted as a number while it is a safe integer, else as a string',
-  async (t) => {
-    t.equal(
-      json.encode({ a: 5n, b: 2n ** 53n, c: [-1n] }),
-      '{"a":5,"b":"9007199254740992","c":[-1]}',
-    )
-    const loop: Record<string, unknown> = {}
-    loop['self'] = loop
-    t.throws(() => json.encode(loop), /circular/)
-  },
-)
+t.test('an int64 is encoded as a number if it is a safe integer, else as a string', async (t) => {
+  t.equal(json.encode({ a: 5n, b: 2n ** 53n, c: [-1n] }), '{"a":5,"b":"9007199254740992","c":[-1]}')
+  const loop: Record<string, unknown> = {}
+  loop['self'] = loop
+  t.throws(() => json.encode(loop), /circular/)
+})
 
-t.test('what JSON makes nothing of, without a word, is no message', async (t) => {
+t.test('a value that JSON would drop silently is rejected', async (t) => {
   for (const [value, kind] of [
     [Number.NaN, 'NaN'],
     [Number.NEGATIVE_INFINITY, '-Infinity'],
@@ -59,7 +53,7 @@ t.test('what JSON makes nothing of, without a word, is no message', async (t) =>
   t.equal(json.encode({ toJSON: () => null }), 'null')
 })
 
-t.test('protobuf: bytes that are no such message are 400', async (t) => {
+t.test('protobuf: a malformed message is 400', async (t) => {
   const codec = createProtobufCodec({
     decode(bytes) {
       if (bytes[0] === 0xff) throw new RangeError('index out of range')

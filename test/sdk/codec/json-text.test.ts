@@ -3,12 +3,12 @@ import { toJsonText } from '../../../sdk/codec/json-text.ts'
 
 const RULE = 'value must be what JSON can say'
 
-t.test('what JSON can say is said', async (t) => {
+t.test('a JSON value is serialized', async (t) => {
   for (const value of [{ a: [1] }, 'text', 5, null])
     t.equal(toJsonText(value, RULE), JSON.stringify(value))
 })
 
-t.test('what it cannot is refused, and why is told', async (t) => {
+t.test('a value that is not JSON is rejected with the reason', async (t) => {
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
   for (const [value, reason] of [

@@ -50,16 +50,16 @@ const FULL = {
   by_flag: { true: 'yes', false: 'no' },
 }
 
-t.test('every kind of field, there and back', async (t) => {
+t.test('every kind of field round-trips', async (t) => {
   t.strictSame(decode(encode(FULL)), FULL)
 })
 
-t.test('the bytes are those the library makes of the same message', async (t) => {
+t.test('the encoding equals that of the protobuf library', async (t) => {
   const own = Kinds.encode(protojson.fromJson(Kinds, FULL)).finish()
   t.ok(Buffer.from(own).equals(encode(FULL)))
 })
 
-t.test('fields without presence have their zero value, others are left out', async (t) => {
+t.test('fields without presence decode to zero values, others are absent', async (t) => {
   const empty = {
     name: '',
     id: 0,
@@ -89,7 +89,7 @@ t.test('fields without presence have their zero value, others are left out', asy
   t.equal(encode({ name: undefined, options: null, extra: 1 }).length, 0)
 })
 
-t.test('programs may give bigints and bytes as they are', async (t) => {
+t.test('bigints and bytes can be encoded directly', async (t) => {
   const bytes = encode({
     id: -(2n ** 63n),
     size: 2n ** 64n - 1n,
@@ -104,11 +104,11 @@ t.test('programs may give bigints and bytes as they are', async (t) => {
   })
 })
 
-t.test('an enum of a newer caller keeps its number', async (t) => {
+t.test('an unknown enum value is decoded as its number', async (t) => {
   t.match(decode(encode({ colour: 7 })), { colour: 7 })
 })
 
-t.test('what does not fit its field is refused, not cut', async (t) => {
+t.test('a value that does not fit its field is rejected, not truncated', async (t) => {
   for (const [value, field] of [
     [{ small: 2 ** 31 }, 'small'],
     [{ small: 1.5 }, 'small'],
@@ -136,18 +136,18 @@ t.test('what does not fit its field is refused, not cut', async (t) => {
   t.throws(() => encode('text'), /^Kinds must be an object/)
 })
 
-t.test('a key that was not sent is its zero', async (t) => {
-  // Field 25, an entry that holds only its value.
+t.test('a map entry without a key has the zero key', async (t) => {
+  // Field 25: an entry with only a value.
   const bytes = Buffer.from('ca0103120161', 'hex')
   t.match(decode(bytes), { by_id: { '0': 'a' } })
 })
 
-t.test('a map cannot reach into prototypes', async (t) => {
+t.test('a map key __proto__ is rejected', async (t) => {
   const hostile = Kinds.encode({ totals: JSON.parse('{"__proto__":1}') }).finish()
   t.throws(() => decode(hostile), /must not hold __proto__/)
 })
 
-t.test('nesting is bounded', async (t) => {
+t.test('nesting depth is limited', async (t) => {
   const Tree = root.lookupType('trees.Tree')
   let bytes = Tree.encode({ name: 'leaf' }).finish()
   for (let depth = 0; depth < 1000; depth++) {

@@ -25,14 +25,14 @@ const { root } = protobuf.parse(
 root.resolveAll()
 const M = root.lookupType('p.M')
 
-t.test('the fields of a message, without those others added', async (t) => {
+t.test('lists the fields of a message without extensions', async (t) => {
   t.strictSame(
     fieldsOf(M).map(({ name }) => name),
     ['e', 'm', 's'],
   )
 })
 
-t.test('what the values of a field are', async (t) => {
+t.test('returns the enum or message type of a field', async (t) => {
   const [e, m, s] = fieldsOf(M)
   t.equal(enumOf(e!)?.name, 'E')
   t.equal(enumOf(m!), undefined)
@@ -41,10 +41,8 @@ t.test('what the values of a field are', async (t) => {
   t.equal(messageOf(s!) ?? enumOf(s!), undefined)
 })
 
-t.test(
-  'fields that cannot be missing: lists, maps, and single values of proto3 without `optional`',
-  async (t) => {
-    const text = `syntax = "proto3";
+t.test('repeated, map and proto3 fields without `optional` have zero values', async (t) => {
+  const text = `syntax = "proto3";
     message N {
       string plain = 1;
       optional string maybe = 2;
@@ -53,16 +51,15 @@ t.test(
       repeated N list = 5;
       map<string, N> map = 6;
     }`
-    const parsed = protobuf.parse(text).root.resolveAll()
-    t.strictSame(
-      fieldsOf(parsed.lookupType('N'))
-        .filter(hasZero)
-        .map(({ name }) => name),
-      ['plain', 'list', 'map'],
-    )
-  },
-)
+  const parsed = protobuf.parse(text).root.resolveAll()
+  t.strictSame(
+    fieldsOf(parsed.lookupType('N'))
+      .filter(hasZero)
+      .map(({ name }) => name),
+    ['plain', 'list', 'map'],
+  )
+})
 
-t.test('only messages of google.protobuf are well-known', async (t) => {
+t.test('only messages of google.protobuf are well-known types', async (t) => {
   t.notOk(isWellKnown(root.lookupType('p.Timestamp')))
 })

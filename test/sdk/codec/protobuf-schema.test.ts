@@ -13,7 +13,7 @@ root.resolveAll()
 const compiled = (name: string, kind: 'request' | 'response' = 'request') =>
   compileSchema(toMessageSchema(root.lookupType(name)), kind)
 
-t.test('handlers get bigints, bytes and zero values', async (t) => {
+t.test('handlers receive bigints, bytes and zero values', async (t) => {
   t.match(compiled('kinds.Kinds').decode({ id: '5', data: 'AQ==', totals: { a: 1 } }), {
     name: '',
     id: 5n,
@@ -27,14 +27,14 @@ t.test('handlers get bigints, bytes and zero values', async (t) => {
   })
 })
 
-t.test('responses need not say zero values, callers get them all the same', async (t) => {
+t.test('responses may omit zero values, which callers receive', async (t) => {
   t.strictSame(compiled('kinds.Options', 'response').encode({ limit: 1 }), {
     limit: 1,
     deep: false,
   })
 })
 
-t.test('what the message cannot hold does not fit', async (t) => {
+t.test('a value that the message cannot represent is rejected', async (t) => {
   const { decode } = compiled('kinds.Kinds')
   for (const wrong of [
     { small: 2 ** 31 },
@@ -50,7 +50,7 @@ t.test('what the message cannot hold does not fit', async (t) => {
     t.throws(() => decode(wrong), /^request\./, JSON.stringify(wrong))
 })
 
-t.test('a message may contain itself', async (t) => {
+t.test('recursive messages are supported', async (t) => {
   const { decode, jsonSchema } = compiled('trees.Tree')
   t.strictSame(decode({ kids: [{ name: 'kid' }] }), { name: '', kids: [{ name: 'kid', kids: [] }] })
   t.match(toValue('Tree', jsonSchema), {
@@ -61,7 +61,7 @@ t.test('a message may contain itself', async (t) => {
   })
 })
 
-t.test('the registry is told the types of the file', async (t) => {
+t.test('the registry entry contains the protobuf types', async (t) => {
   const { values } = toValue('Kinds', compiled('kinds.Kinds').jsonSchema)
   const types = Object.fromEntries(values.map(({ name, type }) => [name, type]))
   t.match(types, {

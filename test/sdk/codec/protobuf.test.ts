@@ -15,12 +15,12 @@ const FILE = join(ROOT, 'test/fixtures/proto/helloworld.proto')
 const PROTOBUF = 'content-type: application/protobuf\r\n'
 const log = createServiceLog({ service: 'greeter', write: () => {} })
 
-/** The messages as another program has them. */
+/** The message types of a peer. */
 const peer = await new protobuf.Root().load(FILE)
 const Request = peer.lookupType('helloworld.Request')
 const Response = peer.lookupType('helloworld.Response')
 
-t.test('a service that names a .proto file is called with JSON and with protobuf', async (t) => {
+t.test('a service with a .proto file is called with JSON and with protobuf', async (t) => {
   const proto = await loadProto(FILE)
   const call = endpoint({
     request: proto.message<{ name: string }>('helloworld.Request'),
@@ -51,34 +51,31 @@ t.test('a service that names a .proto file is called with JSON and with protobuf
   t.match(described!.request, { values: [{ name: 'name', type: 'string', values: [] }] })
 })
 
-t.test(
-  'bytes that are no such message are 400, and what does not fit the schema, too',
-  async (t) => {
-    const proto = await loadProto(pathToFileURL(FILE))
-    const Short = Type.Object({ name: Type.String({ maxLength: 4 }) })
-    const call = endpoint({
-      request: proto.message('helloworld.Request', Short),
-      response: proto.message('helloworld.Response'),
-      handle: ({ name }) => ({ message: name }),
-    })
-    const dispatcher = createDispatcher({
-      service: 'greeter',
-      handlers: { Helloworld: { call } },
-      log,
-    })
-    const ask = (body: Uint8Array) =>
-      serve(dispatcher, 'Helloworld.Call', { body, metadata: PROTOBUF })
-    for (const body of [Buffer.from([0x0a]), Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x7f])]) {
-      const { error } = await ask(body)
-      t.equal(error?.code, 400)
-      t.match(error?.message, /^request body must be the protobuf message/)
-    }
-    const long = await ask(Request.encode({ name: 'Johnny' }).finish())
-    t.match(long.error?.toBody(), { Code: 400, Detail: /^request\.name must not have more than 4/ })
-  },
-)
+t.test('a malformed message, or one that does not match the schema, is 400', async (t) => {
+  const proto = await loadProto(pathToFileURL(FILE))
+  const Short = Type.Object({ name: Type.String({ maxLength: 4 }) })
+  const call = endpoint({
+    request: proto.message('helloworld.Request', Short),
+    response: proto.message('helloworld.Response'),
+    handle: ({ name }) => ({ message: name }),
+  })
+  const dispatcher = createDispatcher({
+    service: 'greeter',
+    handlers: { Helloworld: { call } },
+    log,
+  })
+  const ask = (body: Uint8Array) =>
+    serve(dispatcher, 'Helloworld.Call', { body, metadata: PROTOBUF })
+  for (const body of [Buffer.from([0x0a]), Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x7f])]) {
+    const { error } = await ask(body)
+    t.equal(error?.code, 400)
+    t.match(error?.message, /^request body must be the protobuf message/)
+  }
+  const long = await ask(Request.encode({ name: 'Johnny' }).finish())
+  t.match(long.error?.toBody(), { Code: 400, Detail: /^request\.name must not have more than 4/ })
+})
 
-t.test('a stream in protobuf', async (t) => {
+t.test('a stream can use protobuf', async (t) => {
   const proto = await loadProto(FILE)
   const echo = endpoint({
     request: proto.message<{ name: string }>('helloworld.Request'),
@@ -100,7 +97,7 @@ t.test('a stream in protobuf', async (t) => {
   t.strictSame(Response.toObject(Response.decode(bodies[0] as Uint8Array)), { message: 'John' })
 })
 
-t.test('code that was generated serves as well', async (t) => {
+t.test('generated code can encode and decode messages', async (t) => {
   const Name = Type.Object({ name: Type.String() })
   const message = protobufMessage(Name, {
     decode: (bytes) => Request.toObject(Request.decode(bytes)),
@@ -123,19 +120,16 @@ t.test('a message is found by its full name only', async (t) => {
     t.throws(() => proto.message(name), { name: 'TypeError', message: /^there is no message/ })
 })
 
-t.test('a file that is not there, or no such file, is refused', async (t) => {
+t.test('a missing or invalid .proto file is rejected', async (t) => {
   const none = join(t.testdir({}), 'none.proto')
   await t.rejects(loadProto(none), { message: /^cannot read .*none\.proto: ENOENT/ })
   const dir = t.testdir({ 'bad.proto': 'syntax = "proto3"; message {' })
   await t.rejects(loadProto(join(dir, 'bad.proto')), /cannot read .*bad\.proto: illegal/)
 })
 
-t.test(
-  'types, defaults and the registry come from the message where there is no schema',
-  async (t) => {
-    const proto = await loadProto(join(ROOT, 'test/fixtures/proto/kinds.proto'))
-    const { decode } = compileSchema(proto.message('kinds.Options'), 'request')
-    t.strictSame(decode({ deep: true }), { limit: 0, deep: true })
-    t.throws(() => decode({ limit: 2 ** 31 }), /^request\.limit must be <= 2147483647/)
-  },
-)
+t.test('without a schema, types and defaults come from the message', async (t) => {
+  const proto = await loadProto(join(ROOT, 'test/fixtures/proto/kinds.proto'))
+  const { decode } = compileSchema(proto.message('kinds.Options'), 'request')
+  t.strictSame(decode({ deep: true }), { limit: 0, deep: true })
+  t.throws(() => decode({ limit: 2 ** 31 }), /^request\.limit must be <= 2147483647/)
+})

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { toRawBytes } from '../../../sdk/codec/raw-bytes.ts'
 
-t.test('buffers and views are the bytes they show', (t) => {
+t.test('toRawBytes returns the bytes of buffers and views', (t) => {
   const bytes = new Uint8Array([1, 2, 3, 4])
   t.equal(toRawBytes(bytes), bytes)
   t.strictSame(toRawBytes(bytes.buffer), bytes)
@@ -11,7 +11,7 @@ t.test('buffers and views are the bytes they show', (t) => {
   t.end()
 })
 
-t.test('nothing else is', (t) => {
+t.test('toRawBytes returns undefined for other values', (t) => {
   for (const value of [undefined, null, 'ab', 5, [1], { length: 2 }])
     t.equal(toRawBytes(value), undefined)
   t.end()

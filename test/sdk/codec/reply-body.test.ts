@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseReply } from '../../../sdk/codec/reply-body.ts'
 
-t.test('an answer is what its JSON says; an empty one is a message without fields', async (t) => {
+t.test('a response body is parsed as JSON; an empty one is an empty object', async (t) => {
   t.strictSame(parseReply('greeter', Buffer.from('{"a":"ä"}')), { a: 'ä' })
   t.strictSame(parseReply('greeter', Uint8Array.from(Buffer.from('[1]'))), [1])
   t.strictSame(parseReply('greeter', Buffer.alloc(0)), {})
@@ -9,7 +9,7 @@ t.test('an answer is what its JSON says; an empty one is a message without field
   t.equal(parseReply('greeter', Buffer.alloc(0), true), '{}')
 })
 
-t.test('one that is no JSON is 502, and only the log learns why', async (t) => {
+t.test('a body that is not JSON is 502, with the reason only as cause', async (t) => {
   for (const text of ['<html>', '{', '\u0000']) {
     try {
       parseReply('greeter', Buffer.from(text))

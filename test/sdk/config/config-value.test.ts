@@ -9,7 +9,7 @@ const of = (json: unknown) => toConfigValue({ path: 'a.b', data: JSON.stringify(
 const nothing = toConfigValue({ path: 'a.b' })
 const failed = toConfigValue({ path: 'a.b', error: badRequest('config', 'no') })
 
-/** What an accessor makes of values; its fallback of whatever it can make nothing of. */
+/** Checks the values an accessor converts, and that it returns the fallback for unusable ones. */
 function check<T>(
   title: string,
   read: (value: ReturnType<typeof of>) => T,
@@ -27,7 +27,7 @@ function check<T>(
 }
 
 check(
-  'string: text, numbers and booleans',
+  'string() converts text, numbers and booleans',
   (value) => value.string('fallback'),
   'fallback',
   [
@@ -42,7 +42,7 @@ check(
 )
 
 check(
-  'int: whole numbers, also in text; what stands behind the point is left out',
+  'int() converts numbers and numeric text, without the fraction',
   (value) => value.int(7),
   7,
   [
@@ -60,7 +60,7 @@ check(
 )
 
 check(
-  'float64: numbers, also in text',
+  'float64() converts numbers and numeric text',
   (value) => value.float64(7),
   7,
   [
@@ -74,7 +74,7 @@ check(
 )
 
 check(
-  'bool: booleans, and what stands for them',
+  'bool() converts booleans and their text and number forms',
   (value) => value.bool(true),
   true,
   [
@@ -92,7 +92,7 @@ check(
 )
 
 check(
-  'duration: milliseconds, of spans as Go writes them and of numbers',
+  'duration() converts Go durations and numbers to milliseconds',
   (value) => value.duration(7),
   7,
   [
@@ -107,7 +107,7 @@ check(
 
 const TEXTS = ['x']
 check(
-  'stringSlice: lists, and text with commas',
+  'stringSlice() converts lists and comma-separated text',
   (value) => value.stringSlice(TEXTS),
   TEXTS,
   [
@@ -131,7 +131,7 @@ check(
 
 const MAP: Readonly<Record<string, string>> = { x: 'y' }
 check(
-  'stringMap: objects; what is no text in them is JSON',
+  'stringMap() converts objects, with other values as JSON',
   (value) => value.stringMap(MAP),
   MAP,
   [
@@ -146,7 +146,7 @@ check(
 
 const BYTES = Buffer.from('x')
 check(
-  'bytes: text as UTF-8, anything else as JSON',
+  'bytes() returns text as UTF-8, other values as JSON',
   (value) => value.bytes(BYTES) as Buffer,
   BYTES,
   [
@@ -167,7 +167,7 @@ t.test('scan rejects an integer that would be rounded, naming it', async (t) => 
   t.same(await value.scan(Type.Object({ first: Int64() })), { first: 9007199254740993n })
 })
 
-t.test('without a fallback there is an empty one', async (t) => {
+t.test('without a fallback, accessors return zero values', async (t) => {
   for (const value of [nothing, failed]) {
     t.equal(value.string(), '')
     t.equal(value.int(), 0)
@@ -182,7 +182,7 @@ t.test('without a fallback there is an empty one', async (t) => {
 })
 
 t.test(
-  'a value exists, also when it is null; nothing does not, nor what could not be read',
+  'exists() is true for any value including null, false for missing and failed ones',
   async (t) => {
     t.ok(of(5).exists())
     t.ok(of(null).exists())
@@ -202,14 +202,14 @@ const Database = Type.Object({
   tags: Type.Optional(Type.Array(Type.String())),
 })
 
-t.test('scan gives what a schema makes of the value, defaults filled in', async (t) => {
+t.test('scan returns the value with defaults of the schema', async (t) => {
   const value = of({ port: 5432 })
   t.strictSame(await value.scan(Database), { host: 'localhost', port: 5432 })
-  t.strictSame(value.json(), { port: 5432 }, 'the value stays as it was')
+  t.strictSame(value.json(), { port: 5432 }, 'the value is unchanged')
   t.equal(await of(5).scan(Type.Number()), 5)
 })
 
-t.test('scan fails with the path of the first wrong field', async (t) => {
+t.test('scan fails with the path of the first invalid field', async (t) => {
   for (const [json, message] of [
     [{ port: 'x' }, 'a.b.port must be an integer, got "x"'],
     [{}, 'a.b.port is missing'],
@@ -222,12 +222,12 @@ t.test('scan fails with the path of the first wrong field', async (t) => {
   })
 })
 
-t.test('scan fails with the reason when there is nothing to scan', async (t) => {
+t.test('scan of a missing value is 404, of a failed one its error', async (t) => {
   await t.rejects(nothing.scan(Database), { code: 404, message: 'not found: a.b' })
   await t.rejects(failed.scan(Database), { code: 400, message: 'no' })
 })
 
-t.test('scan takes schemas of other libraries', async (t) => {
+t.test('scan accepts Standard Schemas', async (t) => {
   const schema: StandardSchema<unknown, number> = {
     '~standard': {
       version: 1,

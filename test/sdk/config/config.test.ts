@@ -9,7 +9,7 @@ async function open(t: Test) {
   return { ...platform, config: createConfig(platform.client) }
 }
 
-t.test('what is set is read, and deleted', async (t) => {
+t.test('a value is written, read and deleted', async (t) => {
   const { config } = await open(t)
   await config.set('a', { b: 1, c: ['x'] })
   await config.set('a.d', 'text')
@@ -20,7 +20,7 @@ t.test('what is set is read, and deleted', async (t) => {
   t.notOk((await config.get('a.b')).exists())
 })
 
-t.test('secrets are written and read by an option', async (t) => {
+t.test('secrets are written and read only with the secret option', async (t) => {
   const { config } = await open(t)
   await config.set('a', { b: 'hunter2', c: 5 }, { secret: true })
   t.strictSame((await config.get('a')).json(), { b: '[secret]', c: '[secret]' })
@@ -29,7 +29,7 @@ t.test('secrets are written and read by an option', async (t) => {
   t.equal((await config.get('a.c', { secret: false })).int(7), 7)
 })
 
-t.test('what is not there is no error, of a namespace nobody wrote to neither', async (t) => {
+t.test('a missing value is no error, also in an unused namespace', async (t) => {
   const { config } = await open(t)
   const check = async () => {
     const value = await config.get('x.y')
@@ -42,35 +42,38 @@ t.test('what is not there is no error, of a namespace nobody wrote to neither', 
   await check()
 })
 
-t.test('whatever goes wrong, what is read can be used', async (t) => {
-  const { config, close } = await open(t)
-  const usable = async (value: Awaited<ReturnType<Config['get']>>, error: object) => {
-    t.match(value.error, error)
-    t.notOk(value.exists())
-    t.equal(value.string('fallback'), 'fallback')
-    await t.rejects(value.scan({} as never), { message: value.error!.message })
-  }
-  await usable(await config.get('a..b'), { code: 400, message: /^request\.path/ })
-  await usable(await config.get(5 as never), { code: 400 })
-  const signal = AbortSignal.abort(new Error('enough'))
-  await usable(await config.get('a', { signal }), { message: 'enough' })
-  const thrown = AbortSignal.abort('enough')
-  await usable(await config.get('a', { signal: thrown }), { message: 'enough' })
-  await usable(await config.get('a', { timeoutMs: -1 }), { name: 'TypeError' })
-  const other = openClient(t, { registry: openRegistry(t) })
-  await usable(await createConfig(other).get('a'), { code: 404, message: /service not found/ })
-  await close()
-  await usable(await config.get('a'), { code: 502 })
-})
+t.test(
+  'a failed read returns a value with the error, and accessors return fallbacks',
+  async (t) => {
+    const { config, close } = await open(t)
+    const usable = async (value: Awaited<ReturnType<Config['get']>>, error: object) => {
+      t.match(value.error, error)
+      t.notOk(value.exists())
+      t.equal(value.string('fallback'), 'fallback')
+      await t.rejects(value.scan({} as never), { message: value.error!.message })
+    }
+    await usable(await config.get('a..b'), { code: 400, message: /^request\.path/ })
+    await usable(await config.get(5 as never), { code: 400 })
+    const signal = AbortSignal.abort(new Error('enough'))
+    await usable(await config.get('a', { signal }), { message: 'enough' })
+    const thrown = AbortSignal.abort('enough')
+    await usable(await config.get('a', { signal: thrown }), { message: 'enough' })
+    await usable(await config.get('a', { timeoutMs: -1 }), { name: 'TypeError' })
+    const other = openClient(t, { registry: openRegistry(t) })
+    await usable(await createConfig(other).get('a'), { code: 404, message: /service not found/ })
+    await close()
+    await usable(await config.get('a'), { code: 502 })
+  },
+)
 
-t.test('what cannot be written is told', async (t) => {
+t.test('a failed write rejects', async (t) => {
   const { config } = await open(t)
   await t.rejects(config.set('a..b', 1), { code: 400, message: /^request\.path/ })
   await t.rejects(config.set('a', undefined), { name: 'TypeError', message: /got undefined/ })
   await t.rejects(config.delete('.'), { code: 400 })
 })
 
-t.test('the value is told at once and after every change, until the loop is left', async (t) => {
+t.test('watch yields the current value, then each change until the loop ends', async (t) => {
   const { config } = await open(t)
   const seen: unknown[] = []
   const watched = config.watch('a', { secret: true, retries: 3 })
@@ -85,12 +88,12 @@ t.test('the value is told at once and after every change, until the loop is left
   t.strictSame(await watched.next(), { done: true, value: undefined })
 })
 
-t.test('a watcher of a malformed path is told', async (t) => {
+t.test('watching a malformed path fails with 400', async (t) => {
   const { config } = await open(t)
   await t.rejects(config.watch('a..b').next(), { code: 400, message: /^request\.path/ })
 })
 
-t.test('the namespace is that of the call, of a context, or of all calls', async (t) => {
+t.test('the namespace is that of the call, the context or the config object', async (t) => {
   const { client, call } = await open(t)
   const config = createConfig(client)
   await config.set('a', 'default')
@@ -107,7 +110,7 @@ t.test('the namespace is that of the call, of a context, or of all calls', async
     t.match(await call('Get', { namespace, path: 'a' }), { value: { data } })
 })
 
-t.test('a service has the configuration of its client', async (t) => {
+t.test('a service uses the configuration of its client', async (t) => {
   const registry = openRegistry(t)
   await openPlatformConfig(t, { registry })
   const greeter = createService(t, { registry })
@@ -117,7 +120,7 @@ t.test('a service has the configuration of its client', async (t) => {
   t.equal((await config.get('greeter.greeting')).string('Hi'), 'Hello')
 })
 
-t.test('options nobody reads are refused', async (t) => {
+t.test('unknown options are rejected', async (t) => {
   const { client, config } = await open(t)
   t.throws(() => createConfig(client, { secret: true } as never), {
     name: 'TypeError',

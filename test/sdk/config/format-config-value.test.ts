@@ -1,7 +1,7 @@
 import t from 'tap'
 import { formatConfigValue } from '../../../sdk/config/format-config-value.ts'
 
-t.test('what JSON can say is JSON', async (t) => {
+t.test('a value is formatted as JSON', async (t) => {
   for (const [value, json] of [
     ['a <b>', '"a <b>"'],
     [5, '5'],
@@ -14,12 +14,12 @@ t.test('what JSON can say is JSON', async (t) => {
     t.equal(formatConfigValue(value), json)
 })
 
-t.test('a bigint is a number, or beyond 2^53 text', async (t) => {
+t.test('a bigint is a number, or a string beyond 2^53', async (t) => {
   t.equal(formatConfigValue(5n), '5')
   t.equal(formatConfigValue({ a: 2n ** 60n, b: [-3n] }), '{"a":"1152921504606846976","b":[-3]}')
 })
 
-t.test('what JSON makes something else of is refused', async (t) => {
+t.test('a value that JSON would change or drop is rejected', async (t) => {
   const circle: Record<string, unknown> = {}
   circle['self'] = circle
   for (const [value, what] of [

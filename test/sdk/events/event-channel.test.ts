@@ -10,7 +10,7 @@ import { createAccount, MemoryAuthSource } from '../../fixtures/auth-source.ts'
 import { openPlatformEvents } from '../../fixtures/platform-events.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-/** A service of events that can be lost, and comes back with what it has. */
+/** Opens an events service that can be stopped, and started again with its data. */
 async function open(t: Test) {
   const folder = makeTempFolder(t, 'channel')
   const registry = createMemoryRegistry()
@@ -27,30 +27,33 @@ async function open(t: Test) {
   }
 }
 
-t.test('without a group it goes on behind the last event, and none comes twice', async (t) => {
-  const { events, lose, comeBack } = await open(t)
-  for (const n of [1, 2, 3]) await events.publish('a', n)
-  const channel = events.consume('a', { offset: 1 })
-  const take = async () => (await channel.next()).value!.unmarshal()
-  t.equal(await take(), 1)
-  await lose()
-  await comeBack()
-  t.equal(await take(), 2)
-  t.equal(await take(), 3)
-  const next = take()
-  await lose()
-  await comeBack()
-  await events.publish('a', 4)
-  t.equal(await next, 4)
-  await channel.return!()
-})
+t.test(
+  'without a group, a channel continues after the last event when the service restarts',
+  async (t) => {
+    const { events, lose, comeBack } = await open(t)
+    for (const n of [1, 2, 3]) await events.publish('a', n)
+    const channel = events.consume('a', { offset: 1 })
+    const take = async () => (await channel.next()).value!.unmarshal()
+    t.equal(await take(), 1)
+    await lose()
+    await comeBack()
+    t.equal(await take(), 2)
+    t.equal(await take(), 3)
+    const next = take()
+    await lose()
+    await comeBack()
+    await events.publish('a', 4)
+    t.equal(await next, 4)
+    await channel.return!()
+  },
+)
 
-t.test('what was published while nothing was there to be consumed is not missed', async (t) => {
+t.test('events published during an outage are delivered before any was consumed', async (t) => {
   const { events, lose, comeBack } = await open(t)
   await events.publish('a', 1)
   const channel = events.consume('a')
   const next = channel.next()
-  // It has begun once the service knows the consumer: the topic was looked up before.
+  // The consumer is registered by then: its request precedes this one.
   await events.topics()
   await lose()
   await comeBack()
@@ -59,7 +62,7 @@ t.test('what was published while nothing was there to be consumed is not missed'
   await channel.return!()
 })
 
-t.test('with a group, what was not acknowledged comes again', async (t) => {
+t.test('with a group, unacknowledged events are redelivered after a restart', async (t) => {
   const { events, lose, comeBack } = await open(t)
   for (const n of [1, 2, 3]) await events.publish('a', n)
   const channel = events.consume('a', { group: 'g', offset: 1, autoAck: false })
@@ -67,11 +70,11 @@ t.test('with a group, what was not acknowledged comes again', async (t) => {
   const first = await take()
   await take()
   await first.ack()
-  // It was told, which is not to say that it was heard: the answer to another call is.
+  // The acknowledgement has arrived once a later call is answered.
   await events.topics()
   await lose()
   await comeBack()
-  // What was on its way already may come before.
+  // Events in flight may arrive first.
   const again: string[] = []
   while (again.length < 2) {
     const event = await take()
@@ -82,17 +85,20 @@ t.test('with a group, what was not acknowledged comes again', async (t) => {
   await channel.return!()
 })
 
-t.test('without a group, what was acknowledged by the program is forgotten', async (t) => {
-  const { events, lose } = await open(t)
-  await events.publish('a', 1)
-  const channel = events.consume('a', { offset: 1, autoAck: false })
-  await channel.next()
-  const next = t.rejects(channel.next(), { name: 'ServiceError', code: 503 })
-  await lose()
-  await next
-})
+t.test(
+  'without a group and with autoAck: false, an outage ends the channel with 503',
+  async (t) => {
+    const { events, lose } = await open(t)
+    await events.publish('a', 1)
+    const channel = events.consume('a', { offset: 1, autoAck: false })
+    await channel.next()
+    const next = t.rejects(channel.next(), { name: 'ServiceError', code: 503 })
+    await lose()
+    await next
+  },
+)
 
-t.test('a group that was deleted is not begun anew', async (t) => {
+t.test('deleting the group ends its channel with 410', async (t) => {
   const { events } = await open(t)
   await events.publish('a', 1)
   const channel = events.consume('a', { group: 'g', offset: 1, autoAck: false })
@@ -102,13 +108,13 @@ t.test('a group that was deleted is not begun anew', async (t) => {
   await next
 })
 
-t.test('where there is no service, it says so', async (t) => {
+t.test('without an events service, consuming is 404', async (t) => {
   const client = new Client({ registry: createMemoryRegistry() })
   t.teardown(() => client.close())
   await t.rejects(createEvents(client).consume('a').next(), { code: 404 })
 })
 
-t.test('it ends when it is left, or its signal says so, whatever it waits for', async (t) => {
+t.test('leaving or aborting ends a channel in any state', async (t) => {
   const { events, lose } = await open(t)
   const left = events.consume('a')
   const nothing = left.next()
@@ -133,7 +139,7 @@ t.test('it ends when it is left, or its signal says so, whatever it waits for', 
 })
 
 t.test(
-  'a stream that ends with its token begins again with the next; one that is refused does not',
+  'a channel continues with a new token if one ends, and fails with 401 if it is rejected',
   async (t) => {
     const source = new MemoryAuthSource()
     const authorizer = createAuthorizer(source)

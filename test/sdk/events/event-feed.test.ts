@@ -12,7 +12,7 @@ function open(maxWaiting = 3) {
   return { feed, take, closes }
 }
 
-t.test('events come in order, whoever waits for whom', async (t) => {
+t.test('events are delivered in order, whether queued or awaited', async (t) => {
   const { feed, take } = open()
   feed.push('a', 1)
   feed.push('b', 2)
@@ -23,13 +23,13 @@ t.test('events come in order, whoever waits for whom', async (t) => {
   t.strictSame([await waiting, await take()], [3, 4])
 })
 
-t.test('of each key the last event waits, any number of times', async (t) => {
+t.test('the last event of each key is queued', async (t) => {
   const { feed, take } = open()
   for (let i = 0; i < 1000; i++) feed.push(`k${i % 3}`, i)
   t.strictSame([await take(), await take(), await take()], [999, 997, 998])
 })
 
-t.test('with too many keys waiting the watcher gets an error, and nothing is kept', async (t) => {
+t.test('too many queued keys end the feed with 503 and clear the queue', async (t) => {
   const { feed, closes } = open()
   for (const key of ['a', 'b', 'c']) feed.push(key, 1)
   t.equal(closes.count, 0)
@@ -44,7 +44,7 @@ t.test('with too many keys waiting the watcher gets an error, and nothing is kep
     })
 })
 
-t.test('it ends once, for whoever waits and for whoever comes later', async (t) => {
+t.test('return ends the feed once, for pending and later reads', async (t) => {
   const { feed, closes } = open()
   const waiting = feed.next()
   await feed.return?.()
@@ -55,7 +55,7 @@ t.test('it ends once, for whoever waits and for whoever comes later', async (t) 
   t.equal(closes.count, 1)
 })
 
-t.test('an end the watcher did not ask for is an error, now and later', async (t) => {
+t.test('end() rejects pending and later reads with 503', async (t) => {
   const { feed, closes } = open()
   const waiting = feed.next()
   feed.end('the service is being stopped')
@@ -70,17 +70,17 @@ t.test('an end the watcher did not ask for is an error, now and later', async (t
   t.equal(closes.count, 1)
 })
 
-t.test('it can be iterated', async (t) => {
+t.test('a feed can be iterated', async (t) => {
   const { feed, closes } = open()
   feed.push('a', 1)
   for await (const event of feed) {
     t.equal(event, 1)
     break
   }
-  t.equal(closes.count, 1, 'leaving the loop closes it')
+  t.equal(closes.count, 1, 'leaving the loop closes the feed')
 })
 
-t.test('a feed that fails says why, now and later, and takes nothing more', async (t) => {
+t.test('fail() rejects pending and later reads, and drops later events', async (t) => {
   const { feed, take, closes } = open()
   const waiting = take()
   feed.fail(new Error('lost'))

@@ -13,7 +13,7 @@ async function open(t: Test, options: Parameters<typeof openPlatformEvents>[1] =
   return {
     ...platform,
     events,
-    /** Leaves once there were so many. */
+    /** Consumes this number of events, then leaves. */
     async take(
       topic: string,
       count: number,
@@ -27,24 +27,27 @@ async function open(t: Test, options: Parameters<typeof openPlatformEvents>[1] =
   }
 }
 
-t.test('what is published is read, with all that is said about it', async (t) => {
-  const { events } = await open(t)
-  const timestamp = new Date(1_700_000_000_123)
-  const first = await events.publish('orders', { total: 1 }, { metadata: { a: 'b' }, timestamp })
-  t.match(first, { id: /^[0-9a-f-]{36}$/, sequence: 1 })
-  await events.publish('orders', new Uint8Array([1, 2]))
-  const [one, two, ...others] = await events.read('orders')
-  t.strictSame(others, [])
-  t.match(one, { ...first, topic: 'orders', metadata: { a: 'b' }, timestamp })
-  t.strictSame(one!.unmarshal(), { total: 1 })
-  t.strictSame([...two!.payload], [1, 2])
-  t.strictSame(await events.read('nothing'), [])
-  t.match(await events.topics(), [{ topic: 'orders', first: 1, last: 2, bytes: Number }])
-  await events.deleteTopic('orders')
-  t.strictSame(await events.topics(), [])
-})
+t.test(
+  'a published event is read with id, sequence, metadata, timestamp and payload',
+  async (t) => {
+    const { events } = await open(t)
+    const timestamp = new Date(1_700_000_000_123)
+    const first = await events.publish('orders', { total: 1 }, { metadata: { a: 'b' }, timestamp })
+    t.match(first, { id: /^[0-9a-f-]{36}$/, sequence: 1 })
+    await events.publish('orders', new Uint8Array([1, 2]))
+    const [one, two, ...others] = await events.read('orders')
+    t.strictSame(others, [])
+    t.match(one, { ...first, topic: 'orders', metadata: { a: 'b' }, timestamp })
+    t.strictSame(one!.unmarshal(), { total: 1 })
+    t.strictSame([...two!.payload], [1, 2])
+    t.strictSame(await events.read('nothing'), [])
+    t.match(await events.topics(), [{ topic: 'orders', first: 1, last: 2, bytes: Number }])
+    await events.deleteTopic('orders')
+    t.strictSame(await events.topics(), [])
+  },
+)
 
-t.test('reading has a start and a limit, however many pages it takes', async (t) => {
+t.test('read has a start and a limit across pages', async (t) => {
   const { events } = await open(t)
   await Promise.all(
     Array.from({ length: 2300 }, (_, i) =>
@@ -61,10 +64,10 @@ t.test('reading has a start and a limit, however many pages it takes', async (t)
   t.strictSame(await read({ offset: new Date(12_000), limit: 0 }), [300, 2001, 2300])
   t.strictSame(await read({ offset: 5000 }), [0, undefined, undefined])
   await events.publish('a', 'late', { timestamp: new Date(1) })
-  t.strictSame(await read({ limit: 0 }), [2301, 2301, 2300], 'by timestamp, over all pages')
+  t.strictSame(await read({ limit: 0 }), [2301, 2301, 2300], 'ordered by timestamp across pages')
 })
 
-t.test('a channel begins with a sequence, a time, or now', async (t) => {
+t.test('a channel starts at a sequence, a time or new events', async (t) => {
   const { events, take } = await open(t)
   for (const ms of [1000, 3000, 2000]) await events.publish('a', ms, { timestamp: new Date(ms) })
   const messages = async (count: number, options: EventsConsumeOptions) =>
@@ -75,7 +78,7 @@ t.test('a channel begins with a sequence, a time, or now', async (t) => {
   t.strictSame(await messages(3, { offset: new Date(0) }), [1000, 3000, 2000])
   const channel = events.consume('a')
   const next = channel.next()
-  // When consuming has begun cannot be told: it is published until it is seen.
+  // The start of the consumer is not observable: publish until it receives an event.
   let isSeen = false
   void next.then(() => {
     isSeen = true
@@ -85,27 +88,30 @@ t.test('a channel begins with a sequence, a time, or now', async (t) => {
   await channel.return!()
 })
 
-t.test('a group goes on behind what its members have asked to be followed', async (t) => {
-  const { events, take } = await open(t)
-  for (const n of [1, 2, 3, 4]) await events.publish('a', n)
-  const group = { group: 'g', offset: 1 }
-  const toPairs = (taken: readonly ConsumedEvent[]) =>
-    taken.map((event) => [event.unmarshal(), event.attempt])
-  t.strictSame(toPairs(await take('a', 2, group)), [
-    [1, 1],
-    [2, 1],
-  ])
-  t.strictSame(toPairs(await take('a', 3, group)), [
-    [2, 2],
-    [3, 2],
-    [4, 2],
-  ])
-  await events.deleteGroup('a', 'g')
-  await events.deleteGroup('a', 'g')
-  t.strictSame(toPairs(await take('a', 1, group)), [[1, 1]])
-})
+t.test(
+  'a group continues after the acknowledged events; requesting the next event acknowledges',
+  async (t) => {
+    const { events, take } = await open(t)
+    for (const n of [1, 2, 3, 4]) await events.publish('a', n)
+    const group = { group: 'g', offset: 1 }
+    const toPairs = (taken: readonly ConsumedEvent[]) =>
+      taken.map((event) => [event.unmarshal(), event.attempt])
+    t.strictSame(toPairs(await take('a', 2, group)), [
+      [1, 1],
+      [2, 1],
+    ])
+    t.strictSame(toPairs(await take('a', 3, group)), [
+      [2, 2],
+      [3, 2],
+      [4, 2],
+    ])
+    await events.deleteGroup('a', 'g')
+    await events.deleteGroup('a', 'g')
+    t.strictSame(toPairs(await take('a', 1, group)), [[1, 1]])
+  },
+)
 
-t.test('a loop that is left has acknowledged all but the last event', async (t) => {
+t.test('leaving a loop acknowledges all events but the last', async (t) => {
   const { events, call, take } = await open(t)
   for (let i = 1; i <= 40; i++) await events.publish('a', i)
   for (const first of [1, 10, 19, 28]) {
@@ -121,7 +127,7 @@ t.test('a loop that is left has acknowledged all but the last event', async (t) 
   t.notMatch(await events.topics(), [{ groups: Array }])
 })
 
-t.test('a program acknowledges and refuses by itself', async (t) => {
+t.test('ack and nack control redelivery, and an exhausted event is dead-lettered', async (t) => {
   const { events, take } = await open(t)
   for (const n of [1, 2, 3]) await events.publish('a', n)
   const options = { group: 'g', offset: 1, autoAck: false, retryLimit: 1 }
@@ -139,7 +145,7 @@ t.test('a program acknowledges and refuses by itself', async (t) => {
   t.match(dead!.metadata, { 'dead-topic': 'a', 'dead-group': 'g', 'dead-attempts': '2' })
 })
 
-t.test('what is not acknowledged in time comes again', async (t) => {
+t.test('an event without acknowledgement is redelivered after ackWaitMs', async (t) => {
   const { events, take } = await open(t)
   await events.publish('a', 1)
   const taken = await take('a', 2, { offset: 1, autoAck: false, ackWaitMs: 30 })
@@ -149,7 +155,7 @@ t.test('what is not acknowledged in time comes again', async (t) => {
   )
 })
 
-t.test('what is not acknowledged in time comes again before what follows', async (t) => {
+t.test('with maxInFlight 1, a redelivery precedes the next event', async (t) => {
   const { events, take } = await open(t)
   for (const n of [1, 2]) await events.publish('a', n)
   const options = { group: 'g', offset: 1, autoAck: false, ackWaitMs: 30, maxInFlight: 1 }
@@ -160,7 +166,7 @@ t.test('what is not acknowledged in time comes again before what follows', async
   )
 })
 
-t.test('a loop that begins as soon as another one was left gets the events in order', async (t) => {
+t.test('a loop that starts right after another one receives the events in order', async (t) => {
   const adapter = createLmdbEvents({ folder: makeTempFolder(t, 'events') })
   const { events, take } = await open(t, { adapter })
   await Promise.all(Array.from({ length: 200 }, (_, n) => events.publish('a', n)))
@@ -170,7 +176,7 @@ t.test('a loop that begins as soon as another one was left gets the events in or
       const taken = await take('a', 2, { group: `g${maxInFlight}`, offset: 1, maxInFlight })
       sequences.push(taken.map(({ sequence }) => sequence))
     }
-    // The event at which a loop is left is not acknowledged.
+    // The last event of a loop is not acknowledged.
     t.strictSame(
       sequences,
       Array.from({ length: 20 }, (_, i) => [i + 1, i + 2]),
@@ -179,7 +185,7 @@ t.test('a loop that begins as soon as another one was left gets the events in or
   }
 })
 
-t.test('topics are those of the namespace of the call', async (t) => {
+t.test('topics belong to the namespace of the call, context or events object', async (t) => {
   const registry = openRegistry(t)
   const { events: platform } = await openPlatformEvents(t, { registry })
   const greeter = createService(t, { registry })
@@ -200,7 +206,7 @@ t.test('topics are those of the namespace of the call', async (t) => {
   }
 })
 
-t.test('what is malformed is refused', async (t) => {
+t.test('unknown options and malformed values are rejected', async (t) => {
   const { events } = await open(t)
   const unknown = { name: 'TypeError', message: /unknown option/ }
   await t.rejects(events.publish('a', 1, { retain: true } as object), unknown)
@@ -218,7 +224,7 @@ t.test('what is malformed is refused', async (t) => {
   await t.rejects(events.consume('a', { autoAck: false, ackWaitMs: 0 }).next(), { code: 400 })
 })
 
-t.test('a loop ends when the service that consumes stops', async (t) => {
+t.test('stopping a service ends its loops', async (t) => {
   const registry = openRegistry(t)
   await openPlatformEvents(t, { registry })
   const greeter = createService(t, { registry })

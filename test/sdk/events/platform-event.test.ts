@@ -10,7 +10,7 @@ const WIRE = {
   sequence: 5,
 }
 
-t.test('an event has all that is said about it, and its message', (t) => {
+t.test('an event has id, topic, metadata, sequence, timestamp and message', (t) => {
   const event = toPlatformEvent(WIRE)
   t.match(event, {
     id: 'id',
@@ -24,7 +24,7 @@ t.test('an event has all that is said about it, and its message', (t) => {
   t.end()
 })
 
-t.test('a message is bytes, or JSON', (t) => {
+t.test('a message is bytes or JSON', (t) => {
   const read = (message: unknown) => Buffer.from(toPayload(message), 'base64').toString('latin1')
   t.equal(read(new Uint8Array([0, 255]).subarray(1)), '\u00ff')
   t.equal(read(new Uint8Array([255]).buffer), '\u00ff')
@@ -37,13 +37,13 @@ t.test('a message is bytes, or JSON', (t) => {
   t.end()
 })
 
-t.test('what is no JSON cannot be unmarshalled', (t) => {
+t.test('unmarshal throws for a payload that is not JSON', (t) => {
   const event = toPlatformEvent({ ...WIRE, payload: 'AAEC' })
   t.throws(() => event.unmarshal(), SyntaxError)
   t.end()
 })
 
-t.test('what becomes of a consumed event is answered', async (t) => {
+t.test('ack and nack send the id and the delay', async (t) => {
   const answers: unknown[][] = []
   const event = toConsumedEvent({ ...WIRE, attempt: 3 }, async (...answer) => {
     answers.push(answer)

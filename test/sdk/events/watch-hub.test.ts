@@ -16,7 +16,7 @@ t.test('rejects a watcher beyond the limit with 429 until another leaves', async
   t.equal(hub.count(), 1)
 })
 
-t.test('unsubscribes a watcher that left before its subscription was there', async (t) => {
+t.test('unsubscribes a watcher that left before its subscription was established', async (t) => {
   const hub = createHub()
   let subscribed = (_: () => void): void => {}
   const subscription = new Promise<() => void>((resolve) => {

@@ -12,7 +12,7 @@ t.test('each owner has its own internals', async (t) => {
   t.equal(findInternals(two), undefined)
 })
 
-t.test('logs and copies of the owner leave its internals out', async (t) => {
+t.test('logs and copies of an object omit its internals', async (t) => {
   const owner = { name: 'shop' }
   internalsOf(owner).tokens = createFixedToken('secret')
   t.equal(inspect(owner), "{ name: 'shop' }")

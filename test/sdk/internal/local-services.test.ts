@@ -15,7 +15,7 @@ const create = (name: string): LocalService => ({
   caller: { pending: 0, call() {}, drain() {}, close() {} },
 })
 
-t.test('services are found by name, in the registry they are in, while they run', async (t) => {
+t.test('a running service is found by name in its registry', async (t) => {
   const registry = openRegistry(t)
   const other = openRegistry(t)
   t.equal(findLocalService(registry, 'a'), undefined)
@@ -30,7 +30,7 @@ t.test('services are found by name, in the registry they are in, while they run'
   t.equal(findLocalService(registry, 'a'), second)
 })
 
-t.test('what is no service of this process cannot be called as one', async (t) => {
+t.test('an object that is not a service of this process is rejected', async (t) => {
   const local = create('a')
   const service = {}
   internalsOf(service).local = local
@@ -38,7 +38,7 @@ t.test('what is no service of this process cannot be called as one', async (t) =
   t.throws(() => toLocalService({}), /must be services of this process/)
 })
 
-t.test('nodes are found by their ids, while they run', async (t) => {
+t.test('a running node is found by its id', async (t) => {
   const { caller } = create('a')
   t.equal(findLocalCaller({ id: 'a-1' }), undefined)
   const remove = addLocalNode('a-1', caller)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { addDetails } from '../../../sdk/log/log-details.ts'
 
-/** A log that keeps what it is told. */
+/** A log that records its lines. */
 function open(about?: Record<string, unknown>) {
   const lines: [level: string, details: object, message: string][] = []
   const note = (level: string) => (details: object, message: string) =>
@@ -15,7 +15,7 @@ function open(about?: Record<string, unknown>) {
   return { log: addDetails(log, about), lines }
 }
 
-t.test('every line carries what it is about', async (t) => {
+t.test('every line has the fields of the log', async (t) => {
   const { log, lines } = open({ id: '7' })
   log.debug({ a: 1 }, 'one')
   log.info({}, 'two')
@@ -27,14 +27,14 @@ t.test('every line carries what it is about', async (t) => {
   ])
 })
 
-t.test('an error in place of details is logged as one', async (t) => {
+t.test('an error in place of details is logged as err', async (t) => {
   const { log, lines } = open({ id: '7' })
   const error = new Error('boom')
   log.error(error, 'failed')
   t.strictSame(lines, [['error', { id: '7', err: error }, 'failed']])
 })
 
-t.test('text in place of details is the message, not a field for each letter', async (t) => {
+t.test('text in place of details is the message', async (t) => {
   const { log, lines } = open({ id: '7' })
   const loose = log as unknown as Record<'info', (...words: unknown[]) => void>
   loose.info('just text')
@@ -47,7 +47,7 @@ t.test('text in place of details is the message, not a field for each letter', a
   ])
 })
 
-t.test('fields of a name the line has already take nothing from it', async (t) => {
+t.test('details with reserved field names are prefixed with _', async (t) => {
   const { log, lines } = open({ id: '7' })
   log.info({ msg: 'mine', id: 5, level: 'x', service: 's', time: 1, other: 2 }, 'hello')
   t.strictSame(lines, [
@@ -59,7 +59,7 @@ t.test('fields of a name the line has already take nothing from it', async (t) =
   ])
 })
 
-t.test('a field that cannot be read leaves the others', async (t) => {
+t.test('an unreadable field is replaced by a placeholder', async (t) => {
   const { log, lines } = open()
   const details = {
     a: 1,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createServiceLog } from '../../../sdk/log/service-log.ts'
 
-t.test('JSON lines, and the last 256 of them in memory', async (t) => {
+t.test('the log writes JSON lines and retains the last 256 in memory', async (t) => {
   const lines: string[] = []
   const log = createServiceLog({ service: 'greeter', write: (line) => void lines.push(line) })
   log.info({ user: 'John', size: 5 }, 'greeted')
@@ -19,7 +19,7 @@ t.test('JSON lines, and the last 256 of them in memory', async (t) => {
   t.equal(records.at(-1)!.message, 'line 299')
 })
 
-t.test('lines below the level are nowhere', async (t) => {
+t.test('lines below the level are neither written nor retained', async (t) => {
   const lines: string[] = []
   const write = (line: string) => void lines.push(line)
   const log = createServiceLog({ service: 'greeter', level: 'error', write })
@@ -33,7 +33,7 @@ t.test('lines below the level are nowhere', async (t) => {
   t.equal(lines.length, 1)
 })
 
-t.test('errors are logged with their stack, and no line can hold another', async (t) => {
+t.test('errors are logged with their stack, and line breaks are escaped', async (t) => {
   const lines: string[] = []
   const log = createServiceLog({ service: 'greeter', write: (line) => void lines.push(line) })
   log.error({ err: new Error('bad\n{"level":30}') }, 'a\nb')
@@ -42,7 +42,7 @@ t.test('errors are logged with their stack, and no line can hold another', async
   t.match(log.records()[0], { message: 'a\nb', metadata: { err: /service-log\.test/ } })
 })
 
-t.test('of long lines a part is kept', async (t) => {
+t.test('a long line is truncated in memory', async (t) => {
   const log = createServiceLog({ service: 'greeter', write: () => {} })
   log.info({ long: 'x'.repeat(100_000) }, 'end')
   const [record] = log.records()

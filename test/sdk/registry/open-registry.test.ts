@@ -27,7 +27,7 @@ testRegistry(t, () => {
 
 const greet = { call: endpoint({ handle: async () => ({ message: `from ${process.pid}` }) }) }
 
-/** A service that is started, by the text of its registry. */
+/** Starts a service with this registry text. */
 async function start(t: Test, registry: string, name = 'greeter'): Promise<Service> {
   const service = createService(t, { name, registry })
   service.handle('Greeter', greet)
@@ -43,7 +43,7 @@ function setVariable(t: Test, value: string): void {
   })
 }
 
-t.test('a service and a client name their registry by a text', async (t) => {
+t.test('a service and a client connect to the registry at an address', async (t) => {
   const { address, registry } = await openPlatformRegistry(t)
   const text = `mx://${address}`
   const service = await start(t, text)
@@ -55,12 +55,12 @@ t.test('a service and a client name their registry by a text', async (t) => {
 })
 
 t.test(
-  'services of one process in the same registry find each other without sockets',
+  'services of one process with the same registry call each other without sockets',
   async (t) => {
     const { address, registry } = await openPlatformRegistry(t)
     const text = `mx://${address}`
     await start(t, text)
-    // Over sockets nobody finds it any more.
+    // Without its entry it cannot be found over sockets.
     for (const entry of await registry.getService('greeter')) await registry.deregister!(entry)
     const other = createService(t, { name: 'other', registry: ` ${text} ` })
     const client = new Client({ registry: text })
@@ -74,7 +74,7 @@ t.test(
   },
 )
 
-t.test('a registry is shared by its text, and closed by the last who has it', async (t) => {
+t.test('a registry is shared by its text and closed by its last user', async (t) => {
   const one = openRegistry('memory')
   const two = openRegistry(' memory ')
   t.equal(one.registry, two.registry)
@@ -85,15 +85,15 @@ t.test('a registry is shared by its text, and closed by the last who has it', as
   await two.close()
   const acme = openRegistry('memory', { domain: 'acme' })
   t.teardown(acme.close)
-  t.not(acme.registry, one.registry, 'domains are apart')
+  t.not(acme.registry, one.registry, 'domains are separate')
   t.equal(findOpenRegistry('memory', 'acme'), acme.registry)
   const three = openRegistry('memory')
   t.teardown(three.close)
   t.not(three.registry, one.registry)
-  t.same(await three.registry.getService('greeter'), [], 'another one')
+  t.same(await three.registry.getService('greeter'), [], 'a new registry')
 })
 
-t.test('its connection ends with the last service or client', async (t) => {
+t.test('the connection closes with the last service or client', async (t) => {
   const { address } = await openPlatformRegistry(t)
   const text = `mx://${address}`
   const service = await start(t, text)
@@ -102,22 +102,22 @@ t.test('its connection ends with the last service or client', async (t) => {
   const { registry, close } = openRegistry(text)
   await close()
   await service.stop()
-  t.equal((await registry.getService('registry')).length, 1, 'the client has it open')
+  t.equal((await registry.getService('registry')).length, 1, 'the client keeps the connection open')
   client.close()
   await t.rejects(Promise.resolve(registry.getService('registry')), { message: /is closed/ })
 })
 
-t.test('the variable MX_REGISTRY is the default', async (t) => {
+t.test('MX_REGISTRY is the default', async (t) => {
   const { address, registry } = await openPlatformRegistry(t)
   setVariable(t, `mx://${address}`)
   const service = createService(t)
   await service.start()
   t.equal((await registry.getService('greeter')).length, 1)
   t.equal(toRegistrySource(undefined), `mx://${address}`)
-  t.equal(toRegistrySource('memory'), 'memory', 'what is said goes before it')
+  t.equal(toRegistrySource('memory'), 'memory', 'the option takes precedence')
 })
 
-t.test('an empty MX_REGISTRY, or the word of gateways, is none', async (t) => {
+t.test('an empty MX_REGISTRY, or `static`, is no registry', async (t) => {
   for (const none of ['', 'static', ' static ']) {
     setVariable(t, none)
     t.equal(toRegistrySource(undefined), undefined)
@@ -128,7 +128,7 @@ t.test('an empty MX_REGISTRY, or the word of gateways, is none', async (t) => {
   }
 })
 
-t.test('a text that names no registry is refused, saying what would', async (t) => {
+t.test('an unknown registry text is rejected with the accepted forms', async (t) => {
   const wrong = [
     '',
     'static',
@@ -158,7 +158,7 @@ t.test('a text that names no registry is refused, saying what would', async (t) 
 })
 
 t.test(
-  'what is wrong in the text of a registry is told when it is given, by its name',
+  'an invalid registry address is rejected with the option or variable and the reason',
   async (t) => {
     const wrong: [string, RegExp][] = [
       ['consul://secret@a?tocken=x', /: consul:\/\/ takes no "tocken"/],
@@ -182,7 +182,7 @@ t.test(
       t.throws(
         () => new Client({ registry: text }),
         { message: /^(?!.*secret)/ },
-        'no token is told',
+        'the token is not shown',
       )
     }
     for (const text of ['consul://', 'consul://secret@[::1]:8500/?dc=x', 'mx://[::1]:65535'])
@@ -190,49 +190,40 @@ t.test(
   },
 )
 
-t.test(
-  'a registry that is away: the service starts, and is registered once it is there',
-  async (t) => {
-    const { address, close } = await openPlatformRegistry(t)
-    await close()
-    const { log, lines } = createQuietLog()
-    const service = new Service({ name: 'greeter', registry: `mx://${address}`, log })
-    t.teardown(() => service.stop())
-    await service.start()
-    const [told, ready] = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-    t.match(told, {
-      msg: 'could not register; trying again',
-      reason: /^the registry mx:\S+ is unreachable: .*ECONNREFUSED/,
-    })
-    t.match(ready, { msg: 'service ready', registry: `mx://${address}` })
-    const { registry } = await openPlatformRegistry(t, { address })
-    await until(() => lines.length === 3)
-    t.match(lines[2], /"msg":"registered"/)
-    t.match(await registry.getService('greeter'), [{ nodes: [{ address: service.address }] }])
-  },
-)
+t.test('with an unreachable registry, a service starts and registers later', async (t) => {
+  const { address, close } = await openPlatformRegistry(t)
+  await close()
+  const { log, lines } = createQuietLog()
+  const service = new Service({ name: 'greeter', registry: `mx://${address}`, log })
+  t.teardown(() => service.stop())
+  await service.start()
+  const [told, ready] = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  t.match(told, {
+    msg: 'could not register; trying again',
+    reason: /^the registry mx:\S+ is unreachable: .*ECONNREFUSED/,
+  })
+  t.match(ready, { msg: 'service ready', registry: `mx://${address}` })
+  const { registry } = await openPlatformRegistry(t, { address })
+  await until(() => lines.length === 3)
+  t.match(lines[2], /"msg":"registered"/)
+  t.match(await registry.getService('greeter'), [{ nodes: [{ address: service.address }] }])
+})
 
-t.test(
-  'a registry that has no use, whatever is waited for: the service does not start',
-  async (t) => {
-    const service = createService(t, { registry: 'consuls://127.0.0.1:1?ca=/nonexistent.pem' })
-    await t.rejects(service.start(), { message: /^cannot read the ca file for Consul: ENOENT/ })
-  },
-)
+t.test('a permanently unusable registry fails the start', async (t) => {
+  const service = createService(t, { registry: 'consuls://127.0.0.1:1?ca=/nonexistent.pem' })
+  await t.rejects(service.start(), { message: /^cannot read the ca file for Consul: ENOENT/ })
+})
 
-t.test(
-  'what answers in place of a registry rejected the request: the service does not start',
-  async (t) => {
-    const other = createService(t, { name: 'other' })
-    const service = createService(t, { registry: `mx://${await other.start()}` })
-    await t.rejects(service.start(), {
-      message: /^cannot register greeter \(mx\): the registry mx:\S+ denied the request \(404\): /,
-    })
-  },
-)
+t.test('a server that is not a registry fails the start', async (t) => {
+  const other = createService(t, { name: 'other' })
+  const service = createService(t, { registry: `mx://${await other.start()}` })
+  await t.rejects(service.start(), {
+    message: /^cannot register greeter \(mx\): the registry mx:\S+ denied the request \(404\): /,
+  })
+})
 
-t.test('a registry that takes no registrations has no function for it', async (t) => {
-  // Outside a cluster, with no kubeconfig to read.
+t.test('a read-only registry has no register function', async (t) => {
+  // Outside a cluster, without a kubeconfig.
   const before = process.env['KUBECONFIG']
   process.env['KUBECONFIG'] = '/nonexistent/kubeconfig'
   t.teardown(() => {
@@ -245,7 +236,7 @@ t.test('a registry that takes no registrations has no function for it', async (t
   await t.rejects(Promise.resolve(registry.getService('greeter')), Error)
 })
 
-t.test('a program that has made its calls ends, whether or not it closes its client', async (t) => {
+t.test('a program exits after its calls, even with an open client', async (t) => {
   const { address } = await openPlatformRegistry(t)
   await start(t, `mx://${address}`)
   const client = toModule(new URL('../../../sdk/client/client.ts', import.meta.url))
@@ -267,29 +258,26 @@ t.test('a program that has made its calls ends, whether or not it closes its cli
   t.equal(output, `from ${process.pid}\n`)
 })
 
-t.test(
-  'who has it open is who asks, the first of them, and nobody that has closed it',
-  async (t) => {
-    const { address } = await openPlatformRegistry(t)
-    const text = `mx://${address}`
-    const asked: string[] = []
-    const toTokens = (name: string) => ({
-      current: () => {
-        asked.push(name)
-        return name
-      },
-      leftMs: () => Number.POSITIVE_INFINITY,
-      ready: () => undefined,
-      isRejected: () => false,
-    })
-    const first = openRegistry(text, { tokens: toTokens('first') })
-    const second = openRegistry(text, { tokens: toTokens('second') })
-    await second.registry.getService('none')
-    t.same(new Set(asked), new Set(['first']))
-    await first.close()
-    asked.length = 0
-    await second.registry.getService('none')
-    t.same(new Set(asked), new Set(['second']))
-    await second.close()
-  },
-)
+t.test('the tokens of the first open user are used, never those of a closed one', async (t) => {
+  const { address } = await openPlatformRegistry(t)
+  const text = `mx://${address}`
+  const asked: string[] = []
+  const toTokens = (name: string) => ({
+    current: () => {
+      asked.push(name)
+      return name
+    },
+    leftMs: () => Number.POSITIVE_INFINITY,
+    ready: () => undefined,
+    isRejected: () => false,
+  })
+  const first = openRegistry(text, { tokens: toTokens('first') })
+  const second = openRegistry(text, { tokens: toTokens('second') })
+  await second.registry.getService('none')
+  t.same(new Set(asked), new Set(['first']))
+  await first.close()
+  asked.length = 0
+  await second.registry.getService('none')
+  t.same(new Set(asked), new Set(['second']))
+  await second.close()
+})

@@ -7,15 +7,15 @@ t.teardown(() => {
   for (const name of ['MX_INSTANCE', 'MX_SERVICE_NAME']) delete process.env[name]
 })
 
-t.test('the runtime names the first service of a program, and no other', async (t) => {
-  t.equal(toRuntimeName('hello'), 'hello', 'no runtime runs it')
+t.test('the runtime renames the first service of a program only', async (t) => {
+  t.equal(toRuntimeName('hello'), 'hello', 'not run by the runtime')
   process.env['MX_SERVICE_NAME'] = 'shop'
-  t.equal(toRuntimeName('hello'), 'hello', 'still none')
+  t.equal(toRuntimeName('hello'), 'hello', 'still not run by the runtime')
   process.env['MX_INSTANCE'] = 'c0ffee'
   const service = new Service({ name: 'hello', address: '127.0.0.1:0' })
   service.handle('Shop', { call: endpoint({ handle: () => 'called' }) })
   t.equal(service.name, 'shop')
-  t.equal(toRuntimeName('hello'), 'shop', 'also when it is created again')
+  t.equal(toRuntimeName('hello'), 'shop', 'also if created again')
   t.equal(toRuntimeName('other'), 'other')
   t.throws(() => toRuntimeName('shop'), {
     ...{ name: 'TypeError', message: /^the service hello of this program runs as shop .*--name/ },

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import t from 'tap'
 import { cloneJson, NOT_CLONEABLE } from '../../../sdk/schema/clone-json.ts'
 
-/** What arrives of a value that is sent as JSON. */
+/** Returns the value after a JSON round trip. */
 const viaText = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? '{}')
 
-t.test('a copy is what JSON would make of the value', async (t) => {
+t.test('a copy equals the value after a JSON round trip', async (t) => {
   const bare = Object.assign(Object.create(null), { a: 1 })
   const values = [
     null,
@@ -18,7 +18,7 @@ t.test('a copy is what JSON would make of the value', async (t) => {
     undefined,
     [],
     [undefined, () => {}, Number.NaN, [1, [2]]],
-    // biome-ignore lint/suspicious/noSparseArray: what JSON makes of one.
+    // biome-ignore lint/suspicious/noSparseArray: tests the JSON form of a sparse array.
     [1, , 2],
     {},
     { a: undefined, b: () => {}, [Symbol('c')]: 1, d: { e: [null] } },
@@ -41,7 +41,7 @@ t.test('a copy is what JSON would make of the value', async (t) => {
   )
 })
 
-t.test('nothing of a copy is shared with the value', async (t) => {
+t.test('a copy shares no objects with the value', async (t) => {
   const value = { list: [{ a: 1 }], object: { b: { c: 2 } } }
   const copy = cloneJson(value) as typeof value
   copy.list[0]!.a = 5
@@ -50,7 +50,7 @@ t.test('nothing of a copy is shared with the value', async (t) => {
   t.strictSame(value, { list: [{ a: 1 }], object: { b: { c: 2 } } })
 })
 
-t.test('what JSON itself has to say is not copied', async (t) => {
+t.test('values that need JSON serialization are not cloned', async (t) => {
   class Point {
     x = 1
   }
@@ -79,5 +79,5 @@ t.test('what JSON itself has to say is not copied', async (t) => {
     t.equal(cloneJson({ a: [value] }), NOT_CLONEABLE)
   }
   for (const value of [Number.NaN, Number.POSITIVE_INFINITY, () => {}, Symbol('a')])
-    t.equal(cloneJson(value), NOT_CLONEABLE, 'it is no message')
+    t.equal(cloneJson(value), NOT_CLONEABLE, 'not a message')
 })

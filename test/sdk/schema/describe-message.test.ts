@@ -12,7 +12,7 @@ function typesOf(schema: TSchema): Record<string, string> {
   return Object.fromEntries(values.map(({ name, type }) => [name, type]))
 }
 
-t.test('Value: name, type, values; empty for scalars', async (t) => {
+t.test('a value has name, type and nested values, which are empty for scalars', async (t) => {
   const schema = Type.Object({ name: Type.String(), options: Type.Object({ ttl: Int64() }) })
   t.strictSame(toValue('CallRequest', schema as JsonSchema), {
     name: 'CallRequest',
@@ -29,7 +29,7 @@ t.test('Value: name, type, values; empty for scalars', async (t) => {
   t.strictSame(toValue('CallRequest', undefined), { name: 'CallRequest', type: 'any', values: [] })
 })
 
-t.test('the names of types', async (t) => {
+t.test('schema types map to type names', async (t) => {
   t.strictSame(
     typesOf(
       Type.Object({
@@ -88,7 +88,7 @@ t.test('the names of types', async (t) => {
   )
 })
 
-t.test('a list or map of messages has the fields of one', async (t) => {
+t.test('a list or map of objects has the fields of its items', async (t) => {
   const fields = Type.Object({ a: Type.String() })
   const leaf = [{ name: 'a', type: 'string', values: [] }]
   const { values } = toValue(
@@ -104,7 +104,7 @@ t.test('a list or map of messages has the fields of one', async (t) => {
   ])
 })
 
-t.test('all parts of an intersection', async (t) => {
+t.test('an intersection has the fields of all parts', async (t) => {
   const both = Type.Intersect([
     Type.Object({ a: Type.String() }),
     Type.Object({ b: Type.Integer() }),
@@ -112,7 +112,7 @@ t.test('all parts of an intersection', async (t) => {
   t.strictSame(typesOf(both), { a: 'string', b: 'int64' })
 })
 
-t.test('recursion is bounded', async (t) => {
+t.test('recursion is limited in depth and size', async (t) => {
   const Tree = Type.Cyclic(
     { Node: Type.Object({ id: Type.String(), kids: Type.Array(Type.Ref('Node')) }) },
     'Node',
@@ -129,25 +129,28 @@ t.test('recursion is bounded', async (t) => {
     $defs: { w: { properties: Object.fromEntries(names.map((name) => [name, { $ref: 'w' }])) } },
     $ref: 'w',
   }
-  t.ok(sizeOf(toValue('R', wide)) < 1100, '20^6 fields are not told')
+  t.ok(sizeOf(toValue('R', wide)) < 1100, '20^6 fields are not described')
 })
 
-t.test('the gateway reads of it what it reads of the JSON Schema', async (t) => {
-  const schema = Type.Object({
-    name: Type.String(),
-    count: Int64(),
-    flag: Type.Boolean(),
-    tags: Type.Array(Type.String()),
-    nested: Type.Object({ ratio: Type.Number() }),
-  })
-  const request = toValue('R', schema as JsonSchema)
-  const described = { name: 'A.B', request, response: request }
-  const bySchema = shapeOf({ ...described, metadata: { requestSchema: JSON.stringify(schema) } })
-  const kinds = (shape: ReturnType<typeof shapeOf>) =>
-    shape.kind === 'object' ? [...shape.fields].map(([name, { kind }]) => [name, kind]) : []
-  t.strictSame(
-    kinds(toShape(request)).filter(([name]) => name !== 'count'),
-    kinds(bySchema).filter(([name]) => name !== 'count'),
-  )
-  t.strictSame(Object.fromEntries(kinds(toShape(request)))['count'], 'integer')
-})
+t.test(
+  'the gateway derives the same shape from the description as from the JSON Schema',
+  async (t) => {
+    const schema = Type.Object({
+      name: Type.String(),
+      count: Int64(),
+      flag: Type.Boolean(),
+      tags: Type.Array(Type.String()),
+      nested: Type.Object({ ratio: Type.Number() }),
+    })
+    const request = toValue('R', schema as JsonSchema)
+    const described = { name: 'A.B', request, response: request }
+    const bySchema = shapeOf({ ...described, metadata: { requestSchema: JSON.stringify(schema) } })
+    const kinds = (shape: ReturnType<typeof shapeOf>) =>
+      shape.kind === 'object' ? [...shape.fields].map(([name, { kind }]) => [name, kind]) : []
+    t.strictSame(
+      kinds(toShape(request)).filter(([name]) => name !== 'count'),
+      kinds(bySchema).filter(([name]) => name !== 'count'),
+    )
+    t.strictSame(Object.fromEntries(kinds(toShape(request)))['count'], 'integer')
+  },
+)

@@ -13,7 +13,7 @@ function describe(definition: EndpointDefinition) {
   )
 }
 
-t.test('Endpoint: name, request, response, and their JSON Schemas beside them', async (t) => {
+t.test('an endpoint has name, request, response and their JSON Schemas in metadata', async (t) => {
   const { name, request, response, metadata } = describe(
     endpoint({
       request: Type.Object({ name: Type.String() }),
@@ -39,7 +39,7 @@ t.test('Endpoint: name, request, response, and their JSON Schemas beside them', 
   t.match(JSON.parse(metadata['responseSchema']!), { properties: { message: { type: 'string' } } })
 })
 
-t.test('metadata: `stream` = `true` marks a streaming endpoint', async (t) => {
+t.test('metadata `stream` is `true` for a streaming endpoint', async (t) => {
   for (const stream of ['server', 'client', 'both'] as const)
     t.strictSame(describe(endpoint({ stream, handle: () => [] })).metadata, {
       stream: 'true',
@@ -48,19 +48,19 @@ t.test('metadata: `stream` = `true` marks a streaming endpoint', async (t) => {
   t.strictSame(describe(endpoint({ handle: () => 1 })).metadata, {})
 })
 
-t.test('metadata: `readOnly` = `true` marks an endpoint that changes nothing', async (t) => {
+t.test('metadata `readOnly` is `true` for an endpoint that changes nothing', async (t) => {
   t.strictSame(describe(endpoint({ readOnly: true, handle: () => 1 })).metadata, {
     readOnly: 'true',
   })
 })
 
-t.test('metadata: `idempotent` = `false` marks what must not be repeated', async (t) => {
+t.test('metadata `idempotent` is `false` for an endpoint that must not be repeated', async (t) => {
   t.strictSame(describe(endpoint({ idempotent: false, handle: () => 1 })).metadata, {
     idempotent: 'false',
   })
 })
 
-t.test('metadata: the HTTP route, lists joined by commas', async (t) => {
+t.test('metadata contain the HTTP route, with lists joined by commas', async (t) => {
   const one = endpoint({ http: { method: 'get', path: '/greet/{name}' }, handle: () => 1 })
   t.strictSame(describe(one).metadata, {
     endpoint: 'Helloworld.Call',

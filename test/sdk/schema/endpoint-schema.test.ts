@@ -1,7 +1,7 @@
 import t from 'tap'
 import { schemaOf, toSchema } from '../../../sdk/schema/endpoint-schema.ts'
 
-t.test('the schema of a service that tells only its fields', (t) => {
+t.test('a schema is built from the fields of a description', (t) => {
   const leaf = (name: string, type: string) => ({ name, type, values: [] })
   t.same(
     toSchema({
@@ -33,7 +33,7 @@ t.test('the schema of a service that tells only its fields', (t) => {
   t.end()
 })
 
-t.test('the schema an endpoint tells goes before its fields; one that is no JSON does not', (t) => {
+t.test('the declared JSON Schema takes precedence; an invalid one is ignored', (t) => {
   const value = { name: 'r', type: 'R', values: [{ name: 'a', type: 'bool', values: [] }] }
   const of = (requestSchema: string) =>
     schemaOf(

@@ -9,11 +9,11 @@ function decode(request: Schema | undefined, body: string): unknown {
   const definition = endpoint({ ...(request && { request }), handle: () => null })
   const served = new ServedEndpoint('nums', 'Nums.Get', definition)
   const [text, bytes] = [body, Buffer.from(body)].map((each) => served.decode(each, false))
-  t.strictSame(text, bytes, 'the same as text and as bytes')
+  t.strictSame(text, bytes, 'text and bytes decode equally')
   return text
 }
 
-t.test('an integer of 64 bits beyond 2^53 arrives exact, as a number and as text', async (t) => {
+t.test('a 64-bit integer beyond 2^53 is decoded exactly from a number or string', async (t) => {
   for (const digits of ['9007199254740993', '9223372036854775807', '-9223372036854775808']) {
     const request = Type.Object({ id: Int64(), list: Type.Array(Int64()) })
     const wanted = { id: BigInt(digits), list: [BigInt(digits), 5n] }
@@ -24,7 +24,7 @@ t.test('an integer of 64 bits beyond 2^53 arrives exact, as a number and as text
   t.strictSame(decode(request, '{"id":18446744073709551615}'), { id: 2n ** 64n - 1n })
 })
 
-t.test('an integer that a number cannot hold is 400 with the digits that were sent', async (t) => {
+t.test('an integer that a number cannot represent is 400 with the digits sent', async (t) => {
   const request = Type.Object({ a: Type.Array(Type.Object({ id: Type.Integer() })) })
   for (const digits of [
     '9007199254740993',
@@ -47,7 +47,7 @@ t.test('an integer that a number cannot hold is 400 with the digits that were se
       message: `request.a[1].id must be an integer from -9007199254740991 to 9007199254740991, got ${digits}`,
     })
   }
-  // Also where something else may stand in its place.
+  // Also in unions with other types.
   const optional = Type.Object({ id: Type.Union([Type.Null(), Type.Union([Type.Integer()])]) })
   t.throws(() => decode(optional, '{"id":9007199254740993}'), {
     code: 400,
@@ -60,7 +60,7 @@ t.test('an integer that a number cannot hold is 400 with the digits that were se
   })
 })
 
-t.test('an integer is one however it is written', async (t) => {
+t.test('an integer is accepted in any notation', async (t) => {
   const request = Type.Object({ id: Type.Integer() })
   for (const [text, id] of [
     ['1e3', 1000],
@@ -75,7 +75,7 @@ t.test('an integer is one however it is written', async (t) => {
   })
 })
 
-t.test('a number that no double holds is 400 with what was sent', async (t) => {
+t.test('a number out of the range of a double is 400 with the digits sent', async (t) => {
   for (const schema of [Type.Number(), Type.String(), Type.Union([Type.Number(), Type.Null()])])
     t.throws(() => decode(Type.Object({ x: schema }), '{"x":-1e400}'), {
       code: 400,
@@ -83,7 +83,7 @@ t.test('a number that no double holds is 400 with what was sent', async (t) => {
     })
 })
 
-t.test('a number is a double, and what has no schema keeps its digits as text', async (t) => {
+t.test('a number is rounded to a double; without a schema large numbers are strings', async (t) => {
   t.strictSame(decode(Type.Object({ x: Type.Number() }), '{"x":9007199254740993}'), {
     x: Number('9007199254740993'),
   })
@@ -93,7 +93,7 @@ t.test('a number is a double, and what has no schema keeps its digits as text', 
   })
 })
 
-t.test('digits within text, and safe integers, stay as they are', async (t) => {
+t.test('digits in strings, and safe integers, are unchanged', async (t) => {
   const body = { text: '12345678901234567890', n: 9007199254740991, f: 0.123_456_789_012_345_68 }
   t.strictSame(decode(undefined, JSON.stringify(body)), body)
 })

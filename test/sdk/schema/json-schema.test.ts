@@ -13,7 +13,7 @@ import {
   typesOf,
 } from '../../../sdk/schema/json-schema.ts'
 
-t.test('definitions, by a name or by a pointer', async (t) => {
+t.test('definitions are found by name or pointer', async (t) => {
   const inner: JsonSchema = { type: 'string' }
   const definitions = definitionsOf({ $defs: { Node: inner, 'a/b': inner } }, NO_DEFINITIONS)
   for (const ref of ['Node', '#/$defs/Node', '#/definitions/Node', '#/$defs/a~1b'])
@@ -24,7 +24,7 @@ t.test('definitions, by a name or by a pointer', async (t) => {
   t.equal(findDefinition('Node', definitionsOf({ $defs: { Other: {} } }, definitions)), inner)
 })
 
-t.test('lists: places of their own, then items', async (t) => {
+t.test('lists have prefix items and items', async (t) => {
   const [first, second] = [{ type: 'string' }, { type: 'integer' }] as const
   t.strictSame(placesOf({ prefixItems: [first], items: second }), [first])
   t.equal(itemsOf({ prefixItems: [first], items: second }), second)
@@ -34,7 +34,7 @@ t.test('lists: places of their own, then items', async (t) => {
   t.equal(itemsOf({}), undefined)
 })
 
-t.test('maps: the values of names that the schema does not know', async (t) => {
+t.test('maps have a schema for additional values', async (t) => {
   t.match(mapValuesOf(Type.Record(Type.String(), Type.Integer()) as JsonSchema), {
     type: 'integer',
   })
@@ -43,24 +43,21 @@ t.test('maps: the values of names that the schema does not know', async (t) => {
   t.equal(mapValuesOf({}), undefined)
 })
 
-t.test('types: none, one or several', async (t) => {
+t.test('types are none, one or several', async (t) => {
   t.strictSame(typesOf({}), [])
   t.strictSame(typesOf({ type: 'string' }), ['string'])
   t.strictSame(typesOf({ type: ['string', 'null'] }), ['string', 'null'])
 })
 
-t.test('pointers (RFC 6901)', async (t) => {
+t.test('JSON pointers are parsed (RFC 6901)', async (t) => {
   t.strictSame(parsePointer(''), [])
   t.strictSame(parsePointer('#/a/0/b~1c~0d/'), ['a', '0', 'b/c~d', ''])
 })
 
-t.test(
-  'references are followed; one that leads nowhere, or in a circle, says nothing',
-  async (t) => {
-    const $defs = { A: { $ref: 'B' }, B: { type: 'string' }, C: { $ref: '#/$defs/C' } }
-    const follow = ($ref: string) => followRefs({ $ref, $defs }, NO_DEFINITIONS).schema
-    t.same(follow('A'), { type: 'string' })
-    t.same(follow('C'), {})
-    t.same(follow('#/$defs/None'), {})
-  },
-)
+t.test('references are followed; a broken or circular one is an empty schema', async (t) => {
+  const $defs = { A: { $ref: 'B' }, B: { type: 'string' }, C: { $ref: '#/$defs/C' } }
+  const follow = ($ref: string) => followRefs({ $ref, $defs }, NO_DEFINITIONS).schema
+  t.same(follow('A'), { type: 'string' })
+  t.same(follow('C'), {})
+  t.same(follow('#/$defs/None'), {})
+})

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isIntegerType, parseInteger, parseNumber } from '../../../sdk/schema/parse-number.ts'
 
-t.test('integers: decimal, hexadecimal, octal, binary; beyond 2^53 as digits', (t) => {
+t.test('parses decimal, hexadecimal, octal and binary integers; beyond 2^53 as digits', (t) => {
   const cases = [
     ['0x2a', 'int64', 42],
     ['-0b101', 'int64', -5],
@@ -16,7 +16,7 @@ t.test('integers: decimal, hexadecimal, octal, binary; beyond 2^53 as digits', (
   t.end()
 })
 
-t.test('what is none says what it must be', (t) => {
+t.test('an invalid number is rejected with the expected form', (t) => {
   const cases = [
     ['', 'int64', 'must be an int64 such as 42 or 0x2a, got ""'],
     ['1.5', 'int32', 'must be an int32 such as 42 or 0x2a, got "1.5"'],
@@ -35,7 +35,7 @@ t.test('what is none says what it must be', (t) => {
   t.end()
 })
 
-t.test('types of integers by their names', (t) => {
+t.test('recognizes integer types by name', (t) => {
   t.same(['int32', 'uint64', 'float', 'constructor', undefined].filter(isIntegerType), [
     ...['int32', 'uint64'],
   ])

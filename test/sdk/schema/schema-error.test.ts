@@ -3,7 +3,7 @@ import { type TSchema, Type } from 'typebox'
 import { compileSchema } from '../../../sdk/schema/schema.ts'
 import { formatKeyPath, SchemaError } from '../../../sdk/schema/schema-error.ts'
 
-/** What a caller is told. */
+/** Error message for a caller. */
 function tell(schema: TSchema, value: unknown): string {
   try {
     void compileSchema(schema, 'request').decode(value)
@@ -14,58 +14,68 @@ function tell(schema: TSchema, value: unknown): string {
   return 'nothing'
 }
 
-t.test('the path of the first wrong field, what it must be, what it is', async (t) => {
-  const nested = Type.Object({
-    options: Type.Object({ limit: Type.Integer({ minimum: 1 }), tags: Type.Array(Type.String()) }),
-  })
-  const cases: readonly [TSchema, unknown, string][] = [
-    [
-      nested,
-      { options: { limit: 'x', tags: [] } },
-      'request.options.limit must be an integer, got "x"',
-    ],
-    [nested, { options: { limit: 0, tags: [] } }, 'request.options.limit must be >= 1, got 0'],
-    [
-      nested,
-      { options: { limit: 1, tags: ['a', 5] } },
-      'request.options.tags[1] must be a string, got 5',
-    ],
-    [nested, { options: { limit: 1 } }, 'request.options.tags is missing'],
-    [nested, { options: null }, 'request.options must be an object, got null'],
-    [nested, 'text', 'request must be an object, got "text"'],
-    [
-      Type.Object({ kind: Type.Enum(['a', 'b']) }),
-      { kind: 'c' },
-      'request.kind must be "a" or "b", got "c"',
-    ],
-    [Type.Object({ on: Type.Literal(true) }), { on: false }, 'request.on must be true, got false'],
-    [Type.Object({ n: Type.Null() }), { n: 1 }, 'request.n must be null, got 1'],
-    [
-      Type.Object({ t: Type.String({ maxLength: 2 }) }),
-      { t: 'abc' },
-      'request.t must not have more than 2 characters, got "abc"',
-    ],
-    [
-      Type.Record(Type.String(), Type.Number()),
-      { 'a b': 'x' },
-      'request["a b"] must be a number, got "x"',
-    ],
-    [
-      Type.Object({
-        a: Type.Refine(
-          Type.String(),
-          (v) => v === 'x',
-          () => 'must be x',
-        ),
+t.test(
+  'an error names the path of the first invalid field, the expected and the actual value',
+  async (t) => {
+    const nested = Type.Object({
+      options: Type.Object({
+        limit: Type.Integer({ minimum: 1 }),
+        tags: Type.Array(Type.String()),
       }),
-      { a: 'y' },
-      'request.a must be x, got "y"',
-    ],
-  ]
-  for (const [schema, value, message] of cases) t.equal(tell(schema, value), message)
-})
+    })
+    const cases: readonly [TSchema, unknown, string][] = [
+      [
+        nested,
+        { options: { limit: 'x', tags: [] } },
+        'request.options.limit must be an integer, got "x"',
+      ],
+      [nested, { options: { limit: 0, tags: [] } }, 'request.options.limit must be >= 1, got 0'],
+      [
+        nested,
+        { options: { limit: 1, tags: ['a', 5] } },
+        'request.options.tags[1] must be a string, got 5',
+      ],
+      [nested, { options: { limit: 1 } }, 'request.options.tags is missing'],
+      [nested, { options: null }, 'request.options must be an object, got null'],
+      [nested, 'text', 'request must be an object, got "text"'],
+      [
+        Type.Object({ kind: Type.Enum(['a', 'b']) }),
+        { kind: 'c' },
+        'request.kind must be "a" or "b", got "c"',
+      ],
+      [
+        Type.Object({ on: Type.Literal(true) }),
+        { on: false },
+        'request.on must be true, got false',
+      ],
+      [Type.Object({ n: Type.Null() }), { n: 1 }, 'request.n must be null, got 1'],
+      [
+        Type.Object({ t: Type.String({ maxLength: 2 }) }),
+        { t: 'abc' },
+        'request.t must not have more than 2 characters, got "abc"',
+      ],
+      [
+        Type.Record(Type.String(), Type.Number()),
+        { 'a b': 'x' },
+        'request["a b"] must be a number, got "x"',
+      ],
+      [
+        Type.Object({
+          a: Type.Refine(
+            Type.String(),
+            (v) => v === 'x',
+            () => 'must be x',
+          ),
+        }),
+        { a: 'y' },
+        'request.a must be x, got "y"',
+      ],
+    ]
+    for (const [schema, value, message] of cases) t.equal(tell(schema, value), message)
+  },
+)
 
-t.test('a value that fits none of several alternatives is one problem', async (t) => {
+t.test('a value that matches no alternative is one error', async (t) => {
   const colour = Type.Union([Type.Literal('red'), Type.Literal('green'), Type.Literal('blue')])
   t.equal(
     tell(Type.Object({ colour }), { colour: 'x' }),
@@ -78,7 +88,7 @@ t.test('a value that fits none of several alternatives is one problem', async (t
   t.equal(
     tell(loose, { a: [1, 'x'] }),
     'request.a[1] must be an integer, got "x"',
-    'the only one it can be',
+    'the only alternative of this type',
   )
   const shapes = Type.Object({
     s: Type.Union([Type.Object({ r: Type.Number() }), Type.Object({ w: Type.Number() })]),
@@ -88,7 +98,7 @@ t.test('a value that fits none of several alternatives is one problem', async (t
   t.ok(tell(many, 'x').length < 200)
 })
 
-t.test('secrets are not repeated', async (t) => {
+t.test('errors do not contain secrets', async (t) => {
   const schema = Type.Object({
     password: Type.String({ minLength: 10, writeOnly: true }),
     keys: Type.Array(Type.Integer(), { writeOnly: true }),
@@ -106,7 +116,7 @@ t.test('secrets are not repeated', async (t) => {
     t.match(tell(nested, wrong), /^request(\.value)? must be an object, got string$/)
 })
 
-t.test('what is told of a request is short, however long the request is', async (t) => {
+t.test('an error message is short for any request', async (t) => {
   const schema = Type.Record(Type.String(), Type.Number())
   t.ok(tell(schema, { a: 'x'.repeat(100_000) }).length < 200)
   t.ok(tell(schema, { ['x'.repeat(100_000)]: 'a' }).length < 300)
@@ -118,11 +128,11 @@ t.test('what is told of a request is short, however long the request is', async 
   )
 })
 
-t.test('paths: dots for names, brackets for places and odd names', async (t) => {
+t.test('paths use dots for names and brackets for indexes and other names', async (t) => {
   t.equal(formatKeyPath('request', []), 'request')
   t.equal(formatKeyPath('request', ['a', '0', 1, 'b-c', '']), 'request.a[0][1]["b-c"][""]')
 })
 
-t.test('it carries no stack', async (t) => {
+t.test('a SchemaError has no stack', async (t) => {
   t.notMatch(new SchemaError('x').stack, /\n\s+at /)
 })

@@ -14,7 +14,7 @@ const compiled = compileSchema(
 const decode = (value: unknown): unknown => compiled.decode(value)
 const encode = (value: unknown): unknown => compiled.encode(value)
 
-t.test('int64: accept number or string; handlers get a bigint', async (t) => {
+t.test('int64 is decoded from a number or string to a bigint', async (t) => {
   for (const [sent, id] of [
     [5, 5n],
     ['5', 5n],
@@ -28,15 +28,15 @@ t.test('int64: accept number or string; handlers get a bigint', async (t) => {
   }
 })
 
-t.test('int64: emit a number while it is a safe integer, else a string', async (t) => {
+t.test('int64 is encoded as a number if it is a safe integer, else as a string', async (t) => {
   t.strictSame(encode({ id: 5n }), { id: 5 })
   t.strictSame(encode({ id: 2n ** 53n - 1n }), { id: Number.MAX_SAFE_INTEGER })
   t.strictSame(encode({ id: 2n ** 53n }), { id: '9007199254740992' })
   t.strictSame(encode({ id: -(2n ** 63n) }), { id: '-9223372036854775808' })
-  t.strictSame(encode({ id: 7 }), { id: 7 }, 'a safe number will do')
+  t.strictSame(encode({ id: 7 }), { id: 7 }, 'a safe number is accepted')
 })
 
-t.test('what is no int64, or no longer exact, is refused', async (t) => {
+t.test('an invalid or inexact int64 is rejected', async (t) => {
   for (const id of [
     1.5,
     9007199254740992,
@@ -60,26 +60,26 @@ t.test('what is no int64, or no longer exact, is refused', async (t) => {
   t.throws(() => encode({ id: 1.5 }), /id must be an integer or a string/)
 })
 
-t.test('uint64: from 0 to 2^64 - 1', async (t) => {
+t.test('uint64 is limited to 0 to 2^64 - 1', async (t) => {
   t.strictSame(decode({ size: '18446744073709551615' }), { size: 2n ** 64n - 1n })
   for (const size of [-1, '-1', '18446744073709551616'])
     t.throws(() => decode({ size }), /^request\.size must be an uint64/)
 })
 
-t.test('bytes: base64 in JSON, in either alphabet, a Uint8Array for handlers', async (t) => {
+t.test('bytes are base64 in either alphabet, decoded to a Uint8Array', async (t) => {
   const bytes = Buffer.from([0xfb, 0xff, 0xfe, 0x01])
   for (const text of ['+//+AQ==', '-__-AQ==', '-__-AQ'])
     t.strictSame(decode({ data: text }), { data: bytes })
   t.strictSame(decode({ data: '' }), { data: Buffer.alloc(0) })
   t.strictSame(encode({ data: new Uint8Array(bytes) }), { data: '+//+AQ==' })
   const part = new Uint8Array([1, 2, 3, 4]).subarray(1, 3)
-  t.strictSame(encode({ data: part }), { data: 'AgM=' }, 'of a part, its own bytes only')
+  t.strictSame(encode({ data: part }), { data: 'AgM=' }, 'only the bytes of a subarray')
   for (const data of ['A', 'AAAA=', '*', 'AA==AA==', 'A A', 5, `${'A'.repeat(100_000)}*`])
     t.throws(() => decode({ data }), /^request\.data must be/)
   t.throws(() => encode({ data: [1, 2] }), /data must be a string, got \[1,2\]/)
 })
 
-t.test('callers read in the JSON Schema what to send', async (t) => {
+t.test('the JSON Schema describes the wire format', async (t) => {
   t.strictSame(compiled.jsonSchema?.properties, {
     id: { type: ['integer', 'string'], format: 'int64' },
     size: { type: ['integer', 'string'], format: 'uint64', description: 'Bytes.' },

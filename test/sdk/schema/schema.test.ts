@@ -15,7 +15,7 @@ const Page = Type.Object({
   after: Type.Optional(Type.String()),
 })
 
-t.test('defaults are filled in, and unknown fields are kept', async (t) => {
+t.test('defaults are added, and unknown fields are retained', async (t) => {
   const { decode } = compileSchema(Page, 'request')
   t.strictSame(decode({ query: 'a', extra: 1 }), {
     query: 'a',
@@ -26,7 +26,7 @@ t.test('defaults are filled in, and unknown fields are kept', async (t) => {
     options: { tags: string[] }
   }[]
   first!.options.tags.push('mine')
-  t.strictSame(second!.options.tags, [], 'nobody shares a default')
+  t.strictSame(second!.options.tags, [], 'defaults are not shared')
   const labelled = compileSchema(
     Type.Object({ labels: Type.Record(Type.String(), Type.String(), { default: {} }) }),
     'request',
@@ -35,10 +35,10 @@ t.test('defaults are filled in, and unknown fields are kept', async (t) => {
     labels: Record<string, string>
   }[]
   one!.labels['a'] = 'mine'
-  t.strictSame(other!.labels, {}, 'nor one that is empty')
+  t.strictSame(other!.labels, {}, 'empty defaults are not shared')
 })
 
-t.test('a schema that refuses unknown fields is obeyed', async (t) => {
+t.test('additionalProperties: false rejects unknown fields', async (t) => {
   const { decode } = compileSchema(
     Type.Object({ a: Type.String() }, { additionalProperties: false }),
     'request',
@@ -46,7 +46,7 @@ t.test('a schema that refuses unknown fields is obeyed', async (t) => {
   t.throws(() => decode({ a: '', b: 1 }), { message: 'request.b is an unknown field' })
 })
 
-t.test('an integer may be sent as a string: it is an int64 to callers', async (t) => {
+t.test('an integer is accepted as a string of digits', async (t) => {
   const { decode } = compileSchema(Page, 'request')
   t.match(decode({ query: 'a', options: { limit: '12', tags: [] } }), { options: { limit: 12 } })
   t.throws(() => decode({ query: 'a', options: { limit: 'x', tags: [] } }), {
@@ -56,7 +56,7 @@ t.test('an integer may be sent as a string: it is an int64 to callers', async (t
   t.throws(() => decode({ query: 5, options: { limit: '12' } }), /query must be a string/)
 })
 
-t.test('a codec may refuse what passed the check', async (t) => {
+t.test('a codec can reject a valid value', async (t) => {
   const Day = Type.Codec(Type.String({ pattern: '^[0-9-]{10}$' }))
     .Decode((text) => {
       const day = new Date(text)
@@ -73,19 +73,22 @@ t.test('a codec may refuse what passed the check', async (t) => {
   })
 })
 
-t.test('a response is checked, its defaults filled in, and left as it was', async (t) => {
-  const { encode } = compileSchema(
-    Type.Object({ name: Type.String(), size: Type.Optional(Type.Integer({ default: 0 })) }),
-    'response',
-  )
-  const given = Object.freeze({ name: 'a' })
-  t.strictSame(encode(given), { name: 'a', size: 0 })
-  t.throws(() => encode({ name: 1 }), new SchemaError('response.name must be a string, got 1'))
-  const plain = compileSchema(Type.Object({ name: Type.String() }), 'response')
-  t.equal(plain.encode(given), given, 'not even copied where there is nothing to do')
-})
+t.test(
+  'a response is validated and completed with defaults, without changing the original',
+  async (t) => {
+    const { encode } = compileSchema(
+      Type.Object({ name: Type.String(), size: Type.Optional(Type.Integer({ default: 0 })) }),
+      'response',
+    )
+    const given = Object.freeze({ name: 'a' })
+    t.strictSame(encode(given), { name: 'a', size: 0 })
+    t.throws(() => encode({ name: 1 }), new SchemaError('response.name must be a string, got 1'))
+    const plain = compileSchema(Type.Object({ name: Type.String() }), 'response')
+    t.equal(plain.encode(given), given, 'returned without a copy if nothing changes')
+  },
+)
 
-t.test('where there is no schema everything goes', async (t) => {
+t.test('without a schema any value is accepted unchanged', async (t) => {
   const { decode, encode, jsonSchema } = compileSchema(undefined, 'request')
   const value = { a: [1] }
   t.equal(decode(value), value)
@@ -93,33 +96,30 @@ t.test('where there is no schema everything goes', async (t) => {
   t.equal(jsonSchema, undefined)
 })
 
-t.test(
-  'the JSON Schema is what callers must keep to: what has a default may be left out',
-  async (t) => {
-    t.strictSame(compileSchema(Page, 'request').jsonSchema, {
-      type: 'object',
-      required: ['query'],
-      properties: {
-        query: { type: 'string' },
-        options: {
-          type: 'object',
-          properties: {
-            limit: { type: 'integer', minimum: 1, maximum: 100, default: 10 },
-            tags: { type: 'array', items: { type: 'string' }, default: [] },
-          },
-          default: {},
+t.test('in the JSON Schema of a request, fields with a default are optional', async (t) => {
+  t.strictSame(compileSchema(Page, 'request').jsonSchema, {
+    type: 'object',
+    required: ['query'],
+    properties: {
+      query: { type: 'string' },
+      options: {
+        type: 'object',
+        properties: {
+          limit: { type: 'integer', minimum: 1, maximum: 100, default: 10 },
+          tags: { type: 'array', items: { type: 'string' }, default: [] },
         },
-        after: { type: 'string' },
+        default: {},
       },
-    })
-    t.strictSame(compileSchema(Page, 'response').jsonSchema?.['required' as never], [
-      'query',
-      'options',
-    ])
-  },
-)
+      after: { type: 'string' },
+    },
+  })
+  t.strictSame(compileSchema(Page, 'response').jsonSchema?.['required' as never], [
+    'query',
+    'options',
+  ])
+})
 
-/** A Standard Schema of objects with a text `name`, in capitals. */
+/** A Standard Schema of objects with a string `name`, which it converts to upper case. */
 function createNamed(extension: object = {}): StandardSchema<{ name: string }> {
   return {
     '~standard': {
@@ -137,7 +137,7 @@ function createNamed(extension: object = {}): StandardSchema<{ name: string }> {
 }
 
 t.test(
-  'a Standard Schema: its output is what the handler gets, its first issue the error',
+  'a Standard Schema provides the value of the handler, and its first issue the error',
   async (t) => {
     const { decode, encode } = compileSchema(createNamed(), 'request')
     t.strictSame(decode({ name: 'john' }), { name: 'JOHN' })
@@ -146,7 +146,7 @@ t.test(
   },
 )
 
-t.test('a Standard Schema is described where its library can print JSON Schema', async (t) => {
+t.test('a Standard Schema is described if its library can generate JSON Schema', async (t) => {
   const print = (type: string) => (options: { target: string }) => ({
     type,
     $comment: options.target,
@@ -171,12 +171,12 @@ t.test('a Standard Schema is described where its library can print JSON Schema',
   t.equal(compileSchema(cannot, 'request').jsonSchema, undefined)
 })
 
-t.test('a schema may be a function, as those of some libraries are', async (t) => {
+t.test('a schema may be a function', async (t) => {
   const schema = Object.assign(() => {}, createNamed())
   t.strictSame(compileSchema(schema, 'request').decode({ name: 'a' }), { name: 'A' })
 })
 
-t.test('a form in protobuf stands beside the schema', async (t) => {
+t.test('a protobuf codec can be combined with a schema', async (t) => {
   const codec = { decode: () => ({ query: 'a' }), encode: () => new Uint8Array(0) }
   const message = compileSchema(protobufMessage(Page, codec), 'request')
   t.equal(message.protobuf, codec)
@@ -184,7 +184,7 @@ t.test('a form in protobuf stands beside the schema', async (t) => {
   t.equal(compileSchema(Page, 'request').protobuf, undefined)
 })
 
-t.test('what is no schema is refused at once', async (t) => {
+t.test('an invalid schema is rejected at once', async (t) => {
   for (const wrong of ['string', 5, null, String, {}, { name: Type.String() }])
     t.throws(() => compileSchema(wrong as never, 'request'), {
       message: /request must be a TypeBox type, .*, or a Standard Schema, got/,

@@ -12,13 +12,13 @@ function apply(schema: TSchema, mode: TransformMode, value: unknown): unknown {
   return compileTransform(schema as JsonSchema, mode)!(value)
 }
 
-t.test('where a schema asks for nothing there is no transform', async (t) => {
+t.test('a schema without transformations has no transform', async (t) => {
   const schema = Type.Object({ a: Type.String(), b: Type.Array(Type.Object({ c: Type.Number() })) })
   for (const mode of ['default', 'integer', 'decode', 'encode'] as const)
     t.equal(compileTransform(schema as JsonSchema, mode), undefined)
 })
 
-t.test('codecs run wherever they stand', async (t) => {
+t.test('codecs run at any position of a schema', async (t) => {
   const when = '2026-01-02T03:04:05.000Z'
   const date = new Date(when)
   const cases: readonly [TSchema, unknown, unknown][] = [
@@ -52,11 +52,11 @@ t.test('codecs run wherever they stand', async (t) => {
     t.strictSame(apply(schema, 'decode', structuredClone(wire)), value)
     const before = structuredClone(value)
     t.strictSame(apply(schema, 'encode', value), wire)
-    t.strictSame(value, before, 'what a program returned stays as it was')
+    t.strictSame(value, before, 'the value of the program is unchanged')
   }
 })
 
-t.test('a codec of a whole object sees its fields decoded', async (t) => {
+t.test('the codec of an object receives its fields decoded', async (t) => {
   const Span = Type.Codec(Type.Object({ from: Int64(), to: Int64() }))
     .Decode(({ from, to }) => to - from)
     .Encode((length) => ({ from: 0n, to: length }))
@@ -64,7 +64,7 @@ t.test('a codec of a whole object sees its fields decoded', async (t) => {
   t.strictSame(apply(Span, 'encode', 4n), { from: 0, to: 4 })
 })
 
-t.test('a schema may contain itself', async (t) => {
+t.test('recursive schemas are supported', async (t) => {
   const Tree = Type.Cyclic(
     {
       Node: Type.Object({ id: Int64(), kids: Type.Array(Type.Ref('Node'), { default: [] }) }),
@@ -84,19 +84,16 @@ t.test('a schema may contain itself', async (t) => {
   })
 })
 
-t.test(
-  'defaults reach into alternatives, and leave no trace in those that do not fit',
-  async (t) => {
-    const schema = Type.Union([
-      Type.Object({ x: Type.Integer(), size: Type.Integer({ default: 1 }) }),
-      Type.Object({ y: Type.Integer(), width: Type.Integer({ default: 2 }) }),
-    ])
-    t.strictSame(apply(schema, 'default', { y: 5 }), { y: 5, width: 2 })
-    t.strictSame(apply(schema, 'default', { z: 5 }), { z: 5 })
-  },
-)
+t.test('defaults apply within the matching alternative only', async (t) => {
+  const schema = Type.Union([
+    Type.Object({ x: Type.Integer(), size: Type.Integer({ default: 1 }) }),
+    Type.Object({ y: Type.Integer(), width: Type.Integer({ default: 2 }) }),
+  ])
+  t.strictSame(apply(schema, 'default', { y: 5 }), { y: 5, width: 2 })
+  t.strictSame(apply(schema, 'default', { z: 5 }), { z: 5 })
+})
 
-t.test('digits become numbers only where an integer belongs', async (t) => {
+t.test('digits become numbers only for integer types', async (t) => {
   const schema = Type.Object({
     n: Type.Integer(),
     text: Type.String(),
@@ -118,7 +115,7 @@ t.test('digits become numbers only where an integer belongs', async (t) => {
     t.strictSame(apply(schema, 'integer', { n }), { n })
 })
 
-t.test('alternatives within alternatives take linear time', async (t) => {
+t.test('nested alternatives take linear time', async (t) => {
   const operation = (op: string) =>
     Type.Object({
       op: Type.Literal(op),
@@ -137,7 +134,7 @@ t.test('alternatives within alternatives take linear time', async (t) => {
   t.ok(performance.now() - started < 5000, '2^60 steps would take centuries')
 })
 
-t.test('a field named __proto__ stays a field', async (t) => {
+t.test('a field named __proto__ remains a field', async (t) => {
   const schema = Type.Record(Type.String(), Int64())
   const hostile = JSON.parse('{"__proto__":"1","a":"2"}')
   const decoded = apply(schema, 'decode', hostile) as object

@@ -7,7 +7,7 @@ import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Traces } from '../../../sdk/tracing/traces.ts'
 import { begin, serve } from '../../fixtures/served-calls.ts'
 
-/** A service with an endpoint that logs, and one that fails. */
+/** Creates a dispatcher with endpoints that log, fail and hang. */
 function create() {
   return createDispatcher({
     service: 'greeter',
@@ -43,15 +43,15 @@ t.test('Debug.Health returns {status: "ok"}', async (t) => {
   t.strictSame((await serve(create(), 'Debug.Health')).answer, { status: 'ok' })
 })
 
-t.test('Debug.Stats returns what the service has done and what it takes', async (t) => {
+t.test('Debug.Stats returns requests, errors, uptime and memory of the service', async (t) => {
   const dispatcher = create()
   await serve(dispatcher, 'A.Log')
   await serve(dispatcher, 'A.Fail')
   await serve(dispatcher, 'A.Nope')
   begin(dispatcher, 'A.Hang').cancel()
   const stats = (await serve(dispatcher, 'Debug.Stats')).answer as Record<string, number>
-  t.equal(stats['requests'], 5, 'this one included')
-  t.equal(stats['errors'], 2, 'a caller that left is none')
+  t.equal(stats['requests'], 5, 'including this request')
+  t.equal(stats['errors'], 2, 'a cancelled call is not an error')
   t.ok(Math.abs(stats['timestamp']! - Date.now() / 1000) < 5)
   t.ok(stats['started']! <= stats['timestamp']!)
   t.ok(stats['uptime']! >= 0 && stats['uptime']! < 60)
@@ -87,7 +87,7 @@ t.test('Debug.Trace returns the last calls, or those of one trace', async (t) =>
   t.notMatch(JSON.stringify(spans), /secret/)
 })
 
-t.test('they are hidden from lists', async (t) => {
+t.test('Debug endpoints are not described', async (t) => {
   t.notMatch(
     create()
       .describe()

@@ -69,7 +69,7 @@ function open(t: Test, service = 'greeter') {
   return { source, authorizer, dispatcher, seen, show }
 }
 
-t.test('an account is whom its token says, and nothing else', async (t) => {
+t.test('the account of a call comes from its token, never from an mx-account header', async (t) => {
   const { dispatcher, show } = open(t)
   const forged = `mx-account: ${formatAccount(ADMIN)}\r\n`
   const ask = async (metadata: string) => {
@@ -88,7 +88,7 @@ t.test('an account is whom its token says, and nothing else', async (t) => {
 })
 
 t.test(
-  'only auth is told the address a call comes from, and never by the call itself',
+  'only the auth service receives the caller address, never from an mx-address header',
   async (t) => {
     const forged = 'mx-address: 10.0.0.1\r\n'
     for (const [service, address] of [
@@ -104,7 +104,7 @@ t.test(
   },
 )
 
-t.test('a token that is not taken is 401, and says no more', async (t) => {
+t.test('an invalid, expired or revoked token is 401 without the reason', async (t) => {
   const { dispatcher, source, show } = open(t)
   for (const metadata of [
     'authorization: Bearer a.b.c\r\n',
@@ -126,7 +126,7 @@ t.test('a token that is not taken is 401, and says no more', async (t) => {
   await until(async () => (await serve(dispatcher, 'A.Who', { metadata })).error?.code === 401)
 })
 
-t.test('what the rules deny is 401, with or without an account', async (t) => {
+t.test('a call denied by the rules is 401, with or without an account', async (t) => {
   const { dispatcher, source, show } = open(t)
   source.setRules('mx', STAFF_ONLY)
   const denied = {
@@ -141,12 +141,16 @@ t.test('what the rules deny is 401, with or without an account', async (t) => {
   const known = { ...denied, Detail: `${denied.Detail}: requires the scope staff` }
   t.same(await ask(await show(createAccount({ id: 'joe' }))), known)
   t.equal(await ask(await show()), undefined)
-  t.same(await ask('', { service: 'other.greeter' }), denied, 'a longer name is no way round')
-  t.same(await ask('mx-namespace: acme\r\n'), denied, 'nor is another namespace')
+  t.same(
+    await ask('', { service: 'other.greeter' }),
+    denied,
+    'a prefixed service name is denied as well',
+  )
+  t.same(await ask('mx-namespace: acme\r\n'), denied, 'another namespace is denied as well')
   t.match(await ask('mx-namespace: a b\r\n'), { Code: 400 })
 })
 
-t.test('once all is known a call is served at once', async (t) => {
+t.test('with cached rules and keys, a call is served synchronously', async (t) => {
   const { dispatcher, show } = open(t)
   const metadata = await show()
   await serve(dispatcher, 'A.Who', { metadata })
@@ -154,7 +158,7 @@ t.test('once all is known a call is served at once', async (t) => {
   t.match(begin(dispatcher, 'A.Who').answer, { id: 'nobody' })
 })
 
-t.test('bodies that come before it is known who calls are kept', async (t) => {
+t.test('request bodies that arrive before authorization are buffered', async (t) => {
   const { dispatcher, seen, show } = open(t)
   const metadata = await show()
   const call = begin(dispatcher, 'A.Collect', { metadata, more: true })
@@ -165,7 +169,7 @@ t.test('bodies that come before it is known who calls are kept', async (t) => {
   t.same(seen.got, ['a', 'b'])
 })
 
-t.test('a caller that leaves before it is known who it is gets nothing done', async (t) => {
+t.test('a call cancelled before authorization does not run', async (t) => {
   const { dispatcher, seen, show } = open(t)
   const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   call.cancel()
@@ -174,7 +178,7 @@ t.test('a caller that leaves before it is known who it is gets nothing done', as
   t.equal(dispatcher.active, 0)
 })
 
-t.test('a stream ends once the rules do not grant it any more', async (t) => {
+t.test('a stream ends with 401 when the rules deny it', async (t) => {
   const { dispatcher, source, seen, show } = open(t)
   const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   await until(() => call.items.length === 1)
@@ -189,13 +193,13 @@ t.test('a stream ends once the rules do not grant it any more', async (t) => {
   t.equal(dispatcher.active, 0)
 })
 
-t.test('a stream ends when its token is revoked, and when it ends', async (t) => {
+t.test('a stream ends with 401 when its token is revoked or expires', async (t) => {
   const { dispatcher, source, show } = open(t)
   const revoked = begin(dispatcher, 'A.Watch', {
     metadata: await show(JANE, '', { id: 'one' }),
     stream: true,
   })
-  // Ends in one to two seconds: clocks may differ by 30 s, and tokens count in seconds.
+  // Expires in one to two seconds: clocks may differ by 30 s, and expiry has a resolution of seconds.
   const nowMs = Date.now() - 29_000
   const expiring = begin(dispatcher, 'A.Watch', {
     metadata: await show(JANE, '', { lifeS: 1, nowMs }),
@@ -213,7 +217,7 @@ t.test('a stream ends when its token is revoked, and when it ends', async (t) =>
   t.match(expiring.error, { code: 401 })
 })
 
-t.test('a stream outlives rules that cannot be asked for', async (t) => {
+t.test('a stream continues while the rules are unavailable', async (t) => {
   const { dispatcher, source, show } = open(t)
   const call = begin(dispatcher, 'A.Watch', { metadata: await show(), stream: true })
   await until(() => call.items.length === 1)
@@ -225,7 +229,7 @@ t.test('a stream outlives rules that cannot be asked for', async (t) => {
   await until(() => call.over)
 })
 
-t.test('whether it answers is told everybody, the rest of Debug administrators', async (t) => {
+t.test('Debug.Health is public, other Debug endpoints require an administrator', async (t) => {
   const { dispatcher, source, show } = open(t)
   source.setRules('mx', createRule({ id: 'members', scope: '*' }))
   t.same((await serve(dispatcher, 'Debug.Health')).answer, { status: 'ok' })
@@ -242,7 +246,7 @@ t.test('whether it answers is told everybody, the rest of Debug administrators',
   }
 })
 
-t.test('calls of this process bring their account along', async (t) => {
+t.test('trusted calls within the process keep their account', async (t) => {
   const { dispatcher, source } = open(t)
   source.setRules('mx', STAFF_ONLY)
   const call = new TestCall('A.Who', { metadata: `mx-account: ${formatAccount(ADMIN)}\r\n` })

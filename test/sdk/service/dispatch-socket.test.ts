@@ -9,7 +9,7 @@ import { tick, until } from '../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 import { openRpcService } from '../../fixtures/rpc-service.ts'
 
-// What dispatch.test.ts says of a call within one process, over a real connection.
+// Cases of dispatch.test.ts over a real connection.
 
 const Named = Type.Object({ name: Type.String() })
 const MESSAGES = 20_000
@@ -84,18 +84,23 @@ async function open(t: Test): Promise<{
   return { send, dispatcher, seen, channel }
 }
 
-t.test('a call, a wrong one, and one of no endpoint', async (t) => {
-  const { send } = await open(t)
-  const fine = send({})
-  const wrong = send({ body: '{"name":5}' })
-  const none = send({ endpoint: 'Helloworld.Nope' })
-  await until(() => none.events.length > 0)
-  t.strictSame(fine.events, ['reply "" {"message":"Hello John"}'])
-  t.strictSame(wrong.events, ['fail 400 helloworld: request.name must be a string, got 5'])
-  t.strictSame(none.events, ['fail 404 helloworld: endpoint not found: helloworld.Helloworld.Nope'])
-})
+t.test(
+  'a call returns the response, 400 for an invalid request, 404 for an unknown endpoint',
+  async (t) => {
+    const { send } = await open(t)
+    const fine = send({})
+    const wrong = send({ body: '{"name":5}' })
+    const none = send({ endpoint: 'Helloworld.Nope' })
+    await until(() => none.events.length > 0)
+    t.strictSame(fine.events, ['reply "" {"message":"Hello John"}'])
+    t.strictSame(wrong.events, ['fail 400 helloworld: request.name must be a string, got 5'])
+    t.strictSame(none.events, [
+      'fail 404 helloworld: endpoint not found: helloworld.Helloworld.Nope',
+    ])
+  },
+)
 
-t.test('a malformed metadata block is 400, on a connection that stays', async (t) => {
+t.test('a malformed metadata block is 400, and the connection stays open', async (t) => {
   const { send, channel } = await open(t)
   const metadata = 'garbage\r\nmx-account: {"id":"x"}\r\n'
   const wrong = [send({ metadata }), send({ metadata, stream: true, more: true })]
@@ -106,14 +111,14 @@ t.test('a malformed metadata block is 400, on a connection that stays', async (t
   t.equal(channel.pending, 0)
 })
 
-t.test('a stream goes no faster than its reader, and arrives whole', async (t) => {
+t.test('a stream waits for its reader and arrives completely', async (t) => {
   const { send, seen } = await open(t)
   const call = send({ endpoint: 'Helloworld.Count', stream: true, body: '' })
   await until(() => call.events.length > 0)
   for (let turns = 0; turns < 20; turns++) await tick()
   const unread = call.events.length
   t.ok(unread < MESSAGES / 2, `${unread} messages fill the window`)
-  t.equal(seen.yielded, unread, 'the handler is held back')
+  t.equal(seen.yielded, unread, 'the handler waits')
   call.consumed(64 * unread)
   let read = unread
   call.onEvent = (event) => {
@@ -126,7 +131,7 @@ t.test('a stream goes no faster than its reader, and arrives whole', async (t) =
   t.equal(call.events[MESSAGES - 1], `data ${MESSAGES - 1}`)
 })
 
-t.test('a caller that gives a stream up closes its handler', async (t) => {
+t.test('cancelling a stream closes its handler', async (t) => {
   const { send, seen, dispatcher } = await open(t)
   const call = send({ endpoint: 'Helloworld.Count', stream: true, body: '' })
   await until(() => call.events.length > 0)
@@ -136,7 +141,7 @@ t.test('a caller that gives a stream up closes its handler', async (t) => {
   t.equal(dispatcher.active, 0)
 })
 
-t.test('a stream of requests arrives whole, however fast it is sent', async (t) => {
+t.test('a stream of requests arrives completely at any speed', async (t) => {
   const { send } = await open(t)
   const call = send({ endpoint: 'Helloworld.Join', more: true, body: '' })
   let sent = 0
@@ -150,10 +155,10 @@ t.test('a stream of requests arrives whole, however fast it is sent', async (t) 
   pump()
   await until(() => call.events.some((event) => event !== 'credit'))
   t.equal(call.events.at(-1), `reply "" {"names":${MESSAGES},"last":"n${MESSAGES - 1}"}`)
-  t.ok(call.events.length > 1, 'the caller was held back')
+  t.ok(call.events.length > 1, 'the caller waited for credit')
 })
 
-t.test('deadline: 408, and the call is cancelled at the service', async (t) => {
+t.test('a timeout ends the call and aborts the signal of the handler', async (t) => {
   const { send, seen, dispatcher } = await open(t)
   const call = send({ endpoint: 'Helloworld.Wait', timeoutMs: 50 })
   await until(() => call.events.length > 0)
@@ -162,7 +167,7 @@ t.test('deadline: 408, and the call is cancelled at the service', async (t) => {
   t.equal(dispatcher.active, 0)
 })
 
-t.test('the caller disconnects: the signal of the handler aborts', async (t) => {
+t.test('a disconnect aborts the signal of the handler', async (t) => {
   const { send, seen, dispatcher, channel } = await open(t)
   send({ endpoint: 'Helloworld.Wait' })
   await until(() => dispatcher.active === 1)

@@ -11,7 +11,7 @@ import { begin, type CallParts, serve } from '../../fixtures/served-calls.ts'
 const Name = Type.Object({ name: Type.String() })
 const Message = Type.Object({ message: Type.String() })
 
-/** A dispatcher of the service `greeter`, and the lines it logs. */
+/** Creates a dispatcher of the service `greeter`, with its log lines. */
 function create(endpoints: Endpoints): { dispatcher: Dispatcher; lines: string[] } {
   const lines: string[] = []
   const log = createServiceLog({ service: 'greeter', write: (line) => void lines.push(line) })
@@ -29,19 +29,19 @@ const call = endpoint({
   handle: ({ name }) => ({ message: `Hello ${name}` }),
 })
 
-t.test('a synchronous handler has answered before the call returns', async (t) => {
+t.test('a synchronous handler responds before the dispatch returns', async (t) => {
   const { dispatcher } = create({ call })
   const { answer, over, replyMetadata, error } = begin(dispatcher, 'Helloworld.Call', {
     body: { name: 'John' },
   })
   t.strictSame(answer, { message: 'Hello John' })
   t.ok(over)
-  t.equal(replyMetadata, '', 'JSON is what bodies are where nothing is said')
+  t.equal(replyMetadata, '', 'the default content type is JSON')
   t.equal(error, undefined)
   t.equal(dispatcher.active, 0)
 })
 
-t.test('a handler that answers later', async (t) => {
+t.test('an asynchronous handler responds later', async (t) => {
   const { dispatcher } = create({
     call: endpoint({
       request: Name,
@@ -62,7 +62,7 @@ t.test('a handler that answers later', async (t) => {
   t.equal(dispatcher.active, 0)
 })
 
-t.test('no such endpoint: 404, Detail `endpoint not found: <name>`', async (t) => {
+t.test('an unknown endpoint is 404 with `endpoint not found: <name>`', async (t) => {
   const { dispatcher } = create({ call })
   for (const name of ['Helloworld.Nope', 'helloworld.call', '__proto__', 'toString', '']) {
     const { error } = await serve(dispatcher, name)
@@ -77,7 +77,7 @@ t.test('no such endpoint: 404, Detail `endpoint not found: <name>`', async (t) =
   t.ok(error!.message.length < 400)
 })
 
-t.test('A callee answers a malformed metadata block with an error of code 400.', async (t) => {
+t.test('a malformed metadata block is 400', async (t) => {
   let served = 0
   const { dispatcher } = create({ call: endpoint({ handle: () => ({ served: ++served }) }) })
   const account = 'mx-account: {"id":"x"}\r\n'
@@ -105,7 +105,7 @@ t.test('A callee answers a malformed metadata block with an error of code 400.',
   t.strictSame(answer, { served: 1 })
 })
 
-t.test('a call for another service, sent to where that one was before: 404', async (t) => {
+t.test('a call for another service is 404', async (t) => {
   const { dispatcher } = create({ call })
   const { error } = await serve(dispatcher, 'Helloworld.Call', { service: 'other' })
   t.match(error?.toBody(), { Id: 'greeter', Code: 404, Detail: 'service not found: other' })
@@ -130,7 +130,7 @@ t.test('a service accepts calls for its own name, and for `<anything>.<name>`', 
   }
 })
 
-t.test('the id of an error is the name that was called', async (t) => {
+t.test('the id of an error is the called service name', async (t) => {
   const { dispatcher } = create({
     call,
     fault: endpoint({
@@ -155,7 +155,7 @@ t.test('the id of an error is the name that was called', async (t) => {
   }
 })
 
-t.test('handlers may be added one by one, each endpoint once', async (t) => {
+t.test('handlers can be added separately, and a duplicate endpoint is rejected', async (t) => {
   const { dispatcher } = create({ call })
   dispatcher.handle('Other', { call })
   dispatcher.handle('Helloworld', { more: call })
@@ -166,12 +166,12 @@ t.test('handlers may be added one by one, each endpoint once', async (t) => {
   t.throws(() => dispatcher.handle('Other', { more: call, call }), /Other\.Call is declared twice/)
   t.throws(() => dispatcher.handle('Third', { call, Call: call }), /Third\.Call is declared twice/)
   t.throws(() => dispatcher.handle('debug', {}), /the handler debug is reserved/)
-  t.equal(dispatcher.describe().length, 3, 'all of a handler, or none')
+  t.equal(dispatcher.describe().length, 3, 'a handler is added completely or not at all')
   const { answer } = await serve(dispatcher, 'Other.Call', { body: { name: 'John' } })
   t.strictSame(answer, { message: 'Hello John' })
 })
 
-t.test('what may be repeated is told by the declaration', async (t) => {
+t.test('only an endpoint declared `idempotent: false` is not repeatable', async (t) => {
   const { dispatcher } = create({ call, once: endpoint({ idempotent: false, handle: () => {} }) })
   t.strictSame(
     ['Helloworld.Call', 'Helloworld.Once', 'Debug.Health', 'Nobody.Knows'].map(
@@ -181,7 +181,7 @@ t.test('what may be repeated is told by the declaration', async (t) => {
   )
 })
 
-t.test('an error whose headers cannot be sent is a fault, and the log says why', async (t) => {
+t.test('an error with invalid headers is 500, and the reason is logged', async (t) => {
   for (const headers of [
     ['a b', 'c'],
     ['a', 'b\r\nmx-account: {}'],
@@ -202,7 +202,7 @@ t.test('an error whose headers cannot be sent is a fault, and the log says why',
 })
 
 t.test(
-  "a request that does not fit the endpoint's schema is 400 with the path of the first wrong field",
+  'a request that does not match the schema is 400 with the path of the first invalid field',
   async (t) => {
     const { dispatcher, lines } = create({ call })
     for (const [body, detail] of [
@@ -228,11 +228,11 @@ t.test(
       t.equal(error?.code, 400)
       t.match(error?.message, /^request body must/)
     }
-    t.strictSame(lines, [], 'what callers do wrong is not logged')
+    t.strictSame(lines, [], 'caller errors are not logged')
   },
 )
 
-t.test('a content type that is neither JSON nor what the endpoint takes: 415', async (t) => {
+t.test('an unsupported content type is 415', async (t) => {
   const { dispatcher } = create({ call })
   const body = { name: 'John' }
   for (const type of ['application/json; charset=utf-8', 'application/grpc+json']) {
@@ -251,7 +251,7 @@ t.test('a content type that is neither JSON nor what the endpoint takes: 415', a
   }
 })
 
-t.test('a typed error a handler throws is the answer', async (t) => {
+t.test('a typed error of a handler is the response', async (t) => {
   const { dispatcher, lines } = create({
     now: endpoint({
       handle() {
@@ -277,7 +277,7 @@ t.test('a typed error a handler throws is the answer', async (t) => {
   t.strictSame(lines, [])
 })
 
-t.test('any other error is 500 with no stack to the client, and one in the log', async (t) => {
+t.test('any other error is 500 without details, and logged with its stack', async (t) => {
   const { dispatcher, lines } = create({
     now: endpoint({
       handle() {
@@ -306,36 +306,33 @@ t.test('any other error is 500 with no stack to the client, and one in the log',
   t.match(err.stack, /dispatch\.test/)
 })
 
-t.test(
-  'a response that does not fit its schema is a fault of the service: 500, and logged',
-  async (t) => {
-    const { dispatcher, lines } = create({
-      call: endpoint({ response: Message, handle: () => ({ message: 5 as unknown as string }) }),
-      nothing: endpoint({ response: Message, handle: () => undefined as never }),
-      circular: endpoint({
-        handle() {
-          const loop: Record<string, unknown> = {}
-          loop['self'] = loop
-          return loop
-        },
-      }),
-    })
-    for (const name of ['Call', 'Nothing', 'Circular']) {
-      const { error } = await serve(dispatcher, `Helloworld.${name}`)
-      t.match(error?.toBody(), { Code: 500, Detail: 'internal error' })
-    }
-    t.match(lines[0], /response\.message must be a string, got 5/)
-    t.match(lines[1], /response must be an object, got undefined/)
-    t.equal(lines.length, 3)
-  },
-)
+t.test('a response that does not match its schema is 500, and logged', async (t) => {
+  const { dispatcher, lines } = create({
+    call: endpoint({ response: Message, handle: () => ({ message: 5 as unknown as string }) }),
+    nothing: endpoint({ response: Message, handle: () => undefined as never }),
+    circular: endpoint({
+      handle() {
+        const loop: Record<string, unknown> = {}
+        loop['self'] = loop
+        return loop
+      },
+    }),
+  })
+  for (const name of ['Call', 'Nothing', 'Circular']) {
+    const { error } = await serve(dispatcher, `Helloworld.${name}`)
+    t.match(error?.toBody(), { Code: 500, Detail: 'internal error' })
+  }
+  t.match(lines[0], /response\.message must be a string, got 5/)
+  t.match(lines[1], /response must be an object, got undefined/)
+  t.equal(lines.length, 3)
+})
 
-t.test('an endpoint without a response answers with an empty message', async (t) => {
+t.test('an endpoint without a result responds with an empty object', async (t) => {
   const { dispatcher } = create({ call: endpoint({ handle: () => {} }) })
   t.strictSame((await serve(dispatcher, 'Helloworld.Call')).answer, {})
 })
 
-t.test('the deadline and the signal reach the handler', async (t) => {
+t.test('deadline and signal reach the handler', async (t) => {
   const seen: unknown[] = []
   const { dispatcher } = create({
     call: endpoint({
@@ -360,14 +357,14 @@ t.test('the deadline and the signal reach the handler', async (t) => {
   t.equal(dispatcher.active, 0)
   await setImmediate()
   t.strictSame(seen, [true, true, 'TimeoutError'])
-  t.equal(first.error, undefined, 'nobody is answered')
+  t.equal(first.error, undefined, 'no response is sent')
   begin(dispatcher, 'Helloworld.Late').cancel('closed')
   await setImmediate()
   await setImmediate()
-  t.strictSame(seen.slice(3), [true, 'AbortError'], 'a signal that is asked for afterwards, too')
+  t.strictSame(seen.slice(3), [true, 'AbortError'], 'also a signal accessed later')
 })
 
-t.test('a server stream: every value the handler yields', async (t) => {
+t.test('a server stream sends every yielded value', async (t) => {
   const { dispatcher } = create({
     count: endpoint({
       request: Type.Object({ to: Type.Integer({ default: 3 }) }),
@@ -391,13 +388,13 @@ t.test('a server stream: every value the handler yields', async (t) => {
   t.equal(dispatcher.active, 0)
 })
 
-t.test('without STREAM the callee answers a streaming endpoint with FAIL, code 400', async (t) => {
+t.test('a streaming endpoint called without STREAM is 400', async (t) => {
   const { dispatcher } = create({ count: endpoint({ stream: 'server', handle: () => [1] }) })
   const { error } = await serve(dispatcher, 'Helloworld.Count')
   t.match(error?.toBody(), { Code: 400, Detail: /Helloworld\.Count responds with a stream/ })
 })
 
-t.test('an error in the midst of a stream ends it, and the handler is closed', async (t) => {
+t.test('an error within a stream ends it and closes the handler', async (t) => {
   let closed = 0
   const { dispatcher, lines } = create({
     typed: endpoint({
@@ -433,7 +430,7 @@ t.test('an error in the midst of a stream ends it, and the handler is closed', a
   t.match(lines.join(''), /must return an iterable, got number/)
 })
 
-t.test('a slow reader holds the handler back, and costs no memory', async (t) => {
+t.test('a slow reader pauses the handler at the window size', async (t) => {
   let made = 0
   const { dispatcher } = create({
     flood: endpoint({
@@ -449,7 +446,7 @@ t.test('a slow reader holds the handler back, and costs no memory', async (t) =>
   const incoming = begin(dispatcher, 'Helloworld.Flood', { stream: true })
   await setImmediate()
   const first = made
-  t.ok(first > 20 && first < 30, `${first} of 10 kB are made for a window of 256 KiB`)
+  t.ok(first > 20 && first < 30, `${first} messages of 10 kB for a window of 256 KiB`)
   await setImmediate()
   t.equal(made, first)
   incoming.read()
@@ -458,7 +455,7 @@ t.test('a slow reader holds the handler back, and costs no memory', async (t) =>
   incoming.cancel()
 })
 
-t.test('a caller that leaves ends the stream: the handler is closed', async (t) => {
+t.test('a cancelled stream closes its handler', async (t) => {
   for (const kind of ['waiting for credit', 'waiting for the handler'] as const) {
     let closed = false
     const { dispatcher } = create({
@@ -499,7 +496,7 @@ const sum = endpoint({
   },
 })
 
-t.test('a client stream: one response to all the requests', async (t) => {
+t.test('a client stream has one response', async (t) => {
   const { dispatcher } = create({ sum })
   const incoming = begin(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
   incoming.send({ n: 2 })
@@ -509,15 +506,15 @@ t.test('a client stream: one response to all the requests', async (t) => {
   incoming.end()
   await incoming.done
   t.strictSame(incoming.answer, { sum: 10 })
-  t.equal(incoming.consumedBytes, 4 * '{"n":1}'.length, 'consumed as the handler took them')
+  t.equal(incoming.consumedBytes, 4 * '{"n":1}'.length, 'consumed as the handler reads')
   const empty = begin(dispatcher, 'Helloworld.Sum', { more: true })
   empty.end()
   await empty.done
-  t.strictSame(empty.answer, { sum: 0 }, 'an empty first body is none yet')
+  t.strictSame(empty.answer, { sum: 0 }, 'an empty first body is no request')
   t.strictSame((await serve(dispatcher, 'Helloworld.Sum', { body: { n: 7 } })).answer, { sum: 7 })
 })
 
-t.test('a wrong request in the midst of a stream is 400', async (t) => {
+t.test('an invalid request within a stream is 400', async (t) => {
   const { dispatcher } = create({ sum })
   for (const wrong of ['{"n":"x"}', '{']) {
     const incoming = begin(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
@@ -528,31 +525,28 @@ t.test('a wrong request in the midst of a stream is 400', async (t) => {
   }
 })
 
-t.test(
-  'a caller that leaves in the midst of its stream: the loop over its requests ends with the reason',
-  async (t) => {
-    let reason: unknown
-    const { dispatcher } = create({
-      sum: endpoint({
-        stream: 'client',
-        async handle(requests) {
-          try {
-            for await (const _ of requests);
-          } catch (error) {
-            reason = error
-          }
-        },
-      }),
-    })
-    const incoming = begin(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
-    await setImmediate()
-    incoming.cancel('closed')
-    await setImmediate()
-    t.equal((reason as Error).name, 'AbortError')
-  },
-)
+t.test('a cancelled client stream ends the loop over its requests with the reason', async (t) => {
+  let reason: unknown
+  const { dispatcher } = create({
+    sum: endpoint({
+      stream: 'client',
+      async handle(requests) {
+        try {
+          for await (const _ of requests);
+        } catch (error) {
+          reason = error
+        }
+      },
+    }),
+  })
+  const incoming = begin(dispatcher, 'Helloworld.Sum', { body: { n: 1 }, more: true })
+  await setImmediate()
+  incoming.cancel('closed')
+  await setImmediate()
+  t.equal((reason as Error).name, 'AbortError')
+})
 
-t.test('a stream both ways', async (t) => {
+t.test('a bidirectional stream responds while requests arrive', async (t) => {
   const { dispatcher } = create({
     echo: endpoint({
       request: Name,
@@ -566,30 +560,27 @@ t.test('a stream both ways', async (t) => {
   const incoming = begin(dispatcher, 'Helloworld.Echo', { stream: true, more: true })
   incoming.send({ name: 'a' })
   await setImmediate()
-  t.strictSame(incoming.items, [{ message: 'a' }], 'answered while the caller still sends')
+  t.strictSame(incoming.items, [{ message: 'a' }], 'responded while the caller still sends')
   incoming.send({ name: 'b' })
   incoming.end()
   await incoming.done
   t.strictSame(incoming.items, [{ message: 'a' }, { message: 'b' }])
 })
 
-t.test(
-  'a stream to an endpoint that takes one request: the first body is the request',
-  async (t) => {
-    const { dispatcher } = create({ call })
-    const parts = { stream: true, more: true }
-    const later = begin(dispatcher, 'Helloworld.Call', parts)
-    t.notOk(later.over)
-    later.send({ name: 'John' })
-    later.send({ name: 'Jane' })
-    t.strictSame(later.answer, { message: 'Hello John' })
-    const none = begin(dispatcher, 'Helloworld.Call', parts)
-    none.end()
-    t.equal(none.error?.message, 'request.name is missing')
-  },
-)
+t.test('a unary endpoint called as a stream uses the first body as request', async (t) => {
+  const { dispatcher } = create({ call })
+  const parts = { stream: true, more: true }
+  const later = begin(dispatcher, 'Helloworld.Call', parts)
+  t.notOk(later.over)
+  later.send({ name: 'John' })
+  later.send({ name: 'Jane' })
+  t.strictSame(later.answer, { message: 'Hello John' })
+  const none = begin(dispatcher, 'Helloworld.Call', parts)
+  none.end()
+  t.equal(none.error?.message, 'request.name is missing')
+})
 
-t.test('a Standard Schema that takes its time', async (t) => {
+t.test('asynchronous Standard Schemas are supported', async (t) => {
   const slow = (check: (value: unknown) => boolean) => ({
     '~standard': {
       version: 1 as const,
@@ -621,7 +612,7 @@ t.test('a Standard Schema that takes its time', async (t) => {
   t.strictSame((await serve(dispatcher, 'Helloworld.Count', parts)).items, [{ name: 'a' }])
 })
 
-t.test('what is declared wrongly is refused before the service runs', async (t) => {
+t.test('an invalid declaration is rejected when the dispatcher is created', async (t) => {
   const refuse = (t: Test, handlers: Record<string, Endpoints>, message: RegExp) =>
     t.throws(() => createDispatcher({ service: 'greeter', handlers }), { message })
   refuse(t, { Helloworld: { call, Call: call } }, /endpoint Helloworld\.Call is declared twice/)
@@ -631,7 +622,7 @@ t.test('what is declared wrongly is refused before the service runs', async (t) 
   refuse(t, { Helloworld: { 'a-b': call } }, /method must be letters and digits/)
 })
 
-t.test('the registry is told of the endpoints, but not of those of Debug', async (t) => {
+t.test('the description contains all endpoints except Debug', async (t) => {
   const { dispatcher } = create({ call, sum })
   t.strictSame(
     dispatcher.describe().map(({ name }) => name),

@@ -3,38 +3,35 @@ import { Type } from 'typebox'
 import { createContext } from '../../../sdk/context.ts'
 import { checkEndpoints, endpoint, toEndpointName } from '../../../sdk/service/endpoint.ts'
 
-t.test(
-  'an endpoint is unary, may be repeated and says nothing of HTTP, unless it is declared otherwise',
-  async (t) => {
-    const { kind, idempotent, readOnly, description, http, request, response } = endpoint({
-      handle: () => 1,
-    })
-    t.strictSame(
-      { kind, idempotent, readOnly, description, http, request, response },
-      {
-        kind: 'unary',
-        idempotent: true,
-        readOnly: false,
-        description: '',
-        http: undefined,
-        request: undefined,
-        response: undefined,
-      },
-    )
-    const route = { method: 'GET', path: '/a' }
-    const declared = endpoint({
-      request: Type.Object({}),
-      stream: 'both',
-      idempotent: false,
-      description: 'Talks.',
-      http: route,
-      handle: () => [],
-    })
-    t.match(declared, { kind: 'both', idempotent: false, description: 'Talks.', http: route })
-  },
-)
+t.test('an endpoint is unary, idempotent and without an HTTP route by default', async (t) => {
+  const { kind, idempotent, readOnly, description, http, request, response } = endpoint({
+    handle: () => 1,
+  })
+  t.strictSame(
+    { kind, idempotent, readOnly, description, http, request, response },
+    {
+      kind: 'unary',
+      idempotent: true,
+      readOnly: false,
+      description: '',
+      http: undefined,
+      request: undefined,
+      response: undefined,
+    },
+  )
+  const route = { method: 'GET', path: '/a' }
+  const declared = endpoint({
+    request: Type.Object({}),
+    stream: 'both',
+    idempotent: false,
+    description: 'Talks.',
+    http: route,
+    handle: () => [],
+  })
+  t.match(declared, { kind: 'both', idempotent: false, description: 'Talks.', http: route })
+})
 
-t.test('a handler may be a method that looks at its declaration', async (t) => {
+t.test('a handler method can use `this`', async (t) => {
   const spec = {
     greeting: 'Hello',
     handle(): string {
@@ -44,7 +41,7 @@ t.test('a handler may be a method that looks at its declaration', async (t) => {
   t.equal(endpoint(spec).handle({} as never, createContext()), 'Hello')
 })
 
-t.test('a declaration that contradicts itself is refused', async (t) => {
+t.test('a contradictory declaration is rejected', async (t) => {
   t.throws(() => endpoint({ handle: 5 as never }), /handle must be a function, got 5/)
   t.throws(
     () => endpoint({ stream: 'sideways', handle: () => {} } as never),
@@ -57,7 +54,7 @@ t.test('a declaration that contradicts itself is refused', async (t) => {
   }
 })
 
-t.test('what looks like a misspelt option is refused where it is declared', async (t) => {
+t.test('an unknown or invalid option is rejected at the declaration', async (t) => {
   const declare = (spec?: unknown) => endpoint(spec as { handle: () => void })
   t.throws(() => declare(), /endpoint: options must be an object, got undefined/)
   t.throws(() => declare({ respnse: 1 }), /unknown option respnse, did you mean response\?/)
@@ -67,7 +64,7 @@ t.test('what looks like a misspelt option is refused where it is declared', asyn
   t.throws(() => declare({ description: 5, handle }), /description must be text, got 5/)
 })
 
-t.test('a table holds what was made by endpoint, and nothing else', async (t) => {
+t.test('a table of endpoints accepts only results of endpoint()', async (t) => {
   const check = (endpoints?: unknown) => checkEndpoints('X', endpoints as never)
   t.doesNotThrow(() => check({ a: endpoint({ handle: () => 1 }) }))
   t.throws(() => check(), /handler "X" must be an object of endpoints, .*, got undefined/)
@@ -79,7 +76,7 @@ t.test('a table holds what was made by endpoint, and nothing else', async (t) =>
     t.throws(() => check({ a: wrong }), /X\.A must be made by endpoint/)
 })
 
-t.test('a route no gateway could serve is refused by the name of its endpoint', async (t) => {
+t.test('an invalid route is rejected with the name of its endpoint', async (t) => {
   const check = (http: unknown) => () =>
     checkEndpoints('items', { get: endpoint({ http: http as never, handle: () => 1 }) })
   t.doesNotThrow(check({ method: 'GET', path: '/items/{id}' }))
@@ -90,7 +87,7 @@ t.test('a route no gateway could serve is refused by the name of its endpoint', 
   })
 })
 
-t.test('the name is the handler and the capitalised method', async (t) => {
+t.test('an endpoint name is the handler and the capitalized method', async (t) => {
   t.equal(toEndpointName('Helloworld', 'call'), 'Helloworld.Call')
   t.equal(toEndpointName('registry', 'listServices'), 'Registry.ListServices')
   for (const [handler, method] of [

@@ -3,7 +3,7 @@ import { checkRoute as check, type HttpRoute } from '../../../sdk/service/http-r
 
 const checkRoute = (route: HttpRoute): void => check('Items.Get', route)
 
-t.test('routes as gateways serve them', async (t) => {
+t.test('accepts routes that gateways support', async (t) => {
   for (const path of [
     '/',
     '/items',
@@ -20,7 +20,7 @@ t.test('routes as gateways serve them', async (t) => {
   )
 })
 
-t.test('a route that no gateway could serve is refused where it is declared', async (t) => {
+t.test('an unsupported route is rejected at the declaration with the reason', async (t) => {
   for (const [route, message] of [
     ['/x', /http: options must be an object, got "\/x"/],
     [{ methd: 'GET', path: '/x' }, /http: unknown option methd, did you mean method\?/],
@@ -44,7 +44,7 @@ t.test('a route that no gateway could serve is refused where it is declared', as
     t.throws(() => checkRoute(route as never), { name: 'TypeError', message })
 })
 
-t.test('a long path is checked in linear time', async (t) => {
+t.test('a long path is validated in linear time', async (t) => {
   const started = performance.now()
   t.throws(() => checkRoute({ method: 'GET', path: `/${'{a=b'.repeat(100_000)}` }), TypeError)
   t.throws(() => checkRoute({ method: 'GET', path: `/${'a'.repeat(400_000)}{` }), TypeError)

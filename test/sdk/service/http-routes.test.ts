@@ -4,7 +4,7 @@ import { listHttpRoutes, variablesOf } from '../../../sdk/service/http-routes.ts
 const of = (name: string, metadata: Record<string, string> = {}) =>
   listHttpRoutes('shop.items', { name, metadata }).map(({ method, path }) => `${method} ${path}`)
 
-t.test('an endpoint without a route is served where every call is', (t) => {
+t.test('an endpoint without a route has the default path', (t) => {
   t.same(of('Orders.ListAll'), ['POST /shop/items/orders/listAll'])
   t.same(of('ShopItems.Get'), ['POST /shop/items/get'])
   t.equal(listHttpRoutes('a', { name: 'A.B', metadata: {} })[0]?.isDeclared, false)
@@ -12,7 +12,7 @@ t.test('an endpoint without a route is served where every call is', (t) => {
 })
 
 t.test(
-  'an endpoint with a route is served there: each method, each path that is no regular expression',
+  'an endpoint with a route has an entry per method and path, except regular expressions',
   (t) => {
     const route = { path: '/items/{id=*},^/x$,/y', method: 'GET,PUT' }
     t.same(of('Items.Get', route), [...['GET /items/{id}', 'GET /y', 'PUT /items/{id}', 'PUT /y']])
@@ -22,7 +22,7 @@ t.test(
   },
 )
 
-t.test('the variables of a path', (t) => {
+t.test('variablesOf returns the variables of a path', (t) => {
   t.same(variablesOf('/items/{id}/{name=*}:cancel'), ['id', 'name'])
   t.end()
 })

@@ -8,7 +8,7 @@ import {
   toReachable,
 } from '../../../sdk/service/listen-address.ts'
 
-t.test('host and port, IPv6 in brackets, no host: all interfaces', async (t) => {
+t.test('parses host and port, IPv6 in brackets, and all interfaces without a host', async (t) => {
   t.strictSame(parseListenAddress('127.0.0.1:0'), { host: '127.0.0.1', port: 0 })
   t.strictSame(parseListenAddress('localhost:9000'), { host: 'localhost', port: 9000 })
   t.strictSame(parseListenAddress('[::1]:65535'), { host: '::1', port: 65_535 })
@@ -29,7 +29,7 @@ t.test('host and port, IPv6 in brackets, no host: all interfaces', async (t) => 
     t.throws(() => parseListenAddress(text), /address must be host:port/, text)
 })
 
-t.test('where others reach it', async (t) => {
+t.test('the reachable address replaces a wildcard host', async (t) => {
   t.equal(toReachable({ host: '127.0.0.1', port: 80 }), '127.0.0.1:80')
   t.equal(toReachable({ host: '::1', port: 80 }), '[::1]:80')
   t.equal(toReachable({ host: 'service.internal', port: 80 }), 'service.internal:80')
@@ -39,7 +39,7 @@ t.test('where others reach it', async (t) => {
   }
 })
 
-t.test('a listener on all interfaces is advertised at an address others reach', async (t) => {
+t.test('a listener on all interfaces is advertised at a reachable address', async (t) => {
   const toInterface = (family: 'IPv4' | 'IPv6', address: string, internal = false) =>
     ({ family, address, internal }) as NetworkInterfaceInfo
   const lo = [toInterface('IPv4', '127.0.0.1', true), toInterface('IPv6', '::1', true)]
@@ -49,13 +49,13 @@ t.test('a listener on all interfaces is advertised at an address others reach', 
   const advertise = (host: string, ...eth0: NetworkInterfaceInfo[]) =>
     toReachable({ host, port: 80 }, { lo, eth0 })
   t.equal(advertise('::', linkLocal, ipv6, ipv4), '192.0.2.7:80')
-  t.equal(advertise('::', linkLocal, ipv6), '[2001:db8::7]:80', 'a machine with IPv6 alone')
+  t.equal(advertise('::', linkLocal, ipv6), '[2001:db8::7]:80', 'an IPv6-only machine')
   t.equal(advertise('::', linkLocal), '127.0.0.1:80')
-  t.equal(advertise('0.0.0.0', ipv6), '127.0.0.1:80', 'it does not listen on IPv6')
+  t.equal(advertise('0.0.0.0', ipv6), '127.0.0.1:80', 'the listener is IPv4-only')
   t.equal(toReachable({ host: '::', port: 80 }, { lo: lo.slice(1) }), '[::1]:80')
 })
 
-t.test('a variable that is no address is named, and is no fault of the program', async (t) => {
+t.test('an invalid MX_SERVICE_ADDRESS is rejected by name, not as a TypeError', async (t) => {
   t.teardown(() => delete process.env['MX_SERVICE_ADDRESS'])
   process.env['MX_SERVICE_ADDRESS'] = 'foo'
   const error = t.throws(() => readListenAddress(undefined), {

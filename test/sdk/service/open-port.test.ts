@@ -6,7 +6,7 @@ import { openHost } from '../../fixtures/service-host.ts'
 
 const dispatcher = createDispatcher({ service: 'a', log: createQuietLog('a').log })
 
-t.test('a service has a port of its own, or that of its host', async (t) => {
+t.test('a service opens a port or joins a shared one', async (t) => {
   const own = await openPort({ address: '127.0.0.1:0', listener: 'node' }, dispatcher)
   t.match(own, { address: /^127\.0\.0\.1:[1-9]\d*$/, server: 'node' })
   await own.close()
@@ -18,7 +18,7 @@ t.test('a service has a port of its own, or that of its host', async (t) => {
   t.strictSame(host.names(), [])
 })
 
-t.test('an address that is none is refused, and options of a port beside a host', async (t) => {
+t.test('an invalid address, or port options with a shared port, are rejected', async (t) => {
   t.throws(() => checkPortOptions('a', { address: 'nowhere' }), /address must be host:port/)
   const host = await openHost(t)
   for (const options of [{ address: ':0' }, { limits: {} }, { listener: 'uws' }, { origins: [] }])

@@ -11,7 +11,7 @@ import { makeService } from '../../fixtures/services.ts'
 
 const entry = makeService('greeter', ['127.0.0.1:9001'])
 
-/** A memory registry whose clock a test turns. */
+/** Opens a memory registry with a clock that the test sets. */
 function open(t: Test): { registry: Registry; turn: (ms: number) => void } {
   let now = 0
   const registry = createMemoryRegistry({ nowMs: () => now })
@@ -27,22 +27,19 @@ function open(t: Test): { registry: Registry; turn: (ms: number) => void } {
 const nodesOf = async (registry: Registry): Promise<number> =>
   (await registry.getService('greeter')).flatMap(({ nodes }) => nodes).length
 
-t.test(
-  'registered (service node in the registry): no re-registration within the TTL, TTL is 90 seconds',
-  async (t) => {
-    const { registry, turn } = open(t)
-    const { log } = createQuietLog()
-    const registration = await register({ registry, entry, log })
-    t.equal(await nodesOf(registry), 1)
-    turn(89_999)
-    t.equal(await nodesOf(registry), 1)
-    turn(1)
-    t.equal(await nodesOf(registry), 0)
-    await registration.end()
-  },
-)
+t.test('a registration expires after a TTL of 90 seconds without renewal', async (t) => {
+  const { registry, turn } = open(t)
+  const { log } = createQuietLog()
+  const registration = await register({ registry, entry, log })
+  t.equal(await nodesOf(registry), 1)
+  turn(89_999)
+  t.equal(await nodesOf(registry), 1)
+  turn(1)
+  t.equal(await nodesOf(registry), 0)
+  await registration.end()
+})
 
-t.test('re-registration (heartbeat) before TTL: TTL restarts', async (t) => {
+t.test('a heartbeat restarts the TTL', async (t) => {
   const { registry, turn } = open(t)
   const { log } = createQuietLog()
   let told = 0
@@ -62,13 +59,13 @@ t.test('re-registration (heartbeat) before TTL: TTL restarts', async (t) => {
   }
   await registration.end()
   const last = told
-  t.equal(await nodesOf(registry), 0, 'gone at once')
+  t.equal(await nodesOf(registry), 0, 'deregistered at once')
   await new Promise((resolve) => setTimeout(resolve, 20))
-  t.equal(told, last, 'and no more signs of life')
+  t.equal(told, last, 'no more heartbeats')
   await registration.end()
 })
 
-t.test('a refusal leaves nothing registered of what was not answered before', async (t) => {
+t.test('a rejected or late registration leaves nothing registered', async (t) => {
   const { registry } = open(t)
   const { log } = createQuietLog()
   const options = { entry, log, answerMs: 500 }
@@ -85,7 +82,7 @@ t.test('a refusal leaves nothing registered of what was not answered before', as
       await new Promise(() => {})
     },
   }
-  // As the port of a service does.
+  // Keeps the process alive like the port of a service.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   const registration = await register({ ...options, registry: slow, answerMs: 20 })
@@ -103,10 +100,10 @@ t.test('a refusal leaves nothing registered of what was not answered before', as
     },
   }
   await t.rejects(register({ ...options, registry: refusing }), failure)
-  t.equal(await nodesOf(registry), 0, 'it was done, though the answer was an error')
+  t.equal(await nodesOf(registry), 0, 'deregistered despite the error')
 })
 
-t.test('a registry that is away for a while is told again, sooner', async (t) => {
+t.test('an unavailable registry is retried faster, and logged once a minute', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
   let away = false
@@ -136,10 +133,10 @@ t.test('a registry that is away for a while is told again, sooner', async (t) =>
   await some(10)
   now += 59_999
   await some(3)
-  t.equal(lines.length, 1, 'one line, however often it is tried')
+  t.equal(lines.length, 1, 'one line for many attempts')
   now += 1
   await some(3)
-  t.equal(lines.length, 2, 'and one a minute')
+  t.equal(lines.length, 2, 'one line per minute')
   await registry.deregister!(entry)
   now += 5000
   away = false
@@ -153,13 +150,13 @@ t.test('a registry that is away for a while is told again, sooner', async (t) =>
   ])
   t.notOk(
     lines.some((line) => line.includes('stack') || line.length > 300),
-    'a message, no stack',
+    'no stack is logged',
   )
   await registration.end()
   t.equal(await nodesOf(registry), 0)
 })
 
-t.test('up to 3 attempts at once; then the service starts all the same', async (t) => {
+t.test('after 3 failed attempts the service starts and registers later', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
   let left = 2
@@ -174,7 +171,7 @@ t.test('up to 3 attempts at once; then the service starts all the same', async (
   }
   const first = await register({ registry: failing, entry, log })
   t.equal(attempts, 3)
-  t.same(lines, [], 'a registry that answers the third time is worth no line')
+  t.same(lines, [], 'success at the third attempt is not logged')
   await first.end()
 
   attempts = 0
@@ -183,12 +180,12 @@ t.test('up to 3 attempts at once; then the service starts all the same', async (
   t.equal(attempts, 3)
   t.equal(await nodesOf(registry), 0)
   await until(() => lines.length === 2)
-  t.equal(await nodesOf(registry), 1, 'registered as soon as the registry answers')
+  t.equal(await nodesOf(registry), 1, 'registered as soon as the registry responds')
   t.match(lines, [/registration failed, retrying/, /"msg":"registered"/])
   await second.end()
 })
 
-t.test('an answer that takes its time is waited for once, then the service starts', async (t) => {
+t.test('a registry that does not respond is awaited once, then the service starts', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
   let asked = 0
@@ -208,12 +205,12 @@ t.test('an answer that takes its time is waited for once, then the service start
     nowMs: () => now,
   })
   t.equal(asked, 1)
-  t.equal(JSON.parse(lines[0]!).seconds, 7, 'since it was asked')
+  t.equal(JSON.parse(lines[0]!).seconds, 7, 'seconds since the request')
   t.match(lines, [/"reason":"no answer within 200 ms".*retrying/])
   await registration.end()
 })
 
-t.test('what the registry denies is not tried again', async (t) => {
+t.test('a denied registration is not retried', async (t) => {
   const { registry } = open(t)
   const { log } = createQuietLog()
   let attempts = 0
@@ -250,7 +247,7 @@ t.test('a registry that needs no registration is not an error', async (t) => {
   t.equal(lines.length, 1)
 })
 
-t.test('a registry that was away may turn out to need no registration', async (t) => {
+t.test('a registry may turn out to need no registration after an outage', async (t) => {
   const { log, lines } = createQuietLog()
   let requests = 0
   const registry: Registry = {
@@ -266,7 +263,7 @@ t.test('a registry that was away may turn out to need no registration', async (t
   t.equal(requests, 5)
 })
 
-t.test('what the registry calls malformed is not tried again', async (t) => {
+t.test('a malformed entry is not retried', async (t) => {
   const { registry } = open(t)
   const { log } = createQuietLog()
   const wrong = makeService('greeter', ['nowhere'])
@@ -276,7 +273,7 @@ t.test('what the registry calls malformed is not tried again', async (t) => {
   )
 })
 
-t.test('a beat under way does not bring back a node that has left', async (t) => {
+t.test('a heartbeat in flight does not restore a deregistered node', async (t) => {
   const { registry } = open(t)
   const { log } = createQuietLog()
   let release: () => void = () => {}
@@ -299,7 +296,7 @@ t.test('a beat under way does not bring back a node that has left', async (t) =>
   t.equal(await nodesOf(registry), 0)
 })
 
-t.test('a registry that cannot be told to forget keeps nobody from stopping', async (t) => {
+t.test('a failed deregistration is logged and does not prevent the stop', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
   const registration = await register({
@@ -313,7 +310,7 @@ t.test('a registry that cannot be told to forget keeps nobody from stopping', as
   await (await register({ registry: readOnly, entry, log })).end()
 })
 
-t.test('a registry that is being stopped itself is no warning', async (t) => {
+t.test('a deregistration from a stopping registry is logged as info', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
   const cause = unavailable('registry', 'the registry is being stopped')
@@ -326,7 +323,7 @@ t.test('a registry that is being stopped itself is no warning', async (t) => {
   t.match(lines, [/"level":30.*could not deregister/])
 })
 
-t.test('a node that is about to leave is registered as draining, until it has left', async (t) => {
+t.test('a node is registered as draining until it is deregistered', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
   const told: string[] = []
@@ -343,11 +340,11 @@ t.test('a node that is about to leave is registered as draining, until it has le
   await registration.end()
   t.same(told, ['create ', 'update draining', 'delete '])
   await registration.drain()
-  t.equal(await nodesOf(registry), 0, 'and it is not brought back')
+  t.equal(await nodesOf(registry), 0, 'it is not registered again')
   t.same(lines, [])
 })
 
-t.test('a registry that does not answer delays the end by its answer timeout only', async (t) => {
+t.test('a registry that does not respond delays the end by one timeout only', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
   const asked: string[] = []
@@ -366,7 +363,7 @@ t.test('a registry that does not answer delays the end by its answer timeout onl
     deregister: () => hang('deregister'),
   }
   const registration = await register({ registry: silent, entry, log, answerMs: 200 })
-  // Its timers alone keep no process alive.
+  // The timers of the registration do not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   await registration.drain()
@@ -374,5 +371,5 @@ t.test('a registry that does not answer delays the end by its answer timeout onl
   t.same(asked, ['register draining', 'deregister'])
   t.match(lines, [/could not tell of draining/, /could not deregister/])
   for (const line of lines) t.match(line, /no answer within \d+ ms/, 'in whole milliseconds')
-  t.match(lines[1], /no answer within 1 ms/, 'once, not for each of them')
+  t.match(lines[1], /no answer within 1 ms/, 'one timeout for both requests')
 })

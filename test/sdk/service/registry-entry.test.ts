@@ -13,7 +13,7 @@ const RUNNING: RunningService = {
   instance: '',
 }
 
-t.test('the entry of a service says where it is, and how it is called', (t) => {
+t.test('a registry entry has address, protocol, server and registry of the service', (t) => {
   const { nodes, ...service } = toServiceEntry(RUNNING)
   t.strictSame(service, {
     name: 'greeter',
@@ -35,7 +35,7 @@ t.test('the entry of a service says where it is, and how it is called', (t) => {
   t.end()
 })
 
-t.test('ids of nodes are never the same, and not too long', (t) => {
+t.test('node ids are unique and limited in length', (t) => {
   const name = 'a'.repeat(253)
   const [one, two] = [toServiceEntry({ ...RUNNING, name }), toServiceEntry({ ...RUNNING, name })]
   t.not(one.nodes[0]!.id, two.nodes[0]!.id)

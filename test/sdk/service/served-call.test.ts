@@ -8,7 +8,7 @@ import { ServedCall } from '../../../sdk/service/served-call.ts'
 import { ServedEndpoint } from '../../../sdk/service/served-endpoint.ts'
 import { type CallParts, TestCall } from '../../fixtures/served-calls.ts'
 
-/** Serves a call, and notes how its keeper was told that it is over. */
+/** Serves a call and records its final statuses. */
 function serve(definition: EndpointDefinition, parts: CallParts = {}) {
   const incoming = new TestCall('A.B', parts)
   const codes: number[] = []
@@ -32,7 +32,7 @@ function serve(definition: EndpointDefinition, parts: CallParts = {}) {
   return { incoming, codes, lines }
 }
 
-t.test('whoever keeps the calls is told once, with the status', async (t) => {
+t.test('onSettled is called once with the status', async (t) => {
   const turn = () => new Promise(setImmediate)
   t.strictSame(serve(endpoint({ handle: () => 1 })).codes, [200])
   t.strictSame(serve(endpoint({ request: Type.String(), handle: () => 1 })).codes, [400])
@@ -42,7 +42,7 @@ t.test('whoever keeps the calls is told once, with the status', async (t) => {
   left.incoming.cancel()
   left.incoming.receiver.onCancel('closed')
   await turn()
-  t.strictSame(left.codes, [CLIENT_CLOSED_REQUEST], 'not again when the handler is done')
+  t.strictSame(left.codes, [CLIENT_CLOSED_REQUEST], 'not again when the handler returns')
   const late = serve(hanging)
   late.incoming.cancel('timeout')
   t.strictSame(late.codes, [408])
@@ -58,10 +58,10 @@ t.test('whoever keeps the calls is told once, with the status', async (t) => {
   await turn()
   await turn()
   t.strictSame(failing.codes, [CLIENT_CLOSED_REQUEST])
-  t.strictSame(failing.lines, [], 'of a call that is over nothing is reported')
+  t.strictSame(failing.lines, [], 'errors after the end of a call are not logged')
 })
 
-t.test('replies and streams in protobuf say so in their metadata', async (t) => {
+t.test('protobuf responses and streams have a content type in their metadata', async (t) => {
   const codec = {
     decode: () => ({}),
     encode: (value: unknown) => Buffer.from(JSON.stringify(value)),
@@ -84,7 +84,7 @@ t.test('replies and streams in protobuf say so in their metadata', async (t) => 
   t.strictSame(incoming.items, [{ n: 1 }, { n: 2 }])
 })
 
-t.test('a handler begins a stream that has no message yet, once', async (t) => {
+t.test('ctx.start() starts a stream without a message, once', async (t) => {
   let proceed: (() => void) | undefined
   const waiting = endpoint({
     stream: 'server',
@@ -104,7 +104,7 @@ t.test('a handler begins a stream that has no message yet, once', async (t) => {
   t.strictSame([incoming.starts, incoming.items, codes], [1, ['a'], [200]])
 })
 
-t.test('only an endpoint that answers with a stream can begin one', async (t) => {
+t.test('ctx.start() in a unary endpoint is 500', async (t) => {
   const unary = endpoint({ handle: (_, ctx) => ctx.start() })
   const { incoming, lines } = serve(unary, { stream: true })
   await incoming.done
@@ -112,7 +112,7 @@ t.test('only an endpoint that answers with a stream can begin one', async (t) =>
   t.strictSame(lines, ['handler failed'])
 })
 
-t.test('a body too long for the protocol is a fault of the handler', async (t) => {
+t.test('a message over the size limit in a stream is 500', async (t) => {
   const stream = endpoint({ stream: 'server', handle: () => ['x'] })
   const incoming = new TestCall('A.B', { stream: true })
   incoming.sendData = () => {
@@ -127,7 +127,7 @@ t.test('a body too long for the protocol is a fault of the handler', async (t) =
   t.strictSame(codes, [500])
 })
 
-t.test('a handler whose clean-up fails harms nobody', async (t) => {
+t.test('an error of return() after a cancellation is ignored', async (t) => {
   const stubborn = {
     [Symbol.iterator]: () => ({
       next: () => ({ done: false, value: 'x'.repeat(300_000) }),
@@ -145,7 +145,7 @@ t.test('a handler whose clean-up fails harms nobody', async (t) => {
   t.strictSame(codes, [CLIENT_CLOSED_REQUEST])
 })
 
-t.test('whatever a handler throws, its call ends and is logged', async (t) => {
+t.test('any thrown value ends the call with 500, and is logged', async (t) => {
   const hostile = new Proxy(new Error('hidden'), {
     get() {
       throw new Error('no member')
@@ -188,7 +188,7 @@ t.test('whatever a handler throws, its call ends and is logged', async (t) => {
   }
 })
 
-t.test('a log that throws harms neither the call nor the program', async (t) => {
+t.test('a log that throws affects neither the call nor the process', async (t) => {
   const fail = () => {
     throw new Error('disk full')
   }
@@ -209,7 +209,7 @@ t.test('a log that throws harms neither the call nor the program', async (t) => 
   t.strictSame(codes, [500])
 })
 
-t.test('an answer whose `then` cannot be read is a fault of the handler', async (t) => {
+t.test('a result with an unreadable `then` is 500', async (t) => {
   const odd = new Proxy(
     {},
     {
@@ -223,7 +223,7 @@ t.test('an answer whose `then` cannot be read is a fault of the handler', async 
   t.strictSame([incoming.error?.code, codes, lines], [500, [500], ['handler failed']])
 })
 
-t.test('a reply that is too long is told to the caller, and to the log', async (t) => {
+t.test('a response over the size limit is 500 with the limit, and is logged', async (t) => {
   for (const [text, code] of [
     ['x'.repeat(16 * 1024 * 1024 - 2), 200],
     ['x'.repeat(16 * 1024 * 1024 - 1), 500],
@@ -238,7 +238,7 @@ t.test('a reply that is too long is told to the caller, and to the log', async (
   }
 })
 
-t.test('an error whose code is none is a fault, and the log says which', async (t) => {
+t.test('an error with an invalid code is 500, and the code is logged', async (t) => {
   const { incoming, lines } = serve(
     endpoint({
       handle() {

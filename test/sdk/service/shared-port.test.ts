@@ -15,7 +15,7 @@ import { openHost } from '../../fixtures/service-host.ts'
 
 const call = endpoint({ handle: (_request, ctx) => ({ service: ctx.service }) })
 
-t.test('services share a port, and each is registered there', async (t) => {
+t.test('services share a port, and each is registered with its address', async (t) => {
   const host = await openHost(t)
   const registry = openRegistry(t)
   for (const name of ['a', 'b'])
@@ -32,7 +32,7 @@ t.test('services share a port, and each is registered there', async (t) => {
   }
 })
 
-t.test('a service that stops leaves the port to the others', async (t) => {
+t.test('stopping a service does not close the shared port', async (t) => {
   const host = await openHost(t)
   const registry = openRegistry(t)
   const [a, b] = ['a', 'b'].map((name) =>
@@ -46,7 +46,7 @@ t.test('a service that stops leaves the port to the others', async (t) => {
   t.strictSame(await openClient(t, { registry }).call('b', 'A.Call'), { service: 'b' })
 })
 
-t.test('stopping lets the calls under way end', async (t) => {
+t.test('stop waits for calls in flight', async (t) => {
   const host = await openHost(t)
   let release: (() => void) | undefined
   const service = createService(t, { host }).handle('A', {
@@ -73,14 +73,14 @@ t.test('stopping lets the calls under way end', async (t) => {
   await stopping
 })
 
-t.test('a start that fails leaves nothing behind', async (t) => {
+t.test('a failed start leaves the shared port', async (t) => {
   const host = await openHost(t)
   const registry = { ...openRegistry(t), register: () => Promise.reject(new TypeError('no')) }
   await t.rejects(createService(t, { registry, host }).start(), /cannot register greeter/)
   t.strictSame(host.names(), [])
 })
 
-t.test('what is for a port of its own is refused', async (t) => {
+t.test('port options are rejected with a shared port', async (t) => {
   const host = await openHost(t)
   for (const options of [
     { address: ':0' },
@@ -93,7 +93,7 @@ t.test('what is for a port of its own is refused', async (t) => {
     })
 })
 
-t.test('leaving does not close the port, and may be done twice', async (t) => {
+t.test('leaving does not close the port, and closing after a drain is allowed', async (t) => {
   const host = await openHost(t)
   const { log } = createQuietLog()
   const port = joinHost(host, createDispatcher({ service: 'a', log }))

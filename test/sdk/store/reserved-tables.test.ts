@@ -2,7 +2,7 @@ import t from 'tap'
 import { findTableOwner } from '../../../sdk/store/reserved-tables.ts'
 import { toBlobTables } from '../../../services/store/blobs.ts'
 
-t.test('those that blobs lie in are reserved for them', async (t) => {
+t.test('tables of blobs are reserved for BlobStore', async (t) => {
   const tables = Object.values(toBlobTables('acme')).map(({ table }) => table)
   for (const table of tables) t.equal(findTableOwner(table), 'BlobStore', table)
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { toStoreRecord, toWire } from '../../../sdk/store/store-record.ts'
 
-t.test('a value is bytes, text or JSON', (t) => {
+t.test('a value is encoded from bytes, text or JSON', (t) => {
   const bytes = new Uint8Array([0, 1, 255, 3]).subarray(1, 3)
   t.equal(toWire('a', bytes).value, 'Af8=')
   t.equal(toWire('a', bytes.slice().buffer).value, 'Af8=')
@@ -13,7 +13,7 @@ t.test('a value is bytes, text or JSON', (t) => {
   t.end()
 })
 
-t.test('metadata are fields; a text is one of type string', (t) => {
+t.test('metadata values are typed fields, and a string has the type string', (t) => {
   t.strictSame(toWire('a', '', 5, { b: 'c', d: { type: 'int64', value: '1' } }), {
     key: 'a',
     value: '',
@@ -23,7 +23,7 @@ t.test('metadata are fields; a text is one of type string', (t) => {
   t.end()
 })
 
-t.test('a record tells its value as bytes, text and JSON', (t) => {
+t.test('a record returns its value as bytes, text and JSON', (t) => {
   const wire = { key: 'a', expiry: 5, metadata: {}, version: 3 }
   const record = toStoreRecord({ ...wire, value: Buffer.from('{"b":1}').toString('base64') })
   t.match(record, { key: 'a', expirySeconds: 5, metadata: {}, version: 3 })

@@ -5,7 +5,7 @@ import { createStoreWrites } from '../../../sdk/store/store-writes.ts'
 
 const record = (key: string, value = ''): RecordInput => ({ key, value })
 
-/** Writes whose calls fail where a key says so; versions count up. */
+/** Writes whose calls fail for keys that are status codes; versions increase. */
 function open() {
   const calls: string[][] = []
   let version = 0
@@ -20,7 +20,7 @@ function open() {
   return { calls, write, flush, all }
 }
 
-t.test('what is written in one turn is one call, each with its version', async (t) => {
+t.test('writes of one tick are one call, and each returns its version', async (t) => {
   const { calls, all, write } = open()
   const outcomes = await all(record('a'), record('b'), record('c'))
   t.match(outcomes, [{ value: 1 }, { value: 2 }, { value: 3 }])
@@ -28,7 +28,7 @@ t.test('what is written in one turn is one call, each with its version', async (
   t.strictSame(calls, [['a', 'b', 'c'], ['d']])
 })
 
-t.test('a call names a key once, and the order stays', async (t) => {
+t.test('a call contains a key once, and the order is preserved', async (t) => {
   const { calls, all } = open()
   const outcomes = await all(record('a'), record('b'), record('a'), record('c'))
   t.match(outcomes, [{ value: 1 }, { value: 2 }, { value: 3 }, { value: 4 }])
@@ -38,7 +38,7 @@ t.test('a call names a key once, and the order stays', async (t) => {
   ])
 })
 
-t.test('a call has bounds; a record that is longer is a call of its own', async (t) => {
+t.test('a call is limited in records and bytes, and a long record has its own call', async (t) => {
   const { calls, all } = open()
   await all(...Array.from({ length: 1100 }, (_, i) => record(`k${i}`)))
   t.strictSame(
@@ -55,31 +55,31 @@ t.test('a call has bounds; a record that is longer is a call of its own', async 
   t.strictSame(calls.slice(5), [['a'], ['b'], ['c', 'd']])
 })
 
-t.test('a key that is none is a call of its own, and the order stays', async (t) => {
+t.test('an invalid key has its own call, and the order is preserved', async (t) => {
   const { calls, all } = open()
   await all(record('a'), record(''), record('k'.repeat(1025)), record('a'), record('b'))
   t.strictSame(calls, [['a'], [''], ['k'.repeat(1025)], ['a', 'b']])
 })
 
-t.test('of a call that is malformed, or too long, each record is written by itself', async (t) => {
+t.test('after a 400 or 413, each record is written separately', async (t) => {
   for (const code of [400, 413]) {
     const { calls, all } = open()
     const outcomes = await all(record('a'), record(`${code}`), record('b'))
     t.match(outcomes, [{ value: 1 }, { reason: { code } }, { value: 2 }])
     t.strictSame(calls, [['a', `${code}`, 'b'], ['a'], [`${code}`], ['b']])
     t.match(await all(record(`${code}`)), [{ reason: { code } }])
-    t.equal(calls.length, 5, 'once, where it was alone')
+    t.equal(calls.length, 5, 'a single record is not repeated')
   }
 })
 
-t.test('any other failure is that of all records of the call', async (t) => {
+t.test('any other failure rejects all records of the call', async (t) => {
   const { calls, all } = open()
   const outcomes = await all(record('a'), record('503'))
   t.match(outcomes, [{ reason: { code: 503 } }, { reason: { code: 503 } }])
   t.equal(calls.length, 1)
 })
 
-t.test('what waits can be begun ahead of another call', async (t) => {
+t.test('flush starts pending writes before another call', async (t) => {
   const { calls, write, flush } = open()
   flush()
   const a = write(record('a'))

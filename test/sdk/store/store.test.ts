@@ -11,7 +11,7 @@ async function open(t: Test, options: StoreOptions = { table: 'things' }) {
   return { ...platform, things: createStore(platform.client, options) }
 }
 
-t.test('what is written is read, with all that is said about it', async (t) => {
+t.test('a written record is read with version, expiry and metadata', async (t) => {
   const { things } = await open(t)
   const version = await things.write(
     'a',
@@ -31,7 +31,7 @@ t.test('what is written is read, with all that is said about it', async (t) => {
   await t.rejects(things.read('a'), { name: 'ServiceError', code: 404 })
 })
 
-t.test('all that begin alike are read, however many pages they are', async (t) => {
+t.test('reads select by prefix, suffix and range across pages', async (t) => {
   const { things } = await open(t)
   const keys = Array.from({ length: 2100 }, (_, i) => `k${String(i).padStart(4, '0')}`)
   await Promise.all([...keys, 'other'].map((key) => things.write(key, key)))
@@ -55,35 +55,32 @@ t.test('all that begin alike are read, however many pages they are', async (t) =
   t.strictSame(await things.list({ prefix: 'k', limit: 2, order: 'desc' }), ['k2099', 'k2098'])
 })
 
-t.test(
-  'of what is written in one turn, what is malformed is told to its writer alone',
-  async (t) => {
-    const { things } = await open(t)
-    const [one, wrong, long, two, again] = await Promise.allSettled([
-      things.write('a', '1'),
-      things.write('', 'x'),
-      things.write('c', Buffer.alloc(1024 * 1024 + 1)),
-      things.write('b', '2'),
-      things.write('a', '3'),
-    ])
-    t.match(long, {
-      status: 'rejected',
-      reason: { code: 400, message: /request\.record\.value must/ },
-    })
-    t.match(wrong, {
-      status: 'rejected',
-      reason: { code: 400, message: /request\.record\.key must/ },
-    })
-    const [a, b] = await things.read('', { from: 'a' })
-    t.match(
-      [one, two, again],
-      [{ status: 'fulfilled' }, { value: b!.version }, { value: a!.version }],
-    )
-    t.equal(a!.text(), '3', 'the last write of a key is what is there')
-  },
-)
+t.test('of the writes of one tick, only malformed ones are rejected', async (t) => {
+  const { things } = await open(t)
+  const [one, wrong, long, two, again] = await Promise.allSettled([
+    things.write('a', '1'),
+    things.write('', 'x'),
+    things.write('c', Buffer.alloc(1024 * 1024 + 1)),
+    things.write('b', '2'),
+    things.write('a', '3'),
+  ])
+  t.match(long, {
+    status: 'rejected',
+    reason: { code: 400, message: /request\.record\.value must/ },
+  })
+  t.match(wrong, {
+    status: 'rejected',
+    reason: { code: 400, message: /request\.record\.key must/ },
+  })
+  const [a, b] = await things.read('', { from: 'a' })
+  t.match(
+    [one, two, again],
+    [{ status: 'fulfilled' }, { value: b!.version }, { value: a!.version }],
+  )
+  t.equal(a!.text(), '3', 'the last write of a key is stored')
+})
 
-t.test('what begins in one turn takes effect in its order, whatever it is', async (t) => {
+t.test('operations of one tick take effect in order', async (t) => {
   const { things } = await open(t)
   await Promise.all([
     things.write('a', '1'),
@@ -106,7 +103,7 @@ t.test('what begins in one turn takes effect in its order, whatever it is', asyn
   )
 })
 
-t.test('what was written in the turn in which the client is closed goes on', async (t) => {
+t.test('writes made before the client is closed in the same tick complete', async (t) => {
   const { store, address } = await openPlatformStore(t)
   const client = new Client({ address, inProcess: false })
   const written = createStore(client, { table: 'things' }).write('a', '1')
@@ -117,7 +114,7 @@ t.test('what was written in the turn in which the client is closed goes on', asy
   await t.rejects(createStore(client).write('b', '1'), { message: /closed/ })
 })
 
-t.test('a condition that does not hold is 409', async (t) => {
+t.test('a failed version condition is 409', async (t) => {
   const { things } = await open(t)
   const version = await things.write('a', '1', { version: 0 })
   await t.rejects(things.write('a', '2', { version: 0 }), { code: 409 })
@@ -125,7 +122,7 @@ t.test('a condition that does not hold is 409', async (t) => {
   await things.delete('a', { version })
 })
 
-t.test('a service has a table of its name, in the database of the namespace', async (t) => {
+t.test('a service uses a table of its name in the database of the namespace', async (t) => {
   const registry = openRegistry(t)
   const { store, client } = await openPlatformStore(t, { registry })
   const greeter = createService(t, { registry })
@@ -149,7 +146,7 @@ t.test('a service has a table of its name, in the database of the namespace', as
   ])
 })
 
-t.test('changes are told until the loop is left', async (t) => {
+t.test('watch yields changes until the loop ends', async (t) => {
   const { things, store } = await open(t)
   const seen: StoreEvent[] = []
   const watching = (async () => {
@@ -169,7 +166,7 @@ t.test('changes are told until the loop is left', async (t) => {
   t.strictSame(await store.listTables(), [{ database: 'mx', table: 'things' }])
 })
 
-t.test('a store that is stopped ends the loop with an error', async (t) => {
+t.test('stopping the store ends a watch with 503', async (t) => {
   const { things, close } = await open(t)
   const watch = things.watch()
   const first = watch.next()
@@ -186,7 +183,7 @@ t.test('a store that is stopped ends the loop with an error', async (t) => {
   await failed
 })
 
-t.test('a watch ends with the client that watches', async (t) => {
+t.test('closing the client ends a watch', async (t) => {
   const { things, client } = await open(t)
   const watch = things.watch()
   const first = watch.next()
@@ -202,7 +199,7 @@ t.test('a watch ends with the client that watches', async (t) => {
   await t.resolves(loop)
 })
 
-t.test('calls are made as the options say', async (t) => {
+t.test('call options of the store and of the method apply', async (t) => {
   const { client } = await open(t)
   const signal = AbortSignal.abort(new Error('enough'))
   await t.rejects(createStore(client, { signal }).read('a'), { message: 'enough' })
@@ -210,7 +207,7 @@ t.test('calls are made as the options say', async (t) => {
   await t.rejects(createStore(client).list({ signal }), { message: 'enough' })
 })
 
-t.test('options nobody reads are refused', async (t) => {
+t.test('unknown options are rejected', async (t) => {
   const { client, things } = await open(t)
   const wrong = (method: string) => ({
     name: 'TypeError',

@@ -14,7 +14,7 @@ function keep(seen: string[]): SocketReceiver {
 
 const chat = { upgrade: true, headers: { 'sec-websocket-protocol': 'a, chat.v1' } }
 
-t.test('a test exchange plays the client of a WebSocket', async (t) => {
+t.test('a test exchange simulates a WebSocket client', async (t) => {
   const x = createTestExchange(chat)
   const seen: string[] = []
   const socket = x.accept(keep(seen), { protocol: 'chat.v1', headers: new HeaderList(['a', 'b']) })!
@@ -34,15 +34,15 @@ t.test('a test exchange plays the client of a WebSocket', async (t) => {
   t.match(x, { bytesIn: 10, bytesOut: 9, aborted: false })
 })
 
-t.test('a client of a test may be slow, held back, or leave all of a sudden', async (t) => {
+t.test('a simulated client can be slow, paused, or disconnect abruptly', async (t) => {
   const x = createTestExchange({ upgrade: true })
   const seen: string[] = []
   const socket = x.accept(keep(seen), { protocol: 'chat.v1' })!
-  t.equal(socket.protocol, '', 'which it did not offer')
+  t.equal(socket.protocol, '', 'the client did not offer this protocol')
   socket.bufferedBytes = 2 * 1024 * 1024
   t.notOk(socket.send('waits', false))
   socket.drain(256 * 1024 + 1)
-  t.notOk(socket.send('waits, too', false), 'until less than 256 KiB wait')
+  t.notOk(socket.send('waits, too', false), 'until at most 256 KiB are buffered')
   socket.drain(256 * 1024)
   t.ok(socket.send('goes out', false))
   socket.drain()
@@ -56,7 +56,7 @@ t.test('a client of a test may be slow, held back, or leave all of a sudden', as
   t.ok(x.aborted)
 })
 
-t.test('how a WebSocket was ended is known to the test', async (t) => {
+t.test('the test can read how a WebSocket ended', async (t) => {
   for (const [end, expected] of [
     [(x) => x.socket?.close(1008, 'not you'), { code: 1008, reason: 'not you' }],
     [(x) => x.socket?.terminate(), { code: 1006, reason: '' }],
@@ -72,7 +72,7 @@ t.test('how a WebSocket was ended is known to the test', async (t) => {
   }
 })
 
-t.test('a plugin may accept, and what refuses has the last word', async (t) => {
+t.test('a plugin can accept a WebSocket, and a later rejection takes precedence', async (t) => {
   const seen: string[] = []
   const accept = { name: 'a', onRequest: (x: Exchange) => void x.accept(keep(seen)) }
   const plain = await runPlugin(accept)

@@ -22,7 +22,7 @@ function open() {
   return { traces, spans }
 }
 
-t.test('a message goes on with the trace of the call it is published for', async (t) => {
+t.test('a message continues the trace of the publishing call', async (t) => {
   const { traces, spans } = open()
   const context = createContext({ metadata: { traceparent, tracestate: 'v=1', baggage: 'b=1' } })
   t.same(toTraceFields(context), { traceparent, tracestate: 'v=1', baggage: 'b=1' })
@@ -44,7 +44,7 @@ t.test('a message goes on with the trace of the call it is published for', async
   ])
 })
 
-t.test('what an error says is in a span, but for those that are about a request', async (t) => {
+t.test('an error message is recorded in the span, except for request errors', async (t) => {
   const cases: readonly [error: unknown, failed: string, detail: string | undefined][] = [
     [new TypeError('no'), 'TypeError', 'no'],
     ['no', 'Error', 'no'],
@@ -62,18 +62,15 @@ t.test('what an error says is in a span, but for those that are about a request'
   }
 })
 
-t.test(
-  'without a trace a message begins one, unless it must not; without a tracer there is none',
-  async (t) => {
-    const { traces } = open()
-    t.ok(beginSend(traces, message, undefined))
-    t.ok(beginProcess(traces, message, { traceparent: 'x' }))
-    traces.begins = false
-    t.equal(beginSend(traces, message, createContext()), undefined)
-    t.equal(beginProcess(traces, message, {}), undefined)
-    t.ok(beginProcess(traces, message, { traceparent }))
-    t.equal(beginSend(undefined, message, createContext({ metadata: { traceparent } })), undefined)
-    t.equal(beginProcess(new Traces(), message, { traceparent }), undefined)
-    t.same(toTraceFields(undefined), {})
-  },
-)
+t.test('without a trace, a message starts one only if allowed and with a tracer', async (t) => {
+  const { traces } = open()
+  t.ok(beginSend(traces, message, undefined))
+  t.ok(beginProcess(traces, message, { traceparent: 'x' }))
+  traces.begins = false
+  t.equal(beginSend(traces, message, createContext()), undefined)
+  t.equal(beginProcess(traces, message, {}), undefined)
+  t.ok(beginProcess(traces, message, { traceparent }))
+  t.equal(beginSend(undefined, message, createContext({ metadata: { traceparent } })), undefined)
+  t.equal(beginProcess(new Traces(), message, { traceparent }), undefined)
+  t.same(toTraceFields(undefined), {})
+})

@@ -5,7 +5,7 @@ import { exportTo, openOtlpCollector, setVariables } from '../../fixtures/otlp-c
 
 const nothing = (): void => {}
 
-t.test('without an endpoint there is no tracer, and what is wrong is told once', async (t) => {
+t.test('with an invalid endpoint there is no tracer, and one warning is logged', async (t) => {
   const lines: string[] = []
   const warn = (_: object, message: string): void => void lines.push(message)
   const log = { debug: nothing, info: nothing, warn, error: nothing }
@@ -16,7 +16,7 @@ t.test('without an endpoint there is no tracer, and what is wrong is told once',
   t.match(lines[0], /traces are not exported: OTEL_EXPORTER_OTLP_ENDPOINT must be a URL/)
 })
 
-t.test('what is wrong with variables is told once, by name, and the rest holds', async (t) => {
+t.test('invalid variables are logged once by name, and the others apply', async (t) => {
   const collector = await openOtlpCollector(t)
   exportTo(t, collector)
   setVariables(t, {
@@ -56,7 +56,7 @@ t.test('what is wrong with variables is told once, by name, and the rest holds',
   t.notMatch(lines.join(), 'secret')
 })
 
-t.test("a program's own logger of the libraries stays, and is told", async (t) => {
+t.test('a diagnostic logger of the program is retained and receives the warnings', async (t) => {
   const said: string[] = []
   const own = (message: string): void => void said.push(message)
   diag.setLogger(
@@ -78,28 +78,22 @@ t.test("a program's own logger of the libraries stays, and is told", async (t) =
   t.same(lines, [])
 })
 
-t.test(
-  'services of a process share what sends their spans, until the last is closed',
-  async (t) => {
-    const collector = await openOtlpCollector(t)
-    exportTo(t, collector)
-    setVariables(t, { OTEL_BSP_SCHEDULE_DELAY: '60000' })
-    const log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
-    const [a, b] = await Promise.all([
-      openTracer({ name: 'a' }, log),
-      openTracer({ name: 'b' }, log),
-    ])
-    a!.tracer.start('of a', { kind: 'server' }).end()
-    await a!.close()
-    await a!.close()
-    t.equal(collector.spans.length, 0, 'b goes on')
-    b!.tracer.start('of b', { kind: 'server' }).end()
-    await b!.close()
-    t.same(collector.spans.map(({ service }) => service).sort(), ['a', 'b'])
-    t.equal(collector.requests.length, 1)
-    const again = await openTracer({ name: 'c' }, log)
-    again!.tracer.start('of c', { kind: 'server' }).end()
-    await again!.close()
-    t.equal(collector.spans.length, 3)
-  },
-)
+t.test('services of a process share an exporter until the last one closes', async (t) => {
+  const collector = await openOtlpCollector(t)
+  exportTo(t, collector)
+  setVariables(t, { OTEL_BSP_SCHEDULE_DELAY: '60000' })
+  const log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+  const [a, b] = await Promise.all([openTracer({ name: 'a' }, log), openTracer({ name: 'b' }, log)])
+  a!.tracer.start('of a', { kind: 'server' }).end()
+  await a!.close()
+  await a!.close()
+  t.equal(collector.spans.length, 0, 'b is still open')
+  b!.tracer.start('of b', { kind: 'server' }).end()
+  await b!.close()
+  t.same(collector.spans.map(({ service }) => service).sort(), ['a', 'b'])
+  t.equal(collector.requests.length, 1)
+  const again = await openTracer({ name: 'c' }, log)
+  again!.tracer.start('of c', { kind: 'server' }).end()
+  await again!.close()
+  t.equal(collector.spans.length, 3)
+})

@@ -3,7 +3,7 @@ import { Traces } from '../../../sdk/tracing/traces.ts'
 
 const PARENT = 'traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n'
 
-t.test('a span tells trace, parent, name, begin, duration, status and direction', async (t) => {
+t.test('a span has trace, parent, name, start, duration, status and direction', async (t) => {
   const traces = new Traces()
   traces.add('greeter.A.B', 'INBOUND', 1000, 1002.5, 200, `x-request-id: r-1\r\n${PARENT}`)
   const [span] = traces.list()
@@ -19,7 +19,7 @@ t.test('a span tells trace, parent, name, begin, duration, status and direction'
   t.equal(span!.started, BigInt(Math.round(performance.timeOrigin + 1000)) * 1_000_000n)
 })
 
-t.test('without a trace the request id stands for it', async (t) => {
+t.test('without a trace, the request id is the trace', async (t) => {
   const traces = new Traces()
   traces.add('a', 'OUTBOUND', 0, 1, 500, 'x-request-id: r-1\r\n')
   traces.add('b', 'INBOUND', 0, 1, 200, 'traceparent: 00-zz-1-00\r\n')
@@ -35,7 +35,7 @@ t.test('without a trace the request id stands for it', async (t) => {
   )
 })
 
-t.test('the last 256 are kept, with the ids they had', async (t) => {
+t.test('the last 256 spans are retained with their ids', async (t) => {
   const traces = new Traces()
   for (let i = 0; i < 256; i++) traces.add(String(i), 'INBOUND', 0, 1, 200, '')
   const { id } = traces.list()[1]!

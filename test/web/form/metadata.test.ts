@@ -19,7 +19,7 @@ t.test('parses metadata as a JSON object', (t) => {
   t.end()
 })
 
-t.test('names the invalid line', (t) => {
+t.test('an invalid line is rejected with its number', (t) => {
   t.throws(() => parseMetadata('a=b\nsource'), {
     message: 'line 2 must be name=value, got "source"',
   })

@@ -14,7 +14,7 @@ t.test('combines the values of a repeated header', async (t) => {
   t.strictSame(readHeaders('Accept: a\naccept: b'), { accept: 'a, b' })
 })
 
-t.test('names the invalid line', async (t) => {
+t.test('an invalid line is rejected with its number', async (t) => {
   for (const [text, line] of [
     ['a: b\nnothing', 'line 2 must be "Name: value", got "nothing"'],
     ['a b: c', 'line 1 must'],

@@ -4,26 +4,29 @@ import { CallError, CONNECTION_ID, readCallError } from '../../../web/rpc/call-e
 const answer = (service: string, id: string, code: number, metadata = ''): CallError =>
   readCallError(JSON.stringify({ id, code, detail: 'no', metadata }), service)
 
-t.test('a login has ended where the connection or the gate says so, and no other', async (t) => {
-  const notTaken = 'www-authenticate: Bearer error="invalid_token"\r\n'
-  const other = 'www-authenticate: Bearer realm="shop", error="invalid_token"\r\n'
-  t.ok(new CallError(CONNECTION_ID, 401, '').isExpiry)
-  t.ok(answer('greeter', 'greeter', 401, notTaken).isExpiry, 'the gate, of the service')
-  t.notOk(answer('greeter', 'greeter', 401).isExpiry, 'the rules')
-  t.notOk(answer('greeter', 'shop', 401, notTaken).isExpiry, 'what another service said')
-  t.notOk(answer('greeter', 'greeter', 401, other).isExpiry, 'a challenge of its own')
-  t.notOk(answer('greeter', CONNECTION_ID, 401).isExpiry)
-  t.notOk(answer(CONNECTION_ID, CONNECTION_ID, 401).isExpiry, 'a service may be called so')
-})
+t.test(
+  'isExpiry is true for 401 of the connection or the authorizer, not of other services',
+  async (t) => {
+    const notTaken = 'www-authenticate: Bearer error="invalid_token"\r\n'
+    const other = 'www-authenticate: Bearer realm="shop", error="invalid_token"\r\n'
+    t.ok(new CallError(CONNECTION_ID, 401, '').isExpiry)
+    t.ok(answer('greeter', 'greeter', 401, notTaken).isExpiry, 'of the authorizer of the service')
+    t.notOk(answer('greeter', 'greeter', 401).isExpiry, 'denied by the rules')
+    t.notOk(answer('greeter', 'shop', 401, notTaken).isExpiry, 'of another service')
+    t.notOk(answer('greeter', 'greeter', 401, other).isExpiry, 'a custom challenge of the service')
+    t.notOk(answer('greeter', CONNECTION_ID, 401).isExpiry)
+    t.notOk(answer(CONNECTION_ID, CONNECTION_ID, 401).isExpiry, 'a service may have this name')
+  },
+)
 
-t.test('the connection is lost where the page says so, not a service', async (t) => {
+t.test('isLoss is true only for errors created by the page', async (t) => {
   t.ok(new CallError(CONNECTION_ID, 503, '').isLoss)
   t.notOk(answer('greeter', CONNECTION_ID, 503).isLoss)
   t.notOk(answer(CONNECTION_ID, CONNECTION_ID, 503).isLoss)
 })
 
 t.test(
-  'trouble passes with the connection, the login, and a service that comes again',
+  'isPassing is true for 401 and 503 of the connection, and for 502 and 503 of a service',
   async (t) => {
     for (const code of [401, 503]) t.ok(new CallError(CONNECTION_ID, code, '').isPassing)
     for (const code of [502, 503]) t.ok(answer('store', 'store', code).isPassing)

@@ -77,7 +77,7 @@ function toFrames(...messages: Bytes[]): Frame[] {
   return frames
 }
 
-/** What a CALL of a vector says. */
+/** Decodes the CALL frame of a vector. */
 function toCall({ flags, payload }: Frame): CallOptions {
   const [s, e, m] = [readU16(payload, 4), readU16(payload, 6), readU32(payload, 8)]
   const text = (from: number, length: number): string =>
@@ -148,15 +148,15 @@ function toGoaway(lastId: number): Bytes {
   return bytes
 }
 
-/** What a call fails with. */
+/** Returns the error of a call. */
 function failure(call: SentCall): Promise<CallError> {
   return call.next().then(
-    () => Promise.reject(new Error('it did not fail')),
+    () => Promise.reject(new Error('the call did not fail')),
     (error) => error,
   )
 }
 
-/** Brings about what a vector begins with. */
+/** Replays the frames that precede a vector. */
 async function prepare(end: ReturnType<typeof open>, { before }: Vector): Promise<void> {
   let call: SentCall | undefined
   for (const { from, hex } of before) {
@@ -171,18 +171,18 @@ async function prepare(end: ReturnType<typeof open>, { before }: Vector): Promis
   await turn()
 }
 
-t.test('pages write the frames of callers as the vectors have them', async (t) => {
+t.test('the page writes caller frames as in the protocol vectors', async (t) => {
   for (const { name, hex } of vectors.messages.filter(({ from }) => from === 'caller')) {
     const written = joinBytes(toFrames(expand(hex)).map(format))
     t.equal(Buffer.from(written).toString('hex'), Buffer.from(expand(hex)).toString('hex'), name)
   }
 })
 
-t.test('what breaks the rules closes the connection, and fails its calls', async (t) => {
+t.test('a protocol violation closes the connection and fails its calls', async (t) => {
   for (const vector of vectors.invalid.filter(({ from }) => from === 'callee')) {
     const end = open()
     await prepare(end, vector)
-    t.same(end.codes, [], `${vector.name}: not yet`)
+    t.same(end.codes, [], `${vector.name}: open before the frame`)
     end.connection.receive(expand(vector.hex))
     t.same(end.codes, [vector.code], vector.name)
     t.equal(end.connection.size, 0)
@@ -192,7 +192,7 @@ t.test('what breaks the rules closes the connection, and fails its calls', async
   t.same(end.codes, [1002], 'a text message')
 })
 
-t.test('what comes for a call that is over is ignored', async (t) => {
+t.test('frames for an ended call are ignored', async (t) => {
   for (const vector of vectors.ignored.filter(({ from }) => from === 'callee')) {
     const end = open()
     await prepare(end, vector)
@@ -204,7 +204,7 @@ t.test('what comes for a call that is over is ignored', async (t) => {
   }
 })
 
-t.test('errors are read as the vectors have them', async (t) => {
+t.test('error bodies are parsed as in the protocol vectors', async (t) => {
   for (const { json, error } of vectors.errors) {
     const { id, code, detail, fields } = readCallError(json, 'helloworld')
     if (error === null) t.same([id, code], ['helloworld', 502], json)
@@ -216,7 +216,7 @@ t.test('errors are read as the vectors have them', async (t) => {
   }
 })
 
-t.test('frames of one turn go out in one message', async (t) => {
+t.test('frames of one tick are sent in one message', async (t) => {
   const { connection, sent } = open()
   connection.call(HELLO)
   connection.call(HELLO)
@@ -228,7 +228,7 @@ t.test('frames of one turn go out in one message', async (t) => {
   )
 })
 
-t.test('a call is answered by one body with its fields', async (t) => {
+t.test('a unary call receives one body, then ends', async (t) => {
   const { connection } = open()
   const call = connection.call(HELLO)
   connection.receive(toReply(1, '{"a":1}'))
@@ -237,7 +237,7 @@ t.test('a call is answered by one body with its fields', async (t) => {
   t.equal(connection.size, 0)
 })
 
-t.test('a stream gets credit for what was taken, and for nothing else', async (t) => {
+t.test('a stream sends credit for consumed bytes only', async (t) => {
   const { connection, sent } = open()
   const call = connection.call(STREAM)
   const body = new Uint8Array(32_768)
@@ -245,14 +245,14 @@ t.test('a stream gets credit for what was taken, and for nothing else', async (t
   await turn()
   sent.length = 0
   await turn()
-  t.same(sent, [], 'nothing was taken yet')
+  t.same(sent, [], 'nothing was consumed yet')
   for (let i = 0; i < 8; i++) await call.next()
   await turn()
   const credit = toFrames(...sent).reduce((sum, { payload }) => sum + readU32(payload, 0), 0)
   t.equal(credit, 8 * 32_768)
 })
 
-t.test('a sender waits for credit, and ends its direction', async (t) => {
+t.test('a sender waits for credit, and end() sends END once', async (t) => {
   const { connection, sent } = open()
   const call = connection.call(BOTH)
   await call.send(new Uint8Array(WINDOW_BYTES))
@@ -274,7 +274,7 @@ t.test('a sender waits for credit, and ends its direction', async (t) => {
   await t.rejects(call.send(toBody({})), { code: 409 })
 })
 
-t.test('what is too long for a message is refused: 413, and the connection stays', async (t) => {
+t.test('a message over a size limit fails with 413, and the connection stays open', async (t) => {
   const { connection, sent, codes } = open()
   const both = connection.call(BOTH)
   const { service, endpoint } = HELLO
@@ -303,12 +303,12 @@ t.test('what is too long for a message is refused: 413, and the connection stays
       [CALL, 2],
       [DATA, 1],
     ],
-    'nothing of what was refused',
+    'no frame of the rejected messages',
   )
   t.same(codes, [])
 })
 
-t.test('a call that takes too long is cancelled: 408', async (t) => {
+t.test('a call that exceeds its timeout fails with 408 and sends CANCEL', async (t) => {
   const { connection, sent } = open()
   const call = connection.call({ ...HELLO, timeoutMs: 1 })
   t.match(await failure(call), { code: 408, id: 'greeter' })
@@ -316,7 +316,7 @@ t.test('a call that takes too long is cancelled: 408', async (t) => {
   t.equal(toFrames(sent.at(-1)!).at(-1)!.type, CANCEL)
 })
 
-t.test('a lost connection fails its calls: 503, of the connection', async (t) => {
+t.test('a lost connection fails its calls with 503 and isLoss', async (t) => {
   const { connection } = open()
   const [call, stream] = [connection.call(HELLO), connection.call(BOTH)]
   await stream.send(new Uint8Array(WINDOW_BYTES))
@@ -327,7 +327,7 @@ t.test('a lost connection fails its calls: 503, of the connection', async (t) =>
 })
 
 t.test(
-  'after GOAWAY calls beyond it fail, the others go on, and the last one closes',
+  'after GOAWAY later calls fail with 503, earlier ones complete, then the connection closes',
   async (t) => {
     const { connection, codes } = open()
     const [served, beyond] = [connection.call(HELLO), connection.call(HELLO)]

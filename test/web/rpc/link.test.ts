@@ -25,12 +25,12 @@ interface Opened {
   readonly sockets: ServerSocket[]
   readonly stop: () => Promise<void>
   readonly start: () => Promise<void>
-  /** All that the server was sent. */
+  /** Bytes that the server received. */
   received: string
   refusals: number
 }
 
-/** A link to a server that answers nothing by itself. */
+/** Opens a link to a server that sends no responses. */
 async function open(t: Test, options: Partial<LinkOptions> = {}): Promise<Opened> {
   let server: WebSocketServer | undefined
   let port = 0
@@ -39,7 +39,7 @@ async function open(t: Test, options: Partial<LinkOptions> = {}): Promise<Opened
     link: new Link({
       dial() {
         const socket = new WebSocket(`ws://127.0.0.1:${port}`, SUBPROTOCOL)
-        // Pages are told by the close alone.
+        // Browsers report a failure by the close event only.
         socket.on('error', () => {})
         return socket as unknown as LinkSocket
       },
@@ -75,7 +75,7 @@ async function open(t: Test, options: Partial<LinkOptions> = {}): Promise<Opened
   return opened
 }
 
-/** Tells a page to make its new calls elsewhere. */
+/** Sends GOAWAY: the page must make new calls on another connection. */
 function sendGoaway(socket: ServerSocket): void {
   const goaway = formatCredit(0, 1)
   goaway[4] = GOAWAY
@@ -96,31 +96,28 @@ function untilState({ link }: Opened, wanted: string): Promise<void> {
 t.test('calls wait for the first connection', async (t) => {
   const opened = await open(t)
   t.equal(opened.link.state.value, 'connecting')
-  await t.rejects(opened.link.call(HELLO), { code: 401 }, 'nobody wants one yet')
+  await t.rejects(opened.link.call(HELLO), { code: 401 }, 'the link is not open yet')
   opened.link.open()
   await opened.link.call(HELLO)
   t.equal(opened.link.state.value, 'open')
   t.equal(opened.link.opened.value, 1)
 })
 
-t.test(
-  'a lost connection fails its calls, and is opened again when the server is back',
-  async (t) => {
-    const opened = await open(t)
-    const { link } = opened
-    link.open()
-    const call = await link.call(HELLO)
-    await opened.stop()
-    await t.rejects(call.next(), { code: 503, isLoss: true })
-    await untilState(opened, 'lost')
-    await opened.start()
-    await untilState(opened, 'open')
-    t.equal(link.opened.value, 2)
-    await link.call(HELLO)
-  },
-)
+t.test('a lost connection fails its calls with 503, and the link reconnects', async (t) => {
+  const opened = await open(t)
+  const { link } = opened
+  link.open()
+  const call = await link.call(HELLO)
+  await opened.stop()
+  await t.rejects(call.next(), { code: 503, isLoss: true })
+  await untilState(opened, 'lost')
+  await opened.start()
+  await untilState(opened, 'open')
+  t.equal(link.opened.value, 2)
+  await link.call(HELLO)
+})
 
-t.test('a call waits for a server that comes back, as long as its time lasts', async (t) => {
+t.test('a call waits for a reconnect until its timeout or abort', async (t) => {
   const opened = await open(t, { waitMs: 60_000 })
   const { link } = opened
   link.open()
@@ -138,7 +135,7 @@ t.test('a call waits for a server that comes back, as long as its time lasts', a
   t.notOk((await waiting).over)
 })
 
-t.test('a call without a time limit does not wait for ever', async (t) => {
+t.test('a call without a timeout waits for a connection for a limited time', async (t) => {
   const opened = await open(t, { waitMs: 1 })
   await opened.stop()
   opened.link.open()
@@ -146,7 +143,7 @@ t.test('a call without a time limit does not wait for ever', async (t) => {
   await opened.start()
 })
 
-t.test('waiting for a connection takes of the time of a call', async (t) => {
+t.test('time spent waiting for a connection reduces the timeout of a call', async (t) => {
   const opened = await open(t)
   opened.link.open()
   const call = await opened.link.call({ ...HELLO, timeoutMs: 60_000 })
@@ -156,7 +153,7 @@ t.test('waiting for a connection takes of the time of a call', async (t) => {
   call.cancel(new CallError('greeter', 499, 'cancelled'))
 })
 
-t.test('a connection that does not come about is tried again', async (t) => {
+t.test('a connection attempt that hangs is repeated', async (t) => {
   const server = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
   const sockets: Socket[] = []
   await once(server, 'listening')
@@ -179,7 +176,7 @@ t.test('a connection that does not come about is tried again', async (t) => {
   await eventually(async () => sockets.length > 1)
 })
 
-t.test('after GOAWAY new calls go over another connection, the old ones go on', async (t) => {
+t.test('after GOAWAY new calls use another connection, and earlier calls continue', async (t) => {
   const opened = await open(t)
   const { link, sockets } = opened
   link.open()
@@ -191,7 +188,7 @@ t.test('after GOAWAY new calls go over another connection, the old ones go on', 
   t.notOk(call.over)
 })
 
-t.test('a server that says nothing is asked something, and given up', async (t) => {
+t.test('a silent server is probed with Debug.Health, then the link reconnects', async (t) => {
   const opened = await open(t, { silenceMs: 20 })
   opened.link.open()
   const call = await opened.link.call(HELLO)
@@ -200,17 +197,17 @@ t.test('a server that says nothing is asked something, and given up', async (t) 
   await eventually(async () => opened.link.opened.value > 1)
 })
 
-t.test('one that is left and says nothing is given up, too', async (t) => {
+t.test('a silent server after GOAWAY is dropped without a probe', async (t) => {
   const opened = await open(t, { silenceMs: 20 })
   const { link, sockets } = opened
   link.open()
   const call = await link.call(HELLO)
   sendGoaway(sockets[0]!)
   await t.rejects(call.next(), { code: 503, isLoss: true })
-  t.notMatch(opened.received, /Debug\.Health/, 'it takes no new calls')
+  t.notMatch(opened.received, /Debug\.Health/, 'it accepts no new calls')
 })
 
-t.test('a breach of the protocol is no connection any more', async (t) => {
+t.test('a protocol violation closes the connection, and the next call opens another', async (t) => {
   const opened = await open(t)
   const { link, sockets } = opened
   link.open()
@@ -221,7 +218,7 @@ t.test('a breach of the protocol is no connection any more', async (t) => {
   t.equal(sockets.length, 2)
 })
 
-t.test('a closed link fails its calls, and opens no more', async (t) => {
+t.test('close fails pending calls with 503, and later calls with 401 until open', async (t) => {
   const opened = await open(t)
   opened.link.open()
   const left = await opened.link.call(HELLO)
@@ -229,7 +226,7 @@ t.test('a closed link fails its calls, and opens no more', async (t) => {
   await untilState(opened, 'lost')
   const call = await opened.link.call(HELLO)
   opened.link.close()
-  await t.rejects(left.next(), { code: 503 }, 'also on a connection that is left')
+  await t.rejects(left.next(), { code: 503 }, 'also on a connection after GOAWAY')
   await t.rejects(call.next(), { code: 503 })
   await t.rejects(opened.link.call(HELLO), { code: 401 })
   opened.link.open()

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { Silence } from '../../../web/rpc/liveness.ts'
 
-/** A connection with as many calls under way, and what became of it. */
+/** Creates a monitor of a connection with a number of calls in flight, and its events. */
 function open(_: Test, awaited: number): { silence: Silence; told: string[] } {
   const told: string[] = []
   const silence = new Silence({
@@ -12,10 +12,10 @@ function open(_: Test, awaited: number): { silence: Silence; told: string[] } {
   return { silence, told }
 }
 
-t.test('a silent connection is asked once, and given up when nothing comes', async (t) => {
+t.test('a silent connection is probed once, and dead without a response', async (t) => {
   const { silence, told } = open(t, 1)
   silence.tick()
-  t.strictSame(told, [], 'it was heard of when it was opened')
+  t.strictSame(told, [], 'opening counts as received data')
   silence.tick()
   silence.tick()
   t.strictSame(told, ['asked'])
@@ -23,7 +23,7 @@ t.test('a silent connection is asked once, and given up when nothing comes', asy
   t.strictSame(told, ['asked', 'dead'])
 })
 
-t.test('one that answers lasts, however quiet its streams are', async (t) => {
+t.test('a connection that responds to probes stays alive with silent streams', async (t) => {
   const { silence, told } = open(t, 1)
   for (let i = 0; i < 10; i++) {
     silence.tick()
@@ -33,19 +33,19 @@ t.test('one that answers lasts, however quiet its streams are', async (t) => {
   t.notOk(told.includes('dead'))
 })
 
-t.test('without calls nothing is to come', async (t) => {
+t.test('without calls, a connection is probed only on check()', async (t) => {
   const { silence, told } = open(t, 0)
   for (let i = 0; i < 5; i++) silence.tick()
   t.strictSame(told, [])
   silence.check()
   silence.check()
-  t.strictSame(told, ['asked'], 'unless somebody wants to know')
+  t.strictSame(told, ['asked'], 'check() probes')
   silence.tick()
   silence.tick()
   t.strictSame(told, ['asked', 'dead'])
 })
 
-t.test('what came since the last tick is sign enough', async (t) => {
+t.test('data received since the last tick makes a probe unnecessary', async (t) => {
   const { silence, told } = open(t, 1)
   silence.tick()
   silence.onMessage()

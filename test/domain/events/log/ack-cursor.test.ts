@@ -18,7 +18,7 @@ t.test('retains acknowledgements ahead of the cursor', (t) => {
     [1, 2, 3, 4, 5].map((sequence) => progress.isDone(sequence)),
     [false, true, true, false, true],
   )
-  t.equal(progress.finish(3), false, 'it was done')
+  t.equal(progress.finish(3), false, 'already acknowledged')
   progress.finish(1)
   t.equal(progress.acked, 3)
   t.equal(progress.finish(1), false)
@@ -28,13 +28,13 @@ t.test('retains acknowledgements ahead of the cursor', (t) => {
   t.end()
 })
 
-t.test('skip drops earlier acknowledgements and joins those that follow', (t) => {
+t.test('skipTo drops acknowledgements before the position and joins later ones', (t) => {
   const progress = createProgress(0, [3, 8, 10])
   progress.skipTo(7)
   t.equal(progress.acked, 8)
   t.strictSame([...progress.ahead], [10])
   progress.skipTo(5)
-  t.equal(progress.acked, 8, 'never back')
+  t.equal(progress.acked, 8, 'the cursor never moves back')
   t.equal(createProgress(0, [1, 2, 4]).acked, 2)
   t.end()
 })

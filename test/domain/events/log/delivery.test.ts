@@ -3,7 +3,7 @@ import { InFlightEvent, LogDelivery } from '../../../../domain/events/log/delive
 
 const EVENT = { id: 'id', sequence: 3, timestampMs: 5, metadata: {}, payload: new Uint8Array(0) }
 
-/** Keeps the process alive until something happens. */
+/** Keeps the process alive until `done` is called. */
 function waitFor(begin: (done: () => void) => void): Promise<void> {
   return new Promise((resolve) => {
     const alive = setInterval(() => {}, 1000)

@@ -4,7 +4,7 @@ import type { GroupSave } from '../../../../domain/events/log/log.ts'
 
 const TOPIC = { namespace: 'mx', topic: 'a' }
 
-/** Keeps what is saved; each commit is done when the test says so. */
+/** Records saves; the test completes each commit. */
 function open() {
   const commits: { saves: readonly GroupSave[]; done: (error?: Error) => void }[] = []
   const saver = createGroupSaver({
@@ -43,7 +43,7 @@ t.test('saves the latest state of a group once per tick, together with others', 
   done()
   await Promise.all([...saved, other])
   const again = await next()
-  t.equal(again.saves.length, 1, 'what came while it was being saved is saved again')
+  t.equal(again.saves.length, 1, 'a change during a commit is saved again')
   again.done()
   await later
   await saver.drained()

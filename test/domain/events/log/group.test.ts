@@ -40,7 +40,11 @@ t.test('restores cursor, acknowledgements and delivery counts', async (t) => {
     ahead: [3],
     attempts: new Map([[4, 2]]),
   })
-  t.strictSame(state().attempts, new Map([[4, 2]]), 'what was not pulled since is not forgotten')
+  t.strictSame(
+    state().attempts,
+    new Map([[4, 2]]),
+    'counts of events not pulled since are retained',
+  )
   const deliveries = await member.pull(10, MUCH)
   t.strictSame(toPairs(deliveries), [
     [2, 1],
@@ -54,11 +58,11 @@ t.test('restores cursor, acknowledgements and delivery counts', async (t) => {
 })
 
 t.test(
-  'saves counts of redelivered events at once, those of first deliveries when the member leaves',
+  'counts of redeliveries are saved at once, first deliveries when the member leaves',
   async (t) => {
     const { group, member, state, saves } = open(t, [1, 2])
     const [first] = await member.pull(2, MUCH)
-    t.equal(saves(), 0, 'to pull is not worth a write')
+    t.equal(saves(), 0, 'a pull alone saves nothing')
     t.strictSame(state().attempts, new Map())
     first!.nack(0)
     await member.pull(1, MUCH)
@@ -94,7 +98,7 @@ t.test('memory stays bounded when an event is never acknowledged', async (t) => 
     return deliveries
   })
   await new Promise(setImmediate)
-  t.equal(isThere, false, 'nothing more comes before the first is done')
+  t.equal(isThere, false, 'no more events before the first is acknowledged')
   t.equal([...state().ahead].length, 9999)
   first!.ack()
   t.equal((await next).length, 100)

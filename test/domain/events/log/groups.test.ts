@@ -32,7 +32,7 @@ t.test('adds no member to a group that cannot be saved', async (t) => {
   await t.rejects(async () => adapter.join(LOG_TOPIC, GROUP), { message: 'full' })
   log.failure = undefined
   const member = await adapter.join(LOG_TOPIC, { ...GROUP, start: { sequence: 3 } })
-  t.equal((await member.pull(5, MUCH)).length, 1, 'it begins anew')
+  t.equal((await member.pull(5, MUCH)).length, 1, 'the group starts at the new position')
 })
 
 t.test('resolves an acknowledgement once it is saved, and rejects if saving fails', async (t) => {
@@ -92,7 +92,7 @@ t.test('starts a new group after a deletion at any time', async (t) => {
   t.equal((await second.pull(5, MUCH)).length, 3)
   t.equal(state().acked, 0)
   await first.leave()
-  t.equal(state().acked, 0, 'what was deleted saves nothing')
+  t.equal(state().acked, 0, 'a member of the deleted group saves nothing')
   t.same(await adapter.listGroups!(LOG_TOPIC), [{ name: 'g', acked: 0, pending: 3 }])
 })
 

@@ -16,7 +16,7 @@ function makeEvent(timestampMs: number, bytes = 0): NewEvent {
   return { id: 'id', timestampMs, metadata: {}, payload: new Uint8Array(bytes) }
 }
 
-/** A log of events that are stored one after the other at the given times. */
+/** A log of events stored at these times. */
 function makeLog(times: readonly number[], bytes = 100) {
   let end: LogEnd = NO_EVENTS
   const marks: LogMark[] = []
@@ -68,8 +68,8 @@ t.test('removes events by age', (t) => {
   t.strictSame(keep(1, 100, 109), { first: 1, more: false })
   t.strictSame(keep(1, 100, 110), { first: 2, more: false })
   t.strictSame(keep(2, 100, 130), { first: 5, more: false })
-  t.strictSame(keep(2, 100, 140), { first: 6, more: false }, 'the last, too')
-  t.strictSame(keep(6, 100, 140), { first: 6, more: false }, 'nothing is left')
+  t.strictSame(keep(2, 100, 140), { first: 6, more: false }, 'including the last one')
+  t.strictSame(keep(6, 100, 140), { first: 6, more: false }, 'the log is empty')
   t.end()
 })
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { EventDelivery } from '../../../../core/contracts/events.ts'
 import { createPulls } from '../../../../domain/events/log/pull-queue.ts'
 
-/** Numbers for those who pull, as if they were deliveries. */
+/** A queue with numbers in place of deliveries. */
 function open() {
   const there: number[] = []
   let failure: Error | undefined

@@ -27,7 +27,7 @@ const FULL: Service = {
   endpoints: [ENDPOINT],
 }
 
-t.test('contains all versions but no node addresses', (t) => {
+t.test('an entry contains all versions but no node addresses', (t) => {
   const entry = formatVersions([FULL, makeService('greeter', ['127.0.0.1:2'], 'v1')])
   t.notMatch(entry, '127.0.0.1')
   const node = makeNode('peer:1')
@@ -42,11 +42,11 @@ t.test('decodes an encoded entry', (t) => {
   const entry = formatVersions([FULL, makeService('greeter', [], 'v1')])
   t.equal(readVersions(JSON.parse(entry), 'entry'), entry)
   const more = [{ version: 'v', metadata: {}, endpoints: [{ name: 'A.B', x: 1 }], nodes: [1] }]
-  t.notMatch(readVersions(more, 'entry'), /nodes|"x"/, 'without what does not belong there')
+  t.notMatch(readVersions(more, 'entry'), /nodes|"x"/, 'unknown fields are dropped')
   t.end()
 })
 
-t.test('names what is wrong with an entry', (t) => {
+t.test('an invalid entry is rejected with the path of the field', (t) => {
   const version = { version: 'v', metadata: {}, endpoints: [] }
   const wrong: [value: unknown, message: string][] = [
     [undefined, 'e must be a list of versions'],
@@ -75,10 +75,10 @@ t.test('advertises a service when peers can call it', (t) => {
   t.notOk(isCallable([plain]), 'plain HTTP')
   t.notOk(isCallable([speaks('http')]))
   t.ok(isCallable([speaks('mx')]))
-  t.ok(isCallable([plain, speaks('mxs')]), 'some version can')
-  t.ok(isCallable([{ ...plain, endpoints: [ENDPOINT] }]), 'the plain form of the call protocol')
-  t.ok(isCallable([{ ...plain, nodes: [], endpoints: [ENDPOINT] }]), 'of a list without nodes')
-  t.notOk(isCallable([{ ...FULL, name: 'store' }]), 'every server has its own')
+  t.ok(isCallable([plain, speaks('mxs')]), 'one callable version suffices')
+  t.ok(isCallable([{ ...plain, endpoints: [ENDPOINT] }]), 'the HTTP transport of the call protocol')
+  t.ok(isCallable([{ ...plain, nodes: [], endpoints: [ENDPOINT] }]), 'a listed entry without nodes')
+  t.notOk(isCallable([{ ...FULL, name: 'store' }]), 'every server has this service itself')
   t.end()
 })
 

@@ -36,7 +36,7 @@ t.test('reports existing services and changes', async (t) => {
   memory.deregister(A1)
   t.strictSame(told.splice(0), ['a v1 v2', 'b latest', 'a v2'])
   memory.deregister(A2)
-  t.strictSame(told, ['a'], 'nothing is left of it')
+  t.strictSame(told, ['a'], 'no version is left')
   t.notOk(local.has('a'))
   t.ok(local.has('b'))
 })

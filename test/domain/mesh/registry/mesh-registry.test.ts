@@ -17,7 +17,7 @@ t.test('returns local registrations unchanged', async (t) => {
   })
 })
 
-/** The network of a, with the peer b, over a registry that answers at once, or later. */
+/** The network of a, with the peer b, over a synchronous or asynchronous registry. */
 async function open(isAsync: boolean) {
   const memory = createMemoryRegistry()
   const registry: Registry = isAsync
@@ -58,8 +58,12 @@ for (const later of [false, true])
     )
     const own = makeService('s', ['own:1'], 'v2')
     await registry.register!(own)
-    t.strictSame([await find(), await list()], [['v2@own:1'], ['v2@own:1']], 'from then on')
-    t.strictSame(memory.getService('s'), [own], 'which is registered there')
+    t.strictSame(
+      [await find(), await list()],
+      [['v2@own:1'], ['v2@own:1']],
+      'after the registration',
+    )
+    t.strictSame(memory.getService('s'), [own], 'the memory registry contains it')
     await registry.deregister!(own)
     await tick()
     t.strictSame(
@@ -82,7 +86,7 @@ t.test('resolves a known service without local instances to remote ones', async 
   const known = makeService('s', [], 'v2')
   const registry: Registry = {
     ...memory,
-    // As Consul and Kubernetes do.
+    // Consul and Kubernetes return known services without nodes.
     getService: (name) => {
       const services = memory.getService(name)
       return name === 's' && services.length === 0 ? [known] : services
@@ -105,7 +109,7 @@ t.test('resolves a known service without local instances to remote ones', async 
     await tick()
     t.strictSame([await find(), [...told.values()].sort()], [texts, texts])
   }
-  t.strictSame(await find(), ['v2@'], 'it is known')
+  t.strictSame(await find(), ['v2@'], 'known without nodes')
   network.table.learn('b', 's', THEIRS)
   await isTold('v1@b:1', 'v2@b:1')
   const own = makeService('s', ['own:1'], 'v2')

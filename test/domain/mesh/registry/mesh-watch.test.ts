@@ -9,10 +9,10 @@ import { toRuns } from '../../../fixtures/property-runs.ts'
 import { tick, until } from '../../../fixtures/raw-backend.ts'
 import { makeNode, makeService } from '../../../fixtures/services.ts'
 
-/** Which of the watches of a registry tells a turn late. */
+/** The watch of a registry whose events arrive a tick late. */
 type Late = 'none' | 'of all' | 'of one'
 
-/** The network of a, with the peers b and c, over a registry that answers at once, or later. */
+/** The network of a, with the peers b and c, over a synchronous or asynchronous registry. */
 async function open(isAsync: boolean, late: Late = 'none') {
   const memory = createMemoryRegistry()
   const registry: Registry = {
@@ -68,7 +68,7 @@ t.test('a watch agrees with lookups under random changes', async () => {
       const { memory, network } = await open(isAsync, late)
       const { registry, table } = network
       let picture: readonly Service[] = []
-      /** What was told while somebody asks counts behind the answer, as for a directory. */
+      /** Events during a query are applied to its result, as a directory does. */
       let events: RegistryEvent[] = []
       const hear = (event: RegistryEvent): void => {
         events.push(event)

@@ -13,7 +13,7 @@ const NODES: Readonly<Record<string, Node>> = {
 
 const DAY_MS = 24 * 60 * 60_000
 
-/** A registry over a table that listens to b and c, and what it told. */
+/** Opens a registry over a table with the peers b and c, and records its events. */
 function open(t: Teardown) {
   const table = createRouteTable({ id: 'a', onChange: (key) => registry.changed(key) })
   let now = 0
@@ -32,7 +32,7 @@ function open(t: Teardown) {
   table.setPeer('c', 1)
   const learnServer = (path: string): void =>
     table.learn(path[0]!, `@${path.at(-1)}`, { path: path.split(''), metric: 0, entry: '{}' })
-  /** Announces a service, and the server that has it. */
+  /** Announces a service and its server. */
   const learn = (path: string, versions: string, metric = 0): void => {
     learnServer(path)
     const services = versions.split(' ').map((version) => makeService('s', ['own:1'], version))
@@ -56,13 +56,17 @@ t.test('resolves a remote service to the peers that route to it', (t) => {
     },
   ])
   learn('c', 'v1 v2', 1)
-  t.strictSame(registry.getService('s').map(toText), ['s v1 b-1/2'], 'the dearer one is not')
+  t.strictSame(
+    registry.getService('s').map(toText),
+    ['s v1 b-1/2'],
+    'the more expensive route is not used',
+  )
   learn('cx', 'v1 v2')
   t.strictSame(registry.listServices().map(toText), ['s v1 b-1/2 c-1/2', 's v2 c-1/2'])
   t.strictSame(registry.getService('t'), [])
   table.learn('b', '@b', { path: ['b'], metric: 0, entry: '{"address":"","peers":[]}' })
   t.strictSame(registry.getService('@b'), [])
-  t.equal(registry.listServices().length, 2, 'servers are no services')
+  t.equal(registry.listServices().length, 2, 'servers are not listed as services')
   t.end()
 })
 
@@ -72,7 +76,7 @@ t.test('reports changes and omits updates without effect', (t) => {
   t.strictSame(told(), ['create s v1 b-1/2'])
   learn('by', 'v1')
   learn('by', 'v1', 5)
-  t.strictSame(told(), [], 'another way over the same peer')
+  t.strictSame(told(), [], 'another route through the same peer')
   learn('c', 'v1 v2')
   t.strictSame(told(), ['update s v1 c-1/1', 'create s v2 c-1/1'])
   learn('c', 'v2')
@@ -89,7 +93,7 @@ t.test('reports nothing about a local service', (t) => {
   learn('b', 'v1 v2')
   told()
   table.setLocal('s', null)
-  t.strictSame(told(), ['delete s v1', 'delete s v2'], 'any more')
+  t.strictSame(told(), ['delete s v1', 'delete s v2'], 'remote versions are deleted')
   t.strictSame(registry.getService('s'), [])
   t.strictSame(registry.listServices(), [])
   learn('b', 'v3')
@@ -130,14 +134,18 @@ t.test(
     told()
     table.learn('b', '@x', undefined)
     table.learn('b', 's', undefined)
-    t.strictSame(told(), ['delete s v1'], 'y had it last')
+    t.strictSame(told(), ['delete s v1'], 'the last route was that of y')
     learn('by', 'v1')
     table.learn('b', '@y', undefined)
     table.learn('b', 's', undefined)
     t.match(registry.getService('s'), [{ name: 's', version: 'v1', nodes: [] }])
     t.strictSame(told(), ['create s v1 b-1/2', 'update s v1'])
     learn('c', 'v2')
-    t.strictSame(told(), ['create s v2 c-1/1', 'delete s v1'], 'another server has it now')
+    t.strictSame(
+      told(),
+      ['create s v2 c-1/1', 'delete s v1'],
+      'another server provides the service',
+    )
     table.learn('c', 's', undefined)
     t.strictSame(registry.listServices(), [])
     t.end()
@@ -157,7 +165,7 @@ t.test('removes a lost service 95 s after its server returns', (t) => {
   learnServer('bx')
   pass(5000)
   pass(94_000)
-  t.equal(registry.getService('s').length, 1, 'counted from the last time that it came back')
+  t.equal(registry.getService('s').length, 1, 'counted from the last return of the server')
   pass(2000)
   t.strictSame(registry.getService('s'), [])
   t.end()
@@ -198,10 +206,10 @@ t.test('restores services known before a restart as lost until there is a route'
     { ...known!, name: 'store' },
     { ...known!, name: 't' },
   ])
-  t.strictSame(told().length, 4, 'no service of this server, none of the platform')
+  t.strictSame(told().length, 4, 'without local and platform services')
   t.strictSame(registry.getService('s').map(toText), ['s v1', 's v2'])
   pass(1000)
-  t.strictSame(told(), ['delete s v1', 'delete s v2'], 'a restart does not prolong the day')
+  t.strictSame(told(), ['delete s v1', 'delete s v2'], 'a restart does not extend the retention')
   registry.restore([known!])
   told()
   learn('bx', 'v2')

@@ -11,13 +11,13 @@ const toLost = (name: string, bytes: number) => ({
   ageMs: 0,
 })
 
-// How long they stay is tested with the registry (route-registry.test.ts).
+// Retention is tested with the registry (route-registry.test.ts).
 t.test('limits lost services and evicts the oldest', async (t) => {
   const lost = createUnreachableServices({ isReachable: () => false, nowMs: () => 0 })
   for (let i = 0; i < MAX_DESTINATIONS; i++) lost.add(toLost(`s${i}`, 1))
   t.equal(lost.list().length, MAX_DESTINATIONS)
   t.strictSame(lost.add(toLost('more', 1)), ['s0'])
-  t.strictSame(lost.add(toLost('s1', 1)), [], 'one that is there takes its own place')
+  t.strictSame(lost.add(toLost('s1', 1)), [], 'an existing service is replaced')
   const forgotten = lost.add(toLost('big', MAX_ADVERTISED_BYTES - 2))
   t.equal(forgotten.length, MAX_DESTINATIONS - 2)
   t.strictSame(

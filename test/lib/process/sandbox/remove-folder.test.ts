@@ -8,7 +8,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 const skip = process.getuid?.() !== 0 && 'requires root'
 const USER = 200_000
 
-t.test('removes a folder, a file, and nothing', async (t) => {
+t.test('removes a folder or a file, and ignores a missing path', async (t) => {
   const folder = join(makeTempFolder(t, 'remove'), 'folder')
   mkdirSync(join(folder, 'a/b'), { recursive: true })
   writeFileSync(join(folder, 'file'), '')
@@ -33,7 +33,7 @@ t.test('deletes the content of folders of another user as that user', { skip }, 
       writeFileSync(join(home, '..file'), '')
       symlinkSync(data, join(home, 'link'))
       for (const path of [home, closed, join(closed, '.file')]) chownSync(path, USER, USER)
-      // As Go leaves its modules.
+      // Go leaves its modules in read-only folders.
       chmodSync(closed, 0o500)
       const top = join(data, name.split('/')[0]!)
       await removeFolder(top, used)
@@ -49,6 +49,6 @@ t.test('deletes the content of folders of another user as that user', { skip }, 
   chownSync(home, USER, USER)
   for (const used of [sandbox, undefined]) {
     await t.rejects(removeFolder(home, used), { code: 'ENOTEMPTY' })
-    t.ok(existsSync(join(secrets, 'key')), 'what the user cannot delete is left')
+    t.ok(existsSync(join(secrets, 'key')), 'files that the user cannot delete remain')
   }
 })

@@ -10,7 +10,7 @@ const USER_IDS = { first: 200_000, last: 200_009 }
 
 async function open(t: Test) {
   const data = makeTempFolder(t, 'sandbox')
-  // As an operator may have it: what is in it is hidden all the same.
+  // An operator may set this mode: the content is hidden nevertheless.
   chmodSync(data, 0o755)
   writeFileSync(join(data, 'secret'), 'secret', { mode: 0o644 })
   const options = { folder: join(data, 'isolation'), hidden: data, installed: [] }
@@ -37,35 +37,35 @@ async function runIn(
 
 const skip = process.getuid?.() !== 0 && 'requires root'
 
-t.test(
-  'a program has a user, a view of the files and a list of processes of its own',
-  { skip },
-  async (t) => {
-    const { sandbox, data, build } = await open(t)
-    const script = `id -u; id -G; ls ${data}; cat ${data}/secret 2>/dev/null || echo denied
+t.test('a sandboxed program has its own user, file view and process list', { skip }, async (t) => {
+  const { sandbox, data, build } = await open(t)
+  const script = `id -u; id -G; ls ${data}; cat ${data}/secret 2>/dev/null || echo denied
     ls -d /proc/[0-9]* | wc -l; echo a > written; echo "$A"; ulimit -c`
-    const lines = (await runIn(sandbox!, build, script, { A: 'it\n"is $A' })).split('\n')
-    const count = Number(lines[4])
-    t.strictSame(lines.toSpliced(4, 1), [
-      ...['200000', '200000', 'build', 'denied', 'it', '"is $A', '0', ''],
-    ])
-    t.ok(count <= 4, 'its own processes alone')
-    t.equal(statSync(join(build, 'written')).uid, 200_000)
-  },
-)
-
-t.test('variables of a program take effect once privileges are dropped', { skip }, async (t) => {
-  const { sandbox, build } = await open(t)
-  const tool = '#!/bin/sh\nid -u > $OUT/ran-as\nexec /bin/true\n'
-  for (const name of ['mount', 'mkdir', 'unshare', 'setpriv'])
-    writeFileSync(join(build, name), tool, { mode: 0o755 })
-  const env = { PATH: `${build}:/usr/bin:/bin`, LD_PRELOAD: join(build, 'mount'), OUT: build }
-  const told = await runIn(sandbox!, build, 'echo $PATH; mount; cat ran-as', env).catch(String)
-  t.equal(told, `${env.PATH}\n200000\n`)
+  const lines = (await runIn(sandbox!, build, script, { A: 'it\n"is $A' })).split('\n')
+  const count = Number(lines[4])
+  t.strictSame(lines.toSpliced(4, 1), [
+    ...['200000', '200000', 'build', 'denied', 'it', '"is $A', '0', ''],
+  ])
+  t.ok(count <= 4, 'only processes of the program are visible')
+  t.equal(statSync(join(build, 'written')).uid, 200_000)
 })
 
 t.test(
-  'a program is not started in a folder that a link of its own leads to',
+  'environment variables of a program take effect only after privileges are dropped',
+  { skip },
+  async (t) => {
+    const { sandbox, build } = await open(t)
+    const tool = '#!/bin/sh\nid -u > $OUT/ran-as\nexec /bin/true\n'
+    for (const name of ['mount', 'mkdir', 'unshare', 'setpriv'])
+      writeFileSync(join(build, name), tool, { mode: 0o755 })
+    const env = { PATH: `${build}:/usr/bin:/bin`, LD_PRELOAD: join(build, 'mount'), OUT: build }
+    const told = await runIn(sandbox!, build, 'echo $PATH; mount; cat ran-as', env).catch(String)
+    t.equal(told, `${env.PATH}\n200000\n`)
+  },
+)
+
+t.test(
+  'a program is not started in a folder behind a symbolic link of its own',
   { skip },
   async (t) => {
     const { sandbox, data, build } = await open(t)
@@ -79,7 +79,7 @@ t.test(
   },
 )
 
-t.test('it ends with the process that started it', { skip }, async (t) => {
+t.test('a sandboxed program ends when its parent process is killed', { skip }, async (t) => {
   const { sandbox, build } = await open(t)
   const userId = sandbox!.toUserId('tb')
   await sandbox!.give(build, userId)
@@ -96,10 +96,10 @@ t.test('it ends with the process that started it', { skip }, async (t) => {
   const closed = once(child.stdout!, 'close')
   child.kill('SIGKILL')
   await closed
-  t.pass('its output is closed')
+  t.pass('the output is closed')
 })
 
-t.test('where it is not possible there is a reason', async (t) => {
+t.test('an unavailable sandbox is reported with a reason', async (t) => {
   const { options } = await open(t)
   const isPrivileged = process.geteuid?.() === 0
   t.match(await openSandbox({ ...options, userIds: undefined }), {

@@ -6,7 +6,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const RANGE = { first: 200_000, last: 200_001 }
 
-t.test('each namespace has an id of its own, also after a restart', async (t) => {
+t.test('each namespace has its own user id, also after a restart', async (t) => {
   const file = join(makeTempFolder(t, 'ids'), 'isolation', 'user-ids.json')
   const toUserId = openUserIds(file, RANGE)
   t.strictSame([toUserId('a'), toUserId('__proto__'), toUserId('a')], [200_000, 200_001, 200_000])
@@ -18,7 +18,7 @@ t.test('each namespace has an id of its own, also after a restart', async (t) =>
   t.equal(moved('a'), 200_002, 'an id of another namespace is never assigned')
 })
 
-t.test('assignments that cannot be read are not made anew', async (t) => {
+t.test('an unreadable file of assignments is an error and is not replaced', async (t) => {
   const file = join(makeTempFolder(t, 'ids'), 'user-ids.json')
   writeFileSync(file, '{"a":')
   t.throws(() => openUserIds(file, RANGE), { message: /cannot be read/ })

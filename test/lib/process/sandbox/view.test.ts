@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { quoteShell, toViewScript } from '../../../../lib/process/sandbox/view.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-/** `open/closed/data`, where nobody but the owner may enter `closed`. */
+/** Creates `open/closed/data`; only the owner may enter `closed`. */
 function makeTree(t: Test) {
   const open = makeTempFolder(t, 'view')
   chmodSync(open, 0o755)
@@ -15,7 +15,7 @@ function makeTree(t: Test) {
   return { open, closed: join(open, 'closed'), data, app: join(open, 'app') }
 }
 
-t.test('the topmost closed folder is covered, and what is exposed appears in it', async (t) => {
+t.test('the topmost closed folder is covered by a tmpfs with the exposed paths', async (t) => {
   const { closed, data } = makeTree(t)
   const exposed = [{ path: join(data, 'build'), isWritable: false }]
   const stage = join(data, 'view')
@@ -27,7 +27,7 @@ t.test('the topmost closed folder is covered, and what is exposed appears in it'
   ])
 })
 
-t.test('a hidden folder is covered whatever its mode; others stay', async (t) => {
+t.test('a hidden folder is covered whatever its mode; open folders are not', async (t) => {
   const { open, app } = makeTree(t)
   const exposed = [
     { path: join(app, 'build'), isWritable: true },
@@ -42,7 +42,7 @@ t.test('a hidden folder is covered whatever its mode; others stay', async (t) =>
   ])
 })
 
-t.test('the cover of the stage comes last', async (t) => {
+t.test('the folder that contains the stage is covered last', async (t) => {
   const { data, app, closed } = makeTree(t)
   const exposed = [
     { path: join(data, 'build'), isWritable: true },

@@ -7,7 +7,7 @@ import { eventually } from '../../../fixtures/eventually.ts'
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** A stream of texts, and the bytes its reader has consumed. */
+/** Creates a stream of texts, with the number of consumed bytes. */
 function create(): { stream: BodyStream; consumed: () => number } {
   let bytes = 0
   const stream = new BodyStream({
@@ -29,7 +29,7 @@ async function readAll(stream: BodyStream): Promise<unknown[]> {
   return values
 }
 
-t.test('bodies come in order, whether they waited or were waited for', async (t) => {
+t.test('bodies are read in order, whether queued or awaited', async (t) => {
   const { stream } = create()
   stream.push(Buffer.from('a'))
   stream.push(Buffer.from('b'))
@@ -41,7 +41,7 @@ t.test('bodies come in order, whether they waited or were waited for', async (t)
   t.strictSame(await all, ['a', 'b', 'c', 'd'])
 })
 
-t.test('a reader that is always behind costs what waits, not what it took', async (t) => {
+t.test('a slow reader retains only queued bodies', async (t) => {
   let collected = 0
   const registry = new FinalizationRegistry(() => collected++)
   const stream = new BodyStream({ decode: (body) => body, onConsumed() {} })
@@ -63,7 +63,7 @@ t.test('a reader that is always behind costs what waits, not what it took', asyn
   })
 })
 
-t.test('the memory of a body may be reused at once', async (t) => {
+t.test('the memory of a pushed body can be reused at once', async (t) => {
   const { stream } = create()
   const memory = Buffer.from('aa')
   stream.push(memory)
@@ -76,7 +76,7 @@ t.test('the memory of a body may be reused at once', async (t) => {
   t.strictSame(await pending, { done: false, value: 'bb' })
 })
 
-t.test('what waits is consumed only as it is taken', async (t) => {
+t.test('a queued body counts as consumed when it is read', async (t) => {
   const { stream, consumed } = create()
   stream.push(Buffer.from('abc'))
   t.equal(consumed(), 0)
@@ -84,11 +84,11 @@ t.test('what waits is consumed only as it is taken', async (t) => {
   t.equal(consumed(), 3)
   const pending = stream.next()
   stream.push(Buffer.from('d'))
-  t.equal(consumed(), 4, 'at once where somebody waits')
+  t.equal(consumed(), 4, 'at once with a pending read')
   await pending
 })
 
-t.test('one that does not fit fails the loop, those before it are read', async (t) => {
+t.test('a decode error fails the read of its body, earlier bodies are read', async (t) => {
   const { stream } = create()
   stream.push(Buffer.from('a'))
   stream.push(Buffer.from('bad'))
@@ -96,7 +96,7 @@ t.test('one that does not fit fails the loop, those before it are read', async (
   await t.rejects(stream.next(), { message: 'bad' })
 })
 
-t.test('a call that is over fails the loop, also one that waits', async (t) => {
+t.test('a failed call rejects pending reads and drops queued bodies', async (t) => {
   const error = new Error('gone')
   const waiting = create().stream
   const pending = waiting.next()
@@ -106,10 +106,10 @@ t.test('a call that is over fails the loop, also one that waits', async (t) => {
   const full = create().stream
   full.push(Buffer.from('a'))
   full.fail(error)
-  await t.rejects(full.next(), error, 'what waited is dropped')
+  await t.rejects(full.next(), error, 'queued bodies are dropped')
 })
 
-t.test('after the loop was left, or the stream ended, nothing is kept', async (t) => {
+t.test('bodies after the loop or the end are dropped', async (t) => {
   const { stream, consumed } = create()
   stream.push(Buffer.from('a'))
   stream.push(Buffer.from('b'))
@@ -126,7 +126,7 @@ t.test('after the loop was left, or the stream ended, nothing is kept', async (t
   t.strictSame(await readAll(ended), [])
 })
 
-t.test('two loops at a time are refused', async (t) => {
+t.test('two concurrent loops are rejected', async (t) => {
   const { stream } = create()
   const first = stream.next()
   await t.rejects(stream.next(), /one loop at a time/)
@@ -134,7 +134,7 @@ t.test('two loops at a time are refused', async (t) => {
   t.strictSame(await first, { done: true, value: undefined })
 })
 
-t.test('what came before a break is read before its error is', async (t) => {
+t.test('bodies before a break are read before its error', async (t) => {
   const { stream } = create()
   stream.push(Buffer.from('a'))
   stream.push(Buffer.from('b'))
@@ -149,7 +149,7 @@ t.test('what came before a break is read before its error is', async (t) => {
   await t.rejects(next, { message: 'lost' })
 })
 
-t.test('a value of this process is handed on as it is', async (t) => {
+t.test('a value within the process is passed on unchanged', async (t) => {
   const sizes: number[] = []
   const stream = new BodyStream({ decode: (body) => body, onConsumed: (n) => void sizes.push(n) })
   const value = { a: 1 }
@@ -162,7 +162,7 @@ t.test('a value of this process is handed on as it is', async (t) => {
   t.strictSame(sizes, [0, 0])
 })
 
-t.test('how a failure is told, the source decides', async (t) => {
+t.test('the source can convert the error of a failure', async (t) => {
   const stream = new BodyStream({
     decode: (body) => body,
     onConsumed: () => {},

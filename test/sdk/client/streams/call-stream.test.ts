@@ -1,4 +1,4 @@
-// Streams as programs have them, over real connections and within the process.
+// Streams of programs, over real connections and within the process.
 import t, { type Test } from 'tap'
 import { Type } from '../../../../core/schema.ts'
 import { conflict } from '../../../../sdk/errors.ts'
@@ -8,7 +8,7 @@ import { createService, openClient, openRegistry } from '../../../fixtures/sdk-s
 
 const N = Type.Object({ n: Type.Integer() })
 
-/** A service of streams, what its handlers saw, and a client of it. */
+/** Opens a service of streams with counters of its handlers, and a client. */
 async function open(t: Test, way: 'over sockets' | 'in process') {
   const registry = openRegistry(t)
   const seen = { made: 0, taken: 0, closed: 0, aborted: 0 }
@@ -99,7 +99,7 @@ async function readAll<T>(stream: AsyncIterable<T>): Promise<T[]> {
 }
 
 for (const way of ['over sockets', 'in process'] as const) {
-  t.test(`${way}: a stream of replies`, async (t) => {
+  t.test(`${way}: a server stream returns all responses`, async (t) => {
     const { client, seen } = await open(t, way)
     const replies = await readAll(client.stream('greeter', 'Streams.Down', { to: 1000 }))
     t.equal(replies.length, 1000)
@@ -108,7 +108,7 @@ for (const way of ['over sockets', 'in process'] as const) {
     t.strictSame(await readAll(client.stream('greeter', 'Streams.Down', { to: 0 })), [])
   })
 
-  t.test(`${way}: a stream of requests, and one reply`, async (t) => {
+  t.test(`${way}: a client stream sends requests and returns one response`, async (t) => {
     const { client } = await open(t, way)
     const up = client.stream<{ n: number }, { sum: number }>('greeter', 'Streams.Up')
     for (let n = 1; n <= 1000; n++) await up.send({ n })
@@ -117,7 +117,7 @@ for (const way of ['over sockets', 'in process'] as const) {
     await t.rejects(up.send({ n: 1 }), /the last request has been sent/)
   })
 
-  t.test(`${way}: requests from anything that can be iterated, or none at all`, async (t) => {
+  t.test(`${way}: requests may come from any iterable, also an empty one`, async (t) => {
     const { client } = await open(t, way)
     const sum = (requests: Iterable<unknown> | AsyncIterable<unknown>) =>
       client.stream('greeter', 'Streams.Up', requests).reply()
@@ -136,7 +136,7 @@ for (const way of ['over sockets', 'in process'] as const) {
     t.strictSame(await none.reply(), { sum: 0 })
   })
 
-  t.test(`${way}: both ways, each at its own pace`, async (t) => {
+  t.test(`${way}: a bidirectional stream alternates requests and responses freely`, async (t) => {
     const { client, seen } = await open(t, way)
     const both = client.stream<{ n: number }, { n: number }>('greeter', 'Streams.Both')
     await both.send({ n: 1 })
@@ -149,20 +149,20 @@ for (const way of ['over sockets', 'in process'] as const) {
     t.equal(seen.closed, 1)
   })
 
-  t.test(`${way}: a loop that is slow slows the service down`, async (t) => {
+  t.test(`${way}: a slow reader slows down the handler`, async (t) => {
     const { client, seen } = await open(t, way)
     const stream = client.stream('greeter', 'Streams.Down', { to: 10_000, size: 1000 })
     await until(() => seen.made > 10)
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
     const most = way === 'in process' ? 70 : 600
-    t.ok(seen.made < most, `${seen.made} replies for nobody`)
+    t.ok(seen.made < most, `${seen.made} unread responses`)
     let read = 0
     for await (const _ of stream) if (++read === 5000) break
     t.ok(seen.made < 5000 + 2 * most)
     await until(() => seen.closed === 1)
   })
 
-  t.test(`${way}: requests wait while the service takes none`, async (t) => {
+  t.test(`${way}: send waits while the service reads no requests`, async (t) => {
     const { client } = await open(t, way)
     const deaf = client.stream('greeter', 'Streams.Deaf')
     let sent = 0
@@ -171,16 +171,16 @@ for (const way of ['over sockets', 'in process'] as const) {
     })()
     await until(() => sent > 10)
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
-    t.ok(sent < 600, `${sent} requests were taken`)
+    t.ok(sent < 600, `${sent} requests were sent`)
     deaf.cancel()
     await sending
-    t.equal(await deaf.send('late'), false, 'and after the call none')
+    t.equal(await deaf.send('late'), false, 'send returns false after the call')
     t.strictSame(await deaf.next(), { done: true, value: undefined })
     deaf.end()
     await t.rejects(deaf.send('later'), /the last request has been sent/)
   })
 
-  t.test(`${way}: leaving the loop cancels the call at the service`, async (t) => {
+  t.test(`${way}: leaving the loop or cancel() aborts the handler`, async (t) => {
     const { client, seen } = await open(t, way)
     for await (const _ of client.stream('greeter', 'Streams.Down', { to: 1e9, size: 100 })) break
     await until(() => seen.closed === 1 && seen.aborted === 1)
@@ -192,7 +192,7 @@ for (const way of ['over sockets', 'in process'] as const) {
     await until(() => seen.aborted === 2)
   })
 
-  t.test(`${way}: a signal ends both ends at once`, async (t) => {
+  t.test(`${way}: an aborted signal ends client and handler`, async (t) => {
     const { client, seen } = await open(t, way)
     const controller = new AbortController()
     const { signal } = controller
@@ -206,7 +206,7 @@ for (const way of ['over sockets', 'in process'] as const) {
     })
   })
 
-  t.test(`${way}: an error comes behind the replies before it`, async (t) => {
+  t.test(`${way}: an error is thrown after the responses before it`, async (t) => {
     const { client } = await open(t, way)
     const stream = client.stream('greeter', 'Streams.Breaks', {})
     const got: unknown[] = []
@@ -222,7 +222,7 @@ for (const way of ['over sockets', 'in process'] as const) {
     t.strictSame(got, [{ n: 1 }, { n: 2 }, { n: 3 }])
   })
 
-  t.test(`${way}: what the service refuses`, async (t) => {
+  t.test(`${way}: invalid endpoints, requests and kinds of calls are rejected`, async (t) => {
     const { client } = await open(t, way)
     const refused: [string, unknown, number][] = [
       ['Streams.Nope', {}, 404],
@@ -241,13 +241,13 @@ for (const way of ['over sockets', 'in process'] as const) {
     })
   })
 
-  t.test(`${way}: a unary endpoint may be called as a stream of one`, async (t) => {
+  t.test(`${way}: a unary endpoint can be called as a stream`, async (t) => {
     const { client } = await open(t, way)
     t.strictSame(await readAll(client.stream('greeter', 'Streams.Unary', { n: 1 })), [{ n: 1 }])
     t.strictSame(await client.stream('greeter', 'Streams.Unary', [{ n: 2 }]).reply(), { n: 2 })
   })
 
-  t.test(`${way}: a stream has no deadline unless it is given one`, async (t) => {
+  t.test(`${way}: a stream has no deadline unless timeoutMs is set`, async (t) => {
     const { client, seen } = await open(t, way)
     const stream = client.stream('greeter', 'Streams.Deaf', undefined, { timeoutMs: 40 })
     await t.rejects(stream.next(), { code: 408 })
@@ -259,31 +259,34 @@ for (const way of ['over sockets', 'in process'] as const) {
     endless.cancel()
   })
 
-  t.test(`${way}: whoever makes the requests stops when the call is over`, async (t) => {
-    const { client } = await open(t, way)
-    let stopped = false
-    async function* forever() {
-      try {
-        for (let n = 1; ; n++) {
-          await new Promise(setImmediate)
-          yield { n }
+  t.test(
+    `${way}: a request source is closed when the call ends, and its error fails the call`,
+    async (t) => {
+      const { client } = await open(t, way)
+      let stopped = false
+      async function* forever() {
+        try {
+          for (let n = 1; ; n++) {
+            await new Promise(setImmediate)
+            yield { n }
+          }
+        } finally {
+          stopped = true
         }
-      } finally {
-        stopped = true
       }
-    }
-    for await (const _ of client.stream('greeter', 'Streams.Both', forever())) break
-    await until(() => stopped)
-    async function* failing() {
-      yield { n: 1 }
-      throw new Error('no more')
-    }
-    await t.rejects(client.stream('greeter', 'Streams.Up', failing()).reply(), {
-      message: 'no more',
-    })
-  })
+      for await (const _ of client.stream('greeter', 'Streams.Both', forever())) break
+      await until(() => stopped)
+      async function* failing() {
+        yield { n: 1 }
+        throw new Error('no more')
+      }
+      await t.rejects(client.stream('greeter', 'Streams.Up', failing()).reply(), {
+        message: 'no more',
+      })
+    },
+  )
 
-  t.test(`${way}: whether the service has begun to answer`, async (t) => {
+  t.test(`${way}: begun() resolves when the service starts to respond`, async (t) => {
     const { client, seen, ready, service } = await open(t, way)
     const slow = client.stream('greeter', 'Streams.Slow')
     slow.end()
@@ -302,7 +305,7 @@ for (const way of ['over sockets', 'in process'] as const) {
     for (const endpoint of ['Streams.Down', 'Streams.Unary']) {
       const down = client.stream('greeter', endpoint, { to: 3, n: 1 })
       await down.begun()
-      t.ok((await readAll(down)).length > 0, 'nothing of it is lost')
+      t.ok((await readAll(down)).length > 0, 'no response is lost')
     }
     await client.stream('greeter', 'Streams.Down', { to: 0 }).begun()
 
@@ -319,7 +322,7 @@ for (const way of ['over sockets', 'in process'] as const) {
     })
   })
 
-  t.test(`${way}: one loop at a time`, async (t) => {
+  t.test(`${way}: a second concurrent read is rejected`, async (t) => {
     const { client } = await open(t, way)
     const stream = client.stream('greeter', 'Streams.Deaf')
     const first = stream.next()

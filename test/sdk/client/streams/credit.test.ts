@@ -3,16 +3,16 @@ import { WINDOW_BYTES } from '../../../../core/rpc/ws/frames.ts'
 import { Credit, VALUE_COST } from '../../../../sdk/client/streams/credit.ts'
 import { tick } from '../../../fixtures/raw-backend.ts'
 
-t.test('64 values, then only as many as were consumed', async (t) => {
+t.test('the window is 64 values, then as many as were consumed', async (t) => {
   let grants = 0
   const credit = new Credit(() => grants++)
   for (let i = 0; i < 64; i++) t.ok(credit.take(VALUE_COST))
   t.notOk(credit.take(VALUE_COST))
   for (let i = 0; i < 31; i++) credit.consumed(VALUE_COST)
   await tick()
-  t.equal(grants, 0, 'in halves of the window, not one by one')
+  t.equal(grants, 0, 'credit is granted in halves of the window')
   credit.consumed(VALUE_COST)
-  t.equal(grants, 0, 'in a later turn')
+  t.equal(grants, 0, 'in a later tick')
   await tick()
   t.equal(grants, 1)
   for (let i = 0; i < 32; i++) t.ok(credit.take(VALUE_COST))
@@ -20,7 +20,7 @@ t.test('64 values, then only as many as were consumed', async (t) => {
   t.equal(grants, 1)
 })
 
-t.test('what was consumed before it was asked for counts', async (t) => {
+t.test('values consumed before the window was full count', async (t) => {
   let grants = 0
   const credit = new Credit(() => grants++)
   for (let i = 0; i < 64; i++) {
@@ -28,7 +28,7 @@ t.test('what was consumed before it was asked for counts', async (t) => {
     credit.consumed(VALUE_COST)
   }
   await tick()
-  t.equal(grants, 0, 'nobody waits')
+  t.equal(grants, 0, 'no sender waits')
   t.notOk(credit.take(VALUE_COST))
   t.notOk(credit.take(VALUE_COST))
   await tick()
@@ -36,7 +36,7 @@ t.test('what was consumed before it was asked for counts', async (t) => {
   t.ok(credit.take(VALUE_COST))
 })
 
-t.test('one body may overdraw the window, and is to be consumed before another', async (t) => {
+t.test('one body may exceed the window, and must be consumed before the next', async (t) => {
   let grants = 0
   const credit = new Credit(() => grants++)
   t.ok(credit.take(10 * WINDOW_BYTES))
@@ -44,14 +44,14 @@ t.test('one body may overdraw the window, and is to be consumed before another',
   credit.consumed(9 * WINDOW_BYTES)
   await tick()
   t.equal(grants, 1)
-  t.notOk(credit.take(1), 'the debt comes first')
+  t.notOk(credit.take(1), 'the excess must be consumed first')
   credit.consumed(WINDOW_BYTES)
   await tick()
   t.equal(grants, 2)
   t.ok(credit.take(1))
 })
 
-t.test('no more is granted than was sent', async (t) => {
+t.test('granted credit never exceeds the sent amount', async (t) => {
   const credit = new Credit(() => {})
   t.ok(credit.take(WINDOW_BYTES))
   t.notOk(credit.take(1))

@@ -1,4 +1,4 @@
-// What of a stream depends on the connection below.
+// Behavior of streams that depends on the connection.
 import t, { type Test } from 'tap'
 import { GatewayError } from '../../../../core/errors.ts'
 import type { Dispatch } from '../../../../core/rpc/call.ts'
@@ -15,7 +15,7 @@ async function open(t: Test, ...dispatches: Dispatch[]) {
   return { services, client: openClient(t, { registry }), registry, ports }
 }
 
-t.test('requests sent before there is a connection arrive, in order', async (t) => {
+t.test('requests sent before the connection is open arrive in order', async (t) => {
   const { dispatch, events } = createTracker()
   const { client } = await open(t, dispatch)
   const stream = client.stream<number>('greeter', 'A.B')
@@ -27,7 +27,7 @@ t.test('requests sent before there is a connection arrive, in order', async (t) 
   stream.cancel()
 })
 
-t.test('a stream that ends without a request is still one', async (t) => {
+t.test('a stream without requests reaches the service', async (t) => {
   const { dispatch, events, calls } = createTracker()
   const { client } = await open(t, dispatch)
   const stream = client.stream('greeter', 'A.B')
@@ -38,7 +38,7 @@ t.test('a stream that ends without a request is still one', async (t) => {
   stream.cancel()
 })
 
-t.test('one request travels with the call', async (t) => {
+t.test('a single request is sent with the call', async (t) => {
   const { dispatch, bodies, calls } = createTracker()
   const { client } = await open(t, dispatch)
   const stream = client.stream('greeter', 'A.B', { to: 3 })
@@ -47,7 +47,7 @@ t.test('one request travels with the call', async (t) => {
   stream.cancel()
 })
 
-t.test('a node that takes no connection: the next one', async (t) => {
+t.test('a node that refuses connections is skipped', async (t) => {
   const { dispatch, events } = createTracker()
   const { client, services, registry, ports } = await open(t, dispatch)
   registerPorts(registry, 'greeter', [1, ...ports])
@@ -60,7 +60,7 @@ t.test('a node that takes no connection: the next one', async (t) => {
   t.equal(services.length, 1)
 })
 
-t.test('once something was sent, a stream is never repeated', async (t) => {
+t.test('a stream is not retried after a request was sent', async (t) => {
   let calls = 0
   const { client, services } = await open(t, (call) => {
     calls++
@@ -75,7 +75,7 @@ t.test('once something was sent, a stream is never repeated', async (t) => {
   t.equal(calls, 1)
 })
 
-t.test('a reply that is no JSON ends the stream', async (t) => {
+t.test('a response that is not JSON ends the stream with 502', async (t) => {
   let cancelled = false
   const { client } = await open(t, (call) => {
     call.receiver = {
@@ -97,7 +97,7 @@ t.test('a reply that is no JSON ends the stream', async (t) => {
   await until(() => cancelled)
 })
 
-t.test('a request beyond the longest is refused, the others go on', async (t) => {
+t.test('a request over the size limit is rejected, later ones are sent', async (t) => {
   const { dispatch, events } = createTracker()
   const { client } = await open(t, dispatch)
   const stream = client.stream('greeter', 'A.B')
@@ -109,7 +109,7 @@ t.test('a request beyond the longest is refused, the others go on', async (t) =>
   stream.cancel()
 })
 
-t.test('an error that ends a stream has the stack of the loop', async (t) => {
+t.test('an error of a stream has the stack of its reader', async (t) => {
   const { client } = await open(t, (call) => {
     call.sendData('1')
     call.fail(new GatewayError('greeter', 409, 'sold'))
@@ -129,9 +129,5 @@ t.test('an error that ends a stream has the stack of the loop', async (t) => {
   await late.next()
   const readLate = async (): Promise<unknown> => await late.next()
   t.match(await readLate().catch((thrown) => thrown), { stack: /async readLate/ })
-  t.match(
-    await readLate().catch((thrown) => thrown),
-    { code: 409 },
-    'whoever asks again is told again',
-  )
+  t.match(await readLate().catch((thrown) => thrown), { code: 409 }, 'the error is repeated')
 })

@@ -25,7 +25,7 @@ async function open(t: Test, count: number) {
   })
 }
 
-t.test('a watch that its service ends is an error, behind what it told', async (t) => {
+t.test('a watch ended by its service fails with 503 after its events', async (t) => {
   const watch = await open(t, 2)
   const seen: number[] = []
   await t.rejects(
@@ -38,93 +38,93 @@ t.test('a watch that its service ends is an error, behind what it told', async (
   t.strictSame(await watch.next(), { done: true, value: undefined })
 })
 
-t.test('one that is left just ends', async (t) => {
+t.test('a watch that is left ends without an error', async (t) => {
   const watch = await open(t, 1_000_000)
   for await (const n of watch) if (n === 30) break
   t.strictSame(await watch.next(), { done: true, value: undefined })
 })
 
-t.test('before its token ends another stream takes over, and nothing is missed', async (t) => {
-  const open = new Set<(n: number) => void>()
-  let opened = 0
-  const service = createService(t, { name: 'news' }).handle('News', {
-    watch: endpoint({
-      stream: 'server',
-      async *handle(_: unknown, ctx) {
-        opened++
-        const feed = createEventFeed<number>({ id: 'news', maxWaiting: 1000, onClose() {} })
-        const tell = (n: number): void => feed.push(String(n), n)
-        open.add(tell)
-        ctx.signal.addEventListener('abort', () => {
-          open.delete(tell)
-          void feed.return!()
-        })
-        ctx.start()
-        for await (const n of feed) yield { n }
-      },
-    }),
-  })
-  const client = openClient(t, { address: await service.start() })
-  const tokens = { ...createFixedToken('t'), leftMs: () => 1 }
-  const watch = toWatchStream<{ n: number }, number>({
-    open: () => client.stream('news', 'News.Watch', {}),
-    ...{ service: 'news', toEvent: ({ n }: { n: number }) => n, tokens },
-  })
-  const seen: number[] = []
-  const reading = (async () => {
-    for await (const n of watch) {
-      seen.push(n)
-      if (opened >= 4) break
-    }
-  })()
-  await until(() => open.size > 0)
-  let told = 0
-  await until(() => {
-    for (const tell of open) tell(told)
-    told++
-    return opened >= 4
-  })
-  await reading
-  const last = Math.max(...seen)
-  t.same(
-    [...new Set(seen)].sort((a, b) => a - b),
-    Array.from({ length: last + 1 }, (_, n) => n),
-  )
-  await until(() => open.size === 0)
-})
-
 t.test(
-  'a token that is renewed meanwhile does not make that of the stream last longer',
+  'before its token expires, a watch moves to a new stream without missing events',
   async (t) => {
+    const open = new Set<(n: number) => void>()
     let opened = 0
     const service = createService(t, { name: 'news' }).handle('News', {
       watch: endpoint({
         stream: 'server',
         async *handle(_: unknown, ctx) {
           opened++
+          const feed = createEventFeed<number>({ id: 'news', maxWaiting: 1000, onClose() {} })
+          const tell = (n: number): void => feed.push(String(n), n)
+          open.add(tell)
+          ctx.signal.addEventListener('abort', () => {
+            open.delete(tell)
+            void feed.return!()
+          })
           ctx.start()
-          yield { n: opened }
-          await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+          for await (const n of feed) yield { n }
         },
       }),
     })
     const client = openClient(t, { address: await service.start() })
-    // Another one is there by the time the stream has begun.
-    const tokens = { ...createFixedToken('t'), leftMs: () => (opened === 0 ? 1 : 1_000_000) }
+    const tokens = { ...createFixedToken('t'), leftMs: () => 1 }
     const watch = toWatchStream<{ n: number }, number>({
       open: () => client.stream('news', 'News.Watch', {}),
       ...{ service: 'news', toEvent: ({ n }: { n: number }) => n, tokens },
     })
-    const told = [await watch.next(), await watch.next()]
+    const seen: number[] = []
+    const reading = (async () => {
+      for await (const n of watch) {
+        seen.push(n)
+        if (opened >= 4) break
+      }
+    })()
+    await until(() => open.size > 0)
+    let told = 0
+    await until(() => {
+      for (const tell of open) tell(told)
+      told++
+      return opened >= 4
+    })
+    await reading
+    const last = Math.max(...seen)
     t.same(
-      told.map(({ value }) => value),
-      [1, 2],
+      [...new Set(seen)].sort((a, b) => a - b),
+      Array.from({ length: last + 1 }, (_, n) => n),
     )
-    await watch.return!()
+    await until(() => open.size === 0)
   },
 )
 
-t.test('one whose token is good for nothing any more is to be begun again', async (t) => {
+t.test('a token renewed after the start does not extend the token of the stream', async (t) => {
+  let opened = 0
+  const service = createService(t, { name: 'news' }).handle('News', {
+    watch: endpoint({
+      stream: 'server',
+      async *handle(_: unknown, ctx) {
+        opened++
+        ctx.start()
+        yield { n: opened }
+        await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      },
+    }),
+  })
+  const client = openClient(t, { address: await service.start() })
+  // The token is renewed by the time the stream starts.
+  const tokens = { ...createFixedToken('t'), leftMs: () => (opened === 0 ? 1 : 1_000_000) }
+  const watch = toWatchStream<{ n: number }, number>({
+    open: () => client.stream('news', 'News.Watch', {}),
+    ...{ service: 'news', toEvent: ({ n }: { n: number }) => n, tokens },
+  })
+  const told = [await watch.next(), await watch.next()]
+  t.same(
+    told.map(({ value }) => value),
+    [1, 2],
+  )
+  await watch.return!()
+})
+
+t.test('a watch with an invalid token fails with 503 to be restarted', async (t) => {
   const service = createService(t, { name: 'news' }).handle('News', {
     watch: endpoint({
       stream: 'server',
