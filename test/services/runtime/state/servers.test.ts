@@ -24,16 +24,20 @@ t.test('considers a server unavailable after a minute without heartbeat', async 
   ms += 1
   const value = Buffer.from('{"format":2}')
   await store.commit([{ table: { database: 'mx', table: 'runtime' }, key: 'server:new', value }])
-  t.same(await two.findAway(), new Map([['one', START_MS]]), 'neither itself nor a newer one')
+  t.same(
+    await two.findAway(),
+    new Map([['one', START_MS]]),
+    'neither itself nor a recently seen server',
+  )
   const changes: string[][] = []
   const stop = two.watch((changed) => changes.push([...changed]))
   await two.refresh()
   await two.refresh()
-  t.same(changes, [['one']], 'told once')
+  t.same(changes, [['one']], 'reported once')
   t.same(two.away(), new Map([['one', START_MS]]))
   await one.refresh()
   await two.refresh()
-  t.same(changes, [['one'], ['one']], 'and that it is back')
+  t.same(changes, [['one'], ['one']], 'its return is reported')
   t.same(two.away(), new Map())
   stop()
 })
