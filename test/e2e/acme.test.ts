@@ -8,7 +8,7 @@ import { startPostgres } from '../fixtures/postgres.ts'
 import { launchServer } from '../fixtures/server-process.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
-/** Another gateway of the same machine. */
+/** Another gateway on the same machine. */
 const OTHER = '127.0.0.2'
 
 function toWords(pebble: Pebble, hosts: string, at = '127.0.0.1'): readonly string[] {
@@ -35,7 +35,7 @@ function startApi(t: Test, words: readonly string[]): RunningMx {
   return mx
 }
 
-/** The serial number of the certificate shown for a name, if it is of `root`; else why there is none. */
+/** Serial number of the certificate served for a name if `root` issued it, otherwise the reason. */
 async function shown(url: string, servername: string, root: string): Promise<string> {
   const { port, hostname } = new URL(url)
   const socket = connect({ port: Number(port), host: hostname, servername, ca: root })
@@ -71,7 +71,7 @@ t.test('mx api and mx server serve certificates that they ordered', async (t) =>
       const words = [`--listener=${listener}`, '--workers=2', ...toWords(pebble, host)]
       const url = await startApi(t, words).url()
       const serial = await untilShown(url, host, root)
-      // Whichever of the two gets them.
+      // By either of the two gateways.
       for (let i = 0; i < 20; i++) t.equal(await untilShown(url, host, root), serial)
     })
 
@@ -86,7 +86,7 @@ t.test('mx api and mx server serve certificates that they ordered', async (t) =>
 })
 
 t.test('two gateways with a shared PostgreSQL store', async (t) => {
-  // Challenges of what either orders are asked of the second.
+  // Challenges of both gateways are requested from the second one.
   const pebble = await startPebble(t, { locate: () => OTHER })
   const postgres = pebble && (await startPostgres(t))
   if (pebble === undefined || postgres === undefined) return
@@ -99,14 +99,14 @@ t.test('two gateways with a shared PostgreSQL store', async (t) => {
     const serials = await Promise.all(urls.map((url) => untilShown(url, host, root)))
     t.equal(serials[0], serials[1], `${host}: the same certificate`)
   }
-  t.equal(countOrders(pebble), 2, 'each was ordered once')
+  t.equal(countOrders(pebble), 2, 'each certificate was ordered once')
   t.equal(pebble.count(/There are now \d+ accounts/), 1, 'with one account')
   first.child.kill('SIGKILL')
   await first.ended
-  t.notMatch(await shown(urls[1], 'a.test', root), /^none/, 'the other goes on')
+  t.notMatch(await shown(urls[1], 'a.test', root), /^none/, 'the other gateway still serves')
   const third = startApi(t, [store, ...toWords(pebble, 'a.test,c.test')])
   const url = await third.url()
   t.notMatch(await untilShown(url, 'c.test', root), /^none/)
   t.equal(await shown(url, 'a.test', root), await shown(urls[1], 'a.test', root))
-  t.equal(countOrders(pebble), 3, 'what is there is not ordered again')
+  t.equal(countOrders(pebble), 3, 'existing certificates are not ordered again')
 })

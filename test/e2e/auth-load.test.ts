@@ -55,11 +55,11 @@ t.test(
     await Promise.all(load)
 
     for (const [door, { nobody, ann: writer }] of Object.entries(counts)) {
-      t.same(Object.keys(nobody), ['401'], `${door}: whom no rule ever let in never got in`)
+      t.same(Object.keys(nobody), ['401'], `${door}: an account without a grant is always denied`)
       t.same(
         Object.keys(writer).sort(),
         ['200', '401'],
-        `${door}: who was let in at times got in at times`,
+        `${door}: an account with a temporary grant is allowed and denied`,
       )
     }
   },

@@ -1,4 +1,4 @@
-// Accounts, tokens and keys of whole servers, of one and of several that share a store.
+// Accounts, tokens and keys of complete servers, one or several with a shared store.
 import t, { type Test } from 'tap'
 import { makeSecretKey } from '../../services/config/secrets/secret-key.ts'
 import { until } from '../contracts/registry.ts'
@@ -17,7 +17,7 @@ const withToken = (token: string) => ({ authorization: `Bearer ${token}` })
 const refresh = ({ post }: OpenServer, refresh_token: string) =>
   post('/auth/token', { refresh_token })
 
-/** Status of what takes an account. */
+/** Status of a call that requires an account. */
 const listRules = async ({ get }: OpenServer, token: string): Promise<number> =>
   (await get('/auth/rules/list', withToken(token))).status
 
@@ -92,7 +92,11 @@ t.test("servers with a shared store accept each other's tokens", async (t) => {
   const rotated = await one.post('/auth/rotateKey', {}, withToken(second.access_token))
   t.equal(rotated.status, 200)
   await until(async () => (await keys(two)) === before + 1)
-  t.equal(await listRules(two, second.access_token), 200, 'what the old key signed is still taken')
+  t.equal(
+    await listRules(two, second.access_token),
+    200,
+    'tokens of the old key are still accepted',
+  )
   const three = await openServer(t, words)
   t.equal(await listRules(three, second.access_token), 200)
   const last = await logIn(three)
@@ -101,7 +105,7 @@ t.test("servers with a shared store accept each other's tokens", async (t) => {
   await two.post('/auth/revoke', { refresh_token: second.refresh_token })
   const revokedMs = performance.now()
   await until(async () => (await listRules(one, second.access_token)) === 401)
-  t.ok(performance.now() - revokedMs < 1000, 'a revocation counts everywhere within a second')
+  t.ok(performance.now() - revokedMs < 1000, 'a revocation is in force everywhere within a second')
 })
 
 t.test('rejects logins and accepts existing sessions while the store is unavailable', async (t) => {

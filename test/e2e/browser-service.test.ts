@@ -20,7 +20,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 
 let browser: Browser | undefined
 
-/** A page of its own, with the pipe in front of it. */
+/** A new page, with a relay in front of it. */
 async function openPage(t: Test): Promise<{ page: Page; pipe: BrowserPipe }> {
   const pipe = await openBrowserPipe(t)
   const page = await browser!.newPage()
@@ -31,7 +31,7 @@ async function openPage(t: Test): Promise<{ page: Page; pipe: BrowserPipe }> {
   return { page, pipe }
 }
 
-/** The service in a page, behind a gateway. */
+/** The service in a page behind a gateway. */
 class BrowserService {
   readonly page: Page
   readonly pipe: BrowserPipe
@@ -62,7 +62,7 @@ class BrowserService {
     return this.fetch(path, { ...init, body: JSON.stringify(body) })
   }
 
-  /** A request whose reply is not read until somebody does. */
+  /** A request whose response is read on demand. */
   async start(path: string): Promise<IncomingMessage> {
     const client = request(`http://${this.#host}${path}`, { agent: false })
     client.end()
@@ -76,12 +76,12 @@ class BrowserService {
     return client
   }
 
-  /** A value of the last call of an endpoint, as the page sees it. */
+  /** A value of the last call of an endpoint in the page. */
   seen(endpoint: string, expression: string): Promise<unknown> {
     return this.page.evaluate(lastCall(endpoint, expression))
   }
 
-  /** Waits until the page sees it so. */
+  /** Waits until the page has this value. */
   async until(endpoint: string, expression: string): Promise<void> {
     await this.page.waitForFunction(lastCall(endpoint, expression))
   }
@@ -94,7 +94,7 @@ function lastCall(endpoint: string, expression: string): string {
   })()`
 }
 
-/** A WebSocket of a client, and what came over it. */
+/** A WebSocket of a client, and the messages received. */
 class SocketClient {
   readonly socket: WebSocket
   readonly messages: unknown[] = []
@@ -143,7 +143,7 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
     const reply = await service.fetch('/browser/hello?name=John')
     t.equal(reply.status, 200)
     t.equal(reply.headers.get('content-type'), 'application/json')
-    t.equal(reply.headers.get('x-served-by'), 'a page', 'metadata of replies are header fields')
+    t.equal(reply.headers.get('x-served-by'), 'a page', 'metadata of results are sent as headers')
     t.strictSame(await reply.json(), { message: 'Hello John' })
 
     const posted = await service.post('/browser/hello', { name: 'Jörg 😀' })
@@ -164,12 +164,12 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
     t.strictSame(
       new Uint8Array(await echoed.arrayBuffer()),
       bytes,
-      'protobuf goes through as it is',
+      'protobuf is passed through unchanged',
     )
 
     const [{ request, code }, ...others] = service.pipe.callers as [BrowserPipe['callers'][0]]
     t.strictSame(others, [], 'all over one connection')
-    t.equal(code, undefined, 'which is open')
+    t.equal(code, undefined, 'the connection is open')
     t.equal(request.url, '/.mx/rpc')
     t.equal(request.headers['sec-websocket-protocol'], 'mx.rpc.1')
     t.notOk('sec-websocket-extensions' in request.headers)
@@ -190,9 +190,9 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
     t.ok(context.timeoutMs > 6000 && context.timeoutMs <= 7000, `${context.timeoutMs} ms`)
     const { metadata } = context
     const find = (name: string) => metadata[metadata.indexOf(name) + 1]
-    t.equal(find('x-tenant'), tenant, 'one character a byte')
+    t.equal(find('x-tenant'), tenant, 'one character per byte')
     t.equal(find('content-type'), 'application/json')
-    t.notOk(metadata.includes('mx-account'), 'clients do not say who they are')
+    t.notOk(metadata.includes('mx-account'), 'clients cannot set their account')
     t.notOk(metadata.includes('connection'))
   })
 
@@ -209,7 +209,7 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
     t.equal((await service.fetch('/browser/absent')).status, 404)
     const call = { service: SERVICE, method: 'Browser.Count', request: { to: 1 } }
     const stream = await service.post('/rpc', call)
-    t.equal(stream.status, 400, 'a stream, to a caller that takes none')
+    t.equal(stream.status, 400, 'a stream for a caller that does not accept it')
   })
 
   t.test('returns streams as NDJSON, server-sent events and WebSocket messages', async (t) => {
@@ -226,7 +226,7 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
     t.equal(text, ':\n\ndata: {"n":1}\n\ndata: {"n":2}\n\nevent: end\ndata: {}\n\n')
 
     const none = await service.fetch('/browser/count?to=0')
-    t.equal(await none.text(), '', 'an empty one')
+    t.equal(await none.text(), '', 'an empty stream')
 
     const client = service.socket(t, '/browser/count?to=3')
     t.equal(await client.closed, 1000)
@@ -239,7 +239,7 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
 
     const many = await service.fetch('/browser/count?to=20000')
     const all = (await many.text()).trimEnd().split('\n')
-    t.equal(all.length, 20_000, 'more than the window holds at once')
+    t.equal(all.length, 20_000, 'more than the window')
     t.equal(all.at(-1), '{"n":20000}')
   })
 
@@ -261,14 +261,14 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
       await echo.until(n)
     }
     await echo.send('')
-    t.equal(await echo.closed, 1000, 'an empty message is the end of the requests')
+    t.equal(await echo.closed, 1000, 'an empty message ends the requests')
     t.strictSame(echo.messages, [{ n: 1 }, { n: 2 }, { n: 3 }])
 
     const sum = service.socket(t, '/browser/sum')
     const numbers = Array.from({ length: 10_000 }, (_, n) => `{"n":${n}}`)
     await sum.send(...numbers, '')
     t.equal(await sum.closed, 1000)
-    t.strictSame(sum.messages, [{ sum: 49_995_000 }], 'more bodies than the window holds at once')
+    t.strictSame(sum.messages, [{ sum: 49_995_000 }], 'more bodies than the window')
   })
 
   t.test('a slow reader applies back-pressure to its stream only', async (t) => {
@@ -278,7 +278,7 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
     const sent = async () => (await service.seen('Flood', 'call.sentBytes')) as number
     let before = -1
     let now = await sent()
-    // Credit that was under way arrives in front of these calls.
+    // Credit in transfer arrives before these calls.
     while (now !== before || now < WINDOW_BYTES) {
       for (let i = 0; i < 10; i++) {
         const other = await service.fetch('/browser/hello?name=meanwhile')
@@ -295,7 +295,7 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
       bytes += chunk.length
       for (const byte of chunk) if (byte === 0x0a) ends++
     }
-    t.equal(ends, lines, 'all of it comes once it is read')
+    t.equal(ends, lines, 'everything arrives once it is read')
     t.ok(now < (bytes * 3) / 4, `${now} of ${bytes} bytes were sent before`)
   })
 
@@ -341,7 +341,7 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
     t.match(String(await service.seen('Hang', 'call.signal.reason')), /^(?:cancelled|deadline)$/)
     const timeoutMs = (await service.seen('Hang', 'call.timeoutMs')) as number
     t.ok(timeoutMs > 0 && timeoutMs <= 250, `${timeoutMs} ms`)
-    t.equal((await service.fetch('/browser/hello?name=a')).status, 200, 'the connection goes on')
+    t.equal((await service.fetch('/browser/hello?name=a')).status, 200, 'the connection stays open')
   })
 
   t.test(
@@ -359,7 +359,7 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
 
       await echo.send('{"n":2}')
       await echo.until(2)
-      t.equal(callers[0]!.code, undefined, 'open while it has a call')
+      t.equal(callers[0]!.code, undefined, 'open while it has a call in flight')
       const closed = once(callers[0]!.socket, 'close')
       await echo.send('')
       t.equal(await echo.closed, 1000)
@@ -386,7 +386,11 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
     t.equal(reply.status, 200)
     await service.page.waitForFunction('connections[0].closedBy === 1002')
     t.equal(service.pipe.callers[0]!.code, 1002)
-    t.equal((await service.fetch('/browser/hello?name=a')).status, 200, 'the next one has begun')
+    t.equal(
+      (await service.fetch('/browser/hello?name=a')).status,
+      200,
+      'the next connection is in use',
+    )
     t.equal(service.pipe.callers.length, 2)
   })
 
@@ -414,12 +418,12 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
         `import('/browser-caller.js').then((m) => m.callGreeter('ws://${address}/.mx/rpc'))`,
       )
     const closed = await open([])
-    await t.rejects(callGreeter(closed), /no connection/, 'pages of unknown origin are refused')
+    await t.rejects(callGreeter(closed), /no connection/, 'pages of unknown origins are rejected')
 
     const service = await open([`http://127.0.0.1:${pipe.port}`])
     const results = (await callGreeter(service)) as { unread: number }
     const { unread } = results
-    t.ok(unread >= WINDOW_BYTES && unread < WINDOW_BYTES + 2000, `${unread} bytes not asked for`)
+    t.ok(unread >= WINDOW_BYTES && unread < WINDOW_BYTES + 2000, `${unread} unread bytes`)
     t.match(results, {
       protocol: 'mx.rpc.1',
       extensions: '',
@@ -434,7 +438,7 @@ t.test('a service in a page implements the WebSocket transport by docs/protocol.
       chatDone: true,
       last: { message: 'Hello last' },
     })
-    // Time for GOAWAY to go out behind what the page has still to take; the call under way never ends.
+    // Time to send GOAWAY after the bytes pending for the page; the call in flight never ends.
     await service.stop({ timeoutMs: 500 })
     const goodbye = await page.evaluate('goodbye')
     t.strictSame(goodbye, { code: 1001, isLeft: true, lost: 'lost' })

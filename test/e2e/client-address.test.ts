@@ -1,4 +1,4 @@
-// The address that a whole server takes a client's login to come from: of the socket, or of a trusted proxy's header, and of nothing else.
+// The client address of a login at a complete server is that of the socket or of a trusted proxy's header only.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -56,7 +56,7 @@ t.test('PROXY protocol: the listener node rejects it', async (t) => {
 t.test(
   'during a flood of guesses known addresses log in, and others receive 503 after 5 s',
   async (t) => {
-    // A process: profile `test`, as of servers in the process of a test, has cheap hashes.
+    // A separate process, because profile `test`, as used by servers in the test process, has cheap hashes.
     const { gateway, auth } = await startServerProcess(t, TRUSTED)
     const logIn = async (address: string, { id, secret } = auth) => {
       const startMs = performance.now()
@@ -88,6 +88,6 @@ t.test(
       '503 5 Too many password checks: the wait exceeds 5 s. Try again later.',
     ])
     const longestMs = Math.max(...ends.map(({ tookMs }) => tookMs))
-    t.ok(longestMs < 10_000, `the longest answer took ${Math.round(longestMs)} ms`)
+    t.ok(longestMs < 10_000, `the slowest response took ${Math.round(longestMs)} ms`)
   },
 )

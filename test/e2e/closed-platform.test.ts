@@ -1,4 +1,4 @@
-// A platform where only who is logged in may do anything: services, clients and gateways that know it by its registry.
+// A platform that requires an account for everything: services, clients and gateways reach it by its registry.
 import t, { type Test } from 'tap'
 import { endpoint } from '../../sdk/service/endpoint.ts'
 import { openApi } from '../fixtures/api.ts'
@@ -6,7 +6,7 @@ import { eventually } from '../fixtures/eventually.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
 import { ADMIN, openServer } from '../fixtures/server.ts'
 
-/** A platform whose rules let in who has an account, and the text of its registry. */
+/** A platform whose rules allow every account, and the URL of its registry. */
 async function openClosed(t: Test) {
   const server = await openServer(t)
   const grant = (id: string, scope: string, resource: object) =>
@@ -21,7 +21,7 @@ async function openClosed(t: Test) {
   return { server, registry: `mx://${server.proxy}` }
 }
 
-/** A service that has an account. */
+/** A service with an account. */
 function createGreeter(t: Test, registry: string, auth = ADMIN) {
   return createService(t, { name: 'go.mx.api.greeter', registry, auth }).handle('Greeter', {
     hello: endpoint({ handle: () => 'hello' }),
@@ -57,7 +57,7 @@ t.test('a gateway authenticates to its registry', async (t) => {
   await createGreeter(t, registry).start()
   const ask = async (variables: Readonly<Record<string, string>>) => {
     const { port } = await openApi(t, {
-      // What this process has open already it would share.
+      // A connection of this process would be shared.
       MX_REGISTRY: registry.replace('127.0.0.1', 'localhost'),
       MX_ACCESS_LOG: 'off',
       MX_LOG_LEVEL: 'silent',
@@ -67,7 +67,7 @@ t.test('a gateway authenticates to its registry', async (t) => {
     const reply = await fetch(`http://127.0.0.1:${port}/greeter/hello`, { headers })
     return [reply.status, await reply.text()]
   }
-  t.match(await ask({}), [503], 'one without an account is refused')
+  t.match(await ask({}), [503], 'a gateway without an account is rejected')
   const account = { MX_AUTH_ID: ADMIN.id, MX_AUTH_SECRET: ADMIN.secret }
   t.same(await ask(account), [200, '"hello"'])
 })

@@ -1,4 +1,4 @@
-// Specification, by way of docs/config.md: killed at any moment, the configuration is whole. `MX_KILLS=200` kills more often.
+// Specification and docs/config.md: the configuration is intact after a kill at any time. `MX_KILLS=200` kills more often.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -17,7 +17,7 @@ import { makeTempFolder } from '../fixtures/temp-folder.ts'
 const WRITER = new URL('../fixtures/config-writer.ts', import.meta.url)
 const KILLS = Number(process.env['MX_KILLS'] ?? 16)
 t.setTimeout(60_000 + KILLS * 5000)
-/** Kills come within this time: every third round after the store was opened, else after the first changes. */
+/** Kills happen within this time after the store was opened (every third round) or after the first changes. */
 const MAX_LIFE_MS = 300
 
 interface Values {
@@ -26,11 +26,11 @@ interface Values {
   readonly hidden?: number
 }
 
-/** Of each writer the last change that was acknowledged. */
+/** Last acknowledged change of each writer. */
 function readNotes(notes: string): Map<string, number> {
   const text = readFileSync(notes, 'utf8')
   const last = new Map<string, number>()
-  // The last line may have been cut off.
+  // The last line may be truncated.
   for (const line of text
     .slice(0, text.lastIndexOf('\n') + 1)
     .split('\n')
@@ -41,7 +41,7 @@ function readNotes(notes: string): Map<string, number> {
   return last
 }
 
-/** Every version of a namespace, the last one last. @throws {Error} when one cannot be read or decrypted. */
+/** All versions of a namespace in order. @throws {Error} when one cannot be read or decrypted. */
 async function readVersions(store: Store, namespace: string, key: SecretKey) {
   const snapshots = createSnapshots(store)
   const snapshot = await snapshots.read(namespace)
@@ -68,7 +68,7 @@ t.test(
     let before = ''
     for (let round = 0; round < KILLS; round++) {
       const keys = round % 2 === 0 ? [KEY, OTHER_KEY] : [OTHER_KEY, KEY]
-      // With a key it may have to change to first.
+      // The rotation to this key may have to be finished first.
       const after = round % 3 === 0 ? 'open' : 'writing'
       await runAndKill([folder, notes, ...keys], { after, maxLifeMs: MAX_LIFE_MS })
       const store = createStore(createLmdbStore({ folder }))
@@ -106,7 +106,7 @@ t.test(
     const acknowledged = [...readNotes(notes).values()].reduce((sum, n) => sum + n, 0)
     t.ok(
       acknowledged > KILLS && changed > 0,
-      `${acknowledged} acknowledged, ${changed} changes of keys`,
+      `${acknowledged} acknowledged, ${changed} key rotations`,
     )
     t.comment(`${acknowledged} acknowledged changes of values, ${changed} of keys`)
   },

@@ -1,4 +1,4 @@
-// Accounts in namespaces that are not theirs, at every door of a whole server.
+// Cross-namespace accounts at every endpoint of a complete server.
 import t from 'tap'
 import { openAuthServer } from '../fixtures/auth-endpoints.ts'
 

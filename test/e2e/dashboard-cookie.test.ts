@@ -1,4 +1,4 @@
-// No reply of a service sets the cookie of the dashboard, whichever way it comes; what else a service sets, passes.
+// No response of a service sets the cookie of the dashboard over any protocol; other cookies pass.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect, createServer as createHttp2Server } from 'node:http2'
@@ -10,11 +10,11 @@ import { createService } from '../fixtures/sdk-services.ts'
 import { openServer } from '../fixtures/server.ts'
 import { rejectedWebSocket } from '../fixtures/web-gateway.ts'
 
-/** A frame of gRPC. */
+/** A gRPC frame. */
 const NO_MESSAGE = new Uint8Array(5)
 const COOKIES = ['mx-dashboard=a; Path=/', 'own=1', '__Host-mx-dashboard=a; Secure; Path=/']
 
-/** A backend that sets cookies with every reply, also to handshakes: those at `/site/closed` are rejected. */
+/** A backend that sets cookies with every response, also to handshakes, of which those at `/site/closed` are rejected. */
 async function openSite(t: Test, seen: (string | undefined)[]): Promise<string> {
   const server = createServer(({ headers, url = '' }, reply) => {
     seen.push(headers.cookie)
@@ -42,7 +42,7 @@ async function openSite(t: Test, seen: (string | undefined)[]): Promise<string> 
   return `127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A backend of gRPC that sets cookies with every reply. */
+/** A gRPC backend that sets cookies with every response. */
 async function openGrpcSite(t: Test): Promise<string> {
   const server = createHttp2Server()
   server.on('stream', (stream) => {
@@ -99,7 +99,7 @@ for (const listener of ['uws', 'node'])
     t.strictSame(handshake.headers['set-cookie'], ['own=1'], '101')
     const refusal = await rejectedWebSocket(port, { path: '/site/closed', headers })
     t.equal(refusal.status, 403)
-    t.strictSame(refusal.headers['set-cookie'], ['own=1'], 'a handshake that is rejected')
+    t.strictSame(refusal.headers['set-cookie'], ['own=1'], 'a rejected handshake')
     await register('greeter', 'rpc', {
       ...{ address: await openGrpcSite(t), metadata: { protocol: 'grpc' } },
     })

@@ -10,7 +10,7 @@ import { ROOT } from '../../scripts/root.ts'
 import { openBrowser } from '../fixtures/dashboard.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
-// The compiler reads all of the SDK.
+// The compiler reads the complete SDK.
 t.setTimeout(110_000)
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -61,7 +61,7 @@ for (const listener of ['uws', 'node'] as const) {
       const loads = Array.from({ length: 20 }, load)
       await until(() => countOf('before') > 200)
 
-      // In turn: one of two goes to the service that will leave.
+      // Round-robin: every second call goes to the service that will stop.
       const waiting = [call('wait'), call('wait'), call('wait'), call('wait')]
       await until(() => gateway.gateway.inFlight > 0)
       await Promise.race(waiting)
@@ -71,11 +71,11 @@ for (const listener of ['uws', 'node'] as const) {
       t.equal(
         (await registry.getService(NAME))[0]!.nodes.length,
         2,
-        'it is registered while it drains',
+        'a draining node stays registered',
       )
       release()
       const ids = await Promise.all(waiting)
-      t.ok(ids.includes('leaving'), 'calls under way are answered')
+      t.ok(ids.includes('leaving'), 'calls in flight are completed')
       await stopped
       t.equal((await registry.getService(NAME))[0]!.nodes.length, 1)
       await until(() => countOf('after') > 700)

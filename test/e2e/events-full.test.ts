@@ -24,7 +24,7 @@ async function publish(events: Events, sequence: number): Promise<boolean> {
   }
 }
 
-/** How many there are, from the first that is kept on. */
+/** Number of stored events from the first retained one. */
 async function count(events: Events, from = 1): Promise<number> {
   let sequence: number | undefined = from
   let sum = 0
@@ -55,13 +55,13 @@ for (const sync of ['os', 'always'] as const) {
       while (await publish(events, last + 1)) last++
       t.ok(last > 100, `${last} were published`)
       for (let i = 0; i < 20; i++) t.notOk(await publish(events, last + 1))
-      t.equal(await count(events), last, 'what was acknowledged is there, and no more')
+      t.equal(await count(events), last, 'exactly the acknowledged events exist')
       const [first, second] = await consumer.next()
-      t.strictSame([first!.event.sequence, second!.event.sequence], [1, 2], 'so does consuming')
+      t.strictSame([first!.event.sequence, second!.event.sequence], [1, 2], 'consuming continues')
 
       disk.resize(16)
       await consumer.ack(first!.event.id)
-      t.ok(await publish(events, ++last), 'with room again, so does publishing')
+      t.ok(await publish(events, ++last), 'publishing works once there is space')
       while (await publish(events, last + 1)) last++
       await events.close()
       disk.resize(32)

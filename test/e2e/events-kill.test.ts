@@ -1,4 +1,4 @@
-// Specification, by way of docs/events.md: what was acknowledged survives kill -9, what was not comes again. `MX_KILLS=200` kills more often.
+// Specification and docs/events.md: acknowledged events survive kill -9, others are redelivered. `MX_KILLS=200` kills more often.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -11,7 +11,7 @@ import { makeTempFolder } from '../fixtures/temp-folder.ts'
 const WORKER = new URL('../fixtures/event-worker.ts', import.meta.url)
 const KILLS = Number(process.env['MX_KILLS'] ?? 16)
 t.setTimeout(60_000 + KILLS * 5000)
-/** Kills come within this time after the first acknowledgement. */
+/** Kills happen within this time after the first acknowledgement. */
 const MAX_LIFE_MS = 300
 const MUCH = 1e9
 
@@ -21,19 +21,19 @@ interface Note {
   readonly key: string
 }
 
-/** Has a process publish and consume, kills it at some moment, and tells what it noted. */
+/** Runs a process that publishes and consumes, kills it at a random time and returns its notes. */
 async function workAndKill(
   { runAndKill }: CrashingProcess,
   folder: string,
   sync: string,
   round: number,
 ): Promise<Note[]> {
-  // Not by its output: a pipe nobody reads for a moment takes no more.
+  // Not by its output: an unread pipe blocks.
   const notes = join(folder, `notes-${round}`)
   const words = [folder, sync, String(round), notes]
   await runAndKill(words, { after: 'working', maxLifeMs: MAX_LIFE_MS })
   const told = readFileSync(notes, 'utf8')
-  // The last line may have been cut off.
+  // The last line may be truncated.
   const lines = told.slice(0, told.lastIndexOf('\n')).split('\n')
   return lines.map((line) => {
     const [what, sequence, key] = line.split(' ')
@@ -56,7 +56,7 @@ async function readAll(
   return events
 }
 
-/** What comes again for the group: up to an event that is appended for that purpose. */
+/** Events redelivered to the group, up to an event appended as an end marker. */
 async function pullAll(adapter: EventsAdapter): Promise<Set<number>> {
   const event = {
     id: crypto.randomUUID(),
@@ -80,7 +80,7 @@ async function pullAll(adapter: EventsAdapter): Promise<Set<number>> {
   }
 }
 
-/** Sequences that leave one out, and payloads that are not what they were. */
+/** Gaps in the sequences, and changed payloads. */
 function countFaults(events: readonly StoredEvent[]): { gaps: number; torn: number } {
   let gaps = 0
   let torn = 0
@@ -100,7 +100,7 @@ for (const sync of ['os', 'always'] as const) {
       const published = new Map<number, string>()
       const intended = new Set<number>()
       const acked = new Set<number>()
-      /** Ids of what became a dead letter. */
+      /** Ids of dead letters. */
       const buried = new Set<string | undefined>()
       const kept: StoredEvent[] = []
       let firstDead = 1
@@ -114,7 +114,7 @@ for (const sync of ['os', 'always'] as const) {
           else acked.add(sequence)
         }
         const adapter = createLmdbEvents({ folder })
-        // What was there before is looked at once more in the end.
+        // Earlier events are checked once more at the end.
         const added = await readAll(adapter, RETENTION, kept.length + 1)
         const short = await readAll(adapter, SHORT)
         const dead = await readAll(adapter, DEAD, firstDead)
@@ -128,8 +128,8 @@ for (const sync of ['os', 'always'] as const) {
         for (const { id, sequence, metadata } of kept) {
           const key = metadata['key']!
           if (key === 'end/0/1' || coming.has(sequence)) continue
-          // What nobody was about to be done with has to come again, or to be a dead letter: on a busy machine that
-          // is what came in time twice and was looked at late.
+          // Events that were not about to be acknowledged must be redelivered or dead letters: on a busy machine that
+          // includes events delivered twice in time and processed late.
           if (buried.has(id)) continue
           if (isPoison(key)) faults.lost++
           else if (!intended.has(sequence)) faults.forgotten++
@@ -140,7 +140,7 @@ for (const sync of ['os', 'always'] as const) {
           t.strictSame(countFaults(events), { gaps: 0, torn: 0 })
         t.equal(kept.at(-1)!.sequence, kept.length)
         t.ok((short.at(-1)?.sequence ?? 0) >= lastShort)
-        t.ok(round < 3 || lastShort < 100 || short[0]!.sequence > 1, 'retention goes on')
+        t.ok(round < 3 || lastShort < 100 || short[0]!.sequence > 1, 'retention continues')
         again += coming.size
         await adapter.close?.()
       }
@@ -151,7 +151,7 @@ for (const sync of ['os', 'always'] as const) {
         t.equal(events[0]!.sequence, 1)
       }
       const toIds = (events: readonly StoredEvent[]) => events.map(({ id }) => id)
-      t.strictSame(toIds(all).slice(0, kept.length), toIds(kept), 'nothing of before has changed')
+      t.strictSame(toIds(all).slice(0, kept.length), toIds(kept), 'earlier events are unchanged')
       await adapter.close?.()
       const counts = `${published.size} published, ${acked.size} done with, ${again} came again, ${buried.size} dead letters`
       t.ok(published.size > KILLS && acked.size > KILLS && again > 0 && buried.size > 0, counts)

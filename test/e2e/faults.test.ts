@@ -6,7 +6,7 @@ import { openRawBackend, type RawConnection, tick, until } from '../fixtures/raw
 const REQUESTS = 3000
 const CLIENTS = 32
 
-/** Numbers that look random and are the same in every run. */
+/** Pseudo-random numbers with a fixed seed. */
 function createRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -18,7 +18,7 @@ function createRandom(seed: number): () => number {
 const head = (length: number, ...fields: string[]) =>
   ['HTTP/1.1 200 OK', ...fields, `Content-Length: ${length}`, '', ''].join('\r\n')
 
-/** What a backend does with a request, by how often it does it. `body` names the request. */
+/** Actions of a backend by frequency. `body` names the request. */
 type Behaviour = (connection: RawConnection, body: string) => void
 
 const plain: Behaviour = (connection, body) => connection.send(head(body.length) + body)
@@ -32,7 +32,7 @@ const large: Behaviour = (connection, body) => {
 }
 const FAULTS: readonly Behaviour[] = [
   ({ socket }) => socket.destroy(),
-  // Node.js loses the handle of a socket that is reset while it is being ended.
+  // Node.js loses the handle of a socket that is reset during its end.
   ({ socket }) => (socket.writableEnded ? socket.destroy() : socket.resetAndDestroy()),
   (connection) => connection.send('HTTP/1.1 200 O').socket.end(),
   (connection, body) => connection.send(`${head(1000)}${body}`).socket.end(),
@@ -46,7 +46,7 @@ const FAULTS: readonly Behaviour[] = [
     connection.send(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n${body}`),
   (connection, body) => connection.send(head(body.length, 'Connection: close') + body).socket.end(),
 ]
-/** Bytes nobody asked for, behind a reply: a backend that is written ahead to must not send any, since the reply they are taken for cannot be told. */
+/** Unsolicited bytes after a response. Backends with pipelining must not send any: they could belong to any response. */
 const POISON: Behaviour = (connection, body) =>
   connection.send(`${head(body.length)}${body}${head(6)}POISON`)
 
@@ -65,7 +65,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           behaviour(connection, body)
         }
         const onRequest = (connection: RawConnection) => {
-          // In the order of the requests, whatever time each takes.
+          // In the order of the requests, independent of their duration.
           const path = /^[A-Z]+ \/app\/(\S+)/.exec(connection.text)![1]!
           connection.text = connection.text.slice(connection.text.indexOf('\r\n\r\n') + 4)
           behave(connection, `<${path}>`)
@@ -115,7 +115,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         t.ok(outcomes.answered > REQUESTS * 0.7, JSON.stringify(outcomes))
         t.ok(
           outcomes.refused > 0 && outcomes.cut > 0 && outcomes.left > 0,
-          'every outcome was seen',
+          'every outcome occurred',
         )
         await until(() => gateway.gateway.inFlight === 0)
         await tick()
@@ -128,7 +128,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   }
 }
 
-/** A backend that is called once for every request head, however they arrive. */
+/** A backend that is called once per request head, for any chunks. */
 async function openRequests(
   t: Parameters<typeof openRawBackend>[0],
   onRequest: (connection: RawConnection) => void,

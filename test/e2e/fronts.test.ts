@@ -1,4 +1,4 @@
-// The gateway between other proxies and a backend, as it is deployed: keep-alive connections on both sides.
+// The gateway between other proxies and a backend, with keep-alive connections on both sides.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { Agent, createServer, type IncomingMessage, request } from 'node:http'
@@ -14,16 +14,16 @@ import { spawnTied } from '../fixtures/spawn-tied.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const UPLOAD_BYTES = 24 * 1024 * 1024
-/** What the backend reads of an upload. All of it takes 3 s, what the sockets hold of it at most 1.2 s. */
+/** Rate at which the backend reads an upload. The complete upload takes 3 s, its part in socket buffers at most 1.2 s. */
 const READ_BYTES_PER_MS = 8 * 1024
 const RESPONSE_TIMEOUT_MS = 2000
 
-// Most of the time goes by in slow uploads.
+// Slow uploads take most of the time.
 t.jobs = 4
 
 interface Front {
   readonly name: string
-  /** The only listener that serves it. @default both */
+  /** The only supported listener. @default both */
   readonly listener?: 'node'
   readonly program: 'nginx' | 'haproxy' | 'caddy'
   readonly config: (port: number, gateway: number, folder: string) => string
@@ -109,7 +109,7 @@ async function openBackend(t: Test): Promise<number> {
     if (req.method === 'POST') {
       let bytes = 0
       const startMs = performance.now()
-      // A gateway that gives up ends the connection.
+      // A gateway that aborts closes the connection.
       req.on('error', () => {})
       for await (const chunk of req) {
         bytes += (chunk as Buffer).length
@@ -204,12 +204,12 @@ for (const listener of ['uws', 'node']) {
 }
 
 /**
- * Runs in another process: prints its port, and closes connections that were idle for so long, without `Keep-Alive`. Replies are late, so that each
- * request of a round has a connection of its own.
+ * Runs in another process: prints its port, and closes idle connections after a time that it does not announce (`Keep-Alive`). Responses
+ * are delayed, so that each request of a round has its own connection.
  */
 function serveBriefly(idleMs: number, replyAfterMs: number): void {
   const { createServer } = process.getBuiltinModule('node:http')
-  // That of node:http is a second longer than its option.
+  // The timeout of node:http is a second longer than its option.
   const server = createServer({ keepAliveTimeout: 0 })
   const idle = new Map<unknown, NodeJS.Timeout>()
   server.on('request', (req, res) => {
@@ -232,9 +232,9 @@ const IDLE_LIMIT_MS = 600
 const CONNECTIONS = 200
 const SPREAD_MS = 40
 
-/** Sends rounds of POSTs that meet the idle limit of a backend that does not announce it. The gateway has seen it once. */
+/** Sends rounds of POSTs around the unannounced idle limit of a backend, which the gateway has observed once. */
 async function postAtIdleLimit(t: Test, listener: string, front?: Front): Promise<void> {
-  // In a process of its own: what it closes crosses requests only there.
+  // In a separate process, because its closes cross requests only there.
   const { child, log } = spawnTied(
     [process.execPath, '-e', `(${serveBriefly})(${IDLE_LIMIT_MS}, ${SPREAD_MS})`],
     'stdout',
@@ -267,12 +267,12 @@ async function postAtIdleLimit(t: Test, listener: string, front?: Front): Promis
   const postRound = () =>
     Promise.all(Array.from({ length: CONNECTIONS }, (_, i) => post(i % SPREAD_MS)))
   await postRound()
-  // The backend closes these connections. Before that, a busy backend may close one whose next request it has not read yet.
+  // The backend closes these connections. A busy backend may close a connection whose next request it has not read yet.
   await wait(2 * IDLE_LIMIT_MS)
   const statuses: number[] = []
   for (let round = 0; round < 10; round++) {
     statuses.push(...(await postRound()))
-    // So that the next round is around the limit.
+    // Makes the next round meet the limit.
     await wait(IDLE_LIMIT_MS - SPREAD_MS)
   }
   t.equal(statuses.length, 2000)

@@ -26,10 +26,10 @@ const JANE = createAccount({ id: 'jane', scopes: ['staff'] })
 const JOE = createAccount({ id: 'joe', issuer: 'acme', scopes: ['staff'] })
 const PUBLIC = createRule()
 const MEMBERS = createRule({ id: 'members', scope: '*' })
-/** What a change of rules may take. */
+/** Maximum delay of a rule change. */
 const CHANGE_MS = 1000
 
-/** A backend of plain HTTP: what it is asked for, as JSON; `/site/stream` never ends; WebSockets echo. */
+/** A plain HTTP backend: returns the request as JSON; `/site/stream` never ends; WebSockets echo. */
 async function openSite(t: Test) {
   const seen: Record<string, unknown>[] = []
   const server = createServer((req, res) => {
@@ -286,14 +286,14 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.match(line, /"Code":401/)
       t.match(event, /event: error\ndata: {.*"Code":401/)
       t.equal(callEnd, '4401 Unauthorized')
-      t.equal(streamEnd, 'cut', 'of what is not ours, nobody can say more')
+      t.equal(streamEnd, 'cut', 'a proxied stream can only be cut')
       t.equal(tunnelEnd, '4401 Unauthorized')
     })
   }
 
   t.test(`${name}: ends a stream when its token expires`, async (t) => {
     const { origin, port, source } = await open(t, listener, { rules: [MEMBERS] })
-    // With what clocks may differ by, it ends in one to two seconds.
+    // With the tolerated clock difference, it ends in one to two seconds.
     const token = await source.issue(JANE, { lifeS: 2, nowMs: Date.now() - 30_000 })
     const headers = authorize(token)
     const reply = await fetch(`${origin}/greeter/quiet`, { headers })

@@ -1,4 +1,4 @@
-// Issue: external identity. The plugins that know callers of others, one behind the other in a gateway of its own in front of plain HTTP.
+// External identity: the authentication plugins in sequence, in a standalone gateway in front of plain HTTP.
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -58,7 +58,7 @@ plugins:
   const url = await mx.url()
   const ask = (headers: Fields) => fetch(`${url}/app/`, { headers })
   const port = Number(new URL(url).port)
-  /** Opens a stream and a WebSocket, and tells how they end. */
+  /** Opens a stream and a WebSocket, and returns how they end. */
   const watch = async (headers: Fields): Promise<{ ends: Promise<string>[] }> => {
     const reply = await fetch(`${url}/app/events`, { headers })
     t.equal(reply.status, 200)
@@ -109,12 +109,12 @@ t.test('allows only callers authenticated by key, password or token', async (t) 
   t.equal(seen.length, 6)
   t.notOk(seen.some(({ authorization }) => authorization !== undefined))
   t.equal((await rejectedWebSocket(port, { headers: apiKey('x') })).status, 401)
-  t.notMatch(mx.output.stderr, /\n +at |a password|a key"/, 'no stack and no secret is told')
+  t.notMatch(mx.output.stderr, /\n +at |a password|a key"/, 'no stack and no secret is logged')
 })
 
 t.test('ends streams and WebSockets when their token expires', async (t) => {
   const { issuer, watch } = await open(t)
-  // With what clocks may differ by, it ends in three to four seconds.
+  // With the tolerated clock difference, it ends in three to four seconds.
   const exp = Math.floor(Date.now() / 1000) - 26
   const { ends } = await watch(bearer(await issuer.issue({ exp })))
   t.same(await Promise.all(ends), ['cut', '4401 Unauthorized'])

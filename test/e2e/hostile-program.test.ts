@@ -1,4 +1,4 @@
-// Fault B3: a program that `mx run` starts, and that attacks the platform with the account it was given (decision 30).
+// Fault B3: a program started by `mx run` attacks the platform with its account (decision 30).
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -12,10 +12,10 @@ import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 t.setTimeout(180_000)
 
-/** A call that the program makes: service, endpoint, request, namespace. */
+/** A call of the program: service, endpoint, request, namespace. */
 type Attempt = readonly [service: string, endpoint: string, request?: object, namespace?: string]
 
-/** Makes the calls it is asked for with its own account, whatever name its code has. */
+/** Makes the requested calls with the account of the program, independent of its service name. */
 const PROGRAM = `
 import { Client, createBroker, createConfig, createEvents, createStore, endpoint, Service } from 'mx-gateway'
 
@@ -96,7 +96,7 @@ async function run(name: string, program: string): Promise<void> {
 
 interface Outcome {
   readonly code: number
-  // biome-ignore lint/suspicious/noExplicitAny: whatever a service answers.
+  // biome-ignore lint/suspicious/noExplicitAny: any response of a service.
   readonly body: any
 }
 
@@ -123,7 +123,7 @@ const BAN = {
 const RECORD = { record: { key: 'order', value: '' } }
 const RESOURCE = { resource: { service: { name: 'pay' } } }
 
-/** What the program must not do, by what it would get. */
+/** Attacks by their target. */
 const ATTACKS: Readonly<Record<string, readonly Attempt[]>> = {
   'configuration and secrets of other services': [
     ['config', 'Config.Get', { path: 'pay', options: { secret: true } }],
@@ -265,7 +265,7 @@ t.test('a program receives and publishes no messages or events of another namesp
   const consume = async () => (await consumed.next()).value?.unmarshal()
   t.equal(await consume(), 0)
 
-  // Under the same names in its own namespace, and under names that might lead into the other.
+  // With the same names in its own namespace, and with names that could resolve to the other one.
   const topics = ['a', 'acme.a', 'acme=a', 'mx=acme.a', '../acme/a', 'acme\0a']
   const joined = topics.flatMap((topic) => [
     attempt('stream', ['broker', 'Broker.Subscribe', { topic, queue: 'workers' }]),

@@ -17,7 +17,7 @@ const ANY = ['--address=127.0.0.1:0', '--admin_address=none', '--access_log=off'
 const run = async (...words: string[]): Promise<string> =>
   (await promisify(execFile)(process.execPath, [MX, ...words], { env, cwd: home })).stdout
 
-/** Starts mx; the fields of its first line with this message, and the lines before that are worse than information. */
+/** Starts mx; returns the fields of its first line with this message, and earlier warnings and errors. */
 async function start(t: Test, words: readonly string[], message: string) {
   const child = spawn(process.execPath, [MX, ...words], {
     env,
@@ -56,7 +56,7 @@ t.test('npm start in a built checkout serves the platform', async (t) => {
       MX_ADMIN_ADDRESS: 'none',
     },
     stdio: ['ignore', 'ignore', 'pipe'],
-    // A group of its own, as Ctrl-C at a terminal ends it.
+    // In its own process group, like one that Ctrl-C at a terminal ends.
     detached: true,
   })
   const ended = once(npm, 'close')

@@ -1,4 +1,4 @@
-// A hostile program at a whole server: what it can read, and whether it survives.
+// A hostile program on a complete server: which data it can read, and whether it survives.
 import { randomInt } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ t.setTimeout(120_000)
 const NOBODY = 65_534
 const isRoot = process.getuid?.() === 0
 const DENIED = /^(EACCES|EPERM|ENOENT|ESRCH)$/
-/** Tries to read what `ATTACK` lists, and writes down how that ended. */
+/** Tries to read the targets in `ATTACK`, and writes down the results. */
 const ATTACK = `
 const { readdirSync, readFileSync, readlinkSync } = require('node:fs')
 const attempt = (run) => { try { return run() } catch ({ code }) { return code } }
@@ -39,7 +39,7 @@ console.log(JSON.stringify(result))
 const SERVE = `
 require('node:http').createServer((_, reply) => reply.end('up')).listen(process.env.PORT, '127.0.0.1')
 `
-/** Starts a process in a session and with an environment of its own. */
+/** Starts a process in its own session with its own environment. */
 const ESCAPE = `
 require('node:child_process')
   .spawn('setsid', ['env', '-i', '/bin/sleep', process.env.SLEEP], { stdio: 'ignore' })
@@ -119,7 +119,7 @@ function listFiles(folder: string): readonly string[] {
   return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
 }
 
-/** Whether a program with these words runs. */
+/** Whether a program with these arguments runs. */
 function isRunning(words: readonly string[]): boolean {
   return readdirSync('/proc').some((pid) => {
     try {
@@ -140,7 +140,7 @@ async function escapeAndDelete(t: Test, deployer: Deployer): Promise<void> {
   t.match(await deployer.settled('escapee'), { status: 4 })
   while (!isRunning(words)) await new Promise((resolve) => setImmediate(resolve))
   await deployer.call('Delete', 'escapee')
-  t.equal(isRunning(words), false, 'a session of its own does not outlive the service')
+  t.equal(isRunning(words), false, 'a process in its own session ends with the service')
 }
 
 t.test(
@@ -184,7 +184,7 @@ t.test(
 )
 
 t.test(
-  'a server with a user of its own logs what is not isolated',
+  'a server that runs without root logs which files its programs can read',
   { skip: !isRoot && 'requires root' },
   async (t) => {
     const scene = await open(t, [], { uid: NOBODY })
@@ -201,7 +201,7 @@ t.test(
     await t.rejects(create, { code: 403, message: /runtime_namespaces/ })
     const { uid, reads } = await attack(scene, operator, { 'mx.yaml': HTTP })
     t.equal(uid, NOBODY)
-    // Their files are readable: that is what the line says.
+    // Files are readable, as logged, but environment and memory of the server are not.
     for (const name of ['environ', 'mem']) {
       const path = `/proc/${server.child.pid}/${name}`
       t.match(reads[path], DENIED, path)
@@ -221,7 +221,7 @@ t.test(
     await tenant.create('denied', files)
     const error = /namespace tb cannot run: the server is privileged .*runtime_uids.*CAP_SYS_ADMIN/
     t.match(await tenant.settled('denied'), { status: 7, metadata: { error } })
-    t.notOk(existsSync(ran), 'its build did not run either')
+    t.notOk(existsSync(ran), 'the build did not run either')
     await tenant.call('Delete', 'denied')
     await operator.create('allowed', files)
     t.match(await operator.settled('allowed'), { status: 4 })

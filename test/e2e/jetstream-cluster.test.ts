@@ -1,4 +1,4 @@
-// Specification, by way of docs/events.md: with three replicas, one server of a cluster may be killed at any time: events go on.
+// Specification and docs/events.md: with three replicas, a cluster survives the kill of one server at any time.
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -11,11 +11,11 @@ import { skipUnless } from '../fixtures/servers.ts'
 
 const SERVERS = 3
 const BATCH = 50
-/** Events after which one is killed, after which it comes back, and after which it is over. */
+/** Number of events before the kill, before the restart, and in total. */
 const STEPS = [2000, 6000, 10_000] as const
 t.setTimeout(120_000)
 
-/** One below those the system gives out: until it is taken, none of the tests beside this one gets it. */
+/** Below the ephemeral ports, so that no concurrent test gets it. */
 async function findPort(): Promise<number> {
   for (;;) {
     const port = 10_000 + randomInt(20_000)
@@ -51,7 +51,7 @@ async function startCluster(t: Test): Promise<readonly NatsServer[] | undefined>
   return servers
 }
 
-/** Resolves when the cluster has agreed on who leads. */
+/** Resolves when the cluster has elected a leader. */
 async function waitForLeader(events: JetStreamEvents): Promise<void> {
   for (;;) {
     const [outcome] = await events.append(toAppends('first'))
@@ -75,7 +75,7 @@ t.test('SIGKILL of one of three servers', async (t) => {
   const member = await events.join(JET_TOPIC, group)
   const stored = new Map<number, string>()
   const acked = new Set<number>()
-  /** The server may have taken their acknowledgement before it was killed: then they do not come again. */
+  /** The server may have processed their acknowledgement before the kill: then they are not redelivered. */
   const doubtful = new Set<number>()
   let again = 0
   let isOver = false
@@ -86,7 +86,7 @@ t.test('SIGKILL of one of three servers', async (t) => {
       const outcomes = await events.append(batch)
       for (const [i, outcome] of outcomes.entries())
         if (typeof outcome === 'number') stored.set(outcome, batch[i]!.event.id)
-      // What fails, fails at once.
+      // Failures are immediate.
       await new Promise(setImmediate)
     }
   }
@@ -109,7 +109,7 @@ t.test('SIGKILL of one of three servers', async (t) => {
 
   const consuming = consume()
   await publishTo(STEPS[0])
-  // The one that has the connection.
+  // The server with the connection.
   await servers[0]!.kill()
   await publishTo(STEPS[1])
   await servers[0]!.start()
@@ -128,11 +128,11 @@ t.test('SIGKILL of one of three servers', async (t) => {
     from = slice.next
   }
   const lost = [...stored].filter(([sequence, id]) => ids.get(sequence) !== id)
-  t.same(lost, [], 'every acknowledged event is there')
-  t.equal(new Set(ids.values()).size, last, 'none is there twice')
-  t.equal(again, 0, 'what was acknowledged did not come again')
+  t.same(lost, [], 'every acknowledged event exists')
+  t.equal(new Set(ids.values()).size, last, 'no event is stored twice')
+  t.equal(again, 0, 'no acknowledged event was redelivered')
   const unheard = [...ids.keys()].filter(
     (sequence) => !acked.has(sequence) && !doubtful.has(sequence),
   )
-  t.same(unheard, [], 'the group got all of them')
+  t.same(unheard, [], 'the group received all events')
 })

@@ -1,4 +1,4 @@
-// Specification, by way of docs/events.md: NATS killed at any moment under load loses nothing that was acknowledged, neither events nor
+// Specification and docs/events.md: NATS killed at any time under load loses nothing that was acknowledged, neither events nor
 // acknowledgements of groups. `MX_KILLS=50` kills more often.
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
@@ -16,11 +16,11 @@ import { until } from '../fixtures/raw-backend.ts'
 
 const KILLS = Number(process.env['MX_KILLS'] ?? 8)
 t.setTimeout(60_000 + KILLS * 5000)
-/** Kills come within this time after the server was started. */
+/** Kills happen within this time after the start of the server. */
 const MAX_LIFE_MS = 600
 const TOPIC: EventTopic = { namespace: 'mx', topic: 'orders' }
 const GROUP = { name: 'group', start: { sequence: 1 }, ackWaitMs: 1000 }
-/** What has been acknowledged this long ago cannot be on its way any more. */
+/** Age from which an acknowledgement cannot be in flight any more. */
 const ON_ITS_WAY_MS = 200
 
 t.test('SIGKILL of NATS under load', async (t) => {
@@ -33,7 +33,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
     return adapter
   }
   const [left, right] = [open(), open()]
-  /** By sequence, the ids of what was acknowledged. */
+  /** Ids of acknowledged events by sequence. */
   const stored = new Map<number, string>()
   /** When acknowledgements of the group settled. */
   const acked = new Map<number, number>()
@@ -88,7 +88,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
     await server.kill()
     await server.start()
   }
-  // The last kill is over when something was stored again.
+  // The last outage is over when an event was stored again.
   const { size } = stored
   await until(() => stored.size > size)
   isOver = true
@@ -98,7 +98,7 @@ t.test('SIGKILL of NATS under load', async (t) => {
     const [group] = await left.listGroups!(TOPIC)
     return group!.acked === topic!.last && group!.pending === 0
   }
-  // It may still be away.
+  // The server may still be unavailable.
   while (!(await isThrough().catch(() => false)))
     await new Promise((resolve) => setTimeout(resolve, 50))
   isDone = true
@@ -113,24 +113,24 @@ t.test('SIGKILL of NATS under load', async (t) => {
     from = next
   }
   const lost = [...stored].filter(([sequence, id]) => ids.get(sequence) !== id)
-  t.same(lost, [], 'every acknowledged event is there, with its sequence')
-  t.equal(new Set(ids.values()).size, ids.size, 'none is there twice')
-  t.equal(twice, 0, 'no sequence stands for two')
+  t.same(lost, [], 'every acknowledged event exists with its sequence')
+  t.equal(new Set(ids.values()).size, ids.size, 'no event is stored twice')
+  t.equal(twice, 0, 'no sequence is assigned twice')
   t.same(
     [...ids.keys()],
     Array.from({ length: ids.size }, (_, i) => i + 1),
-    'none is left out',
+    'no sequence is missing',
   )
-  t.equal(again, 0, 'what was acknowledged did not come again')
+  t.equal(again, 0, 'no acknowledged event was redelivered')
   t.same(
     [...ids.keys()].filter((sequence) => !pulled.has(sequence)),
     [],
-    'the group got all',
+    'the group received all events',
   )
   t.same(
     [...codes].filter((code) => code !== 503),
     [],
-    'what fails meanwhile is an outage',
+    'failures during the outage are 503',
   )
   t.comment(
     `${stored.size} events acknowledged, ${unknown} refused, ${ids.size} there; ${KILLS} kills`,

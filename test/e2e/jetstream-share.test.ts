@@ -61,7 +61,8 @@ t.test('two processes share a group', async (t) => {
       pulled().sort((a, b) => a - b),
       Array.from({ length: EVENTS }, (_, i) => i + 1),
     )
-    for (const member of members) t.ok(member.pulled.length > EVENTS / 20, 'both get their share')
+    for (const member of members)
+      t.ok(member.pulled.length > EVENTS / 20, 'both members receive events')
   })
 
   await t.test('pending events of a killed process are redelivered to the other', async (t) => {
@@ -74,7 +75,7 @@ t.test('two processes share a group', async (t) => {
     await once(holding.child, 'exit')
     await until(() => new Set(other.pulled).size === EVENTS)
     const [first] = holding.pulled
-    t.ok(other.pulled.includes(first!), 'what was held, too')
+    t.ok(other.pulled.includes(first!), 'pending events, too')
     await until(async () => {
       const groups = await adapter.listGroups!(TOPIC)
       return groups.some(({ name, acked }) => name === 'killed' && acked === EVENTS)

@@ -5,7 +5,7 @@ import { Agent, request } from 'undici'
 import { openGateway } from '../fixtures/gateway.ts'
 import { until } from '../fixtures/raw-backend.ts'
 
-/** A backend process that takes a moment for every request, and tells its port. */
+/** A backend process that delays every response and prints its port. */
 const BACKEND = `
 const server = require('node:http').createServer((req, res) => {
   req.resume()
@@ -58,7 +58,7 @@ for (const method of ['GET', 'POST'] as const) {
       await until(() => victim!.active > 0)
       let inFlight = victim!.active
       backends[0]!.child.kill('SIGKILL')
-      // A process that was killed still holds its sockets for a moment, and requests go on coming.
+      // A killed process still has its sockets for a moment, and requests continue to arrive.
       let gone = false
       backends[0]!.child.once('exit', () => {
         gone = true
@@ -70,13 +70,13 @@ for (const method of ['GET', 'POST'] as const) {
       await reach(count() + 2000)
       const after = failed
       t.ok(inFlight > 0, `${inFlight} were in flight`)
-      if (method === 'GET') t.equal(after, 0, 'what may be repeated was')
+      if (method === 'GET') t.equal(after, 0, 'idempotent requests were retried')
       else t.ok(after <= inFlight, `${after} failed of ${inFlight} in flight`)
       const before = answered.get(String(backends[0]!.child.pid))
       await reach(count() + 1000)
       stop = true
       await Promise.all(clients)
-      t.equal(failed, after, 'none later')
+      t.equal(failed, after, 'no failure afterwards')
       t.ok([...codes].every((code) => code === 502))
       t.equal(answered.get(String(backends[0]!.child.pid)), before)
       t.equal(victim!.active, 0)

@@ -1,4 +1,4 @@
-// `mx server` in several processes that are linked, killed, stopped and continued.
+// Linked `mx server` processes that are killed, stopped and continued.
 import { generateKeyPairSync } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { Client } from '../../sdk/client/client.ts'
@@ -15,7 +15,7 @@ t.setTimeout(180_000)
 
 interface Server extends RunningMx {
   readonly id: string
-  /** Of the RPC proxy, `host:port`. */
+  /** Address of the RPC proxy, `host:port`. */
   readonly address: string
   readonly gateway: string
   readonly client: Client
@@ -25,13 +25,13 @@ type Named = Record<'a' | 'b' | 'c' | 'd' | 'e' | 'hub', Server>
 
 interface Options {
   readonly nodes?: readonly Server[]
-  /** That of an earlier one. */
+  /** Port of an earlier process. */
   readonly address?: string
-  /** Where its store is. @default in memory */
+  /** Folder of its store. @default in memory */
   readonly folder?: string
 }
 
-/** One for all: callers of one server are known to the others. */
+/** A shared key, so that servers accept each other's tokens. */
 const SIGNING_KEY = String(
   generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }),
 )
@@ -63,7 +63,7 @@ async function startServer(
   return { ...mx, id, address: proxy, gateway: String(ready['gateway']), client }
 }
 
-/** Servers, linked as told: `a-b b-c`. */
+/** Servers with the given links, such as `a-b b-c`. */
 async function startAll(t: Test, links: string): Promise<Record<string, Server>> {
   const ids = [...new Set(links.match(/\w+/g))]
   const started = await Promise.all(ids.map((id) => startServer(t, id)))
@@ -76,7 +76,7 @@ async function startAll(t: Test, links: string): Promise<Record<string, Server>>
   return servers
 }
 
-/** A service of this process, registered at a server: says where. */
+/** A service of this process, registered at a server, which returns the id of that server. */
 async function serve(t: Test, { id, address }: Server, name: string): Promise<void> {
   const service = createService(t, { name, proxy: address, auth: ADMIN }).handle('A', {
     where: endpoint({ handle: () => id, http: { method: 'GET', path: '/v1/where' } }),
@@ -95,7 +95,7 @@ async function kill({ child, ended }: Server): Promise<void> {
   await ended
 }
 
-/** Where a service answers; the code of the error where it does not. */
+/** Server that responded to a call, or the code of the error. */
 async function where({ client }: Server, service: string): Promise<unknown> {
   try {
     return await client.call(service, 'A.Where', {}, { timeoutMs: 10_000 })
@@ -114,7 +114,7 @@ async function ways({ client }: Server, service: string): Promise<string> {
 const answers = (server: Server, service: string, at: unknown) =>
   eventually(async () => (await where(server, service)) === at)
 
-/** Callers that never rest: failures by code, and how many calls there were. */
+/** Continuous callers: failures by code, and the number of calls. */
 function load(t: Test, server: Server, service: string, callers: number) {
   const failures: unknown[] = []
   let count = 0
@@ -159,7 +159,7 @@ t.test(
     t.equal(await where(again, 'greeter'), 'c')
     await more(200)
     await stop()
-    t.strictSame(failures, [], 'and back without a failure')
+    t.strictSame(failures, [], 'no failure on the way back')
     t.equal(await where(e, 'greeter'), 'c')
   },
 )
@@ -176,11 +176,11 @@ t.test('a line: partitions merge again, and loops end', async (t) => {
   t.strictSame(
     seen,
     numbers.map((n) => ({ n, id: 'd' })),
-    'a stream through two servers between',
+    'a stream across two servers',
   )
   const reply = await fetch(`${a.gateway}/right/a/where`)
-  t.strictSame([reply.status, await reply.json()], [200, 'd'], 'and a request at the gateway')
-  // It neither answers nor closes anything: to others the network is parted.
+  t.strictSame([reply.status, await reply.json()], [200, 'd'], 'a request to the gateway')
+  // It neither responds nor closes connections: the network is partitioned.
   b.child.kill('SIGSTOP')
   t.teardown(() => b.child.kill('SIGCONT'))
   await eventually(async () => (await ways(d, 'left')) === '')
@@ -188,12 +188,12 @@ t.test('a line: partitions merge again, and loops end', async (t) => {
   await answers(a, 'right', 503)
   const lost = await fetch(`${d.gateway}/left/a/where`)
   t.strictSame([lost.status, lost.headers.has('retry-after')], [503, true], 'two links away')
-  t.equal(await where(c, 'right'), 'd', 'either part goes on')
+  t.equal(await where(c, 'right'), 'd', 'both partitions still work')
   t.equal(await where(a, 'left'), 'a')
   b.child.kill('SIGCONT')
   await answers(a, 'right', 'd')
   await answers(d, 'left', 'a')
-  // Each says that the other one has it.
+  // Each registry claims that the other server has the service.
   for (const [at, to] of [
     [a, b],
     [b, a],
@@ -233,7 +233,7 @@ t.test('a star: its center and a leaf are killed and restarted', async (t) => {
   t.equal(await c.ended, 0)
   await more(200)
   await stop()
-  t.strictSame(failures, [], 'stopped in order: none')
+  t.strictSame(failures, [], 'no failure during a graceful stop')
   again.child.kill('SIGTERM')
   t.equal(await again.ended, 0)
   t.equal(await where(a, 'greeter'), 503)

@@ -36,7 +36,7 @@ const nums = new Service({
 await nums.start()
 t.teardown(() => nums.stop())
 
-/** What came of a request: what the handler got, or `400` and what the error says. */
+/** Result of a request: the body received by the handler, or `400` with the error. */
 interface Outcome {
   readonly got: string
   readonly error?: string
@@ -52,7 +52,7 @@ async function send(path: string, body?: string, type = 'application/json'): Pro
   return got === undefined ? { got: String(response.status), error } : { got }
 }
 
-/** A command in this process. One that a flag stops is told as the 400 that it stands for. */
+/** A command in this process; an invalid flag counts as 400. */
 async function type(command: () => Promise<void>): Promise<Outcome> {
   try {
     return JSON.parse(await run({ run: command })) as Outcome
@@ -65,7 +65,7 @@ async function type(command: () => Promise<void>): Promise<Outcome> {
 
 const dynamic = (...args: string[]): Promise<Outcome> => type(() => runDynamic('nums', args, []))
 
-/** With a text at standard input. */
+/** With a text on standard input. */
 async function pipe(text: string, work: () => Promise<Outcome>): Promise<Outcome> {
   const stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!
   Object.defineProperty(process, 'stdin', {

@@ -1,4 +1,4 @@
-// A tenant, or a service account, must not make the server connect to places of its choice.
+// Tenants and service accounts must not make the server connect to targets of their choice.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -10,13 +10,13 @@ import { type ServerProcess, startServerProcess } from '../fixtures/server-proce
 
 t.setTimeout(120_000)
 
-/** A server, and accounts of its tenants. */
+/** A server with tenant accounts. */
 interface Tenants {
   readonly server: ServerProcess
   readonly admin: string
-  /** Administers the namespace `tb`. */
+  /** Token of an administrator of namespace `tb`. */
   readonly tenant: string
-  /** Of a service of the default namespace. */
+  /** Token of a service of the default namespace. */
   readonly service: string
   /** `host:port` of the admin address. */
   readonly adminAddress: string

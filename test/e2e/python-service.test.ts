@@ -15,10 +15,10 @@ import { skipUnless } from '../fixtures/servers.ts'
 const SERVICE = 'go.mx.api.helloworld'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** `examples/python-service` in a process of its own, behind a gateway. */
+/** `examples/python-service` in a separate process behind a gateway. */
 class PythonService {
   readonly origin: string
-  /** Of the service itself. */
+  /** Address of the service itself. */
   readonly port: number
   readonly #process: ChildProcess
 
@@ -51,13 +51,13 @@ class PythonService {
     return this.fetch(path, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body })
   }
 
-  /** The lines of a stream, as they come. */
+  /** The lines of a stream as they arrive. */
   async stream(path: string): Promise<{ reply: IncomingMessage; lines: AsyncIterator<string> }> {
     const [reply] = (await once(get(`${this.origin}${path}`), 'response')) as [IncomingMessage]
     return { reply, lines: createInterface(reply)[Symbol.asyncIterator]() }
   }
 
-  /** Connections it serves: a thread each, besides the first one. */
+  /** Number of its connections: one thread each, besides the main thread. */
   countConnections(): number {
     return readdirSync(`/proc/${this.#process.pid}/task`).length - 1
   }
@@ -130,7 +130,7 @@ t.test('a service in Python with the standard library only, behind the gateway',
     t.equal((await service.fetch('/nobody/call')).status, 404)
     const call = { service: SERVICE, method: 'Helloworld.Stream', request: { name: 'John' } }
     const stream = await service.post('/rpc', JSON.stringify(call))
-    t.equal(stream.status, 400, 'a stream, to a caller that takes none')
+    t.equal(stream.status, 400, 'a stream for a caller that does not accept it')
   })
 
   t.test('streams as NDJSON and server-sent events', async (t) => {
@@ -149,9 +149,9 @@ t.test('a service in Python with the standard library only, behind the gateway',
     )
 
     const none = await service.fetch('/helloworld/stream?name=John&count=0')
-    t.equal(await none.text(), '', 'an empty one')
+    t.equal(await none.text(), '', 'an empty stream')
     const early = await service.fetch('/helloworld/stream?count=3')
-    t.equal(early.status, 400, 'an error before the first message is the reply')
+    t.equal(early.status, 400, 'an error before the first message is the response')
   })
 
   t.test('stops streaming at the deadline or when the client disconnects', async (t) => {
@@ -209,7 +209,7 @@ t.test('a service in Python with the standard library only, behind the gateway',
     let last = ''
     for (let line = await lines.next(); !line.done; line = await lines.next()) last = line.value
     t.match(JSON.parse(last), { error: { Id: SERVICE, Code: 502, Status: 'Bad Gateway' } })
-    t.equal((await service.fetch('/helloworld/call?name=John')).status, 502, 'nobody listens')
+    t.equal((await service.fetch('/helloworld/call?name=John')).status, 502, 'the service is down')
   })
 })
 

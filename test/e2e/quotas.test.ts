@@ -1,4 +1,4 @@
-// Quotas at a whole server: calls beyond one are denied by its name, while other namespaces and operators continue.
+// Quotas of a complete server: the error names the quota, and other namespaces and operators are not affected.
 import t, { type Test } from 'tap'
 import { type Deployer, openDeployer, toPlain } from '../fixtures/deployer.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
@@ -24,13 +24,13 @@ interface Outcome {
   readonly message: string
 }
 
-/** Somebody with a namespace. */
+/** An account with a namespace. */
 interface Member {
   readonly post: (path: string, body: object) => Promise<Outcome>
   readonly deployer: Deployer
 }
 
-/** Uses some of a quota. */
+/** Uses part of a quota. */
 type Use = (by: Member, i: number, namespace: string) => Promise<Outcome>
 
 const { gateway, proxy, token } = await startServerProcess(t, [

@@ -41,21 +41,21 @@ t.test(
     const answered = by(stops)
     await more(200)
     t.same(failures, [])
-    t.equal(by(stops), answered, 'it gets no more calls')
-    t.same(await nodesOf(open(t, agent)), [stays.address], 'and is gone from Consul')
+    t.equal(by(stops), answered, 'a stopped service receives no calls')
+    t.same(await nodesOf(open(t, agent)), [stays.address], 'its node is removed from Consul')
 
     const dies = await startGreeter(t, toText(agent))
     await heard(stays, dies)
     dies.child.kill('SIGKILL')
     await dies.ended
-    // Those that were under way have ended.
+    // Requests in flight have ended.
     await round()
     const lost = failures.length
-    t.ok(lost <= CLIENTS, `${lost} were under way`)
+    t.ok(lost <= CLIENTS, `${lost} were in flight`)
     t.ok(failures.every((failure) => failure.startsWith('502 ')))
     await more(1000)
     await stop()
-    t.equal(failures.length, lost, 'none later')
+    t.equal(failures.length, lost, 'no failure afterwards')
   },
 )
 
@@ -64,7 +64,7 @@ t.test(
   async (t) => {
     const agent = await startConsul(t)
     if (agent === undefined) return
-    // What comes after the restart must be below what was seen before.
+    // The index after the restart must be lower than before.
     for (let i = 0; i < 50; i++) await agent.call('PUT', `/kv/${i}`, i)
     const [url, ...services] = await Promise.all([
       startGateway(t, toText(agent)),
@@ -84,7 +84,7 @@ t.test(
       if (!empty) await eventually(async () => (await nodesOf(registry)).length === services.length)
       const late = await startGreeter(t, toText(agent))
       await heard(...services, late)
-      // Empty, it hears of the others when their heartbeats are due; they are served all the same.
+      // The empty Consul learns the other nodes from their next heartbeats; they are served meanwhile.
       const known = empty ? [late] : [...services, late]
       await eventually(async () => (await nodesOf(registry)).length >= known.length)
       for (const address of addressesOf(...known)) t.ok((await nodesOf(registry)).includes(address))

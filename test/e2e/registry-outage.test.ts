@@ -6,14 +6,14 @@ import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
 import { openRawBackend, tick } from '../fixtures/raw-backend.ts'
 import { makeService } from '../fixtures/services.ts'
 
-/** A backend that says its address. */
+/** A backend that returns its address. */
 async function openBackend(t: Test) {
   const backend = await openRawBackend(t, { onRequest: (connection) => connection.reply(address) })
   const address = `127.0.0.1:${backend.port}`
   return { address, close: () => backend.close() }
 }
 
-/** A gateway in front of four nodes of a service, which are in a registry that can be started anew. */
+/** A gateway in front of four nodes of a service in a registry that can be restarted. */
 async function open(t: Test) {
   const nodes = await Promise.all(Array.from({ length: 4 }, () => openBackend(t)))
   let remote = await openPlatformRegistry(t)
@@ -33,7 +33,7 @@ async function open(t: Test) {
     const reply = await fetch(`http://127.0.0.1:${port}/greeter`)
     return `${reply.status} ${await reply.text()}`
   }
-  /** What some more requests are answered. */
+  /** Responses to some requests. */
   const hear = async (requests = 20): Promise<string[]> => {
     const answers = new Set<string>()
     for (let i = 0; i < requests; i++) answers.add(await ask())
@@ -45,15 +45,19 @@ async function open(t: Test) {
     registry: () => remote.registry,
     toAnswers: (some: readonly { readonly address: string }[]): string[] =>
       some.map((node) => `200 ${node.address}`).sort(),
-    /** Started anew, it holds these. */
+    /** Services after a restart. */
     async restart(...kept: string[]): Promise<void> {
       await remote.close()
-      t.same(await hear(), addresses.map((one) => `200 ${one}`).sort(), 'it is not needed')
+      t.same(
+        await hear(),
+        addresses.map((one) => `200 ${one}`).sort(),
+        'the registry is not needed',
+      )
       const registry = createMemoryRegistry()
       if (kept.length > 0) await register(registry, ...kept)
       remote = await openPlatformRegistry(t, { address, createRegistry: () => registry })
     },
-    /** Waits until these answer, and no others. */
+    /** Waits until exactly these nodes respond. */
     async untilHeard(expected: readonly string[]): Promise<void> {
       while (`${await hear()}` !== `${expected}`) await tick()
     },

@@ -52,20 +52,20 @@ t.test('a stopping service loses no request, a killed one those in flight', asyn
   const answered = by(stops)
   await more(200)
   t.same(failures, [])
-  t.equal(by(stops), answered, 'it gets no more calls')
-  t.same(await nodesOf(open(t, registry)), [stays.address], 'and is gone from the registry')
+  t.equal(by(stops), answered, 'a stopped service receives no calls')
+  t.same(await nodesOf(open(t, registry)), [stays.address], 'its node is removed from the registry')
   const dies = await startGreeter(t, registry)
   await heard(stays, dies)
   dies.child.kill('SIGKILL')
   await dies.ended
-  // Those that were under way have ended.
+  // Requests in flight have ended.
   await round()
   const lost = failures.length
-  t.ok(lost <= CLIENTS, `${lost} were under way`)
+  t.ok(lost <= CLIENTS, `${lost} were in flight`)
   t.ok(failures.every((failure) => failure.startsWith('502 ')))
   await more(1000)
   await stop()
-  t.equal(failures.length, lost, 'none later')
+  t.equal(failures.length, lost, 'no failure afterwards')
 })
 
 t.test('a registry that dies and restarts empty loses no request', async (t) => {

@@ -1,4 +1,4 @@
-// Programs that know nothing of a platform but its proxy.
+// Programs that know only the proxy of a platform.
 import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
 import { ServiceCache } from '../../core/registry/service-cache.ts'
@@ -42,7 +42,7 @@ function startGreeter(t: Test, { address }: RpcProxy): Promise<Running> {
   return start(t, new URL('../fixtures/greeter-process.ts', import.meta.url), { MX_PROXY: address })
 }
 
-/** Callers that never rest: answers by process, and failures. */
+/** Continuous callers: results by process, and failures. */
 function load(t: Test, { address }: RpcProxy) {
   const client = openClient(t, { proxy: address, retries: 0 })
   const answers = new Map<number, number>()

@@ -1,4 +1,4 @@
-// The commands mx run, update, logs, status and kill at a real server, with programs and repositories of this machine.
+// The commands mx run, update, logs, status and kill with a real server and local programs and repositories.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ async function read(t: Test, show: () => Promise<void>): Promise<string> {
 const status = (t: Test, ...words: string[]) => read(t, () => statusCommand.run(words))
 const logs = (t: Test, ...words: string[]) => read(t, () => logsCommand.run(words))
 
-/** A program that says something at `GET /`, and in its log. */
+/** A program that returns a text at `GET /`, and logs it. */
 function toProgram(text: string): string {
   return `const http = require('node:http')
 console.log('${text} starts')

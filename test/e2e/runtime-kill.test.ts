@@ -16,7 +16,7 @@ t.test('a server that was killed finds its services again, each once', async (t)
   const next = await startServerProcess(t, [], { home: server.home })
   const again = openDeployer(t, openClient(t, { proxy: next.proxy, token: next.token }))
   t.match(await again.settled('greeter'), { status: 4 })
-  // What is stored says running until the runtime has looked.
+  // The stored status is running until the runtime has checked.
   await becomes(t, async () => (await fetch(`${next.gateway}/greeter/call`)).status, 200)
   const ask = async (path: string) => (await fetch(`${next.gateway}/greeter/${path}`)).json()
   t.same(await ask('call'), { answer: 'one' })
@@ -36,7 +36,7 @@ t.test('a server that was killed finds its services again, each once', async (t)
   t.equal(services[0]!.nodes.length, 1)
 })
 
-/** Calls `begin` once a port is open. */
+/** Calls `begin` when a port opens. */
 const waitFor = (port: number): string => `
 const wait = () => {
   const socket = require('node:net').connect(${port}, '127.0.0.1')
@@ -50,7 +50,7 @@ wait()`
 t.test(
   'responds with 503 to name and paths of a service that has not started again after a restart',
   async (t) => {
-    // It starts to listen once this port is open.
+    // It starts to listen when this port opens.
     const gate = createServer()
     const open = (port = 0) =>
       new Promise<void>((done) => void gate.listen(port, '127.0.0.1', done))

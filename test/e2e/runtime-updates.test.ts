@@ -1,4 +1,4 @@
-// An update drops no call, and tells whoever streams to connect again (reference 15.24).
+// An update loses no call, and tells streaming clients to reconnect (reference 15.24).
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { WebSocket } from 'ws'
@@ -12,12 +12,12 @@ t.setTimeout(180_000)
 const UPDATES = 8
 const CALLERS = 4
 const STREAMS = 4
-/** Between two calls of a caller: what they take the updates have not. */
+/** Pause between two calls of a caller, which leaves CPU time to the updates. */
 const PAUSE_MS = 5
 /** IANA WebSocket Close Code Number Registry: service restart. */
 const RESTART = 1012
 
-/** Answers calls, and streams without an end, which it gives less time than `run()` does once it is to stop: so that they are cut off by each update. */
+/** Serves calls and endless streams, with a shorter drain time than `run()`, so that each update cuts the streams. */
 const toTicking = (answer: string) => ({
   'main.mjs': `
 import { endpoint, Service, Type } from 'mx-gateway'
@@ -88,7 +88,7 @@ t.test('8 updates under load: no call fails, and WebSockets end only with 1012',
     t.match(await settled('ticker'), { status: 4 })
     await until(() => answers.has(String(i)))
   }
-  // Streams of copies that were replaced end with their drain time, and begin again at the last one.
+  // Streams of replaced instances end with their drain time, and reconnect to the new one.
   await until(() => streamed.has(String(UPDATES)))
   isOver = true
   await Promise.all([...callers, ...streams])

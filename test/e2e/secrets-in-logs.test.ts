@@ -5,7 +5,7 @@ import { runMx } from '../fixtures/mx.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
-// A server, a login and a program, each a process of its own.
+// A server, a login and a program in separate processes.
 t.setTimeout(120_000)
 
 const ACCOUNT_SECRET = 'secret-of-jane-4711'
@@ -60,7 +60,7 @@ t.test('logs at level debug contain no passwords, tokens and secrets', async (t)
   const key = readFileSync(join(home, '.mx/config_secret_key'), 'utf8').trim()
   const { secret } = JSON.parse(readFileSync(join(home, '.mx/service_credentials'), 'utf8'))
   const log = server.output.stdout + server.output.stderr
-  t.match(log, '/config/set', 'requests are in it')
+  t.match(log, '/config/set', 'the log contains requests')
   const secrets = { password, access, refresh, key, secret }
   for (const [name, text] of Object.entries({
     ...secrets,

@@ -79,7 +79,7 @@ t.test('servers of a cluster act as one platform', async (t) => {
     await until(async () => (await get(`${gateway}/greeter/hello`)).status === 200, SYNC_MS)
   t.same(await clients[1].call('greeter', 'Greeter.Hello'), { message: 'Hello' })
 
-  // In a domain that the other server has never heard of.
+  // In a domain that is unknown to the other server.
   const registration = {
     name: 'shop',
     nodes: [{ id: 'shop-1', address: greeter.address, metadata: { protocol: 'mx' } }],
@@ -89,7 +89,7 @@ t.test('servers of a cluster act as one platform', async (t) => {
   const staging = { 'mx-namespace': 'staging' }
   await until(async () => {
     const { body } = await get(`${two.gateway}/shop/hello`, staging)
-    // It is found there: the node is that of another service.
+    // The lookup finds it; the node belongs to another service.
     return body['Detail'] === 'service not found: shop' && body['Id'] === 'greeter'
   }, SYNC_MS)
   t.match(await get(`${two.gateway}/shop/hello`), { body: { Id: 'shop', Code: 404 } })
@@ -106,7 +106,7 @@ t.test('servers of a cluster act as one platform', async (t) => {
     t.equal(
       (await get(`${two.gateway}/${path}`, own)).status,
       200,
-      `${path}: the other one goes on`,
+      `${path}: the other server still serves`,
     )
 })
 

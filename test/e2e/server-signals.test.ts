@@ -1,4 +1,4 @@
-// SIGTERM: while the server starts, and with calls that run, under load, or do not end.
+// SIGTERM during the start, with calls in flight, under load, and with calls that never end.
 import { connect, createServer } from 'node:net'
 import t from 'tap'
 import { BUILT_IN_SERVICES } from '../../platform/server/built-in-services.ts'
@@ -44,7 +44,7 @@ t.test('SIGTERM ends the server while its dependencies do not respond', async (t
   t.equal(await ended, 0)
 })
 
-/** Sends one request after the other over a connection, until an answer says that it was the last one. Returns how that ended. */
+/** Sends requests one by one over a connection until a response closes it, and returns how it ended. */
 function askOnAndOn(gateway: string): { ended: Promise<string>; answers: () => number } {
   const { hostname, port, host } = new URL(gateway)
   let answers = 0
@@ -141,7 +141,7 @@ t.test(
     const client = openClient(t, { proxy: server.proxy, auth: server.auth, retries: 0 })
     const store = createStore(client, { table: 'load' })
     const acknowledged = new Set<string>()
-    /** Why they were not taken, by key. */
+    /** Reasons of rejections by key. */
     const refused = new Map<string, string>()
     const lost: string[] = []
     const viaProxy = async (writer: number): Promise<void> => {
@@ -205,7 +205,7 @@ t.test(
     t.same(
       [...refused.keys()].filter((key) => found.has(key)),
       [],
-      'what was not answered was not done',
+      'rejected writes were not applied',
     )
   },
 )
@@ -218,7 +218,7 @@ t.test('open watch streams do not delay shutdown', async (t) => {
     .next()
     .catch((error: Error) => error)
   const paths = ['registry/watch', 'store/watch', 'config/watch', 'broker/subscribe?topic=a']
-  // Of other streams the head waits for the first message.
+  // The head of other streams waits for the first message.
   const headers = { accept: 'text/event-stream', authorization: `Bearer ${server.token}` }
   const streams = await Promise.all(
     paths.map((path) => fetch(`${server.gateway}/${path}`, { headers })),

@@ -1,4 +1,4 @@
-// Specification, "What the service does": the server, as a process of its own.
+// Specification, "What the service does": the server as a separate process.
 import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ async function get(url: string): Promise<{ status: number; body: unknown }> {
   return { status: reply.status, body: await reply.json() }
 }
 
-/** What a start that fails says, and with what status it ends. */
+/** Output and status of a failed start. */
 async function fail(
   t: Test,
   words: readonly string[],
@@ -35,12 +35,12 @@ async function fail(
 t.test('needs only an empty home folder', async (t) => {
   const home = makeTempFolder(t, 'home')
   const { gateway, proxy, auth, dashboard, log } = await startServerProcess(t, [], { home })
-  // When it is known what programs can read is a matter of time.
+  // The isolation log may come at any time.
   const lines = log().filter(
     ({ msg }) => !/^programs of mx run are (not )?isolated/.test(String(msg)),
   )
   t.match(lines, [{ profile: 'local', state: join(home, '.mx/server'), services: NAMES }])
-  t.equal(lines.length, 1, 'nothing else is said')
+  t.equal(lines.length, 1, 'no other output')
   t.match(await get(`${gateway}/`), { status: 200, body: { version: /^\d+\.\d+\.\d+$/ } })
   const page = await fetch(`${dashboard}/`)
   t.match(await page.text(), '<title>mx')
@@ -58,7 +58,7 @@ t.test('needs only an empty home folder', async (t) => {
       },
       body: '{}',
     })
-    t.same(await plain.json(), { status: 'ok' }, `${name}: RPC proxy, plain form`)
+    t.same(await plain.json(), { status: 'ok' }, `${name}: RPC proxy, HTTP transport`)
   }
   t.same(readdirSync(join(home, '.mx')).sort(), [
     'admin_password',
@@ -151,7 +151,7 @@ t.test('redelivers unacknowledged events to a group after SIGKILL', async (t) =>
   await first.kill()
   const second = await startServerProcess(t, [], { home })
   const again = await take(second, 10)
-  t.ok(again[0]! <= 5, 'an acknowledgement that was on its way may be lost, an event never')
+  t.ok(again[0]! <= 5, 'acknowledgements in flight may be lost, events are not')
   t.same(again, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].slice(again[0]! - 1))
 })
 
@@ -187,7 +187,7 @@ t.test('uses the same default folder and the files beside it by its full path', 
   const path = 'path=a.b&value.data="x"&options.secret=true'
   t.equal((await fetch(`${first.gateway}/config/set?${path}`, { headers })).status, 200)
   await first.kill()
-  // Without the key of the secrets it would not start.
+  // The server does not start without the secret key.
   await launchServer(t, [`--data_dir=${home}/.mx/server`], { home }).until(/server ready"/)
   t.notOk(readdirSync(`${home}/.mx/server`).includes('config_secret_key'))
 })

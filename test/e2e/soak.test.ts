@@ -15,7 +15,7 @@ const GROWTH_MAX = 3 * 1024 ** 2
 setFlagsFromString('--expose-gc')
 const gc = runInNewContext('gc') as () => void
 
-/** Bytes on the heap once everything that can be freed is. */
+/** Heap size after garbage collection. */
 async function heapBytes(): Promise<number> {
   for (let i = 0; i < 3; i++) {
     gc()
@@ -24,7 +24,7 @@ async function heapBytes(): Promise<number> {
   return process.memoryUsage().heapUsed
 }
 
-/** Sends `total` requests over {@link CONNECTIONS} connections, each when the last was answered. */
+/** Sends `total` requests over {@link CONNECTIONS} connections, each after the previous response. */
 async function drive(port: number, total: number): Promise<void> {
   let left = total
   const run = async () => {
@@ -50,7 +50,7 @@ async function drive(port: number, total: number): Promise<void> {
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
   t.test(
-    `${REQUESTS} requests over ${CONNECTIONS} connections leave nothing behind on ${name}`,
+    `${REQUESTS} requests over ${CONNECTIONS} connections leak no files and memory on ${name}`,
     async (t) => {
       const backend = createServer({ keepAlive: true }, (_req, res) => {
         res.setHeader('content-type', 'application/json')

@@ -38,15 +38,15 @@ for (const listener of ['uws', 'node']) {
       t.teardown(() => socket.disconnect())
       let first = ''
       const upgraded = answered((done) =>
-        // Later than this the upgrade may be over already.
+        // The upgrade may already be complete after this.
         socket.io.once('open', () => {
           first = socket.io.engine.transport.name
           socket.io.engine.once('upgrade', () => done())
         }),
       )
       await Promise.all([answered((done) => socket.once('connect', () => done())), upgraded])
-      t.equal(first, 'polling', 'begins with long polling')
-      t.equal(socket.io.engine.transport.name, 'websocket', 'goes on with a WebSocket')
+      t.equal(first, 'polling', 'starts with long polling')
+      t.equal(socket.io.engine.transport.name, 'websocket', 'upgrades to a WebSocket')
       return socket
     }
     const [ann, bob] = await Promise.all([join('ann'), join('bob')])
@@ -68,7 +68,7 @@ for (const listener of ['uws', 'node']) {
     t.strictSame(heard, { ann: conversation, bob: conversation })
 
     const size = await ann.timeout(ANSWER_MS).emitWithAck('upload', Buffer.alloc(900_000))
-    t.equal(size, 900_000, 'bytes go through as they are')
+    t.equal(size, 900_000, 'bytes pass unchanged')
 
     const left = answered((done) => ann.once('disconnect', () => done()))
     await api.close()
@@ -77,7 +77,7 @@ for (const listener of ['uws', 'node']) {
   })
 }
 
-/** Resolves when `wait` calls back, and fails where that takes too long. */
+/** Resolves when `wait` calls back, and rejects on timeout. */
 function answered(wait: (done: () => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('no answer')), ANSWER_MS)

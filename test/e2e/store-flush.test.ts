@@ -1,4 +1,4 @@
-// docs/store.md, `sync`: with `always` an acknowledged write has reached the disk. Seen from outside, call by call to the system.
+// docs/store.md, `sync`: with `always` an acknowledged write has reached the disk. Observed by tracing system calls.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -11,7 +11,7 @@ t.setTimeout(120_000)
 const TRACER = join(ROOT, 'test/fixtures/trace_syncs.py')
 const ACKS = 3
 
-/** What a program does with `data.mdb` until each of its acknowledgements; undefined: it cannot be traced here. */
+/** System calls on `data.mdb` before each acknowledgement, undefined if tracing is unavailable. */
 function trace(t: Test, program: string): string[][] | undefined {
   const words = [...LOADER, '--input-type=module', '-e', program]
   const { status, stdout, error } = spawnSync(
@@ -28,7 +28,7 @@ function trace(t: Test, program: string): string[][] | undefined {
   return acks.slice(0, -1)
 }
 
-/** Whether all that was written is on the disk. */
+/** Whether all writes are on the disk. */
 function isFlushed(calls: readonly string[]): boolean {
   return calls.lastIndexOf('write') < calls.lastIndexOf('sync')
 }
@@ -72,6 +72,6 @@ t.test('always: waits for the disk before acknowledging a write', async (t) => {
   for (const calls of acks) {
     t.ok(calls.includes('write'), calls.join(' '))
     t.ok(isFlushed(calls))
-    t.equal(calls.at(-1), 'write+sync', 'what points to the new pages follows them')
+    t.equal(calls.at(-1), 'write+sync', 'the meta page is written after the new pages')
   }
 })

@@ -56,12 +56,12 @@ for (const sync of ['os', 'always'] as const) {
       while (await write(store, written)) written++
       t.ok(written > 100, `${written} were written`)
       for (let i = 0; i < 20; i++) t.notOk(await write(store, written))
-      t.equal(await count(store), 2 * written, 'what was acknowledged is there, and no more')
+      t.equal(await count(store), 2 * written, 'exactly the acknowledged records exist')
       t.ok(await store.read(TABLE, '0'))
       t.equal(await store.read(TABLE, String(written)), undefined)
 
       disk.resize(48)
-      t.ok(await write(store, written++), 'with room again, so are writes')
+      t.ok(await write(store, written++), 'writes work once there is space')
       t.match(told, [/^the store is full: /, /^the store can be written again, after \d+ s: /])
       t.equal(told.length, 2)
       disk.resize(16)

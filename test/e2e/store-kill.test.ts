@@ -1,4 +1,4 @@
-// Specification, by way of docs/store.md: an acknowledged write survives kill -9. `MX_KILLS=200` kills more often.
+// Specification and docs/store.md: an acknowledged write survives kill -9. `MX_KILLS=200` kills more often.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -12,22 +12,22 @@ import { makeTempFolder } from '../fixtures/temp-folder.ts'
 const WRITER = new URL('../fixtures/store-writer.ts', import.meta.url)
 const KILLS = Number(process.env['MX_KILLS'] ?? 16)
 t.setTimeout(60_000 + KILLS * 5000)
-/** Kills come within this time after the first write. */
+/** Kills happen within this time after the first write. */
 const MAX_LIFE_MS = 250
 
-/** Has a process write, kills it at some moment, and tells what was acknowledged: keys with their versions. */
+/** Runs a process that writes, kills it at a random time and returns the acknowledged keys with their versions. */
 async function writeAndKill(
   { runAndKill }: CrashingProcess,
   folder: string,
   sync: string,
   round: number,
 ): Promise<Map<string, number>> {
-  // Not by its output: a pipe nobody reads for a moment takes no more.
+  // Not by its output: an unread pipe blocks.
   const notes = join(folder, `notes-${round}`)
   const words = [folder, sync, String(round), notes]
   await runAndKill(words, { after: 'writing', maxLifeMs: MAX_LIFE_MS })
   const told = readFileSync(notes, 'utf8')
-  // The last line may have been cut off.
+  // The last line may be truncated.
   const lines = told
     .slice(0, told.lastIndexOf('\n') + 1)
     .split('\n')
@@ -55,7 +55,7 @@ async function readAll(
   return all
 }
 
-/** What is missing of what was acknowledged, or not as it was written, of the keys with a prefix: those of a round, or all. */
+/** Acknowledged records with a prefix (of a round, or all) that are missing or changed. */
 async function findFaults(store: Store, prefix: string, acknowledged: Iterable<string>) {
   const left = await readAll(store, LEFT, prefix)
   const right = await readAll(store, RIGHT, prefix)
@@ -105,7 +105,7 @@ for (const sync of ['os', 'always']) {
       }
       const store = createStore(createLmdbStore({ folder }))
       const { faults, written } = await findFaults(store, '', acknowledged)
-      t.strictSame(faults, { missing: 0, torn: 0 }, 'and of those of before none is in the end')
+      t.strictSame(faults, { missing: 0, torn: 0 }, 'all earlier records exist at the end')
       await store.close()
       const others = written - acknowledged.size
       const counts = `${acknowledged.size} acknowledged writes, ${others} that were not`

@@ -51,9 +51,9 @@ for (const name of ['memory', 'postgres'] as const)
     t.match(await post('/auth/Accounts/Delete', { id: 'ann', options: acme }), ok)
     await deployer.call('Delete', 'shop')
     t.same(await deployer.read(), [])
-    t.match(await write(0), { status: 401 }, 'what was issued to the tenant counts for nothing')
+    t.match(await write(0), { status: 401 }, 'tokens of the tenant are invalid')
 
     const deleted = { key: 'k0', options: { database: 'acme' } }
-    t.match(await post('/store/delete', deleted), ok, 'and operators make room')
+    t.match(await post('/store/delete', deleted), ok, 'operators free space')
     t.match(await post('/store/write', { record: { key: 'mine', value: '' } }), ok)
   })

@@ -1,4 +1,4 @@
-// A service of another namespace than mx, at a whole server: who it is, where it is found, and who may call it.
+// A service of another namespace on a complete server: its identity, its registration and its callers.
 import t, { type Test } from 'tap'
 import type { Credentials } from '../../sdk/auth/credentials.ts'
 import { endpoint } from '../../sdk/service/endpoint.ts'
@@ -13,7 +13,7 @@ t.setTimeout(120_000)
 const OF_ACME = { options: { namespace: 'acme' } }
 const AUTH: Credentials = { id: 'shop@latest', secret: 'a secret', namespace: 'acme' }
 
-/** A server with a namespace, an account of a service there, and one of somebody. */
+/** A server with a namespace, a service account and a user account of it. */
 async function open(t: Test, words: readonly string[] = []): Promise<AuthServer> {
   const server = await openAuthServer(t, ['--register_allow=loopback', ...words])
   const { ask } = server
@@ -23,7 +23,7 @@ async function open(t: Test, words: readonly string[] = []): Promise<AuthServer>
   return server
 }
 
-/** Tells who called it, and where its own calls are made. */
+/** Returns its caller, and the namespace of its own calls. */
 async function startShop(t: Test, options: Partial<ServiceOptions>): Promise<string> {
   const shop = createService(t, { name: 'shop', ...options })
   shop.handle('Shop', {
@@ -44,7 +44,7 @@ for (const how of ['proxy', 'registry'] as const)
       const joe = await logIn('joe', 'a secret', 'acme')
       const call = (endpoint: string, namespace?: string) =>
         doors.gateway('shop', endpoint, {}, joe, namespace)
-      t.match(await call('Shop.Call'), { code: 404 }, 'it is not in mx')
+      t.match(await call('Shop.Call'), { code: 404 }, 'not registered in mx')
       t.match(await call('Shop.Call', 'acme'), { code: 200, body: { account: 'joe' } })
       const is = { account: 'shop@latest', namespace: 'acme' }
       t.match(await call('Shop.Ask', 'acme'), { code: 200, body: { is } })
@@ -61,8 +61,8 @@ t.test('a service registered in Consul is found in its namespace', async (t) => 
   const call = (endpoint: string, namespace?: string) =>
     doors.gateway('shop', endpoint, {}, joe, namespace)
   await until(async () => (await call('Shop.Call', 'acme')).code === 200)
-  t.match(await call('Shop.Call'), { code: 404 }, 'it is not in mx')
-  // Without an account of its own `helloworld` leaves it to proxies to find out who calls.
+  t.match(await call('Shop.Call'), { code: 404 }, 'not registered in mx')
+  // Without its own account, `helloworld` relies on proxies for authentication.
   t.match(await call('Shop.Ask', 'acme'), { code: 200, body: { is: { namespace: 'acme' } } })
 })
 
@@ -77,11 +77,11 @@ t.test('its own port authorizes calls by the rules of its namespace', async (t) 
     client.close()
     return told.account ?? told
   }
-  t.equal(await call(joe), 'joe', 'a call without a namespace is one of its own')
+  t.equal(await call(joe), 'joe', 'the default namespace of a call is its own')
   t.equal(await call(joe, 'acme'), 'joe')
   t.equal(await call(joe, 'mx'), 404)
   t.equal(await call(joe, 'other'), 404)
-  t.equal(await call(admin), 'admin', 'of mx, and everywhere')
+  t.equal(await call(admin), 'admin', 'an operator, in every namespace')
   await ask('Auth.Generate', { id: 'op', secret: 'a secret', scopes: ['admin'] })
   const operator = await logIn('op', 'a secret')
   t.equal(await call(operator), 'op')

@@ -16,7 +16,7 @@ import { skipUnless } from '../fixtures/servers.ts'
 import { runAtTerminal } from '../fixtures/terminal.ts'
 
 const HOSTILE = 'x\x1b]0;title\x07\x1b[2J\0\ry\u009b2Jz\x7f\u202ew\u2066'
-/** Everything that a terminal may act on but line ends, tabs and colours. */
+/** Control characters of terminals except line ends, tabs and colors. */
 const STEERS =
   /\x1b(?!\[[\d;:]*m)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\r(?!\r?\n)/u
 
@@ -60,7 +60,7 @@ await run(configCommand, 'set', 'hostile.text', HOSTILE)
 await run(storeCommand, 'write', 'hostile', HOSTILE)
 await run(eventsCommand, 'publish', 'hostile', HOSTILE, '--metadata', `from=${HOSTILE}`)
 
-/** Commands that show the text, whether as data, help or error. */
+/** Commands that print the text as data, help or error. */
 const COMMANDS: readonly (readonly string[])[] = [
   ['logs', 'loud'],
   ['logs', 'loud', '-o', 'json'],
@@ -86,8 +86,8 @@ t.test('no command passes terminal control sequences of a service', async (t) =>
   const runNext = async (): Promise<void> => {
     for (const words of left) {
       const output = await runAtTerminal(t, words, { cwd: home, env })
-      t.match(output, '\\u202e', `${words.join(' ')}: shows the text`)
-      t.notMatch(output, STEERS, `${words.join(' ')}: shows no control`)
+      t.match(output, '\\u202e', `${words.join(' ')}: prints the text`)
+      t.notMatch(output, STEERS, `${words.join(' ')}: prints no control characters`)
     }
   }
   await Promise.all([runNext(), runNext()])

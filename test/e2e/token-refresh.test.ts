@@ -1,4 +1,4 @@
-// How programs keep a token, at a whole server.
+// Token renewal of programs with a complete server.
 import t from 'tap'
 import { createTokenSource, type LoginReply } from '../../sdk/auth/token-source.ts'
 import { openClient } from '../fixtures/sdk-services.ts'

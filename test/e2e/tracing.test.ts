@@ -1,4 +1,4 @@
-// One request through the gateway, two services, a broker and a stream of events is one trace.
+// A request through the gateway, two services, a broker and an event stream is one trace.
 import t from 'tap'
 import { Type } from '../../core/schema.ts'
 import { createBroker } from '../../sdk/broker/broker.ts'
@@ -22,7 +22,7 @@ exportTo(t, collector)
 const { proxy, url, token } = await openServer(t)
 const registry = `mx://${proxy}`
 
-/** Traceparents that handlers saw. */
+/** Traceparents received by handlers. */
 const seen: Record<string, string> = {}
 const lines: string[] = []
 let failures = 1
@@ -114,7 +114,7 @@ t.test('gateway, services, messages and events form one trace', async (t) => {
   t.equal(gateway.parentSpanId, PARENT.split('-')[2])
   t.equal(toOrders.parentSpanId, gateway.spanId)
   t.equal(inOrders.parentSpanId, toOrders.spanId)
-  t.equal(attempts.length, 2, 'a repeated call is two')
+  t.equal(attempts.length, 2, 'a retried call has two spans')
   t.same(
     attempts.map(({ parentSpanId }) => parentSpanId),
     [inOrders.spanId, inOrders.spanId],
@@ -143,7 +143,7 @@ t.test('gateway, services, messages and events form one trace', async (t) => {
   })
   t.ok(
     lines.some((line) => line.includes('"taken"') && line.includes(`"trace":"${TRACE}"`)),
-    'the log of a call tells its trace',
+    'the log of a call contains its trace id',
   )
 })
 

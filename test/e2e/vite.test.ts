@@ -78,7 +78,7 @@ t.test('hot-reloads a page of a Vite dev server through mx api --handler=web', a
   await page.waitForFunction(
     `getComputedStyle(document.querySelector('#greeting')).color === 'rgb(0, 128, 0)'`,
   )
-  t.equal(await page.evaluate('window.loads'), 1, 'the page was never reloaded')
+  t.equal(await page.evaluate('window.loads'), 1, 'the page was not reloaded')
   t.strictSame(errors, [])
   t.equal(sockets.length, 1, 'over one WebSocket')
 })

@@ -11,17 +11,17 @@ import { openRawBackend, tick } from '../fixtures/raw-backend.ts'
 const BYTES = 384 * 1024 ** 2
 const WARM = 64 * 1024 ** 2
 const GROWTH_MAX = 64 * 1024 ** 2
-/** Sent over and over: neither side makes bytes of its own. */
+/** Sent repeatedly, so that neither side generates bytes. */
 const PIECE = Buffer.alloc(1024 ** 2, 'volume')
 
 /**
- * Shortest time for a piece, milliseconds: the pace of a network that the machine keeps up with, 4 Gbit/s. µWebSockets reads
- * on, paused or not, while a client fills its 512 KiB faster than they are handled, which one on the same machine can: memory
- * then grows by what it was ahead, some 100 MiB now and then.
+ * Minimum time per piece in milliseconds: a network of 4 Gbit/s, which the machine can handle. µWebSockets continues to read while
+ * paused if a client fills its 512 KiB buffer faster than it is processed, as a local client can: memory then grows by the
+ * surplus, occasionally about 100 MiB.
  */
 const PIECE_MS = 2
 
-/** Writes `size` bytes, as fast as they are taken. */
+/** Writes `size` bytes as fast as they are accepted. */
 async function pour(socket: Socket, size: number): Promise<void> {
   for (let left = size; left > 0; left -= PIECE.length) {
     const startMs = performance.now()
@@ -65,7 +65,7 @@ else {
           const before = backend.connections.length
           socket.write(`POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${size}\r\n\r\n`)
           const server = await backend.connection(before)
-          // The head is whatever comes beyond the body.
+          // Additional bytes are the head.
           const received = server.until(() => server.received > size)
           await Promise.race([pour(socket, size).then(() => received), cut])
           server.send('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok')

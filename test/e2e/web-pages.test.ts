@@ -1,4 +1,4 @@
-// What a browser can be made to send by whatever page it shows: docs/server.md, "Web pages".
+// Requests that a web page can make a browser send: docs/server.md, "Web pages".
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -26,7 +26,7 @@ interface Sent {
   readonly body?: string
 }
 
-/** A server of the profile `local` that keeps nothing in files, and how its ports are asked. */
+/** A server of profile `local` without files, with functions to call its ports. */
 async function open(t: Test, words: readonly string[] = []) {
   const { server, url, get } = await openServer(t, [
     '--profile=local',
@@ -41,7 +41,7 @@ async function open(t: Test, words: readonly string[] = []) {
     { port } = server.address,
   ): Promise<{ status: number; text: string }> =>
     new Promise((resolve, reject) => {
-      // Whatever it sends is let in as that of an administrator.
+      // All of its requests are authorized as administrator.
       const all = { authorization: `Bearer ${token}`, ...headers }
       const options = { port, host: '127.0.0.1', method, path, headers: all }
       const sent = request(options, async (reply) => {
@@ -175,7 +175,7 @@ t.test('denies browser navigation to built-in endpoints that change something', 
       }
       t.notMatch(full, READING)
       const [handler, method] = endpoint.name.split('.')
-      // Links are for servers alone, at the RPC proxy.
+      // Links between servers use the RPC proxy only.
       const [status, Detail] =
         full === 'network.Network.Link'
           ? [404, `endpoint not found: ${full}`]
@@ -197,7 +197,7 @@ t.test('denies browser navigation to built-in endpoints that change something', 
   for (const path of ['/registry/listServices', '/auth/keys', '/config/debug/health', '/'])
     t.equal((await ask({ path, headers: entered })).status, 200, path)
   t.equal((await ask({ path: SET, headers: { 'sec-fetch-site': 'none' } })).status, 200)
-  t.ok(await isSet(), 'GET without a browser that navigates is a call as before')
+  t.ok(await isSet(), 'GET without browser navigation is a call')
 })
 
 t.test('allows listed origins', async (t) => {
@@ -239,12 +239,12 @@ t.test('a browser cannot call anything for a page of another host', async (t) =>
   })
   t.teardown(() => browser.close())
   const context = await browser.newContext()
-  // Whatever it sends is let in as that of an administrator.
+  // All of its requests are authorized as administrator.
   await context.setExtraHTTPHeaders({ authorization: `Bearer ${token}` })
   const tab = await context.newPage()
   const evil = `http://evil.test:${(page.address() as AddressInfo).port}/`
   await tab.goto(evil)
-  // Text, since it runs in the page.
+  // As text, because it runs in the page.
   const attempts = await tab.evaluate(`(async () => {
     const url = 'http://127.0.0.1:${port}${SET}'
     const image = new Image()
@@ -288,6 +288,6 @@ t.test('a browser cannot call anything for a page of another host', async (t) =>
     async (path) => (await fetch(path, { method: 'POST' })).status,
     SET,
   )
-  t.equal(called, 200, 'a page of its own')
+  t.equal(called, 200, 'a page of the same host')
   t.ok(await isSet())
 })

@@ -25,22 +25,22 @@ interface Open extends OpenListener {
   readonly broker: CheckedBroker
   readonly events: Events
   readonly origin: string
-  /** The next message of a topic. Subscribed to when it returns. */
+  /** The next message of a topic. The subscription is active when it returns. */
   readonly next: (topic: string) => Promise<Message>
 }
 
 interface OpenOptions {
   readonly create?: CreateListener
-  /** In place of the memory broker's. */
+  /** Replaces functions of the memory broker. */
   readonly adapter?: Partial<Broker>
   readonly maxBodyBytes?: number
   readonly plugins?: readonly Plugin[]
   readonly stream?: EventsOptions
-  /** Events are kept, and not published. */
+  /** Events are stored and not published. */
   readonly streamOnly?: boolean
 }
 
-/** A gateway with the handler `event`, in front of the broker of this process. */
+/** A gateway with the handler `event` and a broker in this process. */
 async function open(t: Test, options: OpenOptions = {}): Promise<Open> {
   const { create = createUwsListener, adapter = {}, plugins = [], stream, ...more } = options
   const { streamOnly = false, ...limits } = more
@@ -232,7 +232,7 @@ t.test('removes internal mx-* headers of clients', async (t) => {
       Object.entries(headers).filter(([name]) => name.startsWith('mx-')),
       [['mx-topic', 'go.mx.api.orders']],
     )
-    t.notOk('x-hop' in headers, 'nor do fields of the connection')
+    t.notOk('x-hop' in headers, 'no connection headers')
     t.notMatch(Buffer.from(body).toString(), /mx-|X-Hop/i)
   }
 })
@@ -267,7 +267,7 @@ t.test('returns 413 for a body above the limit of the broker', async (t) => {
     fetch(`${origin}/orders/created`, { method: 'POST', body: 'x'.repeat(length) })
   for (const length of [2001, 1999]) {
     const reply = await post(length)
-    t.equal(reply.status, 413, `${length} bytes: alone, or with all that an event says besides`)
+    t.equal(reply.status, 413, `${length} bytes: the body alone, or with the envelope`)
     t.match(await reply.json(), { Code: 413, Status: 'Payload Too Large' })
   }
   const message = next('go.mx.api.orders')
@@ -374,7 +374,7 @@ t.test('stores an event with the published id, besides or instead of publishing 
     const { header, ...rest } = JSON.parse(Buffer.from(kept[0]!.payload).toString()) as ApiEvent
     t.strictSame(rest, { name: 'created', id, timestamp: 1_700_000_000, data: '{"order":17}' })
     t.same(header['X-A'], { key: 'X-A', values: ['1'] })
-    t.notOk('Authorization' in header || 'Cookie' in header, 'credentials are not kept')
+    t.notOk('Authorization' in header || 'Cookie' in header, 'credentials are not stored')
     if (!streamOnly) t.equal(eventOf(await message).id, id)
   }
 })

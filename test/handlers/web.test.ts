@@ -52,7 +52,7 @@ t.test('counts an open WebSocket as an active request of its node', async (t) =>
   t.strictSame(
     upstream.nodes.map(({ active }) => active),
     [1, 1],
-    'nodes take turns',
+    'round-robin',
   )
   for (const client of clients) {
     const closed = once(client, 'close')

@@ -30,7 +30,7 @@ t.test('profile local listens on loopback only, the others on all interfaces', a
       name,
     )
     t.same(rpcAddressAllow, name === 'local' ? ['loopback'] : [], `${name}: reference 15.3`)
-    t.same(hosts, name === 'local' ? [] : 'any', `${name}: what listens on loopback has no name`)
+    t.same(hosts, name === 'local' ? [] : 'any', `${name}: a server on loopback has no host names`)
     t.same(webOrigins, [], `${name}: pages of other hosts may not call`)
   }
 })

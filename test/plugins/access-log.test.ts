@@ -14,7 +14,7 @@ import {
 } from '../../sdk/testing.ts'
 import { createAccount } from '../fixtures/auth-source.ts'
 
-/** Sends requests through the plugin; returns the file's text. */
+/** Sends requests through the plugin, and returns the contents of the log file. */
 async function log(
   t: Pick<Test, 'same'> & { testdir(): string },
   requests: (TestRequest & RunOptions)[],
@@ -28,7 +28,7 @@ async function log(
   return readFileSync(join(env.configDir ?? '', 'access.log'), 'latin1')
 }
 
-tap.test('one JSON line per request tells who asked what and how it went', async (t) => {
+tap.test('logs a JSON line per request with client, request, response and time', async (t) => {
   const text = await log(t, [
     {
       method: 'POST',
@@ -69,7 +69,7 @@ tap.test('one JSON line per request tells who asked what and how it went', async
   })
 })
 
-tap.test('the cause of a failed attempt is told, and nothing where none failed', async (t) => {
+tap.test('logs the cause of a failed attempt', async (t) => {
   const fail = (x: Exchange) => {
     x.node = 'a'
     x.failure = 'connect ECONNREFUSED "a"\u202e'
@@ -81,7 +81,7 @@ tap.test('the cause of a failed attempt is told, and nothing where none failed',
   t.notOk('error' in fine)
 })
 
-tap.test('queries are logged only when asked for', async (t) => {
+tap.test('logs queries only if enabled', async (t) => {
   const text = await log(t, [{ path: '/a?b=c', headers: { referer: 'http://x/?y' } }], {
     query: true,
   })

@@ -16,13 +16,13 @@ import { listTokenAttacks } from '../fixtures/token-attacks.ts'
 
 const JANE = createAccount({ id: 'jane', scopes: ['staff'] })
 const MEMBERS = createRule({ id: 'members', scope: '*' })
-/** Of `a key`. */
+/** SHA-256 hash of `a key`. */
 const DIGEST = hash('sha256', 'a key')
 const LOGIN = createRule({ id: 'login', resource: 'service:auth:*' })
 
 interface Opened extends TestAuthorizer {
   readonly auth: Plugin
-  /** One request to an endpoint of the service `greeter`, or as the options say. */
+  /** A request to an endpoint of the service `greeter`, with the given options. */
   readonly run: (
     request?: TestRequest,
     options?: Parameters<typeof runPlugin>[2] & { domain?: string; topic?: boolean },
@@ -102,7 +102,7 @@ t.test(
       t.same(x.account, JANE)
       const context = formatContext(x)
       t.match(context, `\r\nmx-account: ${JSON.stringify(JANE)}\r\n`)
-      t.match(context, token, 'and may show it on')
+      t.match(context, token, 'a service may forward it')
     }
   },
 )
@@ -122,7 +122,7 @@ t.test('rejects an invalid token even where anonymous calls are allowed', async 
         'Unauthorized call made to greeter:Greeter.Hello: invalid or expired access token; log in again',
     })
     t.equal(headers.get('www-authenticate'), 'Bearer error="invalid_token"')
-    t.match(thrown, { name: 'GatewayError' }, 'and no fault')
+    t.match(thrown, { name: 'GatewayError' }, 'the denial is not logged as a fault')
   }
 })
 
@@ -174,7 +174,7 @@ t.test('accepts no cookie as a credential, regardless of the sending page', asyn
       t.equal(x.account, undefined)
     }
   const { x } = await run({ headers: { cookie: cookies.join('; '), ...bearer(token).headers } })
-  t.same(x.account, JANE, 'Authorization counts beside cookies')
+  t.same(x.account, JANE, 'cookies do not affect Authorization')
 })
 
 t.test('applies the rules of the namespace, and those of mx to services of mx', async (t) => {
@@ -188,7 +188,7 @@ t.test('applies the rules of the namespace, and those of mx to services of mx', 
   t.equal(await call(jane, '', 'mx'), 200)
   t.equal(await call(jane, 'mx', 'mx'), 200)
   t.equal(await call(joe, 'mx', 'mx'), 401)
-  t.equal(await call(joe, 'acme', 'mx'), 401, 'a namespace without rules is no way round')
+  t.equal(await call(joe, 'acme', 'mx'), 401, 'a namespace without rules gives no access')
   t.equal(await call(joe, 'acme', 'acme'), 200)
   source.setRules('acme', MEMBERS)
   await t.resolves(poll(async () => (await call(jane, 'acme', 'acme')) === 401))
@@ -211,7 +211,7 @@ t.test('treats an account of another namespace as anonymous', async (t) => {
     const request = { headers: { 'x-api-key': 'a key', ...own } }
     const keyed = await runPlugin([auth, known], request)
     for (const { status, x } of [shown, keyed]) {
-      t.equal(status, 200, 'known to the rules, and to plugins that ask for somebody')
+      t.equal(status, 200, 'the account is known to rules and plugins')
       t.equal(x.account?.id, 'joe')
       t.equal(
         formatContext(x).includes('mx-account: {"id":"joe"'),
@@ -289,7 +289,7 @@ t.test('hides token and account from backends unless they are forwarded', async 
   let token = await opened.issue(JANE)
   t.same(await proxied(bearer(token)), { authorization: undefined, account: undefined })
   const basic = { headers: { authorization: 'Basic eA==' } }
-  t.equal((await proxied(basic)).authorization, 'Basic eA==', 'what is not ours goes on')
+  t.equal((await proxied(basic)).authorization, 'Basic eA==', 'other credentials are forwarded')
   opened = await open(t, [], { forwardToken: true, forwardAccount: true })
   token = await opened.issue(JANE)
   const { authorization, account } = await proxied(bearer(token))
@@ -308,7 +308,7 @@ t.test('marks responses that required a token as private for caches', async (t) 
   const all = await open(t, [])
   for (const request of [{}, bearer(await all.issue(JANE))]) {
     const { headers } = await all.run(request, { reply })
-    t.equal(headers.get('cache-control'), 'public, max-age=60', 'everybody may have it')
+    t.equal(headers.get('cache-control'), 'public, max-age=60', 'a public response')
   }
   const forwarding = await open(t, [], { forwardAccount: true })
   const known = await forwarding.run(bearer(await forwarding.issue(JANE)), { reply })
@@ -337,15 +337,19 @@ t.test('requires no token for a preflight handled by the plugin cors', async (t)
   t.equal((await runPlugin(chain, { method: 'OPTIONS', headers })).status, 204)
   const { status, headers: fields } = await runPlugin(chain, { headers: { origin } })
   t.equal(status, 401)
-  t.equal(fields.get('access-control-allow-origin'), origin, 'and the page may read that')
-  t.equal((await runPlugin(auth, { method: 'OPTIONS', headers })).status, 401, 'no call is made')
+  t.equal(fields.get('access-control-allow-origin'), origin, 'the page may read the denial')
+  t.equal(
+    (await runPlugin(auth, { method: 'OPTIONS', headers })).status,
+    401,
+    'without the plugin cors a preflight requires a token',
+  )
 })
 
 t.test(
   'authorizes an open stream again by the target of its request, even if its path is no longer available',
   async (t) => {
     const rule = createRule({ id: 'own', scope: '*', resource: 'service:app:/app/*' })
-    // The gate alone keeps no process alive.
+    // The authorizer does not keep the process alive.
     const alive = setInterval(() => {}, 1000)
     t.teardown(() => clearInterval(alive))
     const { auth, authorizer: gate, source, issue } = await open(t, [rule])
@@ -380,7 +384,7 @@ t.test(
   },
 )
 
-/** Until it holds; a second is what a change may take. */
+/** Waits until the condition holds, within the second that a change may take. */
 async function poll(holds: () => Promise<boolean>): Promise<void> {
   const endMs = Date.now() + 1000
   while (!(await holds())) {

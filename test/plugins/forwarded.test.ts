@@ -118,7 +118,7 @@ t.test('deletes headers passed on by a trusted proxy that name another client', 
     t.same(same.all(name), ['2001:0DB9:0::1'])
   }
   const none = await from({ 'x-real-ip': '7.7.7.7' }, lenient)
-  t.same(none.all('x-real-ip'), ['7.7.7.7'], 'of a proxy that writes nothing else')
+  t.same(none.all('x-real-ip'), ['7.7.7.7'], 'from a proxy that sets this header only')
 })
 
 t.test('ignores a repeated scheme or port header, as it ignores lists', async (t) => {
@@ -134,7 +134,7 @@ t.test('ignores a repeated scheme or port header, as it ignores lists', async (t
     },
     trusting,
   )
-  t.same(all('x-forwarded-proto'), ['http'], 'that of the connection')
+  t.same(all('x-forwarded-proto'), ['http'], 'the scheme of the connection')
   t.match(all('forwarded'), [/^for=7\.7\.7\.7;host=a\.example;proto=http, /])
 })
 
@@ -324,9 +324,9 @@ t.test('logs rejected requests of trusted proxies once a minute', async (t) => {
 })
 
 for (const create of [createUwsListener, createNodeListener]) {
-  // As h2o forwards a folded line: µWebSockets sees no header behind the nameless one. The client chooses those before it.
+  // A folded line as forwarded by h2o: µWebSockets sees no header after the nameless one. The client controls those before it.
   for (const before of ['', 'Forwarded: a\r\n', 'X-Forwarded-For: \r\n'])
-    t.test(`${create.name}: rejects lost headers behind ${JSON.stringify(before)}`, async (t) => {
+    t.test(`${create.name}: rejects lost headers after ${JSON.stringify(before)}`, async (t) => {
       const { port, served } = await openListener(t, create, (x) => x.reply(200, 'served'), {}, [
         buildPlugin(plugin, { trusted: ['loopback'] }),
       ])

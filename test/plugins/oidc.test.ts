@@ -31,7 +31,7 @@ t.test('authenticates a caller by token and removes the token from the request',
       t.equal(x.headers.get('authorization'), undefined)
       t.equal(headers.get('cache-control'), 'private')
     }
-    t.same(issuer.asked, ['/.well-known/openid-configuration', '/keys'], 'keys are kept')
+    t.same(issuer.asked, ['/.well-known/openid-configuration', '/keys'], 'keys are cached')
   }
 })
 
@@ -83,8 +83,8 @@ t.test('rejects an invalid token', async (t) => {
   t.ok(messages.every((message) => message === 'info: invalid access token'))
   const told = messages.length
   await run(attacks['expired'])
-  t.equal(messages.length, told, 'each is told once')
-  t.ok(issuer.asked.length <= 4, 'unknown keys are asked for at most once in a while')
+  t.equal(messages.length, told, 'each is logged once')
+  t.ok(issuer.asked.length <= 4, 'unknown keys are fetched at a limited rate')
 })
 
 t.test('tolerates a clock difference of 30 s', async (t) => {
@@ -110,8 +110,8 @@ t.test('responds with 401 without a token unless required is false', async (t) =
   t.match(JSON.parse(body), { Detail: `access token of ${issuer.issuer} required` })
   const optional = await open(t, { required: false })
   t.equal((await optional.run()).status, 200)
-  t.equal((await optional.run('a.b.c')).status, 401, 'but none that is wrong')
-  t.equal((await optional.run('eA==', 'Basic')).status, 200, 'others are no concern')
+  t.equal((await optional.run('a.b.c')).status, 401, 'an invalid token is rejected')
+  t.equal((await optional.run('eA==', 'Basic')).status, 200, 'other schemes are ignored')
 })
 
 t.test('accepts a caller authenticated by another plugin', async (t) => {
@@ -142,7 +142,7 @@ t.test('finds new keys and rejects tokens of removed keys', async (t) => {
   const next = await createPair('ES256', 'two')
   issuer.keys = [next.jwk]
   const second = await issuer.issue({}, {}, next)
-  t.equal((await run(second)).status, 401, 'it was asked just now')
+  t.equal((await run(second)).status, 401, 'the issuer was queried just now')
   clock.offsetMs = 31_000
   t.equal((await run(second)).status, 200)
   t.equal((await run(first)).status, 401)

@@ -29,7 +29,7 @@ t.test('passes pages of the same host and of listed origins', async (t) => {
     [{ origin: 'https://a.shop.example', 'sec-fetch-site': 'cross-site' }, 'app.test'],
     [{ 'sec-fetch-site': 'same-origin' }, 'app.test'],
     [{ 'sec-fetch-site': 'none' }, 'app.test'],
-    // Behind a proxy that has changed Host; a form of a page that tells nobody where it is.
+    // Behind a proxy that changed Host; a form of a page with Referrer-Policy: no-referrer.
     [{ origin: 'https://public.test', 'sec-fetch-site': 'same-origin' }, '10.0.0.7:8080'],
     [{ origin: 'null', 'sec-fetch-site': 'same-origin' }, 'app.test'],
   ]
@@ -91,7 +91,7 @@ t.test('denies images, scripts, frames and prefetches of other sites', async (t)
       t.notOk(forwarded)
     }
   const posted = { method: 'POST', headers: { ...LINK, 'sec-fetch-site': 'cross-site' } }
-  t.equal((await runPlugin(origins, posted)).status, 403, 'a form is no link')
+  t.equal((await runPlugin(origins, posted)).status, 403, 'a form is not a link')
 })
 
 t.test('allows links from other sites to pages but not to endpoints', async (t) => {

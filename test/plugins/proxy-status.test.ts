@@ -8,7 +8,7 @@ import { openGateway } from '../fixtures/gateway.ts'
 
 const built = buildPlugin(plugin)
 
-/** A backend that does this with whatever is sent to it. */
+/** A backend that handles every connection with the given function. */
 async function openBackend(t: Test, answer: string | undefined): Promise<number> {
   const server: Server = createServer((socket) => {
     socket.on('error', () => {})

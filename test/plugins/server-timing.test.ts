@@ -3,7 +3,7 @@ import type { Exchange } from '../../core/exchange.ts'
 import plugin from '../../plugins/server-timing.ts'
 import { buildPlugin, runPlugin } from '../../sdk/testing.ts'
 
-/** Answers like a handler whose backend took 4.5 ms. */
+/** Responds like a handler whose backend took 4.5 ms. */
 function answer(x: Exchange): void {
   x.upstreamStartMs = x.startMs
   x.upstreamReplyMs = x.startMs + 4.5

@@ -19,9 +19,9 @@ const PARENT = `00-${TRACE}-${SPAN}-01`
 const collector = await openOtlpCollector(t)
 exportTo(t, collector)
 
-/** Fields of the requests that came, by path. */
+/** Headers of received requests by path. */
 const seen = new Map<string, IncomingHttpHeaders>()
-/** How many more requests lose their connection. */
+/** Number of further requests that lose their connection. */
 let cuts = 1
 const backend = createServer((request, response) => {
   seen.set(request.url!, request.headers)
@@ -143,7 +143,7 @@ t.test(
     const missing = await collector.find((span) => span.attributes['url.path'] === '/nobody/there')
     t.notOk(missing.failed)
     t.equal(missing.attributes['http.response.status_code'], 404)
-    t.equal(missing.name, 'GET', 'what clients make up is in no name')
+    t.equal(missing.name, 'GET', 'names contain no client input')
   },
 )
 

@@ -15,7 +15,7 @@ interface Opened {
   readonly resolver: Resolver
   readonly registry: StaticRegistry
   readonly warnings: string[]
-  /** Takes over other services, and waits for the routes they declare. */
+  /** Replaces the services, and waits for their declared routes. */
   readonly replace: (services: readonly Service[]) => Promise<void>
 }
 
@@ -73,7 +73,7 @@ t.test('resolves service, endpoint, handler and variables of a matching route', 
     const { template, counters, ...named } = resolver.resolve(line)!
     t.strictSame(named, expected, line.path)
     t.equal(counters, undefined)
-    t.ok(template, 'and what its path was matched by')
+    t.ok(template, 'the template of the route')
   }
 })
 
@@ -95,7 +95,11 @@ t.test('resolves built-in services before declared paths', async (t) => {
   ] as const)
     for (const method of ['GET', 'POST'])
       t.equal(resolver.resolve(at(path, { method, namespace: '' }))?.service, service, path)
-  t.equal(resolver.resolve(at('/auth/token', { namespace: 'ns' }))?.service, 'ns.auth', 'not its')
+  t.equal(
+    resolver.resolve(at('/auth/token', { namespace: 'ns' }))?.service,
+    'ns.auth',
+    "not the namespace's own",
+  )
 })
 
 t.test('captures several segments in a variable, before, in and after **', async (t) => {
@@ -196,7 +200,7 @@ t.test('includes only the deciding parts of a request in the key', async (t) => 
   const get = at('/users/1', { host: 'a.example' })
   const post = { ...get, method: 'POST' }
   const elsewhere = { ...get, host: 'b.example' }
-  t.equal(resolver.key(get), rpc.key(get), 'without declared routes that of the other resolver')
+  t.equal(resolver.key(get), rpc.key(get), 'without declared routes the key of the inner resolver')
   await replace([makeDeclaring('ns.a', { 'A.B': { path: '/a' } })])
   t.equal(resolver.key(get), resolver.key(post))
   t.equal(resolver.key(get), resolver.key(elsewhere))
@@ -208,7 +212,7 @@ t.test('includes only the deciding parts of a request in the key', async (t) => 
   t.equal(resolver.key(get), resolver.key(post))
   t.not(resolver.key(get), resolver.key(elsewhere))
   const byHost = open(t, [users], host).resolver
-  t.not(byHost.key(get), byHost.key(elsewhere), 'that of the other resolver is part of it')
+  t.not(byHost.key(get), byHost.key(elsewhere), 'the key of the inner resolver is part of it')
 })
 
 t.test('applies added, changed and removed routes in the next tick', async (t) => {
@@ -231,7 +235,7 @@ t.test('rebuilds once for many changes in a tick', async (t) => {
   const { resolver, registry } = open(t, [])
   for (let i = 0; i < 100; i++)
     registry.replace([makeDeclaring('ns.a', { 'A.B': { path: `/a${i}` } })])
-  t.equal(resolver.resolve(at('/a99'))?.endpoint, 'A99.Call', 'not while requests are served')
+  t.equal(resolver.resolve(at('/a99'))?.endpoint, 'A99.Call', 'not while requests are in flight')
   await new Promise(setImmediate)
   t.equal(resolver.generation, 1)
   t.equal(resolver.resolve(at('/a99'))?.endpoint, 'A.B')
@@ -246,10 +250,14 @@ t.test('rebuilds many routes in several ticks and replaces them at once', async 
   registry.replace(services)
   let turns = 0
   for (; resolver.generation === before; turns++) {
-    t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.Get', 'the old routes meanwhile')
+    t.equal(
+      resolver.resolve(at('/users/42'))?.endpoint,
+      'Users.Get',
+      'the old routes during the rebuild',
+    )
     await new Promise(setImmediate)
   }
-  t.ok(turns >= 3, `${turns} turns`)
+  t.ok(turns >= 3, `${turns} ticks`)
   t.equal(resolver.resolve(at('/s2499'))?.endpoint, 'A.B')
   t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.42')
 })
@@ -261,7 +269,7 @@ t.test('applies a change that arrives during a rebuild', async (t) => {
   )
   registry.replace(services)
   await new Promise(setImmediate)
-  t.equal(resolver.generation, 0, 'it is running')
+  t.equal(resolver.generation, 0, 'the rebuild is in progress')
   registry.replace([users])
   while (resolver.generation !== 2) await new Promise(setImmediate)
   t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.Get')
@@ -319,16 +327,12 @@ t.test('never serves from removed routes', async (t) => {
     return x
   }
   t.equal(ask('/users/42').route?.endpoint, 'Users.Get')
-  t.equal(ask('/users/42').route, ask('/users/42').route, 'the second time from the cache')
+  t.equal(ask('/users/42').route, ask('/users/42').route, 'the second result is cached')
   t.throws(() => ask('/users/42', 'DELETE'), { code: 405 })
   t.equal(ask('/users/42', 'HEAD').route?.endpoint, 'Users.Get')
   const moved = makeDeclaring('ns.users', { 'Users.Get': { path: '/people/{id}' } })
   await replace([moved, greeter])
-  t.equal(
-    ask('/users/42').route?.endpoint,
-    'Users.42',
-    'the fallback, though the service is the same',
-  )
+  t.equal(ask('/users/42').route?.endpoint, 'Users.42', 'the fallback for the same service')
   t.same(ask('/people/42').route?.variables, [['id', '42']])
   t.equal(ask('/hello').upstream?.name, 'ns.greeter')
   await replace([users, greeter])

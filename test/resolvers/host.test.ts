@@ -21,7 +21,7 @@ t.test('uses the lower-case Host without port as service name', async (t) => {
 
 t.test('prefixes a name without a dot with the namespace', async (t) => {
   t.equal(host.resolve(at('greeter:8080'))?.service, 'ns.greeter')
-  t.equal(host.resolve(at('greeter', ''))?.service, 'greeter', 'a disabled namespace adds nothing')
+  t.equal(host.resolve(at('greeter', ''))?.service, 'greeter', 'no prefix without a namespace')
 })
 
 t.test('does not resolve an invalid name', async (t) => {

@@ -17,7 +17,7 @@ t.test('uses the first segment with the namespace as service name', async (t) =>
   for (const [target, service] of rows) {
     t.same(path.resolve(at(target)), { service, endpoint: '' }, target)
   }
-  t.equal(path.resolve(at('/a/b', ''))?.service, 'a', 'a disabled namespace adds nothing')
+  t.equal(path.resolve(at('/a/b', ''))?.service, 'a', 'no prefix without a namespace')
 })
 
 t.test('does not resolve / and invalid names', async (t) => {

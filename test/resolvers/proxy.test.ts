@@ -27,7 +27,7 @@ t.test('leaves endpoint and variables empty', async (t) => {
 
 t.test('resolves GET /<a> under <ns>.<a> (specification: Namespace)', async (t) => {
   t.equal(serviceOf('/greeter', 'go.mx.api'), 'go.mx.api.greeter')
-  t.equal(serviceOf('/greeter', ''), 'greeter', 'a disabled namespace adds nothing')
+  t.equal(serviceOf('/greeter', ''), 'greeter', 'no prefix without a namespace')
 })
 
 t.test('includes a leading version segment in the name (specification: Versioning)', async (t) => {

@@ -24,7 +24,7 @@ t.test('resolves like path, with a version segment as part of the name', async (
   for (const [path, service] of rows) {
     t.same(vpath.resolve(at(path)), { service, endpoint: '' }, path)
   }
-  t.equal(vpath.resolve(at('/v1/a', ''))?.service, 'v1.a', 'a disabled namespace adds nothing')
+  t.equal(vpath.resolve(at('/v1/a', ''))?.service, 'v1.a', 'no prefix without a namespace')
 })
 
 t.test('does not resolve / and invalid names', async (t) => {

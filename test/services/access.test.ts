@@ -1,4 +1,4 @@
-// Reference 2.2 with 15.15: what built-in services ask of their callers besides the rules, which let everybody in at first.
+// Reference 2.2 with 15.15: what built-in services require besides the rules, which allow everyone by default.
 import t from 'tap'
 import type { Client } from '../../sdk/client/client.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
@@ -9,7 +9,7 @@ t.setTimeout(120_000)
 const NODE = { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] }
 const RECORD = { record: { key: 'a', value: '' } }
 
-/** By whom an endpoint may be called, and with what: nobody in particular, a member or an administrator. */
+/** Required caller, endpoint and request: anonymous, member of the namespace or administrator. */
 const ENDPOINTS: readonly (readonly ['anybody' | 'member' | 'admin', string, object?])[] = [
   ['anybody', 'registry.Registry.ListServices'],
   ['anybody', 'registry.Registry.GetService', { service: 'store' }],
@@ -43,11 +43,11 @@ const ENDPOINTS: readonly (readonly ['anybody' | 'member' | 'admin', string, obj
   ['admin', 'api.Api.Explain', { path: '/' }],
 ]
 
-/** What takes an administrator; the other endpoints of administrators are for services as well. */
+/** Endpoints for administrators only; services may call the other ones marked admin. */
 const ADMIN_ONLY =
   /ListServices|Databases|Tables|Config\.(Set|Delete)|Stats|Routes|Services|Plugins|Requests|Explain/
 
-/** Whether a caller gets through, or why not. */
+/** Returns "served" or the error of a call. */
 async function ask(client: Client, name: string, request: object): Promise<string> {
   const [service, handler, method] = name.split('.') as [string, string, string]
   try {
@@ -59,37 +59,44 @@ async function ask(client: Client, name: string, request: object): Promise<strin
   }
 }
 
-t.test('built-in services ask who calls, whatever the rules say', async (t) => {
-  const { proxy } = await openServer(t)
-  const admin = openClient(t, { proxy, auth: ADMIN, retries: 0 })
-  const as = async (id: string, namespace = 'mx'): Promise<Client> => {
-    const auth = { id, secret: 'a long secret' }
-    const options = { namespace }
-    await admin.call('auth', 'Auth.Generate', { ...auth, options })
-    const { token } = await admin.call<{ token: { access_token: string } }>('auth', 'Auth.Token', {
-      ...auth,
-      options,
-    })
-    return openClient(t, { proxy, token: token.access_token, retries: 0 })
-  }
-  const member = await as('jane')
-  const foreign = await as('joe', 'acme')
-  const stranger = openClient(t, { proxy, retries: 0 })
-  for (const [who, name, request = {}] of ENDPOINTS) {
-    const isOpen = who === 'anybody'
-    t.equal(
-      await ask(stranger, name, request),
-      isOpen ? 'served' : '401 An account is required',
-      name,
-    )
-    const denied = isOpen ? 'served' : '403 Access denied to namespace'
-    t.equal(await ask(foreign, name, request), denied, `${name}, an account of another namespace`)
-    const missing = ADMIN_ONLY.test(name) ? 'admin' : 'service'
-    const refused =
-      who === 'admin'
-        ? `401 Permission denied: ${name} requires the scope ${missing} in namespace mx`
-        : 'served'
-    t.equal(await ask(member, name, request), refused, `${name}, a member`)
-    t.equal(await ask(admin, name, request), 'served', `${name}, an administrator`)
-  }
-})
+t.test(
+  'built-in services require an account, a namespace and a scope even if the rules allow everyone',
+  async (t) => {
+    const { proxy } = await openServer(t)
+    const admin = openClient(t, { proxy, auth: ADMIN, retries: 0 })
+    const as = async (id: string, namespace = 'mx'): Promise<Client> => {
+      const auth = { id, secret: 'a long secret' }
+      const options = { namespace }
+      await admin.call('auth', 'Auth.Generate', { ...auth, options })
+      const { token } = await admin.call<{ token: { access_token: string } }>(
+        'auth',
+        'Auth.Token',
+        {
+          ...auth,
+          options,
+        },
+      )
+      return openClient(t, { proxy, token: token.access_token, retries: 0 })
+    }
+    const member = await as('jane')
+    const foreign = await as('joe', 'acme')
+    const stranger = openClient(t, { proxy, retries: 0 })
+    for (const [who, name, request = {}] of ENDPOINTS) {
+      const isOpen = who === 'anybody'
+      t.equal(
+        await ask(stranger, name, request),
+        isOpen ? 'served' : '401 An account is required',
+        name,
+      )
+      const denied = isOpen ? 'served' : '403 Access denied to namespace'
+      t.equal(await ask(foreign, name, request), denied, `${name}, an account of another namespace`)
+      const missing = ADMIN_ONLY.test(name) ? 'admin' : 'service'
+      const refused =
+        who === 'admin'
+          ? `401 Permission denied: ${name} requires the scope ${missing} in namespace mx`
+          : 'served'
+      t.equal(await ask(member, name, request), refused, `${name}, a member`)
+      t.equal(await ask(admin, name, request), 'served', `${name}, an administrator`)
+    }
+  },
+)

@@ -1,4 +1,4 @@
-// Specification: "Authentication", point by point, and of "Resources" rules and accounts.
+// Specification: the points of "Authentication", and "Resources": rules and accounts.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -8,7 +8,7 @@ import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const EVERYTHING = { type: '*', name: '*', endpoint: '*' }
 const PATIENCE_MS = 10_000
-/** What has to stay open so that anybody can log in (point 5). */
+/** Rule that keeps the login open (point 5). */
 const LOGIN = {
   id: 'login',
   scope: '',
@@ -20,7 +20,7 @@ function toRule(id: string, scope: string, resource: object, more: object = {}) 
   return { rule: { id, scope, access: 'GRANTED', resource, ...more } }
 }
 
-/** Calls until it is answered with `code`, and tells how long that took. */
+/** Repeats a call until its code is `code`, and returns the elapsed time. */
 async function waitFor(code: number, call: () => ReturnType<AuthEndpoint>): Promise<number> {
   const startedMs = performance.now()
   for (;;) {
@@ -31,7 +31,7 @@ async function waitFor(code: number, call: () => ReturnType<AuthEndpoint>): Prom
   }
 }
 
-/** Opens a server where only who is logged in may call. */
+/** Opens a server that requires a login for every call. */
 async function openLocked(t: Test): Promise<AuthServer> {
   const server = await openAuthServer(t)
   await server.ask('Rules.Create', { rule: LOGIN })
@@ -50,7 +50,7 @@ t.test(
       const { code, body } = await call('helloworld', 'Helloworld.Call', {}, admin)
       t.same([code, body], [200, { account: 'admin', namespace: '' }], name)
       const refused = await call('helloworld', 'Helloworld.Call', {}, `${admin}x`)
-      t.equal(refused.code, 401, `${name}: one that is none`)
+      t.equal(refused.code, 401, `${name}: an invalid token`)
     }
   },
 )
@@ -147,7 +147,7 @@ t.test(
       const tookMs = await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}))
       t.ok(tookMs < 1000, `${name}: within a second`)
     }
-    // With the token of its login the CLI goes on; without it is refused.
+    // With the token of its login the CLI is allowed, without it is denied.
     t.match(await mx('auth', 'list', 'rules'), { code: 0, stdout: /^onlyloggedin\t/m })
     await mx('logout')
     t.match(await mx('auth', 'list', 'rules'), {
@@ -178,7 +178,7 @@ t.test(
     for (const call of Object.values(doors))
       await waitFor(401, () => call('auth', 'Auth.Token', login))
     const operator = await doors.gateway('auth', 'Auth.Token', { id: 'admin', secret: 'mx' })
-    t.equal(operator.code, 200, 'operators log in all the same (reference 15.32)')
+    t.equal(operator.code, 200, 'operators can still log in (reference 15.32)')
   },
 )
 
@@ -239,7 +239,7 @@ t.test(
       /Secret not correct, or no account with this ID/,
     )
     const refused = await other.doors.gateway('helloworld', 'Helloworld.Call', {}, one.admin)
-    t.equal(refused.code, 401, 'tokens of another environment are not taken')
+    t.equal(refused.code, 401, 'tokens of another environment are rejected')
     const { accounts } = await other.ask('Accounts.List', {})
     t.match(
       accounts.filter(({ type }: { type: string }) => type === 'user'),
@@ -264,7 +264,7 @@ t.test('9. The namespace is chosen with the Mx-Namespace header.', async (t) => 
   await ask('Auth.Generate', { id: 'ann', secret: 'ann-secret', options })
   await t.rejects(logIn('ann', 'ann-secret'), /Secret not correct/)
   const ann = await logIn('ann', 'ann-secret', 'acme')
-  // Rules of mx hold for its services, whatever namespace a caller names.
+  // Rules of mx apply to its services in every namespace of a caller.
   await ask('Rules.Create', { rule: LOGIN })
   await ask('Rules.Create', toRule('onlyloggedin', '*', EVERYTHING))
   await ask('Rules.Delete', { id: 'default' })
@@ -282,7 +282,7 @@ t.test('9. The namespace is chosen with the Mx-Namespace header.', async (t) => 
 })
 
 t.test(
-  '10. if absent, the server generates a key and saves it to ~/.mx/config_secret_key; what services sign tokens with and the password of admin are its owner’s alone, too',
+  '10. if absent, the server generates ~/.mx/config_secret_key, and an admin password that logs in',
   async (t) => {
     const home = makeTempFolder(t, 'home')
     const server = await startServerProcess(t, [], { home })

@@ -11,7 +11,7 @@ t.test('every command has --help', async (t) => {
     const { code, stdout, stderr } = await runMx([name, '--help'], options)
     t.same([code, stderr], [0, ''], name)
     t.match(stdout, `mx ${name}`)
-    t.ok(stdout.startsWith(`mx\n\n${description}\n\nUsage:\n`), `${name}: its description`)
+    t.ok(stdout.startsWith(`mx\n\n${description}\n\nUsage:\n`), `${name}: description`)
   }
 })
 
@@ -32,13 +32,13 @@ t.test('every built-in command of the specification is listed', async (t) => {
     t.match(stdout, new RegExp(`\\n  ${name} `))
 })
 
-t.test('a misspelt flag is told, with the one that was meant', async (t) => {
+t.test('an unknown flag is an error with a suggestion', async (t) => {
   const { code, stdout, stderr } = await runMx(['status', '--outptu=json'], options)
   t.same([code, stdout], [2, ''])
   t.match(stderr, /unknown flag --outptu, did you mean --output\? See 'mx status --help'/)
 })
 
-t.test('no server: one line with the address that was tried, and status 4', async (t) => {
+t.test('without a server, fails in one line with its address and status 4', async (t) => {
   const env = { HOME: cwd, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' }
   const { code, stdout, stderr } = await runMx(['status'], { cwd, env })
   t.same([code, stdout], [4, ''])

@@ -6,7 +6,7 @@ import { runMx } from '../fixtures/mx.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
-// The rows `run` and `update` of the specification's table of commands with repositories, each command a process of its own.
+// The rows `run` and `update` of the specification's table of commands with repositories. Each command is a separate process.
 
 const server = await startServerProcess(t, [], { env: { MX_ADMIN_PASSWORD: 'open-sesame' } })
 const home = makeTempFolder(t, 'home')
@@ -18,18 +18,18 @@ async function mx(t: Test, ...words: string[]): Promise<string> {
   return stdout
 }
 
-/** What a service answers. */
+/** Response of a service. */
 async function ask(name: string): Promise<string> {
   return (await fetch(`${server.gateway}/${name}`)).text()
 }
 
-/** What `mx status` says of the only version of a service. */
+/** Output of `mx status` for the only version of a service. */
 async function status(t: Test, name: string) {
   const [object] = JSON.parse(await mx(t, 'status', name, '-o', 'json'))
   return object as { readonly version: string; readonly metadata: Record<string, string> }
 }
 
-t.test('a repository is run at its default branch, and updated to the newest commit', async (t) => {
+t.test('runs the default branch of a repository, and updates to its newest commit', async (t) => {
   await mx(t, 'login', 'admin', '--password=open-sesame')
   const { commit, folder } = makeGitRepository(t, 'shop')
   commit(toPlain('one'))
@@ -45,7 +45,7 @@ t.test('a repository is run at its default branch, and updated to the newest com
   await mx(t, 'kill', 'shop')
 })
 
-t.test('behind the @ stands a branch, whose newest commit an update takes', async (t) => {
+t.test('runs the branch after @, and updates to its newest commit', async (t) => {
   const { commit, folder, git } = makeGitRepository(t, 'shop')
   commit(toPlain('main'))
   git('checkout', '--quiet', '-b', 'next')
@@ -59,7 +59,7 @@ t.test('behind the @ stands a branch, whose newest commit an update takes', asyn
   await mx(t, 'kill', 'shop@next')
 })
 
-t.test('behind the @ stands a commit: an update starts the same code again', async (t) => {
+t.test('runs the commit after @, and an update restarts the same build', async (t) => {
   const { commit, folder } = makeGitRepository(t, 'shop')
   const first = commit(toPlain('one'))
   commit(toPlain('two'))
@@ -74,7 +74,7 @@ t.test('behind the @ stands a commit: an update starts the same code again', asy
   await mx(t, 'kill', `shop@${first}`)
 })
 
-t.test('a short name is that of a repository below git.baseurl', async (t) => {
+t.test('a short name is a repository below git.baseurl', async (t) => {
   const { commit, folder } = makeGitRepository(t, 'shop')
   commit(toPlain('short'))
   const name = basename(folder)
@@ -85,7 +85,7 @@ t.test('a short name is that of a repository below git.baseurl', async (t) => {
 })
 
 t.test(
-  'an unknown branch and an unreachable repository are told, and leave the name free',
+  'an unknown branch and an unreachable repository are errors and do not use up the name',
   async (t) => {
     const { commit, folder } = makeGitRepository(t, 'shop')
     commit(toPlain('one'))

@@ -8,14 +8,14 @@ import { skipUnless } from '../fixtures/servers.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 import { runAtTerminal, type TerminalOptions } from '../fixtures/terminal.ts'
 
-/** What makes characters coloured. */
+/** Escape sequences for colors. */
 const COLOUR = /\u001b\[(?:3\d|9\d|1)m/
 
 const server = await startServerProcess(t, ['--profile=test'])
 const cwd = makeTempFolder(t, 'home')
 const env = { HOME: cwd, MX_ENV_LOCAL_ADDRESS: server.proxy }
 
-t.test('login: asks for id and password, and shows no password', async (t) => {
+t.test('login: asks for id and password without an echo', async (t) => {
   if (skipUnless(t, 'script') === undefined) return
   const dialogue = [
     ['Enter username: ', 'admin'],
@@ -27,11 +27,11 @@ t.test('login: asks for id and password, and shows no password', async (t) => {
   t.match((await runMx(['user', 'token'], { cwd, env })).stdout, /^ey/)
 })
 
-t.test('run: what is done shows while it is done, and what became of it stays', async (t) => {
+t.test('run: shows progress while it runs, and the result afterwards', async (t) => {
   if (skipUnless(t, 'script') === undefined) return
   cpSync(join(ROOT, 'examples/helloworld'), join(cwd, 'helloworld'), { recursive: true })
   const output = await runAtTerminal(t, ['run', './helloworld'], { cwd, env })
-  t.match(output, '\u001b[', 'it moves')
+  t.match(output, '\u001b[', 'the progress is animated')
   t.match(output, COLOUR)
   t.match(toScreen(output!).join('\n'), /helloworld.*run/i)
   const [, url = ''] = /^Try: curl '(http:\S+)'$/m.exec(toScreen(output!).join('\n')) ?? []
@@ -40,24 +40,24 @@ t.test('run: what is done shows while it is done, and what became of it stays', 
   for (const options of [{ columns: 72 }, { columns: 200, env: { ...env, COLUMNS: '72' } }]) {
     const lines = await showStatus(t, options)
     for (const line of lines) t.ok(line.length <= 72, line)
-    t.match(lines[1], /^helloworld .* running .*…$/, 'what there is no room for is cut')
+    t.match(lines[1], /^helloworld .* running .*…$/, 'long lines are truncated')
   }
   const { stdout } = await runMx(['status'], { cwd, env })
-  t.match(stdout, /^helloworld\t.*owner=admin, group=mx/m, 'in a pipe all of it is there')
+  t.match(stdout, /^helloworld\t.*owner=admin, group=mx/m, 'the output to a pipe is complete')
   const killed = await runAtTerminal(t, ['kill', 'helloworld'], { cwd, env })
   t.match(toScreen(killed!).join('\n'), /helloworld/)
 })
 
-t.test('NO_COLOR: nothing is coloured', async (t) => {
+t.test('NO_COLOR: prints no colors', async (t) => {
   if (skipUnless(t, 'script') === undefined) return
   const options = { cwd, env: { ...env, NO_COLOR: '1' } }
   const output = await runAtTerminal(t, ['run', './helloworld'], options)
-  t.match(output, '\u001b[', 'it moves all the same')
+  t.match(output, '\u001b[', 'the progress is animated without colors')
   t.notMatch(output, COLOUR)
   await runAtTerminal(t, ['kill', 'helloworld'], options)
 })
 
-t.test('an empty NO_COLOR is none, for the log of a gateway as well', async (t) => {
+t.test('an empty NO_COLOR does not disable colors, in the log of a gateway as well', async (t) => {
   if (skipUnless(t, 'script') === undefined) return
   for (const [NO_COLOR, isColoured] of [
     ['', true],
@@ -71,7 +71,7 @@ t.test('an empty NO_COLOR is none, for the log of a gateway as well', async (t) 
   }
 })
 
-t.test('Ctrl-C at a question gives up, with status 130', async (t) => {
+t.test('Ctrl-C at a prompt ends with status 130', async (t) => {
   if (skipUnless(t, 'script') === undefined) return
   const dialogue = [['Enter username: ', '\u0003']] as const
   const output = await runAtTerminal(t, ['login'], { cwd, env, dialogue, tellsStatus: true })
@@ -83,7 +83,7 @@ async function showStatus(t: Test, options: Partial<TerminalOptions>): Promise<r
   return toScreen((await runAtTerminal(t, ['status'], { cwd, env, ...options }))!)
 }
 
-/** The lines of a terminal, without what colours and moves. */
+/** The lines of a terminal without colors and cursor movements. */
 function toScreen(output: string): readonly string[] {
   return output
     .replaceAll(/\u001b\[[\d;?]*[A-Za-z]/g, '')

@@ -6,7 +6,7 @@ import { runMx, startMx } from '../fixtures/mx.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
-// The table of the specification's section "Command line", row by row, each command a process of its own.
+// The rows of the table in the specification's section "Command line". Each command is a separate process.
 
 const server = await startServerProcess(t, ['--profile=test'])
 const home = makeTempFolder(t, 'home')
@@ -14,14 +14,14 @@ const env = { HOME: home, MX_ENV_LOCAL_ADDRESS: server.proxy }
 const options = { cwd: home, env }
 cpSync(join(ROOT, 'examples/helloworld'), join(home, 'helloworld'), { recursive: true })
 
-/** Standard output of a command that succeeds and says nothing else. */
+/** Standard output of a command that succeeds without other output. */
 async function mx(t: Test, ...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await runMx(words, options)
   t.same([code, stderr], [0, ''], `mx ${words.join(' ')}`)
   return stdout
 }
 
-/** What a command that fails says. */
+/** Error output of a failing command. */
 async function fail(...words: string[]): Promise<readonly [number | null, string]> {
   const { code, stdout, stderr } = await runMx(words, options)
   return [code, stdout + stderr]
@@ -102,7 +102,7 @@ t.test('run, status, logs, update and kill', async (t) => {
   t.match(await mx(t, 'logs', 'helloworld'), 'service ready')
   const following = startMx(['logs', '-f', 'helloworld'], options)
   await following.until(/service ready/)
-  // What it began with counts for nothing then.
+  // Invalidates the token that `logs -f` started with.
   await mx(t, 'call', 'auth', 'Auth.RotateKey', '{"drop":true}')
   const source = join(home, 'helloworld/helloworld.ts')
   writeFileSync(source, readFileSync(source, 'utf8').replace('Hello ', 'Good day '))
@@ -115,7 +115,7 @@ t.test('run, status, logs, update and kill', async (t) => {
   )
   await following.until(/service ready.*\n.*service ready/)
   following.child.kill('SIGINT')
-  t.equal(await following.ended, 0, 'Ctrl-C ends it well')
+  t.equal(await following.ended, 0, 'Ctrl-C ends it with status 0')
   t.equal(following.output.stderr, '')
 })
 

@@ -1,4 +1,4 @@
-// Specification: "Config entry", of "Library-level operations" config, of "Authentication" the sentence on config secrets.
+// Specification: "Config entry", "Library-level operations": config, "Authentication": config secrets.
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -16,7 +16,7 @@ import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** The config service, a service that uses it, and a gateway as in server mode: no namespace before names. */
+/** The config service, a service that uses it, and a gateway as in server mode, without a namespace. */
 async function open(t: Test, adapter: StoreAdapter) {
   const registry = openRegistry(t)
   const { address, store } = await openPlatformConfig(t, { adapter, registry })
@@ -222,26 +222,33 @@ t.test(
     const bytes = readFileSync(join(folder, 'store', 'data.mdb')).toString('latin1')
     t.notOk(bytes.includes('hunter2-of-a-test'))
     t.notOk(bytes.includes(key.trim()))
-    t.ok(bytes.includes(made!.id), 'the file is the one that was written')
+    t.ok(bytes.includes(made!.id), 'the file contains the record')
   },
 )
 
-t.test('what is malformed is 400 by the path of the field, and nothing is stored', async (t) => {
-  const { post, store } = await open(t, createMemoryStore())
-  for (const [path, data, detail] of [
-    ['a..b', '1', /^request\.path must be/],
-    ['a.__proto__.b', '1', /^request\.path must be/],
-    ['a', '{"x', /^request\.value\.data must be JSON/],
-    ['a', '{"constructor":{"x":1}}', /^request\.value\.data must not hold the name "constructor"/],
-    ['', '5', /^request\.value\.data must be an object/],
-  ] as const)
-    t.match(await post('set', { path, value: { data } }), {
-      status: 400,
-      body: { Code: 400, Detail: detail, Status: 'Bad Request' },
-    })
-  t.strictSame(await store.listTables(), [])
-  t.equal(({} as { x?: number }).x, undefined)
-})
+t.test(
+  'a malformed path or value is 400, the error names the field, and nothing is stored',
+  async (t) => {
+    const { post, store } = await open(t, createMemoryStore())
+    for (const [path, data, detail] of [
+      ['a..b', '1', /^request\.path must be/],
+      ['a.__proto__.b', '1', /^request\.path must be/],
+      ['a', '{"x', /^request\.value\.data must be JSON/],
+      [
+        'a',
+        '{"constructor":{"x":1}}',
+        /^request\.value\.data must not hold the name "constructor"/,
+      ],
+      ['', '5', /^request\.value\.data must be an object/],
+    ] as const)
+      t.match(await post('set', { path, value: { data } }), {
+        status: 400,
+        body: { Code: 400, Detail: detail, Status: 'Bad Request' },
+      })
+    t.strictSame(await store.listTables(), [])
+    t.equal(({} as { x?: number }).x, undefined)
+  },
+)
 
 t.test('The namespace is chosen with the `Mx-Namespace` header.', async (t) => {
   const { post, get } = await open(t, createMemoryStore())
@@ -254,7 +261,7 @@ t.test('The namespace is chosen with the `Mx-Namespace` header.', async (t) => {
   })
 })
 
-t.test('watch tells what there is, and what there is after every change', async (t) => {
+t.test('watch streams the current value, and the new value after every change', async (t) => {
   const { origin, config } = await open(t, createMemoryStore())
   await config.set('a', { b: 1 })
   const reply = await fetch(`${origin}/watch?path=a`)

@@ -154,7 +154,7 @@ for (const listener of ['uws', 'node']) {
         }
         t.equal((await post(`${url}/shop/fine`)).status, 200)
         const success = await post(`${url}/shop/success`)
-        t.equal(success.status, 500, 'an error whose code is none yields no success')
+        t.equal(success.status, 500, 'an error with an invalid code is not a success')
       },
     )
 

@@ -1,4 +1,4 @@
-// Specification: "Event (events service)", of "Events" and of "Library-level operations" the events service; reference 5.2.
+// Specification: "Event (events service)", "Events" and "Library-level operations": the events service; reference 5.2.
 import t, { type Test } from 'tap'
 import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
 import { createMemoryEvents } from '../../adapters/events/memory.ts'
@@ -12,7 +12,7 @@ import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** The events service, a service that uses it, and a gateway as in server mode: no namespace before names. */
+/** The events service, a service that uses it, and a gateway as in server mode, without a namespace. */
 async function open(t: Test, adapter: EventsAdapter) {
   const registry = openRegistry(t)
   const { address } = await openPlatformEvents(t, { adapter, registry })
@@ -191,7 +191,7 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
   )
 }
 
-t.test('persistent storage', async (t) => {
+t.test('persistent storage: an event survives a restart', async (t) => {
   const folder = makeTempFolder(t, 'events')
   const first = await openPlatformEvents(t, { adapter: createLmdbEvents({ folder }) })
   await createEvents(first.client).publish('orders', 'kept')

@@ -1,4 +1,4 @@
-// Specification, "Events": the gateway's handler, and who gets what it publishes.
+// Specification, "Events": the gateway's handler and the receivers of its messages.
 import t from 'tap'
 import { metadata } from '../../sdk/index.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'

@@ -7,7 +7,7 @@ import { openRawBackend } from '../fixtures/raw-backend.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' }
-/** A name outside of the gateway's namespace. */
+/** A name outside the gateway's namespace. */
 const SERVICE = 'backend.greeter'
 
 interface Open {
@@ -65,7 +65,7 @@ for (const MX_LISTENER of ['uws', 'node']) {
   })
 }
 
-/** Sends the call both ways without one of its fields, or with another value of it. */
+/** Sends the call as form and JSON with one field omitted or changed. */
 async function tryBoth(url: string, field: string, value: string | undefined): Promise<Response[]> {
   const json = { ...CALL, [field]: value }
   const form = { ...FORM, [field]: value }
@@ -87,7 +87,7 @@ t.test(
       }
     }
     for (const reply of await tryBoth(url, 'service', 'greeter')) {
-      t.equal(reply.status, 404, 'not the name inside a namespace')
+      t.equal(reply.status, 404, 'the name is absolute')
       t.match(await reply.json(), { Code: 404, Detail: 'service not found: greeter' })
     }
   },
@@ -161,7 +161,7 @@ t.test(
   },
 )
 
-t.test('header Timeout: <seconds> is the time for the call', async (t) => {
+t.test('the header Timeout: <seconds> sets the deadline of the call', async (t) => {
   const { url } = await open(t, {})
   const body = JSON.stringify({ ...CALL, method: 'Greeter.Wait' })
   const reply = await fetch(url, {

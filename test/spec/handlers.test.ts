@@ -1,4 +1,4 @@
-// Specification, "Gateway, handler-based mode": the handler table, and how a handler is chosen.
+// Specification, "Gateway, handler-based mode": the handler table, and the selection of a handler.
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -225,7 +225,7 @@ t.test('The handler is chosen by flag --handler=<name> or MX_API_HANDLER=<name>.
     `--backend=site=${backend.address}`,
     `--backend=${service.backend}`,
   ]
-  /** What tells the handlers apart: who answers, and how. */
+  /** Responses that distinguish the handlers. */
   const ask = async (flags: string[], env: Record<string, string>): Promise<unknown[]> => {
     const mx = startMx([...words, ...flags], { cwd, env })
     t.teardown(() => mx.child.kill('SIGKILL'))

@@ -5,7 +5,7 @@ import { createGreeter } from '../fixtures/greeter.ts'
 import { startMx } from '../fixtures/mx.ts'
 import { type MxService, openMxService } from '../fixtures/mx-service.ts'
 
-/** A service that answers which name it was called by. */
+/** A service that returns the name it was called by. */
 function openTeller(
   t: Test,
   toAnswer: (service: string) => object = (service) => ({ service }),
@@ -60,7 +60,7 @@ for (const listener of ['uws', 'node']) {
         const told = async (path: string): Promise<unknown> => (await fetch(origin + path)).status
         t.equal(await told('/greeter'), 200, handler)
         t.equal(await told('/shop/greeter/say/hello'), 200, handler)
-        t.equal(await told('/go.mx.api.greeter'), 404, 'and under nothing else')
+        t.equal(await told('/go.mx.api.greeter'), 404, 'not under other names')
       }
       const origin = await open(t, names, { MX_LISTENER })
       t.strictSame(await (await fetch(`${origin}/greeter`)).json(), {
@@ -83,7 +83,7 @@ for (const listener of ['uws', 'node']) {
   })
 }
 
-t.test('--namespace wins over MX_NAMESPACE; a flag may be a single blank, too', async (t) => {
+t.test('--namespace takes precedence over MX_NAMESPACE and may be a single blank', async (t) => {
   const { port } = await openTeller(t)
   const cwd = t.testdir({})
   const ask = async (flag: string): Promise<unknown> => {

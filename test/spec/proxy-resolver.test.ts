@@ -11,7 +11,7 @@ const TABLE: [string, string, string][] = [
   ['/<a>/:<param>', '/greeter/:name', 'greeter'],
 ]
 
-/** A backend that answers which one it is, and what it was asked for. */
+/** A backend that returns its name and the request. */
 async function openBackend(t: Test, name: string): Promise<string> {
   const server = createServer((request, response) => response.end(`${name} ${request.url}`))
   server.listen(0, '127.0.0.1')

@@ -1,4 +1,4 @@
-// Specification: "Service entry (registry)", "Registry endpoints", and of "States and transitions" the registered node.
+// Specification: "Service entry (registry)", "Registry endpoints", and "States and transitions": the registered node.
 import t, { type Test } from 'tap'
 import type { ServiceEntry } from '../../services/registry/entry.ts'
 import { openApi } from '../fixtures/api.ts'
@@ -7,7 +7,7 @@ import { openPlatformRegistry, toRegistration } from '../fixtures/platform-regis
 const JSON_TYPE = { 'content-type': 'application/json' }
 const GREETER = toRegistration('greeter', ['127.0.0.1:9001'])
 
-/** The registry service behind a gateway as in server mode: no namespace before names. */
+/** The registry service behind a gateway as in server mode, without a namespace. */
 async function open(t: Test, listener = 'uws') {
   const { address, clock } = await openPlatformRegistry(t)
   const { port } = await openApi(t, {
@@ -41,12 +41,12 @@ async function entryOf({ get }: Registry, service: string) {
   return (body as { services: ServiceEntry[] }).services[0]!
 }
 
-/** Watches a service that comes and goes, until it was seen to go. */
+/** Watches a service that is registered and deregistered until its deletion is received. */
 async function observe({ origin, post }: Registry, headers: Record<string, string> = {}) {
   const watching = fetch(`${origin}/registry/watch?service=greeter`, { headers })
   let seen = ''
   const isOver = (): boolean => seen.includes('"delete"') && seen.endsWith('\n')
-  // When the gateway has begun to watch cannot be told: what happens is repeated.
+  // The start of the watch is not observable: the changes are repeated.
   const happening = (async () => {
     while (!isOver()) {
       await post('register', GREETER)
@@ -60,7 +60,7 @@ async function observe({ origin, post }: Registry, headers: Record<string, strin
     if (isOver()) break
   }
   await happening
-  // Server-sent events begin with a comment.
+  // Server-sent events start with a comment.
   const lines = seen.split('\n').filter((line) => line !== '' && line !== ':')
   return { type: reply.headers.get('content-type'), lines }
 }
@@ -145,7 +145,7 @@ t.test('Options = { ttl int64, domain string }', async (t) => {
   ])
 })
 
-t.test('a service that is not there is 404 with the error body', async (t) => {
+t.test('an unknown service is 404 with the error body', async (t) => {
   const { get } = await open(t)
   t.strictSame(await get('getService?service=nobody'), {
     status: 404,
@@ -158,7 +158,7 @@ t.test('a service that is not there is 404 with the error body', async (t) => {
   })
 })
 
-t.test('what is wrong with a registration is 400, by the path of the field', async (t) => {
+t.test('an invalid registration is 400 and the error names the path of the field', async (t) => {
   const { post } = await open(t)
   const { status, body } = await post('register', {
     ...GREETER,

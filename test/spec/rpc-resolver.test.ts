@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { openApi } from '../fixtures/api.ts'
 import { openMxService } from '../fixtures/mx-service.ts'
 
-/** Path shape, service, method, and requests of that shape with what they are for. */
+/** Path shape, service, method, and requests of that shape with their targets. */
 const TABLE: [string, string, string, [string, string, string][]][] = [
   [
     '/<a>/<b>',
@@ -54,7 +54,7 @@ const TABLE: [string, string, string, [string, string, string][]][] = [
   ],
 ]
 
-/** A gateway, and behind it the services of these names, which answer how they were called. */
+/** A gateway in front of services with these names, which return how they were called. */
 async function open(t: Test, listener: string, names: readonly string[]): Promise<string> {
   const { port } = await openMxService(
     t,

@@ -78,17 +78,20 @@ t.test('a reference is a commit hash; an update of it restarts the service only'
   const again = await update({ options: { env: ['A=1'] } })
   t.match(again, { status: 4, metadata: { commit, build: metadata['build'] } })
   t.equal(await answer(), 'one')
-  t.ok(again.metadata['started']! > metadata['started']!, 'it was started anew')
+  t.ok(again.metadata['started']! > metadata['started']!, 'the service was restarted')
 })
 
-t.test('an unknown reference and an unreachable repository are errors that say so', async (t) => {
-  const { run, call, read } = await open(t)
-  const repository = makeRepository(t)
-  repository.commit(toPlain('one'))
-  t.match(await run(repository.path, 'nowhere'), { status: 7, metadata: { error: /nowhere/ } })
-  await call('Delete', 'shop')
-  await t.rejects(run(`${repository.path}-away`), { code: 400, message: /there is no git repos/ })
-  t.same(await read(), [])
-  const { status, metadata } = await run('http://127.0.0.1:1/owner/name')
-  t.match({ status, error: metadata['error'] }, { status: 7, error: /127\.0\.0\.1:1/ })
-})
+t.test(
+  'an unknown reference and an unreachable repository are errors that name them',
+  async (t) => {
+    const { run, call, read } = await open(t)
+    const repository = makeRepository(t)
+    repository.commit(toPlain('one'))
+    t.match(await run(repository.path, 'nowhere'), { status: 7, metadata: { error: /nowhere/ } })
+    await call('Delete', 'shop')
+    await t.rejects(run(`${repository.path}-away`), { code: 400, message: /there is no git repos/ })
+    t.same(await read(), [])
+    const { status, metadata } = await run('http://127.0.0.1:1/owner/name')
+    t.match({ status, error: metadata['error'] }, { status: 7, error: /127\.0\.0\.1:1/ })
+  },
+)

@@ -16,7 +16,7 @@ function open(t: Test, listener: string): Promise<OpenServer> {
   return openServer(t, ['--listener', listener])
 }
 
-/** Starts a service of users, which knows the address of the RPC proxy only. */
+/** Starts a user service that knows only the address of the RPC proxy. */
 async function startAgent(t: Test, { proxy }: OpenServer, name = 'agent'): Promise<void> {
   const service = createService(t, { name, proxy, auth: ADMIN })
   service.handle('Agent', {
@@ -93,16 +93,12 @@ for (const listener of LISTENERS) {
       t.equal((await post('/store/write', { record }, staging)).status, 200)
       t.match(await get('/store/read?key=a', staging), { status: 200, body: { records: [record] } })
       t.match(await get('/store/tables', staging), { body: { tables: ['mx'] } })
-      t.equal((await get('/store/read?key=a')).status, 404, 'the default namespace has none of it')
+      t.equal((await get('/store/read?key=a')).status, 404, 'not in the default namespace')
       t.match(await get('/store/tables'), { body: { tables: [] } })
       t.equal((await get('/store/read?key=a&options.database=staging')).status, 200)
       t.equal((await post('/config/set', { path: 'a', value: { data: '1' } }, staging)).status, 200)
       t.match(await get('/config/get?path=a', staging), { body: { value: { data: '1' } } })
-      t.not(
-        (await get('/config/get?path=a')).body.value?.data,
-        '1',
-        'other namespaces know nothing of it',
-      )
+      t.not((await get('/config/get?path=a')).body.value?.data, '1', 'not in other namespaces')
 
       await startAgent(t, server)
       t.match(await get('/agent/whoAsks', { 'x-agent': 'a', ...staging }), {
@@ -113,7 +109,7 @@ for (const listener of LISTENERS) {
       t.equal(
         (await get('/agent/whoAsks', { 'x-agent': 'a', ...staging })).status,
         502,
-        'a service of the namespace comes before that of the default one',
+        'a service of the namespace takes precedence over that of the default one',
       )
       t.equal((await get('/agent/whoAsks', { 'x-agent': 'a' })).status, 200)
     },

@@ -1,4 +1,4 @@
-// Specification: "Store record", of "Library-level operations" the store, of "Limits" the tables per service.
+// Specification: "Store record", "Library-level operations": the store, "Limits": the tables per service.
 import t, { type Test } from 'tap'
 import { createLmdbStore } from '../../adapters/store/lmdb.ts'
 import { createMemoryStore } from '../../adapters/store/memory.ts'
@@ -11,7 +11,7 @@ import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** The store service, a service that uses it, and a gateway as in server mode: no namespace before names. */
+/** The store service, a service that uses it, and a gateway as in server mode, without a namespace. */
 async function open(t: Test, adapter: StoreAdapter) {
   const registry = openRegistry(t)
   const { address, clock, store } = await openPlatformStore(t, { adapter, registry })
@@ -130,7 +130,7 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
   )
 }
 
-t.test('a record that has expired is not there', async (t) => {
+t.test('an expired record is 404', async (t) => {
   const { post, get, clock } = await open(t, createMemoryStore())
   const { status, body } = await post('write', { record: { key: 'a', value: 'AA==', expiry: 5 } })
   t.match([status, body], [200, { version: Number }])
@@ -140,7 +140,7 @@ t.test('a record that has expired is not there', async (t) => {
   t.strictSame((await get('read?options.prefix=a')).body, { records: [] })
 })
 
-t.test('what is malformed is 400 by the path of the field', async (t) => {
+t.test('a malformed request is 400 and the error names the path of the field', async (t) => {
   const { post, get, tables } = await open(t, createMemoryStore())
   t.match(await post('write', { record: { key: 'k'.repeat(1025) } }), {
     status: 400,
@@ -150,7 +150,7 @@ t.test('what is malformed is 400 by the path of the field', async (t) => {
   t.strictSame(await tables(), [])
 })
 
-t.test('compare and set: version is a condition, and 409 when it does not hold', async (t) => {
+t.test('a write whose version condition does not hold is 409', async (t) => {
   const { post } = await open(t, createMemoryStore())
   const put = (version: number) => post('write', { record: { key: 'a' }, options: { version } })
   const { version } = (await put(0)).body as { version: number }
@@ -158,11 +158,11 @@ t.test('compare and set: version is a condition, and 409 when it does not hold',
   t.equal((await put(version)).status, 200)
 })
 
-t.test('watch tells of changes, with what is there now', async (t) => {
+t.test('watch streams writes with their value, and deletions', async (t) => {
   const { origin, records } = await open(t, createMemoryStore())
   const watching = fetch(`${origin}/watch?options.table=greeter&options.prefix=user/`)
   let isOver = false
-  // When watching has begun cannot be told: what happens is repeated.
+  // The start of the watch is not observable: the changes are repeated.
   const happening = (async () => {
     while (!isOver) {
       await records.write('user/1', 'Ann')

@@ -1,4 +1,4 @@
-// NATS that goes away, freezes, refuses, or has others on it.
+// NATS that restarts, freezes, rejects, or has other clients.
 import { connect, headers as createHeaders } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { createNatsBroker, type NatsBrokerOptions } from '../../../adapters/broker/nats.ts'
@@ -45,7 +45,7 @@ t.test('loses at most the reported number of messages when NATS restarts under l
     if (n >= 0 && got.has(n)) twice++
     got.add(n)
   })
-  // The receiver's gap is not the publisher's: it, too, publishes to itself.
+  // The receiver's gap is independent of the publisher's: the publisher subscribes, too.
   const own = new Set<number>()
   await broker.subscribe('load', (message) => {
     own.add(Number(textOf(message)))
@@ -82,7 +82,7 @@ t.test('loses at most the reported number of messages when NATS restarts under l
   }
   done = true
   await load
-  // The receiver may come back later: its pauses are its own.
+  // The receiver may reconnect later: its delays are independent.
   while (!own.has(-1) || !got.has(-1)) {
     await broker.publish('load', toMessage('-1'))
     await tick()
@@ -90,14 +90,17 @@ t.test('loses at most the reported number of messages when NATS restarts under l
   const lost = warnings
     .map((text) => Number(/connection lost with (\d+) unconfirmed messages/.exec(text)?.[1] ?? 0))
     .reduce((sum, count) => sum + count)
-  t.ok(taken - (own.size - 1) <= lost, `${taken} taken, ${own.size - 1} came, ${lost} warned of`)
+  t.ok(
+    taken - (own.size - 1) <= lost,
+    `${taken} accepted, ${own.size - 1} received, ${lost} reported as lost`,
+  )
   t.equal(twice, 0, 'at most once')
   for (const error of refusals) {
     if (error instanceof GatewayError && error.code === 503 && error.id === 'broker') continue
-    t.fail(`refused with ${error}`)
+    t.fail(`rejected with ${error}`)
   }
   t.ok(refusals.length > 0)
-  t.ok(slowestMs < 5000, `no publisher waited for long: ${slowestMs} ms`)
+  t.ok(slowestMs < 5000, `slowest publish: ${slowestMs} ms`)
   t.same(await countSubscriptions(server), [1, 1])
   t.equal((await server.monitor('/varz'))['connections'], 2)
 })
@@ -123,7 +126,7 @@ t.test('rejects publishing during an outage and resumes subscriptions after it',
   await broker.publish('a', toMessage('2'))
   await until(() => got.length > 0)
   t.same(got, ['2'])
-  t.same(await countSubscriptions(server), [1], 'who left meanwhile does not come back')
+  t.same(await countSubscriptions(server), [1], 'removed subscriptions are not renewed')
   await leave()
   t.same(await countSubscriptions(server), [0])
 })
@@ -135,7 +138,7 @@ t.test('waits for a missing server at most one attempt', async (t) => {
   const { broker, adapter } = open(t, server.url)
   await t.rejects(async () => broker.publish('a', toMessage('1')), { code: 503 })
   t.equal(await adapter.tried, undefined)
-  t.equal(broker.maxBodyBytes, 16 * 1024 * 1024, 'nobody knows yet')
+  t.equal(broker.maxBodyBytes, 16 * 1024 * 1024, 'the limit of the server is unknown yet')
   await server.start()
   await until(() => broker.maxBodyBytes === 1024 * 1024)
   await broker.publish('a', toMessage('2'))
@@ -161,7 +164,7 @@ t.test('bounds the bytes for a frozen server without blocking publishers', async
     },
     { code: 503, cause: { message: /the server is too slow: \d+ bytes are unconfirmed/ } },
   )
-  t.ok(taken <= maxUnconfirmedBytes / body.length, `${taken} messages were taken`)
+  t.ok(taken <= maxUnconfirmedBytes / body.length, `${taken} messages were accepted`)
   t.ok(taken >= maxUnconfirmedBytes / body.length - 2)
   server.thaw()
   await until(() => got.length === taken)
@@ -192,7 +195,7 @@ t.test('receives each message once for all local subscribers of a topic', async 
   await until(() => got.length === 6)
   t.same(got.sort(), ['four 2', 'one 1', 'three 1', 'three 2', 'two 1', 'two 2'])
   for (const each of [...leaves, leave]) await each()
-  t.same(await countSubscriptions(server), [2], 'those of the queue')
+  t.same(await countSubscriptions(server), [2], 'one subscription per queue member')
   await join('five')
   await broker.publish('a', toMessage('3'))
   await until(() => got.includes('five 3'))
@@ -304,5 +307,5 @@ t.test('interoperates with plain NATS clients', async (t) => {
   void broker.publish('go.orders', { headers: { 'x-id': '5' }, body })
   body.fill('x')
   await until(() => told.length > 0)
-  t.same(told, ['5 mine'], 'and the body is the caller’s again at once')
+  t.same(told, ['5 mine'], 'the caller may reuse the body at once')
 })

@@ -15,12 +15,12 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 t.setTimeout(120_000)
 
 const ALL = { from: 1, limit: 1000, maxBytes: 1e9 }
-/** What docs/events.md says a user needs. */
+/** Permissions of a user according to docs/events.md. */
 const LEAST = {
   publish: '"mx.events.>", "mx.acks.>", "$JS.API.>", "$JS.ACK.>"',
   subscribe: '"mx.acks.>", "_INBOX.>"',
 }
-/** Each with streams of its own, over sockets. */
+/** Adapters with separate streams, over sockets. */
 const MODEL_RUNS = 30
 const GROUP = { name: 'group', start: { sequence: 1 }, ackWaitMs: 60_000 }
 
@@ -44,7 +44,7 @@ t.test('model', async (t) => {
     const open = () => createJetStreamEvents({ address: parseNatsUrl(url), onWarning() {} })
     return { adapter: open(), reopen: open }
   }
-  // The server has them come again in the order in which it is told of it.
+  // The server redelivers them in the order of the rejections.
   testEventsModel(t, create, { numRuns: MODEL_RUNS, comesAgain: 'in any order' })
 })
 
@@ -121,7 +121,7 @@ t.test('rejects appends on a full server and still reads', async (t) => {
   t.ok(stored.length > 5 && failed.length > 0, `${stored.length} stored, ${failed.length} not`)
   t.same([...new Set(failed.map(({ code }) => code))], [507])
   t.equal((await events.read(JET_TOPIC, ALL)).events.length, stored.length)
-  // Retention makes room.
+  // Retention frees space.
   await events.retain!(JET_TOPIC, { maxAgeMs: 0, maxBytes: 200_000 }, Date.now())
   t.equal((await events.append(toAppends('small')))[0], stored.length + 1)
 })
@@ -174,7 +174,7 @@ t.test('keeps a dead letter through a kill', async (t) => {
   if (server === undefined) return
   const opened = server.openEvents()
   await opened.listTopics()
-  /** By topic, in which the settings of its stream are written once more. */
+  /** By topic, with a rewrite of its stream settings. */
   const retained = new Map<string, Promise<unknown>>()
   const adapter: EventsAdapter = Object.assign(Object.create(opened), {
     async retain(...words: Parameters<NonNullable<EventsAdapter['retain']>>) {
@@ -185,9 +185,9 @@ t.test('keeps a dead letter through a kill', async (t) => {
   })
   const events = createEvents(adapter)
   t.teardown(() => events.close())
-  t.ok(events.maxPayloadBytes < 1024 * 1024, 'a dead letter is longer, and has to fit')
+  t.ok(events.maxPayloadBytes < 1024 * 1024, 'a dead letter is longer and must fit')
   const { id } = await events.publish(JET_TOPIC, { payload: Buffer.from('bad') })
-  // What NATS forgets of a refusal comes again when its time is over, and begins to count anew.
+  // A rejection that NATS loses leads to a redelivery after the timeout, with a new count.
   const options = { autoAck: false, ackWaitMs: 500, retryLimit: 1, start: { sequence: 1 } }
   const consumer = await events.consume(JET_TOPIC, { ...options, group: 'group' })
   const dead = { ...JET_TOPIC, topic: 'orders.dead' }
@@ -202,7 +202,7 @@ t.test('keeps a dead letter through a kill', async (t) => {
   }
   const [first] = await consumer.next()
   await consumer.nack(first!.event.id, 0)
-  // Killed between them and their checksum, nats-server 2.9.10 drops a stream when it starts.
+  // After a kill between them and their checksum, nats-server 2.9.10 drops a stream at the start.
   await until(() => retained.size === 2)
   await Promise.all(retained.values())
   await server.kill()

@@ -9,7 +9,7 @@ import { setEnv } from '../../fixtures/set-env.ts'
 const SIGNAL = new AbortController().signal
 const FOLDER = { token: 'one', namespace: 'shop\n', 'ca.crt': 'certificate' }
 
-/** No pod, no kubeconfig. */
+/** Neither a pod nor a kubeconfig. */
 function leaveCluster(t: Test): void {
   setEnv(t, { KUBERNETES_SERVICE_HOST: undefined, KUBECONFIG: undefined, HOME: t.testdir({}) })
 }
@@ -29,7 +29,7 @@ t.test('uses the service account and namespace of a pod', async (t) => {
   t.match(
     await cluster.readOptions(),
     { headers: { authorization: 'Bearer two' } },
-    'a token that was replaced is read again',
+    'a replaced token is read again',
   )
   t.equal((await findCluster({ accountFolder, namespace: 'other' })).namespace, 'other')
   setEnv(t, { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: undefined })

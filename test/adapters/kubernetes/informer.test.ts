@@ -12,12 +12,12 @@ import { until } from '../../fixtures/raw-backend.ts'
 interface Mirrored {
   readonly api: KubernetesApi
   readonly mirror: Mirror
-  /** Names of the objects there are. */
+  /** Names of existing objects. */
   readonly names: Set<string>
   readonly outages: (string | undefined)[]
 }
 
-/** Mirrors the Services and the slices of a server that holds one of each. */
+/** Mirrors the Services and slices of a server with one of each. */
 async function open(t: Test): Promise<Mirrored> {
   const api = await openKubernetesApi(t)
   api.enterCluster()
@@ -70,7 +70,7 @@ t.test('rejects pending queries and reports one outage when a list fails', async
     return true
   }
   await t.rejects(Promise.resolve(mirror.query(() => 0)), /access denied/)
-  t.throws(() => mirror.query(() => 0), /access denied/, 'who asks later does not wait')
+  t.throws(() => mirror.query(() => 0), /access denied/, 'later queries fail at once')
   t.match(outages, [/access denied/])
   t.equal(outages.length, 1)
   api.intercept = () => false

@@ -120,7 +120,7 @@ t.test('returns whole lines for any chunks', async (t) => {
     const lines: unknown[] = []
     for await (const some of readLines(await get(cluster, '/', SIGNAL), 1000))
       lines.push(...some.map((line) => JSON.parse(line)))
-    t.same(lines, [{ a: 'ü€𝄞' }, { b: 2 }, { c: 3 }], `${size} bytes at a time`)
+    t.same(lines, [{ a: 'ü€𝄞' }, { b: 2 }, { c: 3 }], `chunks of ${size} bytes`)
   }
 })
 

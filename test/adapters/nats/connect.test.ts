@@ -65,7 +65,7 @@ t.test('requires TLS for tls:// without fallback', async (t) => {
   await t.rejects(
     connect(t, `tls://localhost:${elsewhere!.port}?ca=${namedFile}`),
     { denied: true, message: /TLS: .*altnames/ },
-    'a certificate of another name',
+    'a certificate for another name',
   )
 
   await server.start([

@@ -59,12 +59,12 @@ t.test('waits for a server that is not started yet', async (t) => {
   await server.stop()
   const { link, warnings, ups } = open(t, server.url)
   await t.rejects(link.open(), { message: /is unreachable: 127\.0\.0\.1:\d+: connection refused$/ })
-  t.equal(await link.tried, undefined, 'it refused nothing')
+  t.equal(await link.tried, undefined, 'the first attempt was not rejected')
   await server.start()
   await until(() => ups.length > 0)
   await link.confirm()
   t.match(warnings, [/is unreachable: .*connection refused; retrying/, /is reachable again/])
-  t.equal(warnings.length, 2, 'however often it was tried')
+  t.equal(warnings.length, 2, 'independent of the number of attempts')
 })
 
 t.test('reports a rejection without secrets and retries', async (t) => {
@@ -106,11 +106,11 @@ t.test('gives up on a frozen server and leaves no connection open', async (t) =>
   const { link, ups, warnings } = open(t, server.url, { timeoutMs: 50, pingMs: 200 })
   await link.open()
   server.freeze()
-  // On a busy machine it may be given up first.
+  // On a busy machine the attempt may time out first.
   await t.rejects(link.confirm(), { message: /did not respond within 50 ms|is unreachable/ })
   await until(() => link.connection === undefined)
   await t.rejects(link.open(), { message: /is unreachable/ })
-  // Attempts at it run out of time, one after the other.
+  // Attempts time out one by one.
   const sockets = (): number =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
   const begun = performance.now()
@@ -119,13 +119,13 @@ t.test('gives up on a frozen server and leaves no connection open', async (t) =>
     most = Math.max(most, sockets())
     return performance.now() - begun > 700
   })
-  t.ok(most <= 2, `${most} sockets at a time`)
+  t.ok(most <= 2, `${most} concurrent sockets`)
   server.thaw()
   await until(() => ups.length === 2)
   await link.confirm()
   t.equal(warnings.length, 2)
   while ((await countConnections(server)) > 1);
-  t.pass('and the server has only the one that is used')
+  t.pass('the server has only the connection in use')
 })
 
 t.test('reports a permission violation once', async (t) => {
@@ -193,5 +193,5 @@ t.test('sends the buffer and aborts attempts on close', async (t) => {
   t.teardown(server.thaw)
   const begun = performance.now()
   await other.link.close()
-  t.ok(performance.now() - begun < 4000, 'a frozen server does not hold it up')
+  t.ok(performance.now() - begun < 4000, 'a frozen server does not delay the close')
 })

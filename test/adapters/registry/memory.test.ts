@@ -9,7 +9,7 @@ testRegistry(t, () => {
   return { registry, become: (services) => replaceServices(registry, services) }
 })
 
-/** A registry whose clock stands still, and what it told. */
+/** A registry with a stopped clock, and its events. */
 function openRegistry(t: Test): {
   registry: ReturnType<typeof createMemoryRegistry>
   clock: { seconds: number }
@@ -34,8 +34,8 @@ t.test('drops a node that is not registered again within its TTL', async (t) => 
   clock.seconds = 60
   await registry.register?.(service, { ttlSeconds: 90 })
   clock.seconds = 149
-  t.same(await registry.getService('greeter'), [service], 're-registration restarted the TTL')
-  t.same(told(), ['create latest 1'], 'and told nothing')
+  t.same(await registry.getService('greeter'), [service], 'a new registration restarts the TTL')
+  t.same(told(), ['create latest 1'], 'no event')
   clock.seconds = 150
   t.same(await registry.getService('greeter'), [])
   t.same(told(), ['delete latest 0'])
@@ -53,7 +53,7 @@ t.test('emits an event for an expired node and keeps the others', async (t) => {
   t.same(told(), ['update latest 2'])
   clock.seconds = 1000
   t.same(await registry.listServices(), [makeService('greeter', ['127.0.0.1:9003'])])
-  t.same(told(), ['update latest 1', 'delete next 0'], 'no TTL: never')
+  t.same(told(), ['update latest 1', 'delete next 0'], 'no expiry without a TTL')
 })
 
 t.test('emits expiries without a query', async (t) => {
@@ -97,15 +97,15 @@ t.test('keeps the description of the newest node until it leaves', async (t) => 
   t.same(await names(), ['Greeter.New'])
   told()
   await registry.register?.(old, { ttlSeconds: 90 })
-  t.same([await names(), told()], [['Greeter.New'], []], 'a sign of life')
+  t.same([await names(), told()], [['Greeter.New'], []], 'a heartbeat')
   const draining = describe('Greeter.Old', '127.0.0.1:9001', { state: 'draining' })
   await registry.register?.(draining, { ttlSeconds: 90 })
-  t.same([await names(), told()], [['Greeter.New'], ['update latest 2']], 'it drains')
+  t.same([await names(), told()], [['Greeter.New'], ['update latest 2']], 'the node drains')
   clock.seconds = 30
-  t.same(await names(), ['Greeter.Old'], 'the newer one is gone')
+  t.same(await names(), ['Greeter.Old'], 'the newer node was deregistered')
   await registry.register?.(next)
   await registry.register?.(describe('Greeter.Third', '127.0.0.1:9001'))
-  t.same(await names(), ['Greeter.Third'], 'the older one has something new to say')
+  t.same(await names(), ['Greeter.Third'], 'the older node registers a new description')
   await registry.deregister?.(old)
   t.same(await names(), ['Greeter.New'])
 })

@@ -15,7 +15,7 @@ const USERS = makeService('users', ['127.0.0.1:9004'])
 type Watchable = Registry & Required<Pick<Registry, 'watch'>>
 
 for (const half of ['own', 'other'] as const) {
-  t.test(`${half} services are told as by the registry that holds them`, async (t) => {
+  t.test(`events of ${half} services are those of their registry`, async (t) => {
     testRegistry(t, (): RegistrySubject => {
       const own = createStaticRegistry([])
       const memory = createMemoryRegistry() as Watchable
@@ -46,7 +46,7 @@ for (const half of ['own', 'other'] as const) {
   })
 }
 
-/** Both registries, and what a watcher of the joined one was told. */
+/** Both registries, and the events of a watcher of the overlay. */
 async function open(t: Test, options: WatchOptions = {}) {
   const own = createStaticRegistry([])
   const memory = createMemoryRegistry()
@@ -93,7 +93,7 @@ t.test('emits the changes when a name moves between the registries', async (t) =
   t.same(told.splice(0), ['create greeter latest 127.0.0.1:9001', 'delete greeter next'])
   await other.deregister!(THEIR_NEXT)
   await other.register!(makeService('greeter', ['127.0.0.1:9005']))
-  t.same(told, [], 'what becomes of the hidden one is not told')
+  t.same(told, [], 'changes of the hidden service are not reported')
   own.replace([])
   await until(() => told.length === 2)
   t.same(told, ['delete greeter latest', 'create greeter latest 127.0.0.1:9002 127.0.0.1:9005'])
@@ -119,7 +119,7 @@ t.test('emits a name handed over during an outage after it', async (t) => {
     'create greeter next 127.0.0.1:9003',
   ])
   await tick()
-  t.same(reasons, [reason, 3], 'and the end of the outage behind it')
+  t.same(reasons, [reason, 3], 'then the end of the outage')
 })
 
 t.test('emits nothing after the watch was stopped', async (t) => {

@@ -19,7 +19,7 @@ t.setTimeout(60_000)
 interface Cluster {
   readonly api: KubernetesApi
   readonly kubelet: Kubelet
-  /** Those that were started. */
+  /** Started instances. */
   readonly copies: PodInstance[]
   readonly left: Left
 }
@@ -53,7 +53,7 @@ function openServer(
   return openPlatformRuntime(t, { runtime, leaseMs: 1000, ...options }, { ...left, folder })
 }
 
-/** A store that can be taken from its server, which is then as one that was killed: it begins nothing more. */
+/** A store that can be cut from its server, which then acts like a killed one. */
 function makeCuttable(store: Store): { readonly store: Store; cut: () => void } {
   let isCut = false
   const use = <A extends unknown[], R>(method: (...words: A) => R | Promise<R>) => {
@@ -89,7 +89,7 @@ t.test('runs, updates, recovers and stops an image', async (t) => {
   await server.close()
   const next = await openServer(t, cluster)
   t.match((await next.settled('shop')).metadata, { status: 'running' })
-  t.equal(copies.length, 2, 'nothing was restarted')
+  t.equal(copies.length, 2, 'no instance was restarted')
 
   await run(next, 'Delete', {})
   for (const collection of ['deployments', 'pods', 'services', 'secrets'] as const)
@@ -160,7 +160,7 @@ t.test('acts on one of two servers', async (t) => {
 
   await one.close()
   await until(() => countApplied() === 3)
-  t.equal(copies.length, 2, 'the other one takes over, and restarts nothing')
+  t.equal(copies.length, 2, 'the other server takes over without restarts')
   await run(two, 'Delete', {})
   t.same(api.list('deployments'), [])
 })
@@ -183,7 +183,7 @@ t.test('restores objects that others deleted', async (t) => {
     api.remove(collection, ...api.list(collection))
     await until(() => api.list(collection).length === 1)
   }
-  t.equal(copies.length, 2, 'by a Deployment that has not changed')
+  t.equal(copies.length, 2, 'the Deployment is unchanged')
   await run(server, 'Delete', {})
   for (const collection of ['deployments', 'pods', 'services', 'secrets'] as const)
     t.same(api.list(collection), [], collection)

@@ -120,7 +120,7 @@ t.test('keeps the log of a workload across runtimes', async (t) => {
 
 t.test('leaves no processes when the server is killed, at once or at the next start', async (t) => {
   const folder = makeTempFolder(t, 'runtime')
-  // What leaves its group, and forgets its parent, is not ended by the system.
+  // The system does not end a process that left its group and its parent.
   const source = `${ANSWERS}
     const stray = require('node:child_process').spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' })
     console.log(process.pid + ' ' + stray.pid)`

@@ -11,7 +11,7 @@ import { type PostgresServer, startPostgres } from '../../fixtures/postgres.ts'
 
 const table = { database: 'mx', table: 'users' }
 const NOW_MS = 1000
-/** Rounds of killing the server under load. */
+/** Number of kills under load. */
 const ROUNDS = 3
 const GROUPS = 20
 
@@ -51,7 +51,7 @@ t.test('loses no acknowledged write when the server restarts under load', async 
   }
   t.comment(`${acknowledged()} acknowledged, ${ROUNDS} restarts`)
   t.equal(lost, 0)
-  t.equal(torn, 0, 'no group was written in part')
+  t.equal(torn, 0, 'no group was written partially')
 })
 
 t.test('reports missed events after a restart and continues', async (t) => {
@@ -125,7 +125,7 @@ t.test('fails writes with 507 on a full disk, still reads and deletes, and recov
   if (!mountSmall(t, server.folder, folder)) return t.comment('a small disk cannot be mounted here')
   await server.query(`CREATE TABLESPACE small LOCATION '${folder}'`)
   await server.query('ALTER TABLE mx.records SET TABLESPACE small', 'mx')
-  // Not to be compressed.
+  // Incompressible.
   const value = randomBytes(64 * 1024)
   let error: GatewayError | undefined
   let written = 0
@@ -143,7 +143,7 @@ t.test('fails writes with 507 on a full disk, still reads and deletes, and recov
   t.equal(await adapter.read(table, `big ${written}`), undefined)
   t.equal(Buffer.from((await adapter.read(table, 'kept'))!.value).toString(), 'kept')
   const last = Buffer.from((await adapter.read(table, 'with'))!.value).toString()
-  t.equal(last, `big ${written - 1}`, 'of the commit that failed nothing is there')
+  t.equal(last, `big ${written - 1}`, 'no part of the failed commit exists')
   const removed = Array.from({ length: written }, (_, i) => ({
     ...write(`big ${i}`, ''),
     value: undefined,
@@ -161,7 +161,7 @@ function open(t: Test, server: PostgresServer, options: object = {}): StoreAdapt
 }
 
 interface Load {
-  /** What was acknowledged: by key, the value. */
+  /** Acknowledged values by key. */
   readonly acked: Map<string, string>
   /** Keys written in one group. */
   readonly pairs: readonly (readonly [string, string])[]
@@ -180,7 +180,7 @@ async function readAll(adapter: StoreAdapter): Promise<Map<string, string>> {
   }
 }
 
-/** Commits without a pause, until it is stopped. */
+/** Commits continuously until it is stopped. */
 function startLoad(t: Test, server: PostgresServer, name: string): Load {
   const adapter = open(t, server)
   const acked = new Map<string, string>()
@@ -216,7 +216,7 @@ function startLoad(t: Test, server: PostgresServer, name: string): Load {
   return { acked, pairs, codes, failures: () => failures, stop }
 }
 
-/** A disk of 8 MB for whom `owned` belongs to, where the system lets us have one. */
+/** A disk of 8 MB with the owner of `owned`, if the system allows one. */
 function mountSmall(t: Test, owned: string, folder: string): boolean {
   const { uid, gid } = statSync(owned)
   mkdirSync(folder)

@@ -7,7 +7,7 @@ import { startPostgres } from '../../fixtures/postgres.ts'
 
 t.setTimeout(120_000)
 
-/** Each on a schema of its own, over sockets. */
+/** Adapters with separate schemas, over sockets. */
 const MODEL_RUNS = 30
 
 t.test('fulfills the store contract', async (t) => {

@@ -100,7 +100,7 @@ t.test('exports durations and child spans within their parents', async (t) => {
     const parent = collector.spans[2 * i + 1]!
     // All have 19 digits.
     t.ok(child.startNs >= parent.startNs && child.endNs <= parent.endNs, 'within its parent')
-    // What milliseconds since 1970 can say is exact to 0.0003 ms.
+    // Milliseconds since 1970 as a double are exact to 0.0003 ms.
     t.ok(child.durationMs > 0.499 && parent.durationMs < ms + 0.001, `${child.durationMs} ms`)
   }
   const offMs = Number(collector.spans[0]!.startNs) / 1e6 - Date.now()
@@ -148,12 +148,12 @@ t.test('samples whole traces', async (t) => {
     const child = tracer.start('child', { kind: 'client', parent: span })
     if (span.isRecording) recorded++
     if (child.isSampled !== span.isSampled || child.traceparent.endsWith('1') !== span.isSampled)
-      t.fail('a trace is recorded in part')
+      t.fail('a trace is sampled partially')
     child.end()
     span.end()
   }
   await tracing.close()
-  // 100 are expected; less than 50, or more than 150, comes once in 10^7 times.
+  // 100 are expected; less than 50 or more than 150 happens once in 10^7 runs.
   t.ok(recorded > 50 && recorded < 150, `${recorded} of 400`)
   t.equal(collector.spans.length, 2 * recorded)
 })

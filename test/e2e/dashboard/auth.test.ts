@@ -7,7 +7,7 @@ import { openStalled } from '../../fixtures/stalled-connection.ts'
 
 t.setTimeout(120_000)
 
-/** Fields of which one is chosen. */
+/** Selection fields. */
 const LISTS = new Set(['Access', 'To', 'Resource type'])
 const JANE = { id: 'jane', secret: 'her secret' }
 
@@ -16,7 +16,7 @@ async function rulesOf({ post }: OpenServer): Promise<string[]> {
   return body.rules.map(({ id }: { id: string }) => id)
 }
 
-/** Fills in the form that makes a rule. */
+/** Fills in the form for a new rule. */
 async function makeRule(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
   const form = page.getByRole('form', { name: 'New access rule' })
   if (!(await form.isVisible())) await page.getByText('New access rule', { exact: true }).click()
@@ -73,7 +73,7 @@ t.test('asks for confirmation before a change that locks everyone out', async (t
   const refusal = { ID: 'nobody', Access: 'DENIED', 'Resource name': 'auth', Priority: '9' }
   await makeRule(page, refusal)
   await warned.getByRole('button', { name: 'Cancel' }).click()
-  t.strictSame(await rulesOf(server), ['default'], 'nor by a rule that denies')
+  t.strictSame(await rulesOf(server), ['default'], 'a denying rule was not created either')
 
   await remove.click()
   await asked.getByRole('button', { name: 'Delete rule' }).click()
@@ -178,10 +178,10 @@ t.test('preserves input for accounts, rules and tests', async (t) => {
   await page.keyboard.press('Enter')
   await page.getByRole('tab', { name: 'Test' }).click()
   await name.waitFor()
-  t.equal(await name.inputValue(), '', 'whoever logs out leaves nothing behind')
+  t.equal(await name.inputValue(), '', 'a logout clears the input')
 })
 
-/** In all that accounts control. */
+/** Markup in everything that accounts control. */
 const SCRIPT = '<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script>'
 
 /** Status of a login at the gateway. */
@@ -204,7 +204,7 @@ t.test('creates an account, changes its secret and deletes it', async (t) => {
   const make = form.getByRole('button', { name: 'Create account' })
   await make.click()
   await form.getByText('request.id must be at most 128 characters').waitFor()
-  t.equal(await form.getByLabel('Scopes').inputValue(), 'reader, staff', 'it is still there')
+  t.equal(await form.getByLabel('Scopes').inputValue(), 'reader, staff', 'the input is preserved')
   await checkAccessibility(t, page, 'auth-account-invalid')
   await form.getByLabel('Id').fill('jane')
   await make.click()
@@ -219,7 +219,7 @@ t.test('creates an account, changes its secret and deletes it', async (t) => {
     await page.locator('h1', { hasText: 'Access' }).waitFor()
   }
   await goAndComeBack()
-  t.equal(await told.locator('code').textContent(), secret, 'it waits until it was read')
+  t.equal(await told.locator('code').textContent(), secret, 'shown until it is confirmed')
   await told.getByRole('button', { name: 'Close' }).click()
   await goAndComeBack()
   t.equal(await told.count(), 0)
@@ -252,7 +252,7 @@ t.test('creates an account, changes its secret and deletes it', async (t) => {
   await account.getByRole('button', { name: 'Delete…' }).click()
   const asked = page.getByRole('dialog', { name: 'Delete account jane?' })
   await asked.getByRole('button', { name: 'Cancel' }).click()
-  t.equal(await logIn(server, 'jane', 'another one'), 200, 'nothing happened')
+  t.equal(await logIn(server, 'jane', 'another one'), 200, 'the secret is unchanged')
   await open()
   await account.getByRole('button', { name: 'Delete…' }).click()
   await asked.getByRole('button', { name: 'Delete account' }).click()

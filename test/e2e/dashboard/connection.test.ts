@@ -13,7 +13,7 @@ import { openStalled } from '../../fixtures/stalled-connection.ts'
 t.setTimeout(120_000)
 
 const NODE = { id: 'first', address: '127.0.0.1:1' }
-/** Notes in the page all that its state of the replay has been. */
+/** Records in the page all states of the replay. */
 const NOTE_STATES = `(() => {
   const place = document.querySelector('form [role=status]')
   const states = (window.states = [])
@@ -22,7 +22,7 @@ const NOTE_STATES = `(() => {
     ...{ attributes: true, characterData: true, childList: true, subtree: true },
   })
 })()`
-/** Has whatever is due in the page done. */
+/** Runs pending timers in the page. */
 const settle = (page: Page): Promise<unknown> =>
   page.evaluate('new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve), 50))')
 
@@ -58,7 +58,7 @@ t.test('reloads what changed while disconnected', async (t) => {
   const service = await openStalled(context, '/services/shop?tab=nodes')
   await records.page.getByRole('button', { name: 'ann', exact: true }).waitFor()
   await service.page.getByRole('rowheader', { name: 'first' }).waitFor()
-  // Past what is read when a watch begins.
+  // After the initial read of the watch.
   await store.write('bob', 'two')
   await records.page.getByRole('button', { name: 'bob', exact: true }).waitFor()
   await register('second')
@@ -165,7 +165,7 @@ t.test('marks the page stale while the server is gone and resumes afterwards', a
 
   const { port } = first.server.webAddress
   const second = await openServer(t, [`--web_address=127.0.0.1:${port}`])
-  // Another server knows nothing of the login.
+  // Another server does not know the session.
   await page.getByRole('dialog', { name: 'Session expired' }).waitFor()
   await checkAccessibility(t, page, 'login-ended')
   t.equal(await page.getByRole('textbox', { name: 'Account' }).inputValue(), ADMIN.id)
@@ -175,7 +175,7 @@ t.test('marks the page stale while the server is gone and resumes afterwards', a
   await page.keyboard.press('Enter')
   await page.getByText('Live', { exact: true }).waitFor()
   await page.getByText('Stale', { exact: true }).waitFor({ state: 'detached' })
-  t.equal(await page.getByLabel('Search services').inputValue(), 'reg', 'what was typed is there')
+  t.equal(await page.getByLabel('Search services').inputValue(), 'reg', 'the input is preserved')
 
   const node = { id: 'n1', address: '127.0.0.1:1' }
   await second.post('/registry/register', { name: 'regular', nodes: [node] })

@@ -12,7 +12,7 @@ import {
 
 t.setTimeout(120_000)
 
-/** In all that publishers control. */
+/** Markup in everything that publishers control. */
 const SCRIPT = '<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script>'
 
 t.test('lists topics with their groups and lag', async (t) => {
@@ -107,7 +107,7 @@ t.test('renders event data as text', async (t) => {
     return text
   }
   const first = await show(1)
-  t.ok(first?.includes(`${SCRIPT}x`), 'a name of metadata')
+  t.ok(first?.includes(`${SCRIPT}x`), 'a metadata name')
   t.ok(first?.includes(JSON.stringify(SCRIPT)))
   t.ok((await show(2))?.includes(SCRIPT))
   t.match(await show(3), /00 ff 10/)
@@ -117,7 +117,7 @@ t.test('renders event data as text', async (t) => {
 
 t.test('fits a narrow screen', async (t) => {
   const server = await openSharedServer()
-  // Which the audit tells.
+  // Recorded in the audit topic.
   await server.post('/auth/generate', { id: 'ann' })
   const opened = await openDashboard(t, { server, path: '/events', width: 360 })
   if (opened === undefined) return
@@ -164,7 +164,7 @@ t.test('publishes input, preserves it on errors, and publishes again', async (t)
   await form.getByLabel('Metadata').fill('source=shop')
   await publish.click()
   await form.getByText(/request\.topic must be letters/).waitFor()
-  t.equal(await form.getByLabel('Metadata').inputValue(), 'source=shop', 'it is still there')
+  t.equal(await form.getByLabel('Metadata').inputValue(), 'source=shop', 'the input is preserved')
   await form.getByLabel('Topic').fill('orders')
   await publish.click()
   await page.waitForURL('**/events/orders')
@@ -266,7 +266,7 @@ t.test('resumes a replay after its last event when the connection breaks', async
   t.strictSame(
     await page.getByRole('rowheader').allTextContents(),
     ['3', '2', '1'],
-    'nothing is missed, nothing comes twice',
+    'no event is missing or duplicated',
   )
   t.ok(sockets.length > 1)
 
@@ -279,7 +279,11 @@ t.test('resumes a replay after its last event when the connection breaks', async
   await events.publish('orders', { id: 4 })
   isDown = false
   await page.getByText('1 event, live').waitFor()
-  t.strictSame(await page.getByRole('rowheader').allTextContents(), ['4'], 'nor before the first')
+  t.strictSame(
+    await page.getByRole('rowheader').allTextContents(),
+    ['4'],
+    'no event before the first one',
+  )
 })
 
 t.test('separates topics by namespace', async (t) => {

@@ -31,7 +31,7 @@ t.test('the gateway page', async (t) => {
     await row('/items/{id}').getByText('declared').waitFor()
     await row('/items/{id}').getByText('GET').waitFor()
     await row('/shop/find').getByText('by name', { exact: true }).waitFor()
-    t.equal(await table.getByRole('row').count(), 3, 'with the headings')
+    t.equal(await table.getByRole('row').count(), 3, 'including the headings')
     await checkAccessibility(t, page, 'gateway-routes')
     await page.getByLabel('Search routes').fill('no such route')
     await page.getByText('No routes match “no such route”').waitFor()
@@ -85,7 +85,7 @@ t.test('the gateway page', async (t) => {
     await explain.click()
     await page.getByText('A path must start with /').waitFor()
     await page.getByText('line 1 must be "Name: value"').waitFor()
-    t.equal(await path.inputValue(), 'no slash', 'what was typed is still there')
+    t.equal(await path.inputValue(), 'no slash', 'the input is preserved')
     await path.fill('/items/7')
     await page.getByRole('textbox', { name: 'Headers' }).fill('X-Test: 1')
     await explain.click()
@@ -101,7 +101,7 @@ t.test('the gateway page', async (t) => {
     t.equal(await page.evaluate('window.wasRun'), undefined)
     await page.getByRole('tab', { name: 'Routes' }).click()
     await page.getByRole('tab', { name: 'Explain' }).click()
-    t.match(await path.inputValue(), /^\/shopp\//, 'it is there when the tab is looked at again')
+    t.match(await path.inputValue(), /^\/shopp\//, 'the input is preserved across tabs')
   })
 
   await t.test('fits the width of a phone', async (t) => {

@@ -11,9 +11,9 @@ t.setTimeout(120_000)
 
 const HOSTILE = '<img src=x onerror=window.wasRun=1>'
 
-/** A name that a server takes. */
+/** A valid server name. */
 const toName = (letter: string): string => letter.repeat(HOSTILE.length + 1)
-/** As long as the name, so that frames stay whole; different ones stay different. */
+/** Markup as long as the name, so that frames stay valid, and unique per name. */
 const toHostile = (name: string): string => HOSTILE.slice(0, name.length - 1) + name.at(-1)
 
 const toHostiles = (names: readonly string[]): Record<string, string> =>

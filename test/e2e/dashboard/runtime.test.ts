@@ -10,12 +10,12 @@ import { openClient } from '../../fixtures/sdk-services.ts'
 
 const XSS = '<img src=x onerror="document.title=1">'
 const COUNT = 12_000
-/** Lines that the page keeps. */
+/** Number of lines in the page's buffer. */
 const KEPT = 10_000
-/** What 20 000 lines, two seconds' worth, may take of the main thread. */
+/** Maximum main thread time for 20 000 lines, the output of two seconds. */
 const WORK_MAX_MS = 1500
 
-/** Writes lines when it starts, and as many more as it is asked for. */
+/** Writes lines when it starts, and more on request. */
 const WRITER: Files = {
   'mx.yaml': 'command: node main.cjs\nprotocol: http\nbuild: echo built it\n',
   'main.cjs': `
@@ -63,7 +63,7 @@ t.test('the runtime pages', async (t) => {
 
   t.test('show the end of a log and follow it within bounds', async (t) => {
     await page.getByText(`${KEPT} lines`).waitFor()
-    t.ok((await lines.count()) < 100, 'of long logs those in view are in the page')
+    t.ok((await lines.count()) < 100, 'only visible lines of a long log are rendered')
 
     const readWorkMs = await watchWork(context, page)
     for (let i = 1; i <= 10; i++) await writeLines(2000)
@@ -74,7 +74,7 @@ t.test('the runtime pages', async (t) => {
     await page.getByText(`${KEPT} lines, 20000 older`).waitFor()
     t.ok((await lines.count()) < 100)
     const workMs = await readWorkMs()
-    t.ok(workMs <= WORK_MAX_MS, `${Math.round(workMs)} ms of work: it stays smooth`)
+    t.ok(workMs <= WORK_MAX_MS, `${Math.round(workMs)} ms of main thread time`)
 
     const session = await context.newCDPSession(page)
     await session.send('HeapProfiler.collectGarbage')
@@ -113,8 +113,8 @@ t.test('the runtime pages', async (t) => {
     await search.fill('<img')
     await server.get('/writer/markup')
     await lines.filter({ hasText: XSS }).waitFor()
-    t.equal(await page.locator('main img').count(), 0, 'markup is text')
-    t.notMatch(await lines.textContent(), /\x1b/, 'without colours of terminals')
+    t.equal(await page.locator('main img').count(), 0, 'markup is rendered as text')
+    t.notMatch(await lines.textContent(), /\x1b/, 'without terminal colors')
     await search.fill('"end":"here"')
     await server.get('/writer/json')
     await lines.filter({ hasText: '"end":"here"' }).waitFor()
@@ -128,7 +128,7 @@ t.test('the runtime pages', async (t) => {
     })()`)) as Readonly<Record<'beside' | 'below' | 'rows', number>>
     t.equal(sizes.beside, 0, 'a long line wraps')
     t.ok(sizes.below <= 0, 'all of its rows are shown')
-    t.ok(sizes.rows >= 5 && sizes.rows <= 9, `it has ${sizes.rows} rows`)
+    t.ok(sizes.rows >= 5 && sizes.rows <= 9, `${sizes.rows} rows`)
     await search.fill('no such thing')
     await page.getByText('no matches').waitFor()
     await search.fill('')
@@ -213,7 +213,7 @@ t.test('the runtime pages', async (t) => {
   t.test('stop all streams when the page is left', async () => {
     await page.goto('/runtime/writer?version=latest')
     await lines.first().waitFor()
-    // Browsers tell of scrolling in the next frame.
+    // Browsers fire scroll events in the next frame.
     await page.evaluate(`(() => {
       document.querySelector('.log-lines').scrollTop -= 200
       document.querySelector('nav a[href="/"]').click()
@@ -233,7 +233,7 @@ t.test('the runtime pages', async (t) => {
   })
 })
 
-/** Resolves when the log has stood still for some frames: browsers scroll in steps. */
+/** Resolves when the log has not scrolled for some frames, since browsers scroll in steps. */
 const UNTIL_STILL = `new Promise((resolve) => {
   const box = document.querySelector('.log-lines')
   let [top, frames] = [box.scrollTop, 0]

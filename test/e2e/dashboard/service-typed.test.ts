@@ -10,7 +10,7 @@ import { ADMIN } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
 
-/** Files are read when the page is told so. */
+/** Makes file reads in the page wait for the test. */
 const HOLD_FILES = `(() => {
   const read = FileReader.prototype.readAsDataURL
   FileReader.prototype.readAsDataURL = function (file) {
@@ -199,7 +199,7 @@ t.test('input is private to an account, even if another namespace has the same n
   await dialog.getByLabel('Namespace').fill('acme')
   await dialog.getByRole('button', { name: 'Continue' }).click()
   await dialog.waitFor({ state: 'detached' })
-  // Of the two accounts nothing but their issuer is different now.
+  // The two accounts now differ only in their issuer.
   await namespace.fill('mx')
   await namespace.press('Enter')
   await page.getByRole('link', { name: 'Stream.Sum' }).click()

@@ -22,7 +22,7 @@ const typeInto = (page: Page, path: string, text: string) =>
   field(page, path).locator('input, textarea').first().fill(text)
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 const answer = (page: Page) => page.getByRole('region', { name: 'Response', exact: true })
-/** What the mirror was asked. */
+/** Requests of the mirror endpoint. */
 const shown = async (page: Page): Promise<unknown> => {
   await answer(page).getByText('200 OK').waitFor()
   const text = await answer(page).locator('.json-members .json-string').first().textContent()
@@ -113,7 +113,7 @@ t.test('the service page', async (t) => {
     for (const [path, message] of wrong)
       t.equal(await field(page, path).locator('.field-error').textContent(), message, path)
     t.equal(await answer(page).getByText('200 OK').count(), 0)
-    // The first has the focus.
+    // The first field has the focus.
     await field(page, 'request.name').locator(':focus').waitFor()
     t.equal(await field(page, 'request.count').locator('input').inputValue(), 'many')
 
@@ -122,7 +122,7 @@ t.test('the service page', async (t) => {
     await typeInto(page, 'request.other', '')
     await typeInto(page, 'request.name', '')
     await typeInto(page, 'request.inner.domain', 'd')
-    // What only the service knows it says itself, at the same place.
+    // Errors of the service appear at the same place.
     await typeInto(page, 'request.name', 'x')
     await typeInto(page, 'request.name', '')
     await field(page, 'request.name').locator('textarea').press('Control+Enter')
@@ -461,21 +461,21 @@ t.test('preserves input across login and server restart', async (t) => {
   const call = page.getByRole('button', { name: 'Call', exact: true })
   await name.fill('typed')
 
-  // Logged out in another tab: the page notices by itself.
+  // Logged out in another tab: the page detects it.
   await context.request.post(`${url}/logout`, { headers: { origin: url } })
   await page.getByRole('dialog', { name: 'Session expired' }).waitFor()
   await logIn('Continue')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   t.equal(await name.inputValue(), 'typed')
 
-  // Whoever logs out leaves nothing behind in the page.
+  // A logout clears the input of the page.
   await page.getByRole('button', { name: 'Log out' }).click()
   await logIn('Log in')
   await name.waitFor()
   t.equal(await name.inputValue(), '')
   await name.fill('typed')
 
-  // The service is gone: an error, and nothing else.
+  // The service is unavailable: only an error is shown.
   await mirror.stop({ timeoutMs: 100 })
   await call.click()
   await page.getByRole('region', { name: 'Response', exact: true }).locator('.problem').waitFor()
@@ -483,7 +483,7 @@ t.test('preserves input across login and server restart', async (t) => {
 
   await server.server.close()
   await call.click()
-  // It waits for the server, as long as that may be back in time.
+  // Waits for the server while it may be back in time.
   await page.getByText('Waiting for the response').waitFor()
   await page.clock.fastForward('00:10')
   await page.locator('[data-kind=unreachable]').first().waitFor()

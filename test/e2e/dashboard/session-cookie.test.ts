@@ -1,6 +1,6 @@
-// What pages of the services behind the gateway can do with the session of an operator: browsers have one set of cookies for all
+// Access of pages of services behind the gateway to the session of an operator: browsers have one set of cookies for all
 // ports of a host (RFC 6265 §8.5). docs/dashboard.md, "Security".
-// What other pages of the same machine can make a browser do that is logged in: docs/dashboard.md, "Security".
+// Requests that other pages of the same machine can make with the session: docs/dashboard.md, "Security".
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -20,13 +20,13 @@ t.setTimeout(120_000)
 const NAMES = ['mx-dashboard', '__Host-mx-dashboard', 'mx-token']
 
 interface Site {
-  /** Cookies that arrived at the service. */
+  /** Cookies received by the service. */
   readonly cookies: string[]
-  /** Page of the service, through the gateway. */
+  /** URL of the service's page through the gateway. */
   readonly url: string
 }
 
-/** A service of somebody else: `/site` is a page, `/site/cookies` sets cookies of the dashboard. */
+/** A foreign service: `/site` is a page, `/site/cookies` sets cookies of the dashboard. */
 async function openSite(): Promise<Site> {
   const cookies: string[] = []
   const listener = createServer(({ url = '', headers }, reply) => {
@@ -73,7 +73,7 @@ async function isAccount(id: string): Promise<boolean> {
 const isLoggedIn = async ({ request }: BrowserContext, url: string): Promise<boolean> =>
   (await request.get(`${url}/session`)).ok()
 
-/** Status of what a script of a page sends. */
+/** Status of a request by a script of the page. */
 const send = (page: Page, url: string, init: object = {}): Promise<number> =>
   page.evaluate(
     `fetch(${JSON.stringify(url)}, ${JSON.stringify(init)}).then(({ status }) => status)`,
@@ -103,7 +103,7 @@ t.test('a link opened by another program changes nothing', async (t) => {
   const opened = await open(t)
   if (opened === undefined) return
   const { tab } = opened
-  // Even with credentials, which a browser has no way to add by itself.
+  // Even with credentials, which a browser cannot add by itself.
   for (const headers of [{}, { authorization: `Bearer ${server.token}` }]) {
     await tab.setExtraHTTPHeaders(headers as Record<string, string>)
     for (const path of [
@@ -113,7 +113,11 @@ t.test('a link opened by another program changes nothing', async (t) => {
       '/auth/rotateKey',
     ])
       t.equal((await tab.goto(server.url + path))?.status(), 403, path)
-    t.equal((await tab.goto(`${server.url}/registry/listServices`))?.status(), 200, 'reading')
+    t.equal(
+      (await tab.goto(`${server.url}/registry/listServices`))?.status(),
+      200,
+      'reads are allowed',
+    )
     t.notOk(await isAccount('by-link'))
   }
 })
@@ -130,11 +134,11 @@ t.test("a service that sets the dashboard's cookies does not change a session", 
       ['mx-dashboard', cookie.value],
       ['own', '1'],
     ],
-    'others are set',
+    'other cookies are set',
   )
   t.ok(await isLoggedIn(context, url))
 
-  // Scripts cannot replace it either; what they add beside it logs nobody in or out.
+  // Scripts cannot replace the cookie either; cookies that they add do not change the session.
   await tab.evaluate(`(() => {
     document.cookie = 'mx-dashboard=fixed; path=/'
     document.cookie = 'mx-dashboard=fixed; path=/session'
@@ -206,7 +210,7 @@ t.test(
   },
 )
 
-/** A page at another port: to a browser the same site, so that even strict cookies go along. */
+/** A page at another port: the same site for a browser, so that even strict cookies are sent. */
 async function openAttacker(t: Test): Promise<string> {
   const server = createServer((_, reply) => {
     reply.setHeader('content-type', 'text/html')
@@ -218,7 +222,7 @@ async function openAttacker(t: Test): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-/** A browser that is logged in as `admin` to the server of any origin; undefined: there is none. */
+/** A browser logged in as `admin`, undefined if no browser is installed. */
 async function openWithAnyOrigin(
   t: Test,
 ): Promise<{ page: Page; context: BrowserContext; url: string } | undefined> {
@@ -231,15 +235,15 @@ async function openWithAnyOrigin(
   return { context, url, page: await context.newPage() }
 }
 
-/** What scripts tried in a page, and what came of it: `done`, or the name of an error. */
+/** Results of script attempts in a page: `done` or the name of an error. */
 interface Attempts {
   readonly inline: string
   readonly foreign: string
-  /** Whether any of it ran. */
+  /** Whether any script ran. */
   readonly hacked: boolean
-  /** Directives that were broken. */
+  /** Violated directives. */
   readonly told: readonly string[]
-  /** All that scripts can read of what the browser keeps. */
+  /** Everything in browser storage that scripts can read. */
   readonly kept: string
 }
 
@@ -314,7 +318,7 @@ t.test(
     return { inline, handler, link, foreign, told, kept: kept.join(), hacked: 'hacked' in window }
   })()`)) as Attempts
     t.equal(seen.hacked, false)
-    t.equal(seen.inline, 'TypeError', 'text does not become HTML')
+    t.equal(seen.inline, 'TypeError', 'text is not parsed as HTML')
     t.equal(seen.foreign, 'TypeError')
     t.match(seen.told, ['require-trusted-types-for'])
     t.notMatch(seen.kept, cookie!.value)

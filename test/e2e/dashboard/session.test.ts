@@ -14,32 +14,36 @@ const logIn = async (page: Page, { id, secret }: typeof ADMIN, action: string): 
   await page.getByLabel('Password').fill(secret)
   await page.getByRole('button', { name: action }).click()
 }
-/** Resolves when the page has taken what came to it before. */
+/** Resolves when the page has processed earlier responses. */
 const settle = (page: Page): Promise<unknown> => page.evaluate('fetch("/session").then(() => 0)')
 const dialogOf = (page: Page) => page.getByRole('dialog', { name: 'Session expired' })
 const namespaceOf = (page: Page) => page.locator('.account input[name=namespace]')
 
 for (const minutes of [20, -20])
-  t.test(`a browser whose clock is ${minutes} minutes off renews its login in time`, async (t) => {
-    const opened = await openDashboard(t)
-    if (opened === undefined) return
-    const { page } = opened
-    await page.clock.install({ time: Date.now() + minutes * MINUTE_MS })
-    let renewals = 0
-    page.on('request', (request) => {
-      if (request.method() === 'POST' && new URL(request.url()).pathname === '/session') renewals++
-    })
-    await page.reload()
-    await page.getByRole('button', { name: 'Log out' }).waitFor()
-    await page.clock.fastForward('09:00')
-    await settle(page)
-    t.equal(renewals, 0)
-    const renewed = page.waitForResponse((reply) => reply.request().method() === 'POST')
-    await page.clock.fastForward('02:00')
-    t.equal((await renewed).status(), 200)
-  })
+  t.test(
+    `renews the login in time if the clock of the browser is ${minutes} minutes off`,
+    async (t) => {
+      const opened = await openDashboard(t)
+      if (opened === undefined) return
+      const { page } = opened
+      await page.clock.install({ time: Date.now() + minutes * MINUTE_MS })
+      let renewals = 0
+      page.on('request', (request) => {
+        if (request.method() === 'POST' && new URL(request.url()).pathname === '/session')
+          renewals++
+      })
+      await page.reload()
+      await page.getByRole('button', { name: 'Log out' }).waitFor()
+      await page.clock.fastForward('09:00')
+      await settle(page)
+      t.equal(renewals, 0)
+      const renewed = page.waitForResponse((reply) => reply.request().method() === 'POST')
+      await page.clock.fastForward('02:00')
+      t.equal((await renewed).status(), 200)
+    },
+  )
 
-t.test('an answer that comes after a logout, or another login, counts for nothing', async (t) => {
+t.test('ignores a response to an earlier session after a logout or another login', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { page, context, url } = opened
@@ -77,7 +81,7 @@ t.test('an answer that comes after a logout, or another login, counts for nothin
   t.equal(await dialogOf(page).count(), 0)
 })
 
-t.test('a page that comes while the server is away goes on by itself', async (t) => {
+t.test('a page opened while the server is unreachable loads once it is back', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { page } = opened
@@ -88,7 +92,7 @@ t.test('a page that comes while the server is away goes on by itself', async (t)
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
 })
 
-t.test('a namespace is another one with Enter, and is chosen by one account alone', async (t) => {
+t.test('selects a namespace with Enter, and only for the same account', async (t) => {
   const server = await openSharedServer()
   await server.post('/auth/generate', { ...JANE, scopes: ['reader'] })
   const opened = await openDashboard(t, { server, path: '/services' })
@@ -97,11 +101,11 @@ t.test('a namespace is another one with Enter, and is chosen by one account alon
   await page.getByRole('rowheader', { name: 'registry' }).waitFor()
   const namespace = namespaceOf(page)
   await namespace.fill('ha')
-  // As if another window came to the front.
+  // Like another window that comes to the front.
   await namespace.dispatchEvent('blur')
   t.equal(await namespace.inputValue(), 'ha')
   await page.keyboard.press('Tab')
-  t.equal(await namespace.inputValue(), 'mx', 'whoever leaves it half typed stays where they are')
+  t.equal(await namespace.inputValue(), 'mx', 'leaving the field restores the namespace')
 
   await namespace.fill('acme')
   await page.keyboard.press('Enter')
@@ -111,7 +115,7 @@ t.test('a namespace is another one with Enter, and is chosen by one account alon
   await dialogOf(page).waitFor()
   await logIn(page, ADMIN, 'Continue')
   await dialogOf(page).waitFor({ state: 'detached' })
-  t.equal(await namespace.inputValue(), 'acme', 'it goes on for the same account')
+  t.equal(await namespace.inputValue(), 'acme', 'the same account keeps its namespace')
   await context.request.post(`${url}/logout`, { headers: { origin: url } })
   await dialogOf(page).waitFor()
   await logIn(page, JANE, 'Continue')
@@ -119,7 +123,7 @@ t.test('a namespace is another one with Enter, and is chosen by one account alon
   t.equal(await namespace.inputValue(), 'mx')
 })
 
-t.test('what went wrong is told until it is closed', async (t) => {
+t.test('shows an error until it is closed', async (t) => {
   const opened = await openDashboard(t, { path: '/services' })
   if (opened === undefined) return
   const { page } = opened
@@ -139,7 +143,7 @@ t.test('what went wrong is told until it is closed', async (t) => {
   await toast.waitFor({ state: 'detached' })
 })
 
-t.test('a page that asks now and then does so after a failure, too', async (t) => {
+t.test('a page that polls recovers from a failed request', async (t) => {
   const server = await openServer(t)
   await server.post('/auth/generate', { ...JANE, scopes: ['reader', 'admin'] })
   const rule = {
@@ -156,7 +160,7 @@ t.test('a page that asks now and then does so after a failure, too', async (t) =
   await forbidden.waitFor({ state: 'detached' })
 })
 
-t.test('whoever is not logged in logs in, and comes to the page that was asked for', async (t) => {
+t.test('redirects to the login and returns to the requested page', async (t) => {
   const opened = await openDashboard(t, { account: undefined, path: '/services' })
   if (opened === undefined) return
   const { page } = opened
@@ -167,7 +171,7 @@ t.test('whoever is not logged in logs in, and comes to the page that was asked f
   await page.getByLabel('Password').fill('wrong')
   await page.keyboard.press('Enter')
   await page.getByText('Wrong account, password or namespace.').waitFor()
-  t.equal(await page.getByLabel('Account').inputValue(), ADMIN.id, 'the account is still there')
+  t.equal(await page.getByLabel('Account').inputValue(), ADMIN.id, 'the account field is preserved')
   t.equal(await page.getByLabel('Password').inputValue(), '')
 
   await page.getByLabel('Password').fill(ADMIN.secret)
@@ -177,7 +181,7 @@ t.test('whoever is not logged in logs in, and comes to the page that was asked f
   t.equal(new URL(page.url()).pathname, '/services')
 })
 
-t.test('a login is renewed before it ends, without anybody noticing', async (t) => {
+t.test('renews the login in the background before it expires', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { page } = opened
@@ -189,7 +193,7 @@ t.test('a login is renewed before it ends, without anybody noticing', async (t) 
     const request = reply.request()
     return request.method() === 'POST' && new URL(request.url()).pathname === '/session'
   })
-  // Tokens are good for 15 minutes.
+  // Tokens are valid for 15 minutes.
   await page.clock.fastForward('11:00')
   const reply = await renewed
   t.equal(reply.status(), 200)

@@ -10,13 +10,13 @@ import { ADMIN, openServer } from '../../fixtures/server.ts'
 t.setTimeout(120_000)
 
 const JANE = { id: 'jane', secret: 'her secret' }
-/** Steps in which a list is scrolled through, and what each may take. */
+/** Number of scroll steps, and the maximum time of each. */
 const FRAMES = 60
 const FRAME_MAX_MS = 50
-/** What must stay text wherever a service puts it. */
+/** Markup that must be rendered as text. */
 const HOSTILE = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>'
 
-t.test('by keyboard alone: to the content, from page to page, and to another theme', async (t) => {
+t.test('supports skip link, navigation and theme by keyboard', async (t) => {
   const opened = await openDashboard(t, { path: '/services' })
   if (opened === undefined) return
   const { page } = opened
@@ -45,15 +45,19 @@ t.test('by keyboard alone: to the content, from page to page, and to another the
   t.not(await background(), light)
   await page.reload()
   await page.getByRole('button', { name: 'Theme: dark' }).waitFor()
-  t.not(await background(), light, 'the choice is kept')
+  t.not(await background(), light, 'the theme is persisted')
 })
 
-t.test('on a narrow screen everything is there, behind a menu', async (t) => {
+t.test('a narrow screen shows the navigation in a menu and fits its width', async (t) => {
   const opened = await openDashboard(t, { path: '/services', width: 360 })
   if (opened === undefined) return
   const { page } = opened
   await page.getByRole('rowheader', { name: 'registry' }).waitFor()
-  t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, 'nothing sticks out')
+  t.equal(
+    await page.evaluate('document.documentElement.scrollWidth'),
+    360,
+    'the page fits the width',
+  )
   await page.getByRole('button', { name: 'Menu' }).click()
   await checkAccessibility(t, page, 'narrow-menu')
   await page.getByRole('link', { name: 'Overview' }).click()
@@ -65,7 +69,7 @@ t.test('on a narrow screen everything is there, behind a menu', async (t) => {
   await checkAccessibility(t, page, 'narrow-overview')
 })
 
-t.test('who may not see something is told so, and what it was', async (t) => {
+t.test('shows endpoint and account of a denied request', async (t) => {
   const server = await openSharedServer()
   await server.post('/auth/generate', { ...JANE, scopes: ['reader'] })
   const rule = {
@@ -84,7 +88,7 @@ t.test('who may not see something is told so, and what it was', async (t) => {
   await checkAccessibility(t, page, 'forbidden')
 })
 
-t.test('what services say of themselves is text', async (t) => {
+t.test('renders metadata of services as text', async (t) => {
   const server = await openSharedServer()
   const registered = await server.post('/registry/register', {
     name: 'hostile',
@@ -129,7 +133,7 @@ t.test('1,000 services scroll smoothly: only visible ones are rendered', async (
   const { page, context } = opened
   await page.getByRole('rowheader', { name: 'api', exact: true }).waitFor()
   await page.getByText('1,009 services').waitFor()
-  t.ok((await page.getByRole('row').count()) < 100, 'few rows are drawn')
+  t.ok((await page.getByRole('row').count()) < 100, 'few rows are rendered')
   await page.getByRole('region', { name: 'Services' }).focus()
   await page.keyboard.press('End')
   await page.getByRole('rowheader', { name: 'store', exact: true }).waitFor()
@@ -224,11 +228,11 @@ t.test('lists, searches, sorts and opens services', async (t) => {
   const names = (): Promise<string[]> => page.getByRole('rowheader').allTextContents()
   const first = (await names())[0]
   await page.getByRole('button', { name: 'Name', exact: true }).click()
-  t.equal((await names()).at(-1), first, 'turned round')
+  t.equal((await names()).at(-1), first, 'reversed')
   await page.getByLabel('Search services').fill('registry.listservices')
   await page.getByRole('rowheader').nth(1).waitFor({ state: 'detached' })
   t.same(await names(), ['registry'])
-  t.match(page.url(), 'search=registry.listservices', 'a search can be linked to')
+  t.match(page.url(), 'search=registry.listservices', 'the URL contains the search')
   await page.keyboard.press('Tab')
   await page.getByRole('link', { name: 'registry' }).focus()
   await page.keyboard.press('Enter')

@@ -28,7 +28,7 @@ t.test('the store page', async (t) => {
     const keys = Array.from({ length: 120 }, (_, i) => `user/${String(i).padStart(3, '0')}`)
     await Promise.all([...keys, 'other'].map((key) => store.write(key, { key })))
     await page.goto('/store')
-    // Not one of those before it, which are of built-in services.
+    // Not one of the previous tables, which belong to built-in services.
     await page.getByRole('table', { name: 'Records of pages' }).waitFor()
     await page.goto('/store?table=pages')
     await page.getByText('Page 1, 50 records').waitFor()
@@ -85,7 +85,7 @@ t.test('the store page', async (t) => {
     await value.fill('mine again')
     await store.delete('ann')
     await page.getByText('No records').waitFor()
-    t.equal(await value.inputValue(), 'mine again', 'of one that is gone, too')
+    t.equal(await value.inputValue(), 'mine again', 'of a deleted record, too')
     await write.click()
     await page.getByText('deleted by another user').waitFor()
     await page.getByRole('button', { name: 'Keep mine' }).click()
@@ -160,7 +160,7 @@ t.test('the store page', async (t) => {
     await value.fill('00 ff')
     await write.click()
     await page.getByRole('alert').getByText('409').waitFor()
-    t.equal(await value.inputValue(), '00 ff', 'what was typed is still there')
+    t.equal(await value.inputValue(), '00 ff', 'the input is preserved')
     await page.getByRole('textbox', { name: 'Key' }).fill('bob')
     await write.click()
     await page.getByText('bob saved').waitFor()
@@ -169,7 +169,10 @@ t.test('the store page', async (t) => {
     const editor = page.getByRole('region', { name: 'Record bob' })
     await editor.waitFor()
     t.equal(await value.inputValue(), '00 ff')
-    t.ok(await editor.getByRole('radio', { name: 'Text' }).isDisabled(), 'it is no text')
+    t.ok(
+      await editor.getByRole('radio', { name: 'Text' }).isDisabled(),
+      'binary data has no text view',
+    )
     await editor.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('bob deleted').waitFor()

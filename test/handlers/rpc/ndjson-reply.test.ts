@@ -23,7 +23,7 @@ t.test('streams one JSON document per line, an error as the last line', async (t
     t.equal(reply.status, 200)
     t.equal(reply.headers.get('content-type'), 'application/x-ndjson')
     t.equal(reply.headers.get('cache-control'), 'no-store')
-    t.equal(reply.headers.get('x-accel-buffering'), 'no', 'proxies in front hold nothing back')
+    t.equal(reply.headers.get('x-accel-buffering'), 'no', 'disables the buffering of proxies')
     t.equal(await reply.text(), body, path)
   }
 })

@@ -54,7 +54,7 @@ t.test('writes 64 KiB immediately', async (t) => {
   add(body)
   t.equal(writes.length, 1)
   await turn()
-  t.equal(writes.length, 1, 'and not again')
+  t.equal(writes.length, 1, 'written once')
 })
 
 t.test('flush writes pending pieces once', async (t) => {
@@ -80,7 +80,7 @@ t.test('grants no credit during backpressure', async (t) => {
   state.takesMore = true
   add('x\n')
   outflow.drained()
-  t.strictSame(call.consumedBodies, [], 'not of what has not been written')
+  t.strictSame(call.consumedBodies, [], 'no credit for unwritten bodies')
   await turn()
   t.strictSame(call.consumedBodies, [3, 5, 1])
 })

@@ -35,7 +35,7 @@ async function ask(origin: string, scenario: Scenario): Promise<Answer> {
   }
 }
 
-/** What a rival answers in every RPC scenario, by name; it is started once for each kind of backend. */
+/** Response of a rival in each RPC scenario, by name; the rival is started once per kind of backend. */
 async function askAll(rival: Rival, ports: Backend): Promise<Record<string, Answer>> {
   const answers: Record<string, Answer> = {}
   for (const kind of ['direct', 'server']) {
@@ -56,7 +56,7 @@ async function askAll(rival: Rival, ports: Backend): Promise<Record<string, Answ
 }
 
 t.test(
-  'mx in front of a service and nginx in front of plain HTTP answer the same bytes',
+  'mx in front of a service and nginx in front of plain HTTP return identical responses',
   async (t) => {
     if (skipUnless(t, 'nginx') === undefined) return
     const backend = await startBackend(scenarios)
@@ -74,7 +74,7 @@ t.test(
   },
 )
 
-t.test('only the programs that scenarios need are started', async (t) => {
+t.test('starts only the programs that the scenarios need', async (t) => {
   const backend = await startBackend([SCENARIOS[0]!])
   t.teardown(() => backend.stop())
   t.match(backend, { serverPort: 0, servicePort: 0, servicePid: 0 })

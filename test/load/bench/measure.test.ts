@@ -33,7 +33,7 @@ t.test('the usage of a program includes its child processes', { skip: linux }, a
   t.equal(readUsage(program.pid).files, 0)
 })
 
-t.test('a command that does not exist is told with its name', async (t) => {
+t.test('a missing command is an error that names it', async (t) => {
   const ghost: Rival = { ...find('undici'), name: 'ghost', prepare: () => ['no-such-program'] }
   await t.rejects(
     startRival(
@@ -68,7 +68,7 @@ for (const rival of RIVALS) {
 }
 
 t.test(
-  'a measured rival has figures, and one that cannot start does not stop the others',
+  'measures running rivals even if another one fails to start',
   {
     skip: linux || (isInstalled('wrk') ? false : 'wrk is not installed'),
   },

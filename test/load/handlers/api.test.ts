@@ -25,9 +25,9 @@ const FORM = 'application/x-www-form-urlencoded'
 interface Open {
   readonly gateway: RpcGateway
   readonly service: MxService
-  /** What the service was asked last. */
+  /** Last request of the service. */
   readonly asked: () => ApiRequest
-  /** What it answers from now on; what is no object is thrown. */
+  /** Sets the result of the service; values other than objects are thrown. */
   readonly answer: (response: unknown) => void
 }
 
@@ -76,7 +76,7 @@ interface Reply {
   readonly body: Buffer
 }
 
-/** Sends exactly these fields, any method, any body. */
+/** Sends exactly these headers, with any method and body. */
 async function send(
   { port }: RpcGateway,
   method: string,
@@ -137,7 +137,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.strictSame(header['Content-Type'], { key: 'Content-Type', values: ['text/html'] })
       t.notOk('Mx-Account' in header)
       t.same(metadataOf(service.calls[0]!, 'content-type'), ['application/json'])
-      // In the plain form the field is the node's own.
+      // Over the HTTP transport the header belongs to the node.
       t.same(metadataOf(service.calls[0]!, 'host'), protocol.endsWith('http') ? [] : ['a.test'])
     })
 
@@ -156,7 +156,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         }
       }
       await send(gateway, 'POST', '/pages/show', '{"a":')
-      t.equal(asked().body, '{"a":', 'JSON or not is the service’s to judge')
+      t.equal(asked().body, '{"a":', 'the service validates the body')
       t.equal(asked().header['Content-Type']?.values[0], 'text/plain; charset=UTF-8')
     })
 
@@ -345,7 +345,7 @@ t.test('returns 400 for a malformed query or form, 413 for a large body', async 
   t.same(service.calls, [])
   const fits = await send(gateway, 'POST', '/pages/show', 'x'.repeat(12_000_000))
   t.equal(fits.status, 200)
-  // What was short enough may be too long when it is written as JSON.
+  // A short body may exceed the limit once it is encoded as JSON.
   const grown = await send(gateway, 'POST', '/pages/show', '"'.repeat(12_000_000))
   t.equal(grown.status, 413)
 })

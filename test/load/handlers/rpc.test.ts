@@ -24,7 +24,7 @@ import {
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const ERROR_KEYS = ['Id', 'Code', 'Detail', 'Status']
-/** Longer than a gateway that waits for more of a request would be quiet. */
+/** Longer than the silence of a gateway that waits for more of a request. */
 const QUIET_MS = 250
 
 interface Open {
@@ -91,11 +91,11 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       for (const { status, headers, json } of replies) {
         t.equal(status, 200)
         t.equal(headers.get('content-type'), 'application/json')
-        t.equal(headers.get('cache-control'), 'no-store', 'no cache keeps what one caller may see')
+        t.equal(headers.get('cache-control'), 'no-store', 'responses for one caller are not cached')
         t.match(headers.get('vary'), /authorization/)
         t.strictSame(json, { message: 'Hello Jörg' })
       }
-      t.equal(service.calls[1]?.body, '{ "name": "Jörg" }', 'as it was written')
+      t.equal(service.calls[1]?.body, '{ "name": "Jörg" }', 'unchanged')
       t.equal(service.calls.length, replies.length)
     })
 
@@ -169,7 +169,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           t.strictSame(Object.keys(json), ERROR_KEYS)
           t.strictSame([json['Id'], json['Code']], [id, code])
           t.match(json['Detail'], detail)
-          t.notMatch(JSON.stringify(json), /secret|\.ts|\bat [\w.]+ \(/, 'nothing of the inside')
+          t.notMatch(JSON.stringify(json), /secret|\.ts|\bat [\w.]+ \(/, 'no internal details')
         }
       },
     )
@@ -319,7 +319,7 @@ t.test('rejects invalid query parameters with 400 and names the field', async (t
     t.equal(json['Id'], 'go.mx.api.greeter')
   }
   t.equal((await send(`${origin}/greeter/echo?${pairs(256)}`)).status, 200)
-  t.equal(service.calls.length, 1, 'no other got to the service')
+  t.equal(service.calls.length, 1, 'no other request reached the service')
 })
 
 t.test('rejects 10 000 pairs immediately', async (t) => {
@@ -349,7 +349,7 @@ t.test('the query overrides path variables, the body overrides both', async (t) 
         body: '{"x":[3],"inner":{"other":12345678901234567890}}',
         headers: JSON_TYPE,
       },
-      // Text of the body stays as it was written.
+      // The text of the body is unchanged.
       '{"name":"John","y":2,"x":[3],"inner":{"value":7,"other":12345678901234567890}}',
     ],
     [
@@ -473,7 +473,7 @@ t.test('returns 415 for content types other than JSON and protobuf', async (t) =
     method: 'POST',
     body: Buffer.from('{"name":"a"}'),
   })
-  t.equal(none.status, 200, 'none: JSON')
+  t.equal(none.status, 200, 'no Content-Type means JSON')
   for (const type of [
     'text/plain',
     'application/xml',
@@ -503,7 +503,7 @@ t.test('json-rpc and proto-rpc: unwraps the request and returns a plain result',
   t.strictSame(
     service.calls.map(({ body }) => body),
     ['{"n":9007199254740993}', '{"q":1,"n":9007199254740993}'],
-    'as it was written, to the digit',
+    'numbers are unchanged to the digit',
   )
   for (const body of ['{"n":1}', '{"params":[{},{}]}', '[]']) {
     const { status, json } = await post(echo, body, 'application/json-rpc')
@@ -523,7 +523,7 @@ t.test('json-rpc and proto-rpc: unwraps the request and returns a plain result',
   t.strictSame(
     service.calls.map((call) => metadataOf(call, 'content-type')[0]),
     ['application/json', 'application/json', 'application/protobuf', 'application/protobuf'],
-    'the service is told of no envelope',
+    'the service receives no envelope',
   )
 })
 
@@ -570,7 +570,7 @@ t.test('rejects deep, long and ambiguous JSON with 400', async (t) => {
       t.match(json['Detail'], detail)
     }
     const twice = await post(`${origin}/greeter/echo${query}`, '{"name":1,"name":2}')
-    t.match(twice, { status: 200, json: { name: 2 } }, 'of a name given twice, the last')
+    t.match(twice, { status: 200, json: { name: 2 } }, 'the last value of a repeated name')
   }
   t.equal(({} as Record<string, unknown>)['admin'], undefined)
 })
@@ -609,7 +609,11 @@ t.test('returns 405 with Allow if the declared route has other methods', async (
   })
   const { origin } = await openRpcGateway(t, [entry])
   t.strictSame((await send(`${origin}/people/John`)).json, { name: 'John' })
-  t.equal((await send(`${origin}/people/John`, { method: 'HEAD' })).status, 200, 'HEAD is GET')
+  t.equal(
+    (await send(`${origin}/people/John`, { method: 'HEAD' })).status,
+    200,
+    'HEAD counts as GET',
+  )
   const { status, headers, json } = await send(`${origin}/people/John`, { method: 'DELETE' })
   t.equal(status, 405)
   t.match(headers.get('allow'), /GET.*POST/)
@@ -649,7 +653,7 @@ t.test('passes request headers as context, except connection and internal header
     url: ['/greeter/context?a=1'],
     'x-one': ['1'],
     'x-many': ['a', 'b'],
-    // One character a byte.
+    // One character per byte.
     'x-text': ['f\xc3\xa4r'],
     authorization: ['Bearer abc'],
     'mx-namespace': ['staging'],

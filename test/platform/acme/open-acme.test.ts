@@ -40,7 +40,7 @@ interface OpenGateway {
   readonly names: () => readonly string[]
 }
 
-/** A gateway as far as its certificates go. */
+/** The certificate management of a gateway. */
 async function openGateway(
   t: Test,
   pebble: Pebble,
@@ -78,7 +78,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await delay(5)
 }
 
-/** The certificate getSerial for a name, if it is of `root`; else why there is none. */
+/** Serial number of the certificate served for a name if `root` issued it, otherwise the reason. */
 async function getSerial(port: number, servername: string, root: string): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', servername, ca: root })
   try {
@@ -103,13 +103,13 @@ async function getPlain(port: number, host: string, path: string, method = 'GET'
   return { status: res.statusCode as number, location: res.headers.location as string | undefined }
 }
 
-/** Pebble tells of each order once. */
+/** Pebble logs each order once. */
 function countOrders(pebble: Pebble): number {
   return pebble.count(/Added order "/)
 }
 
 t.test('certificates of a Pebble server that rejects every second nonce', async (t) => {
-  /** By host; elsewhere nobody answers. */
+  /** Ports by host; other hosts are unreachable. */
   const places = new Map<string, string>()
   const pebble = await startPebble(t, { locate: (host) => places.get(host) ?? '127.0.0.1' })
   if (pebble === undefined) return
@@ -128,7 +128,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
       ),
     )
     await until(() => names().length === 2)
-    t.same(names(), ['a.test', 'b.test'], 'the first that was listed is the default')
+    t.same(names(), ['a.test', 'b.test'], 'the first listed host is the default')
     for (const { port } of listeners) {
       t.equal(await getSerial(port, 'a.test', root), serialOf(gateway, 'a.test'))
       t.equal(await getSerial(port, 'b.test', root), serialOf(gateway, 'b.test'))
@@ -136,10 +136,10 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     }
     const orders = countOrders(pebble)
     await acme.work()
-    t.equal(countOrders(pebble), orders, 'what is fresh is left alone')
+    t.equal(countOrders(pebble), orders, 'a fresh certificate is not renewed')
 
     const before = serialOf(gateway, 'a.test')
-    // Its life is five years.
+    // Its lifetime is five years.
     aheadMs += 3 * YEAR_MS
     await acme.work()
     t.equal(serialOf(gateway, 'a.test'), before, 'before two thirds of the lifetime')
@@ -158,7 +158,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     t.match(
       lines.filter(({ level }) => level > 30).map(({ msg }) => msg),
       [/^the clock of this machine is \d+ minutes ahead of that of 127\.0\.0\.1:/],
-      'a clock that is wrong is messages, once',
+      'a wrong clock is logged once',
     )
   })
 
@@ -196,9 +196,9 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
         },
       ])
       await acme.work()
-      t.equal(failures().length, 1, 'it is left alone for a while')
+      t.equal(failures().length, 1, 'no retry during the pause')
       t.equal(serialOf(gateway, 'a.test'), before)
-      // It has forgotten the account.
+      // The directory has lost the account.
       await pebble.start()
       root = await pebble.readRoot()
       nowMs += 13_000
@@ -212,7 +212,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     const words = ['--acme_hosts=elsewhere.test,good.test']
     const { lines, names, acme } = await openGateway(t, pebble, store, words)
     await until(() => names().length === 1)
-    t.same(names(), ['good.test'], 'another one is not kept waiting')
+    t.same(names(), ['good.test'], 'another host is not delayed')
     const orders = countOrders(pebble)
     const other = await openGateway(t, pebble, store, words, { at: '127.0.0.2' })
     await Promise.all([acme.work(), other.acme.work()])
@@ -263,15 +263,19 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     for (const { key, value } of records) t.notMatch(String(value), /PRIVATE KEY/, key)
     const renewed = [parseSecretKey(makeSecretKey(), 'b'), ...secretKeys]
     const second = await openGateway(t, pebble, store, words, { secretKeys: renewed })
-    t.same(second.names(), ['a.test'], 'what was encrypted with the key before can be read')
+    t.same(second.names(), ['a.test'], 'records of the previous key can be decrypted')
     const before = serialOf(second, 'a.test')
     const third = await openGateway(t, pebble, store, words, { at: '127.0.0.2' })
     await until(() => third.names().length === 1)
-    t.not(serialOf(third, 'a.test'), before, 'who cannot read it has its own')
+    t.not(
+      serialOf(third, 'a.test'),
+      before,
+      'a gateway with another key orders its own certificate',
+    )
     t.match(third.lines[0]!.msg, /for a\.test is encrypted with another key: .* same MX_CONFIG/)
     await third.acme.close()
     const fourth = await openGateway(t, pebble, store, words, { secretKeys: renewed })
-    t.same(fourth.names(), ['a.test'], 'and takes it from nobody')
+    t.same(fourth.names(), ['a.test'], 'the other certificate is kept')
   })
 
   await t.test('are ordered on demand for hosts that the policy allows', async (t) => {
@@ -293,7 +297,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     )
     t.equal(await getSerial(node!.port, 'yes1.test', root), serialOf(gateway, 'yes1.test'))
     t.not(await getSerial(node!.port, 'no.test', root), '', 'the handshake fails')
-    t.not(await getSerial(uws!.port, 'yes2.test', root), '', 'this one does not wait')
+    t.not(await getSerial(uws!.port, 'yes2.test', root), '', 'this host is not delayed')
     await until(() => names().length === 2)
     t.equal(await getSerial(uws!.port, 'yes2.test', root), serialOf(gateway, 'yes2.test'))
     t.same(await getPlain(acme.challengeServer.port, 'yes3.test', '/a?b'), {
@@ -303,7 +307,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     t.equal((await getPlain(acme.challengeServer.port, 'no.test', '/')).status, 404)
     t.equal((await getPlain(acme.challengeServer.port, '127.0.0.1', '/')).status, 400)
     t.same(names(), ['yes1.test', 'yes2.test', 'yes3.test'])
-    t.same(queries, ['yes1.test', 'no.test', 'yes2.test', 'yes3.test'], 'each is queries for once')
+    t.same(queries, ['yes1.test', 'no.test', 'yes2.test', 'yes3.test'], 'each host is queried once')
   })
 
   await t.test('are ordered for any host if neither hosts nor a policy are set', async (t) => {
@@ -324,7 +328,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     })
     let suggested = window(nowMs + 1000 * HOUR_MS)
     const known = await pebble.readDirectory()
-    // Pebble with renewal information, which this version of it does not have.
+    // Pebble with renewal information, which this version does not support.
     const front = createHttpsServer({ ...pebble.certificate }, (req, res) => {
       const { port } = front.address() as AddressInfo
       if (req.url!.startsWith('/ari/')) queries.push(req.url!.slice(5))
@@ -351,7 +355,7 @@ t.test('certificates of a Pebble server that rejects every second nonce', async 
     )
     suggested = window(nowMs - HOUR_MS)
     await gateway.acme.work()
-    t.equal(queries.length, 1, 'it is not queries before it says')
+    t.equal(queries.length, 1, 'not queried before Retry-After')
     nowMs += 6 * HOUR_MS
     await until(() => serialOf(gateway, 'a.test') !== before)
     t.equal(queries[1], queries[0])
@@ -389,7 +393,7 @@ t.test('registers with the external account binding', async (t) => {
 })
 
 t.test('two gateways that share a PostgreSQL store', async (t) => {
-  /** Challenges for what one orders are queries of the other. */
+  /** Challenges of one gateway are requested from the other. */
   const places = new Map([
     ['a.test', '127.0.0.2'],
     ['b.test', '127.0.0.1'],
@@ -404,7 +408,7 @@ t.test('two gateways that share a PostgreSQL store', async (t) => {
   }
 
   await t.test('respond to the challenges of each other', async (t) => {
-    // The first may order before the second answers: what fails then is soon tried again.
+    // The first gateway may order before the second one responds: a failure is retried soon.
     const options = { elapsedMs: () => performance.now() * 1000 }
     const first = await openGateway(t, pebble, openShared(), ['--acme_hosts=a.test'], options)
     const second = await openGateway(t, pebble, openShared(), ['--acme_hosts=b.test'], {

@@ -66,7 +66,7 @@ yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
   t.equal(
     await toCertificateId(createCertificate(['a.test']).cert),
     undefined,
-    'it names no issuer',
+    'a certificate without an issuer key id',
   )
 })
 
@@ -79,13 +79,17 @@ t.test('backs off by the kind of the failure, within the rate limits of director
     [1, 3, 9, 27, 360].map((minutes) => minutes * MINUTE_MS),
   )
   t.equal(of('rateLimited')(0), HOUR_MS)
-  t.equal(of('rateLimited', 3 * DAY_MS)(0), 3 * DAY_MS, 'the directory knows better')
+  t.equal(
+    of('rateLimited', 3 * DAY_MS)(0),
+    3 * DAY_MS,
+    'Retry-After of the directory takes precedence',
+  )
   t.equal(of('rateLimited', 1000 * DAY_MS)(0), 7 * DAY_MS)
-  t.equal(of('rejected', 1000)(0), MINUTE_MS, 'never sooner than by itself')
+  t.equal(of('rejected', 1000)(0), MINUTE_MS, 'never sooner than the own backoff')
   t.equal(
     toRetryMs({ kind: 'unavailable', retryAfterMs: undefined }, 0, () => 1),
     12_500,
-    'and later by chance',
+    'with jitter',
   )
   t.end()
 })

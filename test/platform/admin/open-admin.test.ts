@@ -11,7 +11,7 @@ import type { Settings } from '../../../platform/settings/settings.ts'
 const LOG = createLog('silent')
 const toLoopback = (url = ''): string => url.replace(/\[::\]|0\.0\.0\.0/, '127.0.0.1')
 
-/** @param unasked what is so without anybody having said so. */
+/** @param unasked defaults that are not set explicitly. */
 async function open(t: Test, words: readonly string[], unasked: Partial<Settings> = {}) {
   const { settings, inputs } = await configurationFrom(readFlags(words), {})()
   const configuration = { settings: { ...settings, ...unasked }, inputs }

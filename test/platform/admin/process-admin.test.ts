@@ -1,4 +1,4 @@
-// `mx` as a process: what its admin address tells from its start to its end.
+// `mx` as a process: its admin server from start to end.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -27,7 +27,7 @@ function start(t: Test, words: readonly string[]): RunningMx {
   return mx
 }
 
-/** The field `name` of the line that says that it serves. */
+/** The field `name` of the log line about the start. */
 async function readBanner({ until, log }: RunningMx, name: string): Promise<string> {
   await until(/(gateway|server) ready"/)
   return String(log().find(({ msg }) => /ready$/.test(String(msg)))?.[name])
@@ -39,7 +39,7 @@ async function status(url: string): Promise<number> {
   return answer.status
 }
 
-/** Requests that are told of, of a service or of none. */
+/** Value of the request counter, of a service or of none. */
 async function countRequests(admin: string, service: string | undefined): Promise<number> {
   const answer = await fetch(`${admin}/metrics`, {
     headers: { accept: 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5' },
@@ -57,17 +57,17 @@ for (const workers of [1, 2]) {
     const [gateway, admin] = [await mx.url(), await readBanner(mx, 'admin')]
     t.equal(await status(`${admin}/readyz`), 200)
     for (const path of ['/readyz', '/livez', '/metrics'])
-      t.equal(await status(gateway + path), 404, 'nothing of it on the public port')
-    // Connections of their own: the workers share them.
+      t.equal(await status(gateway + path), 404, 'not served on the public port')
+    // Separate connections, which are distributed to the workers.
     await Promise.all(Array.from({ length: 20 }, () => status(`${gateway}/greeter`)))
-    t.equal(await countRequests(admin, 'go.mx.api.greeter'), 20, 'of all processes together')
+    t.equal(await countRequests(admin, 'go.mx.api.greeter'), 20, 'total of all processes')
     t.equal(await countRequests(admin, undefined), 3)
     const requestedMs = performance.now()
     mx.child.kill('SIGTERM')
     await mx.until(/not ready, accepting requests for another 1s/)
     t.equal(await status(`${admin}/readyz`), 503)
     t.equal(await status(`${admin}/livez`), 200)
-    t.equal(await status(`${gateway}/greeter`), 200, 'and the port is open')
+    t.equal(await status(`${gateway}/greeter`), 200, 'the port is open')
     await mx.until(/SIGTERM: draining/)
     t.ok(performance.now() - requestedMs >= 950)
     t.equal(await mx.ended, 0)
@@ -92,7 +92,7 @@ t.test('an unresponsive worker does not make the others unready', async (t) => {
   process.kill(workers[0]!, 'SIGSTOP')
   const [ready, readyMs] = await readyz()
   t.equal(ready, 'ready\n')
-  t.ok(readyMs < 400, `${readyMs} ms: nobody waits for it`)
+  t.ok(readyMs < 400, `${readyMs} ms: checks do not wait for it`)
   process.kill(workers[1]!, 'SIGSTOP')
   const [text, tookMs] = await readyz()
   t.equal(text, 'no worker responded within 500 ms\n')

@@ -45,7 +45,7 @@ t.test('a service of a flag replaces that of the file', async (t) => {
 
 t.test('repeated flags add nodes to a service', async (t) => {
   const configuration = configure(['--backend', 'a=h:1', '--backend', 'a=h:2'])
-  t.same(listNames(configuration), ['go.mx.api.a'], 'it is one service')
+  t.same(listNames(configuration), ['go.mx.api.a'], 'merged to one service')
   const { registry } = createConfiguredRegistry('static', listServices(configuration))
   const [service] = await registry.getService('go.mx.api.a')
   t.same(
@@ -99,6 +99,6 @@ t.test('keeps and names settings that require a restart', async (t) => {
   const { settings, restart } = keepFixed(running, next)
   t.same(restart, ['address', 'workers'])
   t.match(settings, { workers: 1, address: running.address, drainTimeoutMs: 2000 })
-  t.same(keepFixed(running, next, next).restart, [], 'what was named before is not named again')
-  t.same(keepFixed(running, running, next).restart, [], 'nor what is back as it runs')
+  t.same(keepFixed(running, next, next).restart, [], 'a change is reported once')
+  t.same(keepFixed(running, running, next).restart, [], 'a reverted change is not reported')
 })

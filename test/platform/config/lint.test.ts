@@ -49,7 +49,7 @@ t.test(
     t.same(list(inside, 'namespace', './hello.ts'), [])
     t.same(list([...inside, '--namespace= '], './hello.ts'), [])
     t.same(list([...inside, '--resolver=host'], './hello.ts'), [])
-    t.same(list(['--backend', 'x.y=h:1'], './hello.ts'), [], 'its path is its whole name')
+    t.same(list(['--backend', 'x.y=h:1'], './hello.ts'), [], 'the path is the complete name')
   },
 )
 
@@ -89,14 +89,14 @@ t.test('does not warn about consistent configurations', async (t) => {
     [],
   )
   t.same(find('--backend', 'a=h:1', '--backend', 'go.mx.api.v1.a=h:1'), [])
-  t.same(find('--registry=mx://h:1'), [], 'services may be in a registry')
+  t.same(find('--registry=mx://h:1'), [], 'services may come from a registry')
   t.same(find('--handler=proxy', '--backend', 'a=http://h:1'), [])
 })
 
 t.test('warns if no service is configured', async (t) => {
   t.match(find(), [/^no service is configured: /])
   t.match(find('--registry=memory'), [/^no service is configured: /])
-  t.same(find('--handler=event', '--broker=nats://h:1'), [], 'topics need none')
+  t.same(find('--handler=event', '--broker=nats://h:1'), [], 'topics need no service')
 })
 
 t.test('warns about events without subscribers', async (t) => {
@@ -138,13 +138,13 @@ t.test('warns about names that are unreachable by path', async (t) => {
   t.match(
     find('--backend', 'my-shop.v2=h:1', '--backend', 'my-shop.v2=h:2'),
     [outside],
-    'said once',
+    'one warning',
   )
   const version =
     /^service go\.mx\.api\.v1 is named like a version: .*\/v1\/<a>\/<b>, route to go\.mx\.api\.v1\.<a>$/
   t.match(find('--backend', 'v1=h:1'), [version])
   t.match(find('--backend', 'v1=h:1', '--resolver=subdomain:domain=example.com'), [version])
-  t.same(find('--backend', 'v1=h:1', '--resolver=path'), [], 'where versions mean nothing')
+  t.same(find('--backend', 'v1=h:1', '--resolver=path'), [], 'the resolver path has no versions')
   for (const resolver of ['host', 'subdomain:domain=example.com'])
     t.same(find('--backend', 'www.example.com=h:1', `--resolver=${resolver}`), [], resolver)
 })

@@ -16,7 +16,7 @@ for (const command of ['api', 'server'] as const)
     await t.rejects(load(), /^unknown flag .*\n.*mx\.yaml:1:\d+: address .*\nMX_LOG_LEVEL .*$/)
     writeFileSync(file, 'address: :80\n')
     const right = configurationFrom(flags, {}, 'server', problems)
-    await t.rejects(right(), /^unknown flag .*$/, 'one is enough')
+    await t.rejects(right(), /^unknown flag .*$/, 'one problem only')
   })
 
 t.test('reports other problems besides an invalid profile', async (t) => {

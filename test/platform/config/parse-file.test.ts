@@ -91,7 +91,7 @@ t.test('resolves paths relative to the folder of the file', async (t) => {
 t.test('accepts empty services and plugins, rejects a file without any setting', async (t) => {
   const { settings, services, plugins } = parseConfig('services:\n', 'mx.yaml')
   t.same([settings.size, services, plugins], [0, [], undefined])
-  t.same(parseConfig('plugins: []', 'mx.yaml').plugins, [], 'an empty list is no plugins at all')
+  t.same(parseConfig('plugins: []', 'mx.yaml').plugins, [], 'an empty list disables all plugins')
   for (const text of ['', '# later\n'])
     t.same(problemsOf(text), [
       'mx.yaml:1:1: the file contains no setting; add one or remove the file',

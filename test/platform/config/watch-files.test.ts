@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { watchFiles } from '../../../platform/config/watch-files.ts'
 
-// A watch keeps no process running: here something must.
+// A watch does not keep the process alive, so a timer does.
 const running = setInterval(() => {}, 1000)
 t.teardown(() => clearInterval(running))
 
@@ -72,14 +72,14 @@ t.test('ignores other files of the folder and unchanged contents', async (t) => 
   writeFileSync(join(dir, 'other'), 'x')
   writeFileSync(file, 'a')
   const changed = watched.next()
-  // The one change below is all that may be counted.
+  // Only the change below may count.
   writeFileSync(file, 'b')
   await changed
   t.equal(watched.changes, 1)
 })
 
 t.test('detects a change while another file of the folder is written continuously', async (t) => {
-  // Before the folder is there: tap removes it ahead of what is torn down later.
+  // Before the folder exists: tap removes it before later teardowns.
   t.teardown(() => clearInterval(writing))
   const dir = t.testdir({ 'mx.yaml': 'a' })
   const watched = watch(t, [join(dir, 'mx.yaml')])

@@ -13,7 +13,7 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const DOCUMENT = '<!doctype html><title>mx</title>'
 
-/** Where a front end was built. */
+/** Folder of a built front end. */
 function build(t: Test): string {
   const folder = makeTempFolder(t, 'web')
   mkdirSync(join(folder, 'assets'))
@@ -24,7 +24,7 @@ function build(t: Test): string {
   return folder
 }
 
-/** The reply to a GET of the page with this Host. */
+/** Response to a GET of the page with this Host. */
 async function ask(port: number, host: string): Promise<string> {
   const client = new RawClient(port)
   client.send(`GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)

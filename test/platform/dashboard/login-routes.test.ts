@@ -67,7 +67,7 @@ for (const listener of ['uws', 'node'] as const) {
     t.equal(session.status, 401)
     t.match(session.body, { Id: 'dashboard', Detail: 'not logged in' })
     t.equal((await client.ask('POST', '/session')).status, 401)
-    t.equal((await client.ask('POST', '/logout')).status, 204, 'once more')
+    t.equal((await client.ask('POST', '/logout')).status, 204, 'a repeated logout succeeds')
   })
 }
 
@@ -78,7 +78,7 @@ t.test('returns 401 without a session', async (t) => {
   t.match(reply.body, { Id: 'dashboard', Code: 401, Detail: 'not logged in' })
   t.equal((await client.ask('POST', '/logout')).status, 204)
   client.cookie = `mx-dashboard=${'a'.repeat(43)}`
-  t.equal((await client.ask('GET', '/session')).status, 401, 'an id of no session')
+  t.equal((await client.ask('GET', '/session')).status, 401, 'an unknown session id')
   client.cookie = `mx-token=${open.token}; mx-dashboard=${open.token}`
   t.equal((await client.ask('GET', '/session')).status, 401, 'an access token')
 })
@@ -89,7 +89,7 @@ t.test('rejects several sessions, which a page of the host may have added', asyn
   await attacker.logIn()
   const { cookie } = client
   client.cookie = `mx-dashboard=junk; ${cookie}; mx-dashboard=`
-  t.equal((await client.ask('GET', '/session')).status, 200, 'ids of no session are ignored')
+  t.equal((await client.ask('GET', '/session')).status, 200, 'unknown session ids are ignored')
   client.cookie = `${attacker.cookie}; ${cookie}`
   const reply = await client.ask('GET', '/session')
   t.match(reply, { status: 401, body: { Detail: /several sessions; log in again/ } })
@@ -192,11 +192,11 @@ t.test('sets a secure cookie for a page over TLS, even behind a TLS proxy', asyn
   t.equal(
     (await client.ask('POST', '/session', undefined, headers)).status,
     401,
-    'a cookie that anybody can set without TLS',
+    'a cookie without the __Host- prefix, which pages without TLS can set',
   )
   client.cookie = cookie
   t.equal((await client.ask('POST', '/logout', undefined, headers)).status, 204)
-  t.ok(client.attributes.includes('secure'), 'else the browser would not remove it')
+  t.ok(client.attributes.includes('secure'), 'required for the browser to remove it')
 })
 
 t.test('logs out deleted accounts and accounts with revoked logins', async (t) => {

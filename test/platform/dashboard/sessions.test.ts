@@ -11,14 +11,14 @@ const ENDED = { code: 401, message: 'session expired; log in again' }
 
 const { proxy, post } = await openServer(t)
 
-/** Makes an account. */
+/** Creates an account. */
 async function addAccount(id: string) {
   const account = { id, secret: `the secret of ${id}` }
   t.equal((await post('/auth/generate', account)).status, 200, id)
   return { ...account, namespace: '' }
 }
 
-/** Denies everybody an endpoint of `auth` while the test runs. */
+/** Denies an endpoint of `auth` to everyone during the test. */
 async function deny(t: Test, endpoint: string): Promise<void> {
   const resource = { type: 'service', name: 'auth', endpoint }
   const rule = { id: endpoint, scope: '', access: 'DENIED', priority: 10, resource }
@@ -26,7 +26,7 @@ async function deny(t: Test, endpoint: string): Promise<void> {
   t.teardown(() => post('/auth/rules/delete', { id: endpoint, force: true }))
 }
 
-/** Sessions with a clock of their own. */
+/** Sessions with a test clock. */
 function open(
   t: Test,
   times: { readonly idleTimeoutMs?: number; readonly maxAgeMs?: number } = {},
@@ -153,7 +153,7 @@ t.test('a session ends on time without requests', async (t) => {
     const { sessions, ended, nextEnd } = open(t, times)
     const end = nextEnd()
     const session = await sessions.begin(CREDENTIALS, ADDRESS)
-    // The timers of sessions keep no process alive.
+    // Timers of sessions do not keep the process alive.
     const alive = setInterval(() => {}, 1000)
     await end
     clearInterval(alive)
@@ -195,7 +195,7 @@ t.test('a session with revoked tokens has ended', async (t) => {
 t.test('the least recently used session ends above the limit', async (t) => {
   const { sessions, ended } = open(t)
   const token = await sessions.begin(CREDENTIALS, ADDRESS)
-  // Without 10 000 logins, which take a tenth of a second each.
+  // Without 10 000 logins, which take 100 ms each.
   const many = createSessions({
     carry: (call) =>
       call.reply(
@@ -233,5 +233,5 @@ t.test('rules that deny Auth.Token are not reported as an invalid password', asy
     code: 401,
     message: 'Unauthorized call made to auth:Auth.Token',
   })
-  t.ok(await sessions.begin(CREDENTIALS, ADDRESS), 'operators log in all the same')
+  t.ok(await sessions.begin(CREDENTIALS, ADDRESS), 'operators can still log in')
 })

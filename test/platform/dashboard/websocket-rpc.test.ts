@@ -2,7 +2,7 @@ import t from 'tap'
 import { DashboardClient } from '../../fixtures/dashboard-client.ts'
 import { type OpenServer, openServer } from '../../fixtures/server.ts'
 
-/** A browser in which `admin` is logged in. */
+/** A browser logged in as `admin`. */
 async function visit({ server }: OpenServer): Promise<DashboardClient> {
   const client = new DashboardClient(`http://127.0.0.1:${server.webAddress.port}`)
   await client.logIn()
@@ -10,14 +10,14 @@ async function visit({ server }: OpenServer): Promise<DashboardClient> {
 }
 
 const servers = { uws: await openServer(t), node: await openServer(t, ['--listener=node']) }
-/** Makes an account that may administer nothing. */
+/** Creates an account without administrator rights. */
 async function addAccount({ post }: OpenServer, id: string) {
   const account = { id, secret: `the secret of ${id}` }
   t.equal((await post('/auth/generate', account)).status, 200, id)
   return account
 }
 
-/** A rule of the platform, asked before others. */
+/** A rule of the platform with a higher priority. */
 function toRule(id: string, access: string, name: string, endpoint = '*') {
   const resource = { type: 'service', name, endpoint }
   return { rule: { id, scope: '', access, resource, priority: 10 } }
@@ -40,7 +40,11 @@ for (const listener of ['uws', 'node'] as const) {
       code: 401,
       message: /^Permission denied: /,
     })
-    t.match(await admin.call('auth', 'Accounts.List'), { accounts: [{}, {}] }, 'the other goes on')
+    t.match(
+      await admin.call('auth', 'Accounts.List'),
+      { accounts: [{}, {}] },
+      'the other session stays open',
+    )
 
     await client.logIn()
     t.equal(await admin.closed, 1001, 'another login of the same browser ends its session')

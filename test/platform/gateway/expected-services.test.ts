@@ -33,7 +33,7 @@ t.test('an expected service exists without nodes until it registers', async (t) 
   t.match(await registry.getService('shop'), [{ nodes: [{ address: '127.0.0.1:1' }] }])
   t.equal((await registry.listServices()).length, 1)
   memory.deregister(makeService('shop', ['127.0.0.1:1']))
-  t.match(await registry.getService('shop'), [{ nodes: [] }], 'its last node left')
+  t.match(await registry.getService('shop'), [{ nodes: [] }], 'its last node was deregistered')
   t.match(events.at(-1), /shop 0/)
   expected.remove('mx', { name: 'shop', version: 'latest' })
   t.same(await registry.getService('shop'), [])
@@ -58,7 +58,7 @@ t.test(
     before.expected.add('mx', makeService('shop', []))
     before.memory.register({ ...makeService('shop', ['127.0.0.1:1']), endpoints: [READ] })
     before.memory.register({ ...makeService('shop', ['127.0.0.1:2']), endpoints: [READ] })
-    t.equal(changes, 1, 'another node is no other description')
+    t.equal(changes, 1, 'a new node does not change the description')
 
     const { expected, registry, memory, events } = open(t)
     expected.add('mx', makeService('shop', []))
@@ -76,7 +76,7 @@ t.test(
     t.match(await registry.getService('shop'), [{ endpoints: [{ metadata: path }], nodes: [] }])
     expected.remove('mx', { name: 'shop', version: 'latest' })
     expected.restore(before.expected.listKnown())
-    t.same(await registry.getService('shop'), [], 'what is not expected stays unknown')
+    t.same(await registry.getService('shop'), [], 'other services stay unknown')
   },
 )
 
@@ -88,7 +88,7 @@ t.test('a domain with expected services exists before anything is registered in 
   expected.add('tenant', makeService('shop', []))
   const before = domains.find('tenant')!
   t.match(await before.getService('shop'), [{ nodes: [] }])
-  t.equal(domains.find('tenant'), before, 'the same each time')
+  t.equal(domains.find('tenant'), before, 'the same object')
   const memory = createMemoryRegistry()
   t.teardown(() => memory.close())
   tenant = memory

@@ -133,7 +133,7 @@ t.test('rules match a path regardless of duplicate and encoded slashes', async (
   t.equal(await ask('/app/a%2Fb'), 200)
   for (const path of ['admin/x', 'admin%2fx', '%61dmin%2Fx', '%2Fadmin/x', 'admin%2F%2fx'])
     t.equal(await ask(`/app/${path}`), 401, path)
-  // Decoded twice or read without path parameters they would be other paths than the one that is judged.
+  // Decoded twice or without path parameters these would be other paths than the authorized one.
   for (const path of [
     'x%2F..%2Fadmin/x',
     'x%2F%252e%252e%2Fadmin/x',
@@ -154,7 +154,7 @@ t.test('the registry memory includes the configured backends, also after a reloa
 })
 
 t.test('calls services of the process without sockets if allowed', async (t) => {
-  // Where nobody listens.
+  // A closed port.
   const host = { address: '127.0.0.1:1', server: 'node' as const, add: () => () => {} }
   const { log } = createQuietLog()
   const service = new Service({ name: 'greeter', registry: 'memory', host, log }).handle(
@@ -421,14 +421,14 @@ t.test('a gateway is ready once its registry has responded', async (t) => {
   const { api } = await start(t, configure([`--registry=consul://${address}`]))
   const asked = [api.problems(), api.problems(), api.problems()]
   for (const problems of asked) t.same(await problems, ['the registry has not responded yet'])
-  t.same(await api.problems(), ['the registry has not responded yet'], 'nor later')
+  t.same(await api.problems(), ['the registry has not responded yet'], 'still not ready')
   const questions = held.length
-  t.ok(questions > 0, 'it was asked')
+  t.ok(questions > 0, 'the registry was queried')
   isSilent = false
   held.forEach(answer)
   t.same(await api.problems(), [])
   isSilent = true
-  t.same(await api.problems(), [], 'nobody has to answer twice')
+  t.same(await api.problems(), [], 'one response is enough')
 })
 
 t.test('a hook that never settles times out after reply_timeout', async (t) => {
@@ -475,5 +475,5 @@ t.test('an authorizer of the process takes precedence over the settings', async 
     (await fetch(`http://127.0.0.1:${api.port}/app`, init)).status
   t.same([await ask(), await ask({ headers })], [401, 200])
   await api.reload(configuration)
-  t.same([await ask(), await ask({ headers })], [401, 200], 'and by another configuration')
+  t.same([await ask(), await ask({ headers })], [401, 200], 'with another configuration')
 })

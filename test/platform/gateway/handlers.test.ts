@@ -10,7 +10,7 @@ import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
 
 const VALUE = { name: '', type: '', values: [] }
 
-/** An HTTP server that knows nothing of calls, and WebSockets that echo. */
+/** An HTTP server without the call protocol, and WebSockets that echo. */
 async function openBackend(t: Test, listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   new WebSocketServer({ server }).on('connection', (socket) => {
@@ -40,7 +40,7 @@ function describe(address: string, endpoints: Record<string, Endpoint['metadata'
   }
 }
 
-/** The greeter, with routes of its own. */
+/** The greeter with declared routes. */
 function withRoutes({ entry }: MxService, routes: Record<string, Endpoint['metadata']>): Service {
   return {
     ...entry,
@@ -79,7 +79,7 @@ t.test('the default handler uses the handler that the endpoint declares', async 
   t.strictSame(
     await (await fetch(`${origin}/plain`, { method: 'POST' })).json(),
     {},
-    'none asked for: rpc',
+    'rpc by default',
   )
   const page = await fetch(`${origin}/pages/a/b?c=1`, { method: 'PUT', body: 'text' })
   t.strictSame([page.status, await page.text()], [201, 'page'])
@@ -130,7 +130,7 @@ t.test('a service without endpoints uses the handler of its metadata', async (t)
   const hello = async () => (await fetch(`${origin}/greeter/hello?name=x`)).json()
   t.strictSame(await hello(), { message: 'Hello x' }, 'rpc')
   await registry.register?.({ ...greeter.entry, metadata: { handler: 'proxy' } })
-  t.strictSame(await hello(), { message: 'Hello x' }, 'one that declares endpoints is called')
+  t.strictSame(await hello(), { message: 'Hello x' }, 'a service with endpoints is called')
 })
 
 t.test('the default handler is rpc if no route matches', async (t) => {

@@ -12,48 +12,52 @@ import {
   makeSlice,
 } from '../../fixtures/kubernetes-objects.ts'
 
-t.test('a Service without a ready endpoint is 503, by its name and by its path', async (t) => {
-  const backend = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1')
-  await once(backend, 'listening')
-  t.teardown(() => {
-    backend.close()
-    backend.closeAllConnections()
-  })
-  const { port } = backend.address() as AddressInfo
-  const kubernetes = await openKubernetesApi(t)
-  useKubeconfig(t, kubernetes)
-  const ports = [{ name: 'http', port, protocol: 'TCP' }]
-  const show = (ready: boolean): void => {
-    const endpoint = makeEndpoint('127.0.0.1', { conditions: { ready } })
-    for (const name of ['shop', 'plain'])
-      kubernetes.write('endpointslices', makeSlice(name, name, [endpoint], { ports }))
-  }
-  kubernetes.write('services', makeKubernetesService('shop', { 'mx/path': '/v1/items/*' }))
-  kubernetes.write('services', makeKubernetesService('plain'))
-  kubernetes.write('services', makeKubernetesService('mx-api', { 'mx/ignore': 'true' }))
-  kubernetes.write('endpointslices', makeSlice('mx-api-a', 'mx-api', ['127.0.0.1'], { ports }))
-  show(false)
-  const gateway = await openApi(t, {
-    MX_REGISTRY: 'kubernetes',
-    MX_NAMESPACE: ' ',
-    MX_ACCESS_LOG: 'off',
-  })
-  const ask = async (path: string) => {
-    const reply = await fetch(`http://127.0.0.1:${gateway.port}${path}`)
-    await reply.text()
-    return { status: reply.status, after: reply.headers.get('retry-after') }
-  }
-  const paths = ['/plain/a', '/v1/items/1']
-  const lost = { status: 503, after: '1' }
-  for (const path of paths) t.strictSame(await ask(path), lost, `${path} before its first endpoint`)
-  show(true)
-  for (const path of paths) await eventually(async () => (await ask(path)).status === 200)
-  show(false)
-  for (const path of paths) {
-    await eventually(async () => (await ask(path)).status !== 200)
-    t.strictSame(await ask(path), lost, path)
-  }
-  t.equal((await ask('/mx-api/a')).status, 404, 'mx/ignore keeps a Service out')
-  kubernetes.remove('services', 'shop', 'plain')
-  for (const path of paths) await eventually(async () => (await ask(path)).status === 404)
-})
+t.test(
+  'a Kubernetes Service without a ready endpoint is 503, by name and by declared path',
+  async (t) => {
+    const backend = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1')
+    await once(backend, 'listening')
+    t.teardown(() => {
+      backend.close()
+      backend.closeAllConnections()
+    })
+    const { port } = backend.address() as AddressInfo
+    const kubernetes = await openKubernetesApi(t)
+    useKubeconfig(t, kubernetes)
+    const ports = [{ name: 'http', port, protocol: 'TCP' }]
+    const show = (ready: boolean): void => {
+      const endpoint = makeEndpoint('127.0.0.1', { conditions: { ready } })
+      for (const name of ['shop', 'plain'])
+        kubernetes.write('endpointslices', makeSlice(name, name, [endpoint], { ports }))
+    }
+    kubernetes.write('services', makeKubernetesService('shop', { 'mx/path': '/v1/items/*' }))
+    kubernetes.write('services', makeKubernetesService('plain'))
+    kubernetes.write('services', makeKubernetesService('mx-api', { 'mx/ignore': 'true' }))
+    kubernetes.write('endpointslices', makeSlice('mx-api-a', 'mx-api', ['127.0.0.1'], { ports }))
+    show(false)
+    const gateway = await openApi(t, {
+      MX_REGISTRY: 'kubernetes',
+      MX_NAMESPACE: ' ',
+      MX_ACCESS_LOG: 'off',
+    })
+    const ask = async (path: string) => {
+      const reply = await fetch(`http://127.0.0.1:${gateway.port}${path}`)
+      await reply.text()
+      return { status: reply.status, after: reply.headers.get('retry-after') }
+    }
+    const paths = ['/plain/a', '/v1/items/1']
+    const lost = { status: 503, after: '1' }
+    for (const path of paths)
+      t.strictSame(await ask(path), lost, `${path} before its first endpoint`)
+    show(true)
+    for (const path of paths) await eventually(async () => (await ask(path)).status === 200)
+    show(false)
+    for (const path of paths) {
+      await eventually(async () => (await ask(path)).status !== 200)
+      t.strictSame(await ask(path), lost, path)
+    }
+    t.equal((await ask('/mx-api/a')).status, 404, 'a Service with mx/ignore is unknown')
+    kubernetes.remove('services', 'shop', 'plain')
+    for (const path of paths) await eventually(async () => (await ask(path)).status === 404)
+  },
+)

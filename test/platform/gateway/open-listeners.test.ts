@@ -16,7 +16,7 @@ const SETTINGS = { address: FREE, http2Address: FREE, listener: 'uws', http2: 't
 
 async function ask(url: string): Promise<string> {
   const client = connect(url, { rejectUnauthorized: false })
-  // Its requests fail with it.
+  // Its requests fail, too.
   client.on('error', () => {})
   try {
     return Buffer.concat(await client.request({ ':path': '/' }).toArray()).toString()
@@ -48,7 +48,7 @@ t.test('serves both addresses, one of them with HTTP/2', async (t) => {
   t.equal(await (await fetch(`http://127.0.0.1:${http2Port}`)).text(), '1.1 false')
   t.equal(await ask(`http://127.0.0.1:${http2Port}`), '2 false')
   t.equal(served.length, 3)
-  t.ok(listener.connections >= 2, 'those of both are counted')
+  t.ok(listener.connections >= 2, 'connections of both listeners count')
   listener.drain()
   await gateway.idle()
   for (const closed of [port, http2Port]) {

@@ -25,7 +25,7 @@ async function open(t: Test, ...words: readonly string[]) {
   return { configuration, closing, deciding }
 }
 
-/** Where a path is led to, by the steps before the handler; empty: nowhere. */
+/** Service of a path after the steps before the handler, empty if there is none. */
 async function lead({ deciding, configuration }: Awaited<ReturnType<typeof open>>, path: string) {
   const chain = await deciding.buildChain(configuration, planPlugins(configuration))
   const x = new TestExchange({ path })

@@ -6,7 +6,7 @@ import { createServer as createTcpServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { type RunningMx, startMx } from '../../fixtures/mx.ts'
 
-/** A backend; the reply to `/greeter/slow` comes when the test says so. */
+/** A backend whose response to `/greeter/slow` is sent by the test. */
 async function startBackend(t: Test): Promise<{ node: string; answer: () => void }> {
   const waiting: (() => void)[] = []
   const server = createServer((request, response) => {
@@ -54,19 +54,19 @@ t.test('all workers share the HTTP/2 address, and a restart loses no request', a
   const mx = start(t, words)
   await mx.until(/gateway ready"/)
   const { http2 } = mx.log().find(({ msg }) => msg === 'gateway ready')!
-  t.match(http2, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/, 'the port that was chosen')
+  t.match(http2, /^http:\/\/127\.0\.0\.1:[1-9]\d*$/, 'the assigned port')
   const url = String(http2)
   for (let i = 0; i < 4; i++) t.equal(await get(open(t, url), '/greeter/hello'), 'hello')
   const kept = open(t, url)
   t.equal(await get(kept, '/greeter/hello'), 'hello')
   const slow = get(kept, '/greeter/slow')
-  // Behind it on the same connection: by its answer the first is under way.
+  // After it on the same connection: its response shows that the first one is in flight.
   t.equal(await get(kept, '/greeter/hello'), 'hello')
   mx.child.kill('SIGUSR2')
   await mx.until(/new workers serve; old workers finish their requests/)
   for (let i = 0; i < 4; i++) t.equal(await get(open(t, url), '/greeter/hello'), 'hello')
   answer()
-  t.equal(await slow, 'slow', 'a request of before is finished')
+  t.equal(await slow, 'slow', 'an earlier request finishes')
   mx.child.kill('SIGTERM')
   t.equal(await mx.ended, 0)
 })

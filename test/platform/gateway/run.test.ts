@@ -10,7 +10,7 @@ import { RawClient } from '../../fixtures/raw-client.ts'
 
 t.jobs = 2
 
-/** A backend that says its name; the end of `/<service>/slow` comes when the test says so. */
+/** A backend that returns its name; the end of `/<service>/slow` is sent by the test. */
 async function startBackend(
   t: Test,
   name: string,
@@ -59,7 +59,7 @@ function workersOf({ child }: RunningMx): number[] {
   return children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('/cli/'))
 }
 
-/** Opens a connection of its own: `fetch` may go on using an open one. */
+/** Opens a new connection, since `fetch` may reuse an open one. */
 async function connect(url: string): Promise<void> {
   const { hostname, port } = new URL(url)
   const socket = createConnection(Number(port), hostname)
@@ -89,7 +89,7 @@ for (const listener of ['uws', 'node']) {
       const running = await fetch(`${url}/greeter/slow`)
       mx.child.kill('SIGTERM')
       await mx.until(/SIGTERM: draining/)
-      // A moment after it says so it takes no more connections.
+      // Shortly after the log line it accepts no more connections.
       await eventually(() => isRefused(url))
       backend.slow()
       t.equal(await running.text(), 'one')
@@ -98,7 +98,7 @@ for (const listener of ['uws', 'node']) {
       t.match(
         mx.output.stdout,
         /"path":"\/greeter\/slow".*"status":200/,
-        'nothing is missing in the access log',
+        'the access log is complete',
       )
     },
   )
@@ -148,7 +148,7 @@ t.test('a second signal exits immediately with status 1', async (t) => {
   await fetch(`${await mx.url()}/greeter/slow`)
   mx.child.kill('SIGINT')
   await mx.until(/SIGINT: draining/)
-  // An echo of the first signal is no second one: repeat until it is heard.
+  // An echo of the first signal does not count as a second one: repeat it until it counts.
   const repeat = setInterval(() => mx.child.kill('SIGINT'), 50)
   t.equal(await mx.ended, 1)
   clearInterval(repeat)
@@ -198,7 +198,7 @@ t.test(
 
     writeFileSync(file, 'plugins: [cros]\n')
     await mx.until(/configuration rejected: mx\.yaml:1:11: unknown plugin/)
-    t.equal(await text(`${url}/greeter/hello`), 'one', 'the services go on with the plugins')
+    t.equal(await text(`${url}/greeter/hello`), 'one', 'services and plugins are kept')
 
     writeFileSync(
       join(cwd, 'next.yaml'),
@@ -265,7 +265,7 @@ t.test('workers share the port, are restarted after a crash, and drain together'
   for (const workersFlag of ['--workers=2', '--workers=1']) {
     const words = ['api', `--address=${new URL(url).host}`, workersFlag]
     const second = startMx(words, { cwd: t.testdir() })
-    t.equal(await second.ended, 1, `a second gateway with ${workersFlag} gets no share of the port`)
+    t.equal(await second.ended, 1, `a second gateway with ${workersFlag} cannot share the port`)
     t.match(
       second.output.stderr,
       /^mx: address 127\.0\.0\.1:\d+ is in use by another program; choose another with --address or MX_ADDRESS\n$/,
@@ -274,7 +274,7 @@ t.test('workers share the port, are restarted after a crash, and drain together'
 
   process.kill(workers[0]!, 'SIGKILL')
   await mx.until(/worker exited; restarting/)
-  t.equal(await text(`${url}/greeter`), 'one', 'the other one goes on serving')
+  t.equal(await text(`${url}/greeter`), 'one', 'the first gateway still serves')
   while (workersOf(mx).length < 2) await text(`${url}/greeter`)
 
   const running = await fetch(`${url}/greeter/slow`)

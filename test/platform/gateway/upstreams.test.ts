@@ -1,4 +1,4 @@
-// Each `--balance` and each `--resolver`, as a client meets it: a whole gateway in front of real backends.
+// Each `--balance` and each `--resolver` with a complete gateway in front of real backends.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,16 +7,16 @@ import { clock } from '../../../lib/time/coarse-clock.ts'
 import { openApi } from '../../fixtures/api.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
-/** So many requests do not all go to one of two nodes by chance. */
+/** Number of requests that do not all reach one of two nodes by chance. */
 const MANY = 64
 
 interface Backend {
   readonly address: string
-  /** Replies to `/hold` are kept here. */
+  /** Pending responses to `/hold`. */
   readonly held: ServerResponse[]
 }
 
-/** A backend that answers with its name. */
+/** A backend that returns its name. */
 async function openBackend(t: Test, name: string): Promise<Backend> {
   const held: ServerResponse[] = []
   const server = createServer((req, res) => {
@@ -126,7 +126,7 @@ t.test('sticky: a cookie binds a client to a node', async (t) => {
   const first = await ask(port, '/app/x')
   t.match(first.cookie, /^node=./)
   t.same(new Set(await names(8, () => ({ cookie: first.cookie }))), new Set([first.text]))
-  t.equal(new Set(await names(8)).size, 2, 'others are served in turn')
+  t.equal(new Set(await names(8)).size, 2, 'other services use round-robin')
 })
 
 const RESOLVED: [resolver: string, service: string, path: string, host: string, nowhere: string][] =
@@ -179,7 +179,7 @@ t.test('keep_alive and max_connection_age apply to connections of all services',
     for (let i = 0; i < 2; i++) {
       await ask(port, '/app')
       const { nowMs } = clock
-      // The clock of the connections goes on by itself.
+      // The clock of the connections is not mocked.
       await until(() => clock.nowMs > nowMs + 1)
     }
     t.equal(connections, value === '1ms' ? 2 : 1, `${name}=${value}`)

@@ -51,7 +51,7 @@ t.test('a flag configures its plugin at the position in the file', async (t) => 
   const yaml = 'plugins: [access-log, cors: {max_age: 5}]'
   const plan = planPlugins(configure(['--access_log=a.log', '--cors_origins=*'], yaml))
   t.match(plan, [{ options: { path: 'a.log' } }, { options: { origins: ['*'], max_age: 5 } }])
-  t.same(namesOf(configure(['--access_log=off'], yaml)), ['cors'], 'and switches it off')
+  t.same(namesOf(configure(['--access_log=off'], yaml)), ['cors'], 'the flag disables the plugin')
 })
 
 t.test('rejects a setting whose plugin is missing in the list', async (t) => {
@@ -64,7 +64,7 @@ t.test('rejects a setting whose plugin is missing in the list', async (t) => {
     '--max_body has no effect: add the plugin body-limit to the list in /etc/mx.yaml, or remove max_body',
   ])
   const off = configure(['--max_body=none', '--access_log=off'], 'plugins: [request-id]')
-  t.same(namesOf(off), ['request-id'], 'what is switched off needs no plugin')
+  t.same(namesOf(off), ['request-id'], 'a disabled setting needs no plugin')
 })
 
 t.test('guards run regardless of the list, unless their settings are any', async (t) => {
@@ -97,7 +97,7 @@ t.test('guards run regardless of the list, unless their settings are any', async
     'origins',
   ])
   const open = ['--web_origins=same-host', '--cors_origins=*']
-  t.same(namesOf(configure(open, 'plugins: [cors]')), ['cors'], 'cors lets all pages read')
+  t.same(namesOf(configure(open, 'plugins: [cors]')), ['cors'], 'cors allows all pages to read')
 })
 
 t.test('rejects a duplicate plugin', async (t) => {

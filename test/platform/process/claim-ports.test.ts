@@ -35,7 +35,7 @@ t.test('names the other server that uses the data folder, without changing it', 
   const byOther = `${where} by another program; choose another with --proxy_address or MX_PROXY_ADDRESS`
   await t.rejects(claim(), { message: byOther }, 'no folder')
   mkdirSync(folder)
-  await t.rejects(claim(), { message: byOther }, 'nobody has it')
+  await t.rejects(claim(), { message: byOther }, 'no server uses the folder')
   const lock = await lockFolder(folder)
   const names = readdirSync(folder)
   await t.rejects(claim(), {
@@ -43,5 +43,5 @@ t.test('names the other server that uses the data folder, without changing it', 
   })
   t.same(readdirSync(folder), names)
   await lock.release()
-  await t.rejects(claim(), { message: byOther }, 'nobody has it any more')
+  await t.rejects(claim(), { message: byOther }, 'no server uses the folder any more')
 })

@@ -9,7 +9,7 @@ import { eventually } from '../../fixtures/eventually.ts'
 import { openServer } from '../../fixtures/server.ts'
 
 const LOG = createLog('silent')
-/** What a change of rules may take. */
+/** Maximum delay of a rule change. */
 const CHANGE_MS = 1000
 
 async function startGateway(t: Test, words: readonly string[], env = {}): Promise<GatewayServer> {
@@ -53,14 +53,14 @@ t.test('counts logins through a trusted gateway for its clients', async (t) => {
       return status
     }
   }
-  // The fixture itself logs in from there, without a proxy.
+  // The fixture logs in from this address, without a proxy.
   const trusted = await logIn(['--trusted_proxies=loopback', '--trusted_proxies_optional'])
   for (let i = 0; i < 5; i++) t.equal(await trusted('198.51.100.7'), 400)
   t.equal(await trusted('198.51.100.7'), 429)
   t.equal(await trusted('198.51.100.8'), 400)
   const other = await logIn([])
   for (let i = 0; i < 5; i++) t.equal(await other('198.51.100.7'), 400)
-  t.equal(await other('198.51.100.8'), 429, 'of others only their own address is known')
+  t.equal(await other('198.51.100.8'), 429, 'other gateways count with their own address')
 })
 
 t.test('a standalone gateway enforces the rules of its server', async (t) => {
@@ -87,11 +87,11 @@ t.test('a standalone gateway enforces the rules of its server', async (t) => {
   while ((await ask()) !== 401) t.ok(performance.now() - startMs < CHANGE_MS)
   const known = await fetch(`${url}/app`, { headers })
   t.equal(known.status, 200)
-  t.equal(await known.text(), 'nothing', 'the token is not for backends')
+  t.equal(await known.text(), 'nothing', 'the token is not sent to backends')
   t.equal(await ask({ headers: { authorization: 'Bearer a.b.c' } }), 401)
   await server.close()
   t.equal(await ask(), 401, 'the last rules stay in force')
-  t.equal(await ask({ headers }), 200, 'and the last keys')
+  t.equal(await ask({ headers }), 200, 'the last keys stay in force')
 })
 
 t.test('denies all calls until the server has been reached', async (t) => {

@@ -18,7 +18,7 @@ function open(t: Test, change = (registry: Registry): Registry => registry) {
   const registry = openRegistry(t)
   const { log } = createQuietLog('runtime')
   const doors = createInstanceRegistrar({ registryOf: () => change(registry), log })
-  /** Registers a service that runs as a copy. */
+  /** Registers a service of an instance. */
   const register = (name: string, address: string, instance: string): Service => {
     const node = { id: `${name}-${instance}`, address, metadata: { protocol: 'mx', instance } }
     const service = { name, version: 'latest', metadata: {}, endpoints: [], nodes: [node] }
@@ -28,7 +28,7 @@ function open(t: Test, change = (registry: Registry): Registry => registry) {
   return { registry, doors, register }
 }
 
-/** Whether it is settled once everything that could settle it has had its turn. */
+/** Whether the promise has settled after all pending work. */
 async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const late = new Promise((resolve) => setImmediate(() => resolve('late')))
   return (await Promise.race([promise, late])) === 'late'
@@ -43,7 +43,7 @@ t.test('an instance is ready once it is registered under any name and healthy', 
   register('greeter', address, 'one')
   await ready
   await doors.whenReady(WORKLOAD, 'one', NEVER)
-  t.pass('it is found, too, where it was registered before')
+  t.pass('found if it was registered before')
 })
 
 t.test('deregisters only the crashed instance', async (t) => {
@@ -56,7 +56,7 @@ t.test('deregisters only the crashed instance', async (t) => {
   await doors.forget(WORKLOAD, 'one')
   t.match(await registry.getService('greeter'), [{ nodes: [{ id: 'greeter-two' }] }])
   await doors.forget(WORKLOAD, 'three')
-  t.same(await registry.getService('shop'), [], 'also before it was ready')
+  t.same(await registry.getService('shop'), [], 'before it is ready as well')
   await doors.forget(WORKLOAD, 'one')
 })
 
@@ -130,7 +130,7 @@ t.test('an instance that is down stays registered and receives no calls', async 
   const first = await doors.register(WORKLOAD, 'one', '127.0.0.1:5')
   t.same(await ways(), ['shop-one'])
   await first.fall()
-  t.same(await ways(), [], 'there, with its routes, and without nodes: 503')
+  t.same(await ways(), [], 'registered with its routes but without nodes: 503')
   t.match(await registry.getService('shop'), [
     { endpoints: [{ metadata: { handler: 'web' } }], nodes: [{ metadata: { state: 'down' } }] },
   ])

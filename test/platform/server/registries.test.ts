@@ -15,7 +15,7 @@ import { makeService } from '../../fixtures/services.ts'
 
 const NAME = 'go.mx.api.parcels'
 
-/** A service that says what it was sent. */
+/** A service that returns its request. */
 async function startParcels(t: Test, registry: string): Promise<Service> {
   const service = createService(t, { name: NAME, registry })
   service.handle('Parcels', {
@@ -143,7 +143,7 @@ t.test(
         return (await reply.json()) as object
       }
       const denied = 'the registry denies access'
-      // Where the machine is busy, the answer is not there in time at first.
+      // On a busy machine the first response may be late.
       await eventually(async () => (await gateway.problems())[0] === `${denied}; see the log`)
       t.match(await ask(), {
         Code: 503,
@@ -168,7 +168,7 @@ t.test(
     const told: string[] = []
     registry.watch?.(({ type, service: { name } }) => told.push(`${type} ${name}`))
     replace([structuredClone(configured)])
-    t.same(told, [], 'a reload that changes nothing is told to nobody')
+    t.same(told, [], 'a reload without changes emits no event')
     replace([])
     t.same(told, ['delete go.mx.api.greeter'])
   },

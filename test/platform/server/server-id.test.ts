@@ -12,7 +12,7 @@ t.test('the id of a server is stable across restarts', async (t) => {
   t.equal(await readServerId(folder), id)
   t.equal(readFileSync(join(folder, 'server_id'), 'utf8'), `${id}\n`)
   t.equal(statSync(join(folder, 'server_id')).mode & 0o777, 0o600)
-  t.strictSame(readdirSync(folder), ['server_id'], 'and nothing else is left')
+  t.strictSame(readdirSync(folder), ['server_id'], 'no temporary files are left')
 })
 
 t.test('ids start with the host name and are unique', (t) => {

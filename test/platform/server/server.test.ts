@@ -25,7 +25,7 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 t.setTimeout(120_000)
 
-/** Messages of a topic, from when it resolves. */
+/** Messages of a topic after the subscription. */
 async function hear(t: Test, client: Client, topic: string): Promise<Record<string, unknown>[]> {
   const broker = createPlatformBroker({ client })
   t.teardown(() => broker.close?.())
@@ -96,7 +96,7 @@ t.test('a failed start reports the reason in one line and leaves nothing open', 
     await t.rejects(starting, {
       message: `address 127.0.0.1:${port} is in use by another program; choose another with --${setting} or MX_${setting.toUpperCase()}`,
     })
-    t.notOk(existsSync(folder), `${setting}: the folder was not touched`)
+    t.notOk(existsSync(folder), `${setting}: the folder was not created`)
   }
   const cases: [words: string[], message: RegExp][] = [
     [
@@ -220,7 +220,7 @@ t.test('the event handler publishes requests, stores them, or both', async (t) =
 t.test('linked servers call services of each other', async (t) => {
   const { privateKey } = generateKeyPairSync('ed25519')
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
-  // Callers of one are known to the other.
+  // Both servers accept the same tokens.
   const shared = ['--network_token=s3cret-of-a-network', `--auth_private_key=${key}`]
   const one = await openServer(t, [...shared, '--server_id=one'])
   const words = [...shared, `--network_nodes=${one.proxy}`, '--server_id=two']
@@ -263,7 +263,7 @@ t.test('a reload applies live settings and names those that require a restart', 
   writeFileSync(file, 'events: lmdb\nmax_body: 10b\nservices:\n  plain: [127.0.0.1:1]\n')
   const flags = readFlags([...QUIET_WORDS, `--config=${file}`], 'server')
   await server.reload(await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')())
-  t.equal((await get('/plain/x')).status, 502, 'the node is known, and takes no connection')
+  t.equal((await get('/plain/x')).status, 502, 'the node is known but refuses connections')
   const own = lines.filter(({ service }) => service === undefined)
   t.match(own, [
     { msg: 'restart required to apply: events' },

@@ -20,11 +20,11 @@ t.test('writes lines of a built-in service to the log of the server with its nam
     { level: 30, service: 'store', server: 'b', msg: 'linked' },
     { level: 50, service: 'store', err: { message: 'no' }, msg: 'a call failed' },
   ])
-  t.equal(lines.length, 3, 'that it is ready goes without saying')
+  t.equal(lines.length, 3, 'the ready line is omitted')
   t.same(
     log.records().map(({ message }) => message),
     ['service ready', 'could not register', 'linked', 'a call failed'],
-    'Debug.Log has all of them',
+    'Debug.Log has all lines',
   )
 })
 

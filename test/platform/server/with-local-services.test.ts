@@ -16,7 +16,11 @@ t.test('finds services of this server besides those of the registry', async (t) 
   const nodesOf = async (name: string) =>
     (await registry.getService(name)).flatMap(({ nodes }) => nodes.map(({ address }) => address))
   t.strictSame(await nodesOf('web'), ['a:1'])
-  t.strictSame(await nodesOf('store'), ['10.0.0.1:8081'], 'its own hide others of their name')
+  t.strictSame(
+    await nodesOf('store'),
+    ['10.0.0.1:8081'],
+    'own services hide others of the same name',
+  )
   t.equal(told[0]?.type, 'create')
   await registry.deregister!(store)
   t.strictSame(await nodesOf('store'), ['b:1'])

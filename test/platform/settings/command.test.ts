@@ -20,7 +20,7 @@ function problemsOf(run: () => unknown): readonly string[] {
 
 const namesOf = (command: 'api' | 'server') => listSettings(command).map(({ name }) => name)
 
-t.test('mx api and mx server share settings, and each has some of its own', async (t) => {
+t.test('mx api and mx server share settings, and each has settings of its own', async (t) => {
   const [api, server] = [namesOf('api'), namesOf('server')]
   for (const name of ['address', 'namespace', 'registry', 'max_body', 'log_level'])
     t.ok(api.includes(name) && server.includes(name), name)
@@ -30,7 +30,7 @@ t.test('mx api and mx server share settings, and each has some of its own', asyn
     t.same([api.includes(name), server.includes(name)], [false, true], name)
 })
 
-t.test('the defaults of mx server are those of the profile local', async (t) => {
+t.test('the defaults of mx server are those of profile local', async (t) => {
   const registry = listSettings('server').find(({ name }) => name === 'registry')
   t.match(registry, { default: 'memory' })
   t.match(
@@ -39,7 +39,7 @@ t.test('the defaults of mx server are those of the profile local', async (t) => 
   )
 })
 
-t.test('a setting of the other command is refused, and said to be one', async (t) => {
+t.test('a setting of the other command is rejected and the error names that command', async (t) => {
   t.same(
     problemsOf(() => readFlags(['--events=memory'], 'api')),
     ['unknown flag --events: it is a setting of mx server, not of mx api'],
@@ -66,52 +66,63 @@ t.test('a setting of the other command is refused, and said to be one', async (t
   )
 })
 
-t.test('MX_API_ is of the gateway, which mx server has, too', async (t) => {
+t.test('MX_API_* sets gateway settings of mx api and mx server', async (t) => {
   const env = { MX_API_ADDRESS: ':1', MX_API_EVENTS: 'memory', MX_EVENTS: 'lmdb', MX_WORKERS: '2' }
   t.same([...readEnvironment(env, 'server').keys()], ['address', 'events'])
   t.same(readEnvironment(env, 'server').get('events')?.values, ['lmdb'])
   t.same([...readEnvironment(env, 'api').keys()], ['address', 'workers'])
 })
 
-t.test('MX_SERVER_ is of mx server alone, and goes before the others', async (t) => {
-  const env = { MX_SERVER_ADDRESS: ':1', MX_API_ADDRESS: ':2', MX_ADDRESS: ':3', MX_SERVER_ID: 'a' }
-  const valuesOf = (command: 'api' | 'server') =>
-    [...readEnvironment(env, command)].map(([key, { values }]) => [key, ...values])
-  t.same(valuesOf('server'), [
-    ['address', ':1'],
-    ['serverId', 'a'],
-  ])
-  t.same(valuesOf('api'), [['address', ':2']])
-})
+t.test(
+  'MX_SERVER_* applies to mx server only and takes precedence over MX_API_* and MX_*',
+  async (t) => {
+    const env = {
+      MX_SERVER_ADDRESS: ':1',
+      MX_API_ADDRESS: ':2',
+      MX_ADDRESS: ':3',
+      MX_SERVER_ID: 'a',
+    }
+    const valuesOf = (command: 'api' | 'server') =>
+      [...readEnvironment(env, command)].map(([key, { values }]) => [key, ...values])
+    t.same(valuesOf('server'), [
+      ['address', ':1'],
+      ['serverId', 'a'],
+    ])
+    t.same(valuesOf('api'), [['address', ':2']])
+  },
+)
 
-t.test('flags win over the environment, that over the file, that over the profile', async (t) => {
-  const cwd = t.testdir({ 'mx.yaml': 'store: memory\nmax_body: 1kb\ndata_dir: state\n' })
-  const load = (words: string[], env: Record<string, string>) =>
-    configurationFrom(readFlags(words, 'server'), env, 'server')()
-  const env = { MX_PROFILE: 'cluster', MX_CONFIG: `${cwd}/mx.yaml` }
-  const { settings, inputs } = await load(['--registry=memory'], env)
-  t.match(settings, {
-    profile: 'cluster',
-    registry: 'memory',
-    store: 'memory',
-    maxBodyBytes: 1024,
-    address: { host: findWildcardHost(), port: 8080 },
-    dataDir: `${cwd}/state`,
-    namespace: '',
-  })
-  t.notOk(inputs.has('address'), 'the profile gives nothing by itself')
-  t.match((await load([], {})).settings, { profile: 'local', store: 'lmdb', registry: 'memory' })
-  t.match((await load(['--profile=test'], env)).settings, { profile: 'test', store: 'memory' })
-})
+t.test(
+  'a flag takes precedence over the environment, file and profile, in this order',
+  async (t) => {
+    const cwd = t.testdir({ 'mx.yaml': 'store: memory\nmax_body: 1kb\ndata_dir: state\n' })
+    const load = (words: string[], env: Record<string, string>) =>
+      configurationFrom(readFlags(words, 'server'), env, 'server')()
+    const env = { MX_PROFILE: 'cluster', MX_CONFIG: `${cwd}/mx.yaml` }
+    const { settings, inputs } = await load(['--registry=memory'], env)
+    t.match(settings, {
+      profile: 'cluster',
+      registry: 'memory',
+      store: 'memory',
+      maxBodyBytes: 1024,
+      address: { host: findWildcardHost(), port: 8080 },
+      dataDir: `${cwd}/state`,
+      namespace: '',
+    })
+    t.notOk(inputs.has('address'), 'values of the profile are not explicit')
+    t.match((await load([], {})).settings, { profile: 'local', store: 'lmdb', registry: 'memory' })
+    t.match((await load(['--profile=test'], env)).settings, { profile: 'test', store: 'memory' })
+  },
+)
 
-t.test('an unknown profile is an error that lists those there are', async (t) => {
+t.test('an unknown profile is an error that lists the profiles', async (t) => {
   const load = configurationFrom(new Map(), { MX_PROFILE: 'clutser' }, 'server')
   const message =
     'MX_PROFILE must be one of local, test, cluster, kubernetes, got "clutser", did you mean cluster?'
   await t.rejects(load(), { name: 'SettingsError', message })
 })
 
-t.test('what does not go together is told with its source', async (t) => {
+t.test('contradictory settings are an error that names their source', async (t) => {
   const problemOf = (words: string[], env: Record<string, string> = {}) =>
     configurationFrom(readFlags(words, 'server'), env, 'server')().then(
       () => '',
@@ -135,7 +146,11 @@ t.test('what does not go together is told with its source', async (t) => {
     await problemOf(['--admin_address=127.0.0.1:8080']),
     '--admin_address must be another address than address, got 127.0.0.1:8080',
   )
-  t.equal(await problemOf(['--address=127.0.0.1:8089']), '', 'nobody asked for that')
+  t.equal(
+    await problemOf(['--address=127.0.0.1:8089']),
+    '',
+    'the default admin address may conflict',
+  )
   for (const words of [
     ['--config_secret_key=memory', '--store=lmdb'],
     ['--profile=test', '--store=postgres://a@b/c'],

@@ -20,7 +20,7 @@ function problemsOf(run: () => unknown): readonly string[] {
   return []
 }
 
-t.test('every setting has a default that its own check accepts', async (t) => {
+t.test('every setting has a valid default', async (t) => {
   const settings = mergeSettings()
   t.same(
     settings.address,
@@ -38,17 +38,20 @@ t.test('every setting has a default that its own check accepts', async (t) => {
   t.equal(Object.keys(settings).length, SETTING_KEYS.length)
 })
 
-t.test('names are words joined by underscores, unique, and found with hyphens too', async (t) => {
-  const names = SETTING_KEYS.map((key) => SETTINGS[key].name)
-  t.equal(new Set(names).size, names.length)
-  for (const key of SETTING_KEYS) {
-    const { name } = SETTINGS[key]
-    t.match(name, /^[a-z]+[0-9]?(_[a-z]+)*$/)
-    t.equal(findSetting(name.replaceAll('_', '-')), key)
-  }
-})
+t.test(
+  'names are unique words joined by underscores and are found with hyphens, too',
+  async (t) => {
+    const names = SETTING_KEYS.map((key) => SETTINGS[key].name)
+    t.equal(new Set(names).size, names.length)
+    for (const key of SETTING_KEYS) {
+      const { name } = SETTINGS[key]
+      t.match(name, /^[a-z]+[0-9]?(_[a-z]+)*$/)
+      t.equal(findSetting(name.replaceAll('_', '-')), key)
+    }
+  },
+)
 
-t.test('values are read from flags and from variables alike', async (t) => {
+t.test('flags and variables are parsed alike', async (t) => {
   const cases: [flags: string[], env: Record<string, string>, expected: Partial<Settings>][] = [
     [
       ['--address', 'localhost:80'],
@@ -140,7 +143,7 @@ t.test('values are read from flags and from variables alike', async (t) => {
 })
 
 t.test(
-  'a flag wins over MX_API_*, that over MX_*, that over the file, that over the default',
+  'flags take precedence over MX_API_*, MX_*, the file and the default, in this order',
   async (t) => {
     const file = new Map([['workers', { source: 'mx.yaml', values: ['2'] }]] as const)
     const workers = (flags: string[], env: Record<string, string>) =>
@@ -153,7 +156,7 @@ t.test(
   },
 )
 
-t.test('the administrator is left out by a variable of another name, too', async (t) => {
+t.test('MX_AUTH_DISABLE_ADMIN is an alias of MX_DISABLE_ADMIN', async (t) => {
   const disabled = (env: Record<string, string>) =>
     mergeSettings(readFlags([], 'server'), readEnvironment(env, 'server')).disableAdmin
   t.equal(disabled({}), false)
@@ -163,7 +166,7 @@ t.test('the administrator is left out by a variable of another name, too', async
   t.same(findMisspelt({ MX_AUTH_DISABLE_ADMIN: 'true' }), [])
 })
 
-t.test('a wrong flag is named, with what was meant', async (t) => {
+t.test('an unknown or incomplete flag is an error with a suggestion', async (t) => {
   const cases: [flags: string[], problem: RegExp][] = [
     [['--wokers=2'], /^unknown flag --wokers, did you mean --workers\?$/],
     [['--drain-timeuot', '2s'], /^unknown flag --drain-timeuot, did you mean --drain_timeout\?$/],
@@ -180,136 +183,134 @@ t.test('a wrong flag is named, with what was meant', async (t) => {
     t.match(problemsOf(() => readFlags(flags))[0], problem, flags.join(' '))
 })
 
-t.test('a wrong value is named with its source, what it must be and what it is', async (t) => {
-  const cases: [flags: string[], problem: RegExp][] = [
-    [['--address=8080'], /^--address must be host:port or :port.*, got "8080"$/],
-    [['--address=:65536'], /^--address must be .* got ":65536"$/],
-    [['--address=a b:80'], /^--address must be /],
-    [
-      ['--handler=prxy'],
-      /^--handler must be one of meta, api, rpc, proxy, event, web, got "prxy", did you mean proxy\?$/,
-    ],
-    [['--workers=0'], /^--workers must be a whole number from 1 to 256, or auto, got "0"$/],
-    [['--workers=1.5'], /^--workers must be /],
-    [['--namespace=a..b'], /^--namespace must be names joined by dots/],
-    [['--max_body=5xb'], /^--max_body must be a size/],
-    [['--connect_timeout=0'], /^--connect_timeout must be a duration of at least 1ms/],
-    [
-      ['--trusted_proxies=10.0.0.0/33'],
-      /^--trusted_proxies must be address ranges such as .*"10\.0\.0\.0\/33"$/,
-    ],
-    [
-      ['--trusted_proxies_header=x-real-ip'],
-      /^--trusted_proxies_header must be one of x-forwarded-for, forwarded, got "x-real-ip"$/,
-    ],
-    [
-      ['--drain_delay=none'],
-      /^--drain_delay must be a duration of at most 24d, such as 5s, got "none"$/,
-    ],
-    [['--admin_address=off'], /^--admin_address must be none, host:port or :port, .* got "off"$/],
-    [['--cors_origins=https://a.test/'], /^--cors_origins must be an origin/],
-    [['--web_origins=*'], /^--web_origins must be any, same-host, or origins such as/],
-    [['--web_origins=any,https://a.test'], /^--web_origins must be any, same-host, or/],
-    [['--hosts=a.test:80'], /^--hosts must be any, local, or names such as app.example.com/],
-    [['--hosts=any,a.test', '--hosts=*'], /^--hosts must be any, local, or names/],
-    [['--backend=greeter'], /^--backend .*greeter/],
-    [['--balance=rand'], /^--balance .*rand/],
-    [['--enable_tls=maybe'], /^--enable_tls must be true or false, got "maybe"$/],
-    [['--enable_tls'], /^--enable_tls: TLS certificate and key files not specified/],
-    [
-      ['--tls_cert_file=a', '--tls_key_file=a'],
-      /^--tls_cert_file has no effect without enable_tls/,
-    ],
-    [['--tls_key_file=a'], /^--tls_key_file has no effect without enable_tls/],
-    [
-      ['--enable_tls', '--tls_cert_file=a,b', '--tls_key_file=a'],
-      /^--tls_cert_file: .* the same number of files, got 2 and 1$/,
-    ],
-  ]
-  for (const [flags, problem] of cases)
-    t.match(problemsOf(() => mergeSettings(readFlags(flags)))[0], problem, flags.join(' '))
-  t.match(
-    problemsOf(() => mergeSettings(readEnvironment({ MX_WORKERS: 'x' })))[0],
-    /^MX_WORKERS must be/,
-  )
-  t.same(
-    problemsOf(() => mergeSettings(readFlags(['--enable_tls=false', '--tls_cert_file=a']))),
-    [],
-    'TLS may be switched off and its files stay named',
-  )
-  const both = problemsOf(() => mergeSettings(readFlags(['--workers=x', '--max_body=y'])))
-  t.equal(both.length, 2, 'every problem is told at once')
-})
-
-t.test('a misspelt variable is named with what was meant, any other is left alone', async (t) => {
-  const env = {
-    MX_BALANCEE: 'random',
-    MX_API_MAX_BODDY: '1kb',
-    MX_SERVER_ADRESS: ':1',
-    MX_SERVER_ADDRESS: ':1',
-    MX_SERVER_ID: 'a',
-    MX_BALANCE: 'p2c',
-    MX_STORE_ADDRESS: 'db:5432',
-    MX_REGISTRY_TLS_CA: 'ca.pem',
-    MX_HOME: '/',
-    PATH: '/',
-  }
-  const { store, registry } = SETTINGS
-  t.same(findMisspelt(env), [
-    `unknown variable MX_STORE_ADDRESS: the address is part of MX_STORE (${store.placeholder})`,
-    `unknown variable MX_REGISTRY_TLS_CA: certificates and keys are part of MX_REGISTRY (${registry.placeholder})`,
-    'unknown variable MX_BALANCEE, did you mean MX_BALANCE?',
-    'unknown variable MX_API_MAX_BODDY, did you mean MX_API_MAX_BODY?',
-    'unknown variable MX_SERVER_ADRESS, did you mean MX_SERVER_ADDRESS?',
-  ])
-})
-
 t.test(
-  'what rules come from is the URL of a platform, which is told by the name of the flag',
+  'an invalid value is an error with its source, the expected form and the value',
   async (t) => {
-    const read = (text: string) => mergeSettings(readFlags([`--auth=${text}`])).auth
-    for (const text of ['none', 'mx://localhost:8081', 'mxs://[::1]:8081'])
-      t.equal(read(` ${text} `), text)
-    for (const text of ['foo', 'localhost:8081', 'mx://a', 'mx://a:0', 'mxs://a:65536'])
-      t.same(
-        problemsOf(() => read(text)),
-        [
-          `--auth must be none, mx://host:port or mxs://host:port, with a port from 1 to 65535, got ${JSON.stringify(text)}`,
-        ],
-      )
-  },
-)
-
-t.test(
-  'a registry is a name or a URL; anything else is an error that says what would be right',
-  async (t) => {
-    const read = (text: string) => mergeSettings(readFlags([`--registry=${text}`])).registry
-    for (const text of [
-      'static',
-      'memory',
-      'kubernetes',
-      'mx://127.0.0.1:8081',
-      'mxs://[::1]:8081',
-      'consul://127.0.0.1:8500?dc=eu',
-      'consuls://token@consul.internal',
-    ])
-      t.equal(read(` ${text} `), text)
-    const wrong = {
-      'mx://localhost':
-        /--registry must be static, memory, mx:\/\/host:port, .*, got "mx:\/\/localhost"$/,
-      kubernets: /got "kubernets", did you mean kubernetes\?$/,
-      'redis://secret@a:1': /got "redis:\/\/\[hidden\]@a:1"$/,
-      'consul://a:1?token=b': /^--registry cannot be used: unknown parameter "token"/,
-      'consul://a:0': /^--registry cannot be used: the port of consul:\/\/host:port must be from 1/,
-    }
-    for (const [text, message] of Object.entries(wrong))
-      t.match(
-        problemsOf(() => read(text)),
-        [message],
-      )
-    const fromEnvironment = problemsOf(() =>
-      mergeSettings(readEnvironment({ MX_REGISTRY: 'nope' })),
+    const cases: [flags: string[], problem: RegExp][] = [
+      [['--address=8080'], /^--address must be host:port or :port.*, got "8080"$/],
+      [['--address=:65536'], /^--address must be .* got ":65536"$/],
+      [['--address=a b:80'], /^--address must be /],
+      [
+        ['--handler=prxy'],
+        /^--handler must be one of meta, api, rpc, proxy, event, web, got "prxy", did you mean proxy\?$/,
+      ],
+      [['--workers=0'], /^--workers must be a whole number from 1 to 256, or auto, got "0"$/],
+      [['--workers=1.5'], /^--workers must be /],
+      [['--namespace=a..b'], /^--namespace must be names joined by dots/],
+      [['--max_body=5xb'], /^--max_body must be a size/],
+      [['--connect_timeout=0'], /^--connect_timeout must be a duration of at least 1ms/],
+      [
+        ['--trusted_proxies=10.0.0.0/33'],
+        /^--trusted_proxies must be address ranges such as .*"10\.0\.0\.0\/33"$/,
+      ],
+      [
+        ['--trusted_proxies_header=x-real-ip'],
+        /^--trusted_proxies_header must be one of x-forwarded-for, forwarded, got "x-real-ip"$/,
+      ],
+      [
+        ['--drain_delay=none'],
+        /^--drain_delay must be a duration of at most 24d, such as 5s, got "none"$/,
+      ],
+      [['--admin_address=off'], /^--admin_address must be none, host:port or :port, .* got "off"$/],
+      [['--cors_origins=https://a.test/'], /^--cors_origins must be an origin/],
+      [['--web_origins=*'], /^--web_origins must be any, same-host, or origins such as/],
+      [['--web_origins=any,https://a.test'], /^--web_origins must be any, same-host, or/],
+      [['--hosts=a.test:80'], /^--hosts must be any, local, or names such as app.example.com/],
+      [['--hosts=any,a.test', '--hosts=*'], /^--hosts must be any, local, or names/],
+      [['--backend=greeter'], /^--backend .*greeter/],
+      [['--balance=rand'], /^--balance .*rand/],
+      [['--enable_tls=maybe'], /^--enable_tls must be true or false, got "maybe"$/],
+      [['--enable_tls'], /^--enable_tls: TLS certificate and key files not specified/],
+      [
+        ['--tls_cert_file=a', '--tls_key_file=a'],
+        /^--tls_cert_file has no effect without enable_tls/,
+      ],
+      [['--tls_key_file=a'], /^--tls_key_file has no effect without enable_tls/],
+      [
+        ['--enable_tls', '--tls_cert_file=a,b', '--tls_key_file=a'],
+        /^--tls_cert_file: .* the same number of files, got 2 and 1$/,
+      ],
+    ]
+    for (const [flags, problem] of cases)
+      t.match(problemsOf(() => mergeSettings(readFlags(flags)))[0], problem, flags.join(' '))
+    t.match(
+      problemsOf(() => mergeSettings(readEnvironment({ MX_WORKERS: 'x' })))[0],
+      /^MX_WORKERS must be/,
     )
-    t.match(fromEnvironment, [/^MX_REGISTRY must be static, memory/])
+    t.same(
+      problemsOf(() => mergeSettings(readFlags(['--enable_tls=false', '--tls_cert_file=a']))),
+      [],
+      'the files may stay configured while TLS is off',
+    )
+    const both = problemsOf(() => mergeSettings(readFlags(['--workers=x', '--max_body=y'])))
+    t.equal(both.length, 2, 'all problems are reported')
   },
 )
+
+t.test(
+  'a misspelled MX_* variable is reported with a suggestion, other variables are ignored',
+  async (t) => {
+    const env = {
+      MX_BALANCEE: 'random',
+      MX_API_MAX_BODDY: '1kb',
+      MX_SERVER_ADRESS: ':1',
+      MX_SERVER_ADDRESS: ':1',
+      MX_SERVER_ID: 'a',
+      MX_BALANCE: 'p2c',
+      MX_STORE_ADDRESS: 'db:5432',
+      MX_REGISTRY_TLS_CA: 'ca.pem',
+      MX_HOME: '/',
+      PATH: '/',
+    }
+    const { store, registry } = SETTINGS
+    t.same(findMisspelt(env), [
+      `unknown variable MX_STORE_ADDRESS: the address is part of MX_STORE (${store.placeholder})`,
+      `unknown variable MX_REGISTRY_TLS_CA: certificates and keys are part of MX_REGISTRY (${registry.placeholder})`,
+      'unknown variable MX_BALANCEE, did you mean MX_BALANCE?',
+      'unknown variable MX_API_MAX_BODDY, did you mean MX_API_MAX_BODY?',
+      'unknown variable MX_SERVER_ADRESS, did you mean MX_SERVER_ADDRESS?',
+    ])
+  },
+)
+
+t.test('auth is none or the URL of a platform', async (t) => {
+  const read = (text: string) => mergeSettings(readFlags([`--auth=${text}`])).auth
+  for (const text of ['none', 'mx://localhost:8081', 'mxs://[::1]:8081'])
+    t.equal(read(` ${text} `), text)
+  for (const text of ['foo', 'localhost:8081', 'mx://a', 'mx://a:0', 'mxs://a:65536'])
+    t.same(
+      problemsOf(() => read(text)),
+      [
+        `--auth must be none, mx://host:port or mxs://host:port, with a port from 1 to 65535, got ${JSON.stringify(text)}`,
+      ],
+    )
+})
+
+t.test('registry is a name or a URL, and an error about it redacts userinfo', async (t) => {
+  const read = (text: string) => mergeSettings(readFlags([`--registry=${text}`])).registry
+  for (const text of [
+    'static',
+    'memory',
+    'kubernetes',
+    'mx://127.0.0.1:8081',
+    'mxs://[::1]:8081',
+    'consul://127.0.0.1:8500?dc=eu',
+    'consuls://token@consul.internal',
+  ])
+    t.equal(read(` ${text} `), text)
+  const wrong = {
+    'mx://localhost':
+      /--registry must be static, memory, mx:\/\/host:port, .*, got "mx:\/\/localhost"$/,
+    kubernets: /got "kubernets", did you mean kubernetes\?$/,
+    'redis://secret@a:1': /got "redis:\/\/\[hidden\]@a:1"$/,
+    'consul://a:1?token=b': /^--registry cannot be used: unknown parameter "token"/,
+    'consul://a:0': /^--registry cannot be used: the port of consul:\/\/host:port must be from 1/,
+  }
+  for (const [text, message] of Object.entries(wrong))
+    t.match(
+      problemsOf(() => read(text)),
+      [message],
+    )
+  const fromEnvironment = problemsOf(() => mergeSettings(readEnvironment({ MX_REGISTRY: 'nope' })))
+  t.match(fromEnvironment, [/^MX_REGISTRY must be static, memory/])
+})

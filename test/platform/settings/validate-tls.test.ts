@@ -15,7 +15,7 @@ function problemsOf(flags: readonly string[]): readonly string[] {
   }
 }
 
-t.test('ACME serves HTTPS, for hosts as certificates name them', async (t) => {
+t.test('enable_acme enables TLS and normalizes host names', async (t) => {
   const flags = ['--enable_acme', '--acme_hosts=A.test., b.test,a.test,bücher.example']
   t.match(mergeSettings(readFlags(flags)), {
     enableTls: true,
@@ -33,7 +33,7 @@ t.test('ACME serves HTTPS, for hosts as certificates name them', async (t) => {
   t.match(mergeSettings(readFlags(asking)), { acmeEmail: 'a@b.test', acmeHosts: [] })
 })
 
-t.test('what is wrong with certificates is told with what would be right', async (t) => {
+t.test('an invalid certificate setting is an error with the expected form', async (t) => {
   const cases: [string[], RegExp][] = [
     [
       ['--enable_acme', '--acme_hosts=*.a.test'],
@@ -71,11 +71,15 @@ t.test('what is wrong with certificates is told with what would be right', async
     ],
   ]
   for (const [flags, problem] of cases) t.match(problemsOf(flags)[0], problem, flags.join(' '))
-  t.same(problemsOf(['--enable_acme=false', '--acme_hosts=a.test']), [], 'it may be switched off')
+  t.same(
+    problemsOf(['--enable_acme=false', '--acme_hosts=a.test']),
+    [],
+    'the other settings may stay while ACME is off',
+  )
 })
 
 t.test(
-  'without files, profile local has a self-signed certificate, and no other profile',
+  'enable_tls without files uses a self-signed certificate in profile local only',
   async (t) => {
     const flags = readFlags(['--enable_tls'], 'server')
     t.match(mergeSettings(flags, readProfile('local')), { tlsCertFiles: ['self-signed'] })
@@ -86,6 +90,10 @@ t.test(
         name: SettingsError.name,
         message: /^--enable_tls: TLS certificate and key files not specified/,
       })
-    t.match(mergeSettings(readProfile('local')), { enableTls: false }, 'unless TLS is asked for')
+    t.match(
+      mergeSettings(readProfile('local')),
+      { enableTls: false },
+      'TLS is off without enable_tls',
+    )
   },
 )

@@ -7,14 +7,17 @@ const TLS = ['--enable_tls', '--tls_cert_file=a.crt', '--tls_key_file=a.key']
 
 const merge = (...flags: string[]) => mergeSettings(readFlags(flags))
 
-t.test('HTTP/2 is served over TLS, by the listener that has it', async (t) => {
-  const { listener, http2, http2Address, tlsClientCa } = merge()
-  t.same([listener, http2, http2Address, tlsClientCa], ['uws', 'tls', undefined, ''])
-  t.same(merge('--http2_address=:8443').http2Address, { host: findWildcardHost(), port: 8443 })
-  t.equal(merge('--listener=node', '--http2=cleartext').http2, 'cleartext')
-  t.equal(merge('--http2_address=:8443', '--http2=cleartext').http2, 'cleartext')
-  t.equal(merge('--listener=node', ...TLS, '--tls_client_ca=ca.pem').tlsClientAuth, 'required')
-})
+t.test(
+  'http2 is tls by default, and cleartext with the node listener or an http2_address',
+  async (t) => {
+    const { listener, http2, http2Address, tlsClientCa } = merge()
+    t.same([listener, http2, http2Address, tlsClientCa], ['uws', 'tls', undefined, ''])
+    t.same(merge('--http2_address=:8443').http2Address, { host: findWildcardHost(), port: 8443 })
+    t.equal(merge('--listener=node', '--http2=cleartext').http2, 'cleartext')
+    t.equal(merge('--http2_address=:8443', '--http2=cleartext').http2, 'cleartext')
+    t.equal(merge('--listener=node', ...TLS, '--tls_client_ca=ca.pem').tlsClientAuth, 'required')
+  },
+)
 
 const wrong: [flags: string[], problem: RegExp][] = [
   [['--http2=on'], /^--http2 must be one of tls, cleartext, off, got "on"$/],
@@ -36,7 +39,7 @@ const wrong: [flags: string[], problem: RegExp][] = [
   ],
 ]
 for (const [flags, problem] of wrong) {
-  t.test(`refused: ${flags.join(' ')}`, async (t) => {
+  t.test(`rejects ${flags.join(' ')}`, async (t) => {
     t.throws(() => merge(...flags), { message: problem })
   })
 }

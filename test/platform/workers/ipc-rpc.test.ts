@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import t, { type Test } from 'tap'
 import { createIpcClient, serveIpc } from '../../../platform/workers/ipc-rpc.ts'
 
-/** A worker's end of the channel, which answers by `say`. */
+/** A worker's end of the channel, which responds by `say`. */
 function createWorker(id: number, say: (question: { ask: string; id: number }) => unknown): Worker {
   const worker = Object.assign(new EventEmitter(), {
     id,
@@ -16,7 +16,7 @@ function createWorker(id: number, say: (question: { ask: string; id: number }) =
   return worker as unknown as Worker
 }
 
-/** Stands for the channel of this process to the first one, while the test runs. */
+/** Replaces the channel of this process to the primary during the test. */
 function openChannel(t: Test): { receive: (message: unknown) => void; sent: unknown[] } {
   const sent: unknown[] = []
   const before = { send: process.send, connected: process.connected }
@@ -62,7 +62,11 @@ t.test('adds one listener per worker for any number of queries', async (t) => {
   t.equal(worker.listenerCount('message'), 1)
   t.equal(worker.listenerCount('exit'), 1)
   const results = await Promise.all(queries)
-  t.equal(new Set(results.map((answers) => answers.get(1))).size, 20, 'to each its own')
+  t.equal(
+    new Set(results.map((answers) => answers.get(1))).size,
+    20,
+    'each query gets its own result',
+  )
 })
 
 t.test('a final result ends the query without the other workers', async (t) => {

@@ -10,7 +10,7 @@ import { createCertificate, createCertificateFolder } from '../../fixtures/certi
 import { eventually } from '../../fixtures/eventually.ts'
 import { type RunningMx, startMx } from '../../fixtures/mx.ts'
 
-/** What is answered at `/greeter`, and the name in the certificate. */
+/** Response at `/greeter`, and the name in the certificate. */
 async function ask(url: string): Promise<{ text: string; name: string }> {
   const request = get(`${url}/greeter`, { agent: false, rejectUnauthorized: false })
   const [response] = await once(request, 'response')
@@ -62,7 +62,11 @@ t.test(
     await eventually(async () => (await ask(url).catch(() => undefined))?.name === first.name)
     t.same(await ask(url), first)
     t.not(workerOf(mx), before)
-    t.match(mx.output.stderr, /worker exited.*configuration rejected/s, 'the new one says so, too')
+    t.match(
+      mx.output.stderr,
+      /worker exited.*configuration rejected/s,
+      'the new worker logs it, too',
+    )
 
     folder.write('site', createCertificate(['second.test']))
     await eventually(async () => (await ask(url)).name === 'second.test')

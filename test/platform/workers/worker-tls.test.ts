@@ -13,13 +13,13 @@ const toPair = (host: string): Certificate => ({
 
 interface Channel {
   readonly worker: Worker
-  /** What the primary has sent, as text. */
+  /** Messages of the primary as text. */
   readonly sent: string[]
-  /** Passes on what was sent until now, without a pause between. */
+  /** Delivers pending messages without a pause. */
   readonly deliver: () => void
 }
 
-/** This process is primary and worker at once: what one sends the other gets when it is delivered. */
+/** This process is primary and worker; messages arrive when the test delivers them. */
 function openChannel(t: Test): Channel {
   const sent: string[] = []
   let delivered = 0
@@ -75,7 +75,7 @@ t.test('sends each certificate to a worker once, and removals', async (t) => {
   deliver()
   t.same(heard, [['a.test', 'b.test', 'c.test']])
   t.notMatch(sent.at(-1), /cert of [ab]\.test/)
-  t.equal(received.pairs[0], kept, 'one that has not changed is the same object')
+  t.equal(received.pairs[0], kept, 'an unchanged certificate is the same object')
   tls.use([c, a])
   deliver()
   tls.use([b, c, a])
@@ -104,7 +104,7 @@ t.test('confirms a requested name without sending its certificate again', async 
   t.ok(received.isStrict)
   sent.length = 0
   const requests = ['yes.test', 'no.test', 'no.test'].map((name) => received.request!(name))
-  t.same(asked, ['yes.test', 'no.test'], 'each is asked for once at a time')
+  t.same(asked, ['yes.test', 'no.test'], 'each name has at most one request in flight')
   await requests[2]
   t.match(sent, [/"pairs".*yes\.test/, /"done".*yes\.test/, /"done".*no\.test/])
   t.equal(sent.length, 3)

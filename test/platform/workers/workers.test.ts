@@ -33,7 +33,7 @@ function pids(): number[] {
   return Object.values(cluster.workers ?? {}).flatMap((worker) => worker?.process.pid ?? [])
 }
 
-/** Ends a process, and waits, without a turn of the event loop, until it has. */
+/** Ends a process, and waits for its exit without a tick of the event loop. */
 function kill(pid: number): void {
   process.kill(pid, 'SIGKILL')
   const pause = new Int32Array(new SharedArrayBuffer(4))
@@ -64,7 +64,7 @@ t.test('an aborted start leaves no worker running', async (t) => {
 })
 
 t.test('warns if the primary has another version', async (t) => {
-  t.equal(explainVersion({}, '2.0.0'), undefined, 'started by one that does not tell')
+  t.equal(explainVersion({}, '2.0.0'), undefined, 'started by a primary without a version')
   t.equal(explainVersion({ MX_WORKER_VERSION: '2.0.0' }, '2.0.0'), undefined)
   t.match(
     explainVersion({ MX_WORKER_VERSION: '1.9.0' }, '2.0.0'),

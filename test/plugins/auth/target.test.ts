@@ -16,7 +16,7 @@ t.test('returns an endpoint, a path or an event as target', async (t) => {
   x.route = toRoute('app', 'App.Call')
   t.same(toTarget(x).resource, { type: 'service', name: 'app', endpoint: 'App.Call' })
   x.proxied = true
-  t.equal(toTarget(x).resource.endpoint, '/app/a', 'whatever it would be called')
+  t.equal(toTarget(x).resource.endpoint, '/app/a', 'the path of a proxied request')
   x.proxied = false
   x.upstream = undefined
   t.same(toTarget(x), {

@@ -70,7 +70,7 @@ t.test('rejects a response that exceeds the size limit', async (t) => {
 })
 
 t.test('reports URL and cause of a failed fetch', async (t) => {
-  // The system lets nobody listen at port 0.
+  // Nothing can listen on port 0.
   const jwksUri = 'https://127.0.0.1:0/keys'
   const keys = createIssuerKeys({
     ...{ issuer: 'https://127.0.0.1:0', jwksUri, egress: openEgress(), log: createTestEnv().log },
@@ -90,7 +90,7 @@ t.test('denies a jwks_uri on loopback and metadata addresses', async (t) => {
   const check = async (uri: string, issuer = 'https://id.test') =>
     (await locateKeys(uri, issuer, egress)).url.href
   t.equal(await check('https://keys.test/a'), 'https://keys.test/a')
-  t.equal(await check('https://id.test:8443/a'), 'https://id.test:8443/a', 'its own host')
+  t.equal(await check('https://id.test:8443/a'), 'https://id.test:8443/a', 'the host of the issuer')
   for (const [host, kind] of [
     ['127.0.0.1:6379', 'loopback'],
     ['[::1]', 'loopback'],

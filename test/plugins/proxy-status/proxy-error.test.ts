@@ -40,6 +40,6 @@ t.test('maps every kind of failure to an error type of RFC 9209', async (t) => {
     Object.assign(x, { failureKind, failure, status, upstreamReplyMs: 0 })
     t.equal(findProxyError(x), error, `${failureKind} ${failure} ${status}`)
     x.upstreamReplyMs = 1
-    t.equal(findProxyError(x), undefined, 'an answer of a service')
+    t.equal(findProxyError(x), undefined, 'a response of a service')
   }
 })

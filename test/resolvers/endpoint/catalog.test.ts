@@ -19,7 +19,7 @@ import { makeNode } from '../../fixtures/services.ts'
 interface Opened {
   readonly catalog: Catalog
   readonly warnings: string[]
-  /** How often something changed. */
+  /** Number of changes. */
   readonly changes: () => number
 }
 
@@ -47,7 +47,7 @@ function list(catalog: Catalog): string[] {
 const users = makeDeclaring('ns.users', { 'Users.Get': { path: '/users/{id}' } })
 const books = makeDeclaring('ns.books', { 'Books.Get': { path: '/books' }, 'Books.Add': {} })
 
-/** A registry that answers when it is told to. */
+/** A registry that responds on demand. */
 function createSlow(watched = true): {
   registry: Registry
   answer: (services: readonly Service[]) => Promise<void>
@@ -92,7 +92,7 @@ function createSlow(watched = true): {
   }
 }
 
-/** Waits until an interval of the one the catalog is given here has passed so many times. */
+/** Waits for the given number of catalog intervals. */
 function tick(times: number): Promise<void> {
   return new Promise((resolve) => {
     let left = times
@@ -133,7 +133,7 @@ t.test('ignores changes of nodes', async (t) => {
   await registry.deregister?.({ ...users, nodes: [makeNode('127.0.0.1:1')] })
   t.equal(changes(), 1)
   await registry.deregister?.({ ...users, nodes: [makeNode('127.0.0.1:2')] })
-  t.equal(changes(), 2, 'but the last one is the end of the service')
+  t.equal(changes(), 2, 'the last node removes the service')
   t.same(list(catalog), [])
 })
 
@@ -171,7 +171,7 @@ t.test('warns once about a failing registry and retries until it responds', asyn
   await answer([users])
   t.same(list(catalog), ['ns.users Users.Get /users/*'])
   catalog.sweep()
-  t.equal(asked(), 3, 'from then on it tells')
+  t.equal(asked(), 3, 'the registry watches from then on')
   emit({ type: 'create', service: books })
   t.equal(list(catalog).length, 2)
 })
@@ -184,7 +184,7 @@ t.test('treats an exception and a timeout of the registry as failures', async (t
       throw new Error('out of order')
     },
   }
-  // Its timers alone keep no process alive.
+  // Its timers do not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   t.match(open(t, throwing).warnings, [/cannot list services.*out of order/])
@@ -201,23 +201,23 @@ t.test('lists services periodically without a watch', async (t) => {
   await answer([users, makeDeclaring('ns.plain', {})])
   const before = changes()
   await answer([{ ...users, nodes: [makeNode('127.0.0.1:1')] }, makeDeclaring('ns.plain', {})])
-  t.equal(changes(), before, 'the same again is no change')
+  t.equal(changes(), before, 'an unchanged list is not a change')
   await answer([books])
   t.same(list(catalog), ['ns.books Books.Get /books'])
   await fail()
-  t.same(list(catalog), ['ns.books Books.Get /books'], 'what was known stays')
+  t.same(list(catalog), ['ns.books Books.Get /books'], 'known routes are retained')
   await answer([])
-  t.same(list(catalog), ['ns.books Books.Get /books'], 'and is in doubt after an outage')
+  t.same(list(catalog), ['ns.books Books.Get /books'], 'retained after an incomplete recovery')
   now = 95_000
   await answer([])
   await fail()
-  t.equal(warnings.length, 2, 'each time it begins to fail')
+  t.equal(warnings.length, 2, 'one warning per outage')
   const { length } = list(catalog)
   t.equal(length, 0)
   catalog.close()
   const last = asked()
   await tick(10)
-  t.equal(asked(), last, 'until it is closed')
+  t.equal(asked(), last, 'no query after close')
 })
 
 t.test('retains routes during a registry outage and after an incomplete recovery', async (t) => {
@@ -227,7 +227,7 @@ t.test('retains routes during a registry outage and after an incomplete recovery
   await answer([users, books])
   const both = list(catalog)
   emit({ type: 'delete', service: books })
-  t.equal(list(catalog).length, 1, 'without an outage, what is gone is gone')
+  t.equal(list(catalog).length, 1, 'without an outage, removed services are removed')
   emit({ type: 'create', service: books })
 
   outage(new Error('connection refused'))
@@ -240,7 +240,7 @@ t.test('retains routes during a registry outage and after an incomplete recovery
   const before = changes()
   emit({ type: 'create', service: { ...users, nodes: [] } })
   emit({ type: 'update', service: makeDeclaring('ns.more', { 'More.Get': { path: '/more' } }) })
-  t.equal(list(catalog).length, 3, 'what is new is there at once')
+  t.equal(list(catalog).length, 3, 'new services are added at once')
   t.equal(changes(), before + 1)
 
   now += 94_999
@@ -253,7 +253,7 @@ t.test('retains routes during a registry outage and after an incomplete recovery
   catalog.sweep()
   t.equal(changes(), before + 2)
   emit({ type: 'delete', service: users })
-  t.same(list(catalog), ['ns.more More.Get /more'], 'what is told after the outage is true')
+  t.same(list(catalog), ['ns.more More.Get /more'], 'events after the outage are applied')
   t.same(warnings, [])
 })
 
@@ -266,7 +266,7 @@ t.test('warns about ignored declarations, at most ten times per service', async 
   t.equal(warnings[10], 'service ns.bad: 5 more problems with its endpoints')
   t.same(list(catalog), ['ns.users Users.Get /users/*'])
   registry.replace([makeDeclaring('ns.bad', Object.fromEntries(bad))])
-  t.equal(warnings.length, 11, 'and not again while it stays')
+  t.equal(warnings.length, 11, 'not repeated while unchanged')
 })
 
 t.test('warns about an unknown handler of a service without endpoints', (t) => {

@@ -81,7 +81,7 @@ t.test('warns about an unknown handler of a service without endpoints', async (t
   t.same(plain('poxy'), [
     'service shop: unknown handler "poxy", using the default; known are api, event, http, proxy, rpc, web',
   ])
-  t.equal(plain('x'.repeat(9000))[0]!.length < 600, true, 'and the reason is short')
+  t.equal(plain('x'.repeat(9000))[0]!.length < 600, true, 'the reason is truncated')
   for (const handler of ['proxy', 'web', '']) t.same(plain(handler), [])
 })
 
@@ -113,7 +113,7 @@ t.test('ignores invalid declarations with a reason and retains valid ones', asyn
     t.equal(declared.routes.length, routes)
     t.equal(declared.problems.length, 1)
     t.match(declared.problems[0], problem)
-    t.ok(declared.problems[0]!.length < 600, 'and the reason is short')
+    t.ok(declared.problems[0]!.length < 600, 'the reason is truncated')
   }
 })
 

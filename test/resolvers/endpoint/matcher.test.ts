@@ -14,7 +14,7 @@ interface RouteOptions {
   readonly endpoint?: string
 }
 
-/** A route named after its path unless told otherwise. */
+/** A route, by default named after its path. */
 function route(path: string, options: RouteOptions = {}): EndpointRoute {
   const { methods = [], hosts = ['*'], service = 'ns.a', endpoint = path } = options
   return { service, endpoint, handler: undefined, methods, hosts, template: parseTemplate(path) }
@@ -26,7 +26,7 @@ function compile(routes: readonly (string | EndpointRoute)[]): EndpointMatcher {
   return matcher
 }
 
-/** The endpoint found, the methods allowed, or undefined. */
+/** The matched endpoint, the allowed methods, or undefined. */
 function find(
   matcher: EndpointMatcher,
   path: string,
@@ -99,7 +99,7 @@ t.test('matches literals in any percent-encoding', async (t) => {
   const matcher = compile(['/caf%C3%A9/{x}'])
   for (const path of ['/caf%C3%A9/1', '/caf%c3%a9/1', '/c%61f%C3%A9/1'])
     t.equal(find(matcher, path), '/caf%C3%A9/{x}', path)
-  t.equal(find(matcher, '/CAF%C3%A9/1'), undefined, 'but not in another letter case')
+  t.equal(find(matcher, '/CAF%C3%A9/1'), undefined, 'not in another letter case')
 })
 
 t.test('matches any method without a list, after routes with the exact method', async (t) => {
@@ -120,10 +120,14 @@ t.test('returns the allowed methods if only the method differs', async (t) => {
     route('/a/c', { methods: ['TRACE'], service: 'elsewhere.a' }),
   ])
   t.equal(find(matcher, '/a/b', { method: 'POST' }), 'DELETE, GET, HEAD, PUT')
-  t.equal(find(matcher, '/a/b', { method: 'DELETE' }), '/a/*', 'another route may take it')
-  t.equal(find(matcher, '/a/c', { method: 'POST' }), 'DELETE', 'of the same host and namespace')
+  t.equal(find(matcher, '/a/b', { method: 'DELETE' }), '/a/*', 'another route matches')
+  t.equal(
+    find(matcher, '/a/c', { method: 'POST' }),
+    'DELETE',
+    'methods of the same host and namespace',
+  )
   t.equal(find(matcher, '/b', { method: 'POST' }), undefined)
-  t.equal(find(matcher, '/a/c', { method: 'DELETE' }), '/a/*', 'and not remembered')
+  t.equal(find(matcher, '/a/c', { method: 'DELETE' }), '/a/*', 'not cached')
 })
 
 t.test('matches HEAD by GET routes', async (t) => {
@@ -288,29 +292,29 @@ t.test('visits few nodes, independent of the number of routes', async (t) => {
 })
 
 t.test('bounds the visited nodes for any routes and paths', async (t) => {
-  // Every combination of a literal and a variable, which a search could try one by one.
+  // Every combination of literals and variables, which a search could try one by one.
   const matcher = new EndpointMatcher()
   let refused = 0
   for (let bits = 0; bits < 2 ** 12; bits++) {
     const segments = Array.from({ length: 12 }, (_, i) => ((bits >> i) & 1 ? 'a' : '*'))
     if (!matcher.add(route(`/${segments.join('/')}/end`))) refused++
   }
-  // And `**` with tails of all lengths in many places.
+  // And `**` with tails of all lengths at many levels.
   for (let before = 0; before < 12; before++) {
     for (let behind = 0; behind < 16; behind++) {
       const path = `/${'*/'.repeat(before)}**${'/*'.repeat(behind)}/end`
       if (!matcher.add(route(path))) refused++
     }
   }
-  t.ok(refused > 0, `${refused} refused`)
-  t.ok(matcher.size > 100, `${matcher.size} taken in`)
+  t.ok(refused > 0, `${refused} rejected`)
+  t.ok(matcher.size > 100, `${matcher.size} accepted`)
   let most = 0
   for (let length = 0; length <= 4000; length = length * 2 + 1) {
     find(matcher, `/${'a/'.repeat(length)}x`)
     most = Math.max(most, matcher.visited)
   }
-  t.ok(most > 200, 'it is a hard set')
-  t.ok(most <= 1000, `${most} places visited`)
+  t.ok(most > 200, 'the routes are hard to match')
+  t.ok(most <= 1000, `${most} visited nodes`)
 })
 
 t.test('leaves other routes unchanged after rejecting one', async (t) => {

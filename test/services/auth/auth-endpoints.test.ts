@@ -18,14 +18,14 @@ const MEMBERS = { code: 401, message: 'An account is required' }
 const ADMINS = { code: 401, message: /^Permission denied: / }
 const ELSEWHERE = { code: 403, message: 'Access denied to namespace' }
 
-/** Makes an account and logs in. */
+/** Creates an account and logs in. */
 async function logIn({ call }: PlatformAuth, id: string, more: object = {}) {
   await call('Auth.Generate', { id, secret: 'password', ...more }, ADMIN)
   const { token } = await call<TokenReply>('Auth.Token', { id, secret: 'password' })
   return token
 }
 
-/** Whether an access token is taken. */
+/** Whether an access token is accepted. */
 const isTaken = ({ call }: PlatformAuth, token: string): Promise<boolean> =>
   call('Auth.Inspect', { token }).then(
     () => true,
@@ -142,7 +142,7 @@ t.test('rejects logins from an address after too many failures', async (t) => {
   const refused = () => auth.records.filter(({ action }) => action === 'login.refused')
   t.match(refused(), [{ namespace: 'mx', target: 'jane', address: '192.0.2.1' }])
   for (let i = 0; i < 10; i++) await t.rejects(attempt('guess'), { code: 429 })
-  t.equal(refused().length, 1, 'told once')
+  t.equal(refused().length, 1, 'audited once')
   auth.clock.ms += 60_000
   t.ok(await attempt('password'))
 })
@@ -197,7 +197,11 @@ t.test('lets the owner of a token revoke it', async (t) => {
   t.notOk(await isTaken(auth, access_token))
   await auth.call('Auth.Revoke', { refresh_token })
   await t.rejects(auth.call('Auth.Token', { refresh_token }), { code: 400 })
-  t.same(await auth.call('Auth.Revoke', { token: 'nonsense' }), {}, 'RFC 7009: that is as good')
+  t.same(
+    await auth.call('Auth.Revoke', { token: 'nonsense' }),
+    {},
+    'RFC 7009: an invalid token is not an error',
+  )
   t.match(auth.records.slice(-2), [
     { action: 'token.revoke', target: 'jane' },
     { action: 'refresh.failed', target: '' },

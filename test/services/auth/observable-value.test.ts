@@ -1,7 +1,7 @@
 import t from 'tap'
 import { streamValue } from '../../../services/auth/observable-value.ts'
 
-/** Something that can be changed. */
+/** A value that can be changed. */
 function open() {
   const state = { value: 0, watchers: 0, tell: () => {} }
   const followed = {

@@ -41,7 +41,7 @@ t.test('resets password and scope of admin in any state', async (t) => {
     await resetAccess({ accounts, rules }, PASSWORD)
     return accounts.logIn('mx', 'admin', PASSWORD, ID)
   }
-  t.match(await reset(), { id: 'admin', scopes: ['admin'] }, 'it was missing')
+  t.match(await reset(), { id: 'admin', scopes: ['admin'] }, 'creates a missing account')
   await accounts.changeSecret('mx', 'admin', { old: undefined, new: 'another one' }, ID)
   await accounts.setScopes('mx', 'admin', ['reader'], ID)
   t.match(await reset(), { id: 'admin', scopes: ['reader', 'admin'] })

@@ -4,7 +4,7 @@ import { createWatchers } from '../../../services/auth/watchers.ts'
 
 const ID = 'auth.Auth.Watch'
 
-/** Tells one thing, then nothing until it is given up. */
+/** Yields one value, then nothing until it is aborted. */
 async function* tell(signal: AbortSignal): AsyncIterable<string> {
   yield 'news'
   await new Promise<void>((resolve) => {
@@ -24,7 +24,7 @@ t.test('streams until the watcher leaves', async (t) => {
   stop.abort()
   t.same(await end, { done: true, value: undefined })
   const next = watchers.open(createContext(), ID, tell)[Symbol.asyncIterator]()
-  t.match(await next.next(), { value: 'news' }, 'there is room for another')
+  t.match(await next.next(), { value: 'news' }, 'a slot is free again')
   watchers.close()
 })
 

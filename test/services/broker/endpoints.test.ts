@@ -6,13 +6,13 @@ import { until } from '../../fixtures/raw-backend.ts'
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 const textOf = ({ body }: WireMessage): string => Buffer.from(body, 'base64').toString()
 
-t.test('a message reaches who subscribed to its topic, in its namespace alone', async (t) => {
+t.test('a message reaches the subscribers of its topic in its namespace only', async (t) => {
   const { publish, subscribe, subscribers } = await openPlatformBroker(t)
   const own = subscribe({ topic: 'orders' }, { namespace: 'acme' })
   const others = subscribe({ topic: 'orders' })
   const [first, second] = [own.next(), others.next()]
   await until(() => subscribers() === 2)
-  // A stream begins once nothing is missed, which only its first message shows here.
+  // Only the first message received shows that the subscription has started: publish until then.
   let isSeen = false
   void first.then(() => {
     isSeen = true
@@ -40,7 +40,7 @@ t.test('a message reaches who subscribed to its topic, in its namespace alone', 
   await until(() => subscribers() === 0)
 })
 
-t.test('a namespace has no topics of another whose name it begins with', async (t) => {
+t.test('topic orders of namespace acme.eu is not topic eu.orders of namespace acme', async (t) => {
   const { publish, subscribe, subscribers } = await openPlatformBroker(t)
   const outer = subscribe({ topic: 'eu.orders' }, { namespace: 'acme' })
   const inner = subscribe({ topic: 'orders' }, { namespace: 'acme.eu' })
@@ -56,66 +56,72 @@ t.test('a namespace has no topics of another whose name it begins with', async (
   ] as const) {
     const { value } = await told
     t.equal(textOf(value), namespace)
-    t.equal(value.header['mx-topic'], 'acme.eu.orders', 'what users read stays as it was')
+    t.equal(value.header['mx-topic'], 'acme.eu.orders', 'the topic of the header is not encoded')
     t.equal(value.header['mx-namespace'], namespace)
   }
   await outer.return!()
   await inner.return!()
 })
 
-t.test('of a queue one subscriber gets a message; queues are those of a namespace', async (t) => {
-  const { publish, subscribe, subscribers, broker } = await openPlatformBroker(t)
-  const got: string[] = []
-  const read = async (name: string, namespace: string): Promise<void> => {
-    for await (const message of subscribe({ topic: 'a', queue: 'q' }, { namespace }))
-      got.push(`${name} ${textOf(message)}`)
-  }
-  const reading = [read('one', 'acme'), read('two', 'acme'), read('other', 'mx')]
-  await until(() => subscribers() === 3)
-  // In the process the namespace's names are seen.
-  let inProcess = 0
-  await broker.subscribe(
-    'acme.a',
-    () => {
-      inProcess++
-    },
-    { queue: 'acme.q' },
-  )
-  for (let i = 0; i < 9; i++)
-    await publish({ topic: 'a', message: { body: base64(String(i)) } }, { namespace: 'acme' })
-  await until(() => got.length + inProcess === 9)
-  t.equal(new Set(got.map((text) => text.split(' ')[1])).size, got.length)
-  t.notOk(got.some((text) => text.startsWith('other')))
-  t.ok(inProcess > 0)
-  void Promise.allSettled(reading)
-})
+t.test(
+  'one member of a queue receives a message, and namespaces do not share queues',
+  async (t) => {
+    const { publish, subscribe, subscribers, broker } = await openPlatformBroker(t)
+    const got: string[] = []
+    const read = async (name: string, namespace: string): Promise<void> => {
+      for await (const message of subscribe({ topic: 'a', queue: 'q' }, { namespace }))
+        got.push(`${name} ${textOf(message)}`)
+    }
+    const reading = [read('one', 'acme'), read('two', 'acme'), read('other', 'mx')]
+    await until(() => subscribers() === 3)
+    // In the process, topics and queues have the prefix of the namespace.
+    let inProcess = 0
+    await broker.subscribe(
+      'acme.a',
+      () => {
+        inProcess++
+      },
+      { queue: 'acme.q' },
+    )
+    for (let i = 0; i < 9; i++)
+      await publish({ topic: 'a', message: { body: base64(String(i)) } }, { namespace: 'acme' })
+    await until(() => got.length + inProcess === 9)
+    t.equal(new Set(got.map((text) => text.split(' ')[1])).size, got.length)
+    t.notOk(got.some((text) => text.startsWith('other')))
+    t.ok(inProcess > 0)
+    void Promise.allSettled(reading)
+  },
+)
 
-t.test('what is missing or malformed is 400, and says what', async (t) => {
-  const { publish, subscribe } = await openPlatformBroker(t)
-  const message = { body: '' }
-  const wrongs: [object, RegExp][] = [
-    [{}, /^Missing topic$/],
-    [{ topic: '', message }, /^Missing topic$/],
-    [{ topic: 'a' }, /^Missing message$/],
-    [{ topic: 'a b', message }, /^request\.topic must be .*, got "a b"$/],
-    [{ topic: '>', message }, /^request\.topic must be/],
-    [{ topic: 'a', message: { body: '%' } }, /request\.message\.body must be base64/],
-    [{ topic: 'a', message: { header: { 'a b': '1' } } }, /header name must be a token/],
-    [{ topic: 'a', message: { header: { a: 'b\r\nc' } } }, /header a must not contain control/],
-  ]
-  for (const [request, text] of wrongs)
-    await t.rejects(publish(request), { code: 400, message: text }, JSON.stringify(request))
-  await t.rejects(publish({}), { id: 'broker.Broker.Publish', message: 'Missing topic' })
-  for (const [request, text] of [
-    [{}, /^Missing topic$/],
-    [{ topic: '*' }, /^request\.topic must be/],
-    [{ topic: 'a', queue: 'a b' }, /^request\.queue must be/],
-    [{ topic: 'a', when_slow: 'wait' }, /request\.when_slow/],
-  ] as const)
-    await t.rejects(subscribe(request).next(), { code: 400, message: text })
-})
+t.test(
+  'a missing or malformed field of Publish and Subscribe is 400 and the error names it',
+  async (t) => {
+    const { publish, subscribe } = await openPlatformBroker(t)
+    const message = { body: '' }
+    const wrongs: [object, RegExp][] = [
+      [{}, /^Missing topic$/],
+      [{ topic: '', message }, /^Missing topic$/],
+      [{ topic: 'a' }, /^Missing message$/],
+      [{ topic: 'a b', message }, /^request\.topic must be .*, got "a b"$/],
+      [{ topic: '>', message }, /^request\.topic must be/],
+      [{ topic: 'a', message: { body: '%' } }, /request\.message\.body must be base64/],
+      [{ topic: 'a', message: { header: { 'a b': '1' } } }, /header name must be a token/],
+      [{ topic: 'a', message: { header: { a: 'b\r\nc' } } }, /header a must not contain control/],
+    ]
+    for (const [request, text] of wrongs)
+      await t.rejects(publish(request), { code: 400, message: text }, JSON.stringify(request))
+    await t.rejects(publish({}), { id: 'broker.Broker.Publish', message: 'Missing topic' })
+    for (const [request, text] of [
+      [{}, /^Missing topic$/],
+      [{ topic: '*' }, /^request\.topic must be/],
+      [{ topic: 'a', queue: 'a b' }, /^request\.queue must be/],
+      [{ topic: 'a', when_slow: 'wait' }, /request\.when_slow/],
+    ] as const)
+      await t.rejects(subscribe(request).next(), { code: 400, message: text })
+  },
+)
 
-t.test('headers of the platform are not the publisher’s to set', async (t) => {
+t.test('mx-* headers set by a publisher are removed', async (t) => {
   const { publish, broker } = await openPlatformBroker(t)
   const seen: object[] = []
   await broker.subscribe('mx.a', ({ headers }) => void seen.push({ ...headers }))
@@ -125,7 +131,7 @@ t.test('headers of the platform are not the publisher’s to set', async (t) => 
   t.strictSame(seen, [{ 'mx-topic': 'mx.a', 'mx-namespace': 'mx' }])
 })
 
-t.test('a broker that is away is 503', async (t) => {
+t.test('Publish and Subscribe return 503 while the broker is unreachable', async (t) => {
   const away = () => Promise.reject(brokerUnavailable(new Error('NATS is away')))
   const { publish, subscribe } = await openPlatformBroker(t, {
     adapter: { name: 'away', publish: away, subscribe: away },
@@ -135,7 +141,7 @@ t.test('a broker that is away is 503', async (t) => {
   await t.rejects(subscribe({ topic: 'a' }).next(), error)
 })
 
-t.test('what slow subscribers went without is counted', async (t) => {
+t.test('Stats counts messages dropped for slow subscribers and subscriptions ended', async (t) => {
   const { client, broker } = await openPlatformBroker(t, { brokerOptions: { maxWaiting: 2 } })
   const stats = () => client.call('broker', 'Broker.Stats', {})
   t.strictSame(await stats(), { subscribers: 0, dropped: 0, dropped_remotely: 0, ended: 0 })

@@ -22,7 +22,7 @@ function open() {
   return { feed, read, closed: () => closed }
 }
 
-t.test('messages come in order, those that are waited for at once', async (t) => {
+t.test('returns messages in order, and a message at once to a pending read', async (t) => {
   const { feed, read } = open()
   for (const text of ['1', '2']) t.equal(feed.take(toMessage(text)), undefined)
   t.same([await read(), await read()], ['1', '2'])
@@ -31,7 +31,7 @@ t.test('messages come in order, those that are waited for at once', async (t) =>
   t.equal(await reading, '3')
 })
 
-t.test('what is held is bounded, in number and in bytes', async (t) => {
+t.test('the buffer is limited by number of messages and by bytes', async (t) => {
   for (const [size, most] of [
     [1, 256],
     [100 * 1024, 11],
@@ -58,7 +58,7 @@ t.test('what is held is bounded, in number and in bytes', async (t) => {
   }
 })
 
-t.test('a subscriber that is always behind costs what is held, not what it took', async (t) => {
+t.test('a subscriber that always lags keeps only its buffered messages in memory', async (t) => {
   const { feed, read } = open()
   let collected = 0
   const registry = new FinalizationRegistry(() => collected++)
@@ -70,7 +70,7 @@ t.test('a subscriber that is always behind costs what is held, not what it took'
   let next = 0
   while (take(`${next++}`) === undefined);
   for (let i = 0; i < 2000; i++) {
-    if ((await read()) !== `${i}`) t.fail(`${i} is not in its place`)
+    if ((await read()) !== `${i}`) t.fail(`${i} is out of order`)
     take(`${next++}`)
   }
   await eventually(async () => {
@@ -79,7 +79,7 @@ t.test('a subscriber that is always behind costs what is held, not what it took'
   })
 })
 
-t.test('a feed that has ended takes nothing, and lets go of what it held', async (t) => {
+t.test('a closed feed accepts no messages and settles pending writes', async (t) => {
   const { feed, read, closed } = open()
   const taking = feed.take(toMessage('x'.repeat(2 * 1024 * 1024)))
   await feed.return!()
@@ -90,7 +90,7 @@ t.test('a feed that has ended takes nothing, and lets go of what it held', async
   t.equal(closed(), 1)
 })
 
-t.test('a feed that fails says why, now and later', async (t) => {
+t.test('a failed feed rejects the pending read and every later one with its error', async (t) => {
   const { feed, read } = open()
   const reading = read()
   feed.fail(new Error('too slow'))

@@ -3,7 +3,7 @@ import { Type } from '../../../core/schema.ts'
 import { compileSchema } from '../../../sdk/schema/schema.ts'
 import { Entry, WhenSlowChoice } from '../../../services/broker/messages.ts'
 
-t.test('a message may be without header and body', async (t) => {
+t.test('header and body of a message are optional', async (t) => {
   const { decode } = compileSchema(Entry, 'message')
   t.strictSame(await decode({}), { header: {}, body: Buffer.alloc(0) })
   t.strictSame(await decode({ header: { a: 'b' }, body: 'eA==' }), {
@@ -18,7 +18,7 @@ t.test('a message may be without header and body', async (t) => {
     await t.rejects(async () => decode(wrong), { message })
 })
 
-t.test('what becomes of a slow subscriber is one of a few words', async (t) => {
+t.test('when_slow accepts only the listed values', async (t) => {
   const { decode } = compileSchema(Type.Object({ when_slow: WhenSlowChoice }), 'request')
   t.strictSame(await decode({}), { when_slow: '' })
   t.strictSame(await decode({ when_slow: 'drop-old' }), { when_slow: 'drop-old' })

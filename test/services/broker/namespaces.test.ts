@@ -4,7 +4,7 @@ import { toBrokerNamespace, toEffective } from '../../../services/broker/namespa
 
 const within = (namespace: string) => createContext({ metadata: { 'mx-namespace': namespace } })
 
-t.test('the namespace is that of the call, else mx', async (t) => {
+t.test('the namespace defaults to mx, and an invalid one is 400', async (t) => {
   t.equal(toBrokerNamespace(createContext(), 'id'), 'mx')
   t.equal(toBrokerNamespace(within('go.mx.api'), 'id'), 'go.mx.api')
   for (const wrong of ['a b', '.', 'a..b', '*', '>', 'x'.repeat(101)])
@@ -15,7 +15,7 @@ t.test('the namespace is that of the call, else mx', async (t) => {
     })
 })
 
-t.test('a name is behind that of its namespace', async (t) => {
+t.test('a topic is prefixed with its namespace, and an invalid topic is 400', async (t) => {
   t.equal(toEffective('acme', 'orders.eu', 'request.topic', 'id'), 'acme.orders.eu')
   t.equal(toEffective('acme.eu', 'orders', 'request.topic', 'id'), 'acme=eu.orders')
   for (const wrong of ['', 'a b', '*', 'a.>', '$SYS', '_INBOX.a', '../b', 'x'.repeat(153)])

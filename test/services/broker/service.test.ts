@@ -3,7 +3,7 @@ import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { openRegistry } from '../../fixtures/sdk-services.ts'
 
-t.test('it is the service broker, and the registry says what it offers', async (t) => {
+t.test('the registry lists the endpoints of the service broker', async (t) => {
   const registry = openRegistry(t)
   await openPlatformBroker(t, { registry })
   const [service] = await registry.getService('broker')
@@ -13,7 +13,7 @@ t.test('it is the service broker, and the registry says what it offers', async (
   )
 })
 
-t.test('when it stops the streams end, and the broker is its owner’s to close', async (t) => {
+t.test('a stop ends the streams with 503 and leaves the broker open', async (t) => {
   const { subscribe, subscribers, broker, close } = await openPlatformBroker(t)
   const messages = subscribe({ topic: 'a' })
   const last = messages.next()
@@ -25,7 +25,7 @@ t.test('when it stops the streams end, and the broker is its owner’s to close'
   await broker.publish('mx.a', { headers: {}, body: new Uint8Array(0) })
 })
 
-t.test('of what is too long for a stream the log says that it is left out', async (t) => {
+t.test('a message that is too long for a stream is skipped and logged', async (t) => {
   const { subscribe, subscribers, broker, lines } = await openPlatformBroker(t)
   const messages = subscribe({ topic: 'a' })
   const first = messages.next()
@@ -43,7 +43,7 @@ t.test('of what is too long for a stream the log says that it is left out', asyn
   })
 })
 
-t.test('there are so many subscribers at a time', async (t) => {
+t.test('a subscriber beyond maxSubscribers gets 429', async (t) => {
   const { subscribe, subscribers } = await openPlatformBroker(t, { maxSubscribers: 1 })
   const first = subscribe({ topic: 'a' }).next()
   await until(() => subscribers() === 1)

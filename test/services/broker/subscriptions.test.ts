@@ -57,7 +57,7 @@ async function take(messages: AsyncIterator<Message>): Promise<string> {
   return Buffer.from((await messages.next()).value.body).toString()
 }
 
-t.test('who subscribed gets messages in order, until it leaves', async (t) => {
+t.test('a subscriber receives messages in order until it leaves', async (t) => {
   const { begin, publish, subscriptions, subscribed } = open(t)
   const messages = await begin()
   await publish('1')
@@ -70,18 +70,21 @@ t.test('who subscribed gets messages in order, until it leaves', async (t) => {
   t.equal(subscribed(), 0)
 })
 
-t.test('a subscriber that left before it began leaves nothing behind', async (t) => {
-  const { subscriptions, subscribed } = open(t)
-  let begun = 0
-  const messages = subscriptions.open('mx', 'mx.a', {}, ID, () => {
-    begun++
-  })
-  await messages.return!()
-  await new Promise(setImmediate)
-  t.same([begun, subscribed(), subscriptions.count()], [0, 0, 0])
-})
+t.test(
+  'a subscriber that leaves before the subscription starts leaves no subscription behind',
+  async (t) => {
+    const { subscriptions, subscribed } = open(t)
+    let begun = 0
+    const messages = subscriptions.open('mx', 'mx.a', {}, ID, () => {
+      begun++
+    })
+    await messages.return!()
+    await new Promise(setImmediate)
+    t.same([begun, subscribed(), subscriptions.count()], [0, 0, 0])
+  },
+)
 
-t.test('what the broker refuses, the stream says', async (t) => {
+t.test('an error of the broker ends the stream with that error', async (t) => {
   for (const subscribe of [
     () => Promise.reject(brokerUnavailable(new Error('no'))),
     () => {
@@ -89,13 +92,15 @@ t.test('what the broker refuses, the stream says', async (t) => {
     },
   ]) {
     const { subscriptions } = open(t, {}, { subscribe })
-    const messages = subscriptions.open('mx', 'mx.a', {}, ID, () => t.fail('it has not begun'))
+    const messages = subscriptions.open('mx', 'mx.a', {}, ID, () =>
+      t.fail('the subscription has not started'),
+    )
     await t.rejects(messages.next(), { code: 503, message: 'the broker cannot be reached' })
     t.equal(subscriptions.count(), 0)
   }
 })
 
-t.test('one that is too slow is ended by choice, and told so', async (t) => {
+t.test('with when_slow end, a slow subscriber is disconnected with 503', async (t) => {
   const { begin, publish, subscribed } = open(t, {}, {}, { maxWaiting: 5 })
   const messages = await begin('end')
   for (let i = 0; i < 1000; i++) {
@@ -106,7 +111,7 @@ t.test('one that is too slow is ended by choice, and told so', async (t) => {
   t.equal(subscribed(), 0)
 })
 
-t.test('what does not fit is left out', async (t) => {
+t.test('a message that does not fit is skipped', async (t) => {
   const { begin, publish } = open(t, { fits: ({ body }) => body.length < 3 })
   const messages = await begin()
   await publish('long')
@@ -114,7 +119,7 @@ t.test('what does not fit is left out', async (t) => {
   t.equal(await take(messages), 'ok')
 })
 
-t.test('there are so many at a time, and none once it is closed', async (t) => {
+t.test('a subscription beyond the limit is 429, and after close 503', async (t) => {
   const { subscriptions, begin } = open(t, { maxSubscribers: 1 })
   const messages = await begin()
   t.throws(() => subscriptions.open('mx', 'mx.a', {}, ID, () => {}), {

@@ -1,4 +1,4 @@
-// Many who change the configuration at the same time, through servers that know nothing of each other.
+// Concurrent changes of the configuration through servers without a connection to each other.
 import t, { type Test } from 'tap'
 import { createLmdbStore } from '../../../adapters/store/lmdb.ts'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
@@ -10,7 +10,7 @@ import { dumpStore, KEY, OTHER_KEY, openPlatformConfig } from '../../fixtures/pl
 import { startPostgres } from '../../fixtures/postgres.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-/** Gives the stores of two servers, which hold the same; undefined: cannot be run here. */
+/** Stores of two servers with the same records, undefined if unavailable on this machine. */
 type OpenStores = (t: Test) => Promise<readonly [Store, Store] | undefined>
 
 const both = (store: Store): readonly [Store, Store] => [store, store]
@@ -100,7 +100,7 @@ for (const [name, openStores] of Object.entries(STORES)) {
     let isOver = false
     const writing = (async () => {
       for (let i = 0; !isOver; i++) {
-        // Of secrets the old server writes none once the keys are changed.
+        // The old server writes no secrets once the key has been rotated.
         await set(`plain.k${i}`, i).then(() => acknowledged.push(`k${i}`))
         await new Promise(setImmediate)
       }

@@ -18,7 +18,7 @@ t.test('sets, reads and deletes a value in the shapes of the reference', async (
   t.strictSame(
     await call('Delete', { path: 'a.b' }),
     { version: 2 },
-    'again, which does not matter',
+    'deleting a missing path succeeds',
   )
   t.strictSame(await call('Get', { path: 'a' }), {
     value: { data: '{}', format: 'json' },
@@ -272,7 +272,11 @@ t.test('reads a stored version and rolls back to it; returns 404 for another', a
   })
   t.strictSame(await call('Rollback', { version: 3 }), { version: 6 })
   t.equal(await get('a'), 3)
-  t.strictSame(await call('Rollback', { version: 6 }), { version: 6 }, 'what it is already')
+  t.strictSame(
+    await call('Rollback', { version: 6 }),
+    { version: 6 },
+    'rolling back to the current value creates no version',
+  )
 })
 
 t.test('supports everything but secrets without a key', async (t) => {

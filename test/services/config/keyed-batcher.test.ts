@@ -3,7 +3,7 @@ import { createBatches, type Waiting } from '../../../services/config/keyed-batc
 
 type Item = Waiting<string, string>
 
-/** Batches whose work waits until it is told to go on. */
+/** Batches whose work waits until it is released. */
 function open({ maxBatch = 10, maxWaitingBytes = 1_000_000 } = {}) {
   const log: string[] = []
   const gates: (() => void)[] = []
@@ -23,7 +23,7 @@ function open({ maxBatch = 10, maxWaitingBytes = 1_000_000 } = {}) {
     batches,
     log,
     gates,
-    /** Lets everything go on, now and later. */
+    /** Releases all work, current and future. */
     release: () => {
       for (const go of gates) go()
       gates.push = (go) => {

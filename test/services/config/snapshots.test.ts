@@ -39,7 +39,7 @@ function open(t: Test) {
       return store.list(table, query)
     },
   }
-  /** Writes versions, the last one being `version`, and patches of those before. */
+  /** Writes versions up to `version`, and patches of the earlier ones. */
   const put = async (version: number, tree: string, patches: readonly string[] = []) => {
     const first = version - patches.length
     const versions = Array.from({ length: patches.length + 1 }, (_, i) => entry(first + i))
@@ -69,7 +69,7 @@ t.test('reads changes of others immediately and unchanged trees from the cache',
   await put(2, '{"a":"2"}')
   reads.length = 0
   t.equal(formatTreeJson((await snapshots.read('mx')).tree), '{"a":2}')
-  t.strictSame(reads, [HEAD, 'now/*'], 'head and tree at once')
+  t.strictSame(reads, [HEAD, 'now/*'], 'head and tree in one read')
   t.equal((await snapshots.read('foo')).version, 0)
 })
 

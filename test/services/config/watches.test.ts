@@ -24,7 +24,7 @@ function open(t: Test, maxWatchers = 10) {
     },
   }
   let version = 0
-  /** Writes a tree as another process does: nothing of it is shared. */
+  /** Writes a tree like another process, without shared nodes. */
   const put = async (tree: string, namespace = 'mx'): Promise<void> => {
     const entry = {
       version: ++version,
@@ -60,7 +60,7 @@ async function take(events: AsyncIterator<Snapshot>): Promise<string> {
 t.test('streams the current value, then each change', async (t) => {
   const { put, begin } = open(t)
   const events = await begin('a')
-  t.equal(await take(events), '{}', 'of a namespace nobody wrote to')
+  t.equal(await take(events), '{}', 'a namespace without values')
   await put('{"a":"1"}')
   t.equal(await take(events), '{"a":1}')
   t.equal(await take(await begin('a')), '{"a":1}')

@@ -26,21 +26,24 @@ async function takeAll(stream: CallStream<object, DeliveryMessage>, count: numbe
   return texts
 }
 
-t.test('without more than a topic, new events come and count as acknowledged', async (t) => {
-  const platform = await openPlatformEvents(t)
-  await publish(platform, 'before')
-  const stream = await platform.consume<DeliveryMessage>({ topic: 'a' })
-  // When consuming has begun cannot be told: it is published until it is seen.
-  const first = take(stream)
-  let isSeen = false
-  void first.then(() => {
-    isSeen = true
-  })
-  while (!isSeen) await publish(platform, 'new')
-  t.equal((await first)[0], 'new 1')
-})
+t.test(
+  'a consumer with a topic only receives new events and acknowledges them implicitly',
+  async (t) => {
+    const platform = await openPlatformEvents(t)
+    await publish(platform, 'before')
+    const stream = await platform.consume<DeliveryMessage>({ topic: 'a' })
+    // Only the first event received shows that the consumer has started: publish until then.
+    const first = take(stream)
+    let isSeen = false
+    void first.then(() => {
+      isSeen = true
+    })
+    while (!isSeen) await publish(platform, 'new')
+    t.equal((await first)[0], 'new 1')
+  },
+)
 
-t.test('offset is a time in seconds, or milliseconds, or a sequence', async (t) => {
+t.test('a start position is a time in seconds, a time in milliseconds or a sequence', async (t) => {
   const platform = await openPlatformEvents(t)
   for (const timestamp_ms of [10_000, 30_000, 20_500])
     await platform.call('Stream.Publish', { topic: 'a', timestamp_ms })
@@ -56,7 +59,7 @@ t.test('offset is a time in seconds, or milliseconds, or a sequence', async (t) 
   t.strictSame(await from({ sequence: 3 }, 1), [3])
 })
 
-t.test('what is acknowledged does not come again, what is refused does', async (t) => {
+t.test('acknowledged events are not redelivered, rejected ones are', async (t) => {
   const platform = await openPlatformEvents(t)
   await publish(platform, 'x', 'y', 'z')
   const group = { ...MANUAL, group: 'g' }
@@ -76,14 +79,14 @@ t.test('what is acknowledged does not come again, what is refused does', async (
   t.strictSame(texts, ['y 4', 'z 2'])
 })
 
-t.test('what is not acknowledged in time comes again', async (t) => {
+t.test('an event that is not acknowledged within ack_wait is redelivered', async (t) => {
   const platform = await openPlatformEvents(t)
   await publish(platform, 'x')
   const stream = await platform.consume<DeliveryMessage>({ ...MANUAL, ack_wait: 30e6 })
   t.strictSame(await takeAll(stream, 3), ['x 1', 'x 2', 'x 3'])
 })
 
-t.test('with auto_ack, a group goes on where it was', async (t) => {
+t.test('a group with auto_ack resumes after the last event sent', async (t) => {
   const platform = await openPlatformEvents(t)
   await publish(platform, 'x', 'y')
   const group = { topic: 'a', group: 'g', sequence: 1 }
@@ -94,10 +97,10 @@ t.test('with auto_ack, a group goes on where it was', async (t) => {
   await first.return()
   await publish(platform, 'last')
   const second = await platform.consume<DeliveryMessage>(group)
-  t.strictSame(await takeAll(second, 1), ['last 1'], 'what was sent does not come again')
+  t.strictSame(await takeAll(second, 1), ['last 1'], 'sent events are not redelivered')
 })
 
-t.test('what came too often is a dead letter', async (t) => {
+t.test('an event beyond retry_limit becomes a dead letter', async (t) => {
   const platform = await openPlatformEvents(t)
   await publish(platform, 'x', 'y')
   const group = { ...MANUAL, group: 'g', retry_limit: '1' }
@@ -120,7 +123,7 @@ t.test('what came too often is a dead letter', async (t) => {
   })
 })
 
-t.test('no more are sent than may be in flight', async (t) => {
+t.test('at most max_in_flight unacknowledged events are sent', async (t) => {
   const platform = await openPlatformEvents(t)
   await publish(platform, 'x', 'y', 'z')
   const stream = await platform.consume<DeliveryMessage>({
@@ -135,7 +138,7 @@ t.test('no more are sent than may be in flight', async (t) => {
   t.equal((await take(stream))[0], 'z 1')
 })
 
-t.test('who leaves makes room for others', async (t) => {
+t.test('a consumer beyond maxConsumers gets 429 until another one leaves', async (t) => {
   const platform = await openPlatformEvents(t, { events: { maxConsumers: 1 } })
   const first = await platform.consume({ topic: 'a' })
   const waiting = first.next()
@@ -143,7 +146,7 @@ t.test('who leaves makes room for others', async (t) => {
   await t.rejects(second.next(), { code: 429, message: 'there are 1 consumers already' })
   await first.return()
   await waiting
-  // The service learns of it a little later.
+  // The service notices the disconnect a little later.
   for (;;) {
     const third = await platform.consume<DeliveryMessage>({ topic: 'a', sequence: 1 })
     await publish(platform, 'x')
@@ -154,27 +157,24 @@ t.test('who leaves makes room for others', async (t) => {
   }
 })
 
-t.test(
-  'who acknowledges leaves with its last message: then what it has said is kept',
-  async (t) => {
-    const platform = await openPlatformEvents(t)
-    await publish(platform, 'a', 'b', 'c', 'd')
-    const stream = await platform.consume<DeliveryMessage>({ ...MANUAL, group: 'g' })
-    for (let i = 0; i < 3; i++) {
-      const [, { id }] = await take(stream)
-      void stream.send({ id, success: true })
-    }
-    stream.end()
-    for (;;) if ((await stream.next()).done === true) break
-    t.strictSame(await platform.call('Stream.Groups', { topic: 'a' }), {
-      groups: [{ group: 'g', acked: 3, pending: 0 }],
-    })
-    const other = await platform.consume<DeliveryMessage>({ ...MANUAL, group: 'g' })
-    t.equal((await take(other))[0], 'd 2', 'what was on its way comes again')
-  },
-)
+t.test('acknowledgements sent before the end of the stream are stored', async (t) => {
+  const platform = await openPlatformEvents(t)
+  await publish(platform, 'a', 'b', 'c', 'd')
+  const stream = await platform.consume<DeliveryMessage>({ ...MANUAL, group: 'g' })
+  for (let i = 0; i < 3; i++) {
+    const [, { id }] = await take(stream)
+    void stream.send({ id, success: true })
+  }
+  stream.end()
+  for (;;) if ((await stream.next()).done === true) break
+  t.strictSame(await platform.call('Stream.Groups', { topic: 'a' }), {
+    groups: [{ group: 'g', acked: 3, pending: 0 }],
+  })
+  const other = await platform.consume<DeliveryMessage>({ ...MANUAL, group: 'g' })
+  t.equal((await take(other))[0], 'd 2', 'an event in flight is redelivered')
+})
 
-t.test('a first message that makes no sense is 400, naming what is wrong', async (t) => {
+t.test('an invalid first message is 400 and the error names the field', async (t) => {
   const { consume } = await openPlatformEvents(t)
   for (const [request, message] of [
     [{}, /^Missing topic$/],
@@ -198,7 +198,7 @@ t.test('a first message that makes no sense is 400, naming what is wrong', async
   await t.rejects(answer.next(), { code: 400, message: 'request.id must not be empty' })
 })
 
-t.test('a stream that ends before it began is told', async (t) => {
+t.test('a stream that ends without a first message is 400', async (t) => {
   const { client } = await openPlatformEvents(t)
   const stream = client.stream('events', 'Stream.Consume')
   stream.end()

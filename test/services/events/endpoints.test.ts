@@ -7,7 +7,7 @@ interface Page {
   readonly next?: number
 }
 
-t.test('an event is published, and read with all that is said about it', async (t) => {
+t.test('a published event is read with its id, sequence, time, metadata and payload', async (t) => {
   const { call } = await openPlatformEvents(t)
   const beforeMs = Date.now()
   const first = await call<{ id: string; sequence: number }>('Stream.Publish', {
@@ -32,7 +32,7 @@ t.test('an event is published, and read with all that is said about it', async (
   t.equal(timestamp, Math.floor(timestamp_ms / 1000))
 })
 
-t.test('a page has 250 events, and says where the next begins', async (t) => {
+t.test('a page has 250 events by default and returns the offset of the next page', async (t) => {
   const { call } = await openPlatformEvents(t)
   await Promise.all(
     Array.from({ length: 1200 }, (_, i) =>
@@ -53,7 +53,7 @@ t.test('a page has 250 events, and says where the next begins', async (t) => {
   t.strictSame(await read({ since_ms: 6199 }), [1, 1200, undefined])
 })
 
-t.test('topics are those of the namespace', async (t) => {
+t.test('namespaces do not share topics', async (t) => {
   const { call } = await openPlatformEvents(t)
   await call('Stream.Publish', { topic: 'a', payload: 'AAAA' })
   await call('Stream.Publish', { topic: 'a', payload: 'AAAA' }, { namespace: 'other' })
@@ -68,7 +68,7 @@ t.test('topics are those of the namespace', async (t) => {
   t.strictSame(await call('Store.Read', { topic: 'b' }), { events: [] })
 })
 
-t.test('groups are listed and deleted, and their consumers told', async (t) => {
+t.test('DeleteGroup deletes a group and ends its consumers with 410', async (t) => {
   const { call, consume } = await openPlatformEvents(t)
   await call('Stream.Publish', { topic: 'a' })
   const stream = await consume<DeliveryMessage>({
@@ -89,7 +89,7 @@ t.test('groups are listed and deleted, and their consumers told', async (t) => {
   t.strictSame(await call('Stream.Groups', { topic: 'a' }), { groups: [] })
 })
 
-t.test('a topic is deleted, with its events and groups, and its consumers are told', async (t) => {
+t.test('DeleteTopic deletes events and groups and ends the consumers with 410', async (t) => {
   const { call, consume } = await openPlatformEvents(t)
   await call('Stream.Publish', { topic: 'a' })
   const stream = await consume<DeliveryMessage>({ topic: 'a', group: 'g', sequence: 1 })
@@ -99,46 +99,58 @@ t.test('a topic is deleted, with its events and groups, and its consumers are to
   await told
   t.strictSame(await call('Stream.Topics'), { topics: [] })
   t.strictSame(await call('Stream.DeleteTopic', { topic: 'a' }), {})
-  t.match(await call('Stream.Publish', { topic: 'a' }), { sequence: 1 }, 'it begins anew')
+  t.match(
+    await call('Stream.Publish', { topic: 'a' }),
+    { sequence: 1 },
+    'sequences start again at 1',
+  )
 })
 
-t.test('what is malformed is 400, naming it, and nothing is stored', async (t) => {
-  const { call, events } = await openPlatformEvents(t, { events: { maxPayloadBytes: 10 } })
-  const topic = 'a'
-  for (const [endpoint, request, code, message] of [
-    ['Stream.Publish', {}, 400, /^Missing topic$/],
-    ['Stream.Publish', { topic: '' }, 400, /^Missing topic$/],
-    ['Stream.Publish', { topic: 'a b' }, 400, /request\.topic must be letters/],
-    ['Stream.Publish', { topic: '..' }, 400, /request\.topic must be letters/],
-    ['Stream.Publish', { topic: 'x'.repeat(254) }, 400, /request\.topic must be letters/],
-    ['Stream.Publish', { topic: 5 }, 400, /request\.topic/],
-    ['Stream.Publish', { topic, payload: '*' }, 400, /request\.payload must be base64/],
-    [
-      'Stream.Publish',
-      { topic, payload: 'A'.repeat(16) },
-      400,
-      /^request\.payload must be at most 10/,
-    ],
-    ['Stream.Publish', { topic, metadata: { a: 5 } }, 400, /request\.metadata\.a/],
-    ['Stream.Publish', { topic, metadata: { a: 'x'.repeat(17_000) } }, 400, /request\.metadata/],
-    ['Stream.Publish', { topic, timestamp: -1 }, 400, /request\.timestamp must be a whole number/],
-    ['Stream.Publish', { topic, timestamp: 'now' }, 400, /request\.timestamp must be/],
-    ['Stream.Publish', { topic, timestamp: 1e13 }, 400, /request\.timestamp must be/],
-    ['Stream.Publish', { topic, timestamp_ms: 1.5 }, 400, /request\.timestamp_ms must be/],
-    ['Store.Read', {}, 400, /^Missing topic$/],
-    ['Store.Read', { topic, limit: -1 }, 400, /request\.limit must be/],
-    ['Store.Read', { topic, offset: 'x' }, 400, /request\.offset must be/],
-    ['Stream.Groups', {}, 400, /^Missing topic$/],
-    ['Stream.DeleteGroup', { topic }, 400, /^Missing group$/],
-    ['Stream.DeleteGroup', { topic, group: '../x' }, 400, /request\.group must be/],
-    ['Stream.DeleteTopic', {}, 400, /^Missing topic$/],
-    ['Stream.DeleteTopic', { topic: '*' }, 400, /request\.topic must be/],
-    ['Store.Write', { topic }, 501, /^events are written by Stream\.Publish$/],
-  ] as const)
-    await t.rejects(call(endpoint, request), { code, message }, JSON.stringify(request))
-  await t.rejects(call('Stream.Publish', { topic }, { namespace: 'a b' }), {
-    code: 400,
-    message: /^Mx-Namespace must be letters/,
-  })
-  t.strictSame(await events.listTopics(), [])
-})
+t.test(
+  'a malformed request is 400, the error names the field, and nothing is stored',
+  async (t) => {
+    const { call, events } = await openPlatformEvents(t, { events: { maxPayloadBytes: 10 } })
+    const topic = 'a'
+    for (const [endpoint, request, code, message] of [
+      ['Stream.Publish', {}, 400, /^Missing topic$/],
+      ['Stream.Publish', { topic: '' }, 400, /^Missing topic$/],
+      ['Stream.Publish', { topic: 'a b' }, 400, /request\.topic must be letters/],
+      ['Stream.Publish', { topic: '..' }, 400, /request\.topic must be letters/],
+      ['Stream.Publish', { topic: 'x'.repeat(254) }, 400, /request\.topic must be letters/],
+      ['Stream.Publish', { topic: 5 }, 400, /request\.topic/],
+      ['Stream.Publish', { topic, payload: '*' }, 400, /request\.payload must be base64/],
+      [
+        'Stream.Publish',
+        { topic, payload: 'A'.repeat(16) },
+        400,
+        /^request\.payload must be at most 10/,
+      ],
+      ['Stream.Publish', { topic, metadata: { a: 5 } }, 400, /request\.metadata\.a/],
+      ['Stream.Publish', { topic, metadata: { a: 'x'.repeat(17_000) } }, 400, /request\.metadata/],
+      [
+        'Stream.Publish',
+        { topic, timestamp: -1 },
+        400,
+        /request\.timestamp must be a whole number/,
+      ],
+      ['Stream.Publish', { topic, timestamp: 'now' }, 400, /request\.timestamp must be/],
+      ['Stream.Publish', { topic, timestamp: 1e13 }, 400, /request\.timestamp must be/],
+      ['Stream.Publish', { topic, timestamp_ms: 1.5 }, 400, /request\.timestamp_ms must be/],
+      ['Store.Read', {}, 400, /^Missing topic$/],
+      ['Store.Read', { topic, limit: -1 }, 400, /request\.limit must be/],
+      ['Store.Read', { topic, offset: 'x' }, 400, /request\.offset must be/],
+      ['Stream.Groups', {}, 400, /^Missing topic$/],
+      ['Stream.DeleteGroup', { topic }, 400, /^Missing group$/],
+      ['Stream.DeleteGroup', { topic, group: '../x' }, 400, /request\.group must be/],
+      ['Stream.DeleteTopic', {}, 400, /^Missing topic$/],
+      ['Stream.DeleteTopic', { topic: '*' }, 400, /request\.topic must be/],
+      ['Store.Write', { topic }, 501, /^events are written by Stream\.Publish$/],
+    ] as const)
+      await t.rejects(call(endpoint, request), { code, message }, JSON.stringify(request))
+    await t.rejects(call('Stream.Publish', { topic }, { namespace: 'a b' }), {
+      code: 400,
+      message: /^Mx-Namespace must be letters/,
+    })
+    t.strictSame(await events.listTopics(), [])
+  },
+)

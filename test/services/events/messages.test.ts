@@ -9,7 +9,7 @@ const EVENT = {
   payload: Buffer.from('payload'),
 }
 
-t.test('an event is told with its time in seconds and in milliseconds', (t) => {
+t.test('an event has its time in seconds and in milliseconds', (t) => {
   const { timestampMs, ...rest } = EVENT
   const message = {
     ...rest,
@@ -22,7 +22,7 @@ t.test('an event is told with its time in seconds and in milliseconds', (t) => {
   t.end()
 })
 
-t.test('a time is given in seconds, or more exactly in milliseconds, or not at all', (t) => {
+t.test('milliseconds take precedence over seconds, and 0 is no time', (t) => {
   t.equal(toTimeMs(5, 0), 5000)
   t.equal(toTimeMs(5, 5001), 5001)
   t.equal(toTimeMs(0, 7), 7)
@@ -30,7 +30,7 @@ t.test('a time is given in seconds, or more exactly in milliseconds, or not at a
   t.end()
 })
 
-t.test('a wait is never shorter than it was to be', (t) => {
+t.test('nanoseconds are rounded up to milliseconds', (t) => {
   t.equal(toWaitMs(0), 0)
   t.equal(toWaitMs(1), 1)
   t.equal(toWaitMs(1e6), 1)

@@ -4,7 +4,7 @@ import { openPlatformEvents } from '../../fixtures/platform-events.ts'
 
 const REFUSAL = { code: 403, message: /^the topic auth of mx is the audit/ }
 
-t.test('the topic of the audit is reserved in the namespace mx', async (t) => {
+t.test('topic auth of namespace mx is reserved, in upper case as well', async (t) => {
   t.throws(() => rejectReserved(AUDIT_TOPIC, 'id'), { ...REFUSAL, id: 'id' })
   t.throws(() => rejectReserved({ namespace: 'mx', topic: 'Auth' }, 'id'), {
     code: 403,
@@ -14,7 +14,7 @@ t.test('the topic of the audit is reserved in the namespace mx', async (t) => {
   rejectReserved({ namespace: 'mx', topic: 'auth.dead' }, 'id')
 })
 
-t.test('the dead letters of the audit have its events', async (t) => {
+t.test('topic auth and its dead letters contain audit events', async (t) => {
   for (const topic of ['auth', 'AUTH', 'auth.dead', 'Auth.Dead']) {
     t.ok(hasAuditEvents({ namespace: 'mx', topic }), topic)
     t.notOk(hasAuditEvents({ namespace: 'foo', topic }))
@@ -23,7 +23,7 @@ t.test('the dead letters of the audit have its events', async (t) => {
     t.notOk(hasAuditEvents({ namespace: 'mx', topic }))
 })
 
-t.test('the audit is read through the service, and neither written nor removed', async (t) => {
+t.test('the audit topic can be read through the service but not written or deleted', async (t) => {
   const { call, events } = await openPlatformEvents(t)
   await events.publish(AUDIT_TOPIC, { payload: Buffer.from('record') })
   await t.rejects(call('Stream.Publish', { topic: 'auth' }), REFUSAL)

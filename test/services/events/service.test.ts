@@ -5,7 +5,7 @@ import { openPlatformEvents } from '../../fixtures/platform-events.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createQuietLog, openRegistry } from '../../fixtures/sdk-services.ts'
 
-t.test('it is the service events, and the registry says what it offers', async (t) => {
+t.test('the registry lists the endpoints of the service events', async (t) => {
   const registry = openRegistry(t)
   await openPlatformEvents(t, { registry })
   const [service] = await registry.getService('events')
@@ -24,7 +24,7 @@ t.test('it is the service events, and the registry says what it offers', async (
   )
 })
 
-t.test('what the adapter cannot do is told as it is', async (t) => {
+t.test('errors of the adapter are returned with their id and code', async (t) => {
   const failing = { ...createMemoryEvents() }
   const { call, consume } = await openPlatformEvents(t, {
     adapter: {
@@ -38,12 +38,12 @@ t.test('what the adapter cannot do is told as it is', async (t) => {
     },
   })
   await t.rejects(call('Stream.Publish', { topic: 'a' }), { id: 'events', code: 507 })
-  t.strictSame(await call('Store.Read', { topic: 'a' }), { events: [] }, 'reading goes on')
+  t.strictSame(await call('Store.Read', { topic: 'a' }), { events: [] }, 'reads still work')
   const stream = await consume({ topic: 'a' })
   await t.rejects(stream.next(), { id: 'events', code: 503 })
 })
 
-t.test('who consumes is told that the service is stopped', async (t) => {
+t.test('a stop of the service ends consumers with 503', async (t) => {
   const { call, consume, close } = await openPlatformEvents(t)
   await call('Stream.Publish', { topic: 'a' })
   const stream = await consume({ topic: 'a', sequence: 1 })
@@ -53,7 +53,7 @@ t.test('who consumes is told that the service is stopped', async (t) => {
   await next
 })
 
-t.test('what fails in the background is a line of its log', async (t) => {
+t.test('a failure in the background is logged as a warning', async (t) => {
   const { log, lines } = createQuietLog('events')
   const retain = () => {
     throw new Error('the disk is gone')

@@ -16,7 +16,7 @@ const ADAPTERS: Record<string, (t: Test) => Promise<EventsAdapter | undefined>> 
 }
 
 for (const [name, create] of Object.entries(ADAPTERS))
-  t.test(`topics are told with their groups, and how far each is behind (${name})`, async (t) => {
+  t.test(`Topics returns the groups of a topic with their lag (${name})`, async (t) => {
     const adapter = await create(t)
     if (adapter === undefined) return
     const { call, consume } = await openPlatformEvents(t, { adapter })
@@ -49,7 +49,7 @@ for (const [name, create] of Object.entries(ADAPTERS))
     t.notMatch(await call('Stream.Topics', {}), { topics: [{ groups: Array }] })
   })
 
-t.test('groups of many topics are told', async (t) => {
+t.test('Topics lists 40 topics with their groups', async (t) => {
   const { call } = await openPlatformEvents(t)
   const names = Array.from({ length: 40 }, (_, i) => `t${100 + i}`)
   await Promise.all(names.map((topic) => call('Stream.Publish', { topic })))
@@ -63,7 +63,7 @@ t.test('groups of many topics are told', async (t) => {
   )
 })
 
-/** Asks until it is so. */
+/** Repeats a query until its result matches. */
 async function until<T>(ask: () => Promise<T>, isSo: (reply: T) => boolean): Promise<T> {
   for (;;) {
     const reply = await ask()

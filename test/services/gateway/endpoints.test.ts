@@ -4,7 +4,7 @@ import { openServer } from '../../fixtures/server.ts'
 
 const READER = { id: 'ann', secret: 'a long enough secret', scopes: ['reader'] }
 
-t.test('numbers of the gateway: what was, then each second', async (t) => {
+t.test('Api.Stats streams the history, then one point per second', async (t) => {
   const { get, proxy, token } = await openServer(t)
   t.equal((await get('/nobody/call')).status, 404)
   const client = openClient(t, { proxy, token })
@@ -22,17 +22,25 @@ t.test('numbers of the gateway: what was, then each second', async (t) => {
   t.ok(seen.requests >= 1)
 })
 
-t.test('requests of the last minute by service', async (t) => {
-  const { get } = await openServer(t)
-  for (let i = 0; i < 3; i++) await get('/registry/listServices')
-  const { services } = (await get('/api/services')).body
-  const registry = services.find(({ service }: { service: string }) => service === 'registry')
-  t.match(registry, { error_share: 0, requests_per_second: Number, p50_ms: Number, p99_ms: Number })
-  t.ok(registry.requests_per_second > 0)
-  t.equal((await get('/api/services', { authorization: '' })).status, 401)
-})
+t.test(
+  'Api.Services returns rate, errors and latency of each service, to accounts only',
+  async (t) => {
+    const { get } = await openServer(t)
+    for (let i = 0; i < 3; i++) await get('/registry/listServices')
+    const { services } = (await get('/api/services')).body
+    const registry = services.find(({ service }: { service: string }) => service === 'registry')
+    t.match(registry, {
+      error_share: 0,
+      requests_per_second: Number,
+      p50_ms: Number,
+      p99_ms: Number,
+    })
+    t.ok(registry.requests_per_second > 0)
+    t.equal((await get('/api/services', { authorization: '' })).status, 401)
+  },
+)
 
-t.test('requests that failed, without their queries, for administrators', async (t) => {
+t.test('Api.Requests lists failed requests without their queries, to accounts only', async (t) => {
   const { get } = await openServer(t, ['--backend=site=127.0.0.1:1'])
   t.equal((await get('/registry/listServices')).status, 200)
   t.equal((await get('/nobody/call?token=secret')).status, 404)
@@ -49,7 +57,7 @@ t.test('requests that failed, without their queries, for administrators', async 
   t.equal((await get('/api/requests', { authorization: '' })).status, 401)
 })
 
-t.test('the routes there are, a page at a time', async (t) => {
+t.test('Api.Routes lists routes in pages, with those of configured services', async (t) => {
   const { get } = await openServer(t, ['--backend=site=127.0.0.1:1'])
   const { body } = await get('/api/routes')
   t.match(body, { handler: 'meta', resolver: 'endpoint', namespace: '', left_out: [] })
@@ -58,14 +66,14 @@ t.test('the routes there are, a page at a time', async (t) => {
   t.match(find('registry', '/registry/listServices'), {
     ...{ endpoint: 'Registry.ListServices', handler: 'rpc', declared: false },
   })
-  t.ok(find('site', '/site[/*][/*]'), 'also of what only the configuration knows')
+  t.ok(find('site', '/site[/*][/*]'), 'services of the configuration as well')
   const page = (await get('/api/routes?limit=1')).body
   t.equal(page.next, 'api')
   t.ok(page.routes.every(({ service }: { service: string }) => service === 'api'))
   t.match((await get('/api/routes?limit=0')).status, 400)
 })
 
-t.test('the chain in its order, with options and without secrets', async (t) => {
+t.test('Api.Plugins lists the plugins in their order with options', async (t) => {
   const { get } = await openServer(t)
   const { plugins } = (await get('/api/plugins')).body
   const names = plugins.map(({ name }: { name: string }) => name)
@@ -82,43 +90,50 @@ t.test('the chain in its order, with options and without secrets', async (t) => 
   )
 })
 
-t.test('what a request would meet is told, and nothing is sent', async (t) => {
-  const { post, token } = await openServer(t)
-  const ask = async (request: object) => (await post('/api/explain', request)).body
-  t.match(await ask({ path: '/registry/listServices' }), {
-    ...{ account: '', why: '', route: { service: 'registry', endpoint: 'Registry.ListServices' } },
-    rulings: [
-      { granted: true, rule: 'default', resource: 'service:registry:Registry.ListServices' },
-    ],
-    sent_to: /./,
-  })
-  t.match(await ask({ method: 'post', path: '/registri/x' }), {
-    ...{ sent_to: '', answer: { status: 404, detail: 'service not found: registri' } },
-    why: /^did you mean registry\?/,
-  })
-  const headers = { Authorization: `Bearer ${token}` }
-  t.match(await ask({ path: '/store/list', headers }), { account: 'admin' })
-  t.match(await ask({ path: '/store/list', as_caller: true }), { account: 'admin' })
-  t.match(
-    await ask({ path: '/store/list', headers: { AUTHORIZATION: 'Bearer x' }, as_caller: true }),
-    {
-      answer: { status: 401 },
-    },
-  )
-  t.match(await ask({ path: '/x', headers: { Host: 'evil' } }), { stages: Array })
-  for (const [request, detail] of [
-    [{}, /^request\.path is missing$/],
-    [{ path: 'x' }, /^request\.path must/],
-    [{ path: '/a b' }, /^request\.path must/],
-    [{ method: 'G T', path: '/' }, /^request\.method must/],
-    [{ path: '/', headers: { 'a b': 'c' } }, /^request\.headers: /],
-    [{ path: '/', headers: { a: 'b\nc' } }, /^request\.headers: /],
-  ] as const)
-    t.match(await ask(request), { Code: 400, Detail: detail })
-})
+t.test(
+  'Api.Explain returns route, account and access decision of a request; a malformed one is 400',
+  async (t) => {
+    const { post, token } = await openServer(t)
+    const ask = async (request: object) => (await post('/api/explain', request)).body
+    t.match(await ask({ path: '/registry/listServices' }), {
+      ...{
+        account: '',
+        why: '',
+        route: { service: 'registry', endpoint: 'Registry.ListServices' },
+      },
+      rulings: [
+        { granted: true, rule: 'default', resource: 'service:registry:Registry.ListServices' },
+      ],
+      sent_to: /./,
+    })
+    t.match(await ask({ method: 'post', path: '/registri/x' }), {
+      ...{ sent_to: '', answer: { status: 404, detail: 'service not found: registri' } },
+      why: /^did you mean registry\?/,
+    })
+    const headers = { Authorization: `Bearer ${token}` }
+    t.match(await ask({ path: '/store/list', headers }), { account: 'admin' })
+    t.match(await ask({ path: '/store/list', as_caller: true }), { account: 'admin' })
+    t.match(
+      await ask({ path: '/store/list', headers: { AUTHORIZATION: 'Bearer x' }, as_caller: true }),
+      {
+        answer: { status: 401 },
+      },
+    )
+    t.match(await ask({ path: '/x', headers: { Host: 'evil' } }), { stages: Array })
+    for (const [request, detail] of [
+      [{}, /^request\.path is missing$/],
+      [{ path: 'x' }, /^request\.path must/],
+      [{ path: '/a b' }, /^request\.path must/],
+      [{ method: 'G T', path: '/' }, /^request\.method must/],
+      [{ path: '/', headers: { 'a b': 'c' } }, /^request\.headers: /],
+      [{ path: '/', headers: { a: 'b\nc' } }, /^request\.headers: /],
+    ] as const)
+      t.match(await ask(request), { Code: 400, Detail: detail })
+  },
+)
 
 t.test(
-  'members of the platform see numbers and routes, administrators all (reference 15.15)',
+  'members read statistics and routes, only administrators the rest (reference 15.15)',
   async (t) => {
     const { get, post, url } = await openServer(t)
     const { id, secret, scopes } = READER

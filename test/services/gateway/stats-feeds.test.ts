@@ -7,7 +7,7 @@ const toPoint = (timeMs: number): RequestPoint => ({
   ...{ bytesIn: 1, bytesOut: 2, inFlight: 3, p50Ms: 1.23456, p99Ms: undefined },
 })
 
-t.test('a watcher is told what there is, then every point', async (t) => {
+t.test('a watcher receives the requested history, then every new point', async (t) => {
   const feeds = createStatsFeeds({ points: () => [1, 2, 3].map(toPoint), maxWatchers: 10 })
   const watch = feeds.open(2, 'x')
   feeds.tell(toPoint(4))
@@ -28,16 +28,19 @@ t.test('a watcher is told what there is, then every point', async (t) => {
   t.equal(feeds.count(), 1)
 })
 
-t.test('one who is a minute behind is let go; too many are 429', async (t) => {
-  const feeds = createStatsFeeds({ points: () => [], maxWatchers: 1 })
-  const slow = feeds.open(0, 'x')
-  t.throws(() => feeds.open(0, 'x'), { code: 429, message: 'there are 1 watchers already' })
-  for (let i = 0; i < 60; i++) feeds.tell(toPoint(i))
-  await t.rejects(slow.next(), { code: 503, message: /too slow/ })
-  t.equal(feeds.count(), 0)
-})
+t.test(
+  'a watcher that lags 60 points is ended with 503, and one beyond the limit is 429',
+  async (t) => {
+    const feeds = createStatsFeeds({ points: () => [], maxWatchers: 1 })
+    const slow = feeds.open(0, 'x')
+    t.throws(() => feeds.open(0, 'x'), { code: 429, message: 'there are 1 watchers already' })
+    for (let i = 0; i < 60; i++) feeds.tell(toPoint(i))
+    await t.rejects(slow.next(), { code: 503, message: /too slow/ })
+    t.equal(feeds.count(), 0)
+  },
+)
 
-t.test('the end is told as such, and nobody may watch any more', async (t) => {
+t.test('close ends watchers with 503 and rejects new ones', async (t) => {
   const feeds = createStatsFeeds({ points: () => [], maxWatchers: 2 })
   const watch = feeds.open(0, 'x')
   await watch.next()

@@ -36,7 +36,7 @@ const open = (t: Test, { token = '', refuses = false } = {}) => {
   const say = (message: object): void => said.push(message)
   const hear = async (): Promise<Record<string, unknown>> =>
     ((await link.stream.next()).value ?? { type: 'end' }) as Record<string, unknown>
-  /** Says what is right, up to the first ping. */
+  /** Completes the handshake and sends the first ping. */
   const shakeHands = async (): Promise<void> => {
     say({ type: 'hello', ...hello })
     const { type: _, ...welcome } = await hear()
@@ -49,7 +49,7 @@ const open = (t: Test, { token = '', refuses = false } = {}) => {
   return { said, link, events, hello, say, hear, shakeHands }
 }
 
-t.test('a peer that says what is right is answered, and told the news', async (t) => {
+t.test('a peer that completes the handshake gets pongs, and its end closes the link', async (t) => {
   const { said, events, say, hear, shakeHands } = open(t)
   await shakeHands()
   t.strictSame(await hear(), { type: 'pong', n: 7 })
@@ -61,24 +61,24 @@ t.test('a peer that says what is right is answered, and told the news', async (t
   t.strictSame(events, ['open a', 'close'])
 })
 
-t.test('a peer that does not know the token is refused', async (t) => {
+t.test('a peer with a wrong token is rejected with 403 and receives no proof', async (t) => {
   const { events, hello, say, hear } = open(t, { token: 'guess' })
   say({ type: 'hello', ...hello })
   const welcome = await hear()
-  t.notOk('proof' in welcome, 'nothing to test guesses with')
+  t.notOk('proof' in welcome, 'no proof to test guesses against')
   say({ type: 'proof', proof: '0'.repeat(64) })
   await t.rejects(hear(), { code: 403, message: 'the token of the server a is not that of b' })
   t.strictSame(events, ['close'])
 })
 
-t.test('what there must be no link with is told why', async (t) => {
+t.test("an error of the link's owner ends the stream with that error", async (t) => {
   const { hear, shakeHands } = open(t, { refuses: true })
   await shakeHands()
   t.match(await hear(), { type: 'pong' })
   await t.rejects(hear(), { code: 409, message: 'not now' })
 })
 
-t.test('what is malformed, or not to be said now, is 400 that names it', async (t) => {
+t.test('a malformed or unexpected message is 400 and the error names it', async (t) => {
   const wrong: [messages: (hello: object) => unknown[], detail: string | RegExp][] = [
     [() => [1], 'request is malformed: message must be an object'],
     [() => [{ type: 'x'.repeat(9999) }], /^request is malformed: type must be .{0,500}$/],
@@ -98,30 +98,33 @@ t.test('what is malformed, or not to be said now, is 400 that names it', async (
   }
 })
 
-t.test('a peer that says nothing is let go', async (t) => {
-  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
-  t.teardown(() => mock.timers.reset())
-  const never = open(t)
-  const waiting = never.hear()
-  mock.timers.tick(5000)
-  await t.rejects(waiting, { code: 408, message: 'no link within 5000 ms' })
-  const { events, say, hear, shakeHands } = open(t)
-  await shakeHands()
-  t.match(await hear(), { type: 'pong' })
-  await tick()
-  mock.timers.tick(15_000)
-  say({ type: 'ping', n: 8 })
-  t.match(await hear(), { n: 8 }, 'late is not too late')
-  await tick()
-  mock.timers.tick(15_000)
-  t.strictSame(events, ['open a'])
-  const over = hear()
-  mock.timers.tick(5000)
-  await t.rejects(over, { code: 408, message: 'nothing was heard of a' })
-  t.strictSame(events, ['open a', 'close'])
-})
+t.test(
+  'a peer without a handshake for 5 s or a message for 20 s is disconnected with 408',
+  async (t) => {
+    mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+    t.teardown(() => mock.timers.reset())
+    const never = open(t)
+    const waiting = never.hear()
+    mock.timers.tick(5000)
+    await t.rejects(waiting, { code: 408, message: 'no link within 5000 ms' })
+    const { events, say, hear, shakeHands } = open(t)
+    await shakeHands()
+    t.match(await hear(), { type: 'pong' })
+    await tick()
+    mock.timers.tick(15_000)
+    say({ type: 'ping', n: 8 })
+    t.match(await hear(), { n: 8 }, 'a ping within 20 s keeps the link')
+    await tick()
+    mock.timers.tick(15_000)
+    t.strictSame(events, ['open a'])
+    const over = hear()
+    mock.timers.tick(5000)
+    await t.rejects(over, { code: 408, message: 'nothing was heard of a' })
+    t.strictSame(events, ['open a', 'close'])
+  },
+)
 
-t.test('nothing is opened after it was ended', async (t) => {
+t.test('a proof after the end does not open the link', async (t) => {
   const { link, events, hello, say, hear } = open(t)
   say({ type: 'hello', ...hello })
   await hear()

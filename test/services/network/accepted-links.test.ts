@@ -11,7 +11,7 @@ import { createLink } from '../../../services/network/link.ts'
 import { until } from '../../contracts/registry.ts'
 import { openServer, type TestServer } from '../../fixtures/network.ts'
 
-/** A server that only listens, and what it is told of services. */
+/** A peer that only listens, with the route updates that it receives. */
 function listen(t: Test, { address }: TestServer, id: string) {
   const told: string[] = []
   const reasons: string[] = []
@@ -40,21 +40,21 @@ function listen(t: Test, { address }: TestServer, id: string) {
   return { link, told, reasons }
 }
 
-t.test('who listens is told what there is, and what changes', async (t) => {
+t.test('a peer receives the existing routes, then each change', async (t) => {
   const a = await openServer(t, 'a')
   const b = await openServer(t, 'b', { nodes: [a.address] })
   const greeter = await a.serve('greeter')
   await b.serve('users')
   await until(async () => (await a.ask<{ services: string[] }>('Services')).services.length > 2)
   const { told } = listen(t, a, 'ear')
-  // Some twice: what the ways cost may change.
+  // Some routes are received twice because their cost changes.
   await until(() => new Set(told).size > 1)
   t.strictSame(new Set(told), new Set(['greeter a', 'users a b']))
   await greeter.stop()
   await until(() => told.includes('greeter gone'))
 })
 
-t.test('one that opens another link loses the one before', async (t) => {
+t.test('a second link of a server replaces its first one, which ends with 409', async (t) => {
   const a = await openServer(t, 'a')
   const first = listen(t, a, 'ear')
   await first.link.settled()
@@ -67,10 +67,10 @@ t.test('one that opens another link loses the one before', async (t) => {
   await until(async () => (await a.status()).listeners.length === 0)
 })
 
-t.test('there are not more of them than there may be', async (t) => {
+t.test('a link beyond MAX_PEERS is 429 until another one closes', async (t) => {
   const a = await openServer(t, 'a')
   const ears = Array.from({ length: MAX_PEERS }, (_, i) => listen(t, a, `ear-${i}`))
-  // Some had to wait until others of their address had proved.
+  // Some wait until earlier links of their address have completed the handshake.
   await until(() => {
     for (const { link } of ears) link.wake()
     return ears.every(({ link }) => link.state === 'linked')
@@ -84,7 +84,7 @@ t.test('there are not more of them than there may be', async (t) => {
   await until(() => link.state === 'linked')
 })
 
-t.test('links without a proof are bounded, per address and in all', async (t) => {
+t.test('links without a proof are limited per address and in total', async (t) => {
   const options = { id: 'a', network: 'mx', address: () => '', token: 'secret', isOpen: false }
   const accepted = createAcceptedLinks({
     admission: createAdmission(options),
@@ -113,7 +113,7 @@ t.test('links without a proof are bounded, per address and in all', async (t) =>
   open('192.0.2.1')
 })
 
-t.test('a server that leaves lets everybody go, and nobody in', async (t) => {
+t.test('a stopping server ends its links and rejects new ones with 503', async (t) => {
   const a = await openServer(t, 'a')
   const { link, reasons } = listen(t, a, 'ear')
   await link.settled()

@@ -11,7 +11,7 @@ const open = (id: string, options: Partial<AdmissionOptions> = {}) =>
     ...options,
   })
 
-/** What one server says to a link that another opens; undefined: it may be. */
+/** Error of a link from one server to another, undefined if it is accepted. */
 function judge(from: ReturnType<typeof open>, by: ReturnType<typeof open>): string | undefined {
   const pair = { caller: from.introduce(), callee: by.introduce() }
   try {
@@ -24,13 +24,13 @@ function judge(from: ReturnType<typeof open>, by: ReturnType<typeof open>): stri
   }
 }
 
-t.test('servers of one network may link, with the same token or without any', (t) => {
+t.test('servers of one network may link with the same token, or both without a token', (t) => {
   t.equal(judge(open('a'), open('b')), undefined)
   t.equal(judge(open('a', { token: 's' }), open('b', { token: 's' })), undefined)
   t.end()
 })
 
-t.test('without a token none may, on either side, unless that is asked for', (t) => {
+t.test('without a token on either side a link is 403 unless the network is open', (t) => {
   for (const token of ['', 's'])
     t.equal(
       judge(open('a', { token }), open('b', { isOpen: false })),
@@ -44,7 +44,7 @@ t.test('without a token none may, on either side, unless that is asked for', (t)
   t.end()
 })
 
-t.test('who does not know the token may not, nor who has one where there is none', (t) => {
+t.test('a wrong token, and a token on one side only, is 403', (t) => {
   for (const [one, other] of [
     ['s', ''],
     ['', 's'],
@@ -57,7 +57,7 @@ t.test('who does not know the token may not, nor who has one where there is none
   t.end()
 })
 
-t.test('nor a server of another network', (t) => {
+t.test('a server of another network is 409', (t) => {
   t.equal(
     judge(open('a', { network: 'x' }), open('b')),
     'network 409 the server a is of the network x, and b of mx',
@@ -65,7 +65,7 @@ t.test('nor a server of another network', (t) => {
   t.end()
 })
 
-t.test('nor one with the same id; but a server may meet itself', (t) => {
+t.test('another server with the same id is 409, but a server may link to itself', (t) => {
   t.equal(
     judge(open('a'), open('a')),
     'network 409 another server has the id a, too: its data folder is a copy, and needs an id of its own',
@@ -77,7 +77,7 @@ t.test('nor one with the same id; but a server may meet itself', (t) => {
   t.end()
 })
 
-t.test('an introduction has a nonce of its own', (t) => {
+t.test('each introduction has a new nonce', (t) => {
   const a = open('a')
   const [one, other] = [a.introduce(), a.introduce()]
   t.not(one.nonce, other.nonce)

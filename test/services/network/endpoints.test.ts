@@ -4,7 +4,7 @@ import { until } from '../../contracts/registry.ts'
 import { openServer, toText } from '../../fixtures/network.ts'
 import { openRawBackend } from '../../fixtures/raw-backend.ts'
 
-t.test('connect links, and tells how it went', async (t) => {
+t.test('Connect opens a link to each address once and returns their states', async (t) => {
   const a = await openServer(t, 'a')
   const b = await openServer(t, 'b')
   const none = await openRawBackend(t)
@@ -17,10 +17,10 @@ t.test('connect links, and tells how it went', async (t) => {
       { address: `mx://127.0.0.1:${none.port}`, id: '', state: 'waiting', error: /ECONNREFUSED/ },
     ],
   })
-  t.equal((answer['links'] as unknown[]).length, 2, 'an address that is named twice is one')
+  t.equal((answer['links'] as unknown[]).length, 2, 'a duplicate address is linked once')
 })
 
-t.test('what is wrong with an address is named, and nothing is linked', async (t) => {
+t.test('an invalid address is 400, the error names it, and no link is opened', async (t) => {
   const a = await openServer(t, 'a')
   const cases: [nodes: unknown, message: RegExp][] = [
     [undefined, /^request\.nodes is missing$/],
@@ -39,51 +39,54 @@ t.test('what is wrong with an address is named, and nothing is linked', async (t
   t.strictSame((await a.status()).links, [])
 })
 
-t.test('graph, nodes, routes, services and status tell of the network', async (t) => {
-  const a = await openServer(t, 'a')
-  const b = await openServer(t, 'b', { nodes: [a.address] })
-  const c = await openServer(t, 'c', { nodes: [b.address] })
-  await c.serve('greeter')
-  const services = async () => (await a.ask<{ services: string[] }>('Services')).services
-  await until(async () => (await services()).includes('greeter'))
-  t.strictSame(await services(), ['greeter', 'network'])
-  t.strictSame(await a.ask('Services', { limit: 1 }), { services: ['greeter'], next: 'greeter' })
-  const graph = async (request = {}) =>
-    toText((await a.ask<{ root: PeerMessage }>('Graph', request)).root)
-  t.equal(await graph(), 'a(b(c))')
-  t.equal(await graph({ depth: 1 }), 'a(b)')
-  const nodes = [a, b, c].map(({ id, address }) => ({
-    id,
-    address: `mx://${address}`,
-    network: 'mx',
-  }))
-  t.strictSame(await a.ask('Nodes'), { nodes })
-  t.strictSame(await a.ask('Nodes', { depth: 1 }), { nodes: nodes.slice(0, 2) })
-  const query = { service: 'greeter' }
-  const { routes } = await a.ask<{ routes: RouteMessage[] }>('Routes', { query })
-  t.ok(routes[0]!.metric >= 2)
-  t.strictSame(
-    routes.map((route) => ({ ...route, metric: 2 })),
-    [
-      {
-        service: 'greeter',
-        address: `mx://${c.address}`,
-        gateway: `mx://${b.address}`,
-        network: 'mx',
-        router: 'b',
-        link: 'network',
-        metric: 2,
-        path: ['b', 'c'],
-      },
-    ],
-  )
-  await until(async () => (await b.status()).listeners.length > 1)
-  t.match(await b.status(), {
-    node: nodes[1],
-    links: [
-      { id: 'a', state: 'linked' },
-      { id: 'c', state: 'linked' },
-    ],
-    listeners: ['a', 'c'],
-  })
-})
+t.test(
+  'Graph, Nodes, Routes, Services and Status describe a network of three servers',
+  async (t) => {
+    const a = await openServer(t, 'a')
+    const b = await openServer(t, 'b', { nodes: [a.address] })
+    const c = await openServer(t, 'c', { nodes: [b.address] })
+    await c.serve('greeter')
+    const services = async () => (await a.ask<{ services: string[] }>('Services')).services
+    await until(async () => (await services()).includes('greeter'))
+    t.strictSame(await services(), ['greeter', 'network'])
+    t.strictSame(await a.ask('Services', { limit: 1 }), { services: ['greeter'], next: 'greeter' })
+    const graph = async (request = {}) =>
+      toText((await a.ask<{ root: PeerMessage }>('Graph', request)).root)
+    t.equal(await graph(), 'a(b(c))')
+    t.equal(await graph({ depth: 1 }), 'a(b)')
+    const nodes = [a, b, c].map(({ id, address }) => ({
+      id,
+      address: `mx://${address}`,
+      network: 'mx',
+    }))
+    t.strictSame(await a.ask('Nodes'), { nodes })
+    t.strictSame(await a.ask('Nodes', { depth: 1 }), { nodes: nodes.slice(0, 2) })
+    const query = { service: 'greeter' }
+    const { routes } = await a.ask<{ routes: RouteMessage[] }>('Routes', { query })
+    t.ok(routes[0]!.metric >= 2)
+    t.strictSame(
+      routes.map((route) => ({ ...route, metric: 2 })),
+      [
+        {
+          service: 'greeter',
+          address: `mx://${c.address}`,
+          gateway: `mx://${b.address}`,
+          network: 'mx',
+          router: 'b',
+          link: 'network',
+          metric: 2,
+          path: ['b', 'c'],
+        },
+      ],
+    )
+    await until(async () => (await b.status()).listeners.length > 1)
+    t.match(await b.status(), {
+      node: nodes[1],
+      links: [
+        { id: 'a', state: 'linked' },
+        { id: 'c', state: 'linked' },
+      ],
+      listeners: ['a', 'c'],
+    })
+  },
+)

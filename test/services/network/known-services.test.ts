@@ -10,7 +10,7 @@ import { makeDeclaring } from '../../fixtures/endpoints.ts'
 import { eventually } from '../../fixtures/eventually.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 
-/** The network of a server, which peer b can tell of services. */
+/** The network of server a, which learns services from peer b. */
 function open(t: Test, store: Pick<Store, 'read' | 'commit' | 'maxValueBytes'>) {
   const registry = createMemoryRegistry()
   const network = createNetwork({ id: 'a', registry })
@@ -40,14 +40,14 @@ function openStore(t: Test, maxValueBytes = 1024 * 1024): Store {
 }
 
 t.test(
-  'after a restart, services of other servers are known without nodes, with the paths they declare',
+  'after a restart, services of other servers exist without nodes but with their declared paths',
   async (t) => {
     const store = openStore(t)
     const first = open(t, store)
     await first.known.open()
     t.strictSame(await first.list(), [])
     first.learn('greeter')
-    // A server that is killed saves nothing at its end.
+    // A killed server cannot save when it ends.
     await eventually(async () => (await store.read(TABLE, 'a')) !== undefined)
     const second = open(t, store)
     await second.known.open()
@@ -64,7 +64,7 @@ t.test(
   },
 )
 
-t.test('as many are saved as a value may hold', async (t) => {
+t.test('saves as many services as fit into a value of the store', async (t) => {
   const store = openStore(t, 2000)
   const first = open(t, store)
   await first.known.open()
@@ -78,7 +78,7 @@ t.test('as many are saved as a value may hold', async (t) => {
   t.strictSame(second.lines, [])
 })
 
-t.test('a store that fails is logged, once', async (t) => {
+t.test('a failing store is logged once for reading and once for writing', async (t) => {
   const fail = async (): Promise<never> => {
     throw new Error('no store')
   }
@@ -90,7 +90,7 @@ t.test('a store that fails is logged, once', async (t) => {
   t.match(lines, [/were not restored/, /were not saved/])
 })
 
-t.test('a server that knows no others writes nothing', async (t) => {
+t.test('a server without known services writes nothing', async (t) => {
   const store = openStore(t)
   const { known } = open(t, store)
   await known.open()
@@ -98,7 +98,7 @@ t.test('a server that knows no others writes nothing', async (t) => {
   t.equal(await store.read(TABLE, 'a'), undefined)
 })
 
-t.test('a long description takes no room from others', async (t) => {
+t.test('services with descriptions too long to save do not displace others', async (t) => {
   const store = openStore(t, 1000)
   const first = open(t, store)
   await first.known.open()
@@ -111,7 +111,7 @@ t.test('a long description takes no room from others', async (t) => {
   await second.known.close()
 })
 
-t.test('closed before it was opened, it leaves what an earlier process saved', async (t) => {
+t.test('close before open keeps the record of an earlier process', async (t) => {
   const store = openStore(t)
   const first = open(t, store)
   await first.known.open()
@@ -126,7 +126,7 @@ t.test('closed before it was opened, it leaves what an earlier process saved', a
   await third.known.close()
 })
 
-t.test('a record that is malformed is logged, and replaced', async (t) => {
+t.test('a malformed record is logged and ignored', async (t) => {
   const store = openStore(t)
   const services = [{ name: 'greeter', versions: ['latest'], owners: [], ageMs: 0 }]
   await store.commit([{ table: TABLE, key: 'a', value: encodeRecord({ services }) }])

@@ -3,7 +3,7 @@ import { GatewayError } from '../../../core/errors.ts'
 import { MAX_ADVERTISED_BYTES, MAX_LINK_MESSAGE_BYTES } from '../../../domain/mesh/limits.ts'
 import { LinkCall, MAX_REASON } from '../../../services/network/link-call.ts'
 
-/** A call that nobody carries, and what its receiver was told. */
+/** A call without a connection, and the events of its receiver. */
 function open(onMessage: () => void = () => {}) {
   const events: string[] = []
   const call = new LinkCall(
@@ -20,7 +20,7 @@ function open(onMessage: () => void = () => {}) {
   return { call, events, hear }
 }
 
-t.test('it is a stream of Network.Link that begins with hello', (t) => {
+t.test('a link is a stream of Network.Link that begins with hello', (t) => {
   const { call } = open()
   t.match(call, {
     service: 'network',
@@ -33,7 +33,7 @@ t.test('it is a stream of Network.Link that begins with hello', (t) => {
   t.end()
 })
 
-t.test('its end is told once, with the reason', (t) => {
+t.test('the end of a link is reported once with its reason', (t) => {
   const ends: [end: (call: LinkCall) => void, event: string][] = [
     [(call) => call.onEnd(), '503 the service ended the stream'],
     [(call) => call.onReply(), '502 the response is not a stream'],
@@ -46,12 +46,12 @@ t.test('its end is told once, with the reason', (t) => {
     call.onEnd()
     call.leave()
     t.strictSame(events, [event])
-    t.ok(call.say({ type: 'ping' }), 'and what is said goes nowhere')
+    t.ok(call.say({ type: 'ping' }), 'later messages are dropped')
   }
   t.end()
 })
 
-t.test('a peer that sends its routes again and again is read slowly', (t) => {
+t.test('a peer that sends its routes repeatedly is read slowly', (t) => {
   const { call, events, hear } = open()
   let consumed = 0
   call.carrier = {
@@ -66,14 +66,14 @@ t.test('a peer that sends its routes again and again is read slowly', (t) => {
   const message = '{"type":"routes","routes":[]}'.padEnd(MAX_LINK_MESSAGE_BYTES)
   const all = MAX_ADVERTISED_BYTES / MAX_LINK_MESSAGE_BYTES
   for (let count = 0; count < all; count++) hear(message)
-  t.equal(consumed, MAX_ADVERTISED_BYTES, 'all that a peer may tell, at once')
+  t.equal(consumed, MAX_ADVERTISED_BYTES, 'the first full set of routes is read without delay')
   for (let count = 0; count < all; count++) hear(message)
   t.ok(consumed < 1.5 * MAX_ADVERTISED_BYTES, `${consumed} bytes`)
   t.equal(events.length, 2 * all)
   t.end()
 })
 
-t.test('what cannot be read ends it', (t) => {
+t.test('a malformed message ends the link with 502', (t) => {
   for (const [text, event] of [
     ['{', /^502 what it says is malformed: /],
     ['{"type":"x"}', /^502 what it says is malformed: type must be/],
@@ -94,16 +94,19 @@ t.test('what cannot be read ends it', (t) => {
   t.end()
 })
 
-t.test('what its receiver refuses ends it, too; after it was left nothing is told', (t) => {
-  const { events, hear } = open(() => {
-    throw new TypeError('not now')
-  })
-  hear('{"type":"pong","n":1}')
-  t.strictSame(events, ['502 what it says is malformed: not now'])
-  const left = open()
-  left.call.leave()
-  left.hear('{"type":"pong","n":1}')
-  left.call.onEnd()
-  t.strictSame(left.events, [])
-  t.end()
-})
+t.test(
+  'an exception of the receiver ends the link with 502, and a closed link reports nothing',
+  (t) => {
+    const { events, hear } = open(() => {
+      throw new TypeError('not now')
+    })
+    hear('{"type":"pong","n":1}')
+    t.strictSame(events, ['502 what it says is malformed: not now'])
+    const left = open()
+    left.call.leave()
+    left.hear('{"type":"pong","n":1}')
+    left.call.onEnd()
+    t.strictSame(left.events, [])
+    t.end()
+  },
+)

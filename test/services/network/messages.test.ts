@@ -11,7 +11,7 @@ import {
   Route,
 } from '../../../services/network/messages.ts'
 
-t.test('what callers may leave out has a default', async (t) => {
+t.test('omitted fields have defaults, and invalid ones are named in the error', async (t) => {
   const request = Type.Object({ depth: Depth, limit: Limit, after: After, query: Query })
   const { decode } = compileSchema(request, 'request')
   const query = { service: '', address: '', gateway: '', router: '', network: '' }
@@ -33,7 +33,7 @@ t.test('what callers may leave out has a default', async (t) => {
     await t.rejects(async () => decode(wrong), { message }, String(message))
 })
 
-t.test('answers are what they say they are', async (t) => {
+t.test('peers, links and routes match the schemas of responses', async (t) => {
   const node = { id: 'a', address: '', network: 'mx' }
   const link = {
     address: 'mx://a:1',

@@ -9,7 +9,7 @@ import { until } from '../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 import { openCaller, openPort } from '../../fixtures/rpc-proxy.ts'
 
-/** A caller whose calls are counted. */
+/** A caller that counts its calls. */
 async function open(t: Test, dispatch: Dispatch) {
   const { port } = await openPort(t, dispatch)
   const traffic = createTraffic()
@@ -23,7 +23,7 @@ async function open(t: Test, dispatch: Dispatch) {
   }
 }
 
-t.test('calls that are counted', async (t) => {
+t.test('calls through a peer caller', async (t) => {
   testCalls(t, {
     open: async (t, dispatch) => (await open(t, dispatch)).caller,
     isFast: true,
@@ -31,7 +31,7 @@ t.test('calls that are counted', async (t) => {
   })
 })
 
-t.test('calls, what was sent and what came back are counted', async (t) => {
+t.test('counts calls, failures, and bytes sent and received', async (t) => {
   const { caller, traffic, refusals } = await open(t, (call) => {
     if (call.endpoint === 'A.Echo') new Echo(call)
     else if (call.endpoint === 'A.Reply') call.reply('', 'four')
@@ -50,17 +50,17 @@ t.test('calls, what was sent and what came back are counted', async (t) => {
   await run({ endpoint: 'A.Echo', stream: true, body: Buffer.from('1') }, '\u00e4', 'abc')
   t.strictSame(traffic, { calls: 2, failures: 0, sentBytes: 8, receivedBytes: 10 })
   await run({ endpoint: '404', body: '' })
-  t.match(traffic, { calls: 3, failures: 0 }, 'what a caller did wrong is no failure')
+  t.match(traffic, { calls: 3, failures: 0 }, 'an error of the caller does not count as a failure')
   await run({ endpoint: '503', body: '' })
   t.match(traffic, { calls: 4, failures: 1 })
   t.strictSame(refusals, [])
   caller.close()
   await run({ endpoint: 'A.Reply', body: '' })
-  t.match(traffic, { calls: 5, failures: 2 }, 'nor sent: there is no answer')
-  t.match(refusals, ['the channel was closed'], 'and nobody took it')
+  t.match(traffic, { calls: 5, failures: 2 }, 'a call on a closed channel counts as a failure')
+  t.match(refusals, ['the channel was closed'], 'the call was rejected')
 })
 
-t.test('a call that was on its way before has the time that is left', async (t) => {
+t.test('a call with a running deadline is forwarded with the remaining time', async (t) => {
   const times: number[] = []
   const { caller } = await open(t, (call) => {
     times.push(call.timeoutMs)
@@ -71,17 +71,17 @@ t.test('a call that was on its way before has the time that is left', async (t) 
   caller.call(call)
   await until(() => call.events.length > 0)
   t.ok(times[0]! > 0 && times[0]! <= 500, `${times[0]} ms`)
-  t.equal(call.timedNext, undefined, 'and is off the clock')
+  t.equal(call.timedNext, undefined, 'the call has no timer any more')
 })
 
-t.test('a call whose own time is over first is given up', async (t) => {
+t.test('a call whose local deadline expires first is cancelled at the peer', async (t) => {
   const cancelled: string[] = []
   const { caller } = await open(t, (call) => {
     call.receiver = { ...NOOP_RECEIVER, onCancel: (reason) => cancelled.push(reason) }
   })
   const call = new RecordedCall()
   caller.call(call)
-  // As one that has a deadline its service is not told of.
+  // A local deadline, which is not sent to the service.
   deadlines.add(call, 50)
   await until(() => cancelled.length > 0)
   t.strictSame([cancelled, call.events], [['cancel'], ['lost timeout']])

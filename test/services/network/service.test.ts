@@ -8,7 +8,7 @@ import { openServer, type TestServer, ways, where } from '../../fixtures/network
 import { createQuietLog, createService } from '../../fixtures/sdk-services.ts'
 import { makeNode, makeService } from '../../fixtures/services.ts'
 
-/** Servers with links between those that stand side by side here: `a-b b-c`. */
+/** Servers with the given links, such as `a-b b-c`. */
 async function openAll(t: Test, links: string): Promise<Record<string, TestServer>> {
   const servers: Record<string, TestServer> = {}
   for (const id of new Set(links.match(/\w+/g))) servers[id] = await openServer(t, id)
@@ -22,7 +22,7 @@ async function openAll(t: Test, links: string): Promise<Record<string, TestServe
 const isAt = (server: TestServer, service: string, at: unknown) => async () =>
   (await where(server, service)) === at
 
-t.test('services of a server are called at those it is linked with, either way', async (t) => {
+t.test("linked servers call each other's services in both directions", async (t) => {
   const { a, b } = await openAll(t, 'a-b')
   t.equal(await where(a!, 'greeter'), 404)
   await b!.serve('greeter')
@@ -32,7 +32,7 @@ t.test('services of a server are called at those it is linked with, either way',
 })
 
 t.test(
-  'a line: calls and streams pass the servers between, and the metric counts them',
+  'line: calls and streams pass intermediate servers, and the metric is the sum of the links',
   async (t) => {
     const { a, b, c, d } = await openAll(t, 'a-b b-c c-d')
     await d!.serve('greeter')
@@ -62,11 +62,11 @@ t.test(
     await b!.client.call('greeter', 'A.Missing').catch(() => {})
     await b!.client.call('greeter', 'A.Where')
     const [later] = (await b!.status()).links.filter(({ id }) => id === 'c')
-    t.match(later, { calls: 4, failures: 0 }, 'errors of callers are no failures')
+    t.match(later, { calls: 4, failures: 0 }, 'errors of callers do not count as failures')
   },
 )
 
-t.test('a star: leaves reach one another', async (t) => {
+t.test('star: leaves call services of other leaves, and get 503 after one closed', async (t) => {
   const { a, b, c } = await openAll(t, 'a-hub b-hub c-hub')
   await c!.serve('greeter')
   for (const leaf of [a!, b!]) await until(isAt(leaf, 'greeter', 'c'))
@@ -74,7 +74,7 @@ t.test('a star: leaves reach one another', async (t) => {
   for (const leaf of [a!, b!]) await until(isAt(leaf, 'greeter', 503))
 })
 
-t.test('a ring: the shorter way is used, and the other when that is gone', async (t) => {
+t.test('ring: calls take the shorter path, and the other one after a server closed', async (t) => {
   const { a, b, c } = await openAll(t, 'a-b b-c c-d d-e e-a')
   await c!.serve('greeter')
   await until(isAt(a!, 'greeter', 'c'))
@@ -84,7 +84,7 @@ t.test('a ring: the shorter way is used, and the other when that is gone', async
   t.equal(await where(a!, 'greeter'), 'c')
 })
 
-t.test('what is registered here is called here, whoever else has it', async (t) => {
+t.test('a local service takes precedence over the same service of a peer', async (t) => {
   const { a, b } = await openAll(t, 'a-b')
   await b!.serve('greeter')
   await until(isAt(a!, 'greeter', 'b'))
@@ -96,7 +96,7 @@ t.test('what is registered here is called here, whoever else has it', async (t) 
   t.equal(await where(a!, 'greeter'), 'b')
 })
 
-t.test('servers that are as near share the calls', async (t) => {
+t.test('calls are balanced between servers at the same distance', async (t) => {
   const { a, b, c } = await openAll(t, 'a-b a-c')
   await b!.serve('greeter')
   await c!.serve('greeter')
@@ -106,7 +106,7 @@ t.test('servers that are as near share the calls', async (t) => {
   t.strictSame(answers, new Set(['b', 'c']))
 })
 
-t.test('no call is lost while a server with another one beside it leaves', async (t) => {
+t.test('no call fails while one of two servers with the same service closes', async (t) => {
   const { a, b, c } = await openAll(t, 'a-b a-c')
   await b!.serve('greeter')
   await c!.serve('greeter')
@@ -126,7 +126,7 @@ t.test('no call is lost while a server with another one beside it leaves', async
   t.strictSame(new Set(answers.slice(-20)), new Set(['c']))
 })
 
-t.test('services of the platform are called where they are, and nowhere else', async (t) => {
+t.test('built-in services are not called across servers', async (t) => {
   const { a, b } = await openAll(t, 'a-b')
   await b!.serve('store')
   await b!.serve('greeter')
@@ -135,9 +135,9 @@ t.test('services of the platform are called where they are, and nowhere else', a
   t.equal(await where(a!, 'store'), 404)
 })
 
-t.test('calls that go in a circle all the same end with 508', async (t) => {
+t.test('a call in a routing loop ends with 508', async (t) => {
   const { a, b } = await openAll(t, 'a-b')
-  // Each is told, past all networks, that the other one has it.
+  // Each registry claims that the other server has the service.
   for (const [at, to] of [
     [a!, b!],
     [b!, a!],
@@ -146,7 +146,7 @@ t.test('calls that go in a circle all the same end with 508', async (t) => {
   await t.rejects(a!.client.call('loop', 'A.Where'), { code: 508, id: 'go.mx.proxy' })
 })
 
-t.test('a call keeps its deadline, its metadata and its errors over two servers', async (t) => {
+t.test('deadline, metadata and errors of a call pass through two servers', async (t) => {
   const { a, c } = await openAll(t, 'a-b b-c')
   const service = createService(t, { name: 'greeter', registry: c!.registry }).handle('A', {
     where: endpoint({ handle: (_, ctx) => ({ id: ctx.id, namespace: ctx.namespace }) }),
@@ -171,7 +171,7 @@ t.test('a call keeps its deadline, its metadata and its errors over two servers'
   await t.rejects(a!.client.call('greeter', 'A.Fail'), { code: 500, message: 'internal error' })
 })
 
-t.test('what it cannot be made of is named', async (t) => {
+t.test('an invalid option throws a TypeError that names it', async (t) => {
   const registry = createMemoryRegistry()
   t.teardown(() => registry.close?.())
   const network = createNetwork({ id: 'a', registry })

@@ -7,7 +7,7 @@ import { createView } from '../../../services/network/status.ts'
 const ANY: RouteQuery = { service: '', address: '', gateway: '', router: '', network: '' }
 const PAGE = { limit: 1000, after: '' }
 
-/** What a knows: b and c are beside it, d is behind b; s is at c and d, own is here. */
+/** Routes of server a: b and c are peers, d is behind b; service s is at c and d, service own is local. */
 function open() {
   const table = createRouteTable({ id: 'a', onChange: () => {} })
   for (const peer of ['b', 'c']) table.setPeer(peer, 1)
@@ -30,7 +30,7 @@ function open() {
 const toText = ({ service, address, gateway, router, link, metric, path }: RouteMessage): string =>
   [service, address, gateway, router, link, metric, path.join('')].join(' ')
 
-t.test('servers, as far away as asked for', (t) => {
+t.test('servers are listed up to the requested depth, as a list and as a graph', (t) => {
   const view = open()
   t.strictSame(view.self(), { id: 'a', address: 'mx://a:1', network: 'net' })
   const ids = (depth: number) => view.listServers(depth).map(({ id }) => id)
@@ -55,7 +55,7 @@ t.test('servers, as far away as asked for', (t) => {
   t.end()
 })
 
-t.test('routes, the cheapest first, and what is here before all', (t) => {
+t.test('routes are sorted by cost, local ones first', (t) => {
   const { routes } = open().listRoutes(ANY, PAGE)
   t.strictSame(routes.map(toText), [
     'own mx://a:1  a local 0 ',
@@ -68,7 +68,7 @@ t.test('routes, the cheapest first, and what is here before all', (t) => {
   t.end()
 })
 
-t.test('routes by what is asked for', (t) => {
+t.test('routes are filtered by service, address, gateway, router and network', (t) => {
   const view = open()
   const find = (query: Partial<RouteQuery>) =>
     view
@@ -80,11 +80,11 @@ t.test('routes by what is asked for', (t) => {
   t.strictSame(find({ gateway: 'mx://c:1' }), ['sc'])
   t.strictSame(find({ network: 'other' }), [])
   t.strictSame(find({ service: 'none' }), [])
-  t.strictSame(find({ service: '@b' }), [], 'servers are no services')
+  t.strictSame(find({ service: '@b' }), [], 'servers are not listed as services')
   t.end()
 })
 
-t.test('lists come in pages of services', (t) => {
+t.test('lists are paginated by service', (t) => {
   const view = open()
   t.strictSame(view.listServices(PAGE), { services: ['own', 's', 't'] })
   t.strictSame(view.listServices({ limit: 2, after: '' }), { services: ['own', 's'], next: 's' })

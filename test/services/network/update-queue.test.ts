@@ -3,7 +3,7 @@ import type { RouteUpdate } from '../../../domain/mesh/messages.ts'
 import { createOutbox } from '../../../services/network/update-queue.ts'
 import { tick } from '../../fixtures/raw-backend.ts'
 
-/** An outbox, and a source of news that are `gone`. */
+/** An outbox, and a source of updates that remove routes. */
 function open(t: Test) {
   let closed = 0
   const outbox = createOutbox(() => {
@@ -24,7 +24,7 @@ function open(t: Test) {
   return { outbox, pending, source, read, closed: () => closed }
 }
 
-t.test('what is said goes before news, and the last of its type counts', async (t) => {
+t.test('messages precede route updates, and the last one of a type is sent', async (t) => {
   const { outbox, pending, source, read } = open(t)
   pending.push('a', 'b', 'c')
   outbox.say({ type: 'pong', n: 1 })
@@ -35,7 +35,7 @@ t.test('what is said goes before news, and the last of its type counts', async (
   t.strictSame([await read(), await read(), await read()], ['welcome', 'routes a b', 'routes c'])
 })
 
-t.test('who waits is told at once, and news that follow are collected', async (t) => {
+t.test('a pending read gets a message at once, while route updates are collected', async (t) => {
   const { outbox, pending, source, read } = open(t)
   let reading = read()
   outbox.say({ type: 'pong' })
@@ -56,7 +56,7 @@ t.test('who waits is told at once, and news that follow are collected', async (t
   t.equal(await reading, 'routes a b')
 })
 
-t.test('news of which nothing is left are none', async (t) => {
+t.test('empty route updates are not sent', async (t) => {
   const { outbox, source, read, pending } = open(t)
   outbox.begin({ ...source, take: () => [] })
   const reading = read()
@@ -68,7 +68,7 @@ t.test('news of which nothing is left are none', async (t) => {
   t.equal(await reading, 'routes a')
 })
 
-t.test('it ends with an error, or without', async (t) => {
+t.test('end settles pending and later reads, with the error if there is one', async (t) => {
   for (const reason of [undefined, new Error('over')]) {
     const { outbox, read, closed } = open(t)
     const reading = read()
@@ -83,7 +83,7 @@ t.test('it ends with an error, or without', async (t) => {
   }
 })
 
-t.test('a peer that leaves closes it', async (t) => {
+t.test('a reader that leaves closes the queue', async (t) => {
   const { outbox, read, closed } = open(t)
   outbox.say({ type: 'pong' })
   for await (const _ of outbox) break

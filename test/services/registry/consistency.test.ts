@@ -43,7 +43,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'watch' as const }) },
 )
 
-/** What a watcher knows, by name and version. */
+/** State of a watcher by name and version. */
 type Picture = Map<string, ServiceEntry>
 
 const keyOf = ({ name, version }: ServiceEntry): string => `${name} ${version}`
@@ -53,7 +53,7 @@ function apply(picture: Picture, { action, service }: WatchEvent): void {
   else picture.set(keyOf(service), service)
 }
 
-/** Everything that is listed, in pages of two. */
+/** The complete list, read in pages of two. */
 async function readList({ call }: PlatformRegistry): Promise<ServiceEntry[]> {
   const listed: ServiceEntry[] = []
   for (let after: string | undefined = ''; after !== undefined; ) {
@@ -64,60 +64,70 @@ async function readList({ call }: PlatformRegistry): Promise<ServiceEntry[]> {
   return listed
 }
 
-t.test('whatever is registered, deregistered or expires, list, get and watch agree', async (t) => {
-  const opened = await openPlatformRegistry(t)
-  const { call, watch, clock } = opened
-  let runs = 0
-  await fc.assert(
-    fc.asyncProperty(fc.array(command, { maxLength: 40 }), fc.boolean(), async (commands, slow) => {
-      const last = `end-${runs++}`
-      const watchers: { picture: Picture; events: AsyncIterableIterator<WatchEvent> }[] = []
-      // As a client does it: first watch, then read.
-      const begin = async (): Promise<void> => {
-        const events = watch()
-        const listed = await readList(opened)
-        watchers.push({ picture: new Map(listed.map((found) => [keyOf(found), found])), events })
-      }
-      const follow = async ({ picture, events }: (typeof watchers)[number]): Promise<void> => {
-        for await (const event of events) {
-          apply(picture, event)
-          if (event.service.name === last && event.action === 'create') return
-        }
-      }
-      const followed: Promise<void>[] = []
-      for (const step of [{ do: 'watch' } as const, ...commands]) {
-        if (step.do === 'wait') clock.seconds += step.seconds
-        else if (step.do === 'watch') {
-          await begin()
-          if (!slow) followed.push(follow(watchers.at(-1)!))
-        } else await call(step.do, step.request)
-      }
-      await call('ListServices')
-      await call('Register', toRegistration(last, ['a:1']))
-      if (slow) followed.push(...watchers.map(follow))
-      await Promise.all(followed)
+t.test(
+  'list, get and watch agree after random registrations, deregistrations and expiries',
+  async (t) => {
+    const opened = await openPlatformRegistry(t)
+    const { call, watch, clock } = opened
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(command, { maxLength: 40 }),
+        fc.boolean(),
+        async (commands, slow) => {
+          const last = `end-${runs++}`
+          const watchers: { picture: Picture; events: AsyncIterableIterator<WatchEvent> }[] = []
+          // Clients watch before they read.
+          const begin = async (): Promise<void> => {
+            const events = watch()
+            const listed = await readList(opened)
+            watchers.push({
+              picture: new Map(listed.map((found) => [keyOf(found), found])),
+              events,
+            })
+          }
+          const follow = async ({ picture, events }: (typeof watchers)[number]): Promise<void> => {
+            for await (const event of events) {
+              apply(picture, event)
+              if (event.service.name === last && event.action === 'create') return
+            }
+          }
+          const followed: Promise<void>[] = []
+          for (const step of [{ do: 'watch' } as const, ...commands]) {
+            if (step.do === 'wait') clock.seconds += step.seconds
+            else if (step.do === 'watch') {
+              await begin()
+              if (!slow) followed.push(follow(watchers.at(-1)!))
+            } else await call(step.do, step.request)
+          }
+          await call('ListServices')
+          await call('Register', toRegistration(last, ['a:1']))
+          if (slow) followed.push(...watchers.map(follow))
+          await Promise.all(followed)
 
-      const listed = await readList(opened)
-      const expected = new Map(listed.map((found) => [keyOf(found), found]))
-      t.strictSame(
-        listed.map(keyOf),
-        [...expected.keys()].sort(),
-        'the list is in order and names nothing twice',
-      )
-      for (const { picture } of watchers) {
-        t.strictSame(new Map([...picture].sort()), new Map([...expected].sort()))
-      }
-      for (const name of new Set(listed.map((found) => found.name))) {
-        const { services } = await call<Services>('GetService', { service: name })
-        t.strictSame(
-          services,
-          listed.filter((found) => found.name === name),
-        )
-      }
-      // Everything expires, so that the next run begins with nothing.
-      clock.seconds += 1000
-      t.strictSame(await readList(opened), [])
-    }),
-    { numRuns: toRuns(60) },
-  )
-})
+          const listed = await readList(opened)
+          const expected = new Map(listed.map((found) => [keyOf(found), found]))
+          t.strictSame(
+            listed.map(keyOf),
+            [...expected.keys()].sort(),
+            'the list is sorted and has no duplicates',
+          )
+          for (const { picture } of watchers) {
+            t.strictSame(new Map([...picture].sort()), new Map([...expected].sort()))
+          }
+          for (const name of new Set(listed.map((found) => found.name))) {
+            const { services } = await call<Services>('GetService', { service: name })
+            t.strictSame(
+              services,
+              listed.filter((found) => found.name === name),
+            )
+          }
+          // Everything expires, so that the next run starts empty.
+          clock.seconds += 1000
+          t.strictSame(await readList(opened), [])
+        },
+      ),
+      { numRuns: toRuns(60) },
+    )
+  },
+)

@@ -27,7 +27,7 @@ function open(t: Test, max?: number, others: ReadonlySet<string> = new Set()) {
   return { domains, closed, put }
 }
 
-t.test('the default domain is there; others are opened by name, once', async (t) => {
+t.test('the default domain exists, and others are created once by name', async (t) => {
   const { domains } = open(t)
   const names = (name: string) => domains.select(name).map((domain) => domain.name)
   t.strictSame([names('mx'), names('a'), names('*')], [['mx'], [], ['mx']])
@@ -36,40 +36,37 @@ t.test('the default domain is there; others are opened by name, once', async (t)
   t.strictSame([names('a'), names('*')], [['a'], ['mx', 'a']])
 })
 
-t.test(
-  'who watches is told of one domain or of all, those included that are opened later',
-  async (t) => {
-    const { domains, put } = open(t)
-    const told: string[] = []
-    const watch = (as: string, domain: string, service?: string) =>
-      domains.watch(domain, service, (event, of) =>
-        told.push(`${as}: ${event.type} ${event.service.name} in ${of}`),
-      )
-    const stops = [
-      watch('mx', 'mx'),
-      watch('a', 'a'),
-      watch('all', '*'),
-      watch('all users', '*', 'users'),
-    ]
-    put('mx')
-    t.strictSame(told.splice(0), ['mx: create greeter in mx', 'all: create greeter in mx'])
-    put('a')
-    t.strictSame(told.splice(0), ['a: create greeter in a', 'all: create greeter in a'])
-    put('a', makeService('users', ['a:1']))
-    t.strictSame(told.splice(0).sort(), [
-      'a: create users in a',
-      'all users: create users in a',
-      'all: create users in a',
-    ])
-    for (const stop of stops) stop()
-    put('b')
-    put('mx', makeService('users', ['a:1']))
-    t.strictSame(told, [])
-  },
-)
+t.test('a watcher of all domains receives changes of domains that are created later', async (t) => {
+  const { domains, put } = open(t)
+  const told: string[] = []
+  const watch = (as: string, domain: string, service?: string) =>
+    domains.watch(domain, service, (event, of) =>
+      told.push(`${as}: ${event.type} ${event.service.name} in ${of}`),
+    )
+  const stops = [
+    watch('mx', 'mx'),
+    watch('a', 'a'),
+    watch('all', '*'),
+    watch('all users', '*', 'users'),
+  ]
+  put('mx')
+  t.strictSame(told.splice(0), ['mx: create greeter in mx', 'all: create greeter in mx'])
+  put('a')
+  t.strictSame(told.splice(0), ['a: create greeter in a', 'all: create greeter in a'])
+  put('a', makeService('users', ['a:1']))
+  t.strictSame(told.splice(0).sort(), [
+    'a: create users in a',
+    'all users: create users in a',
+    'all: create users in a',
+  ])
+  for (const stop of stops) stop()
+  put('b')
+  put('mx', makeService('users', ['a:1']))
+  t.strictSame(told, [])
+})
 
 t.test(
-  'there is a bound; a domain without services gives way, and those who watch it stay',
+  'beyond the limit a new domain replaces one without services, whose watchers stay subscribed',
   async (t) => {
     const { domains, closed, put } = open(t, 3)
     put('a')
@@ -83,14 +80,14 @@ t.test(
     })
     await domains.open('a', ID).registry.deregister?.(GREETER)
     domains.open('c', ID)
-    t.strictSame(closed, ['a'], 'not the default domain, though nothing is in it')
+    t.strictSame(closed, ['a'], 'the default domain stays open although it is empty')
     await domains.open('b', ID).registry.deregister?.(GREETER)
     put('a')
     t.strictSame(told, ['delete', 'create'])
   },
 )
 
-t.test('a domain that cannot be closed any more is no harm to others', async (t) => {
+t.test('a registry that fails to close does not prevent a new domain', async (t) => {
   const failing: Registry = {
     ...createMemoryRegistry(),
     close: () => Promise.reject(new Error('gone')),
@@ -102,21 +99,21 @@ t.test('a domain that cannot be closed any more is no harm to others', async (t)
   t.equal(domains.open('b', ID).name, 'b')
 })
 
-t.test('domains that others made are there for readers, as long as there is room', async (t) => {
+t.test('readers see domains of other servers up to the limit', async (t) => {
   const others = new Set(['a', 'b', 'c'])
   const { domains } = open(t, 3, others)
   const select = (name: string) => domains.select(name).map((domain) => domain.name)
   t.strictSame(select('b'), ['b'])
   t.strictSame(select('none'), [])
   t.strictSame(select('*'), ['mx', 'b', 'a'])
-  t.strictSame(select('c'), [], 'one too many')
+  t.strictSame(select('c'), [], 'beyond the limit')
   const told: string[] = []
   domains.watch('a', undefined, ({ type }) => told.push(type))
   await domains.open('a', ID).registry.register?.(GREETER)
   t.strictSame(told, ['create'])
 })
 
-t.test('all registries are closed with it', async (t) => {
+t.test('close closes the registries of all domains', async (t) => {
   const { domains, closed, put } = open(t)
   put('a')
   await domains.close()

@@ -10,7 +10,7 @@ import { makeService } from '../../fixtures/services.ts'
 
 const GREETER = toRegistration('greeter', ['127.0.0.1:9001'])
 
-/** Of accounts. */
+/** Secret of accounts. */
 const SECRET = 'correct horse'
 
 t.test('a service is registered, found, listed and deregistered', async (t) => {
@@ -30,7 +30,7 @@ t.test('a service is registered, found, listed and deregistered', async (t) => {
   t.strictSame(services[0], entry)
   t.match(services[1], { name: 'registry', endpoints: [{ name: 'Registry.GetService' }] })
   t.equal(services.length, 2)
-  t.same(await call('Deregister', entry), {}, 'what was read can be sent back')
+  t.same(await call('Deregister', entry), {}, 'an entry as read deregisters the service')
   await t.rejects(call('GetService', { service: 'greeter' }), {
     id: 'registry.Registry.GetService',
     code: 404,
@@ -38,7 +38,7 @@ t.test('a service is registered, found, listed and deregistered', async (t) => {
   })
 })
 
-t.test('what was read can be registered again, unchanged', async (t) => {
+t.test('registering an entry as returned by GetService changes nothing', async (t) => {
   const { call, watch } = await openPlatformRegistry(t)
   const pairs = Object.fromEntries(Array.from({ length: 64 }, (_, i) => [`k${i}`, 'v']))
   await call('Register', { ...GREETER, metadata: pairs })
@@ -47,11 +47,15 @@ t.test('what was read can be registered again, unchanged', async (t) => {
   await call('Register', before.services[0])
   t.strictSame(await call('GetService', { service: 'greeter' }), before)
   await call('Register', toRegistration('other', ['a:1']))
-  t.match((await events.next()).value, { service: { name: 'other' } }, 'nothing was told of it')
+  t.match(
+    (await events.next()).value,
+    { service: { name: 'other' } },
+    'no event for an unchanged registration',
+  )
   await events.return?.()
 })
 
-t.test('versions are told apart, in order, and their nodes merged', async (t) => {
+t.test('versions are separate and sorted, and nodes of one version are merged', async (t) => {
   const { call } = await openPlatformRegistry(t)
   await call('Register', { ...GREETER, version: 'v2' })
   await call('Register', GREETER)
@@ -66,7 +70,7 @@ t.test('versions are told apart, in order, and their nodes merged', async (t) =>
   )
 })
 
-t.test('a node is dropped after its TTL: 90 s unless it names another', async (t) => {
+t.test('a node expires after its TTL, by default 90 s', async (t) => {
   const { call, clock } = await openPlatformRegistry(t)
   const isThere = async (service: string): Promise<boolean> =>
     call('GetService', { service }).then(
@@ -88,7 +92,7 @@ t.test('a node is dropped after its TTL: 90 s unless it names another', async (t
   t.ok(await isThere('long'))
 })
 
-t.test('domains know nothing of one another; * is all of them', async (t) => {
+t.test('domains are separate, and * reads all of them', async (t) => {
   const { call } = await openPlatformRegistry(t)
   const staging = { domain: 'staging' }
   await call('Register', GREETER)
@@ -121,7 +125,7 @@ t.test('domains know nothing of one another; * is all of them', async (t) => {
   t.equal((await call<Services>('GetService', { service: 'greeter' })).services.length, 1)
 })
 
-t.test('one domain is written to, and it is not opened by reading or deregistering', async (t) => {
+t.test('writing to domain * is 400, and reading or deregistering creates no domain', async (t) => {
   const opened: string[] = []
   const { call } = await openPlatformRegistry(t, {
     createRegistry(domain) {
@@ -140,7 +144,7 @@ t.test('one domain is written to, and it is not opened by reading or deregisteri
   t.strictSame(opened, ['mx'])
 })
 
-t.test('deregistering what nobody knows is fine', async (t) => {
+t.test('deregistering an unknown service, node or version succeeds', async (t) => {
   const { call } = await openPlatformRegistry(t)
   t.same(await call('Deregister', GREETER), {})
   await call('Register', GREETER)
@@ -149,7 +153,7 @@ t.test('deregistering what nobody knows is fine', async (t) => {
   t.equal((await call<Services>('GetService', { service: 'greeter' })).services.length, 1)
 })
 
-t.test('deregistering without nodes says what is missing', async (t) => {
+t.test('deregistering without nodes is 400', async (t) => {
   const { call } = await openPlatformRegistry(t)
   await call('Register', GREETER)
   for (const nodes of [[], null, undefined])
@@ -160,7 +164,7 @@ t.test('deregistering without nodes says what is missing', async (t) => {
   t.equal((await call<Services>('GetService', { service: 'greeter' })).services.length, 1)
 })
 
-t.test('an empty version, and null for a list or map, are as good as missing', async (t) => {
+t.test('an empty version and a null list or map count as omitted', async (t) => {
   const { call } = await openPlatformRegistry(t)
   const node = { id: 'a', address: '127.0.0.1:9001', metadata: null }
   const given = { name: 'greeter', version: '', metadata: null, nodes: [node] }
@@ -175,7 +179,7 @@ t.test('an empty version, and null for a list or map, are as good as missing', a
   await t.rejects(call('GetService', { service: 'greeter' }), { code: 404 })
 })
 
-t.test('a registry that takes no registrations is read and says so', async (t) => {
+t.test('a read-only registry is read, and registrations are 501', async (t) => {
   const { call } = await openPlatformRegistry(t, {
     createRegistry: () => createStaticRegistry([makeService('greeter', ['a:1'])]),
   })
@@ -187,41 +191,48 @@ t.test('a registry that takes no registrations is read and says so', async (t) =
     })
 })
 
-t.test('the whole description of endpoints is kept, and nothing else', async (t) => {
-  const { call } = await openPlatformRegistry(t)
-  const field = { name: 'name', type: 'string', values: [] }
-  const request = { name: 'CallRequest', type: 'CallRequest', values: [field] }
-  const response = { name: 'CallResponse', type: 'CallResponse', values: [] }
-  const metadata = { stream: 'true', requestSchema: 'x'.repeat(5000) }
-  const endpoint = { name: 'Greeter.Call', request, response, metadata }
-  await call('Register', {
-    ...GREETER,
-    extra: 1,
-    endpoints: [
-      { ...endpoint, extra: 1, request: { ...request, extra: 1 } },
-      { name: 'Greeter.Bare' },
-    ],
-  })
-  const { services } = await call<Services>('GetService', { service: 'greeter' })
-  const empty = { name: '', type: '', values: [] }
-  t.strictSame(services[0]?.endpoints, [
-    endpoint,
-    { name: 'Greeter.Bare', request: empty, response: empty, metadata: {} },
-  ])
-  t.notOk('extra' in services[0]!)
-})
+t.test(
+  'descriptions of endpoints are stored in full, and unknown fields are dropped',
+  async (t) => {
+    const { call } = await openPlatformRegistry(t)
+    const field = { name: 'name', type: 'string', values: [] }
+    const request = { name: 'CallRequest', type: 'CallRequest', values: [field] }
+    const response = { name: 'CallResponse', type: 'CallResponse', values: [] }
+    const metadata = { stream: 'true', requestSchema: 'x'.repeat(5000) }
+    const endpoint = { name: 'Greeter.Call', request, response, metadata }
+    await call('Register', {
+      ...GREETER,
+      extra: 1,
+      endpoints: [
+        { ...endpoint, extra: 1, request: { ...request, extra: 1 } },
+        { name: 'Greeter.Bare' },
+      ],
+    })
+    const { services } = await call<Services>('GetService', { service: 'greeter' })
+    const empty = { name: '', type: '', values: [] }
+    t.strictSame(services[0]?.endpoints, [
+      endpoint,
+      { name: 'Greeter.Bare', request: empty, response: empty, metadata: {} },
+    ])
+    t.notOk('extra' in services[0]!)
+  },
+)
 
-t.test('there is a bound on the versions of a domain', async (t) => {
+t.test('a new version beyond 100 000 in a domain is 429', async (t) => {
   const { call, registry } = await openPlatformRegistry(t)
   for (let i = 1; i < 100_000; i++) await registry.register?.(makeService(`s${i}`, ['a:1']))
   await t.rejects(call('Register', GREETER), {
     code: 429,
     message: 'there are 100000 versions in mx already',
   })
-  t.same(await call('Register', toRegistration('s1', ['a:2'])), {}, 'those there are may grow')
+  t.same(
+    await call('Register', toRegistration('s1', ['a:2'])),
+    {},
+    'an existing version may get more nodes',
+  )
 })
 
-t.test('a service whose name differs in letter case only is rejected', async (t) => {
+t.test('a name that differs from a registered one only in letter case is 409', async (t) => {
   const { call } = await openPlatformRegistry(t)
   await call('Register', toRegistration('shop', ['127.0.0.1:9001']))
   await t.rejects(call('Register', toRegistration('Shop', ['127.0.0.1:9002'])), {
@@ -230,13 +241,13 @@ t.test('a service whose name differs in letter case only is rejected', async (t)
   })
   const domain = 'acme'
   const elsewhere = { ...toRegistration('Shop', ['127.0.0.1:9002']), options: { domain } }
-  t.same(await call('Register', elsewhere), {}, 'each domain has names of its own')
+  t.same(await call('Register', elsewhere), {}, 'names are separate per domain')
   const misspelt = { ...toRegistration('shop', ['127.0.0.1:9003']), options: { domain: 'MX' } }
   await t.rejects(call('Register', misspelt), { code: 400, message: /mx in lower case only/ })
 })
 
 t.test(
-  'operators register the services of the platform; deployed services and administrators of other namespaces do not',
+  'only operators register built-in services, and accounts only in their own namespace',
   async (t) => {
     const { ask, doors, admin, logIn } = await openAuthServer(t, ['--register_allow=loopback'])
     await ask('Auth.Generate', { id: 'svc', type: 'service', scopes: ['service'], secret: SECRET })

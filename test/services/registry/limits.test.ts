@@ -6,7 +6,7 @@ import { makeService } from '../../fixtures/services.ts'
 const ENTRY = toRegistration('greeter', ['127.0.0.1:9001'])
 const NODE = { id: 'a', address: '127.0.0.1:9001' }
 
-/** Requests that are refused with 400, and what the error says. */
+/** Expects 400 with the given message for each request. */
 async function refused(t: Test, method: string, cases: readonly [object, string | RegExp][]) {
   const { call } = await openPlatformRegistry(t)
   for (const [request, message] of cases)
@@ -14,7 +14,7 @@ async function refused(t: Test, method: string, cases: readonly [object, string 
 }
 
 t.test(
-  'a registration that is wrong is refused by the path of its first wrong field',
+  'an invalid registration is 400 and the error names the path of the first invalid field',
   async (t) => {
     const name = 'must be letters, digits and inner dots, dashes or underscores, at most 253'
     const text = 'must be 1 to 253 visible ASCII characters'
@@ -105,7 +105,7 @@ t.test('metadata have at most 64 pairs, keys of 128 and values of 512 characters
   t.same(await call('Register', { ...ENTRY, metadata: { ...most, domain: 'x' } }), {})
 })
 
-t.test('an entry is at most 256 KiB of JSON long', async (t) => {
+t.test('an entry of more than 256 KiB of JSON is rejected', async (t) => {
   const service = makeService('greeter', ['a:1'])
   const fill = (bytes: number) => ({
     ...service,
@@ -125,7 +125,7 @@ t.test('an entry is at most 256 KiB of JSON long', async (t) => {
   })
 })
 
-t.test('questions are checked, too', async (t) => {
+t.test('an invalid field of GetService, ListServices and Watch is 400', async (t) => {
   await refused(t, 'GetService', [
     [{}, 'request.service is missing'],
     [{ service: '' }, /^request\.service must be letters/],

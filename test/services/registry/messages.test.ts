@@ -2,13 +2,13 @@ import t from 'tap'
 import type { Value } from '../../../core/contracts/registry.ts'
 import { openPlatformRegistry, type Services } from '../../fixtures/platform-registry.ts'
 
-/** `name type`, with its fields behind. */
+/** `name type`, followed by its fields. */
 function show({ name, type, values }: Value): string {
   const fields = values.map(show).join(', ')
   return `${name} ${type}${fields === '' ? '' : ` {${fields}}`}`
 }
 
-t.test('requests and responses are described to whoever lists the service', async (t) => {
+t.test('the registry describes requests and responses of its own endpoints', async (t) => {
   const { call } = await openPlatformRegistry(t)
   const { services } = await call<Services>('GetService', { service: 'registry' })
   const of = (name: string) =>

@@ -13,7 +13,7 @@ function open(t: Test): Domains {
   return domains
 }
 
-/** All pages: what they list, and how many they are. */
+/** Entries of all pages, and the number of pages. */
 async function readAll(domains: Domains, domain: string, limit: number) {
   const listed: string[] = []
   let pages = 0
@@ -26,7 +26,7 @@ async function readAll(domains: Domains, domain: string, limit: number) {
   return { listed, pages }
 }
 
-t.test('pages of every size make up the same list, without gaps or repetitions', async (t) => {
+t.test('pages of any size add up to the complete list without duplicates', async (t) => {
   const domains = open(t)
   const names = Array.from({ length: 10 }, (_, i) => `s${i}`)
   for (const name of names) {
@@ -42,15 +42,15 @@ t.test('pages of every size make up the same list, without gaps or repetitions',
     [10, 1],
     [1000, 1],
   ] as const)
-    t.strictSame(await readAll(domains, 'mx', limit), { listed: mx, pages }, `${limit} a page`)
+    t.strictSame(await readAll(domains, 'mx', limit), { listed: mx, pages }, `${limit} per page`)
   for (const limit of [1, 2, 4, 15]) {
     const { listed, pages } = await readAll(domains, '*', limit)
-    t.strictSame(listed, all, `all domains, ${limit} a page`)
+    t.strictSame(listed, all, `all domains, ${limit} per page`)
     t.equal(pages, Math.ceil(15 / limit))
   }
 })
 
-t.test('a list that changes between two pages is read on where it was left', async (t) => {
+t.test('the next page continues after its cursor even if the list has changed', async (t) => {
   const domains = open(t)
   const { registry } = domains.open('mx', ID)
   for (const name of ['b', 'd', 'f']) await registry.register?.(makeService(name, ['a:1']))
@@ -63,7 +63,7 @@ t.test('a list that changes between two pages is read on where it was left', asy
   t.strictSame([rest.services.map(({ name }) => name), rest.next], [['e', 'f'], undefined])
 })
 
-t.test('a page ends before it gets too long, but has an entry', async (t) => {
+t.test('a page is limited in bytes but has at least one entry', async (t) => {
   const domains = open(t)
   const { registry } = domains.open('mx', ID)
   const value = { name: '', type: '', values: [] }
@@ -77,7 +77,7 @@ t.test('a page ends before it gets too long, but has an entry', async (t) => {
   t.equal(pages, 1 + Math.ceil(19 / 2))
 })
 
-t.test('a cursor that is none is refused', async (t) => {
+t.test('an invalid cursor is 400', async (t) => {
   const domains = open(t)
   for (const after of ['x', 'a b', 'a b c d', ' '.repeat(500)])
     await t.rejects(
@@ -90,7 +90,7 @@ t.test('a cursor that is none is refused', async (t) => {
     )
 })
 
-t.test('over the protocol a list of 10 000 services comes in pages', async (t) => {
+t.test('ListServices returns 10 000 services in 11 pages', async (t) => {
   const { call, registry } = await openPlatformRegistry(t)
   for (let i = 0; i < 10_000; i++)
     await registry.register?.(makeService(`s${i}`, ['127.0.0.1:9001']))
@@ -101,7 +101,7 @@ t.test('over the protocol a list of 10 000 services comes in pages', async (t) =
     names.push(...page.services.map(({ name }) => name))
     after = page.next
   }
-  t.equal(pages, 11, '1000 a page; the registry itself is one more')
+  t.equal(pages, 11, '1000 per page, and the registry itself on the last one')
   t.strictSame(names, [...names].sort())
   t.equal(new Set(names).size, 10_001)
 })

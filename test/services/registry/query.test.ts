@@ -6,7 +6,7 @@ import { openPlatformRegistry, toRegistration } from '../../fixtures/platform-re
 
 const WHERE = 'Consul at 127.0.0.1:8500 is unreachable: connect ECONNREFUSED'
 
-t.test('what a registry cannot do is told with its reason, whoever is asked', async (t) => {
+t.test('errors of a registry are returned with code and reason from every endpoint', async (t) => {
   let failure: Error | undefined
   const fail = (): void => {
     if (failure !== undefined) throw failure

@@ -7,7 +7,7 @@ import {
   toRegistration,
 } from '../../fixtures/platform-registry.ts'
 
-/** A hundred nodes. */
+/** Creates a hundred nodes. */
 const toNodes = (from: number, metadata = {}): object[] =>
   Array.from({ length: 100 }, (_, i) => ({
     id: `n${from + i}`,
@@ -17,7 +17,7 @@ const toNodes = (from: number, metadata = {}): object[] =>
 const fill = (count: number): object =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'x'.repeat(500)]))
 
-/** Calls until one is refused; how many were not, and the error. */
+/** Registers until a call is rejected; returns the number of accepted calls and the error. */
 async function fillUp(
   { call }: PlatformRegistry,
   toRequest: (i: number) => object,
@@ -31,26 +31,29 @@ async function fillUp(
   }
 }
 
-t.test('a version has at most 1000 nodes; those there are may be registered again', async (t) => {
-  const registry = await openPlatformRegistry(t)
-  const toRequest = (i: number): object => ({ name: 'greeter', nodes: toNodes(i * 100) })
-  const { taken, error } = await fillUp(registry, toRequest)
-  t.equal(taken, 10)
-  t.match(error, {
-    id: 'registry.Registry.Register',
-    code: 429,
-    message: 'greeter latest must have at most 1000 nodes, would have 1100',
-  })
-  const { call } = registry
-  t.same(await call('Register', toRequest(3)), {}, 'a heartbeat')
-  t.same(await call('Register', { name: 'greeter', nodes: toNodes(300, { zone: 'a' }) }), {})
-  t.same(await call('Register', { ...toRequest(11), version: 'v2' }), {}, 'another version')
-  t.same(await call('Deregister', toRequest(0)), {})
-  t.same(await call('Register', toRequest(11)), {}, 'one that leaves makes room')
-})
+t.test(
+  'a node beyond 1000 of a version is 429, and renewals of existing ones succeed',
+  async (t) => {
+    const registry = await openPlatformRegistry(t)
+    const toRequest = (i: number): object => ({ name: 'greeter', nodes: toNodes(i * 100) })
+    const { taken, error } = await fillUp(registry, toRequest)
+    t.equal(taken, 10)
+    t.match(error, {
+      id: 'registry.Registry.Register',
+      code: 429,
+      message: 'greeter latest must have at most 1000 nodes, would have 1100',
+    })
+    const { call } = registry
+    t.same(await call('Register', toRequest(3)), {}, 'a heartbeat')
+    t.same(await call('Register', { name: 'greeter', nodes: toNodes(300, { zone: 'a' }) }), {})
+    t.same(await call('Register', { ...toRequest(11), version: 'v2' }), {}, 'another version')
+    t.same(await call('Deregister', toRequest(0)), {})
+    t.same(await call('Register', toRequest(11)), {}, 'a deregistration makes room')
+  },
+)
 
 t.test(
-  'registrations of nodes with long metadata do not make a list that cannot be told',
+  'a version beyond 1 MiB of node metadata is 429, so that lists of it can be read',
   async (t) => {
     const registry = await openPlatformRegistry(t)
     const toRequest = (i: number): object => ({
@@ -72,7 +75,7 @@ t.test(
   },
 )
 
-t.test('all versions of a service together fit into a reply', async (t) => {
+t.test('versions of a service beyond 8 MiB in total are 429', async (t) => {
   const registry = await openPlatformRegistry(t)
   const { taken, error } = await fillUp(registry, (i) => ({
     name: 'greeter',
@@ -90,7 +93,7 @@ t.test('all versions of a service together fit into a reply', async (t) => {
   t.same(await call('Register', toRegistration('other', ['a:1'])), {})
 })
 
-t.test('a namespace has as many nodes as its quota says', async (t) => {
+t.test('a node beyond quota_registrations of its namespace is 429', async (t) => {
   const quota = createQuota('quota_registrations', { limit: 2, namespaces: {} })
   const { call } = await openPlatformRegistry(t, { quota })
   const register = (name: string, domain: string) =>
@@ -105,7 +108,7 @@ t.test('a namespace has as many nodes as its quota says', async (t) => {
   })
 })
 
-t.test('a namespace has at most 8 KiB for each node of its quota', async (t) => {
+t.test("registrations beyond 8 KiB per node of the namespace's quota are 429", async (t) => {
   const quota = createQuota('quota_registrations', { limit: 1200, namespaces: {} })
   const registry = await openPlatformRegistry(t, { quota })
   const toRequest = (i: number, domain = 'acme') => ({
@@ -122,5 +125,5 @@ t.test('a namespace has at most 8 KiB for each node of its quota', async (t) => 
   t.same(await call('Register', toRequest(3)), {}, 'a heartbeat')
   t.same(await call('Register', toRequest(taken, 'mx')), {}, 'namespace mx has no quota')
   await call('Deregister', toRequest(0))
-  t.same(await call('Register', toRequest(taken)), {}, 'one that leaves makes room')
+  t.same(await call('Register', toRequest(taken)), {}, 'a deregistration makes room')
 })

@@ -5,7 +5,7 @@ import { createRegistryService } from '../../../services/registry/service.ts'
 import { openPlatformRegistry, type Services } from '../../fixtures/platform-registry.ts'
 import { createQuietLog, createService, openClient } from '../../fixtures/sdk-services.ts'
 
-t.test('nothing starts by itself', async (t) => {
+t.test('creating the service does not open a port', async (t) => {
   const { service, close } = createRegistryService({
     createRegistry: () => createMemoryRegistry(),
     log: createQuietLog('registry').log,
@@ -14,7 +14,7 @@ t.test('nothing starts by itself', async (t) => {
   await close()
 })
 
-t.test('it is registered in its own registry while it runs', async (t) => {
+t.test('the service registers itself while it runs', async (t) => {
   const { address, call, registry, close } = await openPlatformRegistry(t)
   const { services } = await call<Services>('GetService', { service: 'registry' })
   t.match(services, [
@@ -36,7 +36,7 @@ t.test('it is registered in its own registry while it runs', async (t) => {
   t.equal(told.at(-1), 'delete registry')
 })
 
-t.test('services of the same process and clients of the wire see the same', async (t) => {
+t.test('a service of the same process is visible to remote clients', async (t) => {
   const { call, registry } = await openPlatformRegistry(t)
   const service = createService(t, { name: 'greeter', registry, address: '127.0.0.1:0' })
   service.handle('Greeter', { call: endpoint({ handle: () => ({ ok: true }) }) })
@@ -46,7 +46,7 @@ t.test('services of the same process and clients of the wire see the same', asyn
   t.same(await openClient(t, { registry }).call('greeter', 'Greeter.Call'), { ok: true })
 })
 
-t.test('one that is closed twice, or whose port is taken, leaves nothing open', async (t) => {
+t.test('a second close, and a start on a port in use, leave nothing open', async (t) => {
   const { address, close } = await openPlatformRegistry(t)
   const other = createRegistryService({
     createRegistry: () => createMemoryRegistry(),

@@ -11,7 +11,7 @@ function open(t: { teardown: (close: () => unknown) => void }) {
   return { registry, clock, list: createSortedList(registry) }
 }
 
-t.test('services are listed by name, then by version, in every change of them', async (t) => {
+t.test('services are sorted by name and version after every change', async (t) => {
   const { registry, list, clock } = open(t)
   const names = async (): Promise<string[]> =>
     (await list.list()).map(({ name, version }) => `${name} ${version}`)
@@ -34,18 +34,18 @@ t.test('services are listed by name, then by version, in every change of them', 
   t.strictSame(await names(), ['alpha latest', 'shop v10', 'shop-a latest', 'shop.b latest'])
 })
 
-t.test('they are sorted once per change', async (t) => {
+t.test('the list is sorted once per change', async (t) => {
   const { registry, list } = open(t)
   await registry.register?.(makeService('b', ['a:1']))
   const first = list.list()
   await registry.register?.(makeService('b', ['a:1']))
-  t.equal(list.list(), first, 'a heartbeat is no change')
+  t.equal(list.list(), first, 'a heartbeat is not a change')
   await registry.register?.(makeService('b', ['a:2']))
   t.not(list.list(), first)
   t.equal((await list.list())[0]?.nodes.length, 2)
 })
 
-t.test('a registry that answers later, and tells of no changes, is sorted each time', async (t) => {
+t.test('the list of an asynchronous registry without watch is sorted on every read', async (t) => {
   let services = [makeService('b', []), makeService('a', [])]
   const registry: Registry = {
     name: 'remote',
@@ -59,7 +59,7 @@ t.test('a registry that answers later, and tells of no changes, is sorted each t
   t.strictSame(await names(), ['c', 'd'])
 })
 
-t.test('what changes while a registry is being asked is not missed the next time', async (t) => {
+t.test('a change during a read is included in the next read', async (t) => {
   const { registry: memory } = open(t)
   let answer: (() => void) | undefined
   const registry: Registry = {
@@ -91,7 +91,7 @@ t.test('what changes while a registry is being asked is not missed the next time
   t.strictSame(await ask(), ['a', 'b'])
 })
 
-t.test('the order does not depend on the language of the machine', async (t) => {
+t.test('the order is independent of the locale', async (t) => {
   const of = (name: string, version = 'latest') => ({ name, version })
   t.equal(compareServices(of('a'), of('a')), 0)
   t.equal(compareServices(of('Z'), of('a')), -1)
@@ -99,7 +99,7 @@ t.test('the order does not depend on the language of the machine', async (t) => 
   t.equal(compareServices(of('a', '10'), of('a', '9')), -1)
 })
 
-t.test('what a registry lists before it tells of it is listed', async (t) => {
+t.test('a service is listed before the watch has reported it', async (t) => {
   let services = [makeService('a', [])]
   const { list } = createSortedList({
     name: 'remote',

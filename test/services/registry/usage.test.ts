@@ -5,7 +5,7 @@ import { toEntryBytes } from '../../../services/registry/entry.ts'
 import { createRegistryUsage } from '../../../services/registry/usage.ts'
 import { makeService } from '../../fixtures/services.ts'
 
-t.test('it knows how many versions there are, which, and how long they are', async (t) => {
+t.test('counts versions and bytes, per name and in total', async (t) => {
   const registry = createMemoryRegistry()
   t.teardown(() => registry.close?.())
   const held = createRegistryUsage(registry, 'staging')
@@ -28,10 +28,10 @@ t.test('it knows how many versions there are, which, and how long they are', asy
   t.strictSame([held.size(), held.bytesOf('b'), held.bytes()], [0, 0, 0])
   held.close()
   await registry.register?.(service)
-  t.equal(held.size(), 0, 'it listens no more')
+  t.equal(held.size(), 0, 'close stops the watch')
 })
 
-t.test('of a registry that held services before, what it tells is counted', async (t) => {
+t.test('counts services of an existing registry once they change', async (t) => {
   const registry = createStaticRegistry([makeService('a', ['a:1'])])
   const held = createRegistryUsage(registry, 'mx')
   t.equal(held.size(), 0)
@@ -39,35 +39,35 @@ t.test('of a registry that held services before, what it tells is counted', asyn
   t.equal(held.size(), 1)
 })
 
+t.test('finds a registered name that differs only in letter case', async (t) => {
+  const registry = createMemoryRegistry()
+  t.teardown(() => registry.close?.())
+  const held = createRegistryUsage(registry, 'mx')
+  t.equal(held.findOtherCase('Shop'), undefined)
+  for (const version of ['v1', 'v2'])
+    await registry.register?.(makeService('shop', ['a:1'], version))
+  t.equal(held.findOtherCase('SHOP'), 'shop')
+  t.equal(held.findOtherCase('shop'), undefined)
+  await registry.deregister?.(makeService('shop', ['a:1'], 'v1'))
+  t.equal(held.findOtherCase('Shop'), 'shop')
+  await registry.deregister?.(makeService('shop', ['a:1'], 'v2'))
+  t.equal(held.findOtherCase('Shop'), undefined)
+})
+
 t.test(
-  'a name that differs in letter case only is found as long as it is registered',
+  'finds both of two names that differ only in letter case until they are deregistered',
   async (t) => {
     const registry = createMemoryRegistry()
     t.teardown(() => registry.close?.())
     const held = createRegistryUsage(registry, 'mx')
+    for (const name of ['Shop', 'shop']) registry.register(makeService(name, ['a:1']))
+    t.equal(held.findOtherCase('shop'), undefined, 'the exact name takes precedence')
     t.equal(held.findOtherCase('Shop'), undefined)
-    for (const version of ['v1', 'v2'])
-      await registry.register?.(makeService('shop', ['a:1'], version))
-    t.equal(held.findOtherCase('SHOP'), 'shop')
-    t.equal(held.findOtherCase('shop'), undefined)
-    await registry.deregister?.(makeService('shop', ['a:1'], 'v1'))
+    t.equal(held.findOtherCase('SHOP'), 'Shop')
+    registry.deregister(makeService('Shop', ['a:1']))
     t.equal(held.findOtherCase('Shop'), 'shop')
-    await registry.deregister?.(makeService('shop', ['a:1'], 'v2'))
+    t.equal(held.findOtherCase('shop'), undefined)
+    registry.deregister(makeService('shop', ['a:1']))
     t.equal(held.findOtherCase('Shop'), undefined)
   },
 )
-
-t.test('two names that differ in letter case only are both found until they leave', async (t) => {
-  const registry = createMemoryRegistry()
-  t.teardown(() => registry.close?.())
-  const held = createRegistryUsage(registry, 'mx')
-  for (const name of ['Shop', 'shop']) registry.register(makeService(name, ['a:1']))
-  t.equal(held.findOtherCase('shop'), undefined, 'is renewed')
-  t.equal(held.findOtherCase('Shop'), undefined)
-  t.equal(held.findOtherCase('SHOP'), 'Shop')
-  registry.deregister(makeService('Shop', ['a:1']))
-  t.equal(held.findOtherCase('Shop'), 'shop')
-  t.equal(held.findOtherCase('shop'), undefined)
-  registry.deregister(makeService('shop', ['a:1']))
-  t.equal(held.findOtherCase('Shop'), undefined)
-})

@@ -9,7 +9,7 @@ const bare = (service: Service): Service => ({ ...service, nodes: [] })
 const toText = ({ type, service }: RegistryEvent): string =>
   [type, service.name, ...service.nodes.map(({ address }) => address)].join(' ')
 
-/** A registry that lists, and tells of all services, without nodes, and only what else becomes different of them: like Consul. */
+/** Like Consul: lists and watches all services without nodes, and reports node changes only to watches of a single service. */
 function openBare(t: Test): { memory: Registry; registry: Registry; watched: Set<string> } {
   const memory = createMemoryRegistry()
   t.teardown(() => memory.close?.())
@@ -34,7 +34,7 @@ function openBare(t: Test): { memory: Registry; registry: Registry; watched: Set
   return { memory, registry, watched }
 }
 
-t.test('nodes that come and go are told, of services there were and of new ones', async (t) => {
+t.test('node changes are reported for existing and for new services', async (t) => {
   const { memory, registry, watched } = openBare(t)
   const one = makeService('a', ['a:1'])
   await memory.register!(one)
@@ -59,10 +59,10 @@ t.test('nodes that come and go are told, of services there were and of new ones'
     'create b b:3',
   ])
   unwatch()
-  t.same([...watched], [], 'nothing is watched any more')
+  t.same([...watched], [], 'all watches have ended')
 })
 
-t.test('those who listen share the watches, and the last one ends them', async (t) => {
+t.test('listeners share the watches, which end with the last listener', async (t) => {
   const { memory, registry, watched } = openBare(t)
   await memory.register!(makeService('a', ['a:1']))
   const watchAll = createWatchAll(registry)!
@@ -78,7 +78,7 @@ t.test('those who listen share the watches, and the last one ends them', async (
 })
 
 t.test(
-  'a registry that is away when one begins to watch is asked again, and what was missed is told',
+  'a registry unreachable at the start is retried, and missed changes are reported',
   async (t) => {
     const { memory, registry, watched } = openBare(t)
     await memory.register!(makeService('a', ['a:1']))
@@ -103,13 +103,13 @@ t.test(
     await until(() => watched.size === 3 && told.length >= 3)
     t.same([...told].sort(), ['create c c:1', 'update a a:1 a:2', 'update b b:1'])
     await memory.register!(makeService('b', ['b:2']))
-    t.equal(told.at(-1), 'update b b:1 b:2', 'and what changes from then on')
+    t.equal(told.at(-1), 'update b b:1 b:2', 'later changes as well')
     unwatch()
     t.same([...watched], [])
   },
 )
 
-t.test('what has its nodes is told as it comes', async (t) => {
+t.test('events with nodes are passed on unchanged', async (t) => {
   const memory = createMemoryRegistry()
   t.teardown(() => memory.close?.())
   const told: string[] = []

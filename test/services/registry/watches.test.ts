@@ -9,7 +9,7 @@ import { until } from '../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 import { makeService } from '../../fixtures/services.ts'
 
-/** A call of the plain form. */
+/** Headers of a call over the HTTP transport. */
 const PLAIN = {
   'Content-Type': 'application/json',
   'Mx-Service': 'registry',
@@ -17,7 +17,7 @@ const PLAIN = {
 }
 const GREETER = toRegistration('greeter', ['127.0.0.1:9001'])
 
-/** A registry that counts who listens to it. */
+/** A registry that counts its watchers. */
 function createCounted() {
   const listening = { count: 0 }
   const createRegistry = (): Registry => {
@@ -43,19 +43,19 @@ function openChannel(t: Test, address: string): Channel {
   return channel
 }
 
-/** A call of the fast form. */
+/** A call over the WebSocket transport. */
 function toWatch(body = '{}'): RecordedCall {
   return new RecordedCall({ service: 'registry', endpoint: 'Registry.Watch', body, stream: true })
 }
 
-/** A short form of the next event. */
+/** The next event as text. */
 async function next(events: AsyncIterableIterator<WatchEvent>): Promise<string> {
   const { value } = await events.next()
   const { action, service, timestamp } = value as WatchEvent
   return `${action} ${service.name} ${service.version} ${service.nodes.map(({ port }) => port)} at ${timestamp}`
 }
 
-t.test('every change is told, expiry included, with its time; a heartbeat is none', async (t) => {
+t.test('streams every change and expiry with its time, but no heartbeats', async (t) => {
   const { call, watch, clock } = await openPlatformRegistry(t)
   const events = watch({ service: 'greeter' })
   clock.seconds = 10
@@ -74,8 +74,8 @@ t.test('every change is told, expiry included, with its time; a heartbeat is non
   await events.return?.()
 })
 
-t.test('the stream begins at once, before anything has happened, in both forms', async (t) => {
-  // On Node.js 20 the other listener sends the head of a reply with its first bytes only (README).
+t.test('the stream starts before the first event, over WebSocket and HTTP', async (t) => {
+  // On Node.js 20 the uws listener sends the head of a response only with its first bytes (README).
   const { address, registry } = await openPlatformRegistry(t, { listener: 'node' })
   const fast = toWatch('{"service":"greeter"}')
   openChannel(t, address).call(fast)
@@ -98,7 +98,7 @@ t.test('the stream begins at once, before anything has happened, in both forms',
   fast.cancel()
 })
 
-t.test('who watches one service, or one domain, is told of that one only', async (t) => {
+t.test('a watch is limited to its service and domain', async (t) => {
   const { call, watch } = await openPlatformRegistry(t)
   const one = watch({ service: 'users' })
   const staging = watch({ options: { domain: 'staging' } })
@@ -123,7 +123,7 @@ t.test('who watches one service, or one domain, is told of that one only', async
   for (const events of [one, staging, all]) await events.return?.()
 })
 
-t.test('who reads slowly is told the last state of each version, not every one', async (t) => {
+t.test('a slow watcher receives the last state of each version', async (t) => {
   const { call, watch, registry } = await openPlatformRegistry(t)
   const events = watch()
   await call('ListServices')
@@ -131,7 +131,7 @@ t.test('who reads slowly is told the last state of each version, not every one',
   for (let i = 0; i < changes; i++) {
     const metadata = { count: String(i) }
     await registry.register?.({ ...makeService(`s${i % 5}`, ['a:1']), metadata })
-    // What can leave does: the bound is that of the stream, not of one turn.
+    // Lets events be sent, so that the limit of the stream applies, not that of one tick.
     if (i % 100 === 0) await new Promise(setImmediate)
   }
   const last = new Map<string, string | undefined>()
@@ -145,7 +145,7 @@ t.test('who reads slowly is told the last state of each version, not every one',
   await events.return?.()
 })
 
-t.test('who leaves is forgotten: by leaving the loop, by the connection, by HTTP', async (t) => {
+t.test('a watcher is removed when it leaves, disconnects or aborts its request', async (t) => {
   const { listening, createRegistry } = createCounted()
   const { address, call, watch } = await openPlatformRegistry(t, {
     createRegistry,
@@ -154,7 +154,7 @@ t.test('who leaves is forgotten: by leaving the loop, by the connection, by HTTP
   const before = listening.count
   const streams = Array.from({ length: 10 }, (_, i) => watch(i % 2 === 0 ? {} : { service: 'a' }))
   await call('ListServices')
-  t.equal(listening.count, before + 6, 'those of all services share one')
+  t.equal(listening.count, before + 6, 'watches of all services share one watch')
   for (const stream of streams) await stream.return?.()
   await until(() => listening.count === before)
   const leaving = new AbortController()
@@ -170,10 +170,10 @@ t.test('who leaves is forgotten: by leaving the loop, by the connection, by HTTP
   t.equal(listening.count, before + 1)
   channel.close()
   await until(() => listening.count === before)
-  t.pass('nobody listens any more')
+  t.pass('no watchers are left')
 })
 
-t.test('the number of watchers is bounded, and one that leaves makes room', async (t) => {
+t.test('a watcher beyond the limit is 429 until another one leaves', async (t) => {
   const { call, watch } = await openPlatformRegistry(t, { maxWatchers: 4 })
   const [first] = [watch(), watch()]
   await t.rejects(watch().next(), {
@@ -188,7 +188,7 @@ t.test('the number of watchers is bounded, and one that leaves makes room', asyn
   t.match((await another.next()).value, { action: 'create' })
 })
 
-t.test('all who are told of a change get the same object, made once', async (t) => {
+t.test('all watchers receive one shared event object', async (t) => {
   const domains = createDomains(() => createMemoryRegistry())
   t.teardown(domains.close)
   const watches = createWatches({ domains, maxWatchers: 10, leaveOut: () => {}, nowMs: () => 7000 })
@@ -202,12 +202,12 @@ t.test('all who are told of a change get the same object, made once', async (t) 
   t.equal(watches.count(), 0)
 })
 
-t.test('streams end when the service is closed, and it does not wait for them', async (t) => {
+t.test('close ends the streams with 503 without waiting for them', async (t) => {
   const { call, watch, close } = await openPlatformRegistry(t)
   const events = watch({ service: 'greeter' })
   await call('ListServices')
   const beganMs = performance.now()
   await close()
   await t.rejects(events.next(), { code: 503, message: 'the registry is being stopped' })
-  t.ok(performance.now() - beganMs < 9000, 'it has 10 s for calls under way')
+  t.ok(performance.now() - beganMs < 9000, 'close waits up to 10 s for calls in flight')
 })

@@ -5,7 +5,7 @@ import { createRunCheck } from '../../../services/runtime/access.ts'
 
 const checks = { mustBeAdmin, mustBeOperator }
 
-/** Code and text of the denial; undefined: none. */
+/** Code and message of the denial, undefined if allowed. */
 function deny(account: Partial<Account> | undefined, namespace: string, namespaces?: string[]) {
   const ctx = { account: account && { id: 'a', scopes: [], ...account } } as unknown as Context
   try {
@@ -24,7 +24,7 @@ t.test(
     t.equal(deny(operator, 'mx', []), undefined)
     t.equal(deny(operator, 'tb', []), undefined)
     t.equal(deny(tenant, 'tb', ['ta', 'tb']), undefined)
-    t.equal(deny(tenant, 'tb'), undefined, 'images are isolated by what runs them')
+    t.equal(deny(tenant, 'tb'), undefined, 'images are isolated by the cluster')
     t.match(deny(tenant, 'tb', ['ta']), [403, /namespace tb, list it in runtime_namespaces/])
     t.match(deny({ issuer: 'mx', scopes: ['service'] }, 'mx', []), [401, /the scope admin/])
     t.match(deny(tenant, 'mx', ['mx']), [403])

@@ -23,7 +23,7 @@ t.test('gives each service an account with the scope of its workload', async (t)
     ...{ id, type: 'service', scopes: ['workload:acme/helloworld'], issuer: 'acme' },
   })
   const next = await services.open(KEY)
-  t.not(next.secret, secret, 'another secret each time')
+  t.not(next.secret, secret, 'a new secret each time')
   await t.rejects(accounts.logIn('acme', id, secret, 'x'), { code: 400 })
   await services.remove(KEY)
   t.equal(await accounts.find('acme', id), undefined)
@@ -33,7 +33,7 @@ t.test('gives each service an account with the scope of its workload', async (t)
 t.test('migrates accounts of earlier versions to the workload scope once', async (t) => {
   const { accounts, services } = open(t)
   await services.migrate(KEY)
-  t.equal(await accounts.find('acme', ID), undefined, 'none is made')
+  t.equal(await accounts.find('acme', ID), undefined, 'no account is created')
   const old = { id: ID, type: 'service', scopes: ['service'], secret: 'a secret' } as const
   await accounts.create('acme', { ...old, metadata: { runtime: ID } }, 'x')
   await services.migrate(KEY)
@@ -45,7 +45,7 @@ t.test('migrates accounts of earlier versions to the workload scope once', async
   await accounts.delete('acme', ID, 'x')
   await accounts.create('acme', old, 'x')
   await services.migrate(KEY)
-  t.match(await accounts.find('acme', ID), { scopes: ['service'] }, 'somebody else’s')
+  t.match(await accounts.find('acme', ID), { scopes: ['service'] }, "another owner's account")
 })
 
 t.test('leaves an account alone that the runtime did not create', async (t) => {

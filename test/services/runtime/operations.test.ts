@@ -149,7 +149,7 @@ t.test('replaces an object that never came up', async (t) => {
   t.equal(await runtime.doors.call('shop'), 'two')
   const [address] = runtime.doors.addresses.get('shop')!
   const old = await fetch(`http://${address}/OLD`)
-  t.equal(await old.text(), 'two', 'nothing of it is taken over')
+  t.equal(await old.text(), 'two', 'the old program still serves')
   await until(() => readdirSync(join(runtime.folder, 'uploads')).length === 0)
 })
 
@@ -163,14 +163,14 @@ t.test('leaves a service of another server to that server', async (t) => {
     { server: 'two' },
     { ...left, folder: makeTempFolder(t, 'runtime') },
   )
-  t.match(await two.settled('shop'), { status: 4 }, 'its state is told')
-  t.same(two.doors.addresses.get('shop'), undefined, 'it is not run twice')
+  t.match(await two.settled('shop'), { status: 4 }, 'its state is reported')
+  t.same(two.doors.addresses.get('shop'), undefined, 'the second server does not run it')
   const away = { code: 503, message: /server one/ }
   await t.rejects(two.upload('shop', toPlain('two')), away)
   await t.rejects(two.logs('shop'), away)
   await t.rejects(two.output('shop'), away)
   await two.update('shop', undefined, { env: ['one=1'] })
-  t.match(await one.settled('shop'), { status: 4 }, 'an update is passed on')
+  t.match(await one.settled('shop'), { status: 4 }, 'the update reaches the server that runs it')
   await two.call('Delete', 'shop')
   t.same(one.doors.addresses.get('shop'), [])
   t.same(await one.read(), [])
@@ -188,14 +188,18 @@ t.test(
     const two = await openPlatformRuntime(t, { server: 'two', otherServerMs: 50 }, elsewhere)
     const away = { code: 503, message: /server one, which runs the service, is unreachable; force/ }
     await t.rejects(two.call('Delete', 'shop'), away)
-    await t.rejects(two.call('Delete', 'shop'), away, 'it is not taken for gone')
+    await t.rejects(
+      two.call('Delete', 'shop'),
+      away,
+      'an unavailable server is not considered deleted',
+    )
     const again = two.call('Create', 'shop', {
       resource: { service: { name: 'shop', source: SOURCE } },
     })
     await t.rejects(again, { code: 409, message: 'shop@latest is being deleted' })
     await two.call('Delete', 'shop', { options: { force: true } })
     t.same(await two.read(), [])
-    t.equal(await two.accounts.find('mx', 'shop@latest'), undefined, 'its account is gone, too')
+    t.equal(await two.accounts.find('mx', 'shop@latest'), undefined, 'its account is deleted, too')
     await two.create('shop', toPlain('two'))
     t.match(await two.settled('shop'), { status: 4 })
   },

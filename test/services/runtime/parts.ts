@@ -1,7 +1,7 @@
 import type { RunOptions } from '../../../services/runtime/messages.ts'
 import type { Revision, ServiceRecord } from '../../../services/runtime/state/records.ts'
 
-/** Options as callers that say nothing have them. */
+/** The default options. */
 export const NO_OPTIONS: RunOptions = {
   namespace: '',
   command: [],
@@ -22,7 +22,7 @@ export const NO_OPTIONS: RunOptions = {
   credentials: '',
 }
 
-/** Something that was built. */
+/** A finished build. */
 export function makeRevision(id = 'one', more: Partial<Revision> = {}): Revision {
   return {
     ...{ id, build: id, commit: '', env: {}, secrets: '', instances: 1, resources: {} },
@@ -32,7 +32,7 @@ export function makeRevision(id = 'one', more: Partial<Revision> = {}): Revision
   }
 }
 
-/** A runtime object that was asked for just now. */
+/** A runtime object that was just requested. */
 export function makeRecord(more: Partial<ServiceRecord> = {}): ServiceRecord {
   return {
     ...{ namespace: 'mx', name: 'helloworld', version: 'latest', type: '' },

@@ -63,7 +63,7 @@ t.test('does not rebuild a settled request while store updates are delayed', asy
   t.match(
     await two.settled('shop'),
     { status: 4, metadata: { error: undefined } },
-    'its build is there',
+    'uses the existing build',
   )
   t.equal(await two.doors.call('shop'), 'one')
 })
@@ -83,7 +83,7 @@ t.test('skips a record of a newer version and logs it', async (t) => {
       { name: 'shop', status: 4 },
       { name: 'other', version: 'latest', status: 0, metadata: { error: /a newer mx/ } },
     ],
-    'it is told beside the others',
+    'it is listed besides the others',
   )
   await t.rejects(runtime.call('Delete', 'other'), { code: 500, message: /a newer mx/ })
 })

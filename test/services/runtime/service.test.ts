@@ -99,7 +99,7 @@ t.test('restarts an interrupted build on the next start', async (t) => {
   t.match({ error: metadata['error'], status: metadata['status'] }, { status: 'running' })
   await until(() => two.doors.addresses.get('shop')?.length === 1)
   t.equal(await two.doors.call('shop'), 'two')
-  // The record follows the copies.
+  // The record is updated after the instances.
   await until(() => readdirSync(join(left.folder, 'uploads')).length === 0)
 })
 

@@ -18,7 +18,7 @@ t.test('sets the metadata keys of reference 7.2', async (t) => {
   })
 })
 
-t.test('restarts and how the last copy ended are told where there were any', async (t) => {
+t.test('metadata includes the number of restarts and the last failure', async (t) => {
   const record = makeRecord({ restarts: 2, lastFailure: 'exited with code 7' })
   t.match(toServiceMessage(record).metadata, {
     ...{ restarts: '2', lastFailure: 'exited with code 7' },

@@ -23,7 +23,7 @@ async function open(t: Test) {
   }
 }
 
-t.test('a blob is sent and comes back as streams', async (t) => {
+t.test('a blob is written and read as a stream', async (t) => {
   const { write, read } = await open(t)
   const bytes = Buffer.alloc(1_500_000, 'abcdefg')
   const options = { content_type: 'image/png', public: true }
@@ -40,7 +40,7 @@ t.test('a blob is sent and comes back as streams', async (t) => {
   await t.rejects(read('a/b.png', { namespace: 'other' }), { code: 400 })
 })
 
-t.test('blobs are listed and deleted, each namespace for itself', async (t) => {
+t.test('blobs are listed and deleted per namespace', async (t) => {
   const { write, call } = await open(t)
   for (const key of ['b', 'a', 'c']) await write({ key, blob: 'AA==' })
   await write({ key: 'd', options: { namespace: 'foo' }, blob: 'AA==' })
@@ -53,7 +53,7 @@ t.test('blobs are listed and deleted, each namespace for itself', async (t) => {
   t.strictSame(await call('List', {}), { keys: ['b', 'c'] })
 })
 
-t.test('the namespace is that of the call where none is named', async (t) => {
+t.test('the namespace of a blob defaults to that of the call', async (t) => {
   const { write, call, client } = await open(t)
   const within = { namespace: 'foo' }
   await client.stream('store', 'BlobStore.Write', [{ key: 'a', blob: 'AA==' }], within).reply()
@@ -65,18 +65,24 @@ t.test('the namespace is that of the call where none is named', async (t) => {
   t.strictSame(await client.call('store', 'BlobStore.List', {}, within), { keys: [] })
 })
 
-t.test('what is malformed is 400, what is too long 413, and nothing is stored', async (t) => {
-  const { write, call, read, store } = await open(t)
-  await t.rejects(write(), { code: 400, message: 'request.key must not be empty' })
-  await t.rejects(write({ blob: 'AA==' }), { code: 400, message: 'request.key must not be empty' })
-  await t.rejects(write({ key: 'a\0' }), { code: 400 })
-  await t.rejects(write({ key: 'a', blob: '*' }), { code: 400 })
-  await t.rejects(write({ key: 'a', options: { namespace: '..' } }), { code: 400 })
-  await t.rejects(write({ key: 'a', blob: 'AA==' }, { blob: '*' }), { code: 400 })
-  await t.rejects(read(''), { code: 400, message: /^request\.key must be/ })
-  await t.rejects(call('Delete', { key: '' }), { code: 400 })
-  await t.rejects(call('List', { options: { prefix: '\0' } }), { code: 400 })
-  const long = { blob: Buffer.alloc(1_100_000).toString('base64') }
-  await t.rejects(write({ key: 'a', ...long }, long, long), { code: 413 })
-  t.strictSame(await store.listTables(), [])
-})
+t.test(
+  'a malformed request is 400, a blob beyond the limit 413, and nothing is stored',
+  async (t) => {
+    const { write, call, read, store } = await open(t)
+    await t.rejects(write(), { code: 400, message: 'request.key must not be empty' })
+    await t.rejects(write({ blob: 'AA==' }), {
+      code: 400,
+      message: 'request.key must not be empty',
+    })
+    await t.rejects(write({ key: 'a\0' }), { code: 400 })
+    await t.rejects(write({ key: 'a', blob: '*' }), { code: 400 })
+    await t.rejects(write({ key: 'a', options: { namespace: '..' } }), { code: 400 })
+    await t.rejects(write({ key: 'a', blob: 'AA==' }, { blob: '*' }), { code: 400 })
+    await t.rejects(read(''), { code: 400, message: /^request\.key must be/ })
+    await t.rejects(call('Delete', { key: '' }), { code: 400 })
+    await t.rejects(call('List', { options: { prefix: '\0' } }), { code: 400 })
+    const long = { blob: Buffer.alloc(1_100_000).toString('base64') }
+    await t.rejects(write({ key: 'a', ...long }, long, long), { code: 413 })
+    t.strictSame(await store.listTables(), [])
+  },
+)

@@ -41,7 +41,7 @@ function makeBytes(length: number, seed = 7): Buffer {
   return Buffer.from(Uint8Array.from({ length }, (_, i) => (i * seed) >> 3))
 }
 
-t.test('a blob is read as it was written, however it was cut', async (t) => {
+t.test('a blob reads back unchanged for any sizes of the chunks written', async (t) => {
   const { write, read, counts } = open(t)
   const bytes = makeBytes(1_000_000)
   for (const size of [1000, 262_144, 300_000, 1_000_000]) {
@@ -52,12 +52,16 @@ t.test('a blob is read as it was written, however it was cut', async (t) => {
     t.ok(blob.bytes.equals(bytes), String(size))
     t.match(blob, { contentType: 'image/png', isPublic: true, count: 4 })
   }
-  t.strictSame(await counts(), { heads: 1, parts: 4, loose: 0 }, 'what was replaced is gone')
+  t.strictSame(
+    await counts(),
+    { heads: 1, parts: 4, loose: 0 },
+    'parts of replaced blobs are deleted',
+  )
   t.equal(await write('empty'), 0)
   t.equal((await read('empty')).bytes.length, 0)
 })
 
-t.test('parts are not longer than records may be', async (t) => {
+t.test('a part is at most as long as the value of a record', async (t) => {
   const { write, read } = open(t, 10_000_000, 1000)
   const bytes = makeBytes(2500)
   await write('a', bytes)
@@ -66,7 +70,7 @@ t.test('parts are not longer than records may be', async (t) => {
   t.equal(blob.count, 3)
 })
 
-t.test('a blob is deleted with its parts', async (t) => {
+t.test('deleting a blob deletes its parts', async (t) => {
   const { blobs, write, read, counts } = open(t)
   await write('a', makeBytes(600_000))
   await blobs.delete('mx', 'a')
@@ -75,7 +79,7 @@ t.test('a blob is deleted with its parts', async (t) => {
   t.strictSame(await counts(), { heads: 0, parts: 0, loose: 0 })
 })
 
-t.test('an upload that fails, or is too long, leaves what was there', async (t) => {
+t.test('an upload that fails or is too long leaves the previous blob unchanged', async (t) => {
   const { blobs, write, read, counts } = open(t, 1_000_000)
   const bytes = makeBytes(300_000)
   await write('a', bytes)
@@ -89,7 +93,7 @@ t.test('an upload that fails, or is too long, leaves what was there', async (t) 
   t.strictSame(await counts(), { heads: 1, parts: 2, loose: 0 })
 })
 
-t.test('of uploads at once one is there as a whole, and of the others nothing', async (t) => {
+t.test('of ten concurrent uploads one is stored intact, and no parts of the others', async (t) => {
   const { write, read, counts } = open(t)
   const all = Array.from({ length: 10 }, (_, i) => makeBytes(600_000, i + 1))
   await Promise.all(all.map((bytes) => write('a', bytes)))
@@ -98,7 +102,7 @@ t.test('of uploads at once one is there as a whole, and of the others nothing', 
   t.strictSame(await counts(), { heads: 1, parts: 3, loose: 0 })
 })
 
-t.test('whoever reads a blob that is replaced is told so', async (t) => {
+t.test('a read of a blob that is replaced meanwhile fails with 409', async (t) => {
   const { blobs, write } = open(t)
   await write('a', makeBytes(600_000))
   const reading = (await blobs.read('mx', 'a')).parts[Symbol.asyncIterator]()
@@ -110,7 +114,7 @@ t.test('whoever reads a blob that is replaced is told so', async (t) => {
   })
 })
 
-t.test('what a process left that ended in the middle is tidied up a day later', async (t) => {
+t.test('parts of an upload interrupted by a crash are deleted a day later', async (t) => {
   const { store, clock, write, counts } = open(t)
   const startedAt = String(clock.ms).padStart(16, '0')
   await store.commit([
@@ -124,7 +128,7 @@ t.test('what a process left that ended in the middle is tidied up a day later', 
   t.strictSame(await counts(), { heads: 2, parts: 2, loose: 0 })
 })
 
-t.test('an upload of more than a day is given up', async (t) => {
+t.test('an upload that takes more than a day is aborted with 409', async (t) => {
   const { blobs, clock, write, read, counts } = open(t)
   const slow = (async function* () {
     yield makeBytes(300_000)

@@ -35,7 +35,7 @@ t.test('a record is written, read, listed and deleted', async (t) => {
   t.strictSame(await call('Databases'), { databases: ['mx'] })
   t.strictSame(await call('Tables'), { tables: ['mx'] })
   t.strictSame(await call('Delete', { key: 'a' }), {})
-  t.strictSame(await call('Delete', { key: 'a' }), {}, 'again, which does not matter')
+  t.strictSame(await call('Delete', { key: 'a' }), {}, 'deleting a missing key succeeds')
   await t.rejects(call('Read', { key: 'a' }), {
     id: 'store.Store.Read',
     code: 404,
@@ -43,7 +43,7 @@ t.test('a record is written, read, listed and deleted', async (t) => {
   })
 })
 
-t.test('what was read can be written again', async (t) => {
+t.test('a record as returned by Read can be written again', async (t) => {
   const { call } = await openPlatformStore(t)
   await call('Write', { record: { key: 'a', value: 'AA==', metadata: { b: { value: 'c' } } } })
   const before = await call<Page>('Read', { key: 'a' })
@@ -53,7 +53,7 @@ t.test('what was read can be written again', async (t) => {
   t.strictSame(rest.metadata, { b: { type: 'string', value: 'c' } })
 })
 
-t.test('prefix and suffix are flags for the key, or texts of their own', async (t) => {
+t.test('prefix and suffix are flags for the key, or strings', async (t) => {
   const platform = await openPlatformStore(t)
   await write(platform, 'a/1', 'a/2', 'b/1', 'b/2')
   for (const [key, options, keys] of [
@@ -70,31 +70,34 @@ t.test('prefix and suffix are flags for the key, or texts of their own', async (
     t.strictSame((await read(platform, key, options)).keys, keys, JSON.stringify([key, options]))
 })
 
-t.test('order, range, offset and limit: the offset first, and 0 is no limit', async (t) => {
-  const platform = await openPlatformStore(t)
-  await write(platform, 'c', 'a', 'e', 'b', 'd')
-  for (const [options, keys, next] of [
-    [{ prefix: '', order: 'asc' }, 'abcde'],
-    [{ prefix: '', order: 'desc' }, 'edcba'],
-    [{ prefix: '', limit: 0 }, 'abcde'],
-    [{ prefix: '', limit: 2 }, 'ab', 'b'],
-    [{ prefix: '', offset: 1, limit: 2 }, 'bc', 'c'],
-    [{ prefix: '', offset: 4, limit: 2 }, 'e'],
-    [{ prefix: '', offset: 9 }, ''],
-    [{ prefix: '', order: 'desc', offset: 1, limit: 2 }, 'dc', 'c'],
-    [{ from: 'b', to: 'd' }, 'bc'],
-    [{ from: 'b' }, 'bcde'],
-    [{ to: 'd', order: 'desc' }, 'cba'],
-    [{ after: 'c' }, 'de'],
-    [{ after: 'c', order: 'desc' }, 'ba'],
-    [{ from: 'd', to: 'b' }, ''],
-  ] as [object, string, string?][]) {
-    const page = await read(platform, '', options)
-    t.strictSame([page.keys.join(''), page.next], [keys, next], JSON.stringify(options))
-  }
-})
+t.test(
+  'order, range, offset and limit select records: offset before limit, and limit 0 is none',
+  async (t) => {
+    const platform = await openPlatformStore(t)
+    await write(platform, 'c', 'a', 'e', 'b', 'd')
+    for (const [options, keys, next] of [
+      [{ prefix: '', order: 'asc' }, 'abcde'],
+      [{ prefix: '', order: 'desc' }, 'edcba'],
+      [{ prefix: '', limit: 0 }, 'abcde'],
+      [{ prefix: '', limit: 2 }, 'ab', 'b'],
+      [{ prefix: '', offset: 1, limit: 2 }, 'bc', 'c'],
+      [{ prefix: '', offset: 4, limit: 2 }, 'e'],
+      [{ prefix: '', offset: 9 }, ''],
+      [{ prefix: '', order: 'desc', offset: 1, limit: 2 }, 'dc', 'c'],
+      [{ from: 'b', to: 'd' }, 'bc'],
+      [{ from: 'b' }, 'bcde'],
+      [{ to: 'd', order: 'desc' }, 'cba'],
+      [{ after: 'c' }, 'de'],
+      [{ after: 'c', order: 'desc' }, 'ba'],
+      [{ from: 'd', to: 'b' }, ''],
+    ] as [object, string, string?][]) {
+      const page = await read(platform, '', options)
+      t.strictSame([page.keys.join(''), page.next], [keys, next], JSON.stringify(options))
+    }
+  },
+)
 
-t.test('tables and databases are apart', async (t) => {
+t.test('tables and databases are separate', async (t) => {
   const platform = await openPlatformStore(t)
   const { call } = platform
   for (const options of [
@@ -115,7 +118,7 @@ t.test('tables and databases are apart', async (t) => {
   t.strictSame(await call('Tables', { database: 'foo' }), { tables: ['greeter', 'mx'] })
 })
 
-t.test('databases and tables come a page at a time', async (t) => {
+t.test('databases and tables are listed in pages', async (t) => {
   const { call } = await openPlatformStore(t)
   for (const name of ['a', 'b', 'c'])
     for (const options of [{ database: name }, { table: name }])
@@ -131,7 +134,7 @@ t.test('databases and tables come a page at a time', async (t) => {
 })
 
 t.test(
-  'namespaces are apart: the request says which database, else the call, else mx',
+  'the database is that of the request, the namespace of the call or mx, in this order',
   async (t) => {
     const { client, call } = await openPlatformStore(t)
     const within = (namespace: string, method: string, request: object) =>
@@ -164,7 +167,7 @@ t.test(
   },
 )
 
-t.test('a record that has expired is not there; until then its seconds are counted', async (t) => {
+t.test('Read returns the remaining seconds of a record, and 404 once it expired', async (t) => {
   const platform = await openPlatformStore(t)
   const { call, clock } = platform
   await call('Write', { record: { key: 'a', expiry: 10 } })
@@ -175,7 +178,7 @@ t.test('a record that has expired is not there; until then its seconds are count
   t.strictSame((await read(platform, '', { prefix: true })).keys, [])
 })
 
-t.test('compare and set: a version that is not there any more is a conflict', async (t) => {
+t.test('compare and set with an outdated version is 409', async (t) => {
   const { call } = await openPlatformStore(t)
   const put = (version: number) =>
     call<{ version: number }>('Write', { record: { key: 'a' }, options: { version } })
@@ -190,7 +193,7 @@ t.test('compare and set: a version that is not there any more is a conflict', as
   await t.rejects(put(second.version), { code: 409, message: /but is not there$/ })
 })
 
-t.test('several records are written at once: all of them, or none', async (t) => {
+t.test('a batch of records is written atomically or rejected', async (t) => {
   const { call, store } = await openPlatformStore(t)
   const put = (records: readonly object[], more: object = {}) =>
     call<{ version: number; versions: number[] }>('Write', { records, ...more })
@@ -220,10 +223,10 @@ t.test('several records are written at once: all of them, or none', async (t) =>
   ] as const)
     await t.rejects(put(given, more), { code: 400, message })
   const page = await call<Page>('Read', { options: { prefix: '', from: 'c' } })
-  t.same(page.records, [], 'nothing of what was refused')
+  t.same(page.records, [], 'no record of a rejected batch was written')
 })
 
-t.test('of many who compare and set at once, one at a time wins', async (t) => {
+t.test('20 concurrent compare-and-set increments lose no increment', async (t) => {
   const { call } = await openPlatformStore(t)
   const increase = async (): Promise<void> => {
     for (;;) {
@@ -245,7 +248,7 @@ t.test('of many who compare and set at once, one at a time wins', async (t) => {
   t.equal(Buffer.from(String(records[0]!.value), 'base64').toString(), '20')
 })
 
-t.test('keys are listed in messages of 1000; none are one message, too', async (t) => {
+t.test('List streams messages of 1000 keys, and one empty message without keys', async (t) => {
   const platform = await openPlatformStore(t)
   const { stream } = platform
   const list = async (options: object) => {
@@ -265,10 +268,10 @@ t.test('keys are listed in messages of 1000; none are one message, too', async (
   t.strictSame(await list({ from: 'k0010', to: 'k0020' }), [10])
 })
 
-t.test('a call that is cancelled, or too late, is not read for any longer', async (t) => {
+t.test('a cancelled call and a call past its deadline stop reading the store', async (t) => {
   const memory = createMemoryStore()
   let scans = 0
-  // Without an end.
+  // Never ends.
   const scan: typeof memory.scan = () => {
     const key = String(++scans).padStart(9, '0')
     const record = { key, value: Buffer.alloc(0), metadata: {}, expiresMs: 0, version: 1 }
@@ -288,7 +291,7 @@ t.test('a call that is cancelled, or too late, is not read for any longer', asyn
     const failed = t.rejects(call()).finally(() => {
       isOver = true
     })
-    // On a busy machine the time may be over before anything is read.
+    // On a busy machine the deadline may pass before the first read.
     await until(() => scans > 0 || isOver)
     if (call === calls[1]) leaving.abort()
     await failed

@@ -8,7 +8,7 @@ const NAMESPACE =
 const PART = 'must be at most 1024 bytes of UTF-8 without NUL'
 const LONG = 'k'.repeat(1025)
 
-/** Method, request, and how the error begins. */
+/** Method, request and prefix of the error message. */
 const ROWS: readonly (readonly [string, unknown, string])[] = [
   ['Write', {}, 'request.record'],
   ['Write', { record: {} }, 'request.record.key'],
@@ -80,25 +80,28 @@ const ROWS: readonly (readonly [string, unknown, string])[] = [
   ['Tables', { database: '/' }, `request.database ${NAMESPACE}`],
 ]
 
-t.test('malformed requests are 400 by the path of the field, and nothing is stored', async (t) => {
-  const { call, stream } = await openPlatformStore(t)
-  for (const [method, request, message] of ROWS) {
-    const error = (await call(method, request).catch((error: unknown) => error)) as Error
-    t.match(error, { code: 400 }, `${method} ${JSON.stringify(request).slice(0, 80)}`)
-    t.ok(error.message.startsWith(message), `${error.message} begins with ${message}`)
-  }
-  for (const [method, request, message] of [
-    ['List', { options: { prefix: true } }, 'request.options.prefix must be'],
-    ['List', { options: { suffix: '\0' } }, `request.options.suffix ${PART}`],
-    ['List', { options: { limit: -1 } }, 'request.options.limit must be'],
-    ['Watch', { options: { prefix: LONG } }, `request.options.prefix ${PART}`],
-    ['Watch', { options: { table: 'é' } }, `request.options.table ${NAME}`],
-  ] as const) {
-    const error = (await stream(method, request)
-      .next()
-      .catch((error: unknown) => error)) as Error
-    t.match(error, { code: 400 })
-    t.ok(error.message.startsWith(message), error.message)
-  }
-  t.strictSame(await call('Databases'), { databases: [] })
-})
+t.test(
+  'a malformed request is 400, the error names the path of the field, and nothing is stored',
+  async (t) => {
+    const { call, stream } = await openPlatformStore(t)
+    for (const [method, request, message] of ROWS) {
+      const error = (await call(method, request).catch((error: unknown) => error)) as Error
+      t.match(error, { code: 400 }, `${method} ${JSON.stringify(request).slice(0, 80)}`)
+      t.ok(error.message.startsWith(message), `${error.message} begins with ${message}`)
+    }
+    for (const [method, request, message] of [
+      ['List', { options: { prefix: true } }, 'request.options.prefix must be'],
+      ['List', { options: { suffix: '\0' } }, `request.options.suffix ${PART}`],
+      ['List', { options: { limit: -1 } }, 'request.options.limit must be'],
+      ['Watch', { options: { prefix: LONG } }, `request.options.prefix ${PART}`],
+      ['Watch', { options: { table: 'é' } }, `request.options.table ${NAME}`],
+    ] as const) {
+      const error = (await stream(method, request)
+        .next()
+        .catch((error: unknown) => error)) as Error
+      t.match(error, { code: 400 })
+      t.ok(error.message.startsWith(message), error.message)
+    }
+    t.strictSame(await call('Databases'), { databases: [] })
+  },
+)

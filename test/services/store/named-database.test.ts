@@ -6,7 +6,7 @@ const tell = (field: string, name: string) => ({
   message: `${field} must be a database that has records (store/databases lists them), got "${name}"`,
 })
 
-t.test('whoever reads from a database that is misspelt is told, whatever is read', async (t) => {
+t.test('reading from an unknown database is 400 and the error names it', async (t) => {
   const { call, stream, client } = await openPlatformStore(t)
   const options = { database: 'shop' }
   await call('Write', { record: { key: 'a', value: 'AA==' }, options })
@@ -21,10 +21,10 @@ t.test('whoever reads from a database that is misspelt is told, whatever is read
   await t.rejects(client.call('store', 'BlobStore.List', { options: blobs }), inNamespace)
   const read = client.stream('store', 'BlobStore.Read', { key: 'a', options: blobs })
   await t.rejects(read.next(), inNamespace)
-  t.strictSame(await call('Databases'), { databases: ['shop'] }, 'reading makes none')
+  t.strictSame(await call('Databases'), { databases: ['shop'] }, 'reading creates no database')
 })
 
-t.test('a database without what is looked for is no mistake', async (t) => {
+t.test('a missing key or table in an existing database is not a wrong database', async (t) => {
   const { call, stream } = await openPlatformStore(t)
   const options = { database: 'shop' }
   await call('Write', { record: { key: 'a', value: 'AA==' }, options })
@@ -35,7 +35,7 @@ t.test('a database without what is looked for is no mistake', async (t) => {
   })
 })
 
-t.test('that of the namespace of the call may be empty, named or not', async (t) => {
+t.test("the database of the call's namespace may be empty", async (t) => {
   const { client, call } = await openPlatformStore(t)
   t.strictSame(await call('Tables'), { tables: [] })
   t.strictSame(await call('Read', { options: { prefix: 'a', database: 'mx' } }), { records: [] })
@@ -46,7 +46,7 @@ t.test('that of the namespace of the call may be empty, named or not', async (t)
   }
 })
 
-t.test('to write, to delete and to watch, none need be there', async (t) => {
+t.test('Write and Delete accept a database without records', async (t) => {
   const { call } = await openPlatformStore(t)
   t.strictSame(await call('Delete', { key: 'a', options: { database: 'new' } }), {})
   await call('Write', { record: { key: 'a', value: 'AA==' }, options: { database: 'new' } })

@@ -3,7 +3,7 @@ import { toExpiresMs, toMessage, toMetadata } from '../../../services/store/reco
 
 const RECORD = { key: 'a', value: new Uint8Array(1), metadata: {}, expiresMs: 0, version: 3 }
 
-t.test('fields keep their type, and what has none is a string', (t) => {
+t.test('metadata values keep their type, and string is the default', (t) => {
   const fields = {
     a: { type: 'int64', value: '5' },
     b: { type: '', value: ':' },
@@ -17,7 +17,7 @@ t.test('fields keep their type, and what has none is a string', (t) => {
   t.end()
 })
 
-t.test('seconds go from now on, and one is left until the end', (t) => {
+t.test('expiry is in seconds from now, rounded up when read', (t) => {
   t.equal(toExpiresMs(0, 5000), 0)
   t.equal(toExpiresMs(2, 5000), 7000)
   const left = (nowMs: number) => toMessage({ ...RECORD, expiresMs: 7000 }, nowMs).expiry

@@ -5,7 +5,7 @@ import type { WatchEvent } from '../../../services/store/watches.ts'
 import { openPlatformStore } from '../../fixtures/platform-store.ts'
 import { openRegistry } from '../../fixtures/sdk-services.ts'
 
-t.test('it is the service store, and the registry says what it offers', async (t) => {
+t.test('the registry lists the endpoints of the service store', async (t) => {
   const registry = openRegistry(t)
   await openPlatformStore(t, { registry })
   const [service] = await registry.getService('store')
@@ -27,49 +27,49 @@ t.test('it is the service store, and the registry says what it offers', async (t
   )
 })
 
+t.test('Watch streams writes, deletions and expiries until the service stops', async (t) => {
+  const { call, stream, clock, close } = await openPlatformStore(t)
+  const events = stream<WatchEvent>('Watch', { options: { prefix: 'a' } })
+  const first = events.next()
+  // Only the first event received shows that the watch has started: write until then.
+  let isSeen = false
+  void first.then(() => {
+    isSeen = true
+  })
+  while (!isSeen) await call('Write', { record: { key: 'a', value: 'AA==' } })
+  t.match((await first).value, { action: 'write', key: 'a', record: { key: 'a', value: 'AA==' } })
+  await call('Write', { record: { key: 'b' } })
+  await call('Write', { record: { key: 'a1', expiry: 5 } })
+  let next = (await events.next()).value as WatchEvent
+  while (next.key === 'a') next = (await events.next()).value as WatchEvent
+  t.match(next, { action: 'write', key: 'a1', record: { expiry: 5 } })
+  clock.seconds += 5
+  t.strictSame((await events.next()).value, { action: 'delete', key: 'a1' })
+  const last = events.next()
+  const failed = t.rejects(last, { code: 503, message: 'the store is being stopped' })
+  await close()
+  await failed
+})
+
 t.test(
-  'a watcher is told over the wire, expiry included, until the service is stopped',
+  '507 of the adapter is returned as is, an unexpected error as 500 without details',
   async (t) => {
-    const { call, stream, clock, close } = await openPlatformStore(t)
-    const events = stream<WatchEvent>('Watch', { options: { prefix: 'a' } })
-    const first = events.next()
-    // When watching has begun cannot be told: it is written until it is seen.
-    let isSeen = false
-    void first.then(() => {
-      isSeen = true
+    const { call } = await openPlatformStore(t, {
+      adapter: {
+        ...createMemoryStore(),
+        commit: () => {
+          throw storeFull(new Error('ENOSPC'))
+        },
+        read: () => {
+          throw new Error('/var/secret is broken')
+        },
+      },
     })
-    while (!isSeen) await call('Write', { record: { key: 'a', value: 'AA==' } })
-    t.match((await first).value, { action: 'write', key: 'a', record: { key: 'a', value: 'AA==' } })
-    await call('Write', { record: { key: 'b' } })
-    await call('Write', { record: { key: 'a1', expiry: 5 } })
-    let next = (await events.next()).value as WatchEvent
-    while (next.key === 'a') next = (await events.next()).value as WatchEvent
-    t.match(next, { action: 'write', key: 'a1', record: { expiry: 5 } })
-    clock.seconds += 5
-    t.strictSame((await events.next()).value, { action: 'delete', key: 'a1' })
-    const last = events.next()
-    const failed = t.rejects(last, { code: 503, message: 'the store is being stopped' })
-    await close()
-    await failed
+    await t.rejects(call('Write', { record: { key: 'a' } }), {
+      code: 507,
+      id: 'store',
+      message: 'the store is full: nothing was written',
+    })
+    await t.rejects(call('Read', { key: 'a' }), { code: 500, message: 'internal error' })
   },
 )
-
-t.test('what the adapter cannot do is told as it is', async (t) => {
-  const { call } = await openPlatformStore(t, {
-    adapter: {
-      ...createMemoryStore(),
-      commit: () => {
-        throw storeFull(new Error('ENOSPC'))
-      },
-      read: () => {
-        throw new Error('/var/secret is broken')
-      },
-    },
-  })
-  await t.rejects(call('Write', { record: { key: 'a' } }), {
-    code: 507,
-    id: 'store',
-    message: 'the store is full: nothing was written',
-  })
-  await t.rejects(call('Read', { key: 'a' }), { code: 500, message: 'internal error' })
-})

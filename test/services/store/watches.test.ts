@@ -44,7 +44,7 @@ async function take(events: AsyncIterator<WatchEvent>): Promise<string> {
   return `${action} ${key} ${record === undefined ? '-' : Buffer.from(record.value).toString()}`
 }
 
-t.test('a watcher is told what there is now, of the keys it watches', async (t) => {
+t.test('a watcher receives the current state of changed keys with its prefix', async (t) => {
   const { store, begin, put } = open(t)
   const all = await begin()
   const some = await begin({ table: TABLE, prefix: 'b' })
@@ -56,7 +56,7 @@ t.test('a watcher is told what there is now, of the keys it watches', async (t) 
   t.equal(await take(some), 'write b 2')
 })
 
-t.test('for a slow watcher only the last state of a key waits', async (t) => {
+t.test('a slow watcher receives only the last state of each key', async (t) => {
   const { begin, put, store } = open(t)
   const events = await begin()
   for (let i = 0; i < 100; i++) await put('a', String(i))
@@ -69,7 +69,7 @@ t.test('for a slow watcher only the last state of a key waits', async (t) => {
   )
 })
 
-t.test('with too many keys waiting the watcher has to begin again', async (t) => {
+t.test('a watcher with too many pending keys is ended with 503', async (t) => {
   const { begin, put, watches } = open(t, { maxWaiting: 2 })
   const events = await begin()
   for (const key of ['a', 'b', 'c']) await put(key, '1')
@@ -77,7 +77,7 @@ t.test('with too many keys waiting the watcher has to begin again', async (t) =>
   t.equal(watches.count(), 0)
 })
 
-t.test('a watcher learns that changes may have been missed', async (t) => {
+t.test('a watcher is ended with 503 when changes may have been missed', async (t) => {
   const { begin, listeners, watches, stopped } = open(t)
   const events = await begin()
   const waiting = events.next()
@@ -87,7 +87,7 @@ t.test('a watcher learns that changes may have been missed', async (t) => {
   t.equal(stopped(), 1)
 })
 
-t.test('whoever leaves, also while waiting, is told no more', async (t) => {
+t.test('a watcher that leaves during a read receives nothing more', async (t) => {
   const { begin, watches, stopped } = open(t)
   const events = await begin()
   const waiting = events.next()
@@ -97,7 +97,7 @@ t.test('whoever leaves, also while waiting, is told no more', async (t) => {
   t.equal(stopped(), 1)
 })
 
-t.test('what cannot be watched is told to the watcher', async (t) => {
+t.test('an error of the store ends the watch', async (t) => {
   const store = {
     ...createStore(createMemoryStore()),
     watch: () => Promise.reject(new Error('away')),
@@ -109,7 +109,7 @@ t.test('what cannot be watched is told to the watcher', async (t) => {
   t.equal(watches.count(), 0)
 })
 
-t.test('one watcher too many is refused, and all are once it is closed', async (t) => {
+t.test('a watcher beyond the limit is 429, and after close 503', async (t) => {
   const { begin, watches } = open(t, { maxWatchers: 1 })
   const events = await begin()
   t.throws(() => watches.open(TARGET, ID, () => {}), { code: 429, id: ID })

@@ -2,7 +2,7 @@ import { headers as createHeaders, type Msg } from '@nats-io/transport-node'
 import t from 'tap'
 import { encodeHeaders, readHeaders } from '../../../../adapters/broker/nats/headers.ts'
 
-/** A message as the library hands it over: a part of what was received. */
+/** A message as the library returns it: a view of the receive buffer. */
 function toMessage(block: string, body = 'body'): Msg {
   const received = Buffer.from(`before${block}${body}behind`, 'latin1')
   const hdr = Buffer.byteLength(block, 'latin1')

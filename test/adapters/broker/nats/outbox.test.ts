@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { createOutbox } from '../../../../adapters/broker/nats/outbox.ts'
 
-/** A connection whose server answers when it is told to. */
+/** A connection whose server responds on demand. */
 function createConnection() {
   const questions: { readonly answer: () => void; readonly fail: () => void }[] = []
   const flush = (): Promise<void> =>
@@ -21,15 +21,15 @@ t.test('counts messages until the server confirms them', async (t) => {
   outbox.add(connection, 20)
   outbox.add(connection, 30)
   t.equal(outbox.bytes, 60)
-  t.equal(questions.length, 1, 'one question at a time')
+  t.equal(questions.length, 1, 'one flush at a time')
   questions[0]!.answer()
   await turn()
-  t.equal(outbox.bytes, 50, 'it was asked behind the first')
+  t.equal(outbox.bytes, 50, 'sent after the first flush')
   t.equal(questions.length, 2)
   questions[1]!.answer()
   await turn()
   t.equal(outbox.bytes, 0)
-  t.equal(questions.length, 2, 'nothing is left to ask for')
+  t.equal(questions.length, 2, 'no further flush without messages')
   t.equal(outbox.clear(), 0)
 })
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { createSubscriptions } from '../../../../adapters/broker/nats/subscriptions.ts'
 import type { NatsLink } from '../../../../adapters/nats/connection.ts'
 
-/** What a server that never refuses has been told; the real one: nats-faults.test.ts. */
+/** Commands received by a server double; nats-faults.test.ts uses a real one. */
 function open() {
   const told: string[] = []
   const state = { isAway: false, isLost: false }

@@ -21,7 +21,7 @@ t.test('rejects a large event without affecting the others', async (t) => {
   const [a, long, b] = await append(toAppends('a', 'x'.repeat(10_000), 'b'))
   t.same([a, b], [1, 2])
   t.match(long, { code: 400, message: /^payload must be at most/ })
-  t.match(server.openEvents().maxEventBytes, Number.POSITIVE_INFINITY, 'not known yet')
+  t.match(server.openEvents().maxEventBytes, Number.POSITIVE_INFINITY, 'the limit is unknown yet')
 })
 
 t.test('creates a removed stream again', async (t) => {
@@ -57,7 +57,7 @@ t.test('repeats appends in flight after a kill of NATS and stores them once', as
   await append(toAppends('first'))
   const texts = Array.from({ length: 2000 }, (_, i) => String(i))
   const appending = append(toAppends(...texts))
-  // Its events are on their way now.
+  // Its events are in flight now.
   await new Promise(setImmediate)
   await server.kill()
   await server.start()

@@ -7,10 +7,10 @@ import {
 } from '../../../../adapters/events/jetstream/errors.ts'
 import { GatewayError } from '../../../../core/errors.ts'
 
-/** As the library throws what the server says. */
+/** An error of the server as thrown by the library. */
 const api = (code: number, status: number, message: string): Error =>
   Object.assign(new Error(message), { code, status })
-/** As the library has what is not permitted, and as it wraps it. */
+/** A permission error of the library, plain and wrapped. */
 const violation = Object.assign(new Error('Permissions Violation for Publish to "a"'), {
   name: 'PermissionViolationError',
 })

@@ -40,13 +40,16 @@ t.test('decodes messages of other publishers as events', async (t) => {
   t.equal(Buffer.from(ours!.payload).toString(), 'ours')
   t.match(plain, { sequence: 2, metadata: {} })
   t.match(plain!.id, /^[\da-f]{8}-[\da-f]{4}-8/)
-  t.ok(plain!.timestampMs >= beforeMs - 1 && plain!.timestampMs <= Date.now(), 'when it was stored')
+  t.ok(
+    plain!.timestampMs >= beforeMs - 1 && plain!.timestampMs <= Date.now(),
+    'the time of storage',
+  )
   t.match(withHeaders, { sequence: 3, metadata: { Kind: 'a, b' } })
   t.notMatch(withHeaders, { id: plain!.id })
   t.match(third, { id: '00000000-0000-4000-8000-000000000000', timestampMs: 5, metadata: {} })
   t.same(
     (await read()).map(({ id }) => id),
     [ours, plain, withHeaders, third].map((event) => event!.id),
-    'the same ids again',
+    'ids are stable across reads',
   )
 })

@@ -17,7 +17,7 @@ const TOPICS = [
   { namespace: 'n'.repeat(253), topic: 't'.repeat(253) },
   { namespace: 'n'.repeat(253), topic: `${'t'.repeat(252)}u` },
 ]
-/** What names of streams and consumers may have (nats-server: isValidName), and how long they may be. */
+/** Valid characters (nats-server: isValidName) and maximum length of names of streams and consumers. */
 const NAME = /^[^\s.*>/\\]{1,255}$/
 
 t.test('maps a topic to a unique valid stream name', async (t) => {

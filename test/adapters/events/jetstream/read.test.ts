@@ -31,11 +31,11 @@ t.test('reads a long range in slices and deletes its consumers', async (t) => {
   )
   t.equal(slices, 3)
   const { events: none, next } = await read({ sinceMs: 24_999 })
-  t.same([none, next], [[], 10_001], 'so many are looked through at a time')
+  t.same([none, next], [[], 10_001], 'limit of events scanned per read')
   t.same((await read({ from: 24_990, limit: 3 })).next, 24_993)
   const consumers = async () => (await session.streams.info('mx+events+mx+orders')).state
   while ((await consumers()).consumer_count > 0);
-  t.pass('no consumer is left')
+  t.pass('no consumers are left')
 })
 
 t.test('returns nothing for a missing topic', async (t) => {
@@ -47,7 +47,7 @@ t.test('returns nothing for a missing topic', async (t) => {
       events: [],
       next: undefined,
     })
-  t.same(await server.openEvents().listTopics(), [], 'and it was not made')
+  t.same(await server.openEvents().listTopics(), [], 'the topic was not created')
 })
 
 t.test('skips events removed by retention', async (t) => {

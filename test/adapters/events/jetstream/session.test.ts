@@ -28,7 +28,7 @@ t.test('ends with its connection and notifies once', async (t) => {
       resolve()
     }),
   )
-  const forget = session.onSettled(() => t.fail('was to be told no more'))
+  const forget = session.onSettled(() => t.fail('no message expected'))
   forget()
   t.notOk(session.isEnded)
   await server.kill()
@@ -37,5 +37,5 @@ t.test('ends with its connection and notifies once', async (t) => {
   await t.rejects(session.request({ subject: 'a' }), { code: 503 })
   session.publish({ subject: 'a' })
   session.onSettled(() => told++)
-  t.equal(told, 2, 'at once, whoever asks late')
+  t.equal(told, 2, 'late listeners are notified at once')
 })

@@ -26,7 +26,7 @@ const PACE: Pace = {
 
 type Step = readonly [index: string, body: string] | Error
 
-/** Answers one step after the other, then hangs; remembers what was asked, and what came of it. */
+/** Responds with the given steps, then hangs; records queries and results. */
 function play(
   t: Test,
   steps: readonly Step[],
@@ -37,7 +37,7 @@ function play(
   blocking: number[]
   atMs: number[]
   told: string[]
-  /** Answers whose memory others may have. */
+  /** Responses whose memory may be reused. */
   released: string[]
   stop: () => void
   settled: Promise<void>
@@ -90,11 +90,11 @@ t.test('blocks each query on the index of the last response', async (t) => {
   ])
   await until(() => asked.length === 3)
   t.same(asked, [undefined, '7', '9'])
-  t.same(eras.slice(1), [1, 2], 'and says whose index it is')
+  t.same(eras.slice(1), [1, 2], 'with the era of the index')
   t.same(told, ['a', 'b'])
   t.same(released, ['a', 'b'])
   t.ok(blocking.every((seconds) => seconds > 45 && seconds <= 60))
-  t.ok(new Set(blocking).size > 1, 'and not all of them equally long')
+  t.ok(new Set(blocking).size > 1, 'with jitter')
 })
 
 t.test('reports an outage and resets an index that goes backwards', async (t) => {
@@ -132,9 +132,9 @@ t.test('ignores an unchanged response', async (t) => {
 
 t.test('paces fast responses after the first ones', async (t) => {
   const wait = createPacer({ gapMs: 40, burst: 2 })
-  t.same([wait(1000), wait(1001), wait(1002)], [0, 0, 38], 'a burst, then one each gap')
+  t.same([wait(1000), wait(1001), wait(1002)], [0, 0, 38], 'a burst, then one per interval')
   t.same([wait(1040), wait(1080)], [40, 40])
-  t.same([wait(5000), wait(5000), wait(5000)], [0, 0, 40], 'and a burst again after a pause')
+  t.same([wait(5000), wait(5000), wait(5000)], [0, 0, 40], 'another burst after a pause')
   const steps = Array.from({ length: 5 }, (_, i): Step => [String(i + 1), String(i)])
   const { asked, atMs } = play(t, steps, { pace: { gapMs: 40, burst: 2 } })
   await until(() => asked.length === 5)
@@ -160,7 +160,7 @@ t.test(
     await until(() => asked.length === 8)
     t.same(asked, [undefined, '7', undefined, undefined, undefined, '3', undefined, '5'])
     t.same(told, ['a', 'gone', 'back', 'no JSON', 'b', 'back'])
-    t.ok(atMs[4]! - atMs[3]! >= 38, 'longer each time')
+    t.ok(atMs[4]! - atMs[3]! >= 38, 'increasing delays')
   },
 )
 
@@ -197,7 +197,7 @@ t.test('polls without a slot', async (t) => {
   t.ok(second.atMs[1]! - second.atMs[0]! >= 20)
   first.stop()
   await until(() => second.asked.at(-1) !== undefined)
-  t.equal(second.asked.at(-1), '7', 'a place that became free is taken')
+  t.equal(second.asked.at(-1), '7', 'a free slot is used')
 })
 
 t.test('blocks briefly if slots are short', async (t) => {
@@ -226,7 +226,7 @@ t.test('polls when Consul rejects the connection of a blocking query', async (t)
   await until(() => asked.length >= 3)
   t.same(asked.slice(0, 3), [undefined, '7', undefined])
   await until(() => told.length === 2)
-  t.same(told, ['a', 'b'], 'which is no outage')
+  t.same(told, ['a', 'b'], 'no outage is reported')
   t.equal(slots.capacity(), 8)
 })
 

@@ -3,7 +3,7 @@ import { warnIfNoAcl } from '../../../../adapters/registry/consul/check-acl.ts'
 import { createConsulClient } from '../../../../adapters/registry/consul/http/client.ts'
 import { startConsulDouble } from '../../../fixtures/consul-double.ts'
 
-/** Asks a Consul that says this of tokens, as if it were at `host`. */
+/** Checks a Consul with the given response to tokens, as if it were at `host`. */
 async function ask(
   t: Test,
   status: number,

@@ -86,13 +86,13 @@ t.test('sends no index after a connection was lost', async (t) => {
   const ask = async (index: string, asked: number): Promise<number> =>
     (await queryService('web', { index, era: asked, waitSeconds: 1, signal })).era
   const first = await queryService('web')
-  t.equal(await ask('7', first.era), first.era, 'nothing was lost')
+  t.equal(await ask('7', first.era), first.era, 'no connection was lost')
   double.closeIdle()
   await until(() => era() > first.era)
   const second = await ask('7', first.era)
   t.ok(second > first.era)
   const third = await ask('9', second)
-  t.ok(third > second, 'lost while it was asked, and asked again')
+  t.ok(third > second, 'a connection lost during the query, which is retried')
   t.same(
     double.requests.map(({ query }) => query.get('index')),
     [null, '7', null, '9', null],

@@ -7,7 +7,7 @@ import {
 import type { Service } from '../../../../core/contracts/registry.ts'
 import { makeService } from '../../../fixtures/services.ts'
 
-/** Reads catalogs as Consul answers them, each newer than the one before. */
+/** Reads Consul catalogs, each newer than the previous one. */
 function createReader(
   options: CatalogOptions,
 ): (catalog: unknown, index?: number) => ReturnType<CatalogReader['read']> {
@@ -97,10 +97,10 @@ t.test('reports services with changed tags', async (t) => {
   t.same(await take({ a, b }), ['a', 'b'])
   t.same(await take({ a, b }), [])
   const before = await read({ a, b })
-  t.same(await take({ a, b: [...b, 'mx.revision=3'] }), ['b'], 'a node more')
-  t.equal(await read({ a, b }), before, 'none is described otherwise')
+  t.same(await take({ a, b: [...b, 'mx.revision=3'] }), ['b'], 'an additional node')
+  t.equal(await read({ a, b }), before, 'no description changed')
   t.same(await take({ a: [...a, 'x'], b }), ['a'])
-  t.same(await take({ b }), ['a'], 'it is gone')
+  t.same(await take({ b }), ['a'], 'the service was removed')
 })
 
 t.test('ignores invalid names, __proto__ among them', async (t) => {
@@ -142,7 +142,7 @@ t.test('ignores the order of tags', async (t) => {
 t.test('reads concurrent responses independently', async (t) => {
   const reader = createReader({ domain: 'mx', warn: () => {} })
   const read = async (catalog: object) => (await reader(catalog)).map(({ name }) => name)
-  // Long enough to be read in several turns.
+  // Long enough to be read in several ticks.
   const long = { a: ['x'.repeat(16_000_000)], b: [] }
   await read(long)
   const slow = read(long)
@@ -173,13 +173,17 @@ t.test('adds a service until the catalog lists it', async (t) => {
   const noted = reader.addUncataloged('late', [late], { index: '12', era: 0 })
   t.same(names(noted), ['a', 'late'])
   t.same(noted?.[1], { ...late, nodes: [] })
-  t.equal(reader.addUncataloged('late', [late], { index: '12', era: 0 }), undefined, 'once')
+  t.equal(reader.addUncataloged('late', [late], { index: '12', era: 0 }), undefined, 'added once')
   t.ok(reader.has('late'))
-  t.equal(await read({ a: [] }, 11), noted, 'the catalog tells of an earlier state')
-  t.same(names(await read({ a: [], late: ['x', 'y'] }, 12)), ['a', 'late'], 'now it lists it')
+  t.equal(await read({ a: [] }, 11), noted, 'the catalog has an earlier state')
+  t.same(
+    names(await read({ a: [], late: ['x', 'y'] }, 12)),
+    ['a', 'late'],
+    'the catalog lists it now',
+  )
   reader.addUncataloged('later', [makeService('later', [])], { index: '14', era: 0 })
   told.length = 0
-  t.same(names(await read({ a: [] }, 14)), ['a'], 'it was gone before the catalog was asked')
+  t.same(names(await read({ a: [] }, 14)), ['a'], 'the service was removed before the query')
   t.same(told.sort(), ['late', 'later'])
 })
 

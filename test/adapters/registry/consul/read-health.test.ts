@@ -142,7 +142,7 @@ t.test('reuses equal endpoints', async (t) => {
     return row({ ID: service.version, Tags: tags })
   })
   const body = Buffer.from(JSON.stringify(rows))
-  const options = { domain: 'mx', warn: () => t.fail('warned') }
+  const options = { domain: 'mx', warn: () => t.fail('no warning expected') }
   const known = readHealth(body, 'web', options)
   const again = readHealth(body, 'web', options, known)
   t.same(again, known)
@@ -151,5 +151,5 @@ t.test('reuses equal endpoints', async (t) => {
     for (const [k, endpoint] of endpoints.entries())
       t.equal(endpoint, known[i]!.endpoints[k], `${i} ${k}`)
   const other = known.map((service) => ({ ...service, endpoints: [endpoint('A.B', '/other')] }))
-  t.same(readHealth(body, 'web', options, other), known, 'what is another one now is read')
+  t.same(readHealth(body, 'web', options, other), known, 'a replaced instance is read again')
 })

@@ -112,7 +112,7 @@ t.test('keeps the registration when an agent fails', async (t) => {
   failing = false
   told(double)
   await register(SERVICE, { ttlSeconds: 90 })
-  t.equal(told(double).length, 3, 'after an attempt to deregister it all is said again')
+  t.equal(told(double).length, 3, 'after an attempt to deregister, everything is sent again')
 })
 
 t.test('sends operations of a node in order', async (t) => {
@@ -144,7 +144,7 @@ t.test('forgets a node without heartbeats after its TTL', async (t) => {
   clock.ms = 178_000
   told(double)
   await register(SERVICE, { ttlSeconds: 90 })
-  t.same(told(double), ['check/pass'], 'each sign of life restarts it')
+  t.same(told(double), ['check/pass'], 'each heartbeat restarts the TTL')
   clock.ms = 269_000
   await register(SERVICE, { ttlSeconds: 90 })
   t.same(told(double), ['service/register', 'service/maintenance false', 'check/pass'])

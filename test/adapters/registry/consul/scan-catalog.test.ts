@@ -6,7 +6,7 @@ import {
 } from '../../../../adapters/registry/consul/scan-catalog.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 
-/** Reads what describes each service at once: it is not there any longer afterwards. */
+/** Reads the tags of each service at once, because its memory is reused afterwards. */
 async function scan(
   text: string,
   chunkBytes = 1000,
@@ -65,7 +65,7 @@ t.test('hashes revisions separately from descriptive tags', async (t) => {
   t.equal(changed.revision, some.revision)
   t.strictSame(await scanOne('mx'), { hash: some.hash, revision: 0 })
   const { hash } = await scanOne('mx.r')
-  t.not(hash, some.hash, 'the start of one, where the catalog ends')
+  t.not(hash, some.hash, 'a truncated last tag')
 })
 
 t.test('rejects truncated text and other values', async (t) => {
@@ -98,5 +98,5 @@ t.test('yields to the event loop during a long catalog', async (t) => {
   await scanCatalog(toChunks(body, 65_536), () => services++)
   done = true
   t.equal(services, 20_000)
-  t.ok(turns > 3, `${turns} turns`)
+  t.ok(turns > 3, `${turns} ticks`)
 })

@@ -25,7 +25,7 @@ const PACE = {
 
 function open(t: Test): {
   watch: SharedWatch
-  /** Answers the question under way with services of these names, or an error. */
+  /** Resolves the query in flight with services of these names, or an error. */
   answer: (names: readonly string[] | Error) => Promise<void>
   idle: () => number
 } {
@@ -97,12 +97,12 @@ t.test('reports the start and end of an outage, also to new listeners', async (t
   await answer(new Error('away'))
   await answer(new Error('away'))
   t.same(told, ['away'])
-  t.equal(watch.services(), undefined, 'what was known is not what is')
+  t.equal(watch.services(), undefined, 'the known state is outdated')
   const late: (string | undefined)[] = []
   watch.add(() => {}, { onOutage: (reason) => late.push(reason?.message) })
-  const left = watch.add(() => {}, { onOutage: () => t.fail('told although it left') })
+  const left = watch.add(() => {}, { onOutage: () => t.fail('no event after stop') })
   left()
-  t.same(late, [], 'not before it knows its own watch')
+  t.same(late, [], 'not before its own watch is registered')
   await until(() => late.length === 1)
   await answer(['b'])
   t.same(

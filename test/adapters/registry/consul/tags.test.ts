@@ -38,7 +38,7 @@ t.test('assigns endpoints and metadata to their version', async (t) => {
     pickEndpoints(tags, version, only).map(({ name }) => name)
   t.same(names('latest', false), ['A.Old'])
   t.same(names('next', false), ['A.New'])
-  t.same(names('next', true), ['A.Old', 'A.New'], 'where there is no other, all are its own')
+  t.same(names('next', true), ['A.Old', 'A.New'], 'the only version gets all endpoints')
   t.same(pickMetadata(tags, 'latest'), { a: '1' })
   t.same(pickMetadata(tags, 'next'), { b: '2' })
   t.same(pickMetadata(tags, 'other'), {})
@@ -74,7 +74,7 @@ t.test('ignores malformed tags with a warning', async (t) => {
 t.test(
   'converts route tags of a plain service to an endpoint with the handler proxy',
   async (t) => {
-    t.same(toPlainEndpoints(read(['mx.host=a.example'])), [], 'none without a path')
+    t.same(toPlainEndpoints(read(['mx.host=a.example'])), [], 'no endpoint without a path')
     const route = ['mx.path=/a', 'mx.path=/b/*', 'mx.method=GET', 'mx.handler=web']
     t.match(toPlainEndpoints(read(route)), [
       { name: 'Http.Any', metadata: { path: '/a,/b/*', method: 'GET', handler: 'web' } },
@@ -91,7 +91,7 @@ t.test('sets the handler of a plain service without a route', (t) => {
     )
   t.same(handlerOf('', 'blue'), { handler: 'proxy' })
   t.same(handlerOf('https', 'mx.handler=web'), { handler: 'web' })
-  t.same(handlerOf('', 'mx.path=/x'), {}, 'its endpoint says it')
-  t.same(handlerOf('mx'), {}, 'calls only')
+  t.same(handlerOf('', 'mx.path=/x'), {}, 'the endpoint has the handler')
+  t.same(handlerOf('mx'), {}, 'calls only, without a handler')
   t.end()
 })

@@ -11,7 +11,7 @@ import { makeKubernetesService, makeSlice } from '../../../fixtures/kubernetes-o
 interface Watched {
   readonly picture: ServiceIndex
   readonly problems: string[]
-  /** What was told since the last look: type, name, version and nodes. */
+  /** Events since the last call: type, name, version and nodes. */
   readonly told: () => string[]
 }
 
@@ -56,7 +56,7 @@ t.test('emits changes of slices and Services as service changes', async (t) => {
   const { picture, told } = open()
   picture.replaceServices(services(GREETER))
   picture.replaceSlices(slices())
-  t.same(told(), [], 'a Service without endpoints is not there')
+  t.same(told(), [], 'a Service without slices emits no event')
   picture.changeSlices([
     { name: 'greeter-a', item: toSlice(SLICE) },
     { name: 'greeter-b', item: toSlice(makeSlice('greeter-b', 'greeter', ['10.0.0.2'])) },
@@ -65,7 +65,7 @@ t.test('emits changes of slices and Services as service changes', async (t) => {
   picture.changeSlices([{ name: 'greeter-b', item: undefined }])
   t.same(told(), ['update greeter latest 10.0.0.1:8080'])
   picture.changeSlices([{ name: 'greeter-a', item: toSlice(structuredClone(SLICE)) }])
-  t.same(told(), [], 'the same again')
+  t.same(told(), [], 'an unchanged object')
   const renamed = makeKubernetesService('greeter', { 'mx/name': 'hello', 'mx/version': 'v2' })
   picture.changeServices([{ name: 'greeter', item: toKubernetesService(renamed) }])
   t.same(told(), ['delete greeter latest', 'create hello v2 10.0.0.1:8080'])
@@ -123,7 +123,7 @@ t.test('reads only changed objects of a new list', async (t) => {
   told()
   const other = makeKubernetesService('greeter', { 'mx/weight': '2' })
   picture.replaceServices(services(at(other, '1')))
-  t.same(told(), [], 'the same revision is the same state')
+  t.same(told(), [], 'the same revision means the same state')
   picture.replaceServices(services(at(other, '3')))
   t.same(told(), ['update greeter latest 10.0.0.1:8080'])
   t.same(problems, [])
@@ -145,7 +145,11 @@ t.test('merges the nodes of Services with one name and version', async (t) => {
     ),
   )
   t.same(told(), ['create shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
-  t.equal(picture.getService('shop.orders')[0]!.metadata['owner'], 'a', 'described by the first')
+  t.equal(
+    picture.getService('shop.orders')[0]!.metadata['owner'],
+    'a',
+    'with the metadata of the first one',
+  )
   picture.changeSlices([{ name: 'a', item: undefined }])
   t.same(told(), ['update shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
 })

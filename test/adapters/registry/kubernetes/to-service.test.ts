@@ -75,7 +75,7 @@ t.test('uses the handler proxy for a path unless mx/handler is set', async (t) =
   const { endpoints } = convert(makeKubernetesService('ui', annotations), SLICE)
   t.same(endpoints[0]!.metadata, { handler: 'web', path: '/ui/*' })
   const alone = convert(makeKubernetesService('ui', { 'mx/handler': 'web' }), SLICE)
-  t.same(alone.endpoints, [], 'without a path there is no route')
+  t.same(alone.endpoints, [], 'no route without a path')
 })
 
 t.test('selects the port by mx/port, well-known name, or as the only one', async (t) => {
@@ -105,8 +105,12 @@ t.test('selects the port by mx/port, well-known name, or as the only one', async
   }
   const ports = [{ name: 'web', port: 443, appProtocol: 'https' }]
   const { nodes } = convert(makeKubernetesService('greeter', {}, { ports }), slice('web'))
-  t.equal(nodes[0]!.metadata['protocol'], 'https', 'appProtocol says it as well')
-  t.same(convert(makeKubernetesService('greeter'), slice('other')).nodes, [], 'a slice without it')
+  t.equal(nodes[0]!.metadata['protocol'], 'https', 'appProtocol sets the protocol as well')
+  t.same(
+    convert(makeKubernetesService('greeter'), slice('other')).nodes,
+    [],
+    'a slice without the port',
+  )
 })
 
 t.test('names the invalid setting and the expected form', async (t) => {
@@ -167,9 +171,9 @@ t.test('treats a Service without endpoints as plain HTTP or by mx/handler', (t) 
   t.equal(handlerOf({ 'mx/protocol': 'https' }), 'proxy')
   t.equal(handlerOf({ 'mx/handler': 'web' }), 'web')
   t.equal(handlerOf({ 'mx/metadata-handler': 'rpc' }), 'rpc')
-  t.equal(handlerOf({ 'mx/protocol': 'mx' }), undefined, 'calls only')
+  t.equal(handlerOf({ 'mx/protocol': 'mx' }), undefined, 'calls only, without a handler')
   t.equal(handlerOf({ 'mx/endpoints': '[{"name": "Greeter.Hello"}]' }), undefined)
   t.equal(handlerOf({ 'mx/endpoints': '[]' }), undefined)
-  t.equal(handlerOf({ 'mx/path': '/orders/*' }), undefined, 'its endpoint says it')
+  t.equal(handlerOf({ 'mx/path': '/orders/*' }), undefined, 'the endpoint has the handler')
   t.end()
 })

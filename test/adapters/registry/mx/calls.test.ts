@@ -13,7 +13,7 @@ async function open(t: Test, dispatch: Dispatch): Promise<Channel> {
   return channel
 }
 
-/** What a watch is told, one text each. */
+/** Events of a watch as texts. */
 function watch(channel: Channel): string[] {
   const told: string[] = []
   const call = new WatchCall(
@@ -69,7 +69,7 @@ t.test('opens a watch once, with the stream or its first message', async (t) => 
   t.same(
     told,
     ['open', '{"a":1}', '503 the service ended the stream'],
-    'what is no object is left out',
+    'values other than objects are dropped',
   )
   const sudden = await open(t, (call) => call.sendData('{"a":1}'))
   const heard = watch(sudden)
@@ -102,5 +102,5 @@ t.test('grants flow control credit for received messages', async (t) => {
   })
   const told = watch(channel)
   await until(() => told.length === 1001)
-  t.equal(told.length, 1001, 'ten megabytes, more than any window')
+  t.equal(told.length, 1001, 'ten megabytes exceed any window')
 })

@@ -17,7 +17,7 @@ import { openRpcService } from '../../../fixtures/rpc-service.ts'
 const A = { service: 'a' }
 const B = { service: 'b' }
 
-/** A link to a service that starts every watch, unless told otherwise. */
+/** A link to a service that starts every watch by default. */
 async function open(
   t: Test,
   timeoutMs = 1000,
@@ -74,7 +74,7 @@ t.test('replaces the watch for another request', async (t) => {
   t.same(cancelled, [1])
   link.setRequest(undefined)
   await until(() => cancelled.length === 2)
-  t.equal(told.length, 3, 'an end that is wanted is no outage')
+  t.equal(told.length, 3, 'a requested end is not an outage')
 })
 
 t.test('reopens a lost watch and reports the outage', async (t) => {
@@ -94,7 +94,7 @@ t.test('retries at once for a waiter and rejects it with the reason', async (t) 
     await t.rejects(link.opened(), { code: 403 })
     t.ok(requests() >= i)
   }
-  t.same(told, ['out 403'], 'the outage is told once')
+  t.same(told, ['out 403'], 'the outage is reported once')
   remote.answer = (call) => call.start('')
   await link.opened()
   t.same(told, ['out 403', 'open again', 'back'])
@@ -112,7 +112,7 @@ t.test('increases the pauses between attempts', async (t) => {
   const waits: number[] = []
   const { setTimeout: real } = globalThis
   t.capture(globalThis, 'setTimeout', ((run: () => void, ms: number) => {
-    // What is jittered is no whole number.
+    // Jittered values are not integers.
     if (Number.isInteger(ms)) return real(run, ms)
     waits.push(ms)
     return real(run, 0)
@@ -128,7 +128,7 @@ t.test('increases the pauses between attempts', async (t) => {
   }
 })
 
-/** A registry for those alone who show the token that was issued last. */
+/** A registry that accepts the last issued token only. */
 function closeDoor(remote: { answer: (call: IncomingCall) => void }) {
   const state = { issued: 0, shown: [] as (string | undefined)[], refusal: undefined as unknown }
   remote.answer = (call) => {
@@ -162,11 +162,11 @@ t.test('waits for a token after a rejection and sends it', async (t) => {
   link.setRequest(A)
   await Promise.all([link.opened(), link.opened()])
   t.same([told, state.shown], [['open'], [undefined, 'Bearer t1']])
-  // Its session is over.
+  // Its token has expired.
   state.issued = 9
   calls.at(-1)!.fail(invalidToken('registry'))
   await until(() => told.length > 1)
-  t.same(told, ['open', 'open again'], 'a stream that ends with its token is no outage')
+  t.same(told, ['open', 'open again'], 'a stream that ends with its token is not an outage')
   t.equal(state.shown.at(-1), 'Bearer t10')
 })
 

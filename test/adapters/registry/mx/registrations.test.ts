@@ -41,7 +41,7 @@ t.test('sends accepted registrations again with their remaining TTL', async (t) 
   clock.ms = 90_000
   await registrations.renew()
   t.same(sent, [])
-  t.equal(registrations.size, 0, 'its time is over')
+  t.equal(registrations.size, 0, 'the registration has expired')
 })
 
 t.test('does not store a rejected registration', async (t) => {
@@ -87,7 +87,7 @@ t.test('waits for a send in flight before a removal', async (t) => {
   await registrations.add(service, 90)
   const renewed = registrations.renew()
   await registrations.remove(service)
-  t.equal(sent.length, 2, 'it is not behind the deregistration')
+  t.equal(sent.length, 2, 'no send after the deregistration')
   await renewed
 })
 

@@ -13,7 +13,7 @@ t.test('returns an event for a new state once', async (t) => {
   const smaller = makeService('greeter', ['127.0.0.1:9001'])
   t.same(learn(smaller), { type: 'update', service: smaller })
   const next = makeService('greeter', ['127.0.0.1:9001'], 'next')
-  t.same(learn(next), { type: 'create', service: next }, 'a version of its own')
+  t.same(learn(next), { type: 'create', service: next }, 'a separate version')
 })
 
 t.test('ignores the order of parts', async (t) => {
@@ -58,7 +58,7 @@ t.test('detects a change of every part', async (t) => {
 
 t.test('returns a delete event without nodes once', async (t) => {
   const { learn, forget } = createSentDigests()
-  t.equal(forget(GREETER), undefined, 'of what nobody was told')
+  t.equal(forget(GREETER), undefined, 'an unsent state')
   learn(GREETER)
   t.same(forget(GREETER), { type: 'delete', service: { ...GREETER, nodes: [] } })
   t.equal(forget(GREETER), undefined)

@@ -31,7 +31,7 @@ async function open(t: Test): Promise<Called> {
   return { api, calls: createCalls(find, end.signal), end }
 }
 
-/** Answers the first requests so, and counts all of them. */
+/** Responds to the first requests with these statuses, and counts all requests. */
 function refuse(api: KubernetesApi, status: number, times: number): () => number {
   let count = 0
   api.intercept = (_, __, response) => {

@@ -28,7 +28,7 @@ interface Deployed {
   readonly api: KubernetesApi
   readonly place: NamespaceContext
   readonly copies: PodInstance[]
-  /** Names of workloads that others changed. */
+  /** Names of workloads changed by others. */
   readonly drifted: string[]
 }
 
@@ -145,7 +145,7 @@ t.test('deletes Service and Secret with the Deployment, after its instances', as
     t.match(metadata, { ownerReferences: [{ ...owner, uid: deployment!.metadata['uid'] }] })
   const removal = undeploy(place, WORKLOAD)
   await until(() => place.space.findDeployment(ID)?.isEnding === true)
-  t.equal(api.list('services').length, 1, 'gateways drain the copies by it')
+  t.equal(api.list('services').length, 1, 'gateways use the Service to drain the instances')
   copies[0]!.exit(0)
   await removal
   t.same([...api.list('services'), ...api.list('secrets')], [])
@@ -160,7 +160,7 @@ t.test('removes the remains of a missing workload', async (t) => {
   t.same([...api.list('services'), ...api.list('secrets')], [])
 })
 
-/** Removes it, with copies that end at once. */
+/** Removes the workload, whose instances end at once. */
 async function undeployNow(place: NamespaceContext, api: KubernetesApi): Promise<void> {
   const removal = undeploy(place, WORKLOAD)
   await until(() => place.space.findDeployment(ID)?.isEnding === true)

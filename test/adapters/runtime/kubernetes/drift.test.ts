@@ -14,11 +14,11 @@ const labels = { 'app.kubernetes.io/managed-by': 'mx' }
 interface Watched {
   readonly api: KubernetesApi
   readonly drift: Drift
-  /** Names of workloads that drifted. */
+  /** Names of drifted workloads. */
   readonly drifted: string[]
 }
 
-/** A cluster with the objects of a workload, which are expected. */
+/** A cluster with the expected objects of a workload. */
 async function open(t: Test): Promise<Watched> {
   const api = await openKubernetesApi(t)
   api.enterCluster()
@@ -66,7 +66,7 @@ t.test('reports a deleted or changed Deployment', async (t) => {
     })
   drift.compare(ID, toDeployment('1', 4))
   drift.compare(ID, toDeployment('0', 2))
-  t.same(drifted, [], 'neither another generation nor one before it was applied')
+  t.same(drifted, [], 'neither another generation nor an earlier one counts')
   drift.compare(ID, toDeployment('0', 4))
   drift.compare(ID, undefined)
   t.equal(drifted.length, 2)

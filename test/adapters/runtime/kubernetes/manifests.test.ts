@@ -70,7 +70,7 @@ t.test('stores secret variables in the Secret only', async (t) => {
 t.test('sets the instance id from the pod name', async (t) => {
   const env = { MX_INSTANCE: 'mine', MX_SERVICE_ADDRESS: ':1', PORT: '2' }
   const names = toContainer({ env }).env!.map(({ name }) => name)
-  t.equal(new Set(names).size, names.length, 'no name twice, which Kubernetes refuses')
+  t.equal(new Set(names).size, names.length, 'no duplicate names, which Kubernetes rejects')
   t.equal(toSecret({ ...WORKLOAD, env }).data!['MX_INSTANCE'], undefined)
 })
 

@@ -6,7 +6,7 @@ import {
   toSecretName,
 } from '../../../../adapters/runtime/kubernetes/names.ts'
 
-/** RFC 1035 label, as names of Services must be. */
+/** RFC 1035 label, as required for names of Services. */
 const LABEL = /^[a-z](?:[a-z0-9-]*[a-z0-9])?$/
 
 t.test('builds valid object names for any workload', async (t) => {
@@ -19,7 +19,7 @@ t.test('builds valid object names for any workload', async (t) => {
   ] as const) {
     const id = toId({ namespace: 'mx', name, version })
     t.match(id, LABEL)
-    t.ok(id.length <= 46, 'a pod of it has a host name of 63 characters')
+    t.ok(id.length <= 46, 'pod host names have at most 63 characters')
     const secret = toSecretName(id, { a: 'b' })
     t.match(secret, LABEL)
     t.ok(secret.length <= 63)
@@ -61,7 +61,7 @@ t.test('maps a namespace to a Kubernetes namespace beside that of mx', async (t)
     t.match(name, LABEL)
     t.ok(name.length <= 63)
     t.match(name, /-[0-9a-f]{10}$/)
-    t.not(toKubernetesNamespace(name.slice('shop-'.length), 'shop'), name, 'nobody else has it')
+    t.not(toKubernetesNamespace(name.slice('shop-'.length), 'shop'), name, 'the name is unique')
   }
   t.equal(new Set(others).size, others.length)
 })

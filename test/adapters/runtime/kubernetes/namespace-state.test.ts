@@ -26,7 +26,7 @@ function makePod(name: string, isReady: boolean): ApiObject {
 interface Watched {
   readonly api: KubernetesApi
   readonly space: NamespaceState
-  /** Status and ready copies, as told. */
+  /** Reported status and number of ready instances. */
   readonly told: string[]
 }
 

@@ -5,7 +5,7 @@ import { createCgroups } from '../../../../adapters/runtime/process/cgroups.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const BOUNDS = { memoryBytes: 64 * 1024 ** 2, cpus: 0.5 }
-/** Where the kernel has its hierarchy, beside older ones or alone. */
+/** Mount point of cgroup v2, with or without older hierarchies. */
 const HIERARCHIES = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup']
 
 function createLog() {
@@ -15,7 +15,7 @@ function createLog() {
   return { log: { info() {}, warn }, warnings }
 }
 
-/** A folder with what the kernel would have in the group of a server. */
+/** A folder with the kernel files of a server's group. */
 function makeGroup(t: Test, processes: string, enabled: string): string {
   const folder = makeTempFolder(t, 'cgroup')
   writeFileSync(join(folder, 'cgroup.procs'), processes)
@@ -75,7 +75,7 @@ t.test('does not move a server without available limits', async (t) => {
   const root = join(folder, '..', 'cgroup.procs')
   writeFileSync(join(folder, 'cgroup.procs'), String(process.pid))
   const { log, warnings } = createLog()
-  // Without controllers above there are none to be handed down.
+  // Without controllers in the parent there are none to delegate.
   const group = createCgroups(log, folder)('a', BOUNDS)
   const processes = readFileSync(join(folder, 'cgroup.procs'), 'utf8')
   writeFileSync(root, String(process.pid))
@@ -87,7 +87,7 @@ t.test('does not move a server without available limits', async (t) => {
   t.equal(processes.trim(), String(process.pid))
 })
 
-/** A group of the kernel's for a test, with nothing in it; undefined where there can be none. */
+/** An empty kernel group for a test, undefined if unavailable. */
 function makeKernelGroup(t: Test): string | undefined {
   const hierarchy = HIERARCHIES.find((folder) => existsSync(join(folder, 'cgroup.procs')))
   const folder = join(hierarchy ?? '/nowhere', `mx-test-${process.pid}`)

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { endGroup } from '../../../../adapters/runtime/process/end-processes.ts'
 import { readProcess, readProcesses } from '../../../../lib/process/processes.ts'
 
-/** A group whose shell has written a line: what it runs is there. */
+/** A group whose shell has printed a line, so that its commands run. */
 async function startGroup(
   t: Test,
   words: string,

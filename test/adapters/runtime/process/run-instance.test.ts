@@ -21,8 +21,8 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 const EXIT_THREAD = process.arch === 'arm64' ? 93 : 60
 const THREAD = `threads->create(sub { sleep 1000 }); syscall(${EXIT_THREAD}, 0)`
 /**
- * Starts processes without variables and in sessions of their own, and writes their ids: one in the view of its program, one with
- * another root, one that ends its first thread. 0: the system does not allow it.
+ * Starts processes without variables in their own sessions, and writes their ids: one in the view of its program, one with
+ * another root, one that ends its first thread. 0 if the system does not allow it.
  */
 const ORPHANS = `exec 3>&1 >/dev/null 2>&1
 note() { until grep -q "$1" /proc/$!/stat; do sleep 0.01; done; echo $! >&3; }
@@ -31,7 +31,7 @@ set -- setsid env -i unshare -Ur chroot /usr
 if "$@" /bin/true; then "$@" /bin/sleep 1000 3>&- & note '(sleep)'; else echo 0 >&3; fi
 if perl -Mthreads -e 1; then setsid env -i perl -Mthreads -e '${THREAD}' 3>&- & note ' Z '; else echo 0 >&3; fi`
 
-/** Runs a program that answers and does something more. */
+/** Runs a program that serves requests and executes the given code. */
 async function startProgram(t: Test, source: string, changes: Partial<Workload> = {}) {
   const opened = openProcessRuntime(t, { limits: { drainMs: 500, processes: 20 } })
   const workload = makeWorkload(t, `${ANSWERS}\n${source}`, changes)
@@ -39,7 +39,7 @@ async function startProgram(t: Test, source: string, changes: Partial<Workload> 
   return { ...opened, workload }
 }
 
-/** So many numbers, each a line a copy wrote. */
+/** Reads the given number of numbers from the lines of an instance. */
 async function readNumbers(
   runtime: Runtime,
   workload: Workload,
@@ -102,7 +102,7 @@ t.test(
     await once(server.stdout!, 'data')
     const lines = readFileSync(told, 'utf8').trim().split('\n')
     const files = lines.flatMap((line) => / (\d+) -> (.+)/.exec(line)?.slice(1) ?? [])
-    // Node itself hides those with low numbers.
+    // Node.js itself hides inherited files with low numbers.
     t.equal(files[files.indexOf('40') + 1], '/dev/null')
     t.notOk(files.some((file) => file.includes(import.meta.filename)))
     const [core, group, pid] = lines.slice(-3).map(Number)
@@ -122,18 +122,21 @@ t.test('kills an instance that ignores SIGTERM and logs it', async (t) => {
   t.match(warnings, [/killed after 500 ms: service did not end on SIGTERM/])
 })
 
-t.test('reports what a failed service must do', async (t) => {
-  const failure = async (source: string, limits: { readonly startMs?: number }) => {
-    const { runtime, registrar } = openProcessRuntime(t, { limits })
-    await runtime.apply(makeWorkload(t, source, { protocol: 'mx' }))
-    const { error } = await whenState(runtime, ({ error }) => error !== undefined)
-    t.ok(registrar.forgotten.length > 0, 'it leaves the registry')
-    return error
-  }
-  t.match(await failure('', {}), /^exited with code 0: a service must run until it is stopped/)
-  const idle = 'setInterval(() => {}, 1000)'
-  t.match(await failure(idle, { startMs: 300 }), /plain HTTP program requires protocol http/)
-})
+t.test(
+  'the error of an instance that exits or does not listen says how to fix the program',
+  async (t) => {
+    const failure = async (source: string, limits: { readonly startMs?: number }) => {
+      const { runtime, registrar } = openProcessRuntime(t, { limits })
+      await runtime.apply(makeWorkload(t, source, { protocol: 'mx' }))
+      const { error } = await whenState(runtime, ({ error }) => error !== undefined)
+      t.ok(registrar.forgotten.length > 0, 'the instance is deregistered')
+      return error
+    }
+    t.match(await failure('', {}), /^exited with code 0: a service must run until it is stopped/)
+    const idle = 'setInterval(() => {}, 1000)'
+    t.match(await failure(idle, { startMs: 300 }), /plain HTTP program requires protocol http/)
+  },
+)
 
 t.test('ends children and escaped processes with an instance', async (t) => {
   const { runtime, workload } = await startProgram(
@@ -163,7 +166,7 @@ t.test(
     t.ok((await isolation).sandbox)
     const cgroupFolder = join(folder, 'no-cgroup')
     const { runtime } = openProcessRuntime(t, { folder, isolation, cgroupFolder })
-    // Their parent ends at once, between two looks at the descendants.
+    // Their parent ends at once, between two scans of the descendants.
     const source = `require('node:child_process').execFile('/bin/sh', ['-c', ${JSON.stringify(ORPHANS)}],
       (_, pids) => console.log(pids.trim()))`
     const [first, other] = [{ name: 'shop' }, { name: 'other' }].map((changes) =>
@@ -214,7 +217,7 @@ t.test('finishes the calls of a program without graceful shutdown first', async 
   }).listen(process.env.PORT)`
   const workload = makeWorkload(t, source)
   await startRunning(runtime, workload)
-  // By its address: the registrar of this test know nothing of the call.
+  // By its address: the registrar of this test does not know the call.
   const calling = fetch(`http://${registrar.addresses.get('shop')![0]}/`, {
     headers: { connection: 'close' },
   })
@@ -234,7 +237,7 @@ t.test('kills an instance beyond its memory limit and reports it', async (t) => 
     { resources: { memoryBytes: 128 * 1024 * 1024 } },
   )
   const { error } = await whenState(runtime, ({ error }) => error !== undefined)
-  // It may be caught on its way.
+  // It may be caught during the fork.
   const [, took] = /used (\d+) MiB of memory, limit 128 MiB; last line: takes it/.exec(error!)!
   t.ok(Number(took) > 128)
   await runtime.remove(workload)

@@ -10,7 +10,7 @@ import {
 } from '../../../../adapters/store/lmdb/keys.ts'
 
 const TABLE = { database: 'mx', table: 'things' }
-/** What LMDB takes at most, with pages of 4096 bytes. */
+/** Maximum key length of LMDB with pages of 4096 bytes. */
 const LONGEST = 1978
 
 t.test('round-trips a key', (t) => {
@@ -22,7 +22,7 @@ t.test('round-trips a key', (t) => {
   t.end()
 })
 
-/** As their bytes in UTF-8, which is how the file has them. */
+/** Order by UTF-8 bytes, as in the file. */
 const compare = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 t.test('keeps records of a table and a database adjacent', (t) => {

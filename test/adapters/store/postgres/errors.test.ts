@@ -47,6 +47,6 @@ t.test('recognizes retryable rollbacks', async (t) => {
   t.ok(isRetryable(sql('40001')))
   t.ok(isRetryable(sql('40P01')))
   t.notOk(isRetryable(sql('57014')))
-  t.notOk(isRetryable(Object.assign(new Error('40001'), { code: '40001' })), 'no error of SQL')
+  t.notOk(isRetryable(Object.assign(new Error('40001'), { code: '40001' })), 'not an SQL error')
   t.notOk(isSqlError(undefined))
 })

@@ -92,7 +92,7 @@ t.test('listening', async (t) => {
     await settled
     await server.stop()
     await stop()
-    t.pass('nothing is waited for')
+    t.pass('stop does not wait')
   })
 })
 
@@ -127,7 +127,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await delay(1)
 }
 
-/** Passes bytes on to a server, until those of the connections there are go nowhere any more. */
+/** Relays bytes to a server until the open connections are stalled. */
 async function startProxy(t: Test, port: number): Promise<{ port: number; freeze: () => void }> {
   const sockets = new Set<Socket>()
   const server = createServer((front) => {

@@ -45,7 +45,7 @@ t.test('uses an index in every statement without statistics', async (t) => {
     t.notMatch(plan, /Seq Scan|Sort|Hash|Merge/, `${name}: ${plan}`)
   }
   const names = statements.map(([{ name }]) => name)
-  t.equal(new Set(names).size, names.length, 'names are apart')
+  t.equal(new Set(names).size, names.length, 'names are unique')
 
   await client.query('BEGIN')
   const before = await readStatistics(client)
@@ -54,7 +54,7 @@ t.test('uses an index in every statement without statistics', async (t) => {
     ${KEYS}, ARRAY['']::bytea[], ARRAY['{}'], ARRAY[0]::bigint[], ARRAY[0]::bigint[],
     ARRAY['mx'], ARRAY['t2'], ARRAY['k2'], ${NONE}, 1)`)
   const after = await readStatistics(client)
-  t.equal(after.scans, before.scans, 'no table was gone through')
+  t.equal(after.scans, before.scans, 'no sequential scan')
   t.equal(after.changed, before.changed + 2)
 })
 
@@ -81,14 +81,14 @@ t.test('lists tables without scanning their records', async (t) => {
     const { rows } = await client.query(text, [...values])
     t.equal(rows.length, tables)
     const after = await readStatistics(client)
-    t.equal(after.read - before.read, tables, 'one record was read of each')
+    t.equal(after.read - before.read, tables, 'one record was read per table')
     await client.query('ROLLBACK')
   }
 })
 
 type Statistics = Record<'scans' | 'read' | 'changed', number>
 
-/** What was done with the records so far; in one transaction, for they are sent away between two. */
+/** Access statistics of the records, read in one transaction because they are flushed between two. */
 async function readStatistics(client: pg.Client): Promise<Statistics> {
   const { rows } = await client.query<Statistics>(
     `SELECT seq_scan::int AS scans, idx_tup_fetch::int AS read, (n_tup_upd + n_tup_del)::int AS changed

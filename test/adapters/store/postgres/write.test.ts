@@ -43,7 +43,7 @@ t.test('writing', async (t) => {
     })
     t.equal(attempts, 3)
     const [[afterwards]] = (await late) as [[number]]
-    t.ok(afterwards > version, 'the other one waited')
+    t.ok(afterwards > version, 'the other transaction waited')
     t.equal((await other.read(table, 'raced'))!.version, afterwards)
   })
 
@@ -158,7 +158,7 @@ function planOf(change: StoreChange, version: number): Plan {
   }
 }
 
-/** Raises a counter as users do: reads it, and writes what is one more if nobody else did. Returns how often somebody had. */
+/** Increments a counter by compare and set. Returns the number of conflicts. */
 async function raise(gateway: StoreAdapter, steps: number): Promise<number> {
   let conflicts = 0
   for (let step = 0; step < steps; ) {
@@ -179,7 +179,7 @@ async function lastVersion(server: PostgresServer): Promise<unknown> {
   return await server.query('SELECT last_value, is_called FROM mx.versions', 'mx')
 }
 
-/** Has the server itself fail, with an error of its own, while `condition` holds. */
+/** Makes the server raise an error while `condition` holds. */
 async function failWrites(server: PostgresServer, code: string, condition: string): Promise<void> {
   await server.query(
     `CREATE OR REPLACE FUNCTION mx.fail() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -22,5 +22,5 @@ t.test('rejects appends beyond the memory limit and still reads', async (t) => {
   const { events } = await adapter.read(topic, { from: 1, limit: 9, maxBytes: 1e9 })
   t.equal(events.length, 2)
   await adapter.retain!(topic, { maxAgeMs: 0, maxBytes: 1 }, 1)
-  t.same(await adapter.append([{ topic, event }]), [3], 'what was removed makes room')
+  t.same(await adapter.append([{ topic, event }]), [3], 'removed events free memory')
 })

@@ -13,12 +13,12 @@ import { until } from '../../../fixtures/raw-backend.ts'
 
 interface Followed {
   readonly api: KubernetesApi
-  /** What was told: names of a list, `+` and `-` with those that changed, `out: reason` and `in`. */
+  /** Events received: names of a list, `+` and `-` with changed names, `out: reason` and `in`. */
   readonly told: string[]
   readonly stop: () => void
 }
 
-/** Follows the Services of a server that holds a, b and c. */
+/** Watches the Services of a server with a, b and c. */
 async function follow(
   t: Test,
   options: Partial<ReflectOptions<ApiObject>> = {},
@@ -44,7 +44,7 @@ async function follow(
   return { api, told, stop }
 }
 
-/** Versions the watches so far began at. */
+/** Start versions of the watches so far. */
 function findPlaces(api: KubernetesApi): string[] {
   return api.requests.flatMap((url) => /resourceVersion=(\d+)/.exec(url)?.[1] ?? [])
 }
@@ -114,7 +114,7 @@ t.test('resumes a watch from the last bookmark', async (t) => {
   await until(() => told.includes('+d'))
   api.bookmark('services')
   const marked = 106
-  // Answered in order: whoever hears of e has heard of the bookmark.
+  // Events arrive in order: e arrives after the bookmark.
   api.send(
     'services',
     `${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'e' } } })}\n`,
@@ -167,7 +167,7 @@ t.test('recovers from an outage with an expired watch by a list', async (t) => {
   await until(() => told.at(-1) === 'in')
   t.match(told, ['list a b c', 'in', /^out: .* 503 starting$/, 'list b c', 'in'])
   const [watchedMs = 0, listedMs = 0] = times
-  t.ok(listedMs - watchedMs < 1000, 'without the pause of a second failure')
+  t.ok(listedMs - watchedMs < 1000, 'without the delay after a second failure')
 })
 
 t.test('reports an outage and pauses when every watch expires', async (t) => {
@@ -317,7 +317,7 @@ t.test('reports a denied watch despite a permitted list', async (t) => {
   await until(() => told.length >= 3)
   t.equal(told[0], 'list a b c')
   t.match(told[1], /^out: .* list and watch/)
-  t.equal(countLists(api), 1, 'and the list is not asked for again and again')
+  t.equal(countLists(api), 1, 'the list is not repeated')
 })
 
 t.test('reports nothing after stop', async (t) => {

@@ -33,7 +33,7 @@ t.test('reports an outage with its end when the agent is killed and restarted', 
   const late: (Error | undefined)[] = []
   registry.watch?.(hear, { service: GREETER.name, onOutage: (reason) => late.push(reason) })
   await until(() => late.length === 1)
-  t.match(late[0]?.message, /is unreachable/, 'who comes during it is told, too')
+  t.match(late[0]?.message, /is unreachable/, 'new watchers are notified, too')
   await agent.start()
   await until(() => told.includes('back'), SYNC_MS)
   await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
@@ -88,7 +88,7 @@ t.test('names the missing permission on an ACL denial', async (t) => {
   })
   await agent.call('PUT', '/acl/token', { SecretID: secret, Policies: [{ Name: 'reader' }] })
   await until(() => reasons.length === 2)
-  t.equal(reasons[1], undefined, 'and it ends when the token is known')
+  t.equal(reasons[1], undefined, 'the outage ends when the token is valid')
   await untilNodes(unknown, GREETER.name, ['127.0.0.1:9001'])
   const text = JSON.stringify([reasons.map(String), Object.values(reasons[0] ?? {})])
   t.notOk(text.includes(secret))

@@ -29,7 +29,7 @@ t.test("shares Consul's connection limit between two clients without outages", a
   for (const name of names) await registries[0]?.register?.(makeService(name, ['127.0.0.1:9001']))
   await until(() => told.every(({ size }) => size === names.length), SYNC_MS)
   t.same(outages, [])
-  t.ok(warnings.length <= 2, `one each: ${warnings.length}`)
+  t.ok(warnings.length <= 2, `at most one warning per client: ${warnings.length}`)
 })
 
 t.test('reuses a few connections for lookups of unknown names', async (t) => {

@@ -12,7 +12,7 @@ import {
 import { openConsulRegistry, SYNC_MS } from '../../../fixtures/consul-registry.ts'
 import { makeService } from '../../../fixtures/services.ts'
 
-/** A Consul whose instances and index are what a test says; questions that wait for more hang until it says so. */
+/** A Consul with given instances and index; blocking queries hang until released. */
 async function startScripted(
   t: Test,
 ): Promise<ConsulDouble & { readonly become: (index: number, ports: readonly number[]) => void }> {
@@ -53,7 +53,7 @@ t.test('shares one query between all watchers of a service', async (t) => {
   t.same(
     consul.requests.map(({ query }) => query.get('index')),
     [null, '50'],
-    'who looks it up is answered from the watch',
+    'lookups are served from the watch',
   )
   consul.become(51, [80])
   await until(() => told.length === 3)
@@ -116,7 +116,7 @@ t.test('shares the first response of a watch with a list', async (t) => {
     'read once',
   )
   t.match(await registry.listServices(), [{ name: 'web' }])
-  t.equal(asked().length, 3, 'later it is asked: the watch may be behind')
+  t.equal(asked().length, 3, 'a later lookup queries Consul, since the watch may lag')
 })
 
 t.test('polls services beyond the connections with one warning', async (t) => {
@@ -173,12 +173,12 @@ t.test('polls services without a connection when the catalog reports a change', 
       ({ type, service: { name, nodes } }) => told.push(`${type} ${name} ${nodes[0]?.id}`),
       {
         service,
-        // Nobody has used it for long: by itself it is hardly ever asked about.
+        // Unused for a long time: it is polled very rarely.
         idleMs: () => 1e6,
       },
     )
   await Promise.all(['a', 'b', 'c'].map((name) => registry.getService(name)))
-  // The catalog: no service has a connection.
+  // The catalog only: no service has a connection.
   await until(() => held.size === 1)
   asked.length = 0
   revision = 2
@@ -191,19 +191,19 @@ t.test('polls services without a connection when the catalog reports a change', 
 t.test('sends nothing after close', async (t) => {
   const consul = await startScripted(t)
   const registry = openConsulRegistry(t, consul)
-  registry.watch?.(() => t.fail('told'), { service: 'web' })
-  registry.watch?.(() => t.fail('told'))
+  registry.watch?.(() => t.fail('no event expected'), { service: 'web' })
+  registry.watch?.(() => t.fail('no event expected'))
   await until(() => consul.requests.length >= 3)
   await registry.close?.()
   await until(() => consul.countConnections() === 0)
   await t.rejects(async () => registry.getService('web'), /the registry is closed/)
-  registry.watch?.(() => t.fail('told'))?.()
+  registry.watch?.(() => t.fail('no event expected'))?.()
 })
 
 t.test('waits for an announced change with or without a slot', async (t) => {
   const agent = await startConsul(t)
   if (agent === undefined) return
-  // Registered by others: no tag tells of their changes.
+  // Registered by others, without a tag for the revision.
   const add = (name: string, id: string): Promise<unknown> =>
     agent.call('PUT', '/agent/service/register', { Name: name, ID: id, Port: 80 })
   const names = ['first', 'second', 'third']

@@ -44,7 +44,7 @@ function testContract(agent: ConsulAgent): void {
       port: agent.port,
       pace: { gapMs: 10 },
     })
-    /** Another one, to see what arrived in the catalog. */
+    /** Another registry, to read the catalog. */
     const witness = createConsulRegistry({ host: agent.host, port: agent.port })
     t.teardown(() => witness.close?.())
     let held: readonly Service[] = []
@@ -72,7 +72,7 @@ function testContract(agent: ConsulAgent): void {
 
 function testEntries(agent: ConsulAgent): void {
   t.test('emits node changes at once with many watched services', async (t) => {
-    // No service has a connection of its own, and none is asked about by itself.
+    // No service has its own connection or poll.
     const watcher = openConsulRegistry(t, agent, { maxWaiting: 0, pollMs: 1e6, onWarning() {} })
     const writer = openConsulRegistry(t, agent)
     const [one, two] = ['127.0.0.1:9001', '127.0.0.1:9002'].map((address) =>
@@ -146,7 +146,7 @@ function testEntries(agent: ConsulAgent): void {
     })
     t.equal(metadata, 'mx.metadata={"version":"next","values":{"owner":"shop"}}')
     t.match(row?.Checks, [{}, { CheckID: 'service:orders:orders-1', Type: 'ttl' }])
-    t.same(await registry.getService('orders'), [service], 'and reads as it was')
+    t.same(await registry.getService('orders'), [service], 'the service reads back unchanged')
     t.same(await registry.listServices(), [{ ...service, nodes: [] }])
     await registry.deregister?.(service)
   })
@@ -186,7 +186,7 @@ function testEntries(agent: ConsulAgent): void {
     const registry = openConsulRegistry(t, agent)
     const events: string[] = []
     registry.watch?.(({ type }) => events.push(type), { service: GREETER.name })
-    // An agent may tell the catalog of it later than after the TTL.
+    // An agent may update the catalog later than the TTL.
     await until(async () => {
       await registry.register?.(GREETER, { ttlSeconds: 3 })
       return events.length > 0
@@ -232,7 +232,7 @@ function testEntries(agent: ConsulAgent): void {
     await untilNodes(registries[0]!, 'cart', [])
     await until(async () => (await registries[0]!.listServices()).length === 0)
     t.equal((await registries[1]!.listServices()).length, 1)
-    t.same([...registries[0]!.listDomains!()], ['shop'], 'but they are known to be there')
+    t.same([...registries[0]!.listDomains!()], ['shop'], 'the domains are listed')
     await registries[1]!.deregister?.(services[1]!)
   })
 

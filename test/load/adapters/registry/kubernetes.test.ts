@@ -32,7 +32,7 @@ async function open(
   return { api, registry }
 }
 
-/** Registered in an order that lets watchers see each service once. */
+/** Registered in an order in which watchers see each service once. */
 function writeGreeter(api: KubernetesApi): void {
   api.write('endpointslices', makeSlice('greeter-a', 'greeter', ['10.0.0.1']))
   api.write('services', makeKubernetesService('greeter'))
@@ -77,7 +77,7 @@ t.test('starts with the first query, which waits for both lists', async (t) => {
   const answer = registry.getService('greeter')
   t.ok(answer instanceof Promise)
   t.same(await answer, [GREETER])
-  t.same(registry.getService('greeter'), [GREETER], 'from then on at once')
+  t.same(registry.getService('greeter'), [GREETER], 'later queries are synchronous')
   t.same(api.requests.filter((url) => !url.includes('watch')).sort(), [
     '/api/v1/namespaces/shop/services?limit=100',
     '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices?limit=100',
@@ -132,14 +132,14 @@ t.test('names the required permissions when the cluster denies access', async (t
   const message =
     /^cannot watch Kubernetes endpointslices: access denied; grant the verbs get, list and watch on endpointslices of the API group discovery\.k8s\.io by a Role and a RoleBinding \(403 endpointslices/
   await t.rejects(Promise.resolve(registry.getService('greeter')), { message })
-  t.throws(() => registry.listServices(), { message }, 'who asks later does not wait')
+  t.throws(() => registry.listServices(), { message }, 'later queries fail at once')
   t.match(reasons, [{ message }])
   writeGreeter(api)
   api.intercept = () => false
   await until(() => reasons.length === 2)
-  t.equal(reasons[1], undefined, 'until access is granted')
+  t.equal(reasons[1], undefined, 'the outage ends when access is granted')
   t.same(registry.getService('greeter'), [GREETER])
-  t.same(events, [{ type: 'create', service: GREETER }], 'and what is there is told')
+  t.same(events, [{ type: 'create', service: GREETER }], 'existing services are reported')
 })
 
 t.test('returns the last known state during an outage', async (t) => {
@@ -261,11 +261,11 @@ t.test('lists a Service with unready endpoints without nodes', async (t) => {
   const { api, registry } = await open(t)
   writeGreeter(api)
   const directory = new ServiceCache(registry, {
-    upstream: () => ({ createPool: () => t.fail('nobody calls') as never }),
+    upstream: () => ({ createPool: () => t.fail('no call expected') as never }),
   })
   t.teardown(() => directory.close())
   t.equal((await directory.find('greeter'))?.nodes.length, 1)
-  // Synchronous from the first answer on.
+  // Synchronous from the first response.
   const countNodes = () => (directory.find('greeter') as Upstream | undefined)?.nodes.length
   await until(() => api.watchers.size === 2)
   const unready = makeEndpoint('10.0.0.1', { conditions: { ready: false } })

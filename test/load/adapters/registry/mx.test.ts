@@ -16,7 +16,7 @@ import { openPlatformRegistry } from '../../../fixtures/platform-registry.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 import { makeService, replaceServices } from '../../../fixtures/services.ts'
 
-/** The registry service, on the same port again where one is given. */
+/** The registry service, on the given port if there is one. */
 async function openRemote(t: Test, port = 0) {
   const { address, registry, close } = await openPlatformRegistry(t, {
     address: `127.0.0.1:${port}`,
@@ -24,17 +24,17 @@ async function openRemote(t: Test, port = 0) {
   return { port: Number(address.slice(address.lastIndexOf(':') + 1)), registry, stop: close }
 }
 
-/** All but the registry service itself. */
+/** All services except the registry itself. */
 async function list(registry: Registry): Promise<Entry[]> {
   return (await registry.listServices()).filter(({ name }) => name !== 'registry')
 }
 
-/** Waits until some service is registered. */
+/** Waits until any service is registered. */
 async function comes(registry: Registry): Promise<void> {
   await eventually(async () => (await list(registry)).length > 0)
 }
 
-/** Makes it hold these services, besides itself. */
+/** Replaces its services, besides itself. */
 async function fill(registry: Registry, services: readonly Entry[]): Promise<void> {
   await replaceServices(registry, [...services, ...(await registry.getService('registry'))])
 }
@@ -48,7 +48,7 @@ function open(t: Test, port: number, options: Partial<MxRegistryOptions> = {}): 
   return registry as Required<Registry>
 }
 
-/** What a watcher was told: events as `create greeter 1`, outages as `out`, their end as `back`. */
+/** Events of a watcher: `create greeter 1`, `out` for an outage and `back` for its end. */
 function watch(registry: Registry, service?: string): string[] {
   const told: string[] = []
   registry.watch!(
@@ -63,7 +63,7 @@ function watch(registry: Registry, service?: string): string[] {
   return told
 }
 
-/** Carries connections to a port, or with undefined to none, until it is told another one. */
+/** Relays connections to a port, or to none if undefined. */
 async function openRelay(t: Test) {
   const sockets = new Set<Socket>()
   let target: number | undefined
@@ -89,7 +89,7 @@ async function openRelay(t: Test) {
     target = port
     for (const socket of sockets) socket.destroy()
   }
-  /** Nothing goes through the connections there are any more, and none is closed. */
+  /** Stalls the open connections without closing them. */
   const fallSilent = (): void => {
     for (const socket of sockets) socket.unpipe()
   }
@@ -101,7 +101,7 @@ async function openRelay(t: Test) {
 }
 
 testRegistry(t, async () => {
-  // A domain of its own: in the first one there is the registry service, too.
+  // A separate domain, because the default one contains the registry service.
   const options = { domain: 'test' }
   const relay = await openRelay(t)
   const registry = open(t, relay.port, options)
@@ -111,7 +111,7 @@ testRegistry(t, async () => {
   return {
     registry,
     async become(services) {
-      // What is watched from here is watched there, once a read has answered.
+      // The watch is active at the service once a read has settled.
       await registry.listServices()
       await replaceServices(writer, services)
     },
@@ -135,7 +135,7 @@ t.test('registers again when the registry restarted empty', async (t) => {
   await first.stop()
   const second = await openRemote(t, first.port)
   await comes(second.registry)
-  t.same(await list(second.registry), [GREETER], 'not what was deregistered')
+  t.same(await list(second.registry), [GREETER], 'without the deregistered service')
 })
 
 t.test('does not renew a registration without heartbeats after its TTL', async (t) => {
@@ -174,10 +174,10 @@ t.test('reports an outage and the changes during it', async (t) => {
   await until(() => told.includes('back'))
   t.same(told, ['out', 'create billing 1', 'update greeter 2', 'delete users 0', 'back'])
   t.same(ofUsers, ['out', 'delete users 0', 'back'])
-  t.same(late, told, 'whoever began to watch meanwhile is told as well')
+  t.same(late, told, 'watchers added during the outage are notified, too')
   await fill(second.registry, [GREETER])
   await until(() => told.length === 7)
-  t.same(told.slice(5), ['update greeter 1', 'delete billing 0'], 'and so it goes on')
+  t.same(told.slice(5), ['update greeter 1', 'delete billing 0'], 'later changes are reported')
 })
 
 t.test('detects a silent registry within the timeout', async (t) => {
@@ -193,7 +193,7 @@ t.test('detects a silent registry within the timeout', async (t) => {
   await fill(remote.registry, [GREETER, USERS])
   await until(() => told.includes('back'))
   t.same(told, ['out', 'create users 1', 'back'])
-  t.ok(performance.now() - silentMs > 500, 'not before it was asked')
+  t.ok(performance.now() - silentMs > 500, 'not before the ping timeout')
 })
 
 t.test('emits everything when the registry starts after its watcher', async (t) => {
@@ -219,7 +219,7 @@ t.test('reads lists of any length in pages', async (t) => {
   const read = async () => (await list(registry)).map(({ name }) => name)
   t.same(await read(), names)
   watch(registry)
-  t.same(await read(), names, 'while it is watched, too')
+  t.same(await read(), names, 'with a watch as well')
 })
 
 t.test('misses nothing between a watch and a read', async (t) => {
@@ -238,7 +238,7 @@ t.test('misses nothing between a watch and a read', async (t) => {
   }
 })
 
-/** A registry service that misbehaves: its endpoints are given. */
+/** A misbehaving registry service with the given endpoints. */
 function openOdd(t: Test, handlers: Record<string, unknown>): Promise<MxService> {
   const quiet = endpoint({
     stream: 'server',
@@ -367,7 +367,7 @@ t.test('shares one watch between all watchers', async (t) => {
   t.same(
     watches().at(-1),
     { service: 'greeter', options: { domain: 'mx' } },
-    'who only registers watches one',
+    'a registry that only registers watches one service',
   )
   await registry.deregister(GREETER)
   await until(() => ended.length === 2)

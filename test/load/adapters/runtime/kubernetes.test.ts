@@ -20,7 +20,7 @@ import type { ApiObject } from '../../../fixtures/kubernetes-object.ts'
 import { makeSlice } from '../../../fixtures/kubernetes-objects.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 
-/** Environments of the copies so far, by the name of their pod. */
+/** Environments of the instances so far by pod name. */
 const told = new Map<string, PodInstance>()
 const held: PodInstance[] = []
 const IMAGES: Readonly<Record<string, (copy: PodInstance) => void>> = {
@@ -54,7 +54,7 @@ api.enterCluster()
 const kubelet = startKubelet(api, { images: IMAGES })
 let spaces = 0
 
-/** A runtime in a Kubernetes namespace of its own. */
+/** A runtime in its own Kubernetes namespace. */
 function open(t: Test, options: KubernetesRuntimeOptions = {}): Runtime & { space: string } {
   const space = options.namespace ?? `shop-${++spaces}`
   api.namespaces.add(space)
@@ -120,7 +120,7 @@ t.test('makes instances discoverable by service name in the Kubernetes registry'
     const watched = () => new Set([...api.watchers].map(({ collection }) => collection))
     await until(() => watched().has('services') && watched().has('endpointslices'))
     await registry.close?.()
-    // What the registry needs is no part of the runtime's role.
+    // Permissions of the registry are not part of the runtime's role.
     api.access.splice(before)
   })
   t.match(await registry.getService('go.mx.api.shop'), [
@@ -252,7 +252,7 @@ t.test('waits for the instances on removal and leaves nothing', async (t) => {
     isDone = true
   })
   await until(() => statuses.includes('stopping'))
-  t.notOk(isDone, 'it still runs')
+  t.notOk(isDone, 'an instance still runs')
   for (const copy of held) copy.exit(0)
   await removal
   t.equal(statuses.at(-1), 'stopped')
@@ -271,7 +271,7 @@ t.test('keeps only the Secrets in use', async (t) => {
   t.equal(
     list('pods', runtime.space).length,
     1,
-    'that of an older revision goes with its last copy',
+    "an old revision's Secret is deleted with its last instance",
   )
 })
 
@@ -372,7 +372,7 @@ t.test('needs exactly the permissions of the documented role', async (t) => {
   const needed = new Set(
     api.access.map(({ verb, group, resource }) => `${verb} ${group}/${resource}`),
   )
-  // What a patch creates takes the right to create; `get` is what a patch answers with.
+  // A patch that creates an object requires `create`, and its response requires `get`.
   for (const one of [...needed])
     if (one.startsWith('patch ')) needed.add(one.replace('patch', 'create'))
   t.strictSame(granted.toSorted(), [...needed].toSorted())

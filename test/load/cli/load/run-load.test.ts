@@ -32,7 +32,7 @@ function load(address: string, options: Partial<LoadOptions> = {}): Promise<Load
   return runLoad({ target, connections: 4, durationMs: 200, timeoutMs: 5000, ...options })
 }
 
-t.test('without a rate every connection sends again when its reply is there', async (t) => {
+t.test('without a rate every connection sends the next request after its response', async (t) => {
   let served = 0
   let running = 0
   let mostRunning = 0
@@ -46,7 +46,7 @@ t.test('without a rate every connection sends again when its reply is there', as
     }, 5)
   })
   const result = await load(address)
-  t.ok(result.sent > 8, 'connections are used again')
+  t.ok(result.sent > 8, 'connections are reused')
   t.equal(result.sent, served)
   t.equal(result.replies, served)
   t.equal(mostRunning, 4)
@@ -70,18 +70,15 @@ t.test('without a rate every connection sends again when its reply is there', as
   t.equal(result.interrupted, false)
 })
 
-t.test(
-  'with a rate exactly the requests of the timetable are sent, or told as overdue',
-  async (t) => {
-    const address = await listenHttp(t, (_request, response) => response.end('hello'))
-    const result = await load(address, { rate: 500, durationMs: 400, connections: 64 })
-    t.equal(result.sent + result.overdue, 200)
-    t.equal(result.replies, result.sent)
-    t.ok(result.sent > 0)
-  },
-)
+t.test('with a rate every scheduled request is either sent or counted as overdue', async (t) => {
+  const address = await listenHttp(t, (_request, response) => response.end('hello'))
+  const result = await load(address, { rate: 500, durationMs: 400, connections: 64 })
+  t.equal(result.sent + result.overdue, 200)
+  t.equal(result.replies, result.sent)
+  t.ok(result.sent > 0)
+})
 
-t.test('a gateway that stalls cannot hide it: what was due meanwhile counts as late', async (t) => {
+t.test('requests scheduled during a stall count with the time since their schedule', async (t) => {
   let first = true
   const address = await listenHttp(t, (_request, response) => {
     setTimeout(() => response.end(), first ? 300 : 0)
@@ -89,12 +86,12 @@ t.test('a gateway that stalls cannot hide it: what was due meanwhile counts as l
   })
   const result = await load(address, { connections: 1, rate: 100, durationMs: 400 })
   t.ok(result.latency.max >= 290, 'the stalled request')
-  t.ok(result.latency.p50 > 30, `most of the others waited behind it: ${result.latency.p50} ms`)
+  t.ok(result.latency.p50 > 30, `most others waited for it: ${result.latency.p50} ms`)
   t.equal(result.sent + result.overdue, 40)
 })
 
 t.test(
-  'requests that never found a free connection are counted, with the time they waited',
+  'requests without a free connection count as overdue, with their waiting time',
   async (t) => {
     const address = await listenHttp(t, () => {})
     const result = await load(address, {
@@ -111,7 +108,7 @@ t.test(
   },
 )
 
-t.test('a connection that the gateway closes after each reply is opened again', async (t) => {
+t.test('reconnects after a response that closes the connection', async (t) => {
   const address = await listenHttp(t, (_request, response) => {
     response.setHeader('connection', 'close')
     response.end('hello')
@@ -121,7 +118,7 @@ t.test('a connection that the gateway closes after each reply is opened again', 
   t.equal(result.replies, result.sent)
 })
 
-t.test('replies that only the end of the connection ends are whole', async (t) => {
+t.test('accepts responses that end with the connection', async (t) => {
   const address = await listenRaw(t, (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nhello'))
   const result = await load(address, { connections: 2 })
   t.ok(result.replies > 2)
@@ -133,11 +130,11 @@ const FAULTS: readonly [
   failure: keyof LoadResult['failures'],
   onData: (socket: Socket) => void,
 ][] = [
-  ['a malformed reply', 'malformed', (socket) => socket.write('nonsense\r\n\r\n')],
+  ['a malformed response', 'malformed', (socket) => socket.write('nonsense\r\n\r\n')],
   ['a reset connection', 'reset', (socket) => socket.resetAndDestroy()],
-  ['a connection closed before the reply', 'closed', (socket) => socket.end()],
+  ['a connection closed before the response', 'closed', (socket) => socket.end()],
   [
-    'a reply cut short',
+    'a truncated response',
     'closed',
     (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx'),
   ],
@@ -152,7 +149,7 @@ for (const [title, failure, onData] of FAULTS) {
   })
 }
 
-t.test('replies of 400 and above count as errors of the live line', async (t) => {
+t.test('responses with status 400 and above count as errors in the progress', async (t) => {
   const address = await listenHttp(t, (_request, response) => response.writeHead(503).end())
   const lines: number[] = []
   const result = await load(address, {
@@ -163,7 +160,7 @@ t.test('replies of 400 and above count as errors of the live line', async (t) =>
   t.ok((lines[0] ?? 0) > 0)
 })
 
-t.test('nobody listening is one clear error', async (t) => {
+t.test('fails at once if the connection is refused at the start', async (t) => {
   const server = createServer()
   const address = await listen(t, server)
   server.close()
@@ -173,23 +170,20 @@ t.test('nobody listening is one clear error', async (t) => {
   })
 })
 
-t.test(
-  'a gateway that goes away meanwhile is asked again at intervals, not as fast as it refuses',
-  async (t) => {
-    const server = createServer((socket) => {
-      server.close()
-      socket.on('data', () => socket.destroy())
-    })
-    const address = await listen(t, server)
-    const result = await load(address, { connections: 1, durationMs: 1000 })
-    t.ok(
-      result.failures.refused >= 2 && result.failures.refused <= 10,
-      `refused ${result.failures.refused} times`,
-    )
-  },
-)
+t.test('retries at intervals when the gateway stops during the run', async (t) => {
+  const server = createServer((socket) => {
+    server.close()
+    socket.on('data', () => socket.destroy())
+  })
+  const address = await listen(t, server)
+  const result = await load(address, { connections: 1, durationMs: 1000 })
+  t.ok(
+    result.failures.refused >= 2 && result.failures.refused <= 10,
+    `refused ${result.failures.refused} times`,
+  )
+})
 
-t.test('an aborted run ends at once with what was measured', async (t) => {
+t.test('an aborted run ends at once and returns its results', async (t) => {
   const stop = new AbortController()
   let served = 0
   const address = await listenHttp(t, (_request, response) => {

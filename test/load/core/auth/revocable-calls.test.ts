@@ -36,7 +36,7 @@ function open(t: Test) {
   return { calls, add, ended, change }
 }
 
-t.test('an open call ends once, when it is granted no longer', async (t) => {
+t.test('an open call ends once when a rule denies it', async (t) => {
   const { add, ended, change } = open(t)
   await add('a')
   await change(NOBODY)
@@ -46,7 +46,7 @@ t.test('an open call ends once, when it is granted no longer', async (t) => {
   t.same(ended, ['a 401'])
 })
 
-t.test('a call that is over is not ended any more, nor is one behind closing', async (t) => {
+t.test('settled calls and calls after close are not ended', async (t) => {
   const { calls, add, ended, change } = open(t)
   const over = await add('a')
   await add('b')
@@ -60,13 +60,13 @@ t.test('a call that is over is not ended any more, nor is one behind closing', a
   t.same(ended, ['b 401'])
 })
 
-t.test('a timer that comes before the end of its token looks again', async (t) => {
+t.test('a timer that fires before its token expires is set again', async (t) => {
   const { now } = Date
   t.teardown(() => {
     Date.now = now
   })
   const { add, ended } = open(t)
-  // Clocks may differ by 30 s: it ends in one to two seconds.
+  // Clocks may differ by 30 s: the token expires in one to two seconds.
   await add('a', { lifeS: 1, nowMs: now() - 29_000 })
   Date.now = () => now() - 500
   while (ended.length === 0) await delay(10)

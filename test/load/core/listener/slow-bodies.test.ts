@@ -7,19 +7,19 @@ import { openListener } from '../../../fixtures/open-listener.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 import { RawClient, statusCodes } from '../../../fixtures/raw-client.ts'
 
-/** Longer than the timers of µWebSockets, which are some ten seconds. */
+/** Longer than the timers of µWebSockets, which are about ten seconds. */
 const LONG_MS = 14_000
 const STEP_MS = 500
 const PIECE = 'x'.repeat(120)
 const PIECES = LONG_MS / STEP_MS
 
-// All at once: each takes as long.
+// All at once, because each takes the same time.
 t.jobs = 9
 for (const [name, create] of [
   ['uws', createUwsListener],
   ['node', createNodeListener],
 ] as const) {
-  t.test(`${name}: an upload that is slow but goes on is not cut`, async (t) => {
+  t.test(`${name}: a slow but continuous upload is not aborted`, async (t) => {
     const { port } = await openListener(t, create, async (x) => {
       const body = await x.readBody()
       x.reply(200, String(body.length))
@@ -42,7 +42,7 @@ for (const [name, create] of [
   })
 
   t.test(
-    `${name}: nor one that came while it was held back, whatever its answer takes`,
+    `${name}: an upload received while paused is not aborted, however long its response takes`,
     async (t) => {
       const { port } = await openListener(t, create, async (x) => {
         x.pauseBody()
@@ -50,7 +50,7 @@ for (const [name, create] of [
         x.reply(200, 'ok')
       })
       const client = new RawClient(port)
-      // In one piece: what is behind the head comes all the same.
+      // In one piece: the bytes after the head arrive with it.
       const head = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n'
       client.send(`${head}5\r\nhello\r\n0\r\n\r\n`)
       await client.until(({ text }) => text.endsWith('\r\n\r\nok'))
@@ -59,16 +59,16 @@ for (const [name, create] of [
   )
 }
 
-/** Far more than sockets take of a client that does not read. */
+/** Far more than socket buffers hold for a client that does not read. */
 const LARGE = Buffer.alloc(16 * 1024 * 1024, 'a')
 
 for (const [kind, request, send] of [
-  ['whole', 'GET / HTTP/1.1\r\n', (x: Exchange) => x.reply(200, LARGE)],
+  ['in one piece', 'GET / HTTP/1.1\r\n', (x: Exchange) => x.reply(200, LARGE)],
   ['in pieces', 'GET / HTTP/1.1\r\n', (x: Exchange) => stream(x, LARGE.length)],
   ['of unknown length', 'GET / HTTP/1.1\r\n', (x: Exchange) => stream(x, -1)],
   ['that closes its connection', 'POST / HTTP/1.1\r\n', (x: Exchange) => x.reply(200, LARGE)],
 ] as const) {
-  t.test(`uws: a reply ${kind} waits for a client that takes none of it for a while`, async (t) => {
+  t.test(`uws: a response ${kind} waits for a client that pauses reading`, async (t) => {
     const { port, served } = await openListener(t, createUwsListener, send)
     const client = new RawClient(port)
     client.socket.pause()
@@ -81,7 +81,7 @@ for (const [kind, request, send] of [
   })
 }
 
-/** Sends {@link LARGE} as its client takes it. */
+/** Sends {@link LARGE} as fast as its client reads it. */
 function stream(x: Exchange, length: number): void {
   let at = 0
   const send = (): void => {
@@ -97,7 +97,7 @@ function stream(x: Exchange, length: number): void {
   send()
 }
 
-t.test('uws: a stream of messages may be silent for longer', async (t) => {
+t.test("uws: a client stream may be silent for longer than the library's timeout", async (t) => {
   const { port } = await openListener(t, createUwsListener, async (x) => {
     x.allowsIdleBody = true
     const body = await x.readBody()

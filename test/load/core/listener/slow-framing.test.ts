@@ -23,7 +23,7 @@ import { openRawBackend } from '../../../fixtures/raw-backend.ts'
 import { RawClient } from '../../../fixtures/raw-client.ts'
 import type { Teardown } from '../../../fixtures/teardown.ts'
 
-/** Longer than an answer takes, shorter than any limit by the clock. */
+/** Longer than a response takes, shorter than any timeout. */
 const QUIET_MS = 2000
 
 const createHttp2Listener: CreateListener = (options) =>
@@ -35,7 +35,7 @@ async function open(t: Teardown, listener: CreateListener = createHttp2Listener)
   return { backend, port, gateway }
 }
 
-/** Sends a piece before each look at the uploads, as many as make half a minute. */
+/** Sends a piece before each check of the uploads, for the number of checks in half a minute. */
 async function drip(send: () => void): Promise<void> {
   for (let check = 0; check <= MAX_CHECKS; check++) {
     send()
@@ -47,7 +47,7 @@ async function drip(send: () => void): Promise<void> {
 const CHUNKED = 'Transfer-Encoding: chunked\r\n\r\n'
 const CHUNK = `${CHUNKED}5\r\nhello\r\n`
 
-// What `uws` cuts by a clock of the library's is in slow-heads.test.ts: the framing before the first chunk.
+// Timeouts of the library `uws` (framing before the first chunk) are tested in slow-heads.test.ts.
 for (const [what, start, piece, listeners = ['node']] of [
   ['a chunk size', CHUNKED, '0'],
   ['a chunk extension', `${CHUNKED}5;`, 'a'],
@@ -61,7 +61,7 @@ for (const [what, start, piece, listeners = ['node']] of [
   ['nothing of a body of known length', 'Content-Length: 9999\r\n\r\n', '', ['uws', 'node']],
 ] as const) {
   for (const name of listeners)
-    t.test(`${name}: cuts an upload that drips ${what}, at the backend too`, async (t) => {
+    t.test(`${name}: ends an upload that drips ${what}, at the backend too`, async (t) => {
       const listener = name === 'uws' ? createUwsListener : createHttp2Listener
       const { backend, port, gateway } = await open(t, listener)
       const client = new RawClient(port)
@@ -92,7 +92,7 @@ for (const [what, flags, payload] of [
   ['empty DATA frames', 0, ''],
   ['padding', 8, '\x04\0\0\0\0'],
 ] as const) {
-  t.test(`HTTP/2: cuts an upload that drips ${what}`, async (t) => {
+  t.test(`HTTP/2: ends an upload that drips ${what}`, async (t) => {
     const { backend, port, gateway } = await open(t)
     const raw = new Http2Raw(port)
     const stream = raw.open(toRequest('/app').with(1, 'POST'), 0)
@@ -107,7 +107,7 @@ for (const [what, flags, payload] of [
   })
 }
 
-t.test('HTTP/2: cuts an upload that drips trailers', async (t) => {
+t.test('HTTP/2: ends an upload that drips trailers', async (t) => {
   const { backend, port, gateway } = await open(t)
   const raw = new Http2Raw(port)
   const stream = raw.open(toRequest('/app').with(1, 'POST'), 0)
@@ -115,7 +115,7 @@ t.test('HTTP/2: cuts an upload that drips trailers', async (t) => {
   await connection.request()
   raw.send(toFrame(FRAME.HEADERS, END_STREAM, stream, toBlock(['x-a', 'b'])))
   const part = toFrame(FRAME.CONTINUATION, 0, stream, toBlock(['x-a', 'b']))
-  // nghttp2 ends a connection after some of these frames: those that are sent are fewer.
+  // nghttp2 ends a connection after a number of these frames: fewer are sent.
   let sent = 0
   await drip(() => sent++ < 3 && raw.send(part))
   await connection.ended()
@@ -150,7 +150,7 @@ t.test('HTTP/2: closes a connection whose only request never ends its head', asy
   await raw.client.ended()
 })
 
-t.test('closes a connection on which only line ends come between requests', async (t) => {
+t.test('closes a connection that receives only line ends between requests', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')

@@ -4,12 +4,12 @@ import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
 import { openListener } from '../../../fixtures/open-listener.ts'
 import { RawClient, statusCodes } from '../../../fixtures/raw-client.ts'
 
-/** Both limits are ten seconds, looked at every few. */
+/** Both limits are ten seconds, checked every few seconds. */
 const CUT_MS = 15_000
 const HEAD = 'GET / HTTP/1.1\r\nHost: a.test\r\n'
 const CHUNKED = 'POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n'
 
-/** What a client sends first, and what it sends twice a second from then on. */
+/** First bytes of a client, and the bytes that it sends twice a second afterwards. */
 const DRIPS: readonly [what: string, start: string, piece: string, only?: 'uws'][] = [
   ['a request line', 'GET /', 'a'],
   ['a header name', HEAD, 'a'],
@@ -17,14 +17,14 @@ const DRIPS: readonly [what: string, start: string, piece: string, only?: 'uws']
   ['headers', HEAD, 'X-A: 1\r\n'],
   ['empty lines', '', '\r\n'],
   ['a PROXY protocol header', '\r\n\r\n\0\r\nQUIT\n\x21\x11\x0f\xff', 'a'],
-  // The limit of node is longer, and the same as behind a chunk: slow-framing.test.ts.
+  // The limit of node is longer, and the same as after a chunk: slow-framing.test.ts.
   ['the size of the first chunk', CHUNKED, '0', 'uws'],
-  // At the rate that extends the library's limit for payload.
+  // At the rate that extends the limit of the library for payload.
   ['the size of the first chunk, at 200 kB/s,', CHUNKED, '0'.repeat(100_000), 'uws'],
   ['nothing of a chunked body', CHUNKED, '', 'uws'],
 ]
 
-// All at once: each takes as long as the limit.
+// All at once, because each takes as long as the limit.
 t.jobs = 2 * (DRIPS.length + 1)
 for (const [name, create] of [
   ['uws', createUwsListener],
@@ -32,7 +32,7 @@ for (const [name, create] of [
 ] as const) {
   for (const [what, start, piece, only] of DRIPS) {
     if (only !== undefined && only !== name) continue
-    t.test(`${name}: cuts a client that drips ${what} within ${CUT_MS} ms`, async (t) => {
+    t.test(`${name}: closes a client that drips ${what} within ${CUT_MS} ms`, async (t) => {
       const { port, served } = await openListener(t, create, () => {})
       const client = new RawClient(port).send(start)
       const drip = setInterval(() => client.closed || client.send(piece), 500)
@@ -40,12 +40,12 @@ for (const [name, create] of [
       const startMs = performance.now()
       await client.ended()
       const tookMs = performance.now() - startMs
-      t.ok(tookMs < CUT_MS, `cut after ${Math.round(tookMs)} ms`)
+      t.ok(tookMs < CUT_MS, `closed after ${Math.round(tookMs)} ms`)
       for (const x of served) t.equal(x.aborted, true)
     })
   }
 
-  t.test(`${name}: cuts a silent client, and one that drips its second head`, async (t) => {
+  t.test(`${name}: closes a silent client, and one that drips its second head`, async (t) => {
     const { port, served } = await openListener(t, create, (x) => x.reply(200, 'ok'))
     const startMs = performance.now()
     const silent = new RawClient(port)
@@ -56,7 +56,7 @@ for (const [name, create] of [
     t.teardown(() => clearInterval(drip))
     await Promise.all([silent.ended(), reused.ended()])
     const tookMs = performance.now() - startMs
-    t.ok(tookMs < CUT_MS, `cut after ${Math.round(tookMs)} ms`)
+    t.ok(tookMs < CUT_MS, `closed after ${Math.round(tookMs)} ms`)
     t.equal(served.length, 1)
     t.equal(silent.text, '')
     t.equal(statusCodes(reused.text).filter((status) => status === 200).length, 1)

@@ -7,7 +7,7 @@ for (const form of ['mx', 'http'] as const) {
     testCalls(t, {
       open: async (t, dispatch) => openCaller(t, (await openPort(t, dispatch)).port, form),
       isFast: form === 'mx',
-      // A window; of the plain form what the sockets of this machine take.
+      // A window; for the HTTP transport the socket buffers of this machine.
       maxHeld: form === 'mx' ? 525 : 20_000,
     })
   })

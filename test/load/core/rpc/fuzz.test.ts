@@ -1,4 +1,4 @@
-// What comes over a connection is anything: an error closes that connection only.
+// A connection may receive any bytes: an error closes that connection only.
 import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError } from '../../../../core/errors.ts'
@@ -33,7 +33,7 @@ const { messages } = readVectors()
 const FROM_CALLER = messages.filter(({ from }) => from === 'caller').map(({ hex }) => fromHex(hex))
 const FROM_CALLEE = messages.filter(({ from }) => from === 'callee').map(({ hex }) => fromHex(hex))
 
-/** A header, most often of a frame there is; half of the lengths fit. */
+/** A frame header, mostly of a known type; half of the lengths are correct. */
 const frame = fc
   .record({
     type: fc.oneof(
@@ -65,7 +65,7 @@ const frame = fc
     return bytes
   })
 
-/** Valid messages with some bits turned, or cut short. */
+/** Valid messages with flipped bits, or truncated. */
 const damaged = (valid: readonly Buffer[]) =>
   fc
     .record({
@@ -93,70 +93,64 @@ const input = (valid: readonly Buffer[]) =>
     { minLength: 1, maxLength: 12 },
   )
 
-/** What a dispatcher may do with a call at once. */
+/** Immediate reaction of a dispatcher to a call. */
 function serve(call: IncomingCall, n: number): void {
   if (n % 5 === 0) call.reply('a: b\r\n', 'x')
   else if (n % 5 === 1 && call.stream) call.sendData('x')
   else if (n % 5 === 2) throw new Error('broken')
 }
 
-t.test(
-  'whatever a caller sends, its connection goes on or is closed with a code, and no other one is touched',
-  async (t) => {
-    const other = { socket: new TestSocket(), ...createTracker() }
-    const bystander = new ServerConnection(other.dispatch)
-    bystander.open(other.socket)
-    bystander.onMessage(FROM_CALLER[0]!, true)
-    let closed = 0
-    let runs = 0
-    fc.assert(
-      fc.property(input(FROM_CALLER), (messages) => {
-        runs++
-        const socket = new TestSocket()
-        const keeper = createTracker()
-        const connection = new ServerConnection((call) => {
-          keeper.dispatch(call)
-          serve(call, keeper.calls.length)
-        })
-        connection.open(socket)
-        let bytes = 0
-        for (const message of messages) {
-          const before = keeper.calls.length
-          const wasClosed = connection.closed
-          bytes += message.length
-          connection.onMessage(message, true)
-          check(!wasClosed || keeper.calls.length === before, 'served after the close')
-        }
-        check(connection.closed === (socket.closed !== undefined), 'closed and not said')
-        if (connection.closed) {
-          closed++
-          check([1002, 1009].includes(socket.closed!.code), `code ${socket.closed!.code}`)
-          check(connection.pending === 0, 'calls are left')
-        }
-        connection.close()
-        for (const [i, { over }] of keeper.calls.entries()) {
-          check(over, 'a call is not over')
-          check(
-            keeper.events[i]!.filter((event) => FINAL.test(event)).length <= 2,
-            'told too often',
-          )
-        }
-        const out = socket.sent.reduce((sum, { length }) => sum + length, 0)
-        check(out <= bytes * 20 + 1000, `${out} bytes for ${bytes}`)
-      }),
-      { numRuns: toRuns(5000) },
-    )
-    t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
-    t.equal(other.socket.closed, undefined)
-    t.strictSame(other.events, [[]])
-    t.equal(bystander.pending, 1)
-    bystander.close()
-    t.equal(deadlines.size, 0)
-  },
-)
+t.test('random bytes of a caller close at most its own connection, with a code', async (t) => {
+  const other = { socket: new TestSocket(), ...createTracker() }
+  const bystander = new ServerConnection(other.dispatch)
+  bystander.open(other.socket)
+  bystander.onMessage(FROM_CALLER[0]!, true)
+  let closed = 0
+  let runs = 0
+  fc.assert(
+    fc.property(input(FROM_CALLER), (messages) => {
+      runs++
+      const socket = new TestSocket()
+      const keeper = createTracker()
+      const connection = new ServerConnection((call) => {
+        keeper.dispatch(call)
+        serve(call, keeper.calls.length)
+      })
+      connection.open(socket)
+      let bytes = 0
+      for (const message of messages) {
+        const before = keeper.calls.length
+        const wasClosed = connection.closed
+        bytes += message.length
+        connection.onMessage(message, true)
+        check(!wasClosed || keeper.calls.length === before, 'served after the close')
+      }
+      check(connection.closed === (socket.closed !== undefined), 'closed and not said')
+      if (connection.closed) {
+        closed++
+        check([1002, 1009].includes(socket.closed!.code), `code ${socket.closed!.code}`)
+        check(connection.pending === 0, 'calls are left')
+      }
+      connection.close()
+      for (const [i, { over }] of keeper.calls.entries()) {
+        check(over, 'a call is not over')
+        check(keeper.events[i]!.filter((event) => FINAL.test(event)).length <= 2, 'told too often')
+      }
+      const out = socket.sent.reduce((sum, { length }) => sum + length, 0)
+      check(out <= bytes * 20 + 1000, `${out} bytes for ${bytes}`)
+    }),
+    { numRuns: toRuns(5000) },
+  )
+  t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
+  t.equal(other.socket.closed, undefined)
+  t.strictSame(other.events, [[]])
+  t.equal(bystander.pending, 1)
+  bystander.close()
+  t.equal(deadlines.size, 0)
+})
 
 t.test(
-  'whatever a callee sends, every call ends once at most, and all end with the connection',
+  'with random bytes of a callee every call ends at most once, and all end with the connection',
   async (t) => {
     let closed = 0
     let runs = 0
@@ -192,7 +186,7 @@ t.test(
   },
 )
 
-t.test('a length that is never sent takes no memory', async (t) => {
+t.test('a declared length without data allocates no memory', async (t) => {
   const before = process.memoryUsage()
   for (let i = 0; i < 1000; i++) {
     const socket = new TestSocket()
@@ -205,10 +199,10 @@ t.test('a length that is never sent takes no memory', async (t) => {
   t.ok(after.arrayBuffers - before.arrayBuffers < 16 * 1024 * 1024)
 })
 
-/** No call was or will be served. */
+/** GOAWAY by which no call was or will be served. */
 const GOAWAY_FROM_ALL = '04000000 08000000 00000000 00000000'.replaceAll(' ', '')
 
-/** Gives up what a connection gives back, as a channel does that has no other one. */
+/** Fails calls that a connection returns, like a channel without another connection. */
 const GIVES_UP = {
   ...OWNER,
   onUnsent(call: OutgoingCall) {
@@ -217,7 +211,7 @@ const GIVES_UP = {
   },
 }
 
-/** A proxy with one connection to a node, whose program keeps the calls. */
+/** A proxy with one connection to a node, whose program leaves calls pending. */
 function openProxied(highBytes?: number) {
   const [near, far] = LinkSocket.pair(highBytes)
   const keeper = createTracker()
@@ -241,50 +235,47 @@ function openProxied(highBytes?: number) {
   return { dispatch, keeper, client, node, far, active: () => upstream.nodes[0]!.active }
 }
 
-t.test(
-  'whatever a caller sends to a proxy, the node behind it goes on, and so do others',
-  async (t) => {
-    let closed = 0
-    let forwarded = 0
-    let runs = 0
-    await fc.assert(
-      fc.asyncProperty(input(FROM_CALLER), async (messages) => {
-        runs++
-        const { dispatch, keeper, client, node, active } = openProxied()
-        const bystander = { socket: new TestSocket(), connection: new ServerConnection(dispatch) }
-        bystander.connection.open(bystander.socket)
-        bystander.connection.onMessage(FROM_CALLER[0]!, true)
-        const socket = new TestSocket()
-        const connection = new ServerConnection(dispatch)
-        connection.open(socket)
-        for (const message of messages) connection.onMessage(message, true)
-        if (connection.closed) closed++
-        for (let i = 0; i < 4; i++) await tick()
-        check(!client.closed && !node.closed, 'the connection to the node was closed')
-        forwarded += keeper.calls.length - 1
-        connection.close()
-        for (let i = 0; i < 4; i++) await tick()
-        check(
-          keeper.calls.slice(1).every(({ over }) => over),
-          'a call is not over',
-        )
-        check(active() === 1, `${active()} calls are counted`)
-        keeper.calls[0]!.reply('', 'well')
-        for (let i = 0; i < 4; i++) await tick()
-        check(bystander.connection.pending === 0, 'another caller was touched')
-        check(bystander.socket.takeFrames()[0]?.type === 'REPLY', 'another caller has no answer')
-        client.close('')
-      }),
-      { numRuns: toRuns(1000) },
-    )
-    t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
-    t.ok(forwarded > 500, `${forwarded} calls`)
-    t.equal(deadlines.size, 0)
-  },
-)
+t.test('random bytes to a proxy affect neither the node behind it nor other callers', async (t) => {
+  let closed = 0
+  let forwarded = 0
+  let runs = 0
+  await fc.assert(
+    fc.asyncProperty(input(FROM_CALLER), async (messages) => {
+      runs++
+      const { dispatch, keeper, client, node, active } = openProxied()
+      const bystander = { socket: new TestSocket(), connection: new ServerConnection(dispatch) }
+      bystander.connection.open(bystander.socket)
+      bystander.connection.onMessage(FROM_CALLER[0]!, true)
+      const socket = new TestSocket()
+      const connection = new ServerConnection(dispatch)
+      connection.open(socket)
+      for (const message of messages) connection.onMessage(message, true)
+      if (connection.closed) closed++
+      for (let i = 0; i < 4; i++) await tick()
+      check(!client.closed && !node.closed, 'the connection to the node was closed')
+      forwarded += keeper.calls.length - 1
+      connection.close()
+      for (let i = 0; i < 4; i++) await tick()
+      check(
+        keeper.calls.slice(1).every(({ over }) => over),
+        'a call is not over',
+      )
+      check(active() === 1, `${active()} calls are counted`)
+      keeper.calls[0]!.reply('', 'well')
+      for (let i = 0; i < 4; i++) await tick()
+      check(bystander.connection.pending === 0, 'another caller was touched')
+      check(bystander.socket.takeFrames()[0]?.type === 'REPLY', 'another caller has no answer')
+      client.close('')
+    }),
+    { numRuns: toRuns(1000) },
+  )
+  t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
+  t.ok(forwarded > 500, `${forwarded} calls`)
+  t.equal(deadlines.size, 0)
+})
 
 t.test(
-  'whatever a node sends to a proxy, each of its callers has one answer at most',
+  'with random bytes of a node each caller of the proxy gets at most one result',
   async (t) => {
     let closed = 0
     let runs = 0
@@ -324,7 +315,7 @@ t.test(
 
 for (const between of ['', ' and a proxy between them'])
   t.test(
-    `two ends of ours${between}, whatever their programs do, never break the rules, and lose nothing`,
+    `random calls between two endpoints${between} violate no rule and lose no body`,
     async (t) => {
       const step = fc.tuple(fc.nat(9), fc.nat(7), fc.nat(9))
       let delivered = 0

@@ -26,7 +26,7 @@ interface Open {
   readonly url: string
 }
 
-/** A gateway in front of as many nodes as options are given. */
+/** A gateway in front of one node per given options. */
 async function open(
   t: Test,
   nodes: readonly MxServiceOptions[],
@@ -55,7 +55,7 @@ async function send(
 
 const post = (url: string) => send(url, { method: 'POST' })
 
-/** Fails the first calls of an endpoint with a code; the others it leaves alone. */
+/** Fails the first calls of an endpoint with a code, and passes the others. */
 function failing(code: number, times = Number.POSITIVE_INFINITY) {
   let left = times
   return (call: IncomingCall): boolean => {
@@ -74,29 +74,35 @@ async function activeNodes({ directory }: RpcGateway): Promise<number[]> {
 }
 
 for (const protocol of FORMS) {
-  t.test(`${protocol}: a deadline is 408, and the call ends at the service`, async (t) => {
-    const { url, services, seen, gateway } = await open(t, [{ protocol }])
-    const rows: Record<string, string>[] = [
-      { timeout: '0.2' },
-      { 'grpc-timeout': '200m' },
-      { 'grpc-timeout': '200000u' },
-    ]
-    for (const [i, headers] of rows.entries()) {
-      const startMs = performance.now()
-      const { status, json } = await send(`${url}/wait`, { headers })
-      t.ok(performance.now() - startMs >= 190, 'not before its time')
-      t.equal(status, 408)
-      t.match(json, { Id: 'go.mx.api.greeter', Code: 408, Status: 'Request Timeout' })
-      await until(() => seen.aborted.length === i + 1)
-      const { timeoutMs } = services[0]!.calls[i]!
-      t.ok(timeoutMs > 0 && timeoutMs <= 200, `the service knows of ${timeoutMs} ms`)
-    }
-    t.equal(services[0]?.calls.length, rows.length, 'none was repeated')
-    t.same(await activeNodes(gateway), [0])
-    t.same(gateway.ejected, [])
-  })
+  t.test(
+    `${protocol}: a call past its deadline is 408 and is cancelled at the service`,
+    async (t) => {
+      const { url, services, seen, gateway } = await open(t, [{ protocol }])
+      const rows: Record<string, string>[] = [
+        { timeout: '0.2' },
+        { 'grpc-timeout': '200m' },
+        { 'grpc-timeout': '200000u' },
+      ]
+      for (const [i, headers] of rows.entries()) {
+        const startMs = performance.now()
+        const { status, json } = await send(`${url}/wait`, { headers })
+        t.ok(performance.now() - startMs >= 190, 'not before the deadline')
+        t.equal(status, 408)
+        t.match(json, { Id: 'go.mx.api.greeter', Code: 408, Status: 'Request Timeout' })
+        await until(() => seen.aborted.length === i + 1)
+        const { timeoutMs } = services[0]!.calls[i]!
+        t.ok(
+          timeoutMs > 0 && timeoutMs <= 200,
+          `the service received a deadline of ${timeoutMs} ms`,
+        )
+      }
+      t.equal(services[0]?.calls.length, rows.length, 'no retry')
+      t.same(await activeNodes(gateway), [0])
+      t.same(gateway.ejected, [])
+    },
+  )
 
-  t.test(`${protocol}: a call takes no longer than the gateway waits for a reply`, async (t) => {
+  t.test(`${protocol}: reply_timeout limits the deadline of a call`, async (t) => {
     const { url, services } = await open(t, [{ protocol }], { flags: ['--reply_timeout=200ms'] })
     for (const headers of [{}, { timeout: '60' }]) {
       t.equal((await send(`${url}/wait`, { headers })).status, 408)
@@ -105,7 +111,7 @@ for (const protocol of FORMS) {
   })
 
   t.test(
-    `${protocol}: a service of unknown endpoints is not told how long the gateway waits`,
+    `${protocol}: reply_timeout is not sent to a service with unknown endpoints`,
     async (t) => {
       const flags = ['--reply_timeout=200ms']
       const { url, services, seen } = await open(t, [{ protocol, declares: false }], { flags })
@@ -113,12 +119,12 @@ for (const protocol of FORMS) {
       t.equal(services[0]?.calls[0]?.timeoutMs, 0)
       await until(() => seen.aborted.length === 1)
       t.equal((await send(`${url}/wait`, { headers: { timeout: '0.1' } })).status, 408)
-      t.ok(services[0]!.calls[1]!.timeoutMs > 0, 'but what the client asked for')
+      t.ok(services[0]!.calls[1]!.timeoutMs > 0, 'the deadline of the client is sent')
     },
   )
 
   t.test(
-    `${protocol}: 500 and 408 are repeated once, for GET and HEAD, on another node`,
+    `${protocol}: GET and HEAD are retried once on another node after 500 and 408`,
     async (t) => {
       for (const code of [500, 408]) {
         const { url, services, gateway } = await open(t, [
@@ -135,12 +141,12 @@ for (const protocol of FORMS) {
       }
       const { url, services } = await open(t, [{ protocol, intercept: failing(500, 1) }])
       t.equal((await send(`${url}/nothing`, { method: 'HEAD' })).status, 200)
-      t.equal(services[0]?.calls.length, 2, 'of one node, on the same')
+      t.equal(services[0]?.calls.length, 2, 'a single node gets the retry itself')
     },
   )
 
   t.test(
-    `${protocol}: other statuses, other methods and what must not be repeated are not`,
+    `${protocol}: other statuses, other methods and non-idempotent endpoints are not retried`,
     async (t) => {
       const rows: [string, string, number][] = [
         ['GET', 'create', 500],
@@ -160,18 +166,18 @@ for (const protocol of FORMS) {
     },
   )
 
-  t.test(`${protocol}: the service itself says what must not be repeated`, async (t) => {
+  t.test(`${protocol}: an endpoint that declares idempotent false is not retried`, async (t) => {
     const node: MxServiceOptions = { protocol, declares: false }
     const { url, services } = await open(t, [node, node])
     t.equal((await send(`${url}/create`)).status, 500)
     t.equal(totalCalls(services), 1)
     t.equal((await send(`${url}/crash`)).status, 500)
-    t.equal(totalCalls(services), 3, 'others are repeated')
+    t.equal(totalCalls(services), 3, 'other endpoints are retried')
   })
 
-  t.test(`${protocol}: fields of a typed error are fields of the reply`, async (t) => {
+  t.test(`${protocol}: headers of a typed error are sent with the response`, async (t) => {
     const headers = ['Retry-After', '7', 'x-name', 'J\u00f6rg', 'www-authenticate', 'A']
-    // What services do not decide, whatever they say.
+    // Headers that services cannot set.
     const others = ['connection', 'close', 'content-length', '5', 'content-encoding', 'gzip']
     const more = ['content-type', 'text/html', 'mx-account', '{}', 'date', 'never']
     const fields = [...headers, 'www-authenticate', 'B', ...others, ...more]
@@ -200,7 +206,7 @@ for (const protocol of FORMS) {
     t.not(reply.headers.get('date'), 'never')
   })
 
-  t.test(`${protocol}: a 415 of the service says what it takes`, async (t) => {
+  t.test(`${protocol}: a 415 of the service has an Accept header`, async (t) => {
     const { url } = await open(t, [{ protocol }])
     const { status, headers } = await send(`${url}/hello`, {
       method: 'POST',
@@ -211,7 +217,7 @@ for (const protocol of FORMS) {
   })
 
   t.test(
-    `${protocol}: a node that refuses connections is left out, whatever the call is`,
+    `${protocol}: a node that refuses connections is ejected, and no call fails`,
     async (t) => {
       const { url, services, gateway } = await open(t, [{ protocol }, { protocol }, { protocol }])
       await services[0]!.die()
@@ -229,7 +235,7 @@ for (const protocol of FORMS) {
     },
   )
 
-  t.test(`${protocol}: no node that takes connections is 502`, async (t) => {
+  t.test(`${protocol}: a call is 502 if every node refuses connections`, async (t) => {
     const { url, services, gateway } = await open(t, [{ protocol }, { protocol }])
     await Promise.all(services.map(({ die }) => die()))
     for (const init of [{}, { method: 'POST' }]) {
@@ -245,11 +251,11 @@ for (const protocol of FORMS) {
     t.match(
       gateway.seen[0]?.failure,
       /127\.0\.0\.1|has stopped/,
-      'what the log tells, clients are not told',
+      'the cause is logged but not sent to clients',
     )
   })
 
-  t.test(`${protocol}: what a service says of a wrong request is not for the log`, async (t) => {
+  t.test(`${protocol}: errors of a service are logged from status 500`, async (t) => {
     for (const code of [400, 404, 413, 499, 500, 503]) {
       const { url, gateway } = await open(t, [{ protocol, intercept: failing(code) }])
       t.equal((await post(`${url}/nothing`)).status, code)
@@ -257,7 +263,7 @@ for (const protocol of FORMS) {
     }
   })
 
-  t.test(`${protocol}: a node that answers with errors is well, whatever they are`, async (t) => {
+  t.test(`${protocol}: error responses of a service do not eject its node`, async (t) => {
     for (const code of [500, 502, 503, 504]) {
       const { url, gateway } = await open(t, [{ protocol, intercept: failing(code) }, { protocol }])
       const failed: number[] = []
@@ -268,36 +274,41 @@ for (const protocol of FORMS) {
   })
 }
 
-t.test('http: what is between gateway and node may say that it is ill', async (t) => {
-  for (const [answer, status, isIll] of [
-    ['HTTP/1.1 503 \r\nRetry-After: 9\r\nContent-Length: 4\r\n\r\nbusy', 503, true],
-    ['HTTP/1.1 502 \r\nContent-Length: 2\r\n\r\n{}', 502, true],
-    ['HTTP/1.1 504 \r\nContent-Length: 0\r\n\r\n', 504, true],
-    ['HTTP/1.1 302 \r\nContent-Length: 0\r\n\r\n', 502, true],
-    ['nonsense\r\n\r\n', 502, true],
-    ['HTTP/1.1 404 \r\nContent-Length: 0\r\n\r\n', 404, false],
-    ['HTTP/1.1 503 \r\nContent-Length: 12\r\n\r\n{"Code":503}', 503, false],
-  ] as const) {
-    const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(answer) })
-    const service = await openMxService(t, createGreeter(), { protocol: 'http' })
-    const address = `127.0.0.1:${backend.port}`
-    const ill: Service = {
-      ...service.entry,
-      nodes: [{ id: address, address, metadata: { protocol: 'http' } }],
+t.test(
+  'http: error responses of a proxy in front of a node eject the node, errors of a service do not',
+  async (t) => {
+    for (const [answer, status, isIll] of [
+      ['HTTP/1.1 503 \r\nRetry-After: 9\r\nContent-Length: 4\r\n\r\nbusy', 503, true],
+      ['HTTP/1.1 502 \r\nContent-Length: 2\r\n\r\n{}', 502, true],
+      ['HTTP/1.1 504 \r\nContent-Length: 0\r\n\r\n', 504, true],
+      ['HTTP/1.1 302 \r\nContent-Length: 0\r\n\r\n', 502, true],
+      ['nonsense\r\n\r\n', 502, true],
+      ['HTTP/1.1 404 \r\nContent-Length: 0\r\n\r\n', 404, false],
+      ['HTTP/1.1 503 \r\nContent-Length: 12\r\n\r\n{"Code":503}', 503, false],
+    ] as const) {
+      const backend = await openRawBackend(t, {
+        onRequest: (connection) => connection.send(answer),
+      })
+      const service = await openMxService(t, createGreeter(), { protocol: 'http' })
+      const address = `127.0.0.1:${backend.port}`
+      const ill: Service = {
+        ...service.entry,
+        nodes: [{ id: address, address, metadata: { protocol: 'http' } }],
+      }
+      const gateway = await openRpcGateway(t, [service.entry, ill])
+      const replies: { status: number; headers: Headers }[] = []
+      for (let i = 0; i < 20; i++) replies.push(await post(`${gateway.origin}/greeter/nothing`))
+      const failed = replies.filter((reply) => reply.status === status)
+      t.equal(failed.length, isIll ? 5 : 10, answer)
+      t.same(gateway.ejected, isIll ? [address] : [])
+      const retryAfter = answer.includes('Retry-After') ? '9' : null
+      t.equal(failed[0]?.headers.get('retry-after'), retryAfter)
     }
-    const gateway = await openRpcGateway(t, [service.entry, ill])
-    const replies: { status: number; headers: Headers }[] = []
-    for (let i = 0; i < 20; i++) replies.push(await post(`${gateway.origin}/greeter/nothing`))
-    const failed = replies.filter((reply) => reply.status === status)
-    t.equal(failed.length, isIll ? 5 : 10, answer)
-    t.same(gateway.ejected, isIll ? [address] : [])
-    const retryAfter = answer.includes('Retry-After') ? '9' : null
-    t.equal(failed[0]?.headers.get('retry-after'), retryAfter)
-  }
-})
+  },
+)
 
 t.test(
-  'mx: a node that takes connections and says nothing is left out after connect_timeout',
+  'mx: a node that accepts connections without a response is ejected after connect_timeout',
   async (t) => {
     const silent = await openRawBackend(t)
     const service = await openMxService(t, createGreeter())
@@ -315,7 +326,7 @@ t.test(
   },
 )
 
-t.test('a deadline that is none is 400', async (t) => {
+t.test('an invalid deadline is 400', async (t) => {
   const { url, services } = await open(t, [{}])
   for (const headers of [{ timeout: 'soon' }, { timeout: '-1' }, { 'grpc-timeout': '5' }]) {
     const { status, json } = await send(`${url}/nothing`, { headers } as RequestInit)
@@ -328,7 +339,7 @@ t.test('a deadline that is none is 400', async (t) => {
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const protocol of FORMS) {
     t.test(
-      `${name}, ${protocol}: a client that leaves aborts the signal of the handler`,
+      `${name}, ${protocol}: a client disconnect aborts the signal of the handler`,
       async (t) => {
         const { gateway, seen, services } = await open(t, [{ protocol }, { protocol }], {
           listener,
@@ -350,13 +361,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         await until(() => seen.aborted.length === 2)
         t.same(seen.aborted, ['AbortError', 'AbortError'])
         await gateway.gateway.idle()
-        t.equal(totalCalls(services), 2, 'nothing was repeated for nobody')
+        t.equal(totalCalls(services), 2, 'no retry after a disconnect')
         t.same(await activeNodes(gateway), [0, 0])
       },
     )
 
     t.test(
-      `${name}, ${protocol}: a client that leaves in the midst of its body calls nothing`,
+      `${name}, ${protocol}: a client disconnect during its body calls no service`,
       async (t) => {
         const { gateway, services } = await open(t, [{ protocol }], { listener })
         const request = httpRequest({
@@ -378,7 +389,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   }
 }
 
-t.test('mx: a service that dies with a call: 502, and nothing is repeated', async (t) => {
+t.test('mx: a connection lost during a call is 502 without a retry', async (t) => {
   let nodes: readonly MxService[] = []
   const cut = (i: number) => (): boolean => {
     nodes[i]!.cut()
@@ -406,7 +417,7 @@ t.test('mx: a service that dies with a call: 502, and nothing is repeated', asyn
   t.same(await activeNodes(gateway), [0, 0])
 })
 
-t.test('http: a service that dies with a call: 502, and nothing is repeated', async (t) => {
+t.test('http: a connection lost during a call is 502 without a retry', async (t) => {
   const backend = await openRawBackend(t, { onRequest: ({ socket }) => socket.destroy() })
   const service = await openMxService(t, createGreeter(), { protocol: 'http' })
   const address = `127.0.0.1:${backend.port}`
@@ -422,7 +433,7 @@ t.test('http: a service that dies with a call: 502, and nothing is repeated', as
   }
 })
 
-t.test('a service that takes no more calls loses none', async (t) => {
+t.test('no call fails while a service sends GOAWAY', async (t) => {
   const { url, services, gateway } = await open(t, [{}])
   const statuses: Promise<number>[] = []
   for (let i = 0; i < 200; i++) {
@@ -437,7 +448,7 @@ t.test('a service that takes no more calls loses none', async (t) => {
   t.same(gateway.ejected, [])
 })
 
-t.test('a known service without a usable node is 503', async (t) => {
+t.test('a registered service without a usable node is 503', async (t) => {
   const service = await openMxService(t, createGreeter())
   const [node] = service.entry.nodes
   const unusable = { ...node!, metadata: { protocol: 'pigeon' } }
@@ -452,7 +463,7 @@ t.test('a known service without a usable node is 503', async (t) => {
   })
 })
 
-t.test('http: a node with no room for more calls is 503 with Retry-After', async (t) => {
+t.test('http: a call beyond the connection limit of a node is 503 with Retry-After', async (t) => {
   const seen = createGreeterLog()
   const service = await openMxService(t, createGreeter(seen), { protocol: 'http' })
   const timeouts = { connectMs: 1000, replyMs: 1000, idleMs: 1000 }
@@ -471,10 +482,10 @@ t.test('http: a node with no room for more calls is 503 with Retry-After', async
   t.match(json, { Code: 503 })
   leaving.abort()
   await t.rejects(first)
-  t.same(gateway.ejected, [], 'being busy is no failure')
+  t.same(gateway.ejected, [], 'a busy node is not ejected')
 })
 
-t.test('answers that are none are 502', async (t) => {
+t.test('malformed responses are 502', async (t) => {
   const answers = [
     'HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n',
     'nonsense\r\n\r\n',
@@ -491,20 +502,24 @@ t.test('answers that are none are 502', async (t) => {
   }
 })
 
-t.test('mx: a node that does not speak the protocol is left out, or 502 says so', async (t) => {
-  const answer = 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'
-  const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(answer) })
-  const address = `127.0.0.1:${backend.port}`
-  const foreign = { id: 'foreign', address, metadata: { protocol: 'mx' } }
-  const service = await openMxService(t, createGreeter())
-  const { nodes } = service.entry
-  const alone = await openRpcGateway(t, [{ ...service.entry, nodes: [foreign] }])
-  const { status, json } = await post(`${alone.origin}/greeter/nothing`)
-  t.equal(status, 502)
-  t.match(json, {
-    Detail: /does not speak the call protocol, .* plain HTTP is written http:\/\/host:port$/,
-  })
-  const beside = await openRpcGateway(t, [{ ...service.entry, nodes: [foreign, ...nodes] }])
-  for (let i = 0; i < 4; i++) t.equal((await post(`${beside.origin}/greeter/nothing`)).status, 200)
-  t.same(beside.ejected, ['foreign'])
-})
+t.test(
+  'mx: a node that does not speak the protocol is ejected, and the only one is 502',
+  async (t) => {
+    const answer = 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'
+    const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(answer) })
+    const address = `127.0.0.1:${backend.port}`
+    const foreign = { id: 'foreign', address, metadata: { protocol: 'mx' } }
+    const service = await openMxService(t, createGreeter())
+    const { nodes } = service.entry
+    const alone = await openRpcGateway(t, [{ ...service.entry, nodes: [foreign] }])
+    const { status, json } = await post(`${alone.origin}/greeter/nothing`)
+    t.equal(status, 502)
+    t.match(json, {
+      Detail: /does not speak the call protocol, .* plain HTTP is written http:\/\/host:port$/,
+    })
+    const beside = await openRpcGateway(t, [{ ...service.entry, nodes: [foreign, ...nodes] }])
+    for (let i = 0; i < 4; i++)
+      t.equal((await post(`${beside.origin}/greeter/nothing`)).status, 200)
+    t.same(beside.ejected, ['foreign'])
+  },
+)

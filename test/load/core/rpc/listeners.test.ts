@@ -1,4 +1,4 @@
-// The callee's end behind both listeners, as services have it.
+// The callee's end behind both listeners, as in services.
 import t, { type Test } from 'tap'
 import { createNodeListener } from '../../../../core/listener/node/listener.ts'
 import { createUwsListener } from '../../../../core/listener/uws/listener.ts'
@@ -41,7 +41,7 @@ function send(channel: Channel, fields: Partial<RecordedCall> = {}): RecordedCal
 }
 
 for (const name of Object.keys(LISTENERS) as Name[]) {
-  t.test(`${name}: many calls over one connection, each with its own answer`, async (t) => {
+  t.test(`${name}: many calls over one connection get their own results`, async (t) => {
     const { channel, connections } = await open(t, name, (call) =>
       call.reply('a: b\r\n', call.body),
     )
@@ -53,14 +53,14 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.equal(connections.length, 1)
   })
 
-  t.test(`${name}: 100 000 calls under way at a time, answered last one first`, async (t) => {
+  t.test(`${name}: 100 000 concurrent calls are answered in reverse order`, async (t) => {
     const COUNT = 100_000
     const waiting: (IncomingCall & { text: string })[] = []
     const { channel, connections } = await open(t, name, (call) => {
       waiting.push(Object.assign(call, { text: Buffer.from(call.body).toString() }))
     })
     const calls = [send(channel, { body: '0' })]
-    // Fewer may wait for a connection.
+    // The number of calls that wait for a connection is lower.
     await until(() => waiting.length === 1)
     while (calls.length < COUNT) calls.push(send(channel, { body: String(calls.length) }))
     await until(() => waiting.length === COUNT)
@@ -74,7 +74,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.equal(connections.length, 1)
   })
 
-  t.test(`${name}: requests and replies as long as may be, several at a time`, async (t) => {
+  t.test(`${name}: concurrent requests and responses of the maximum length`, async (t) => {
     const { channel } = await open(t, name, (call) => call.reply('', call.body))
     const body = Buffer.alloc(16 * 1024 * 1024 - 100, 'x')
     let same = 0
@@ -94,7 +94,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     )
   })
 
-  t.test(`${name}: more answers than a caller takes at once, again and again`, async (t) => {
+  t.test(`${name}: results beyond the buffers of a caller, repeatedly`, async (t) => {
     const body = 'x'.repeat(100_000)
     const { channel } = await open(t, name, (call) => call.reply('', body))
     let replies = 0
@@ -111,7 +111,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.equal(channel.pending, 0)
   })
 
-  t.test(`${name}: streams, cancelling, GOAWAY and the end of a connection`, async (t) => {
+  t.test(`${name}: streams, cancellation, GOAWAY and the end of a connection`, async (t) => {
     const { dispatch, calls, events } = createTracker()
     const { channel, connections } = await open(t, name, dispatch)
     const stream = send(channel, { stream: true, more: true, body: '' })
@@ -135,7 +135,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     t.strictSame(events[2], ['cancel closed'])
   })
 
-  t.test(`${name}: a caller that breaks the rules is closed with 1002`, async (t) => {
+  t.test(`${name}: a protocol violation closes the connection with 1002`, async (t) => {
     const { dispatch, calls, events } = createTracker()
     const { channel, connections } = await open(t, name, dispatch)
     const call = send(channel)

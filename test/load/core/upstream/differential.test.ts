@@ -10,7 +10,7 @@ import { Collector } from '../../../fixtures/collector.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 import { REPLIES, type ReplyCase } from '../../../fixtures/replies.ts'
 
-/** What a client made of a reply; `refused` with the body it passed on before. */
+/** How a client parsed a response; `refused` with the body that it passed on before. */
 interface Verdict {
   readonly refused: boolean
   readonly status: number
@@ -18,15 +18,15 @@ interface Verdict {
   readonly body: string
 }
 
-/** Where the bytes of a reply are parted; each part goes out in a turn of its own. */
+/** How the bytes of a response are split; each part is sent in its own tick. */
 type Split = (raw: string) => readonly string[]
 
 const asOne: Split = (raw) => [raw]
-/** Long ones are parted near their ends only, where the parsers decide. */
+/** Long responses are split near their ends only, where parsers decide. */
 const byteByByte: Split = (raw) =>
   raw.length < 1000 ? [...raw] : [...raw.slice(0, 100), raw.slice(100, -300), ...raw.slice(-300)]
 
-/** How long a client may leave a reply undecided. */
+/** Timeout for the verdict of a client. */
 const UNDECIDED_MS = 400
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -43,7 +43,7 @@ const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => 
     seen += bytes.toString('latin1')
     if (seen.split('\r\n\r\n').length - 1 === requests) return
     requests++
-    // A connection that is used again gets an honest answer.
+    // A reused connection gets a valid response.
     if (requests > 1 || seen.startsWith('GET /again')) {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nagain')
       return
@@ -81,7 +81,7 @@ const options = {
   keepAliveMs: 5000,
 }
 
-/** Our client: the outcome, and whether the connection was kept and is clean. */
+/** Result of the gateway's client, and whether its connection was kept alive and is clean. */
 async function ask(
   reply: ReplyCase,
   split: Split,
@@ -92,7 +92,7 @@ async function ask(
     const call = new Collector({ method: reply.method })
     pool.dispatch(call)
     await call.done
-    // What comes behind a reply in a segment of its own needs its turn to be seen.
+    // Bytes after a response in their own segment need a tick to be received.
     for (let i = 0; i < 10 && (i < 3 || split !== asOne); i++) await turn()
     if (!reply.kept) for (let i = 0; i < 1000 && pool.size > 0; i++) await turn()
     const kept = pool.size > 0
@@ -144,7 +144,7 @@ async function askNode(reply: ReplyCase): Promise<Verdict | 'undecided'> {
   return result
 }
 
-/** The headers that are not of the connection (RFC 9110 §7.6.1): name, value, name, value… */
+/** The end-to-end headers (RFC 9110 §7.6.1): name, value, name, value… */
 function toEndToEnd({ rawHeaders, headers }: IncomingMessage): string[] {
   const named = (headers.connection ?? '')
     .toLowerCase()
@@ -174,7 +174,7 @@ async function askUndici(reply: ReplyCase): Promise<Verdict | 'undecided'> {
   return result
 }
 
-/** Whether another client decided as the corpus says. */
+/** Whether another client agrees with the corpus. */
 function agrees(reply: ReplyCase, verdict: Verdict | 'undecided'): boolean {
   if (verdict === 'undecided') return false
   if (reply.outcome !== 'complete') return verdict.refused
@@ -182,48 +182,51 @@ function agrees(reply: ReplyCase, verdict: Verdict | 'undecided'): boolean {
 }
 
 for (const [title, split] of [
-  ['whole', asOne],
+  ['in one piece', asOne],
   ['byte by byte', byteByByte],
 ] as const) {
-  t.test(`replies sent ${title} are read as the RFC says`, async (t) => {
+  t.test(`responses sent ${title} are parsed as specified`, async (t) => {
     for (const reply of REPLIES) {
       const { call, outcome, kept, again } = await ask(reply, split)
       t.equal(outcome, reply.outcome, `${reply.name}: outcome`)
-      t.equal(kept, reply.kept, `${reply.name}: connection kept`)
-      t.equal(again, 'again', `${reply.name}: the next request gets its own reply`)
+      t.equal(kept, reply.kept, `${reply.name}: connection kept alive`)
+      t.equal(again, 'again', `${reply.name}: the next request gets its own response`)
       if (reply.outcome === 'complete') {
         t.equal(call.status, reply.status, `${reply.name}: status`)
         t.equal(call.body, reply.body, `${reply.name}: body`)
         if (reply.headers !== undefined)
-          t.strictSame(call.headers, reply.headers, `${reply.name}: fields`)
+          t.strictSame(call.headers, reply.headers, `${reply.name}: headers`)
       } else t.ok(reply.body.startsWith(call.body), `${reply.name}: nothing invalid is passed on`)
       t.equal(
         call.events.filter((event) => /^(reply|end|failure)/.test(event)).length,
         1,
-        `${reply.name}: over once`,
+        `${reply.name}: settled once`,
       )
     }
   })
 }
 
-t.test('node:http and undici see the same, but for the differences written down', async (t) => {
-  for (const reply of REPLIES) {
-    const node = await askNode(reply)
-    const undici = await askUndici(reply)
-    for (const [name, verdict] of [
-      ['node', node],
-      ['undici', undici],
-    ] as const) {
-      const differs = reply.differs?.clients.includes(name) ?? false
-      t.equal(agrees(reply, verdict), !differs, `${reply.name}: ${name}`, { verdict })
+t.test(
+  'node:http and undici agree with the corpus, except for the recorded differences',
+  async (t) => {
+    for (const reply of REPLIES) {
+      const node = await askNode(reply)
+      const undici = await askUndici(reply)
+      for (const [name, verdict] of [
+        ['node', node],
+        ['undici', undici],
+      ] as const) {
+        const differs = reply.differs?.clients.includes(name) ?? false
+        t.equal(agrees(reply, verdict), !differs, `${reply.name}: ${name}`, { verdict })
+      }
+      if (reply.outcome !== 'complete' || node === 'undecided' || node.refused) continue
+      const { call } = await ask(reply, asOne)
+      t.strictSame(call.headers, node.headers, `${reply.name}: headers as in node:http`)
     }
-    if (reply.outcome !== 'complete' || node === 'undecided' || node.refused) continue
-    const { call } = await ask(reply, asOne)
-    t.strictSame(call.headers, node.headers, `${reply.name}: fields as in node:http`)
-  }
-})
+  },
+)
 
-t.test('it does not matter where a reply is split', async (t) => {
+t.test('a response parses the same wherever it is split', async (t) => {
   const short = REPLIES.filter(({ raw }) => raw.length > 1 && raw.length < 400)
   await fc.assert(
     fc.asyncProperty(

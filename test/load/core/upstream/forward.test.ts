@@ -45,37 +45,34 @@ const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('h
 
 for (const [name, listener] of Object.entries(LISTENERS)) {
   t.test(`on ${name}`, async (t) => {
-    t.test(
-      'a request arrives with its whole path, and its end-to-end fields in order',
-      async (t) => {
-        const backend = await openRawBackend(
-          t,
-          answering(
-            'HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX-Y: z\r\nSet-Cookie: b=2\r\nConnection: X-Hop\r\nX-Hop: 1\r\nDate: yesterday\r\nContent-Length: 2\r\n\r\nok',
-          ),
-        )
-        const { port } = await openGateway(t, { app: [backend.port] }, { listener })
-        const client = new RawClient(port)
-        client.send(
-          'GET /app/a%20b/../c?d=e&f HTTP/1.1\r\nHost: shop.test:8080\r\nX-A: 1\r\nCookie: x\r\nX-A: 2\r\n\r\n'.replace(
-            '/..',
-            '/..x',
-          ),
-        )
-        await client.replies(1)
-        const server = backend.connections[0]!
-        t.equal(
-          server.text,
-          'GET /app/a%20b/..x/c?d=e&f HTTP/1.1\r\nhost: shop.test:8080\r\nx-a: 1\r\ncookie: x\r\nx-a: 2\r\n\r\n',
-        )
-        t.match(client.text, /^HTTP\/1\.1 200 OK\r\n/)
-        t.match(client.text.toLowerCase(), /set-cookie: a=1\r\nx-y: z\r\nset-cookie: b=2\r\n/)
-        t.notMatch(client.text.toLowerCase(), /x-hop|yesterday/)
-        client.destroy()
-      },
-    )
+    t.test('forwards the complete path and the end-to-end headers in order', async (t) => {
+      const backend = await openRawBackend(
+        t,
+        answering(
+          'HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX-Y: z\r\nSet-Cookie: b=2\r\nConnection: X-Hop\r\nX-Hop: 1\r\nDate: yesterday\r\nContent-Length: 2\r\n\r\nok',
+        ),
+      )
+      const { port } = await openGateway(t, { app: [backend.port] }, { listener })
+      const client = new RawClient(port)
+      client.send(
+        'GET /app/a%20b/../c?d=e&f HTTP/1.1\r\nHost: shop.test:8080\r\nX-A: 1\r\nCookie: x\r\nX-A: 2\r\n\r\n'.replace(
+          '/..',
+          '/..x',
+        ),
+      )
+      await client.replies(1)
+      const server = backend.connections[0]!
+      t.equal(
+        server.text,
+        'GET /app/a%20b/..x/c?d=e&f HTTP/1.1\r\nhost: shop.test:8080\r\nx-a: 1\r\ncookie: x\r\nx-a: 2\r\n\r\n',
+      )
+      t.match(client.text, /^HTTP\/1\.1 200 OK\r\n/)
+      t.match(client.text.toLowerCase(), /set-cookie: a=1\r\nx-y: z\r\nset-cookie: b=2\r\n/)
+      t.notMatch(client.text.toLowerCase(), /x-hop|yesterday/)
+      client.destroy()
+    })
 
-    t.test('fields that end at the gateway go no further', async (t) => {
+    t.test('does not forward hop-by-hop headers', async (t) => {
       const backend = await openRawBackend(t, answering(OK))
       const { port } = await openGateway(t, { app: [backend.port] }, { listener })
       const client = new RawClient(port)
@@ -87,23 +84,26 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       client.destroy()
     })
 
-    t.test('a request is repeated on a new connection when all kept ones are dead', async (t) => {
-      const backend = await openRawBackend(t, {
-        // As after a reset of the machine: each kept connection ends at its next request.
-        onRequest: (server) => {
-          if (server.requests === 1) server.reply()
-          else server.socket.resetAndDestroy()
-        },
-      })
-      const { port } = await openGateway(t, { app: [backend.port] }, { listener })
-      const ask = async () => (await fetch(`http://127.0.0.1:${port}/app`)).status
-      t.strictSame(await Promise.all([ask(), ask(), ask()]), [200, 200, 200])
-      t.equal(backend.connections.length, 3)
-      t.equal(await ask(), 200)
-      t.equal(backend.connections.length, 4)
-    })
+    t.test(
+      'retries a request on a new connection if all keep-alive connections are dead',
+      async (t) => {
+        const backend = await openRawBackend(t, {
+          // Like after a machine reset: each keep-alive connection ends at its next request.
+          onRequest: (server) => {
+            if (server.requests === 1) server.reply()
+            else server.socket.resetAndDestroy()
+          },
+        })
+        const { port } = await openGateway(t, { app: [backend.port] }, { listener })
+        const ask = async () => (await fetch(`http://127.0.0.1:${port}/app`)).status
+        t.strictSame(await Promise.all([ask(), ask(), ask()]), [200, 200, 200])
+        t.equal(backend.connections.length, 3)
+        t.equal(await ask(), 200)
+        t.equal(backend.connections.length, 4)
+      },
+    )
 
-    t.test('replies without a body stay so', async (t) => {
+    t.test('forwards responses without a body (204, 304, HEAD)', async (t) => {
       const replies = [
         'HTTP/1.1 204 No Content\r\nX: 1\r\n\r\n',
         'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\nContent-Length: 100\r\n\r\n',
@@ -128,12 +128,12 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.match(head, /^HTTP\/1\.1 200 /)
       t.match(head, /content-length: 100/i)
       const last = await ask('GET', /last$/)
-      t.match(last, /^HTTP\/1\.1 200 /, 'informational replies are for the gateway')
+      t.match(last, /^HTTP\/1\.1 200 /, 'informational responses are not forwarded')
       t.equal(backend.connections.length, 1, 'all on one connection')
       client.destroy()
     })
 
-    t.test('a service without nodes answers 503', async (t) => {
+    t.test('a service without nodes is 503', async (t) => {
       const { origin } = await openGateway(t, { app: [] }, { listener })
       const { status, headers, body } = await get(origin)
       t.equal(status, 503)
@@ -146,7 +146,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       })
     })
 
-    t.test('a connection that does not come about is told for what it is', async (t) => {
+    t.test('a failed TLS handshake or name resolution is 502 with the reason', async (t) => {
       const plain = await openRawBackend(t, answering(OK))
       plain.server.on('connection', (socket) => socket.end(OK))
       const backends = {
@@ -167,7 +167,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(
-      'a refused connection answers 502 on the last node, and goes to the next before',
+      'a refused connection is retried on the next node, and 502 on the last one',
       async (t) => {
         const backend = await openRawBackend(t, answering(OK))
         const done: Exchange[] = []
@@ -176,8 +176,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const { status, body } = await get(lonely.origin)
         t.equal(status, 502)
         await until(() => done.length === 1)
-        t.match(done[0]!.failure, /^connect ECONNREFUSED/, 'the cause is for the log')
-        t.match(done[0]!.node, String(CLOSED_PORT), 'and the node')
+        t.match(done[0]!.failure, /^connect ECONNREFUSED/, 'the cause is logged')
+        t.match(done[0]!.node, String(CLOSED_PORT), 'the node is logged')
         t.strictSame(JSON.parse(body), {
           Id: SERVICE,
           Code: 502,
@@ -189,14 +189,14 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           t.equal(
             (await get(origin, '/app', { method: 'POST', body: `body ${i}` })).status,
             200,
-            'any method: nothing was sent',
+            'any method is retried if nothing was sent',
           )
         }
         t.match(backend.connections[0]!.text, /body 0.*body 1.*body 2.*body 3.*body 4.*body 5/s)
       },
     )
 
-    t.test('a backend that is slow to answer costs 504', async (t) => {
+    t.test('a backend without a response within reply_timeout is 504', async (t) => {
       const backend = await openRawBackend(t)
       const { origin } = await openGateway(
         t,
@@ -214,10 +214,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         })
       }
       await Promise.all(backend.connections.map((server) => server.ended()))
-      t.equal(backend.connections.length, 2, 'not asked again')
+      t.equal(backend.connections.length, 2, 'no retry')
     })
 
-    t.test('a malformed reply answers 502, and nothing of it reaches the client', async (t) => {
+    t.test('a malformed response is 502 and none of it reaches the client', async (t) => {
       const backend = await openRawBackend(
         t,
         answering(
@@ -236,37 +236,34 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         t.notMatch(JSON.stringify(headers) + body, /evil/i)
       }
       t.equal((await get(origin)).status, 200)
-      t.equal(backend.connections.length, 5, 'each on a connection of its own')
+      t.equal(backend.connections.length, 5, 'each on its own connection')
+    })
+
+    t.test('a truncated or malformed body closes the client connection', async (t) => {
+      const broken = [
+        'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf',
+        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n',
+        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nZZ\r\n',
+      ]
+      for (const reply of broken) {
+        const backend = await openRawBackend(t, {
+          onRequest: (server) => {
+            server.send(reply)
+            if (!reply.includes('ZZ')) server.socket.end()
+          },
+        })
+        const { port } = await openGateway(t, { app: [backend.port] }, { listener })
+        const client = new RawClient(port)
+        client.send('GET /app HTTP/1.1\r\nHost: a.test\r\n\r\n')
+        await client.ended()
+        t.notMatch(client.text, /\r\n0\r\n\r\n$/, 'no clean end')
+        t.notMatch(client.text, /ZZ/)
+        client.destroy()
+      }
     })
 
     t.test(
-      'a reply that breaks off, or breaks its framing, cuts the connection to the client',
-      async (t) => {
-        const broken = [
-          'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf',
-          'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n',
-          'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nZZ\r\n',
-        ]
-        for (const reply of broken) {
-          const backend = await openRawBackend(t, {
-            onRequest: (server) => {
-              server.send(reply)
-              if (!reply.includes('ZZ')) server.socket.end()
-            },
-          })
-          const { port } = await openGateway(t, { app: [backend.port] }, { listener })
-          const client = new RawClient(port)
-          client.send('GET /app HTTP/1.1\r\nHost: a.test\r\n\r\n')
-          await client.ended()
-          t.notMatch(client.text, /\r\n0\r\n\r\n$/, 'no clean end')
-          t.notMatch(client.text, /ZZ/)
-          client.destroy()
-        }
-      },
-    )
-
-    t.test(
-      'a body over the limit answers 413 and never reaches the end of the backend',
+      'a body beyond the limit is 413, and the backend receives no complete request',
       async (t) => {
         const backend = await openRawBackend(t)
         const limit = {
@@ -298,7 +295,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       },
     )
 
-    t.test('neither plugins nor backends can inject fields', async (t) => {
+    t.test('plugins and backends cannot inject headers', async (t) => {
       const faulty =
         (hook: string) => (x: { query: string; headers: never; replyHeaders: never }) => {
           const [where, field, value] = decodeURIComponent(x.query).split('=')
@@ -345,7 +342,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.equal(last.match(/host:/g)!.length, 1, 'one Host')
     })
 
-    t.test('a plugin that throws costs its own request a 500', async (t) => {
+    t.test('a plugin that throws fails only its request, with 500', async (t) => {
       const thrown: Record<string, unknown> = {
         error: new Error('secret detail'),
         nothing: undefined,
@@ -395,7 +392,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       await until(() => gateway.inFlight === 0)
     })
 
-    t.test('a field of the connection set by a plugin becomes a 500', async (t) => {
+    t.test('a connection header set by a plugin is 500', async (t) => {
       for (const field of ['trailer', 'connection', 'transfer-encoding', 'keep-alive']) {
         const plugin: Plugin = {
           name: 'odd',
@@ -414,31 +411,34 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       }
     })
 
-    t.test('a connection lost with many requests on it counts once against its node', async (t) => {
-      let nodes: readonly UpstreamNode[] = []
-      const plugin: Plugin = {
-        name: 'test-nodes',
-        onRoute: (x) => {
-          nodes = x.upstream!.nodes
-        },
-      }
-      const backend = await openRawBackend(t, {
-        onRequest: (server) => {
-          if (server.requests === 6) server.socket.destroy()
-        },
-      })
-      const { origin } = await openGateway(
-        t,
-        { app: [backend.port] },
-        { listener, plugins: [plugin], pool: { pipeline: 6, maxConnections: 1 } },
-      )
-      const replies = await Promise.all(Array.from({ length: 6 }, () => get(origin)))
-      t.ok(replies.every(({ status }) => status === 502))
-      t.equal(backend.connections.length, 1, 'it is the only node')
-      t.equal(nodes[0]!.failuresInRow, 1)
-    })
+    t.test(
+      'a connection lost with several requests in flight counts as one failure of its node',
+      async (t) => {
+        let nodes: readonly UpstreamNode[] = []
+        const plugin: Plugin = {
+          name: 'test-nodes',
+          onRoute: (x) => {
+            nodes = x.upstream!.nodes
+          },
+        }
+        const backend = await openRawBackend(t, {
+          onRequest: (server) => {
+            if (server.requests === 6) server.socket.destroy()
+          },
+        })
+        const { origin } = await openGateway(
+          t,
+          { app: [backend.port] },
+          { listener, plugins: [plugin], pool: { pipeline: 6, maxConnections: 1 } },
+        )
+        const replies = await Promise.all(Array.from({ length: 6 }, () => get(origin)))
+        t.ok(replies.every(({ status }) => status === 502))
+        t.equal(backend.connections.length, 1, 'no retry on the only node')
+        t.equal(nodes[0]!.failuresInRow, 1)
+      },
+    )
 
-    t.test('a status that cannot be sent becomes a 500', async (t) => {
+    t.test('an invalid status set by a plugin is 500', async (t) => {
       const plugin = {
         name: 'odd',
         onReply: (x: { status: unknown; query: string }) => {
@@ -462,7 +462,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.equal((await get(origin, '/app?299')).status, 299)
     })
 
-    t.test('a client that leaves ends the request at the backend', async (t) => {
+    t.test('a client disconnect ends the request at the backend', async (t) => {
       const backend = await openRawBackend(t)
       const { port, gateway } = await openGateway(t, { app: [backend.port] }, { listener })
       const requests = [
@@ -488,7 +488,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       await until(() => gateway.inFlight === 0)
     })
 
-    t.test('events arrive one by one, before the next is sent', async (t) => {
+    t.test('server-sent events are forwarded one by one without buffering', async (t) => {
       const backend = await openRawBackend(t)
       const { port } = await openGateway(t, { app: [backend.port] }, { listener })
       const client = new RawClient(port)
@@ -509,7 +509,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(
-      'GET and HEAD on a stale connection are repeated once, other methods never',
+      'GET and HEAD on a stale connection are retried once, other methods are not',
       async (t) => {
         let backend: RawBackend
         const stale = {
@@ -532,12 +532,12 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
           t.equal((await get(origin)).status, 200)
           t.equal((await get(origin, '/app', { method })).status, status, method)
           const sent = backend.connections.reduce((sum, server) => sum + server.requests, 0)
-          t.equal(sent, status === 200 ? 3 : 2, `${method}: times sent`)
+          t.equal(sent, status === 200 ? 3 : 2, `${method}: number of attempts`)
         }
         backend = await openRawBackend(t, { onRequest: (server) => server.socket.destroy() })
         const { origin } = await openGateway(t, { app: [backend.port] }, { listener })
         t.equal((await get(origin)).status, 502)
-        t.equal(backend.connections.length, 1, 'not on a new one of the only node')
+        t.equal(backend.connections.length, 1, 'no retry on a new connection of the only node')
         const nodes = await Promise.all(
           [1, 2, 3].map(() =>
             openRawBackend(t, { onRequest: (server) => server.socket.destroy() }),
@@ -546,43 +546,46 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const several = await openGateway(t, { app: nodes.map(({ port }) => port) }, { listener })
         t.equal((await get(several.origin)).status, 502)
         const asked = nodes.map(({ connections }) => connections.length)
-        t.strictSame(asked.sort(), [0, 1, 1], 'once more, on another node')
+        t.strictSame(asked.sort(), [0, 1, 1], 'one retry on another node')
         backend = await openRawBackend(t, {
           onRequest: (server) => server.send('HTTP/1.1 2').socket.end(),
         })
         const begun = await openGateway(t, { app: [backend.port] }, { listener })
         t.equal((await get(begun.origin)).status, 502)
-        t.equal(backend.connections.length, 1, 'not once a reply has begun')
+        t.equal(backend.connections.length, 1, 'no retry after the start of a response')
         backend = await openRawBackend(t, stale)
         const withBody = await openGateway(t, { app: [backend.port] }, { listener })
         t.equal((await get(withBody.origin)).status, 200)
         t.equal(
           (await get(withBody.origin, '/app', { method: 'PUT', body: 'gone' })).status,
           502,
-          'its body is gone',
+          'its body is not available any more',
         )
       },
     )
 
-    t.test('a full node passes a request on to the next, the last answers 503', async (t) => {
-      const backend = await openRawBackend(t)
-      const { origin } = await openGateway(
-        t,
-        { app: [backend.port] },
-        { listener, pool: { maxConnections: 1, maxWaiting: 0 } },
-      )
-      const first = get(origin)
-      const server = await backend.connection()
-      await server.request()
-      const { status, headers } = await get(origin)
-      t.equal(status, 503)
-      t.equal(headers['retry-after'], '1')
-      server.reply()
-      t.equal((await first).status, 200)
-    })
+    t.test(
+      'a request beyond max_connections of the last node is 503 with Retry-After',
+      async (t) => {
+        const backend = await openRawBackend(t)
+        const { origin } = await openGateway(
+          t,
+          { app: [backend.port] },
+          { listener, pool: { maxConnections: 1, maxWaiting: 0 } },
+        )
+        const first = get(origin)
+        const server = await backend.connection()
+        await server.request()
+        const { status, headers } = await get(origin)
+        t.equal(status, 503)
+        t.equal(headers['retry-after'], '1')
+        server.reply()
+        t.equal((await first).status, 200)
+      },
+    )
 
     t.test(
-      'a reply before the end of the request reaches the client, and ends both connections',
+      'a response before the end of the request is forwarded and closes both connections',
       async (t) => {
         const backend = await openRawBackend(
           t,
@@ -599,13 +602,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       },
     )
 
-    t.test('10 MiB arrive byte for byte, both ways, however slow the reader', async (t) => {
+    t.test('10 MiB arrive unchanged in both directions with slow readers', async (t) => {
       const body = Buffer.alloc(10 * 1024 * 1024)
       for (let i = 0; i < body.length; i += 4) body.writeUInt32LE((i * 2654435761) >>> 0, i)
       const backend = await openRawBackend(t, { keep: false })
       const { origin, port } = await openGateway(t, { app: [backend.port] }, { listener })
       for (const framing of ['length', 'chunked'] as const) {
-        // Up: a source in pieces, a backend that pauses now and then.
+        // Upload: a source in pieces, a backend that pauses occasionally.
         const digest = createHash('sha256')
         let received = ''
         let bodyBytes = 0
@@ -651,7 +654,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         if (framing === 'length') t.equal(digest.digest('hex'), hash(body), 'up')
         else t.ok(bodyBytes > body.length)
 
-        // Down: a client that pauses at every piece.
+        // Download: a client that pauses at every piece.
         backend.server.once('connection', (socket) => {
           socket.once('data', () => {
             if (framing === 'length') {
@@ -684,7 +687,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       }
     })
 
-    t.test('a stalled reader stops the backend', async (t) => {
+    t.test('a stalled client pauses the backend', async (t) => {
       const size = 64 * 1024 * 1024
       const backend = await openRawBackend(t)
       const { port } = await openGateway(t, { app: [backend.port] }, { listener })
@@ -702,7 +705,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         server.send(`HTTP/1.1 200 OK\r\n${head}`)
         let sent = 0
         const piece = Buffer.alloc(1024 * 1024)
-        // Until nothing has moved for a while of the event loop.
+        // Until nothing is transferred for some ticks.
         for (let still = 0; still < 200 && sent < size; still++) {
           while (sent < size && server.socket.writableLength === 0) {
             server.socket.write(piece)
@@ -718,7 +721,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       }
     })
 
-    t.test('a stalled backend stops the client', async (t) => {
+    t.test('a stalled backend pauses the client', async (t) => {
       const size = 64 * 1024 * 1024
       const backend = await openRawBackend(t, { keep: false })
       const { port } = await openGateway(t, { app: [backend.port] }, { listener })
@@ -751,7 +754,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 }
 
-t.test('replies that wait for a slow client are not overwritten by those of others', async (t) => {
+t.test('responses pending for a slow client are not overwritten by other responses', async (t) => {
   const size = 30_000
   const backend = await openRawBackend(t, {
     onRequest: (server) => {

@@ -13,7 +13,7 @@ function toKey(i: number): Buffer {
   return Buffer.from(`k${String(i).padStart(5, '0')}`)
 }
 
-/** Numbers that only look like chance. */
+/** Pseudo-random numbers with a fixed seed. */
 function createChance(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -22,7 +22,7 @@ function createChance(seed: number): (below: number) => number {
   }
 }
 
-t.test('a file that is cut off anywhere is refused, or all of it can be read', async (t) => {
+t.test('a truncated file is either rejected or completely readable', async (t) => {
   const folder = makeTempFolder(t, 'whole')
   const { openTable, transact, close } = openEnvironment(join(folder, 'a'), OPTIONS)
   const records = openTable('records')
@@ -56,7 +56,7 @@ t.test('a file that is cut off anywhere is refused, or all of it can be read', a
   t.ok(refused > pages / 7 / 2, `${refused} of ${Math.ceil(pages / 7)}`)
 })
 
-t.test('a file whose free end was never written is whole', async (t) => {
+t.test('a file whose free pages at the end were never written is intact', async (t) => {
   const folder = makeTempFolder(t, 'whole')
   const { openTable, transact, close } = openEnvironment(folder, OPTIONS)
   t.teardown(close)
@@ -85,7 +85,7 @@ t.test('a file whose free end was never written is whole', async (t) => {
   t.comment(`${short} times it was shorter than its pages`)
 })
 
-t.test('pages that make no tree are none', (t) => {
+t.test('pages that do not form a tree are rejected', (t) => {
   const empty = Buffer.alloc(PAGE)
   t.notOk(isIntact([0n], () => empty, 10))
   const circle = Buffer.alloc(PAGE)
@@ -94,11 +94,11 @@ t.test('pages that make no tree are none', (t) => {
   circle.writeUInt16LE(100, 24)
   t.notOk(
     isIntact([3n], () => circle, 10),
-    'a page that leads to itself',
+    'a page that points to itself',
   )
   t.ok(
     isIntact([0xffff_ffff_ffff_ffffn], () => undefined, 10),
-    'a tree of nothing',
+    'an empty tree',
   )
   t.end()
 })

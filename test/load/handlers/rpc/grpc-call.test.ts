@@ -44,7 +44,7 @@ const proto = await loadProto(join(ROOT, 'test/fixtures/proto/helloworld.proto')
 const request = proto.message<Hello>('helloworld.Request')
 const response = proto.message<Greeting>('helloworld.Response')
 
-/** What became of the streams of a service. */
+/** Outcomes of the streams of a service. */
 interface Seen {
   yielded: number
   closed: number
@@ -189,7 +189,7 @@ t.test('gRPC: supports deadlines, cancellation and slow readers', async (t) => {
     before = seen.yielded
     return still
   })
-  t.ok(seen.yielded < 200, `no more than windows hold: ${seen.yielded} messages of 100 kB`)
+  t.ok(seen.yielded < 200, `at most the flow control windows: ${seen.yielded} messages of 100 kB`)
   flood.resume()
   const stopped = seen.yielded
   await until(() => seen.yielded > stopped + 50)
@@ -222,7 +222,7 @@ t.test('gRPC: rejects malformed messages', async (t) => {
   }
 })
 
-/** A client of whatever transport; its methods begin with a small letter. */
+/** A client of any transport, with methods in lower camel case. */
 type Greeter = Record<string, (request: unknown) => Promise<Greeting>> & Client<never>
 type Streaming = Record<string, (request: unknown) => AsyncIterable<Greeting>>
 

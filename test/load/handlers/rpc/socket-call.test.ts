@@ -20,7 +20,7 @@ import {
 import { settled } from '../../../fixtures/streams.ts'
 import { rejectedWebSocket } from '../../../fixtures/web-gateway.ts'
 
-/** What the sockets between a service and a client that does not read may hold, messages of 1 KiB. */
+/** Maximum number of 1 KiB messages in socket buffers between a service and a client that does not read. */
 const HELD_MAX = 40_000
 
 interface Open {
@@ -40,7 +40,7 @@ async function open(
   return { gateway, service, seen }
 }
 
-/** A WebSocket that keeps what it gets: text as it is, bytes in Base64 behind `0:`. */
+/** A WebSocket that records its messages: text unchanged, bytes as `0:` and Base64. */
 interface Client {
   readonly socket: WebSocket
   readonly messages: string[]
@@ -101,7 +101,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         void slow.closed.then((told) => {
           how = told
         })
-        // It waits in the service first, then in the gateway.
+        // It is buffered in the service first, then in the gateway.
         await until(() => replyMemory.usedBytes > 1024 * 1024 || how !== undefined)
         t.equal(how, undefined)
         for (let i = 0; i < 3; i++) await settled(() => replyMemory.usedBytes)
@@ -180,8 +180,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const { socket, messages } = await connect(t, gateway, 'forever?x=1')
       socket.pause()
       const held = await settled(() => seen.yielded)
-      t.ok(gateway.seen[0]!.upstreamReplyMs > 0, 'its node counts as well')
-      t.ok(held < HELD_MAX, `${held} messages were taken`)
+      t.ok(gateway.seen[0]!.upstreamReplyMs > 0, 'the response time of its node is recorded')
+      t.ok(held < HELD_MAX, `${held} messages were accepted`)
       const other = await connect(t, gateway, 'hello?name=x')
       t.equal(await other.closed, '1000')
       await until(() => gateway.gateway.inFlight === 1)
@@ -189,7 +189,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       await until(() => messages.length > held + 1000)
       t.ok(
         messages.every((text, i) => text.startsWith(`{"n":${i + 1},`)),
-        'none was lost',
+        'no message was lost',
       )
       socket.terminate()
       await until(() => seen.closed === 1)
@@ -251,17 +251,17 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       'content-type': 'application/protobuf',
     })
     await until(() => json.messages.length === 1)
-    t.equal(json.messages[0], '{"message":"Hello a"}', 'what a query is made of is JSON')
+    t.equal(json.messages[0], '{"message":"Hello a"}', 'a request from the query is JSON')
   })
 
   t.test(`${name}: a slow service applies backpressure to its client`, async (t) => {
     const { gateway, service } = await open(t, { listener })
     const { socket, send } = await connect(t, gateway, 'busy')
     const pad = 'x'.repeat(10_000)
-    // 50 MB: more than the sockets between hold.
+    // 50 MB: more than the socket buffers hold.
     for (let i = 0; i < 5000; i++) send({ pad })
     const waiting = await settled(() => socket.bufferedAmount)
-    t.ok(waiting > 10_000_000, `${waiting} bytes wait at the client`)
+    t.ok(waiting > 10_000_000, `${waiting} bytes are buffered at the client`)
     const other = await connect(t, gateway, 'hello?name=x')
     t.equal(await other.closed, '1000')
     t.equal(service.calls.length, 2)
@@ -275,7 +275,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     ;(socket as unknown as { _socket: Socket })._socket.write(Buffer.alloc(8_000_000, frame))
     const [x] = gateway.seen
     const taken = (await settled(() => x!.bytesIn)) / 2
-    t.ok(taken > 4000 && taken < 200_000, `${taken} requests were taken`)
+    t.ok(taken > 4000 && taken < 200_000, `${taken} requests were accepted`)
   })
 
   t.test(`${name}: selects the first offered subprotocol`, async (t) => {
@@ -388,12 +388,12 @@ t.test('http: a service with the HTTP transport accepts one request', async (t) 
   const { gateway, seen, service } = await open(t, {}, { protocol: 'http' })
   const late = await connect(t, gateway, 'quiet')
   await tick()
-  t.same(service.calls, [], 'the call waits for it')
+  t.same(service.calls, [], 'the call waits for the first message')
   late.send({ x: 1 })
   await until(() => late.messages.length === 1)
   late.socket.send('')
   await tick()
-  t.equal(late.socket.readyState, WebSocket.OPEN, 'that there are no more needs no saying')
+  t.equal(late.socket.readyState, WebSocket.OPEN, 'the end of the requests is optional')
   late.send({ x: 2 })
   t.match(await late.closed, /^1011 Greeter\.Quiet takes one request/)
   t.match(JSON.parse(late.messages[1]!), { Code: 400 })

@@ -15,7 +15,7 @@ import {
 } from '../../../fixtures/rpc-gateway.ts'
 import { openStream, settled } from '../../../fixtures/streams.ts'
 
-/** What the sockets between a service and a reader who does not read may hold, messages of 1 KiB. */
+/** Maximum number of 1 KiB messages in socket buffers between a service and a client that does not read. */
 const HELD_MAX = 40_000
 
 interface Open {
@@ -69,7 +69,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const { url, seen, gateway } = await open(t, { listener }, { protocol })
       const slow = await openStream(t, `${url}/forever`)
       const held = await settled(() => seen.yielded)
-      t.ok(held < HELD_MAX, `${held} messages were taken`)
+      t.ok(held < HELD_MAX, `${held} messages were accepted`)
       const quick = await openStream(t, `${url}/count?to=3000`)
       t.equal((await quick.end()).split('\n').length, 3001)
       const other = await fetch(`${url}/hello?name=x`)
@@ -79,7 +79,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const lines = slow.text().split('\n').slice(0, -1)
       t.ok(
         lines.every((line, i) => line.startsWith(`{"n":${i + 1},`)),
-        'none was lost',
+        'no message was lost',
       )
       slow.leave()
       await until(() => seen.closed === 1)
@@ -151,11 +151,11 @@ t.test('a stream may exceed reply_timeout', async (t) => {
     const late = await fetch(`${url}/wait`)
     t.equal(late.status, 408)
     t.match(await late.json(), { Code: 408, Status: 'Request Timeout' })
-    // As much time again, to the end of which the stream goes on.
+    // The same time again, until which the stream continues.
     t.equal((await fetch(`${url}/wait`)).status, 408)
     t.equal(stream.text(), '{"n":1}\n')
     t.notOk(stream.complete())
-    t.equal(service.calls[0]?.timeoutMs, 0, 'the service knows of no deadline')
+    t.equal(service.calls[0]?.timeoutMs, 0, 'no deadline is sent to the service')
     t.equal(service.calls[1]?.timeoutMs, declares ? 200 : 0)
     stream.leave()
   }

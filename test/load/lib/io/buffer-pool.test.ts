@@ -7,23 +7,26 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 const KIB = 1024
 
-t.test('memory is large enough, and at most twice as large above 32 KiB', async (t) => {
-  for (const size of [16 * KIB, 20_000, 32 * KIB, 32 * KIB + 1, 500_000, 512 * KIB, KIB * KIB]) {
-    t.equal(isPooled(size), true)
-    const { length } = acquireBuffer(size)
-    t.ok(length >= size && length < Math.max(2 * size, 32 * KIB + 1), `${length} for ${size}`)
-  }
-  for (const size of [0, 1, 16 * KIB - 1, KIB * KIB + 1]) t.equal(isPooled(size), false)
-})
+t.test(
+  'a buffer has at least the requested size, and at most twice that above 32 KiB',
+  async (t) => {
+    for (const size of [16 * KIB, 20_000, 32 * KIB, 32 * KIB + 1, 500_000, 512 * KIB, KIB * KIB]) {
+      t.equal(isPooled(size), true)
+      const { length } = acquireBuffer(size)
+      t.ok(length >= size && length < Math.max(2 * size, 32 * KIB + 1), `${length} for ${size}`)
+    }
+    for (const size of [0, 1, 16 * KIB - 1, KIB * KIB + 1]) t.equal(isPooled(size), false)
+  },
+)
 
-t.test('returned memory is used again, once', async (t) => {
+t.test('a released buffer is reused once', async (t) => {
   const memory = acquireBuffer(100_000)
   releaseBuffer(memory.subarray(0, 70_000))
-  t.equal(acquireBuffer(70_000), memory, 'known by its beginning')
+  t.equal(acquireBuffer(70_000), memory, 'identified by its start')
   t.not(acquireBuffer(70_000), memory)
 })
 
-t.test('a page whose blocks are all returned serves another size', async (t) => {
+t.test('a page whose blocks are all released serves another size', async (t) => {
   const taken = Array.from({ length: 64 * 32 }, () => acquireBuffer(32 * KIB))
   const { arrayBuffers } = process.memoryUsage()
   for (const memory of taken) releaseBuffer(memory)
@@ -32,20 +35,20 @@ t.test('a page whose blocks are all returned serves another size', async (t) => 
   for (const memory of large) releaseBuffer(memory)
 })
 
-t.test('blocks of one page do not overlap', async (t) => {
+t.test('blocks of a page do not overlap', async (t) => {
   const taken = Array.from({ length: 100 }, () => acquireBuffer(64 * KIB))
   for (const [i, memory] of taken.entries()) memory.fill(i)
   t.ok(taken.every((memory, i) => memory.every((byte) => byte === i)))
   for (const memory of taken) releaseBuffer(memory)
 })
 
-t.test('memory of elsewhere is ignored', async (t) => {
+t.test('releasing a buffer that is not from the pool has no effect', async (t) => {
   const own = Buffer.alloc(64 * KIB)
   releaseBuffer(own)
   t.not(acquireBuffer(64 * KIB), own)
 })
 
-t.test('blocks that are never returned do not pin memory without bound', async (t) => {
+t.test('memory stays bounded if blocks are never released', async (t) => {
   const { arrayBuffers } = process.memoryUsage()
   for (let i = 0; i < 1200; i++) acquireBuffer(KIB * KIB)
   collectGarbage()

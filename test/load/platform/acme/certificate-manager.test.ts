@@ -33,14 +33,14 @@ const NO_KEYS: SecretKeys = []
 interface GatewayOptions {
   readonly hosts?: readonly string[]
   readonly store?: Store
-  /** What its clock says too much. */
+  /** How far its clock is ahead. */
   readonly aheadMs?: number
   readonly secretKeys?: SecretKeys
   readonly issue?: (host: string) => Promise<Issued>
   readonly policy?: (host: string) => Promise<boolean>
 }
 
-/** Time of all gateways, which passes only when it is told to. */
+/** The clock of all gateways, advanced by the test. */
 const time = { ms: Date.parse('2026-01-01T00:00:00Z') }
 
 function issueFor(host: string): Issued {
@@ -61,7 +61,7 @@ interface TestGateway {
   readonly serial: (host: string) => string | undefined
 }
 
-/** What orders, without listeners, and without a directory. */
+/** A certificate manager without listeners and directory. */
 async function openGateway(t: Test, options: GatewayOptions = {}): Promise<TestGateway> {
   const { hosts = ['a.test'], store = openStore(t), aheadMs = 0, secretKeys = NO_KEYS } = options
   const { issue = async (host: string) => issueFor(host), policy } = options
@@ -102,7 +102,7 @@ t.test('does not reorder a certificate that is already due by a fast clock', asy
   t.equal(orders.length, 1)
   time.ms += 6 * HOUR_MS
   await manager.work()
-  t.equal(orders.length, 2, 'some hours later it is')
+  t.equal(orders.length, 2, 'renewed some hours later')
 })
 
 t.test('a second gateway with a fast clock waits before it renews again', async (t) => {
@@ -118,7 +118,7 @@ t.test('a second gateway with a fast clock waits before it renews again', async 
     await first.manager.work()
     await second.manager.work()
   }
-  t.equal(first.orders.length + second.orders.length, 2, 'once more, when it does not know better')
+  t.equal(first.orders.length + second.orders.length, 2, 'one more order without shared state')
 })
 
 t.test('pauses after a failure on all gateways, even with different clocks', async (t) => {
@@ -141,10 +141,10 @@ t.test('pauses after a failure on all gateways, even with different clocks', asy
   t.equal(count(), 1)
   time.ms += 59_000
   await workAll()
-  t.equal(count(), 1, 'before a minute is over')
+  t.equal(count(), 1, 'within the first minute')
   time.ms += 1000
   await workAll()
-  t.equal(count(), 2, 'then by one of them')
+  t.equal(count(), 2, 'then one gateway orders')
 })
 
 t.test('a lease excludes a gateway with a fast clock, and expires after a crash', async (t) => {
@@ -167,7 +167,11 @@ t.test('a lease excludes a gateway with a fast clock, and expires after a crash'
   fail(new AcmeError('late', { kind: 'rejected' }))
   await working
   const record = await store.read(ACME_TABLE, toOrderKey(SCOPE, '', 'a.test'))
-  t.notMatch(String(record?.value), /late/, 'whoever lost it does not have the last word')
+  t.notMatch(
+    String(record?.value),
+    /late/,
+    'a gateway that lost the lease does not overwrite the record',
+  )
 })
 
 t.test('backs off after an error that does not come from the directory', async (t) => {
@@ -183,7 +187,7 @@ t.test('backs off after an error that does not come from the directory', async (
   t.equal(orders.length, 3)
 })
 
-/** A store whose writes can be lost, or whose answers. */
+/** A store that can lose writes or their acknowledgements. */
 function breakStore(store: Store): { store: Store; breaks: { writes: number; answers: number } } {
   const breaks = { writes: 0, answers: 0 }
   const away = () => new GatewayError('store', 503, 'unavailable')
@@ -208,7 +212,7 @@ function breakStore(store: Store): { store: Store; breaks: { writes: number; ans
 t.test('stores a certificate later, without a new order, after a failed write', async (t) => {
   const { store, breaks } = breakStore(openStore(t))
   const issue = async (host: string): Promise<Issued> => {
-    // The certificate, and the release of the turn.
+    // The certificate, and the release of the lease.
     breaks.writes = 2
     return issueFor(host)
   }
@@ -232,7 +236,7 @@ t.test('resumes a lease whose acquisition or release was not acknowledged', asyn
   t.equal(orders.length, 0)
   time.ms += 10_000
   await manager.work()
-  t.equal(orders.length, 1, 'it is taken up by the same gateway')
+  t.equal(orders.length, 1, 'the same gateway resumes the lease')
   await cache.refresh()
   t.match(cache.orders.get('a.test'), { failures: 1, holdMs: 0, waitMs: 60_000, reason: 'no' })
   const lost = breakStore(openStore(t))
@@ -248,7 +252,7 @@ t.test('resumes a lease whose acquisition or release was not acknowledged', asyn
   t.ok(other.serial('a.test'))
   time.ms += HOUR_MS
   await other.manager.work()
-  t.equal(other.orders.length, 1, 'it is had though nobody said so')
+  t.equal(other.orders.length, 1, 'the lease is held without an acknowledgement')
 })
 
 t.test('orders certificates of different hosts concurrently', async (t) => {
@@ -296,12 +300,12 @@ t.test('gateways with different secret keys order separate certificates', async 
   await first.manager.work()
   const second = await openGateway(t, { store, secretKeys: [b!] })
   await second.manager.work()
-  t.ok(second.serial('a.test'), 'at once, not near the end of one it cannot read')
+  t.ok(second.serial('a.test'), 'at once, not near the expiry of one that it cannot decrypt')
   await first.cache.refresh()
   t.not(first.serial('a.test'), second.serial('a.test'))
   const both = await openGateway(t, { store, secretKeys: [b!, a!] })
   await both.manager.work()
-  t.equal(both.orders.length, 0, 'whoever knows the key before needs none')
+  t.equal(both.orders.length, 0, 'a gateway with the previous key orders none')
   t.equal(sealingId([b!, a!]), b!.id)
 })
 
@@ -315,7 +319,7 @@ t.test('records of listed hosts never expire, others a week after the certificat
   const ends = new Map(records.map(({ key, expiresMs }) => [key.slice(SCOPE.length), expiresMs]))
   t.equal(ends.get('certificate/plain/a.test'), 0)
   t.equal(ends.get('order/plain/a.test'), 0)
-  // Certificates have whole seconds.
+  // Certificates have a resolution of one second.
   const nowMs = time.ms - (time.ms % 1000)
   t.equal(ends.get('certificate/plain/b.test'), nowMs + 97 * DAY_MS)
 })

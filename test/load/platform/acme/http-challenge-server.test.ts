@@ -27,7 +27,7 @@ async function open(t: Test, options: Partial<HttpChallengeServerOptions> = {}) 
   return { server, messages }
 }
 
-/** What is answered to bytes, until the connection ends. */
+/** Response to the given bytes until the connection ends. */
 async function ask(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.write(text)
@@ -131,7 +131,7 @@ t.test('logs a port in use once and listens when it becomes free', async (t) => 
     ),
   ])
   held.close()
-  // Unrefed, its timer keeps no program alive.
+  // The timer is unrefed and does not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   while (server.port === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   clearInterval(alive)

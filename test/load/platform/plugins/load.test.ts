@@ -191,7 +191,7 @@ t.test('a rejected edit does not change the source lines of the running plugin',
   t.match(await fault(), /edited\.ts:6:11/)
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()
-  t.match(await fault(), /edited\.ts:6:11/, 'the map lives as long as the plugin')
+  t.match(await fault(), /edited\.ts:6:11/, 'the source map is kept with the plugin')
 })
 
 t.test('evaluates a file again only after a change of it or its imports', async (t) => {
@@ -207,7 +207,7 @@ t.test('evaluates a file again only after a change of it or its imports', async 
     return body
   }
   t.equal(await load(), 'a0')
-  t.equal(await load(), 'a1', 'its memory of itself was kept')
+  t.equal(await load(), 'a1', 'the module state is kept')
   writeFileSync(join(dir, 'mark.ts'), `export const mark = 'b'`)
   t.equal(await load(), 'b0')
   // Editors save by renaming.
@@ -217,7 +217,7 @@ t.test('evaluates a file again only after a change of it or its imports', async 
   rmSync(join(dir, 'mark.ts'))
   await t.rejects(load(), /Could not resolve "\.\/mark\.ts"/)
   writeFileSync(join(dir, 'mark.ts'), `export const mark = 'c'`)
-  t.equal(await load(), 'c1', 'what was loaded before it broke is still good')
+  t.equal(await load(), 'c1', 'the last valid version is still loaded')
 })
 
 t.test('1 000 reloads and edits do not leak memory', async (t) => {

@@ -43,7 +43,7 @@ for (const later of [false, true])
     },
   )
 
-/** A service without a gate behind a proxy with one, and what it is told. */
+/** A service without an authorizer behind a proxy with one, and the calls that it receives. */
 async function openBehind(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) {
   const { source, authorizer } = openGate(t)
   const told: string[] = []
@@ -68,7 +68,7 @@ async function openBehind(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) 
     caller.call(call)
     return call
   }
-  /** Its error; undefined: it was answered. */
+  /** Error of the call, undefined on success. */
   const ask = async (metadata: string) => {
     const call = send(metadata)
     await until(() => call.events.length > 0)

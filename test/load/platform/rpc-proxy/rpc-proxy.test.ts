@@ -35,7 +35,7 @@ for (const to of FORMS) {
           return openCaller(t, proxy.port, to)
         },
         isFast,
-        // One window on either side of the proxy; of the plain form what the sockets of this machine take.
+        // One window on either side of the proxy; for the HTTP transport the socket buffers of this machine.
         maxHeld: isFast ? 1050 : 40_000,
       })
     })
@@ -84,7 +84,7 @@ t.test('uses the client address of a trusted gateway for services that need it',
   t.equal(await look('auth', told), '127.0.0.1')
 })
 
-/** A proxy as a platform has it, over a registry. */
+/** A proxy of a platform with a registry. */
 async function openPlatform(t: Test): Promise<{ registry: Registry; proxy: RpcProxy }> {
   const registry = openRegistry(t)
   const options = { createPool: createTestPool, findCaller: findLocalCaller }
@@ -101,7 +101,7 @@ async function openPlatform(t: Test): Promise<{ registry: Registry; proxy: RpcPr
   return { registry, proxy }
 }
 
-/** An endpoint that answers with its name, and how many calls it had. */
+/** An endpoint that returns its name, and the number of its calls. */
 function named(name: string) {
   const seen = { calls: 0 }
   const where = endpoint({
@@ -180,10 +180,10 @@ t.test('rejects a second service of the same name', async (t) => {
     message: `${proxy.address} already serves a service greeter`,
   })
   const client = openClient(t, { address: proxy.address })
-  t.equal(await client.call('greeter', 'A.Where'), 'a', 'which goes on')
+  t.equal(await client.call('greeter', 'A.Where'), 'a', 'the first service still serves')
   await service.stop()
   await createService(t, { registry, host: proxy }).handle('A', { where }).start()
-  t.equal(await client.call('greeter', 'A.Where'), 'a', 'until it has left')
+  t.equal(await client.call('greeter', 'A.Where'), 'a', 'served until it has stopped')
 })
 
 t.test('reports a port in use in one line', async (t) => {

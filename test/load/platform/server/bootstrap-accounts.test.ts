@@ -11,10 +11,10 @@ import { until } from '../../../fixtures/raw-backend.ts'
 import { openServer, QUIET_WORDS } from '../../../fixtures/server.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-// Whole servers, whose secrets take a tenth of a second each.
+// Complete servers, whose secrets take 100 ms each.
 t.setTimeout(180_000)
 
-/** Words for a server of profile `local` whose files are in a folder of its own. */
+/** Arguments of a server of profile `local` with files in its own folder. */
 function keepIn(folder: string): readonly string[] {
   return ['--profile=local', `--data_dir=${join(folder, 'data')}`]
 }
@@ -31,7 +31,7 @@ async function whoIs(server: Awaited<ReturnType<typeof openServer>>, token: stri
 
 function read(t: Test, folder: string, name: string): string {
   const file = join(folder, 'data', name)
-  t.equal(statSync(file).mode & 0o777, 0o600, 'its owner alone reads it')
+  t.equal(statSync(file).mode & 0o777, 0o600, 'readable by its owner only')
   return readFileSync(file, 'utf8').trim()
 }
 
@@ -54,7 +54,7 @@ t.test(
     t.match(
       await again.post('/auth/inspect', { token }),
       { status: 200 },
-      'the key of tokens is the same after a restart',
+      'tokens are valid after a restart',
     )
     const change = { id: 'admin', old_secret: password, new_secret: 'another one' }
     const headers = { authorization: `Bearer ${token}` }
@@ -71,7 +71,7 @@ t.test(
     await first.server.close()
     const file = join(folder, 'data', 'admin_password')
     const password = readFileSync(file, 'utf8')
-    // As if another server of the store had changed it.
+    // Like a change by another server with the same store.
     writeFileSync(file, 'the one before\n')
     const second = await openServer(t, keepIn(folder))
     await until(() => !existsSync(file))

@@ -23,14 +23,14 @@ async function open(t: Test, text: string): Promise<ServerRegistries> {
 t.test('memory: a domain exists from the first registration until it is closed', async (t) => {
   const { registry, create, find, list, check } = await open(t, 'memory')
   await check()
-  t.equal(create('mx'), registry, 'the default domain is there')
+  t.equal(create('mx'), registry, 'the default domain exists')
   t.equal(find('shop'), undefined)
   const shop = create('shop')
   t.equal(find('shop'), shop)
   t.equal(create('shop'), shop)
   t.same([...list()], ['mx', 'shop'])
   await shop.register!(GREETER)
-  t.same(await registry.listServices(), [], 'domains do not see each other')
+  t.same(await registry.listServices(), [], 'domains are separate')
   await shop.close!()
   t.equal(find('shop'), undefined)
   t.not(create('shop'), shop)
@@ -58,7 +58,7 @@ t.test('consul: a domain exists while any server has a registration in it', asyn
   const text = `consul://${agent.host}:${agent.port}`
   const one = await open(t, text)
   const other = await open(t, text)
-  // As the directory of a gateway does.
+  // Like the directory of a gateway.
   one.registry.watch!(() => {})
   await one.check()
   t.equal(one.find('shop'), undefined)

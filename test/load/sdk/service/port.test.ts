@@ -55,7 +55,7 @@ async function open(t: Test, options: Partial<ServicePortOptions> = {}) {
   return { port, dispatcher, channel, send, url, release: () => release() }
 }
 
-/** Status of the answer to an upgrade; 101 where it succeeds. */
+/** Status of an upgrade, 101 on success. */
 async function upgrade(port: number, path: string, protocols: string[], origin?: string) {
   const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, protocols, {
     ...(origin !== undefined && { origin }),
@@ -96,7 +96,7 @@ for (const listener of ['uws', 'node'] as const) {
     },
   )
 
-  t.test(`${listener}: both forms of the call protocol on one port`, async (t) => {
+  t.test(`${listener}: serves the WebSocket and the HTTP transport on one port`, async (t) => {
     const { port, send, url } = await open(t, { listener })
     t.equal(port.server, listener)
     const call = send('Call', '{"a":1}')
@@ -115,33 +115,36 @@ for (const listener of ['uws', 'node'] as const) {
     t.strictSame(await reply.json(), { request: { a: 1 } })
   })
 
-  t.test(`${listener}: what is no call is refused`, async (t) => {
-    const { port, url } = await open(t, { listener, origins: ['https://app.example.com'] })
-    const cases: [string, string[], number, string?][] = [
-      ['/.mx/rpc', ['mx.rpc.1'], 101],
-      ['/.mx/rpc', ['other', 'mx.rpc.1'], 101],
-      ['/.mx/rpc', ['mx.rpc.1'], 101, 'https://app.example.com'],
-      ['/.mx/rpc', [], 426],
-      ['/.mx/rpc', ['mx.rpc.2'], 426],
-      ['/', ['mx.rpc.1'], 404],
-      ['/.mx/rpc/', ['mx.rpc.1'], 404],
-      ['/.mx/rpc', ['mx.rpc.1'], 403, 'https://evil.example.com'],
-      ['/.mx/rpc', ['mx.rpc.1'], 403, `http://127.0.0.1:${port.port}`],
-    ]
-    for (const [path, protocols, status, origin] of cases) {
-      const title = `${path} ${protocols} ${origin}`
-      t.equal(await upgrade(port.port, path, protocols, origin), status, title)
-    }
-    const plain = await fetch(`${url}/.mx/rpc`)
-    t.equal(plain.status, 426)
-    t.equal(plain.headers.get('upgrade'), 'websocket')
-    t.match(await plain.json(), { Id: 'greeter', Code: 426 })
-    t.equal((await fetch(url)).status, 405)
-    t.match(await (await fetch(url, { method: 'POST' })).json(), { Id: 'greeter', Code: 400 })
-  })
+  t.test(
+    `${listener}: rejects requests that are not calls, and pages of other origins`,
+    async (t) => {
+      const { port, url } = await open(t, { listener, origins: ['https://app.example.com'] })
+      const cases: [string, string[], number, string?][] = [
+        ['/.mx/rpc', ['mx.rpc.1'], 101],
+        ['/.mx/rpc', ['other', 'mx.rpc.1'], 101],
+        ['/.mx/rpc', ['mx.rpc.1'], 101, 'https://app.example.com'],
+        ['/.mx/rpc', [], 426],
+        ['/.mx/rpc', ['mx.rpc.2'], 426],
+        ['/', ['mx.rpc.1'], 404],
+        ['/.mx/rpc/', ['mx.rpc.1'], 404],
+        ['/.mx/rpc', ['mx.rpc.1'], 403, 'https://evil.example.com'],
+        ['/.mx/rpc', ['mx.rpc.1'], 403, `http://127.0.0.1:${port.port}`],
+      ]
+      for (const [path, protocols, status, origin] of cases) {
+        const title = `${path} ${protocols} ${origin}`
+        t.equal(await upgrade(port.port, path, protocols, origin), status, title)
+      }
+      const plain = await fetch(`${url}/.mx/rpc`)
+      t.equal(plain.status, 426)
+      t.equal(plain.headers.get('upgrade'), 'websocket')
+      t.match(await plain.json(), { Id: 'greeter', Code: 426 })
+      t.equal((await fetch(url)).status, 405)
+      t.match(await (await fetch(url, { method: 'POST' })).json(), { Id: 'greeter', Code: 400 })
+    },
+  )
 
   t.test(
-    `${listener}: a page of an unknown origin calls nothing, in the plain form either`,
+    `${listener}: denies calls over the HTTP transport to pages of unknown origins`,
     async (t) => {
       const { url, dispatcher } = await open(t, { listener, origins: ['https://app.example.com'] })
       const post = (headers: Record<string, string>) =>
@@ -157,7 +160,7 @@ for (const listener of ['uws', 'node'] as const) {
             ...headers,
           },
         })
-      // As after a name of the page was bound to this address: of the same origin, to its browser.
+      // Like after DNS rebinding of the page's host: the same origin for its browser.
       for (const origin of ['https://evil.example.com', 'null', '', url]) {
         const refused = await post({ origin })
         t.equal(refused.status, 403, origin)
@@ -174,11 +177,11 @@ for (const listener of ['uws', 'node'] as const) {
     },
   )
 
-  t.test(`${listener}: draining lets calls under way end, and takes no more`, async (t) => {
+  t.test(`${listener}: a drain finishes calls in flight and rejects new ones`, async (t) => {
     const { port, send, url, release, channel } = await open(t, { listener })
     const waiting = send('Wait')
     await until(() => channel.connected)
-    // Connections that are kept without a call are no reason to wait.
+    // Idle keep-alive connections do not delay the drain.
     await (await fetch(url)).text()
     const call = send('Call')
     await until(() => call.events.length === 1)
@@ -186,7 +189,7 @@ for (const listener of ['uws', 'node'] as const) {
     const draining = port.drain().then(() => {
       drained = true
     })
-    // At most once more on the connection that is open.
+    // At most one more request on the open connection.
     await fetch(url).catch(() => {})
     await t.rejects(fetch(url), 'a new connection')
     const late = send('Call')
@@ -200,23 +203,26 @@ for (const listener of ['uws', 'node'] as const) {
     t.strictSame(waiting.events, ['reply "" {"late":true}'])
   })
 
-  t.test(`${listener}: the last answers leave whole, in both forms`, async (t) => {
-    const { port, send, url } = await open(t, { listener })
-    const first = send('Call')
-    await until(() => first.events.length === 1)
-    const calls = Array.from({ length: 3 }, () => send('Large'))
-    const reply = await fetch(url, {
-      method: 'POST',
-      headers: { 'mx-service': 'greeter', 'mx-endpoint': 'Helloworld.Large' },
-    })
-    await until(() => calls.some(({ events }) => events.length > 0))
-    const [text] = await Promise.all([reply.text(), port.drain().then(() => port.close())])
-    t.equal(text.length, 4_000_011)
-    await until(() => calls.every(({ events }) => events.length > 0))
-    for (const { events } of calls) t.equal(events[0]?.length, 9 + 4_000_011)
-  })
+  t.test(
+    `${listener}: the last responses before a close are complete over both transports`,
+    async (t) => {
+      const { port, send, url } = await open(t, { listener })
+      const first = send('Call')
+      await until(() => first.events.length === 1)
+      const calls = Array.from({ length: 3 }, () => send('Large'))
+      const reply = await fetch(url, {
+        method: 'POST',
+        headers: { 'mx-service': 'greeter', 'mx-endpoint': 'Helloworld.Large' },
+      })
+      await until(() => calls.some(({ events }) => events.length > 0))
+      const [text] = await Promise.all([reply.text(), port.drain().then(() => port.close())])
+      t.equal(text.length, 4_000_011)
+      await until(() => calls.every(({ events }) => events.length > 0))
+      for (const { events } of calls) t.equal(events[0]?.length, 9 + 4_000_011)
+    },
+  )
 
-  t.test(`${listener}: a port that is in use: one clear line`, async (t) => {
+  t.test(`${listener}: reports a port in use in one line`, async (t) => {
     const { port } = await openRawBackend(t)
     await t.rejects(open(t, { listener, address: { host: '127.0.0.1', port } }), {
       message: `cannot listen on 127.0.0.1:${port}: the port is in use`,
@@ -233,12 +239,12 @@ for (const listener of ['uws', 'node'] as const) {
   })
 }
 
-t.test('uws where it loads', async (t) => {
+t.test('uses the uws listener by default where it is available', async (t) => {
   const { port } = await open(t)
   t.equal(port.server, 'uws')
 })
 
-t.test('limits of a connection hold', async (t) => {
+t.test('a call beyond maxCalls of its connection is 503', async (t) => {
   const { send } = await open(t, { limits: { maxCalls: 1 } })
   const [first, second] = [send('Wait'), send('Wait')]
   await until(() => second!.events.length === 1)
@@ -246,7 +252,7 @@ t.test('limits of a connection hold', async (t) => {
   t.strictSame(first!.events, [])
 })
 
-t.test('an origin that is none', async (t) => {
+t.test('an invalid origin is a TypeError', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -26,7 +26,7 @@ const call = endpoint({
   handle: ({ name }) => ({ message: `Hello ${name}` }),
 })
 
-t.test('name, version and address are checked at once', async (t) => {
+t.test('the constructor rejects an invalid name, version or address', async (t) => {
   for (const name of ['', 'a b', '.a', 'a..b', 'x'.repeat(300), undefined as unknown as string])
     t.throws(() => new Service({ name }), /service name must be letters/, String(name))
   t.throws(() => new Service({ name: 'a', version: 'a b' }), /version must be/)
@@ -35,7 +35,7 @@ t.test('name, version and address are checked at once', async (t) => {
   t.strictSame([name, version], ['go.mx.api.v1.greeter', 'latest'])
 })
 
-/** Whether somebody takes connections there. */
+/** Whether the address accepts connections. */
 function isTaken(address: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(Number(address.split(':')[1]), '127.0.0.1')
@@ -47,23 +47,20 @@ function isTaken(address: string): Promise<boolean> {
   })
 }
 
-t.test(
-  'options nobody knows, and tables that hold no endpoints, are refused at once',
-  async (t) => {
-    const build = (options?: unknown) => new Service(options as { name: string })
-    t.throws(() => build(), /new Service: options must be an object, got undefined/)
-    t.throws(
-      () => build({ name: 'a', adress: ':1' }),
-      /unknown option adress, did you mean address\?/,
-    )
-    const service = build({ name: 'a' })
-    t.throws(() => service.handle('X', { a: () => 1 } as never), /X\.A must be made by endpoint/)
-    t.throws(() => service.handle('X', undefined as never), /must be an object of endpoints/)
-    await t.rejects(service.run({ signal: false } as never), /unknown option signal, did you mean/)
-  },
-)
+t.test('rejects unknown options, and handlers that are not endpoints', async (t) => {
+  const build = (options?: unknown) => new Service(options as { name: string })
+  t.throws(() => build(), /new Service: options must be an object, got undefined/)
+  t.throws(
+    () => build({ name: 'a', adress: ':1' }),
+    /unknown option adress, did you mean address\?/,
+  )
+  const service = build({ name: 'a' })
+  t.throws(() => service.handle('X', { a: () => 1 } as never), /X\.A must be made by endpoint/)
+  t.throws(() => service.handle('X', undefined as never), /must be an object of endpoints/)
+  await t.rejects(service.run({ signal: false } as never), /unknown option signal, did you mean/)
+})
 
-t.test('a misspelt variable is told by the log', async (t) => {
+t.test('logs a misspelled MX_SERVICE_* variable with a suggestion', async (t) => {
   process.env['MX_SERVICE_ADDRES'] = '127.0.0.1:1'
   t.teardown(() => delete process.env['MX_SERVICE_ADDRES'])
   const service = createService(t)
@@ -74,7 +71,7 @@ t.test('a misspelt variable is told by the log', async (t) => {
   })
 })
 
-t.test('variables of mx server and mx api are not the service’s to judge', async (t) => {
+t.test('does not warn about variables of mx server and mx api', async (t) => {
   process.env['MX_SERVER_ADDRESS'] = '127.0.0.1:1'
   process.env['MX_API_ADDRESS'] = '127.0.0.1:1'
   t.teardown(() => {
@@ -86,7 +83,7 @@ t.test('variables of mx server and mx api are not the service’s to judge', asy
   t.notMatch(service.log.records()[0], { message: /unknown variable/ })
 })
 
-t.test('it is registered with all its endpoints, but for Debug', async (t) => {
+t.test('registers with all its endpoints except Debug', async (t) => {
   const registry = openRegistry(t)
   const service = createService(t, {
     registry,
@@ -127,14 +124,14 @@ t.test('it is registered with all its endpoints, but for Debug', async (t) => {
   t.strictSame(await registry.getService('greeter'), [])
 })
 
-t.test('a name as long as may be still makes a node id', async (t) => {
+t.test('registers with a name of the maximum length', async (t) => {
   const registry = openRegistry(t)
   const name = 'x'.repeat(253)
   await createService(t, { registry, name }).start()
   t.equal((await registry.getService(name)).length, 1)
 })
 
-t.test('whoever finds its node in this process may call it without sockets', async (t) => {
+t.test('is called without sockets by clients of the same process', async (t) => {
   const registry = openRegistry(t)
   let release: (() => void) | undefined
   const service = createService(t, { registry }).handle('A', {
@@ -161,7 +158,7 @@ t.test('whoever finds its node in this process may call it without sockets', asy
   t.strictSame(done.events, ['reply "" {"message":"Hello John"}'])
   const stopping = service.stop()
   await until(() => send('Call').lost !== undefined)
-  t.equal(send('Call').lost?.kind, 'unsent', 'it may go elsewhere')
+  t.equal(send('Call').lost?.kind, 'unsent', 'the call may be sent to another node')
   t.strictSame(waiting.events, [])
   release!()
   await stopping
@@ -170,7 +167,7 @@ t.test('whoever finds its node in this process may call it without sockets', asy
   t.equal(findLocalCaller(node!), undefined)
 })
 
-t.test('two services of one name are two nodes', async (t) => {
+t.test('two services of one name register two nodes', async (t) => {
   const registry = openRegistry(t)
   for (let i = 0; i < 2; i++) await createService(t, { registry }).handle('A', { call }).start()
   const [entry] = await registry.getService('greeter')
@@ -178,7 +175,7 @@ t.test('two services of one name are two nodes', async (t) => {
 })
 
 t.test(
-  'where it listens: the option, else MX_SERVICE_ADDRESS, else any port of loopback',
+  'listens on the address option, MX_SERVICE_ADDRESS or a random loopback port, in this order',
   async (t) => {
     const { port } = await closedPort()
     process.env['MX_SERVICE_ADDRESS'] = `127.0.0.1:${port}`
@@ -188,7 +185,7 @@ t.test(
   },
 )
 
-t.test('a node tells which copy it is, where the runtime said so in MX_INSTANCE', async (t) => {
+t.test('registers MX_INSTANCE as instance in the metadata of its node', async (t) => {
   process.env['MX_INSTANCE'] = 'c0ffee'
   t.teardown(() => delete process.env['MX_INSTANCE'])
   const registry = openRegistry(t)
@@ -197,7 +194,7 @@ t.test('a node tells which copy it is, where the runtime said so in MX_INSTANCE'
   t.match(entry!.nodes, [{ metadata: { instance: 'c0ffee' } }])
 })
 
-t.test('without a registry it is called by its address', async (t) => {
+t.test('is called by address without a registry', async (t) => {
   const service = createService(t).handle('Helloworld', { call })
   const client = openClient(t, { address: await service.start() })
   t.match(await client.call('greeter', 'Helloworld.Call', { name: 'John' }), {
@@ -205,7 +202,7 @@ t.test('without a registry it is called by its address', async (t) => {
   })
 })
 
-t.test('a port that is in use: one clear line, and nothing is left open', async (t) => {
+t.test('fails to start in one line if the port is in use, and registers nothing', async (t) => {
   const { port } = await openRawBackend(t)
   const registry = openRegistry(t)
   const service = createService(t, { registry, address: `127.0.0.1:${port}` })
@@ -216,7 +213,7 @@ t.test('a port that is in use: one clear line, and nothing is left open', async 
   await service.stop()
 })
 
-t.test('a registry that refuses: the port is closed again', async (t) => {
+t.test('closes its port if the registration fails', async (t) => {
   const { port } = await closedPort()
   const refusing: Registry = {
     ...openRegistry(t),
@@ -231,7 +228,7 @@ t.test('a registry that refuses: the port is closed again', async (t) => {
   t.equal(await createService(t, { address }).start(), address)
 })
 
-t.test('a service is built, started and stopped once', async (t) => {
+t.test('rejects changes and a second start once it has started', async (t) => {
   const service = createService(t, { broker: createMemoryBroker() }).handle('A', { call })
   t.throws(() => service.handle('A', { call }), /endpoint A\.Call is declared twice/)
   t.throws(() => service.handle('Debug', { call }), /every service's own/)
@@ -248,7 +245,7 @@ t.test('a service is built, started and stopped once', async (t) => {
   await createService(t).stop()
 })
 
-t.test('run without signals leaves the process alone', async (t) => {
+t.test('run with signals: false adds no signal handlers', async (t) => {
   const before = process.listenerCount('SIGTERM')
   const service = createService(t)
   t.match(await service.run({ signals: false }), /^127\.0\.0\.1:\d+$/)
@@ -257,7 +254,7 @@ t.test('run without signals leaves the process alone', async (t) => {
   await t.rejects(second.run({ signals: false }), /the port is in use/)
 })
 
-t.test('stop waits for a start that is under way', async (t) => {
+t.test('stop waits for a start in progress', async (t) => {
   const registry = openRegistry(t)
   const service = createService(t, { registry })
   const started = service.start()
@@ -267,7 +264,7 @@ t.test('stop waits for a start that is under way', async (t) => {
   t.strictSame(await registry.listServices(), [])
 })
 
-t.test('messages of the broker', async (t) => {
+t.test('subscribes to topics while it runs, and requires a broker', async (t) => {
   t.throws(() => createService(t).subscribe('events', () => {}), {
     message: 'subscribing to events requires a broker: new Service({ broker })',
   })
@@ -292,7 +289,7 @@ t.test('messages of the broker', async (t) => {
   await t.rejects(wrong.start(), { code: 400 })
 })
 
-t.test('calls a service makes are told by its Debug.Trace', async (t) => {
+t.test('Debug.Trace includes the outbound calls of the service', async (t) => {
   const registry = openRegistry(t)
   const inner = createService(t, { name: 'inner', registry }).handle('A', { call })
   await inner.start()
@@ -327,7 +324,7 @@ t.test('calls a service makes are told by its Debug.Trace', async (t) => {
   ])
 })
 
-t.test('it says in its log when it is ready and when it has stopped', async (t) => {
+t.test('logs its start and its stop', async (t) => {
   const { log, lines } = createQuietLog()
   const service = createService(t, { log, listener: 'uws' })
   t.equal(service.log, log)
@@ -342,7 +339,7 @@ t.test('it says in its log when it is ready and when it has stopped', async (t) 
   )
 })
 
-t.test('its log says where it is registered, without a token', async (t) => {
+t.test('logs its registry without credentials', async (t) => {
   const tellRegistry = async (registry: Registry | string): Promise<unknown> => {
     const { log, lines } = createQuietLog()
     await createService(t, { log, registry }).start()
@@ -357,7 +354,7 @@ t.test('its log says where it is registered, without a token', async (t) => {
 })
 
 for (const listener of ['uws', 'node'] as const) {
-  t.test(`${listener}: stop() drops no call`, async (t) => {
+  t.test(`${listener}: stop() loses no call`, async (t) => {
     const registry = openRegistry(t)
     const start = async (): Promise<Service<object>> => {
       const service = createService(t, { registry, listener }).handle('A', {
@@ -405,7 +402,7 @@ for (const listener of ['uws', 'node'] as const) {
     failures = []
   })
 
-  t.test(`${listener}: plain calls under way end, with Connection: close`, async (t) => {
+  t.test(`${listener}: HTTP calls in flight finish with Connection: close`, async (t) => {
     let begun = 0
     let release: () => void = () => {}
     const service = createService(t, { listener }).handle('A', {
@@ -433,7 +430,7 @@ for (const listener of ['uws', 'node'] as const) {
   })
 
   t.test(
-    `${listener}: a call that takes longer than stop() may is cut off, and told so`,
+    `${listener}: a call that exceeds the timeout of stop() is aborted with 503 and logged`,
     async (t) => {
       const { log, lines } = createQuietLog()
       let aborted = false
@@ -501,7 +498,7 @@ for (const listener of ['uws', 'node'] as const) {
   )
 }
 
-/** A loopback port nobody listens on. */
+/** A closed loopback port. */
 async function closedPort(): Promise<{ port: number }> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -29,7 +29,7 @@ interface Options {
   readonly maxVersions?: number
   readonly maxValueBytes?: number
   readonly key?: string
-  /** Stands between. */
+  /** Wraps the store. */
   readonly wrap?: (store: Store) => Store
   readonly shared?: Store
 }
@@ -68,7 +68,7 @@ function open(t: Test, { maxVersions = 20, maxValueBytes, key = KEY, wrap, share
   return { store: inner, snapshots, changes, make, set, json, keys, secretKey }
 }
 
-t.test('each change is a version, noted with who, when and what', async (t) => {
+t.test('each change is a version with account, time and action', async (t) => {
   const { set, snapshots, json } = open(t)
   t.equal(await set('a', 1, false, { account: 'admin' }), 1)
   t.equal(await set('b', 2, true), 2)
@@ -81,18 +81,18 @@ t.test('each change is a version, noted with who, when and what', async (t) => {
   t.equal(await json(), '{"a":1,"b":"[secret]"}')
 })
 
-t.test('what changes nothing is no version', async (t) => {
+t.test('a change without effect creates no version', async (t) => {
   const { set, make, keys } = open(t)
   t.equal(await make(({ tree }) => ({ tree }), { action: 'delete' }), 0)
   t.strictSame(await keys(), [])
-  t.equal(await set('', {}), 1, 'but something was set where nothing ever was')
+  t.equal(await set('', {}), 1, 'an empty map in an unused namespace is a version')
   t.equal(await set('', {}), 1)
   t.equal(await set('s', 'x', true), 2)
   t.equal(await set('s', 'x', true), 2)
   t.equal(await set('s', 'x'), 2)
 })
 
-t.test('the last versions are kept, and nothing else', async (t) => {
+t.test('keeps the last maxVersions versions only', async (t) => {
   const { set, keys, snapshots } = open(t, { maxVersions: 3 })
   for (let i = 0; i < 10; i++) await set('a', i)
   t.strictSame(await keys(), [
@@ -104,14 +104,14 @@ t.test('the last versions are kept, and nothing else', async (t) => {
   t.equal((await snapshots.read('mx')).version, 10)
 })
 
-t.test('none of many changes at a time is lost', async (t) => {
+t.test('200 concurrent changes are all applied', async (t) => {
   const { set, json, snapshots } = open(t)
   await Promise.all(Array.from({ length: 200 }, (_, i) => set(`k${i}`, i)))
   t.equal(Object.keys(JSON.parse(await json())).length, 200)
   t.equal((await snapshots.read('mx')).version, 200)
 })
 
-t.test('one that is refused does not keep the others of its commit', async (t) => {
+t.test('a rejected change does not affect the others of its commit', async (t) => {
   const { set, json, store } = open(t, { maxValueBytes: 2000 })
   let commits = 0
   const { commit } = store
@@ -143,18 +143,21 @@ t.test('one that is refused does not keep the others of its commit', async (t) =
   t.equal(commits, 2)
 })
 
-t.test('versions of one commit are versions like others', async (t) => {
-  const { set, make, json, keys, store } = open(t, { maxVersions: 4 })
-  const all = [set('first', 0), ...[1, 2, 3, 4, 5].map((i) => set('a', `hunter${i}`))]
-  all.push(make(async (_before, readVersion) => ({ tree: (await readVersion(4))! })))
-  all.push(set('a', 'hunter6', true))
-  t.strictSame(await Promise.all(all), [1, 2, 3, 4, 5, 6, 7, 8])
-  t.equal((await keys()).length, 6, 'head, key and four versions')
-  for (const version of [5, 6, 7, 8]) t.equal(await json(version), '{"first":0,"a":"[secret]"}')
-  t.notMatch(await dumpStore(store), /hunter/)
-})
+t.test(
+  'versions of one commit can be read and rolled back to, and are encrypted alike',
+  async (t) => {
+    const { set, make, json, keys, store } = open(t, { maxVersions: 4 })
+    const all = [set('first', 0), ...[1, 2, 3, 4, 5].map((i) => set('a', `hunter${i}`))]
+    all.push(make(async (_before, readVersion) => ({ tree: (await readVersion(4))! })))
+    all.push(set('a', 'hunter6', true))
+    t.strictSame(await Promise.all(all), [1, 2, 3, 4, 5, 6, 7, 8])
+    t.equal((await keys()).length, 6, 'head, key and four versions')
+    for (const version of [5, 6, 7, 8]) t.equal(await json(version), '{"first":0,"a":"[secret]"}')
+    t.notMatch(await dumpStore(store), /hunter/)
+  },
+)
 
-t.test('a change somebody else was faster than happens on top of theirs', async (t) => {
+t.test('a change is applied on top of a concurrent one of another server', async (t) => {
   const other = open(t)
   let races = 3
   const { set, json } = open(t, {
@@ -171,7 +174,7 @@ t.test('a change somebody else was faster than happens on top of theirs', async 
   t.equal(await json(), '{"other2":2,"other1":1,"other0":0,"a":1}')
 })
 
-t.test('with others being faster all the time it is given up', async (t) => {
+t.test('a change fails with 503 after 100 conflicts', async (t) => {
   const other = open(t)
   let commits = 0
   const { set } = open(t, {
@@ -192,7 +195,7 @@ t.test('with others being faster all the time it is given up', async (t) => {
   t.equal(commits, 100)
 })
 
-t.test('a change nobody waits for does not happen', async (t) => {
+t.test('a cancelled change is not applied', async (t) => {
   const { set, json } = open(t)
   const controller = new AbortController()
   const first = set('a', 1)
@@ -203,23 +206,20 @@ t.test('a change nobody waits for does not happen', async (t) => {
   t.equal(await json(), '{"a":1}')
 })
 
-t.test(
-  'what the store says is wrong is told as it is, and the next change finds its turn',
-  async (t) => {
-    let isAway = true
-    const { set } = open(t, {
-      wrap: (store) => ({
-        ...store,
-        commit: (writes) => (isAway ? Promise.reject(new Error('away')) : store.commit(writes)),
-      }),
-    })
-    await t.rejects(set('a', 1), { message: 'away' })
-    isAway = false
-    t.equal(await set('a', 1), 1)
-  },
-)
+t.test('an error of the store is returned unchanged, and the next change is applied', async (t) => {
+  let isAway = true
+  const { set } = open(t, {
+    wrap: (store) => ({
+      ...store,
+      commit: (writes) => (isAway ? Promise.reject(new Error('away')) : store.commit(writes)),
+    }),
+  })
+  await t.rejects(set('a', 1), { message: 'away' })
+  isAway = false
+  t.equal(await set('a', 1), 1)
+})
 
-t.test('what becomes secret is so in the versions before, too', async (t) => {
+t.test('a value that becomes secret is encrypted in earlier versions, too', async (t) => {
   const { set, make, json, store, keys } = open(t)
   await set('db', { password: 'hunter2', host: 'localhost' })
   await set('db.url', 'user:hunter2@localhost')
@@ -232,7 +232,7 @@ t.test('what becomes secret is so in the versions before, too', async (t) => {
   t.equal((await keys()).length, 7, 'head, key and five versions')
 })
 
-t.test('a version that would be too long with secrets is kept no more', async (t) => {
+t.test('a version that becomes too long by encryption is deleted', async (t) => {
   const { set, make, snapshots, keys } = open(t, { maxValueBytes: 2000 })
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`k${i}`, 'x']))
   await set('a', many)
@@ -246,7 +246,7 @@ t.test('a version that would be too long with secrets is kept no more', async (t
   t.equal((await keys()).length, 4)
 })
 
-t.test('the first secret notes its key; another key is refused then', async (t) => {
+t.test('the first secret records its key, and changes with another key are 503', async (t) => {
   const { set, store } = open(t)
   await set('a', 1)
   t.equal(await store.read(KEY_NOTE.table, KEY_NOTE.key), undefined)
@@ -261,18 +261,18 @@ t.test('the first secret notes its key; another key is refused then', async (t) 
     wrong,
     'a namespace without secrets',
   )
-  t.equal(await other.set('c', 1, false, { namespace: 'foo' }), 2, 'what is no secret needs no key')
-  t.equal(await set('b', 1, true, { namespace: 'foo' }), 2, 'the secret is as it was')
+  t.equal(await other.set('c', 1, false, { namespace: 'foo' }), 2, 'a plain value needs no key')
+  t.equal(await set('b', 1, true, { namespace: 'foo' }), 2, 'the secret is unchanged')
 })
 
-t.test('first secrets of many namespaces at a time are all written', async (t) => {
+t.test('concurrent first secrets of 30 namespaces are all stored', async (t) => {
   const { set, snapshots } = open(t)
   const namespaces = Array.from({ length: 30 }, (_, i) => `n${i}`)
   await Promise.all(namespaces.map((namespace) => set('a', 1, true, { namespace })))
   for (const namespace of namespaces) t.equal((await snapshots.read(namespace)).version, 1)
 })
 
-t.test('an edit is given what counts when it is its turn', async (t) => {
+t.test('a change sees the result of the one before it', async (t) => {
   const { set, make } = open(t)
   const trees: ConfigMap[] = []
   await Promise.all([

@@ -6,7 +6,7 @@ import { createLink, type LinkEnd, type LinkOwner } from '../../../../services/n
 import { answer, openPeer, openRelay, type PeerEnd } from '../../../fixtures/network-peer.ts'
 import { openRawBackend, until } from '../../../fixtures/raw-backend.ts'
 
-/** A link to an address, and what its owner was told. */
+/** A link to an address, and the events of its owner. */
 function open(t: Test, address: string, change: Partial<LinkOwner> = {}, token = '') {
   const events: string[] = []
   const ends: LinkEnd[] = []
@@ -33,7 +33,7 @@ function open(t: Test, address: string, change: Partial<LinkOwner> = {}, token =
   return { link, events, ends }
 }
 
-t.test('a link stands once the peer was heard, and its cost is known', async (t) => {
+t.test('a link is established after the first response and measures its cost', async (t) => {
   const peer = await openPeer(t, answer)
   const { link, events } = open(t, peer.address)
   t.equal(link.state, 'connecting')
@@ -51,10 +51,10 @@ t.test('a link stands once the peer was heard, and its cost is known', async (t)
   await until(() => events.length > 1)
   t.strictSame(events, ['linked peer', 'news greeter @b'])
   await until(() => peer.links[0]!.heard.length > 5)
-  t.strictSame(peer.links[0]!.heard.at(-1), { type: 'ping', n: 4 }, 'measured again and again')
+  t.strictSame(peer.links[0]!.heard.at(-1), { type: 'ping', n: 4 }, 'measured repeatedly')
 })
 
-t.test('what a peer should not say ends the link, and it is tried again', async (t) => {
+t.test('a malformed or unexpected message ends the link, which reconnects', async (t) => {
   const news = { key: 's', path: ['peer'], metric: 0, entry: [] }
   const cases: [speak: (end: PeerEnd) => void, reason: RegExp][] = [
     [(end) => end.sayBytes('{'), /^what it says is malformed: .*JSON/],
@@ -84,7 +84,7 @@ t.test('what a peer should not say ends the link, and it is tried again', async 
   }
 })
 
-t.test('a peer that tells what no peer may tell is told apart from a fault', async (t) => {
+t.test('routes that the owner rejects end the link', async (t) => {
   const peer = await openPeer(t, answer)
   const { link, ends } = open(t, peer.address, {
     onUpdate() {
@@ -98,7 +98,7 @@ t.test('a peer that tells what no peer may tell is told apart from a fault', asy
   await until(() => peer.links[0]!.isCancelled)
 })
 
-t.test('routes before the link stands are none', async (t) => {
+t.test('routes before the handshake end the link', async (t) => {
   const peer = await openPeer(t, (end, { type }) => {
     if (type !== 'hello') return
     end.welcome()
@@ -109,7 +109,7 @@ t.test('routes before the link stands are none', async (t) => {
   t.match(link.reason, { message: 'what it says is malformed: type must not be routes now' })
 })
 
-t.test('a server without the token receives no more than a proof', async (t) => {
+t.test('a server without the token receives only hello and a proof', async (t) => {
   const peer = await openPeer(t, answer)
   const { link, ends } = open(t, peer.address, {}, 'secret')
   await until(() => ends.length > 1)
@@ -129,14 +129,14 @@ t.test('a server without the token receives no more than a proof', async (t) => 
   t.match(link.reason, { code: 403 })
 })
 
-t.test('with the token on both sides it stands', async (t) => {
+t.test('servers with the same token link', async (t) => {
   const peer = await openPeer(t, answer, { token: 'secret' })
   const { link } = open(t, peer.address, {}, 'secret')
   await link.settled()
   t.equal(link.state, 'linked')
 })
 
-t.test('an address where no network is: why is told', async (t) => {
+t.test('an address without a network server is reported with the reason', async (t) => {
   const peer = await openPeer(t, (end) => {
     throw Object.assign(new Error('not here'), { end })
   })
@@ -159,7 +159,7 @@ t.test('an address where no network is: why is told', async (t) => {
   t.match(none.link.reason, { code: 502, message: /ECONNREFUSED/ })
 })
 
-t.test('a link that is not needed is tried when it is woken', async (t) => {
+t.test('a redundant link stays asleep until it is woken', async (t) => {
   const peer = await openPeer(t, answer)
   let refusal: string | undefined = 'there is one'
   const { link, events, ends } = open(t, peer.address, { reject: () => refusal })
@@ -176,10 +176,10 @@ t.test('a link that is not needed is tried when it is woken', async (t) => {
   link.wake()
   t.equal(link.state, 'asleep')
   await until(() => peer.links[1]!.isCancelled)
-  t.strictSame(events, ['failed', 'linked peer'], 'of its own end the owner is told nothing')
+  t.strictSame(events, ['failed', 'linked peer'], 'closing reports no event to the owner')
 })
 
-t.test('one that waits is tried at once when it is woken', async (t) => {
+t.test('wake retries a waiting link at once', async (t) => {
   const http = await openRawBackend(t)
   http.close()
   const { link, ends } = open(t, `127.0.0.1:${http.port}`)
@@ -190,7 +190,7 @@ t.test('one that waits is tried at once when it is woken', async (t) => {
   t.equal(ends.length, 8)
 })
 
-t.test('one that is said to be lost ends as if by itself, and is tried again', async (t) => {
+t.test('a link reported as lost ends and reconnects', async (t) => {
   const peer = await openPeer(t, answer)
   const { link, events, ends } = open(t, peer.address)
   link.lose('not there yet')
@@ -204,7 +204,7 @@ t.test('one that is said to be lost ends as if by itself, and is tried again', a
   t.strictSame(events, ['linked peer', 'lost', 'linked peer'])
 })
 
-t.test('a line that carries nothing any more is heard dead in some seconds', async (t) => {
+t.test('a stalled connection ends the link within seconds', async (t) => {
   const peer = await openPeer(t, answer)
   const relay = await openRelay(t, peer.port)
   const { link, events, ends } = open(t, `127.0.0.1:${relay.port}`)
@@ -219,7 +219,7 @@ t.test('a line that carries nothing any more is heard dead in some seconds', asy
   await until(() => events.at(-1) === 'linked peer' && events.length > 2)
 })
 
-t.test('a server that does not answer is given up after five seconds', async (t) => {
+t.test('a server without a response is abandoned after five seconds', async (t) => {
   const peer = await openPeer(t, () => {})
   const { link, ends } = open(t, peer.address)
   await link.settled()

@@ -18,7 +18,7 @@ const has =
   async () =>
     `${await linksOf(server)}` === `${links}`
 
-t.test('a server that is linked links back, for as long as the other one is there', async (t) => {
+t.test('a linked server links back until the peer leaves', async (t) => {
   const a = await openServer(t, 'a')
   const b = await openServer(t, 'b')
   await connect(a, b.address)
@@ -33,29 +33,32 @@ t.test('a server that is linked links back, for as long as the other one is ther
   t.match((await again.status()).links, [{ error: /./ }])
 })
 
-t.test('a server is linked once, by whatever address; another takes over', async (t) => {
-  const a = await openServer(t, 'a')
-  const b = await openServer(t, 'b', { advertise: 'mx://127.0.0.1:1' })
-  await b.serve('greeter')
-  const relays = [await openRelay(t, portOf(b)), await openRelay(t, portOf(b))]
-  await connect(a, `127.0.0.1:${relays[0]!.port}`)
-  const { links } = await connect(a, `127.0.0.1:${relays[1]!.port}`)
-  t.match(links, [
-    {
-      state: 'asleep',
-      id: 'b',
-      error: `the server b is linked at mx://127.0.0.1:${relays[0]!.port}`,
-    },
-  ])
-  t.strictSame((await b.status()).listeners, ['a'])
-  relays[0]!.stall()
-  await until(has(a, 'b linked', 'b waiting'), 10_000)
-  t.equal(await where(a, 'greeter'), 'b')
-  relays[0]!.resume()
-  await until(has(a, 'b asleep', 'b linked'), 10_000)
-})
+t.test(
+  'a server is linked by one of its addresses, and by another one when that fails',
+  async (t) => {
+    const a = await openServer(t, 'a')
+    const b = await openServer(t, 'b', { advertise: 'mx://127.0.0.1:1' })
+    await b.serve('greeter')
+    const relays = [await openRelay(t, portOf(b)), await openRelay(t, portOf(b))]
+    await connect(a, `127.0.0.1:${relays[0]!.port}`)
+    const { links } = await connect(a, `127.0.0.1:${relays[1]!.port}`)
+    t.match(links, [
+      {
+        state: 'asleep',
+        id: 'b',
+        error: `the server b is linked at mx://127.0.0.1:${relays[0]!.port}`,
+      },
+    ])
+    t.strictSame((await b.status()).listeners, ['a'])
+    relays[0]!.stall()
+    await until(has(a, 'b linked', 'b waiting'), 10_000)
+    t.equal(await where(a, 'greeter'), 'b')
+    relays[0]!.resume()
+    await until(has(a, 'b asleep', 'b linked'), 10_000)
+  },
+)
 
-t.test('a server that takes no connection for calls is gone round at once', async (t) => {
+t.test('calls avoid a link that cannot open a connection for calls', async (t) => {
   const a = await openServer(t, 'a')
   const b = await openServer(t, 'b', { advertise: 'mx://127.0.0.1:1' })
   const c = await openServer(t, 'c', { nodes: [b.address] })
@@ -71,7 +74,7 @@ t.test('a server that takes no connection for calls is gone round at once', asyn
   t.ok(a.lines.some((line) => line.includes('link lost')))
 })
 
-t.test('a server that is told of itself leaves it at that', async (t) => {
+t.test('a server does not link to itself', async (t) => {
   const a = await openServer(t, 'a')
   t.match(await connect(a, a.address), {
     links: [{ state: 'asleep', id: 'a', error: 'it is this server itself' }],
@@ -79,7 +82,7 @@ t.test('a server that is told of itself leaves it at that', async (t) => {
   t.notOk(a.lines.some((line) => /"level":[45]0/.test(line)))
 })
 
-t.test('servers that must not link say why, once, and try again', async (t) => {
+t.test('servers that may not link report the reason once and retry', async (t) => {
   const a = await openServer(t, 'a', { token: 'one' })
   const cases: [options: object, error: string][] = [
     [{ token: 'two' }, 'the token of the server a is not that of b'],
@@ -100,17 +103,17 @@ t.test('servers that must not link say why, once, and try again', async (t) => {
   })
   const told = a.lines.filter((line) => line.includes('no link')).map((line) => JSON.parse(line))
   const addresses = told.map(({ address }) => address)
-  t.equal(new Set(addresses).size, addresses.length, 'each once')
+  t.equal(new Set(addresses).size, addresses.length, 'each address is logged once')
 })
 
 t.test(
-  'the way back is no way to somebody else, and is tried as long as it is asked for',
+  'a link back to an address of another server is not used, and is retried while the peer is linked',
   async (t) => {
     const a = await openServer(t, 'a')
     const b = await openServer(t, 'b')
     const none = await openRawBackend(t)
     none.close()
-    // They say to be where b is, where a itself is, and where nobody is.
+    // They advertise the addresses of b, of a itself, and of a closed port.
     const places = [b.address, a.address, `127.0.0.1:${none.port}`]
     const liars = await Promise.all(
       places.map((advertise, i) => openServer(t, `liar-${i}`, { advertise })),
@@ -131,7 +134,7 @@ t.test(
   },
 )
 
-t.test('there are not more links than there may be', async (t: Test) => {
+t.test('a link beyond MAX_PEERS is 429', async (t: Test) => {
   const a = await openServer(t, 'a')
   const peer = await openPeer(t, () => {})
   const addresses = Array.from({ length: MAX_PEERS }, (_, i) => `127.1.0.${i + 1}:${peer.port}`)

@@ -20,7 +20,7 @@ t.test('formats metrics as Prometheus text and OpenMetrics', async (t) => {
     const scraped = parseScrape(told.text)
     t.equal(findScraped(scraped, 'mx_upstream_retries_total', { service: HOSTILE }), 3)
     t.equal(findScraped(scraped, 'http_server_active_requests'), 2)
-    t.equal(scraped.length, 2, 'whatever labels hold makes no other numbers')
+    t.equal(scraped.length, 2, 'values of labels create no other samples')
   }
   t.match(text.text, /^# TYPE mx_upstream_retries_total counter$/m)
   t.match(open.text, /^# TYPE mx_upstream_retries counter$/m)
@@ -41,6 +41,6 @@ t.test('yields to the event loop while it formats many metrics', async (t) => {
   setImmediate(count)
   const { text } = await told
   isOver = true
-  t.ok(turns >= 4, `${turns} turns`)
+  t.ok(turns >= 4, `${turns} ticks`)
   t.equal(parseScrape(text).length, 5000)
 })

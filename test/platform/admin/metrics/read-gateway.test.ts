@@ -1,4 +1,4 @@
-// A gateway in this process, and what it has to tell.
+// A gateway in this process and its metrics.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,7 +18,7 @@ import { readVersion } from '../../../../platform/process/version.ts'
 import { createCertificate, createCertificateFolder } from '../../../fixtures/certificates.ts'
 import { findScraped, parseScrape, type Scraped } from '../../../fixtures/prometheus.ts'
 
-/** What a backend answers by path. */
+/** Responses of a backend by path. */
 const STATUS: Readonly<Record<string, number>> = { '/greeter/missing': 404, '/greeter/away': 503 }
 
 async function startBackend(t: Test): Promise<string> {
@@ -35,7 +35,7 @@ async function startBackend(t: Test): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A port where nobody listens. */
+/** A closed port. */
 async function findNobody(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -103,7 +103,7 @@ t.test('reports requests, retries, ejections and aborted responses', async (t) =
   t.equal(of('mx_upstream_active_requests', { service }), 0)
   t.equal(of('mx_registry_age_seconds', { service }), 0)
   t.equal(of('mx_registry_outage_seconds'), 0)
-  t.equal(of('mx_route_cache_misses_total'), 2, 'one for each name')
+  t.equal(of('mx_route_cache_misses_total'), 2, 'one per name')
   t.equal(of('mx_route_cache_hits_total'), 4)
   t.equal(of('mx_route_cache_entries'), 2)
   t.equal(of('http_server_active_requests'), 0)

@@ -25,14 +25,14 @@ t.test('counters never decrease when workers end or do not respond', async (t) =
   t.same(
     await scrape([1, tell(12)], [2, undefined]),
     { requests_total: 17, active: 2 },
-    'one is busy',
+    'a worker does not respond',
   )
-  t.same(await scrape([1, tell(13)]), { requests_total: 18, active: 1 }, 'one has ended')
+  t.same(await scrape([1, tell(13)]), { requests_total: 18, active: 1 }, 'a worker has ended')
   t.same(
     await scrape([1, tell(13)], [3, tell(1)]),
     { requests_total: 19, active: 2 },
-    'another came',
+    'a new worker has started',
   )
-  t.same(await scrape(), { requests_total: 19 }, 'none is left')
+  t.same(await scrape(), { requests_total: 19 }, 'all workers have ended')
   t.same(await scrape(), { requests_total: 19 })
 })

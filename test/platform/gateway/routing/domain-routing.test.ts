@@ -8,7 +8,7 @@ import { createLog } from '../../../../platform/process/log.ts'
 import { TestExchange } from '../../../../sdk/testing.ts'
 import { createPools } from '../../../fixtures/services.ts'
 
-/** Registers a service that is its own address, with a path it declares. */
+/** Registers a service with a declared path and its address as node id. */
 function add(registry: Registry, name: string, address: string, path?: string): void {
   const metadata = path === undefined ? {} : { path, handler: 'rpc', method: 'GET' }
   const value = { name: '', type: '', values: [] }
@@ -26,7 +26,7 @@ interface Opened {
   readonly routing: Routing
   readonly main: Registry
   readonly domains: Map<string, Registry>
-  /** Where a request goes: service, endpoint, and its only node. */
+  /** Target of a request: service, endpoint, and its only node. */
   readonly to: (path: string, namespace?: string) => Promise<readonly string[]>
 }
 
@@ -57,7 +57,7 @@ async function open(t: Test): Promise<Opened> {
   return { routing, main, domains, to }
 }
 
-/** Declared routes are taken over in a later turn. */
+/** Declared routes are applied in a later tick. */
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 t.test('prefers services of the domain to those of the default domain', async (t) => {
@@ -81,9 +81,13 @@ t.test('follows registrations and deregistrations', async (t) => {
   const { main, domains, to } = await open(t)
   const shop = createMemoryRegistry()
   add(main, 'a', '127.0.0.1:1')
-  t.same(await to('/a/call', 'shop'), ['a', 'A.Call', '127.0.0.1:1'], 'the domain is not there yet')
+  t.same(
+    await to('/a/call', 'shop'),
+    ['a', 'A.Call', '127.0.0.1:1'],
+    'the domain does not exist yet',
+  )
   domains.set('shop', shop)
-  t.same(await to('/a/call', 'shop'), ['a', 'A.Call', '127.0.0.1:1'], 'it is empty')
+  t.same(await to('/a/call', 'shop'), ['a', 'A.Call', '127.0.0.1:1'], 'the domain is empty')
   add(shop, 'a', '127.0.0.1:2')
   t.same(await to('/a/call', 'shop'), ['a', 'A.Call', '127.0.0.1:2'])
   await shop.deregister!((await shop.getService('a'))[0]!)
@@ -138,7 +142,7 @@ t.test('namespaces without services use no memory', async (t) => {
   const first = watched
   t.ok(first > 0)
   for (let i = 0; i < 1000; i++) await to('/a/call', 'shop')
-  t.equal(watched, first, 'what a domain takes is made once')
+  t.equal(watched, first, 'the routing of a domain is created once')
 })
 
 t.test('stops watching a removed domain when another one is created', async (t) => {

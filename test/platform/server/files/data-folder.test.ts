@@ -26,7 +26,7 @@ const NOBODY = 65_534
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 
-/** What becomes of opening a folder, in a process with another environment, or of another user. */
+/** Result of opening a folder in a process with another environment or user. */
 async function openElsewhere(
   text: string,
   env: Record<string, string>,

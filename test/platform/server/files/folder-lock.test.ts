@@ -14,10 +14,10 @@ const HOLDER = new URL('../../../fixtures/folder-holder.ts', import.meta.url)
 const ROUNDS = 3
 const STARTERS = 4
 
-/** A process that is ready to take a lock. */
+/** A process that is ready to acquire a lock. */
 interface Starter {
   readonly child: ChildProcess
-  /** Begins; what came of it. */
+  /** Starts the attempt and returns its result. */
   readonly begin: () => Promise<string>
   readonly kill: () => Promise<void>
 }
@@ -50,7 +50,7 @@ t.test('locks a folder exclusively until the release', async (t) => {
   const message = `${folder} is in use by another mx server (process ${process.pid}): stop it, or set another folder with --data_dir or MX_DATA_DIR`
   await t.rejects(lockFolder(folder), { message })
   await lock.release()
-  t.same(readdirSync(folder), [], 'nothing is left behind')
+  t.same(readdirSync(folder), [], 'no files are left')
   await (await lockFolder(folder)).release()
 })
 
@@ -87,7 +87,7 @@ t.test('the lock is free immediately after kill -9 of its owner', async (t) => {
   t.equal(await holder.begin(), 'held')
   await t.rejects(lockFolder(folder), new RegExp(`\\(process ${holder.child.pid}\\)`))
   await holder.kill()
-  t.same(readdirSync(folder), ['lock.1'], 'it could not take it along')
+  t.same(readdirSync(folder), ['lock.1'], 'a killed process cannot delete its file')
   const lock = await lockFolder(folder)
   t.same(readdirSync(folder), ['lock.2'])
   await lock.release()

@@ -17,7 +17,7 @@ t.test('only the owner can read the file, regardless of the replaced one', async
   t.equal(readFileSync(file, 'utf8'), 'new')
   t.equal(statSync(file).mode & 0o777, 0o600)
   t.equal(await readPrivateFile(file), 'new')
-  t.same(readdirSync(folder), ['secret'], 'nothing else is left')
+  t.same(readdirSync(folder), ['secret'], 'no temporary files are left')
   await removeFile(file)
   await removeFile(file)
   t.equal(await readPrivateFile(file), undefined)

@@ -18,7 +18,7 @@ function open(events: string, folder: string, eventsReplicas = 1): Promise<Event
   return openEvents({ settings, folder, onWarning: (message) => warnings.push(message) })
 }
 
-/** Sequence of an event that is published now. */
+/** Publishes an event and returns its sequence. */
 async function publish(adapter: EventsAdapter): Promise<number> {
   const events = createEvents(adapter)
   const { sequence } = await events.publish(TOPIC, { payload: Buffer.from('x') })
@@ -30,7 +30,7 @@ t.test('opens the event storage of the setting', async (t) => {
   const folder = join(makeTempFolder(t, 'events'), 'events')
   t.equal(await publish(await open('memory', folder)), 1)
   t.equal(await publish(await open('lmdb', folder)), 1)
-  t.equal(await publish(await open('lmdb', folder)), 2, 'they are in the folder')
+  t.equal(await publish(await open('lmdb', folder)), 2, 'events are stored in the folder')
 })
 
 t.test('stores events in JetStream of a NATS server', async (t) => {
@@ -47,7 +47,7 @@ t.test(
       open('nats://u:secret@127.0.0.1:1', ''),
       /^the event storage nats:\/\/\[hidden\]@127\.0\.0\.1:1 is not available: [^\n]*127\.0\.0\.1:1: connection refused$/,
     )
-    t.same(warnings, [], 'it is told once')
+    t.same(warnings, [], 'logged once')
     const server = await startNats(t)
     if (server === undefined) return
     await t.rejects(

@@ -25,7 +25,7 @@ t.test('logs missing isolation, as a warning if several users may share the serv
   t.match((await open(t, { profile: 'cluster' })).told, [{ level: 40 }])
 })
 
-t.test('logs what programs of further namespaces can read', async (t) => {
+t.test('warns about data that programs of further namespaces can read', async (t) => {
   const { told } = await open(t, { runtimeNamespaces: ['tb'] })
   t.match(told[1], { level: 40, runtimeNamespaces: ['tb'], accessible: /the data and secrets in/ })
 })

@@ -35,11 +35,11 @@ t.test('opens the store of the setting', async (t) => {
   t.equal(await check(await open('memory', folder)), 1)
   const small = createStore(await open('memory', folder))
   const long = { table: TABLE, key: 'k', value: Buffer.alloc(1024) }
-  await t.rejects(small.commit([long]), { code: 507 }, 'the bound of the settings')
+  await t.rejects(small.commit([long]), { code: 507 }, 'the limit of the settings')
   await small.close()
   t.equal(await check(await open('lmdb', join(folder, 'store'))), 1)
   const again = await open('lmdb', join(folder, 'store'))
-  t.ok(await again.read(TABLE, 'k'), 'it is in the folder')
+  t.ok(await again.read(TABLE, 'k'), 'the record is stored in the folder')
   await again.close?.()
 })
 

@@ -5,7 +5,7 @@ import { TOPIC_RETENTIONS } from '../../../../platform/settings/parse/retention.
 const parseAge = (text: string) => RETENTION_TIME.parse([text])
 const parseBytes = (text: string) => SIZE_OR_ZERO.parse([text])
 
-t.test('retention time and size; none is 0', async (t) => {
+t.test('parses a retention time and size, with none as 0', async (t) => {
   t.strictSame(['7d', '1s', 'none'].map(parseAge), [604_800_000, 1000, 0])
   t.strictSame(['1gb', '1', 'none'].map(parseBytes), [1024 ** 3, 1, 0])
   for (const wrong of ['', '999ms', '0', '-1d', '36501d', 'week'])
@@ -14,7 +14,7 @@ t.test('retention time and size; none is 0', async (t) => {
     t.throws(() => parseBytes(wrong), { name: 'RangeError', message: /^must be a size/ })
 })
 
-t.test('retention of single topics', async (t) => {
+t.test('parses the retention of single topics', async (t) => {
   t.strictSame(TOPIC_RETENTIONS.parse([]), {})
   t.same(TOPIC_RETENTIONS.parse(['audit=none;none', 'clicks.v1=1h;100mb', 'constructor=30d']), {
     audit: { maxAgeMs: 0, maxBytes: 0 },

@@ -33,7 +33,7 @@ t.test('a store is memory, lmdb or the URL of a PostgreSQL server', async (t) =>
     t.throws(() => STORE_URL.parse([text]), { name: 'RangeError', message }, text)
 })
 
-t.test('cores are a number, or none', async (t) => {
+t.test('a limit of cores is a number or none', async (t) => {
   for (const [text, cores] of [
     [' 0.1 ', 0.1],
     ['2', 2],
@@ -48,14 +48,14 @@ t.test('cores are a number, or none', async (t) => {
     })
 })
 
-t.test('a token of the network has at least 16 characters', async (t) => {
+t.test('a network token has at least 16 characters', async (t) => {
   t.equal(NETWORK_TOKEN.parse([' ']), '')
   t.equal(NETWORK_TOKEN.parse([' 16-characters--- ']), '16-characters---')
   const message = /^must have at least 16 characters, .*, got 15$/
   t.throws(() => NETWORK_TOKEN.parse(['15-characters--']), { name: 'RangeError', message })
 })
 
-t.test('a broker is memory or the URL of a server of NATS', async (t) => {
+t.test('a broker is memory or the URL of a NATS server', async (t) => {
   for (const text of ['memory', 'nats://127.0.0.1:4222', 'tls://u:p@a:1,b:2?prefix=x'])
     t.equal(BROKER_URL.parse([` ${text} `]), text)
   const wrong: Record<string, RegExp> = {
@@ -66,7 +66,7 @@ t.test('a broker is memory or the URL of a server of NATS', async (t) => {
     t.throws(() => BROKER_URL.parse([text]), { name: 'RangeError', message }, text)
 })
 
-t.test('events are kept in memory, in a file, or by a server of NATS', async (t) => {
+t.test('an event store is memory, lmdb or the URL of a NATS server', async (t) => {
   for (const text of ['memory', 'lmdb', 'nats://127.0.0.1:4222'])
     t.equal(EVENT_STORE_URL.parse([` ${text} `]), text)
   t.throws(() => EVENT_STORE_URL.parse(['jetstream']), {
@@ -75,7 +75,7 @@ t.test('events are kept in memory, in a file, or by a server of NATS', async (t)
   })
 })
 
-t.test('an advertised address is a host, with or without a port', async (t) => {
+t.test('an advertised address is a host with an optional port', async (t) => {
   t.equal(ADVERTISED_ADDRESS.parse([' ']), undefined)
   t.same(ADVERTISED_ADDRESS.parse(['mx.internal']), { host: 'mx.internal', port: undefined })
   t.same(ADVERTISED_ADDRESS.parse(['10.0.0.1:8081']), { host: '10.0.0.1', port: 8081 })
@@ -89,7 +89,7 @@ t.test('an advertised address is a host, with or without a port', async (t) => {
 })
 
 t.test(
-  'a key is 32 bytes in base64, a file or of this process; a wrong one is not shown',
+  'a secret key is 32 bytes in base64, file or memory, and errors do not contain it',
   async (t) => {
     const key = makeSecretKey()
     for (const text of ['', 'file', 'memory', key])
@@ -104,32 +104,29 @@ t.test(
   },
 )
 
-t.test(
-  'a key that signs tokens is Ed25519 in PEM, or that in base64; a wrong one is not shown',
-  (t) => {
-    const toPem = (pair: { privateKey: KeyObject }): string =>
-      pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().trim()
-    const pem = toPem(generateKeyPairSync('ed25519'))
-    t.equal(PRIVATE_KEY.parse(['']), '')
-    t.equal(PRIVATE_KEY.parse([` ${pem}\n`]), pem)
-    t.equal(PRIVATE_KEY.parse([pem.replaceAll('\n', '\\n')]), pem, 'as it stands in one line')
-    t.equal(PRIVATE_KEY.parse([Buffer.from(pem).toString('base64')]), pem)
-    const other = toPem(generateKeyPairSync('x25519'))
-    const wrong = {
-      name: 'RangeError',
-      message: /^must be an Ed25519 key in PEM, .* got a key of type x25519$/,
-    }
-    t.throws(() => PRIVATE_KEY.parse([other]), wrong)
-    for (const text of ['c2VjcmV0', '-----BEGIN hush-----'])
-      t.throws(() => PRIVATE_KEY.parse([text]), {
-        message:
-          'must be an Ed25519 key in PEM, as `openssl genpkey -algorithm ed25519` prints it, got no private key',
-      })
-    t.end()
-  },
-)
+t.test('a signing key is Ed25519 in PEM, plain or in base64, and errors do not contain it', (t) => {
+  const toPem = (pair: { privateKey: KeyObject }): string =>
+    pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().trim()
+  const pem = toPem(generateKeyPairSync('ed25519'))
+  t.equal(PRIVATE_KEY.parse(['']), '')
+  t.equal(PRIVATE_KEY.parse([` ${pem}\n`]), pem)
+  t.equal(PRIVATE_KEY.parse([pem.replaceAll('\n', '\\n')]), pem, 'with escaped line breaks')
+  t.equal(PRIVATE_KEY.parse([Buffer.from(pem).toString('base64')]), pem)
+  const other = toPem(generateKeyPairSync('x25519'))
+  const wrong = {
+    name: 'RangeError',
+    message: /^must be an Ed25519 key in PEM, .* got a key of type x25519$/,
+  }
+  t.throws(() => PRIVATE_KEY.parse([other]), wrong)
+  for (const text of ['c2VjcmV0', '-----BEGIN hush-----'])
+    t.throws(() => PRIVATE_KEY.parse([text]), {
+      message:
+        'must be an Ed25519 key in PEM, as `openssl genpkey -algorithm ed25519` prints it, got no private key',
+    })
+  t.end()
+})
 
-t.test('a password is as long as the service auth takes it', (t) => {
+t.test('a password has at most 1024 characters', (t) => {
   t.equal(PASSWORD.parse([' correct horse ']), 'correct horse')
   t.throws(() => PASSWORD.parse(['x'.repeat(1025)]), {
     ...{ name: 'RangeError', message: 'must be at most 1024 characters, got 1025' },
@@ -137,7 +134,7 @@ t.test('a password is as long as the service auth takes it', (t) => {
   t.end()
 })
 
-t.test('servers, their network and their id are what they can be', async (t) => {
+t.test('parses addresses of servers, the network name and the server id', async (t) => {
   t.same(SERVER_ADDRESSES.parse(['a:1', 'mxs://[::1]:2']), ['mx://a:1', 'mxs://[::1]:2'])
   t.throws(() => SERVER_ADDRESSES.parse(['a:1', 'b']), /^must be host:port, .* got "b"$/)
   const many = Array.from({ length: 1000 }, () => 'a:1')
@@ -154,7 +151,7 @@ t.test('servers, their network and their id are what they can be', async (t) => 
   t.throws(() => SERVER_ID.parse(['-a']), /^must be 1 to 100 letters, .* got "-a"$/)
 })
 
-t.test('what may be a secret is not shown by errors', async (t) => {
+t.test('errors about addresses redact userinfo', async (t) => {
   for (const { parse } of [ADVERTISED_ADDRESS, SERVER_ADDRESSES])
     for (const text of ['mxs://hush@h:1/x', 'u:hush@h', 'mx:/hush@h:1'])
       t.throws(() => parse([text]), { message: /got "(mxs:\/\/)?\[hidden\]@h/ }, text)

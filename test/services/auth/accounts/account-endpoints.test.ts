@@ -123,7 +123,7 @@ t.test('lets administrators change the secrets of others without the old one', a
   await t.rejects(
     call('Accounts.ChangeSecret', { id: 'Ann', new_secret: 'new password' }, ann),
     { code: 400, message: /^request\.old_secret/ },
-    'by the name it is one’s own as well',
+    'addressed by name it is the own account, too',
   )
   await t.rejects(
     call('Accounts.ChangeSecret', { id: 'no', new_secret: 'new password' }, ADMIN),

@@ -67,7 +67,11 @@ t.test('rejects duplicate ids and names', async (t) => {
   })
   const both = ['a', 'b', 'c'].map((id) => accounts.create('mx', { id, name: 'same' }, ID))
   const ends = (await Promise.allSettled(both)).map(({ status }) => status)
-  t.same(ends.sort(), ['fulfilled', 'rejected', 'rejected'], 'of several at once one is made')
+  t.same(
+    ends.sort(),
+    ['fulfilled', 'rejected', 'rejected'],
+    'one of several concurrent requests succeeds',
+  )
 })
 
 t.test('rejects wrong secrets and unknown accounts alike', async (t) => {
@@ -136,7 +140,7 @@ t.test('names the invalid part of an account', async (t) => {
       { id },
       `request.id: ${id} differs from admin only in letter case; choose another id`,
     )
-  t.same((await accounts.list('mx')).accounts, [], 'and nothing is stored')
+  t.same((await accounts.list('mx')).accounts, [], 'nothing is stored')
   for (const id of ['a', 'jane+ci@example.com', 'shop@v1.2:x', 'a_b-c~d=e', 'admin'])
     await t.resolves(accounts.create('mx', { id }, ID), id)
 })

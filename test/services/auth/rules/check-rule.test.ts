@@ -13,7 +13,7 @@ t.test('parses a rule of a request', (t) => {
   t.same(toRule(RULE, ID), RULE)
   for (const scope of ['*', '+', 'admin', 'billing:read'])
     t.equal(toRule({ ...RULE, scope }, ID).scope, scope)
-  t.equal(toRule({ ...RULE, scope: '<public>' }, ID).scope, '', 'as people write it')
+  t.equal(toRule({ ...RULE, scope: '<public>' }, ID).scope, '', 'the notation for people')
   for (const endpoint of ['*', 'Auth.Token', 'Auth.*', '/', '/a/b', '/a/*', '/*'])
     t.equal(
       toRule({ ...RULE, resource: { ...RULE.resource, endpoint } }, ID).resource.endpoint,

@@ -34,7 +34,7 @@ t.test('applies the default rule until it is deleted', async (t) => {
   await rules.delete('mx', 'default', {}, ID)
   t.same(await rules.list('mx'), [LOGIN])
   await rules.delete('mx', 'login', { force: true }, ID)
-  t.same(await rules.list('mx'), [], 'not even when there is no other')
+  t.same(await rules.list('mx'), [], 'the default rule does not return')
 })
 
 t.test('writes nothing for reads and rejected changes', async (t) => {
@@ -45,7 +45,7 @@ t.test('writes nothing for reads and rejected changes', async (t) => {
   await t.rejects(rules.delete('stranger', 'other', {}, ID), { code: 400 })
   t.same(await store.listTables(), [])
   await rules.delete('stranger', 'default', { force: true }, ID)
-  t.same(await rules.list('stranger'), [], 'the default rule can be the first that is deleted')
+  t.same(await rules.list('stranger'), [], 'the default rule of an unused namespace can be deleted')
 })
 
 t.test('rejects duplicate rules within a namespace', async (t) => {
@@ -76,7 +76,11 @@ t.test('rejects a change that locks everyone out', async (t) => {
   await rules.delete('mx', 'default', {}, ID)
   const both = ['login', 'login2'].map((id) => rules.delete('mx', id, {}, ID))
   const ends = (await Promise.allSettled(both)).map(({ status }) => status)
-  t.same(ends.sort(), ['fulfilled', 'rejected'], 'of two at once one sees what the other did')
+  t.same(
+    ends.sort(),
+    ['fulfilled', 'rejected'],
+    'the second of two concurrent changes sees the first one',
+  )
   await rules.create('mx', denial, { force: true }, ID)
   await rules.delete('mx', 'no', {}, ID)
 })

@@ -33,5 +33,5 @@ t.test('reports each reuse, but unknown tokens rarely', async (t) => {
   answer = ['unknown', undefined]
   for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1']) await from(address)
   const unknown = ['refresh.failed', { namespace: 'acme', target: '' }]
-  t.same(told.slice(2), [unknown, unknown], 'of two networks')
+  t.same(told.slice(2), [unknown, unknown], 'from two networks')
 })

@@ -18,7 +18,7 @@ const ACCOUNT: Account = {
   ...{ id: 'jane', name: 'jane', type: 'user', issuer: 'mx', scopes: [], metadata: {} },
 }
 
-/** Another server of the same store, with the same clock. */
+/** Another server with the same store and clock. */
 function join(t: Test, { store, clock }: AuthParts, options: AuthPartsOptions = {}) {
   return openAuthParts(t, { store, clock, ...options })
 }
@@ -64,7 +64,7 @@ t.test('publishes a new key before it signs and still verifies with the old one'
   const old = one.keys.current().id
   const before = await sign(one)
   const id = await one.keys.rotate(false, ID)
-  t.equal(one.keys.current().id, old, 'not yet')
+  t.equal(one.keys.current().id, old, 'the old key still signs')
   await until(() => two.keys.all().has(id))
   one.clock.ms += 2_000
   t.equal(one.keys.current().id, id)
@@ -78,7 +78,7 @@ t.test('publishes a new key before it signs and still verifies with the old one'
   t.same(
     [...two.keys.all().keys()],
     [id],
-    'it is forgotten everywhere once all it signed has ended',
+    'the old key is deleted everywhere once all its tokens have expired',
   )
 })
 
@@ -150,10 +150,10 @@ t.test('reports each key that was not requested once', async (t) => {
   const told: string[] = []
   const onReplaced = (id: string): void => void told.push(id)
   const one = await openAuthParts(t, { sealer, onReplaced })
-  t.same(told, [one.keys.current().id], 'the first one')
+  t.same(told, [one.keys.current().id], 'the first key is reported')
   await one.keys.rotate(false, ID)
   await join(t, one, { sealer, onReplaced })
-  t.equal(told.length, 1, 'neither one that was asked for, nor one that is there')
+  t.equal(told.length, 1, 'neither a requested key nor an existing one is reported')
   one.clock.ms += 91 * 24 * HOUR_MS
   const old = await join(t, one, { sealer, onReplaced })
   await until(() => told.length === 2)

@@ -21,7 +21,7 @@ async function open(t: Test, options: AuthPartsOptions = {}) {
       { lifeS: LIFE_S, errorId: ID },
       (why, family) => void (why === 'reused' ? reused : unknown).push(family),
     )
-  /** Whom a token stands for, or why it is not taken. */
+  /** Account of a token, or why it is rejected. */
   const look = (token: string) =>
     tokens.inspect(token).then(
       ({ account }) => account.id,
@@ -77,21 +77,25 @@ t.test('issues access tokens while the store is full', async (t) => {
   isFull = true
   const late = await tokens.begin(account, 60)
   t.equal(await look(late.accessToken), 'jane')
-  await t.rejects(refresh(late.refreshToken), WRONG, 'it could not be kept')
+  await t.rejects(refresh(late.refreshToken), WRONG, 'the token could not be stored')
   clock.ms += 11_000
   for (let i = 0; i < 2; i++) {
     const pair = await refresh(refreshToken)
-    t.equal(pair.refreshToken, refreshToken, 'is not used up')
+    t.equal(pair.refreshToken, refreshToken, 'the refresh token is not replaced')
     t.equal(await look(pair.accessToken), 'jane')
   }
-  await t.rejects(revoke(refreshToken), { code: 507 }, 'what has to be kept is refused')
+  await t.rejects(revoke(refreshToken), { code: 507 }, 'a revocation that must be stored fails')
   isFull = false
   const next = await refresh(refreshToken)
   t.not(next.refreshToken, refreshToken)
   isFull = true
-  t.equal((await refresh(refreshToken)).refreshToken, next.refreshToken, 'who lost the answer')
+  t.equal(
+    (await refresh(refreshToken)).refreshToken,
+    next.refreshToken,
+    'a client that lost the response',
+  )
   clock.ms += 11_000
-  await t.rejects(refresh(refreshToken), { code: 507 }, 'one that was used up gets nothing')
+  await t.rejects(refresh(refreshToken), { code: 507 }, 'a used token gets none')
   isFull = false
   await t.rejects(refresh(refreshToken), WRONG)
   t.equal(reused.length, 1)
@@ -119,7 +123,7 @@ t.test('ends the login when a used refresh token is reused', async (t) => {
   await t.rejects(refresh(last.refreshToken), WRONG)
   for (const { accessToken } of [stolen, next, last])
     await t.resolveMatch(look(accessToken), 'revoked')
-  t.equal(await look(other.accessToken), 'jane', 'another login goes on')
+  t.equal(await look(other.accessToken), 'jane', 'another login stays valid')
   await refresh(other.refreshToken)
   t.equal(reused.length, 1)
 })
@@ -133,11 +137,11 @@ t.test('returns the same successor for concurrent refreshes within 10 s', async 
   t.equal(new Set(racers.map((pair) => pair.refreshToken)).size, 1)
   for (const { accessToken } of racers) t.equal(await look(accessToken), 'jane')
   const [first, second] = await Promise.all(racers.map((pair) => refresh(pair.refreshToken)))
-  t.equal(first!.refreshToken, second!.refreshToken, 'and so do all of them with that one')
+  t.equal(first!.refreshToken, second!.refreshToken, 'concurrent uses of the successor, too')
   t.equal(await look(first!.accessToken), 'jane')
   t.equal(reused.length, 0)
   clock.ms += 11_000
-  await t.rejects(refresh(racers[0]!.refreshToken), WRONG, 'after that it was stolen')
+  await t.rejects(refresh(racers[0]!.refreshToken), WRONG, 'a later use is reuse')
   t.equal(reused.length, 1)
 })
 
@@ -151,10 +155,10 @@ t.test(
     const { refreshToken: third } = await refresh(second)
     clock.ms += 5_000
     const repeated = await refresh(first)
-    t.equal(repeated.refreshToken, third, 'as the other tab has it')
+    t.equal(repeated.refreshToken, third, 'the same token as the other tab')
     t.equal(await look(repeated.accessToken), 'jane')
     clock.ms += 2_000
-    t.equal((await refresh(second)).refreshToken, third, 'each has its own 10 s')
+    t.equal((await refresh(second)).refreshToken, third, 'each token has its own 10 s')
     t.equal(reused.length, 0)
     await t.rejects(refresh(first), WRONG)
     t.equal(reused.length, 1)
@@ -172,7 +176,7 @@ t.test('treats the first of more than 10 uses within 10 s as reuse', async (t) =
   t.match(
     families.map(({ value }) => value.length < 2000),
     [true],
-    'the record has a bound',
+    'the size of the record is limited',
   )
   await t.rejects(refresh(used[0]!), WRONG)
 })
@@ -202,7 +206,11 @@ t.test('rejects malformed and unknown refresh tokens alike', async (t) => {
   const { refresh, unknown } = await open(t)
   for (const token of ['x', 'a'.repeat(68), `${'a'.repeat(67)}!`, 'a'.repeat(10_000)])
     await t.rejects(refresh(token), WRONG)
-  t.same(unknown, [undefined, undefined, undefined, undefined], 'each is told, as of nobody')
+  t.same(
+    unknown,
+    [undefined, undefined, undefined, undefined],
+    'each is reported without an account',
+  )
 })
 
 t.test('revokes tokens issued before a change of the secret', async (t) => {
@@ -214,7 +222,7 @@ t.test('revokes tokens issued before a change of the secret', async (t) => {
   const after = await tokens.begin(await accounts.logIn('mx', 'john', 'another one', ID), 60)
   t.equal(await look(before.accessToken), 'revoked')
   await t.rejects(refresh(before.refreshToken), WRONG)
-  t.match(unknown, [{ namespace: 'mx', account: 'john' }], 'told whose it was')
+  t.match(unknown, [{ namespace: 'mx', account: 'john' }], 'reported with its account')
   t.equal(await look(after.accessToken), 'john')
   t.equal(await look((await refresh(after.refreshToken)).accessToken), 'john')
 })

@@ -42,7 +42,7 @@ t.test('reads the key from the file, which is created if missing', async (t) => 
   t.strictSame(
     await store.listTables(),
     [],
-    'the store knows nothing of it before the first secret',
+    'the store has no note of the key before the first secret',
   )
 })
 

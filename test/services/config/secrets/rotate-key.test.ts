@@ -15,7 +15,7 @@ import { dumpStore, KEY, OTHER_KEY, openPlatformConfig } from '../../../fixtures
 const from = parseSecretKey(KEY, 'key')
 const to = parseSecretKey(OTHER_KEY, 'key')
 
-/** A store with secrets in two namespaces, in versions of now and before, and one namespace without. */
+/** A store with secrets in current and earlier versions of two namespaces, and a namespace without secrets. */
 async function open(t: Test) {
   const store = createStore(createMemoryStore())
   const { call, set } = await openPlatformConfig(t, { store })
@@ -29,7 +29,7 @@ async function open(t: Test) {
   return { store, set, call }
 }
 
-/** What every version of every namespace says, secrets included. */
+/** Contents of every version of every namespace, with secrets. */
 async function readAll(store: Store, key = to): Promise<string[]> {
   const all: string[] = []
   for (const namespace of ['bar', 'foo', 'mx']) {
@@ -54,7 +54,7 @@ const ALL = [
   'mx 4 {"plain":1,"db":{"password":"two"}}',
 ]
 
-/** The store, which fails, or does something else first, at the commit of this number. */
+/** The store, which fails or runs a function before the commit with this number. */
 function atCommit(store: Store, number: number, act: () => Promise<void>): Store {
   let count = 0
   return {
@@ -79,7 +79,7 @@ t.test('re-encrypts all secrets of all versions and leaves nothing of the old ke
   t.notMatch(dump, new RegExp(from.id))
   t.match(await readKeyNote(store), { keyId: to.id, untidy: false })
   await changeSecretKey({ store, from, to })
-  t.equal(await dumpStore(store), dump, 'again, which does not matter')
+  t.equal(await dumpStore(store), dump, 'a repetition changes nothing')
 })
 
 t.test('leaves one consistent key after an interruption at any point', async (t) => {
@@ -98,7 +98,7 @@ t.test('leaves one consistent key after an interruption at any point', async (t)
     t.strictSame(await readAll(store, key), ALL, `interrupted at commit ${count}`)
     await tidy(store)
     const other = key === to ? from : to
-    t.notMatch(await dumpStore(store), new RegExp(other.id), 'and what is left over goes')
+    t.notMatch(await dumpStore(store), new RegExp(other.id), 'leftovers are deleted')
     await changeSecretKey({ store, from, to })
     t.strictSame(await readAll(store), ALL)
   }
@@ -106,7 +106,7 @@ t.test('leaves one consistent key after an interruption at any point', async (t)
 })
 
 t.test('loses no concurrent change', async (t) => {
-  // The fourth puts the heads over: then the service with the old key writes no secret any more.
+  // The fourth commit replaces the heads: afterwards the service with the old key writes no secrets.
   for (let at = 1; at <= 4; at++) {
     const { store, call } = await open(t)
     const value = { data: '"new"' }

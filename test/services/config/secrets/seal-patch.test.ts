@@ -4,7 +4,7 @@ import type { Sealer } from '../../../../services/config/tree/merge.ts'
 import { splitConfigPath } from '../../../../services/config/tree/path.ts'
 import { formatStored, parseStored } from '../../../../services/config/tree/tree-text.ts'
 
-/** Shows what was sealed, and where. */
+/** A sealer that returns value and path as text. */
 const SEALER: Sealer = {
   seal: (names, text) => `${names.join('.')}=${text}`,
   open: (_names, sealed) => sealed,

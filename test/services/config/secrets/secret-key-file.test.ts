@@ -18,7 +18,7 @@ t.test('creates a key file readable only by its owner', async (t) => {
   t.equal(statSync(join(file, '..')).mode & 0o777, 0o700)
   t.equal(readSecretKeyFile(file)!.id, key.id)
   t.match(readFileSync(file, 'utf8'), /^[A-Za-z0-9+/]{43}=\n$/)
-  t.strictSame(readdirSync(join(file, '..')), ['key'], 'nothing else is left')
+  t.strictSame(readdirSync(join(file, '..')), ['key'], 'no temporary files are left')
 })
 
 t.test('never replaces an existing key file', async (t) => {

@@ -27,7 +27,7 @@ t.test('does not open a modified text', async (t) => {
   const body = sealed.lastIndexOf('.') + 1
   let opened = 0
   for (let i = 0; i < sealed.length; i++) {
-    // The last character has bits that no byte has.
+    // The last character has bits that belong to no byte.
     if (i === sealed.length - 1) continue
     const other = sealed[i] === 'A' ? 'B' : 'A'
     if (key.open('mx', 'a', sealed.slice(0, i) + other + sealed.slice(i + 1)) !== undefined)

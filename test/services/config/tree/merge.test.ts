@@ -7,7 +7,7 @@ import { formatTreeJson } from '../../../../services/config/tree/tree-text.ts'
 
 const ID = 'config.Config.Set'
 let sealed = 0
-/** Shows what was sealed, and where; each time anew. */
+/** A sealer that returns value and path as text, with a counter. */
 const SEALER: Sealer = {
   seal: (names, text) => `${++sealed} ${names.join('.')} ${text}`,
   open: (_names, text) => text.split(' ').slice(2).join(' '),
@@ -21,7 +21,7 @@ function set(tree: ConfigMap, path: string, value: unknown, secret = false) {
 
 const build = (...values: unknown[]) =>
   values.reduce<ConfigMap>((tree, value) => set(tree, '', value).tree, EMPTY)
-/** Secrets as what they are, where they are. */
+/** Secrets with their value and path. */
 const reveal = (tree: ConfigMap) =>
   JSON.parse(formatTreeJson(tree, [], ({ leaf }) => `{"secret":${SEALER.open([], leaf.text)}}`))
 
@@ -104,7 +104,11 @@ t.test('makes a plain value secret', async (t) => {
 
 t.test('keeps a secret set to [secret] and rejects it elsewhere', async (t) => {
   const tree = set(build({ b: 1 }), 'a.c', 'x', true).tree
-  t.equal(set(tree, '', JSON.parse(formatTreeJson(tree))).tree, tree, 'as it was read')
+  t.equal(
+    set(tree, '', JSON.parse(formatTreeJson(tree))).tree,
+    tree,
+    'a tree as returned by a read',
+  )
   t.equal(set(tree, 'a.c', '[secret]', true).tree, tree)
   for (const path of ['b', 'a', 'x', 'a.c.d'])
     t.throws(

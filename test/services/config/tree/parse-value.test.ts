@@ -3,7 +3,7 @@ import { type ConfigInput, parseValue } from '../../../../services/config/tree/p
 
 const ID = 'config.Config.Set'
 
-/** Maps as objects, for comparing. */
+/** Maps as objects, for comparisons. */
 function toObject(node: ConfigInput): unknown {
   return typeof node === 'string'
     ? node
@@ -51,7 +51,11 @@ t.test('converts a string with a JSON object to that object, but no other string
   t.strictSame(parse(JSON.stringify(' {} ')), {})
   for (const text of ['[1]', '1', 'true', '{a}', '{"a":1', '{"a":1} x', '"{}"'])
     t.equal(parse(JSON.stringify(text)), JSON.stringify(text))
-  t.strictSame(parse('{"a":"{\\"b\\":1}"}'), { a: '"{\\"b\\":1}"' }, 'within an object it is text')
+  t.strictSame(
+    parse('{"a":"{\\"b\\":1}"}'),
+    { a: '"{\\"b\\":1}"' },
+    'a string inside an object stays text',
+  )
 })
 
 t.test('names the reason of a rejection', async (t) => {

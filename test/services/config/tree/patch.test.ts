@@ -57,7 +57,7 @@ const { tree: Tree } = fc.letrec<{ tree: object; node: unknown }>((tie) => ({
   node: fc.oneof({ maxDepth: 4 }, Leaf, tie('tree')),
 }))
 
-/** What a tree says, in whatever order. */
+/** Contents of a tree, independent of the order. */
 function sort(tree: ConfigMap): object {
   const entries = [...tree].map(([name, node]) => [name, isMap(node) ? sort(node) : node] as const)
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -34,7 +34,7 @@ t.test('reads a stored tree as written', async (t) => {
   t.strictSame(JSON.parse(formatTreeJson(tree)), value)
   t.equal(formatTreeJson(parseStored(formatStored(tree))), formatTreeJson(tree))
   t.equal(formatTree(tree), formatStored(tree))
-  t.equal(formatTree(tree), formatStored(tree), 'again, when its parts are known')
+  t.equal(formatTree(tree), formatStored(tree), 'with cached parts as well')
   const other = new Map(tree).set('map', new Map().set('x', { text: '1', secret: false }))
   t.equal(formatTree(other), formatStored(other))
   t.equal(formatTree(new Map()), '{}')

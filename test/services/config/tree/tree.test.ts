@@ -35,7 +35,7 @@ t.test('removes a leaf or a map and keeps its parent', async (t) => {
   t.equal(
     formatTreeJson(TREE),
     '{"a":{"b":1,"c":{"d":"[secret]"}},"e":[2],"f":{}}',
-    'it stays itself',
+    'the original tree is unchanged',
   )
 })
 

@@ -19,7 +19,7 @@ interface Registration {
 
 const egress = openEgress({ resolve: async () => ['192.0.2.9', '192.0.2.7'] })
 
-/** Metadata of the node, once it is registered. */
+/** Metadata of the registered node. */
 async function check(registration: Registration): Promise<Readonly<Record<string, string>>> {
   const { address, account = { id: 'a', scopes: ['admin'] }, from = '127.0.0.1' } = registration
   const { domain = 'mx', isLocal = false, resolved } = registration
@@ -38,7 +38,7 @@ async function check(registration: Registration): Promise<Readonly<Record<string
   return checked.nodes[0]!.metadata
 }
 
-t.test('a program that the runtime runs may be on loopback, other accounts may not', async (t) => {
+t.test('a program of the runtime may register loopback, other accounts get 403', async (t) => {
   await check({ address: '127.0.0.1:9001', account: WORKLOAD })
   await t.rejects(check({ address: '127.0.0.1:9001' }), { code: 403, message: /\(loopback\)/ })
   await t.rejects(check({ address: '127.0.0.1:9001', account: WORKLOAD, from: '192.0.2.7' }), {
@@ -47,7 +47,7 @@ t.test('a program that the runtime runs may be on loopback, other accounts may n
   await t.rejects(
     check({ address: '127.0.0.1:9001', account: WORKLOAD, domain: 'tb' }),
     { code: 403 },
-    'a namespace that runs no programs here creates such accounts, too',
+    'a namespace without programs on this server can create such accounts, too',
   )
 })
 
@@ -57,15 +57,18 @@ t.test('profile local allows loopback in the default namespace', async (t) => {
   await t.rejects(check({ address: '169.254.169.254:80', isLocal: true }), { code: 403 })
 })
 
-t.test('an operator registers any address; names of operators are not pinned', async (t) => {
-  t.same(await check({ address: '169.254.169.254:80', account: OPERATOR }), {})
-  t.same(await check({ address: 'shop.test:80', account: OPERATOR, resolved: '192.0.2.1' }), {})
-  await t.rejects(
-    check({ address: '169.254.169.254:80', account: { ...OPERATOR, issuer: 'tb' } }),
-    { code: 403 },
-    'an administrator of another namespace is none',
-  )
-})
+t.test(
+  'an operator registers any address, and host names of operators are not pinned',
+  async (t) => {
+    t.same(await check({ address: '169.254.169.254:80', account: OPERATOR }), {})
+    t.same(await check({ address: 'shop.test:80', account: OPERATOR, resolved: '192.0.2.1' }), {})
+    await t.rejects(
+      check({ address: '169.254.169.254:80', account: { ...OPERATOR, issuer: 'tb' } }),
+      { code: 403 },
+      'an administrator of another namespace is not an operator',
+    )
+  },
+)
 
 t.test('a host name is registered with the addresses that were checked', async (t) => {
   await t.rejects(check({ address: 'shop.test:80', from: '192.0.2.7' }), {
@@ -81,10 +84,10 @@ t.test('a host name is registered with the addresses that were checked', async (
     ...{ egress: alone, isLocal: false, programNamespaces: [] },
   })
   const { nodes } = await checkAlone(service, 'mx', ctx, 'registry')
-  t.same(nodes[0]!.metadata, { resolved: '192.0.2.7' }, 'what a caller claims does not count')
+  t.same(nodes[0]!.metadata, { resolved: '192.0.2.7' }, 'the value sent by the caller is replaced')
 })
 
-t.test('a service without accounts takes every address', async (t) => {
+t.test('without accounts every address is accepted', async (t) => {
   const service = makeService('shop', ['169.254.169.254:80'])
   const checked = await createAddressCheck(undefined)(service, 'mx', createContext(), 'registry')
   t.same(checked.nodes, service.nodes)

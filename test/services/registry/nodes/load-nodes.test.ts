@@ -13,7 +13,7 @@ async function readAll(registry: Registry, services: readonly Service[]): Promis
   return read
 }
 
-t.test('what is listed without nodes is asked for, a few at a time, and in order', async (t) => {
+t.test('queries services listed without nodes, 16 at a time, and keeps their order', async (t) => {
   const memory = createMemoryRegistry()
   t.teardown(() => memory.close?.())
   const services = Array.from({ length: 40 }, (_, i) => makeService(`s${i}`, [`a:${i + 1}`]))
@@ -33,10 +33,10 @@ t.test('what is listed without nodes is asked for, a few at a time, and in order
   t.equal(most, 16)
   most = 0
   t.strictSame(await readAll(registry, services), services)
-  t.equal(most, 0, 'what has nodes is not asked for')
+  t.equal(most, 0, 'services with nodes are not queried')
 })
 
-t.test('a version that is gone by then, or has no node, stays as it was listed', async (t) => {
+t.test('a version that was removed meanwhile stays listed without nodes', async (t) => {
   const memory = createMemoryRegistry()
   t.teardown(() => memory.close?.())
   const [gone, other] = [

@@ -8,56 +8,59 @@ import { makeService } from '../../../fixtures/services.ts'
 
 t.setTimeout(60_000)
 
-t.test('a name belongs to the account whose nodes are registered, while they are', async (t) => {
-  const { ask, doors, admin, logIn } = await openAuthServer(t, ['--register_allow=loopback'])
-  const scopes: Readonly<Record<string, string>> = {
-    ...{ first: 'service', second: 'service', shop: 'workload:mx/shop' },
-  }
-  const tokens: Record<string, string> = { admin }
-  for (const [id, scope] of Object.entries(scopes)) {
-    const secret = 'a long secret'
-    await ask('Auth.Generate', { id, type: 'service', scopes: [scope], secret })
-    tokens[id] = await logIn(id, secret)
-  }
-  const send = async (who: string, method: string, name: string, port: number) => {
-    const metadata = { 'mx-owner': 'somebody else' }
-    const address = `127.0.0.1:${port}`
-    const request = toRegistration(name, [], { nodes: [{ id: address, address, metadata }] })
-    const { code, body } = await doors.gateway(
-      'registry',
-      `Registry.${method}`,
-      request,
-      tokens[who],
-    )
-    return code === 200 ? code : `${code} ${body.Detail}`
-  }
-  const register = (who: string, name: string, port: number) => send(who, 'Register', name, port)
-  const leave = (who: string, name: string, port: number) => send(who, 'Deregister', name, port)
+t.test(
+  'a name belongs to the account that registered its nodes until they are deregistered',
+  async (t) => {
+    const { ask, doors, admin, logIn } = await openAuthServer(t, ['--register_allow=loopback'])
+    const scopes: Readonly<Record<string, string>> = {
+      ...{ first: 'service', second: 'service', shop: 'workload:mx/shop' },
+    }
+    const tokens: Record<string, string> = { admin }
+    for (const [id, scope] of Object.entries(scopes)) {
+      const secret = 'a long secret'
+      await ask('Auth.Generate', { id, type: 'service', scopes: [scope], secret })
+      tokens[id] = await logIn(id, secret)
+    }
+    const send = async (who: string, method: string, name: string, port: number) => {
+      const metadata = { 'mx-owner': 'somebody else' }
+      const address = `127.0.0.1:${port}`
+      const request = toRegistration(name, [], { nodes: [{ id: address, address, metadata }] })
+      const { code, body } = await doors.gateway(
+        'registry',
+        `Registry.${method}`,
+        request,
+        tokens[who],
+      )
+      return code === 200 ? code : `${code} ${body.Detail}`
+    }
+    const register = (who: string, name: string, port: number) => send(who, 'Register', name, port)
+    const leave = (who: string, name: string, port: number) => send(who, 'Deregister', name, port)
 
-  t.equal(await register('first', 'greeter', 9001), 200)
-  t.equal(await register('first', 'greeter', 9002), 200, 'another node')
-  const held = /^409 the service greeter of namespace mx is registered by another account/
-  t.match(await register('second', 'greeter', 9003), held)
-  t.match(await register('second', 'greeter', 9001), held, 'in place of its node')
-  t.match(await leave('second', 'greeter', 9001), held)
-  t.match(await register('shop', 'greeter', 9003), /^401 .*workload:mx\/greeter/)
-  t.equal(await register('admin', 'greeter', 9009), 200, 'an operator takes over')
-  t.equal(await register('first', 'greeter', 9001), 200, 'a heartbeat of a node that it has')
-  t.match(await register('first', 'greeter', 9004), held, 'but no other')
-  t.equal(await leave('first', 'greeter', 9001), 200)
-  t.equal(await leave('first', 'greeter', 9002), 200)
-  t.equal(await leave('admin', 'greeter', 9009), 200)
-  t.equal(await register('second', 'greeter', 9003), 200, 'nobody holds the name')
+    t.equal(await register('first', 'greeter', 9001), 200)
+    t.equal(await register('first', 'greeter', 9002), 200, 'another node')
+    const held = /^409 the service greeter of namespace mx is registered by another account/
+    t.match(await register('second', 'greeter', 9003), held)
+    t.match(await register('second', 'greeter', 9001), held, 'with the address of an existing node')
+    t.match(await leave('second', 'greeter', 9001), held)
+    t.match(await register('shop', 'greeter', 9003), /^401 .*workload:mx\/greeter/)
+    t.equal(await register('admin', 'greeter', 9009), 200, 'an operator takes over')
+    t.equal(await register('first', 'greeter', 9001), 200, 'a heartbeat of an existing node')
+    t.match(await register('first', 'greeter', 9004), held, 'a new node is rejected')
+    t.equal(await leave('first', 'greeter', 9001), 200)
+    t.equal(await leave('first', 'greeter', 9002), 200)
+    t.equal(await leave('admin', 'greeter', 9009), 200)
+    t.equal(await register('second', 'greeter', 9003), 200, 'the name is free')
 
-  t.equal(await register('first', 'shop', 9001), 200)
-  t.equal(await register('shop', 'shop', 9005), 200, 'the workload owns its name')
-  t.match(await register('second', 'shop', 9006), /^409 /)
-  t.equal(await leave('shop', 'shop', 9001), 200)
-})
+    t.equal(await register('first', 'shop', 9001), 200)
+    t.equal(await register('shop', 'shop', 9005), 200, 'the workload owns its name')
+    t.match(await register('second', 'shop', 9006), /^409 /)
+    t.equal(await leave('shop', 'shop', 9001), 200)
+  },
+)
 
-t.test('one of several accounts that take a free name at once gets it', async (t) => {
+t.test('of several accounts that register a free name concurrently one succeeds', async (t) => {
   const memory = openRegistry(t)
-  // As a registry elsewhere: all accounts read before one has registered.
+  // Like a remote registry: all accounts read before one has registered.
   const registry: Registry = {
     ...memory,
     async getService(name) {

@@ -12,7 +12,7 @@ const toService = (name: string, id: string, address = OWN) => ({
   nodes: [{ id, address, metadata: {} }],
 })
 
-t.test('a service of the platform stays registered where it runs', async (t) => {
+t.test('deregistering a built-in service of this server is 409', async (t) => {
   const registry = createMemoryRegistry()
   t.teardown(registry.close)
   registry.register(toService('store', 'store-1'), { ttlSeconds: 90 })
@@ -25,13 +25,17 @@ t.test('a service of the platform stays registered where it runs', async (t) => 
   }
   await t.rejects(rejectBuiltInNodes(toService('store', 'store-1'), registry, OWN, 'id'), refused)
   const elsewhere = toService('store', 'store-1', '10.0.0.1:1')
-  await t.rejects(rejectBuiltInNodes(elsewhere, registry, OWN, 'id'), refused, 'it goes by its id')
+  await t.rejects(
+    rejectBuiltInNodes(elsewhere, registry, OWN, 'id'),
+    refused,
+    'nodes are compared by id',
+  )
   await rejectBuiltInNodes(toService('store', 'store-2'), registry, OWN, 'id')
   await rejectBuiltInNodes(toService('greeter', 'greeter-1'), registry, OWN, 'id')
   await rejectBuiltInNodes(toService('store', 'store-1'), registry, undefined, 'id')
 })
 
-t.test('a built-in service that somebody deregisters goes on', async (t) => {
+t.test('a built-in service still serves after an attempt to deregister it', async (t) => {
   const { get, post } = await openServer(t)
   const { body } = await get('/registry/getService?service=store')
   t.match(await post('/registry/deregister', body.services[0]), {

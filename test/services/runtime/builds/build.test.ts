@@ -88,7 +88,7 @@ t.test('fails the build with the last output of a failed step', async (t) => {
     message: /^build failed: echo to find out >&2; exit 7: exit status 7\nto find out$/,
   })
   t.match(output(), /fine\n.*to find out\n.*build failed/s)
-  t.strictSame(readdirSync(join(cacheFolder, 'homes')), [], 'nothing is left of its home')
+  t.strictSame(readdirSync(join(cacheFolder, 'homes')), [], 'its home is deleted')
 })
 
 t.test('gives a build its own home and no environment of the server', async (t) => {

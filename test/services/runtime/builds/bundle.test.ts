@@ -5,7 +5,7 @@ import { bundle, listPackages } from '../../../../services/runtime/builds/bundle
 import { runBuilt, writeFiles } from '../../../fixtures/build-source.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-/** Its folder is reached by a link, as that of a server's data may be. */
+/** The folder is reached by a symbolic link, like a data folder may be. */
 function open(t: Test, files: Readonly<Record<string, string>>) {
   const above = makeTempFolder(t, 'bundle')
   const root = join(above, 'link')

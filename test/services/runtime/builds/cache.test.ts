@@ -84,8 +84,8 @@ t.test('deletes unused entries after their retention', async (t) => {
   for (const folder of [unused, used]) utimesSync(join(folder, '.whole'), longAgo, longAgo)
   await use('other')
   t.notOk(existsSync(unused))
-  t.ok(existsSync(used), 'its user is there')
-  t.ok(existsSync(recent), 'it was used a short while ago')
+  t.ok(existsSync(used), 'the entry of an existing user is kept')
+  t.ok(existsSync(recent), 'a recently used entry is kept')
 })
 
 t.test('keeps the most recently used of many unused entries', async (t) => {

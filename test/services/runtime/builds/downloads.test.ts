@@ -5,7 +5,7 @@ import { removeDownloads, withDownloads } from '../../../../services/runtime/bui
 import { eventually } from '../../../fixtures/eventually.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-/** Bytes as npm keeps them. */
+/** Files in the layout of the npm cache. */
 function download(cacheFolder: string, bytes: number): string {
   const folder = join(cacheFolder, 'npm', '_cacache', 'a')
   mkdirSync(folder, { recursive: true })
@@ -21,7 +21,7 @@ t.test('deletes excessive downloads once no build is in progress', async (t) => 
     async () => {
       await withDownloads(cacheFolder, async () => {}, 100, 0)
       await removeDownloads(cacheFolder, 100)
-      t.ok(existsSync(npm), 'it may be in use')
+      t.ok(existsSync(npm), 'downloads in use are kept')
     },
     100,
     0,

@@ -19,14 +19,14 @@ t.test('runs work if there is free space', async (t) => {
   t.equal(await open(t, () => 100 * MIB).use(signal, async () => 'done'), 'done')
   const folder = makeTempFolder(t, 'room')
   const real = createDiskRoom({ folder, leastBytes: 1 })
-  t.equal(await real.use(signal, async () => 'done'), 'done', 'as the system says')
+  t.equal(await real.use(signal, async () => 'done'), 'done', 'the actual free space')
   const most = createDiskRoom({ folder, leastBytes: Number.MAX_SAFE_INTEGER })
   await t.rejects(
     most.use(signal, async () => 'done'),
     { code: 507 },
   )
   const none = createDiskRoom({ folder, leastBytes: 0, readFree: async () => 0 })
-  t.equal(await none.use(signal, async () => 'done'), 'done', 'none has to stay free')
+  t.equal(await none.use(signal, async () => 'done'), 'done', 'no free space is required')
 })
 
 t.test('frees space first and rejects work if that is not enough', async (t) => {

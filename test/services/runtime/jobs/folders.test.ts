@@ -23,7 +23,11 @@ t.test('deletes unused builds with their output', async (t) => {
     mkdirSync(folders.build(KEY, '3'))
     return new Set(['2'])
   })
-  t.same(readdirSync(folders.builds(KEY)).sort(), ['2', '2.log', '3'], 'one that begins stays')
+  t.same(
+    readdirSync(folders.builds(KEY)).sort(),
+    ['2', '2.log', '3'],
+    'a build in progress is kept',
+  )
   await removeFolder(folders.builds(KEY))
   await removeFolder(folders.builds(KEY))
   t.notOk(existsSync(folders.builds(KEY)))

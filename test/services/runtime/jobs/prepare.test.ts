@@ -69,7 +69,7 @@ t.test('appends arguments to the command of the object or the project', async (t
   const command = ['node', 'other.js']
   const next = await run(makeRecord({ asked, wish: { ...wish, command, args: ['-v'] } }))
   t.same(next.program.command?.slice(1), ['other.js', '-v'])
-  t.equal(readFileSync(join(folders.upload('up'), 'main.js'), 'utf8'), '', 'the upload stays')
+  t.equal(readFileSync(join(folders.upload('up'), 'main.js'), 'utf8'), '', 'the upload is kept')
 })
 
 t.test('rejects an update whose source is no longer available', async (t) => {

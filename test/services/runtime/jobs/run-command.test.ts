@@ -30,7 +30,7 @@ async function until(isSo: () => boolean): Promise<void> {
 
 function isRunning(pid: number): boolean {
   try {
-    // One that has ended and was not waited for yet, in a container without an init, runs nothing.
+    // A zombie in a container without an init process does not run.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   } catch {
     return false

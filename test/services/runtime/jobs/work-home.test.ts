@@ -7,7 +7,7 @@ import { readProcess } from '../../../../lib/process/processes.ts'
 import { endLeftoverWork, withWorkHome } from '../../../../services/runtime/jobs/work-home.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-/** What a step of a build may begin: it leads a group of its own, and its parent is gone. */
+/** A detached process of a build step: it leads its own group, and its parent has ended. */
 async function startStray(t: Test, home: string): Promise<number> {
   const child = spawn('sh', ['-c', 'exec setsid sh -c "echo \\$\\$; exec sleep 60"'], {
     env: { PATH: process.env['PATH'], HOME: home },

@@ -19,7 +19,7 @@ import { makeGitRepository } from '../../../fixtures/git-repository.ts'
 import { setEnv } from '../../../fixtures/set-env.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
-/** Fetches into a folder that is looked at afterwards. */
+/** Fetches into a folder that the test inspects. */
 function open(t: Test, address: string, more: { credentials?: string; timeoutMs?: number } = {}) {
   const above = makeTempFolder(t, 'fetch')
   const cacheFolder = makeTempFolder(t, 'cache')
@@ -53,7 +53,7 @@ t.test('fetches only the files of the default branch', async (t) => {
   t.match(fetched, { commit, entrypoint: '' })
   t.strictSame(readdirSync(fetched.folder).sort(), ['main.ts', 'sub'])
   t.equal(readFileSync(join(fetched.folder, 'main.ts'), 'utf8'), 'new')
-  t.strictSame(readdirSync(above), ['1'], 'nothing else is left')
+  t.strictSame(readdirSync(above), ['1'], 'no other files are left')
 
   const inside = await open(t, `file://${repository.folder}/sub`).fetch('latest')
   t.match(inside, { commit, entrypoint: 'sub' })
@@ -77,7 +77,7 @@ t.test('rejects a small repository that expands to billions of files', async (t)
     code: 413,
     message: 'the repository exceeds the limit of 100000 files and folders',
   })
-  t.strictSame(readdirSync(above), [], 'nothing is left')
+  t.strictSame(readdirSync(above), [], 'no files are left')
 })
 
 t.test('fetches a branch, a tag and a commit by name', async (t) => {
@@ -131,7 +131,7 @@ t.test('writes links as plain files and runs no hooks or filters', async (t) => 
   t.notOk(existsSync(marker))
 })
 
-/** A host of repositories that answers as it is told. */
+/** A repository host with the given responses. */
 async function serve(t: Test, answer: (request: IncomingMessage) => number) {
   const requests: IncomingMessage[] = []
   const server = createServer((request, response) => {
@@ -153,7 +153,7 @@ t.test('returns 404 for a missing or private repository', async (t) => {
   t.strictSame(
     requests.map(({ url }) => url!.split('?')[0]),
     ['/a/b/info/refs', '/a/info/refs'],
-    'it may have gone on with a folder',
+    'the path may continue with a folder',
   )
 })
 

@@ -45,7 +45,7 @@ t.test('rejects data after the end of an archive, accepts zeros', async (t) => {
     t.strictSame(names, ['a', 'b', 'c'])
   }
   const members = Buffer.concat([gzipSync(archive), gzipSync(second)])
-  await t.rejects(read(toChunks(members)), behind, 'a second member of gzip')
+  await t.rejects(read(toChunks(members)), behind, 'a second gzip member')
   const junk = Buffer.concat([gzipSync(archive), Buffer.from('junk')])
   await t.rejects(read(toChunks(junk)), { code: 400, message: /^not a gzip archive/ })
 })

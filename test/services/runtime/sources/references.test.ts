@@ -63,7 +63,7 @@ t.test('rejects invalid and disallowed addresses', async (t) => {
 t.test('redacts possible tokens in errors', async (t) => {
   try {
     checkAddress('https://me:s3cret@github.com/a/b', false)
-    t.fail('refused')
+    t.fail('rejected')
   } catch (error) {
     t.match(error, { message: /git\.credentials/ })
     t.notMatch((error as Error).message, /s3cret/)

@@ -31,7 +31,7 @@ t.test('writes files and folders and preserves the executable bit', async (t) =>
   }
 })
 
-/** What is said of an archive, of which nothing is left. */
+/** Error of an invalid archive, of which no files may be left. */
 async function refuse(t: Test, bytes: Uint8Array, limits?: UnpackLimits) {
   const above = makeTempFolder(t, 'unpack')
   const folder = join(above, 'source')
@@ -39,7 +39,7 @@ async function refuse(t: Test, bytes: Uint8Array, limits?: UnpackLimits) {
   await unpackSource(toChunks(bytes), folder, limits).catch((error: unknown) => {
     told = error
   })
-  t.strictSame(readdirSync(above), [], 'nothing is left behind')
+  t.strictSame(readdirSync(above), [], 'no files are left')
   return told
 }
 
@@ -80,7 +80,7 @@ t.test('rejects a duplicate name', async (t) => {
   t.match(await refuse(t, makeTar([{ path: 'a' }, { path: 'a' }])), twice)
   t.match(await refuse(t, makeTar([{ path: 'a' }, { path: 'a/b' }])), twice)
   t.match(await refuse(t, makeTar([{ path: 'a/b' }, { path: 'a' }])), twice)
-  // The same name, composed and not.
+  // The same name in composed and decomposed form.
   t.match(await refuse(t, makeTar([{ path: '\u00e9' }, { path: 'e\u0301' }])), twice)
 })
 
@@ -100,7 +100,7 @@ t.test('rejects too many or too large files by their header', async (t) => {
 
 t.test('stops decompressing a bomb at the limit', async (t) => {
   const limits = { maxFiles: 10, maxBytes: 100_000 }
-  // Headers of names nobody uses, one after the other.
+  // Consecutive extended headers for unused names.
   const header = makeTar([{ path: 'h', type: 'ExtendedHeader', content: '20 comment=xxxxxxxx\n' }])
   const headers = Buffer.concat(Array.from({ length: 1000 }, () => header.subarray(0, 1024)))
   const bomb = gzipSync(headers)

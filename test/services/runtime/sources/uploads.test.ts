@@ -12,7 +12,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
 
 function open(t: Test, options: Partial<UploadsOptions> = {}) {
-  // What ends uploads in time keeps no program running: connections do.
+  // The upload timer does not keep the process alive, connections do.
   const connection = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(connection))
   const folders = createFolders(makeTempFolder(t, 'uploads'))
@@ -24,7 +24,7 @@ function open(t: Test, options: Partial<UploadsOptions> = {}) {
   return { folders, uploads: { ...all, take } }
 }
 
-/** An upload whose client has stopped to send. */
+/** An upload whose client stopped sending. */
 async function* stall(): AsyncGenerator<Uint8Array> {
   await new Promise(() => {})
   yield new Uint8Array()
@@ -120,7 +120,7 @@ t.test('leaves a slot to other namespaces while uploads stall', async (t) => {
   await uploads.take(KEY, pack(t, 'one'))
   t.ok(uploads.claim(KEY))
   const codes = (await settled).map((end) => end.status === 'rejected' && end.reason.code)
-  t.same([...new Set(codes)].sort(), [408, 503], 'those without a place are 503')
+  t.same([...new Set(codes)].sort(), [408, 503], 'uploads without a slot are 503')
 })
 
 t.test('limits the uploads of a namespace to its quota', async (t) => {

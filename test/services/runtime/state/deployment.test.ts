@@ -13,7 +13,7 @@ const RUNNING: WorkloadState = {
   ...{ status: 'running', ready: 1, retries: 0 },
 }
 
-/** Starts one that is told these states after it was applied. */
+/** Starts a deployment whose runtime reports these states. */
 function start(
   t: Test,
   told: readonly (WorkloadState | undefined)[],

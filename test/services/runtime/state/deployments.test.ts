@@ -18,7 +18,7 @@ import { makeRecord, makeRevision } from '../parts.ts'
 
 const ASKED_NEXT: Requested = { id: 'two', kind: 'build', upload: '' }
 
-/** Answers with what stands in a file of its own; listens once `gate` is there, and notes its number in `note` before. */
+/** Serves the contents of its own file; listens once `gate` exists, and writes its number to `note` before. */
 function toPatient(answer: string, gate: string, note: string, build = ''): Files {
   const main = `
 const { existsSync, readFileSync, writeFileSync } = require('node:fs')
@@ -57,7 +57,7 @@ t.test('never serves from a deleted build after a superseding update', async (t)
   t.equal(await runtime.doors.call('shop'), 'three')
 })
 
-/** Deployments of which each comes up, after `before`, and is built by `build`. */
+/** Deployments that are built by `build` and come up after `before`. */
 function open(
   t: Test,
   before: () => Promise<void>,
@@ -101,7 +101,7 @@ t.test('keeps a revision serving that came up before a newer request', async (t)
   await until(() => deployments.get('service:mx:helloworld:latest') === undefined)
   const now = await objects.read(record)
   t.match(now, { current: { id: 'one' }, previous: { id: 'zero' }, asked: { id: 'two' } })
-  t.equal(now?.settled, '', 'what is asked for now is still to come')
+  t.equal(now?.settled, '', 'the newest request is not settled yet')
   t.ok(existsSync(folders.build(record, 'one')))
 })
 

@@ -6,10 +6,10 @@ import { until } from '../../../fixtures/raw-backend.ts'
 
 interface Holder {
   readonly lease: Lease
-  /** What it was told. */
+  /** Events received. */
   readonly changes: boolean[]
   readonly renewals: () => number
-  /** Takes the store from it. */
+  /** Makes the store unavailable. */
   readonly cut: () => void
 }
 
@@ -18,7 +18,7 @@ interface Shared {
   readonly open: (holder: string) => Promise<Holder>
 }
 
-/** Leases of 50 ms, by a clock that stands still. */
+/** Leases of 50 ms with a stopped clock. */
 function share(t: Test): Shared {
   const store = createStore(createMemoryStore())
   t.teardown(store.close)

@@ -68,7 +68,7 @@ t.test('reports restarts of instances while the service runs', async (t) => {
   const known = withLive(settled, toLive({ state }))
   t.match(known, { status: 'running', restarts: 3, lastFailure: 'exited with code 7' })
   t.equal(withLive(known, toLive({ state })), known)
-  t.equal(withLive(known, toLive()), known, 'and is kept')
+  t.equal(withLive(known, toLive()), known, 'the same record is returned')
   const anew = withLive(known, toLive({ state: toState() }))
   t.notOk('restarts' in anew || 'lastFailure' in anew)
 })

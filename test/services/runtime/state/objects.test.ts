@@ -17,7 +17,7 @@ t.test('rejects a duplicate name in a namespace', async (t) => {
   t.ok(await objects.add(makeRecord({ version: 'v2' })))
   t.ok(await objects.add(makeRecord({ namespace: 'acme' })))
   t.same((await objects.list('mx')).records.length, 2)
-  t.same((await objects.list('mx', 'hello')).records.length, 0, 'a name is no prefix')
+  t.same((await objects.list('mx', 'hello')).records.length, 0, 'a name does not match as a prefix')
   t.same((await objects.list('acme', 'helloworld')).records.length, 1)
 })
 

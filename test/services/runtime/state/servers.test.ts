@@ -27,17 +27,17 @@ t.test('considers a server unavailable after a minute without heartbeat', async 
   t.same(
     await two.findUnreachable(),
     new Map([['one', START_MS]]),
-    'neither itself nor a newer one',
+    'neither itself nor a recently seen server',
   )
   const changes: string[][] = []
   const stop = two.watch((changed) => changes.push([...changed]))
   await two.refresh()
   await two.refresh()
-  t.same(changes, [['one']], 'told once')
+  t.same(changes, [['one']], 'reported once')
   t.same(two.unreachable(), new Map([['one', START_MS]]))
   await one.refresh()
   await two.refresh()
-  t.same(changes, [['one'], ['one']], 'and that it is back')
+  t.same(changes, [['one'], ['one']], 'its return is reported')
   t.same(two.unreachable(), new Map())
   stop()
 })

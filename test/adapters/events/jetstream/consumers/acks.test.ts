@@ -7,7 +7,7 @@ import { startJetStream } from '../../../../fixtures/jetstream.ts'
 
 const GROUP: AckedGroup = { stream: 'mx+events+mx+orders', subject: 'mx.acks.mx.orders.group.1' }
 const TOPIC = { namespace: 'mx', topic: 'orders' }
-/** Where nobody listens. */
+/** A closed port. */
 const REPLY = '$JS.ACK.none.none.1.1.1.1.0'
 
 async function open(t: Test) {
@@ -29,14 +29,14 @@ t.test('loads stored acknowledgements elsewhere and after a kill', async (t) => 
   const before = await acks.follow(session, GROUP)
   t.same(before.done.ranges, [])
   await Promise.all([5, 1, 2, 3, 9].map((sequence) => acks.note(GROUP, sequence, REPLY)))
-  t.equal(await records(), 1, 'those of a turn together')
+  t.equal(await records(), 1, 'acknowledgements of one tick in one record')
   await acks.note({ ...GROUP, subject: 'mx.acks.mx.orders.group.2' }, 4, REPLY)
   const expected = [
     [1, 3],
     [5, 5],
     [9, 9],
   ]
-  t.same(before.done.ranges, expected, 'whoever follows hears of it')
+  t.same(before.done.ranges, expected, 'followers receive it')
   await before.stop()
   await server.kill()
   await server.start()
@@ -52,7 +52,7 @@ t.test('merges many records without losses', async (t) => {
   const { session, acks, records } = opened
   for (let n = 1; n <= 999; n++) await acks.note(GROUP, 2 * n, REPLY)
   await acks.note(GROUP, 1, REPLY)
-  // In the background: the last of them has it done.
+  // In the background, triggered by the last one.
   while ((await records()) >= 1000);
   await acks.note(GROUP, 3, REPLY)
   const { done, stop } = await acks.follow(session, GROUP)

@@ -37,7 +37,7 @@ t.test('shares a group that servers create concurrently, also after a kill', asy
   const last = server.openEvents()
   await last.append(toAppends('d'))
   const member = await last.join(JET_TOPIC, GROUP)
-  t.same(await pullAll(member, 1), [4], 'acknowledgements of all of them hold')
+  t.same(await pullAll(member, 1), [4], 'acknowledgements of all servers count')
 })
 
 t.test('treats a group as deleted when its consumer was removed', async (t) => {
@@ -47,7 +47,7 @@ t.test('treats a group as deleted when its consumer was removed', async (t) => {
   const member = await events.join(JET_TOPIC, GROUP)
   const rejected = t.rejects(member.pull(1, 1e6), { code: 410 })
   const session = await server.openSessions().open()
-  // Not before the pull has reached the server.
+  // After the pull has reached the server.
   while ((await session.consumers.info('mx+events+mx+orders', 'group')).num_waiting === 0);
   await session.consumers.delete('mx+events+mx+orders', 'group')
   await rejected
@@ -62,7 +62,7 @@ t.test('starts a recreated group without acknowledgements', async (t) => {
   const deliveries = await member.pull(2, 1e6)
   await deliveries[0]!.ack()
   await events.deleteGroup!(JET_TOPIC, 'group')
-  // Too late, and noted for the one that was deleted.
+  // Too late, and recorded for the deleted group.
   await deliveries[1]!.ack()
   const again = await events.join(JET_TOPIC, GROUP)
   t.same(await pullAll(again, 2), [1, 2])

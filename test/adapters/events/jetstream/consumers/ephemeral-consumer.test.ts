@@ -39,7 +39,7 @@ t.test('does not redeliver acknowledged events after a kill', async (t) => {
   await c!.ack()
   await server.kill()
   await server.start()
-  t.same(await pullTo(member, 2), [2], 'the rest does')
+  t.same(await pullTo(member, 2), [2], 'the remaining events are redelivered')
 })
 
 t.test('replaces a consumer that the server deleted', async (t) => {

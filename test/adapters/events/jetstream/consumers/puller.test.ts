@@ -11,7 +11,7 @@ import { startJetStream } from '../../../../fixtures/jetstream.ts'
 const MUCH = { limit: 100, maxBytes: 1e6, waitMs: 0 }
 const textsOf = ({ messages }: Pulled) => messages.map((message) => message.string())
 
-/** A stream with texts, and a consumer of it. */
+/** A stream of texts with a consumer. */
 async function open(t: Test, ...texts: readonly string[]) {
   const server = await startJetStream(t)
   if (server === undefined) return undefined
@@ -34,7 +34,7 @@ t.test('pulls available messages up to the limit', async (t) => {
   const some = await pull({ ...MUCH, limit: 2 })
   t.same([textsOf(some), some.end], [['a', 'b'], 'done'])
   const one = await pull({ ...MUCH, maxBytes: 1 })
-  t.same([textsOf(one), one.end], [['c'], 'done'], 'one, however long')
+  t.same([textsOf(one), one.end], [['c'], 'done'], 'one message of any length')
   const rest = await pull(MUCH)
   t.same([textsOf(rest), rest.end], [['d'], 'done'])
   const none = await pull(MUCH)
@@ -82,7 +82,7 @@ t.test('returns messages received during close', async (t) => {
   if (opened === undefined) return
   const { puller, session } = opened
   const pulling = puller.pull({ ...MUCH, waitMs: 30_000 })
-  // In the order they are sent: the server has the messages before it is told that nobody listens.
+  // In sending order: the server has the messages before it learns that nobody listens.
   for (const body of ['a', 'b']) session.publish({ subject: 'stream', body })
   const messages = [...(await puller.close()), ...(await pulling).messages]
   const { num_pending } = await session.consumers.info('stream', opened.name)
@@ -96,7 +96,7 @@ t.test('accepts a completion status before the last messages', async (t) => {
   const inbox = session.createInbox().replace(/\d+$/, (number) => String(Number(number) + 1))
   const puller = createPuller(session, 'stream', name)
   const pulling = puller.pull({ ...MUCH, limit: 1, waitMs: 30_000 })
-  // As nats-server 2.10 and newer do in a cluster, where a message waits until others have noted its delivery.
+  // Like nats-server 2.10 and newer in a cluster, where a message waits until other servers have recorded its delivery.
   const cluster = await server.connect()
   cluster.publish(`${inbox}.1`, '', { headers: headers(409, 'Batch Completed') })
   await cluster.flush()

@@ -31,7 +31,7 @@ t.test('finds events ahead of their time by time', async (t) => {
   const nowMs = Date.now()
   const ahead = makeEvent('ahead', { timestampMs: nowMs + HOUR_MS })
   await events.append([...toAppends('a'), { topic: JET_TOPIC, event: ahead }, ...toAppends('b')])
-  // Half an hour later: all that was stored is long ago.
+  // Half an hour later all events are old.
   const later = server.openEvents({ nowMs: () => nowMs + HOUR_MS / 2 })
   const read = async (sinceMs: number) => {
     const range = { from: 1, sinceMs, limit: 100, maxBytes: 1e6 }

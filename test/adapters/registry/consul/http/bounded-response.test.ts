@@ -17,7 +17,7 @@ function createSink(maxBytes: number, cancel: () => void): ResponseSink {
 }
 
 t.test('collects a response with its headers', async (t) => {
-  const sink = createSink(6, () => t.fail('cancelled'))
+  const sink = createSink(6, () => t.fail('must not be cancelled'))
   const response = makeResponse(true)
   response.pipe(sink as unknown as Writable)
   response.push('abc')
@@ -52,30 +52,30 @@ t.test('cancels when the connection closes within a response', async (t) => {
 })
 
 t.test('collects a large response in pieces', async (t) => {
-  const sink = createSink(1_000_000, () => t.fail('cancelled'))
+  const sink = createSink(1_000_000, () => t.fail('must not be cancelled'))
   const body = Buffer.from(Array.from({ length: 30_000 }, (_, i) => i).join())
   for (let at = 0; at < body.length; at += 4093) sink.write(body.subarray(at, at + 4093))
-  t.ok(body.length > 131_072, 'more than two of them')
+  t.ok(body.length > 131_072, 'more than two blocks')
   t.equal(sink.chunks.length, 3)
   t.same(Buffer.concat(sink.chunks), body)
 })
 
 t.test('reuses the memory of a released response', async (t) => {
   const collect = (text: string): ResponseSink => {
-    const sink = createSink(100, () => t.fail('cancelled'))
+    const sink = createSink(100, () => t.fail('must not be cancelled'))
     sink.write(Buffer.from(text))
     return sink
   }
   const first = collect('abc')
   const memory = placeOf(first.chunks[0])
   const other = collect('def')
-  t.not(placeOf(other.chunks[0]), memory, 'not before')
+  t.not(placeOf(other.chunks[0]), memory, 'not reused before the release')
   first.release()
   first.release()
   t.same(first.chunks, [])
   const [next, last] = [collect('ghi'), collect('jkl')]
   t.equal(placeOf(next.chunks[0]), memory)
-  t.not(placeOf(last.chunks[0]), memory, 'given once')
+  t.not(placeOf(last.chunks[0]), memory, 'reused once')
   t.same(
     [other, next, last].map((sink) => Buffer.concat(sink.chunks).toString()),
     ['def', 'ghi', 'jkl'],
@@ -84,7 +84,7 @@ t.test('reuses the memory of a released response', async (t) => {
 
 t.test('releases all memory of a large response', async (t) => {
   const collect = (bytes: number): ResponseSink => {
-    const sink = createSink(1_000_000, () => t.fail('cancelled'))
+    const sink = createSink(1_000_000, () => t.fail('must not be cancelled'))
     sink.write(Buffer.alloc(bytes))
     return sink
   }
@@ -97,7 +97,7 @@ t.test('releases all memory of a large response', async (t) => {
   t.same(placesOf(collect(200_000)), given)
 })
 
-/** Blocks are parts of large buffers: where a chunk begins in its buffer. All of this file fit into one. */
+/** Start of a chunk in its buffer. Blocks are parts of large buffers, and this file needs one buffer. */
 function placeOf(chunk: Buffer | undefined): number | undefined {
   return chunk?.byteOffset
 }

@@ -45,7 +45,7 @@ t.test('returns the response with its index and sends token and datacenter', asy
   t.equal(request?.query.get('dc'), 'eu west')
   t.notOk([...(request?.query.values() ?? [])].includes(TOKEN))
   for (let i = 0; i < 5; i++) await list(client)
-  t.equal(double.countConnections(), 1, 'connections are kept')
+  t.equal(double.countConnections(), 1, 'connections are kept alive')
 })
 
 t.test('sends fields that the library does not support', async (t) => {

@@ -5,7 +5,7 @@ import {
   toResponseError,
 } from '../../../../../adapters/registry/consul/http/errors.ts'
 
-t.test('converts error responses to errors that say what to do', async (t) => {
+t.test('converts error responses to errors with a remedy', async (t) => {
   const cases: [number, string, object][] = [
     [403, 'ACL not found', { denied: true, message: /rejected the token/ }],
     [403, '', { denied: true, message: /the token needs service:read/ }],

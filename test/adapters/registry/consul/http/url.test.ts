@@ -65,7 +65,7 @@ t.test("divides Consul's connection limit among workers", async (t) => {
   t.equal(shared('2'), 78)
   t.equal(shared('4'), 30)
   t.equal(shared('64'), 8)
-  t.equal(shared('4', 'consul://h?max_waiting=500'), 500, 'unless somebody said how many')
+  t.equal(shared('4', 'consul://h?max_waiting=500'), 500, 'unless max_waiting is set')
 })
 
 t.test('names the invalid part and redacts tokens', async (t) => {
@@ -108,6 +108,10 @@ t.test('names the invalid part and redacts tokens', async (t) => {
   for (const CONSUL_HTTP_SSL of ['yes', 'on', 'ture']) {
     const message = `CONSUL_HTTP_SSL must be true or false, got "${CONSUL_HTTP_SSL}"`
     t.throws(() => parseConsulUrl('consul://h', { CONSUL_HTTP_SSL }), { message })
-    t.equal(parseConsulUrl('consuls://h', { CONSUL_HTTP_SSL }).secure, true, 'where it is said')
+    t.equal(
+      parseConsulUrl('consuls://h', { CONSUL_HTTP_SSL }).secure,
+      true,
+      'TLS is set by the variable',
+    )
   }
 })

@@ -22,7 +22,7 @@ function openLog(
   return { ...log, folder }
 }
 
-/** Adds lines `from`, `from + 1`, ...; one by one, so that files are replaced in between. */
+/** Adds lines `from`, `from + 1`, ... one by one, so that files are rotated in between. */
 async function append(log: LogFiles, from: number, count: number): Promise<void> {
   for (let number = from; number < from + count; number++) {
     log.append(FROM, [String(number)])
@@ -69,7 +69,7 @@ t.test('appends to an existing log after a partial line', async (t) => {
   const again = openLog(t, log.folder)
   t.strictSame(await read(again, { lines: 31 }), range(0, 30))
   await append(again, 30, 2)
-  t.strictSame(await read(again, { lines: 3 }), range(29, 32), 'the torn one is no line')
+  t.strictSame(await read(again, { lines: 3 }), range(29, 32), 'the partial line is skipped')
 })
 
 t.test('follows every line in order across rotations', async (t) => {
@@ -79,7 +79,7 @@ t.test('follows every line in order across rotations', async (t) => {
   const readers = [{ lines: 0 }, { lines: 5 }, {}].map((query) =>
     read(log, { ...query, follow: true, signal: stop.signal }),
   )
-  // What they begin with is settled once they waited for what is to be written.
+  // Their start position is fixed once they have waited for pending writes.
   await log.written()
   await new Promise((resolve) => setImmediate(resolve))
   for (let i = 10; i < 2000; i += 10) {
@@ -99,7 +99,7 @@ t.test('ends a follower on abort', async (t) => {
   const reading = read(log, { follow: true, signal: stop.signal })
   stop.abort()
   t.strictSame(await reading, [])
-  t.strictSame(await read(log, { follow: true, signal: stop.signal }), [], 'ended before')
+  t.strictSame(await read(log, { follow: true, signal: stop.signal }), [], 'already aborted')
 })
 
 t.test('reads lines since a time', async (t) => {

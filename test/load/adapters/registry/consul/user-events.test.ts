@@ -85,7 +85,7 @@ t.test('receives all events of another agent', async (t) => {
   const { heard, listen } = open(t, double)
   listen()
   await until(() => heard.has('c'))
-  t.same([...heard], ['a', 'b', 'c'], 'and what is no name is left out')
+  t.same([...heard], ['a', 'b', 'c'], 'invalid names are ignored')
   t.same(
     double.requests.slice(0, 3).map(({ query }) => query.get('index')),
     [null, '7', '8'],

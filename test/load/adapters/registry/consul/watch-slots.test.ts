@@ -10,7 +10,7 @@ function join(slots: Slots, idleMs: () => number = () => 0): Slot {
   return slots.join({ idleMs })
 }
 
-/** Asks whenever it is its turn, until it has a place. */
+/** Polls on each turn until it has a slot. */
 function poll(t: Test, seat: Slot): { turns: () => number; has: () => boolean } {
   let turns = 0
   let has = false
@@ -38,7 +38,7 @@ t.test('grants slots until they are full, which is reported once', async (t) => 
     [true, true, false, false],
   )
   t.equal(told, 1)
-  t.ok(seats[0]?.acquire(), 'a place is kept')
+  t.ok(seats[0]?.acquire(), 'a slot is kept')
   seats[0]?.leave()
   seats[0]?.leave()
   t.same([seats[2]?.acquire(), seats[3]?.acquire()], [true, false])
@@ -80,7 +80,10 @@ t.test('limits all polls to two hundred per second', async (t) => {
   const seconds = (performance.now() - beganMs) / 1000
   t.ok(count() <= 200 * (seconds + 0.2), `${count()} in ${seconds} s`)
   const first = pollers.slice(0, 200).filter(({ turns }) => turns() > 0).length
-  t.ok(first > 0 && pollers.some(({ turns }, i) => i >= 200 && turns() > 0), 'of both kinds')
+  t.ok(
+    first > 0 && pollers.some(({ turns }, i) => i >= 200 && turns() > 0),
+    'both kinds are polled',
+  )
 })
 
 t.test('moves a slot from an unused to a used service', async (t) => {
@@ -92,10 +95,10 @@ t.test('moves a slot from an unused to a used service', async (t) => {
   const other = poll(t, join(slots))
   t.ok(slots.isShort())
   await until(() => other.turns() > 1)
-  t.ok(holder.acquire(), 'not while both are in use')
+  t.ok(holder.acquire(), 'no slot moves while both services are in use')
   idleMs = 20_000
   await until(() => !holder.acquire())
-  t.notOk(other.has(), 'not before its question is answered')
+  t.notOk(other.has(), 'not before its query has settled')
   await until(() => other.has())
   t.notOk(holder.acquire())
 })
@@ -110,7 +113,7 @@ t.test('reduces the slots to at least eight when Consul rejects connections', as
   t.same(
     members.slice(0, 15).filter((seat) => !seat.acquire()),
     members.slice(13, 15),
-    'those used least recently lose theirs',
+    'the least recently used services lose their slots',
   )
   for (let i = 0; i < 10; i++) slots.reduce()
   t.same(told, ['rejected'])

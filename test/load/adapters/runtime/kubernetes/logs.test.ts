@@ -19,11 +19,11 @@ const WORKLOAD: Workload = {
 interface Talking {
   readonly api: KubernetesApi
   readonly runtime: Runtime
-  /** Copies as they were started. */
+  /** Instances in start order. */
   readonly copies: PodInstance[]
 }
 
-/** A workload whose copies write what the test says. */
+/** A workload whose instances write the given lines. */
 async function open(t: Test, instances = 1): Promise<Talking> {
   const api = await openKubernetesApi(t)
   api.enterCluster()
@@ -133,7 +133,7 @@ t.test('follows only new lines', async (t) => {
   const { runtime, copies } = await open(t)
   for (const text of ['one', 'two']) copies[0]!.write(text)
   const texts = follow(t, runtime, { lines: 0 })
-  // What is written before it follows is of no interest, nor of harm.
+  // Lines before the follow starts do not matter.
   const timer = setInterval(() => copies[0]!.write('more'), 10)
   await until(() => texts.length > 2)
   clearInterval(timer)
@@ -149,7 +149,7 @@ t.test('delivers every line to a slow reader', async (t) => {
   copies[0]!.write('0')
   for await (const { text } of lines) {
     if (next === 0) for (let i = 1; i < count; i++) copies[0]!.write(`${i}`)
-    if (text !== `${next++}`) t.fail(`got ${text} in place of ${next - 1}`)
+    if (text !== `${next++}`) t.fail(`got ${text} instead of ${next - 1}`)
     if (next % 5000 === 0) await new Promise((resolve) => setTimeout(resolve, 20))
     if (next === count) stop.abort()
   }

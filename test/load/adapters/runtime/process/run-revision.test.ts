@@ -28,28 +28,31 @@ t.test('increases the restart pauses and gives up after five failures', async (t
   for (const [index, leastMs] of [50, 100, 150, 150].entries()) t.ok(betweenMs[index]! >= leastMs)
 })
 
-t.test('counts failures on after a short ready time and anew after a long one', async (t) => {
-  const source = `${ANSWERS}; setTimeout(() => process.exit(1), 60)`
-  for (const steadyMs of [60_000, 1]) {
-    const { runtime } = openProcessRuntime(t, { limits: { steadyMs } })
-    let most = 0
-    let starts = 0
-    let wasReady = false
-    const done = new Promise<void>((resolve) => {
-      runtime.watch(({ retries, status }) => {
-        most = Math.max(most, retries)
-        if (status === 'running' && !wasReady) starts++
-        wasReady = status === 'running'
-        if (status === 'error' || starts === 6) resolve()
+t.test(
+  'the failure count continues after a short ready time and restarts after a long one',
+  async (t) => {
+    const source = `${ANSWERS}; setTimeout(() => process.exit(1), 60)`
+    for (const steadyMs of [60_000, 1]) {
+      const { runtime } = openProcessRuntime(t, { limits: { steadyMs } })
+      let most = 0
+      let starts = 0
+      let wasReady = false
+      const done = new Promise<void>((resolve) => {
+        runtime.watch(({ retries, status }) => {
+          most = Math.max(most, retries)
+          if (status === 'running' && !wasReady) starts++
+          wasReady = status === 'running'
+          if (status === 'error' || starts === 6) resolve()
+        })
       })
-    })
-    await runtime.apply(makeWorkload(t, source))
-    await done
-    if (steadyMs === 1) t.ok(most < 5, 'it goes on')
-    else t.equal(most, 5, 'it counts as failed')
-    await runtime.close()
-  }
-})
+      await runtime.apply(makeWorkload(t, source))
+      await done
+      if (steadyMs === 1) t.ok(most < 5, 'the count continues')
+      else t.equal(most, 5, 'a short ready time counts as a failure')
+      await runtime.close()
+    }
+  },
+)
 
 t.test('reports restarts and the last failure of a running instance', async (t) => {
   const { runtime } = openProcessRuntime(t)
@@ -74,7 +77,7 @@ t.test('keeps restarting a revision that was ready before', async (t) => {
     status === 'error' && retries >= 7
   for (const wasReady of [true, false]) {
     const { runtime } = openProcessRuntime(t, { limits: { pauseMaxMs: 10 } })
-    // Under this server, or under the one before.
+    // Of this server process, or of the previous one.
     if (!wasReady) writeFileSync(flag, '')
     await runtime.apply({ ...makeWorkload(t, source), ...(wasReady && { wasReady }) })
     if (!wasReady) {

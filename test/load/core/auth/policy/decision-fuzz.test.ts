@@ -74,7 +74,7 @@ function toAccount(): Account | undefined {
   return { id: `a${below(3)}`, name: 'a', type, issuer, scopes, metadata: {} }
 }
 
-/** Publishes rule sets to a gate, as `auth` does. */
+/** Publishes rule sets to an authorizer, as `auth` does. */
 class FuzzSource implements AuthSource {
   readonly #wake = new Map<string, () => void>()
   readonly rules = new Map<string, readonly Rule[]>(NAMESPACES.map((name) => [name, []]))
@@ -103,7 +103,7 @@ class FuzzSource implements AuthSource {
 const isModelOperator = (account: Account | undefined): boolean =>
   account?.issuer === 'mx' && account.scopes.includes('admin')
 
-/** What the prose says of a call: `granted`, `denied` or `404`. */
+/** Decision about a call by the documentation: `granted`, `denied` or `404`. */
 function judgeByModel(
   rules: ReadonlyMap<string, readonly Rule[]>,
   account: Account | undefined,
@@ -142,11 +142,11 @@ async function judgeByCode(gate: Authorizer, account: Account | undefined, targe
   }
 }
 
-// Stacks of the errors that are expected are most of the time.
+// Stack traces of expected errors would take most of the time.
 Error.stackTraceLimit = 0
 t.setTimeout(120_000)
 
-t.test(`${CASES} calls with random rules: no difference to the model`, async (t) => {
+t.test(`${CASES} calls with random rules are decided like by the model`, async (t) => {
   t.comment(`FUZZ_SEED=${SEED}`)
   const source = new FuzzSource()
   const gate = createAuthorizer(source)
@@ -181,7 +181,7 @@ t.test(`${CASES} calls with random rules: no difference to the model`, async (t)
       if (found !== 'granted') differences.push({ ...told, found, expected: 'no lock-out' })
     }
     if (i % 3 !== 0 || account === undefined || target.domain !== 'mx') continue
-    // Whoever calls is anonymous; the account is known once its credentials are verified.
+    // The caller is anonymous until its credentials are verified.
     counts.logins++
     const ctx = createContext({
       metadata: target.namespace === '' ? {} : { 'mx-namespace': target.namespace },
@@ -200,7 +200,7 @@ t.test(`${CASES} calls with random rules: no difference to the model`, async (t)
   for (const [what, count] of Object.entries(counts)) t.ok(count > 1000, `${what}: ${count}`)
 })
 
-/** What the prose says an account may do in a namespace with something that belongs to a service. */
+/** Whether an account may access a resource of a service in a namespace by the documentation. */
 function mayByModel(account: Account, namespace: string, what: string, service: string): boolean {
   const { issuer, scopes } = account
   if (scopes.includes('admin') && ['mx', namespace].includes(issuer)) {
@@ -216,7 +216,7 @@ function mayByModel(account: Account, namespace: string, what: string, service: 
   return names.some((name) => `${service}.key`.startsWith(`${name}.`))
 }
 
-t.test(`${CASES} accounts: none acts beyond the namespace and the service of its scopes`, (t) => {
+t.test(`none of ${CASES} accounts acts beyond the namespace and the service of its scopes`, (t) => {
   t.comment(`FUZZ_SEED=${SEED}`)
   const all = checks.createAccountChecks({} as Authorizer)
   const ask: Readonly<Record<string, (ctx: Context, ns: string, service: string) => void>> = {

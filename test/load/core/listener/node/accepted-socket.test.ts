@@ -25,7 +25,7 @@ const HANDSHAKE =
 const HELLO = Buffer.from([0x81, 0x85, 0, 0, 0, 0, 0x68, 0x65, 0x6c, 0x6c, 0x6f])
 
 const PING = Buffer.from([0x89, 0x81, 0, 0, 0, 0, 0x68])
-/** Last frame of a message in several, with one byte. */
+/** Last frame of a fragmented message, with one byte. */
 const END = Buffer.from([0x80, 0x81, 0, 0, 0, 0, 0x68])
 
 function keep(messages: string[], ends: string[]): SocketReceiver {
@@ -36,7 +36,7 @@ function keep(messages: string[], ends: string[]): SocketReceiver {
   }
 }
 
-t.test('what the client sends ahead of the answer is not lost', async (t) => {
+t.test('messages sent before the handshake response are delivered', async (t) => {
   const messages: string[] = []
   const handle = async (x: Exchange) => {
     while (x.path !== '/') await new Promise(setImmediate)
@@ -46,7 +46,7 @@ t.test('what the client sends ahead of the answer is not lost', async (t) => {
   const { port } = await openListener(t, createNodeListener, handle)
   const client = new RawClient(port)
   t.teardown(() => client.destroy())
-  // With the head, within the wait for the answer, and more than is read ahead.
+  // With the head, before the response, and more than the listener reads ahead.
   client.send(Buffer.concat([Buffer.from(HANDSHAKE), HELLO, HELLO.subarray(0, 7)]))
   client.send(HELLO.subarray(7))
   for (let i = 0; i < 50_000; i++) client.send(HELLO)
@@ -66,7 +66,7 @@ t.test('counts incomplete messages, and ends the largest beyond the budget', asy
   })
   const clients = [new RawClient(port), new RawClient(port)] as const
   t.teardown(() => clients.map((client) => client.destroy()))
-  // A message of 190 000 bytes in frames, the last one of which has not come.
+  // A message of 190 000 bytes in frames without the last one.
   const frame = Buffer.concat([
     Buffer.from([0x02, 0xfe, 0xea, 0x60, 0, 0, 0, 0]),
     Buffer.alloc(60_000),
@@ -88,7 +88,7 @@ t.test('counts incomplete messages, and ends the largest beyond the budget', asy
   t.equal(bodyMemory.usedBytes, 0)
 })
 
-t.test('a client that sends no masks is ended with 1002', async (t) => {
+t.test('an unmasked frame closes the WebSocket with 1002', async (t) => {
   const messages: string[] = []
   const ends: string[] = []
   const { port, gateway } = await openListener(t, createNodeListener, (x) => {
@@ -105,7 +105,7 @@ t.test('a client that sends no masks is ended with 1002', async (t) => {
   client.destroy()
 })
 
-t.test('a silent client is asked for a sign of life, and given up without one', async (t) => {
+t.test('pings a silent client and ends it without a pong, but not a paused one', async (t) => {
   const ends: string[] = []
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
@@ -123,13 +123,13 @@ t.test('a silent client is asked for a sign of life, and given up without one', 
   answers.on('ping', () => pings.answers++)
   silent.on('ping', () => pings.silent++)
   held.on('ping', () => pings.held++)
-  // The handshake itself was a sign of life.
+  // The handshake counts as activity.
   mock.timers.tick(30_000)
   for (let round = 1; round <= 3; round++) {
     const pong = once(answers, 'ping')
     mock.timers.tick(30_000)
     await pong
-    // Its answer is on the way, and no event tells when the server has read it.
+    // The pong is in transfer, and no event shows when the server has read it.
     await new Promise((resolve) => setTimeout(resolve, 20))
     mock.timers.tick(30_000)
   }

@@ -10,7 +10,7 @@ const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 
 testListener({ create: createNodeListener, name: 'node' })
 
-t.test('OPTIONS * is served, and only OPTIONS has that target', async (t) => {
+t.test('OPTIONS * is served, and * with another method is 400', async (t) => {
   const { port, served } = await openListener(t, createNodeListener, (x) => x.reply(204))
   const client = new RawClient(port)
   client.send('OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n')
@@ -33,7 +33,7 @@ t.test('OPTIONS * is served, and only OPTIONS has that target', async (t) => {
   t.equal(served.length, 1)
 })
 
-t.test('closing again, while the first time ends, ends as well', async (t) => {
+t.test('a second close during the first one resolves', async (t) => {
   const { port, listener, served } = await openListener(t, createNodeListener, (x) => {
     x.accept({ onMessage: () => {}, onDrain: () => {}, onClose: () => {} })
   })
@@ -43,16 +43,16 @@ t.test('closing again, while the first time ends, ends as well', async (t) => {
   )
   await client.until(({ text }) => text.includes('\r\n\r\n'))
   const first = listener.close()
-  // The answer to the close frame: then both ends close.
+  // The response to the close frame, after which both ends close.
   client.send(Buffer.from([0x88, 0x80, 0, 0, 0, 0]))
   await first
-  t.equal(listener.connections, 1, 'the socket has yet to say so')
+  t.equal(listener.connections, 1, 'the socket has not emitted close yet')
   await listener.close()
   await client.ended()
   while (!served[0]!.finished) await new Promise(setImmediate)
 })
 
-t.test('an idle connection of a client is closed after the client keep-alive time', async (t) => {
+t.test('closes an idle client connection after client_keep_alive, by default 75 s', async (t) => {
   const request = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
   const handle = (x: Exchange) => x.reply(200, 'ok')
   const short = await openListener(t, createNodeListener, handle, { clientKeepAliveMs: 50 })
@@ -63,10 +63,10 @@ t.test('an idle connection of a client is closed after the client keep-alive tim
   const usual = new RawClient(port)
   const [reply] = await usual.send(request).replies(1)
   usual.destroy()
-  t.match(reply, /\r\nkeep-alive: timeout=75\r\n/i, 'by default longer than load balancers')
+  t.match(reply, /\r\nkeep-alive: timeout=75\r\n/i, 'the default exceeds that of load balancers')
 })
 
-t.test('serves a WebSocket handshake in HTTP/1.0 as the plain request it is', async (t) => {
+t.test('serves a WebSocket handshake in HTTP/1.0 as a plain request', async (t) => {
   const { port, served } = await openListener(t, createNodeListener, (x) => x.reply(200, 'plain'))
   const client = new RawClient(port)
   const handshake = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'
@@ -76,7 +76,7 @@ t.test('serves a WebSocket handshake in HTTP/1.0 as the plain request it is', as
   t.equal(served[0]!.upgrade, false)
 })
 
-t.test('an HTTP/1.0 client gets a body of unknown length up to the close', async (t) => {
+t.test('ends a body of unknown length for HTTP/1.0 by closing the connection', async (t) => {
   const { port } = await openListener(t, createNodeListener, (x) => {
     if (x.path === '/known') return x.reply(200, 'known')
     x.start(200, new HeaderList(), -1)
@@ -97,7 +97,7 @@ t.test('an HTTP/1.0 client gets a body of unknown length up to the close', async
   t.equal(body, '12345')
 })
 
-t.test('sends a response that is known from the head without 100 Continue', async (t) => {
+t.test('sends an immediate response without 100 Continue', async (t) => {
   const { port } = await openListener(t, createNodeListener, (x) => x.reply(413, 'too long'))
   const client = new RawClient(port)
   client.send(

@@ -51,7 +51,7 @@ async function open(t: Teardown, isOptional: boolean, options: Partial<ListenerO
   return { ...listener, tls, clientCa, warnings, replace }
 }
 
-/** The fields that a request over HTTP/1.1 arrives with; undefined: the connection was refused. */
+/** Headers received of a request over HTTP/1.1, undefined if the connection was rejected. */
 async function ask(
   port: number,
   { cert, key }: Shown,
@@ -73,7 +73,7 @@ async function ask(
   }
 }
 
-/** The same over HTTP/2. */
+/** Headers received of a request over HTTP/2. */
 async function ask2(port: number, { cert, key }: Shown): Promise<string[] | undefined> {
   const client = connectHttp2(`https://127.0.0.1:${port}`, {
     rejectUnauthorized: false,
@@ -93,11 +93,11 @@ async function ask2(port: number, { cert, key }: Shown): Promise<string[] | unde
 interface Resumed {
   readonly text: string
   readonly isReused: boolean
-  /** The last one that the server offered. */
+  /** The last session that the server offered. */
   readonly session: Buffer | undefined
 }
 
-/** Asks over the protocol offered, with the session of an earlier connection. */
+/** Sends a request over the given protocol, with the session of an earlier connection. */
 async function askWith(
   port: number,
   { cert, key }: Shown,
@@ -136,18 +136,18 @@ async function askWith(
 
 const toBinary = (pem: string) => `:${new X509Certificate(pem).raw.toString('base64')}:`
 
-t.test('who must show a certificate is let in with one of the authority alone', async (t) => {
+t.test('a required client certificate must be issued by the configured authority', async (t) => {
   const { port, served } = await open(t, false)
   for (const asking of [ask, ask2]) {
     t.same(await asking(port, alice), ['client-cert', toBinary(alice.cert)], asking.name)
     t.equal(await asking(port, {}), undefined)
     t.equal(await asking(port, stranger), undefined)
-    t.equal(await asking(port, bob), undefined, 'the authority between is not known')
+    t.equal(await asking(port, bob), undefined, 'the intermediate authority is unknown')
   }
   t.equal(served.length, 2)
 })
 
-t.test('the chain between is told, without the authority that ends it', async (t) => {
+t.test('client-cert-chain has the intermediate certificates without the root', async (t) => {
   const { port } = await open(t, false)
   const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
   const expected = ['client-cert', toBinary(bob.cert), 'client-cert-chain', toBinary(middle.cert)]
@@ -155,20 +155,23 @@ t.test('the chain between is told, without the authority that ends it', async (t
   t.same(await ask2(port, shown), expected)
 })
 
-t.test('no session is resumed: each connection shows its certificate, and the chain', async (t) => {
-  const { port } = await open(t, false)
-  const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
-  for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
-    for (const protocol of ['http/1.1', 'h2']) {
-      const first = await askWith(port, shown, version, [protocol])
-      t.ok(first.session, `${version} ${protocol}`)
-      const second = await askWith(port, shown, version, [protocol], first.session)
-      t.equal(second.isReused, false, `${version} ${protocol}`)
-      t.match(second.text, `"client-cert-chain","${toBinary(middle.cert)}"`)
-    }
-})
+t.test(
+  'TLS sessions are not resumed, so every connection presents its certificate and chain',
+  async (t) => {
+    const { port } = await open(t, false)
+    const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
+      for (const protocol of ['http/1.1', 'h2']) {
+        const first = await askWith(port, shown, version, [protocol])
+        t.ok(first.session, `${version} ${protocol}`)
+        const second = await askWith(port, shown, version, [protocol], first.session)
+        t.equal(second.isReused, false, `${version} ${protocol}`)
+        t.match(second.text, `"client-cert-chain","${toBinary(middle.cert)}"`)
+      }
+  },
+)
 
-t.test('what clients claim to be is dropped, with and without certificates', async (t) => {
+t.test('removes client-cert headers sent by clients, with and without certificates', async (t) => {
   const claims = {
     'client-cert': ':AAAA:',
     'Client-Cert-Chain': ':AAAA:',
@@ -181,7 +184,7 @@ t.test('what clients claim to be is dropped, with and without certificates', asy
   t.same(await ask(port, {}, claims), ['x-a', '1'])
 })
 
-t.test('where it is optional, a wrong certificate is refused all the same', async (t) => {
+t.test('an optional client certificate is rejected if it is invalid', async (t) => {
   const { port, served } = await open(t, true)
   for (const asking of [ask, ask2]) {
     t.same(await asking(port, {}), [], asking.name)
@@ -191,7 +194,7 @@ t.test('where it is optional, a wrong certificate is refused all the same', asyn
 })
 
 t.test(
-  'other authorities are taken when the file changes, and a wrong file changes nothing',
+  'reloads the authorities when the file changes, and keeps them if the new file is invalid',
   async (t) => {
     const { port, clientCa, warnings, replace, tls } = await open(t, false)
     t.ok(await ask(port, alice))
@@ -211,7 +214,7 @@ t.test(
   },
 )
 
-t.test('a file that is missing, or damaged, is named', async (t) => {
+t.test('the error of a missing or damaged authority file names the file', async (t) => {
   t.throws(
     () => loadClientCa('/nowhere/ca.pem'),
     /^TLS client CA file \/nowhere\/ca.pem cannot be read: /,
@@ -223,7 +226,7 @@ t.test('a file that is missing, or damaged, is named', async (t) => {
   t.throws(() => loadClientCa(file), /contains a malformed certificate$/)
 })
 
-t.test('while the file does not load at first, the last authorities judge', async (t) => {
+t.test('starts with the previous authorities if the file cannot be loaded', async (t) => {
   const folder = createCertificateFolder()
   t.teardown(folder.remove)
   const file = join(folder.path, 'a.pem')
@@ -235,7 +238,7 @@ t.test('while the file does not load at first, the last authorities judge', asyn
   t.match(warnings, [/cannot be read: .*; the previous authorities stay in use$/])
 })
 
-t.test('a listener that cannot ask for certificates does not open', async (t) => {
+t.test('a listener without support for client certificates does not open', async (t) => {
   const { clientCa } = await open(t, false)
   const options = { host: '127.0.0.1', port: 0, clientCa, handle: () => {} }
   await t.rejects(createUwsListener(options), /use the node listener/)

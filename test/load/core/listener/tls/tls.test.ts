@@ -29,7 +29,7 @@ const noWarning = (t: { fail: (message: string) => unknown }) => ({
   warn: (message: string) => void t.fail(message),
 })
 
-t.test('a certificate is read with the names it is for', (t) => {
+t.test('reads a certificate with its DNS names', (t) => {
   const certificate = createCertificate(['Www.Example.test', '*.example.test', '127.0.0.1'])
   const files = folder.write('names', certificate)
   const { pairs } = loadTls([files], noWarning(t))
@@ -38,13 +38,13 @@ t.test('a certificate is read with the names it is for', (t) => {
   t.end()
 })
 
-t.test('without alternative names the common name counts', (t) => {
+t.test('uses the common name of a certificate without alternative names', (t) => {
   const files = folder.write('common', createCertificate(['old.example.test'], { altNames: false }))
   t.same(loadTls([files], noWarning(t)).pairs[0]!.names, ['old.example.test'])
   t.end()
 })
 
-t.test('a chain behind the certificate is kept, and the key must be that of the first', (t) => {
+t.test('accepts a chain after the certificate, whose key must match the first one', (t) => {
   const leaf = createCertificate(['leaf.test'])
   const issuer = createCertificate(['issuer.test'], { ownKey: true })
   const chain = `a comment\n${leaf.cert}\n${issuer.cert}`
@@ -62,7 +62,7 @@ t.test('a chain behind the certificate is kept, and the key must be that of the 
   t.end()
 })
 
-t.test('a key that a listener would refuse, or have no cipher for, is refused by name', (t) => {
+t.test('the error of an unsupported key names its file', (t) => {
   for (const { kind, ...texts } of UNSERVABLE) {
     const files = folder.write('unservable', texts)
     t.throws(
@@ -74,14 +74,14 @@ t.test('a key that a listener would refuse, or have no cipher for, is refused by
   t.end()
 })
 
-t.test('a byte order mark before certificate or key is left out', (t) => {
+t.test('removes a byte order mark before certificate and key', (t) => {
   const { cert, key } = createCertificate(['mark.test'])
   const files = folder.write('mark', { cert: `\uFEFF${cert}`, key: `\uFEFF${key}` })
   t.match(loadTls([files], noWarning(t)).pairs, [{ cert, key }])
   t.end()
 })
 
-t.test('what cannot be served is refused in one line that names the file', (t) => {
+t.test('the error of an unusable certificate or key is one line that names the file', (t) => {
   const { cert, key } = createCertificate(['a.test'])
   const encrypted =
     '-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n'
@@ -141,7 +141,7 @@ t.test('what cannot be served is refused in one line that names the file', (t) =
   t.end()
 })
 
-t.test('an expired certificate is served, with a warning', (t) => {
+t.test('serves an expired certificate with a warning', (t) => {
   const files = folder.write(
     'expired',
     createCertificate(['a.test'], { notAfter: new Date(Date.now() - 60_000) }),
@@ -153,7 +153,7 @@ t.test('an expired certificate is served, with a warning', (t) => {
   t.end()
 })
 
-t.test('reload replaces certificates, and tells of a change only', (t) => {
+t.test('reload replaces certificates and notifies listeners only of changes', (t) => {
   const files = folder.write('reload', createCertificate(['one.test']))
   const source = loadTls([files], noWarning(t))
   const told: (readonly Certificate[])[] = []
@@ -175,12 +175,12 @@ t.test('reload replaces certificates, and tells of a change only', (t) => {
   t.end()
 })
 
-t.test('a reload that fails changes nothing, not even of the other pairs', (t) => {
+t.test('a failed reload changes none of the certificates', (t) => {
   const first = folder.write('first', createCertificate(['first.test']))
   const second = folder.write('second', createCertificate(['second.test']))
   const source = loadTls([first, second], noWarning(t))
   const { pairs } = source
-  source.onChange(() => t.fail('must not be told'))
+  source.onChange(() => t.fail('no change must be reported'))
   folder.write('first', createCertificate(['new.test']))
   writeFileSync(second.keyFile, createCertificate(['x.test'], { ownKey: true }).key)
   t.throws(() => source.reload(), {
@@ -190,7 +190,7 @@ t.test('a reload that fails changes nothing, not even of the other pairs', (t) =
   t.end()
 })
 
-t.test('while files do not load at first, the last certificates are served', (t) => {
+t.test('starts with the previous certificates if the files cannot be loaded', (t) => {
   const files = folder.write('last', createCertificate(['one.test']))
   const { pairs: last } = loadTls([files], noWarning(t))
   t.equal(loadTls([files], { last, ...noWarning(t) }).pairs[0], last[0], 'the same certificate')
@@ -205,7 +205,7 @@ t.test('while files do not load at first, the last certificates are served', (t)
   t.end()
 })
 
-t.test('a reload that a listener does not take is no reload: the next one tries again', (t) => {
+t.test('a reload that a listener rejects has no effect, and the next one retries', (t) => {
   const files = folder.write('untaken', createCertificate(['one.test']))
   const source = loadTls([files], noWarning(t))
   const { pairs } = source
@@ -226,14 +226,14 @@ t.test('a reload that a listener does not take is no reload: the next one tries 
   t.end()
 })
 
-t.test('files that are watched', async (t) => {
+t.test('watched certificate files', async (t) => {
   const warnings: string[] = []
   const watched = createCertificateFolder()
   t.teardown(() => watched.remove())
   const files = watched.write('site', createCertificate(['0.test']))
   const source = loadTls([files], { warn: (message) => warnings.push(message), settleMs: 20 })
   t.teardown(() => source.close())
-  // Neither a watch nor its delay keeps a program alive.
+  // Neither a watch nor its delay keeps the process alive.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   source.watch()
@@ -245,13 +245,13 @@ t.test('files that are watched', async (t) => {
       })
     })
 
-  await t.test('are read again when they are written', async (t) => {
+  await t.test('are reloaded when they are written', async (t) => {
     const change = changed()
     watched.write('site', createCertificate(['1.test']))
     t.same(await change, ['1.test'])
   })
 
-  await t.test('are read again when they are replaced, again and again', async (t) => {
+  await t.test('are reloaded every time they are replaced', async (t) => {
     for (const name of ['2.test', '3.test', '4.test']) {
       const change = changed()
       const next = watched.write('next', createCertificate([name]))
@@ -261,37 +261,43 @@ t.test('files that are watched', async (t) => {
     }
   })
 
-  await t.test('that do not fit are reported, and the old ones stay until they do', async (t) => {
-    const { cert, key } = createCertificate(['5.test'], { ownKey: true })
-    warnings.length = 0
-    writeFileSync(files.certFile, cert)
-    await until(() => warnings.length > 0)
-    t.match(
-      warnings[0],
-      /does not belong to certificate .*; the previous certificates stay in use$/,
-    )
-    t.same(source.pairs[0]!.names, ['4.test'])
-    const change = changed()
-    writeFileSync(files.keyFile, key)
-    t.same(await change, ['5.test'])
-  })
+  await t.test(
+    'are reported while certificate and key do not match, and reloaded once they do',
+    async (t) => {
+      const { cert, key } = createCertificate(['5.test'], { ownKey: true })
+      warnings.length = 0
+      writeFileSync(files.certFile, cert)
+      await until(() => warnings.length > 0)
+      t.match(
+        warnings[0],
+        /does not belong to certificate .*; the previous certificates stay in use$/,
+      )
+      t.same(source.pairs[0]!.names, ['4.test'])
+      const change = changed()
+      writeFileSync(files.keyFile, key)
+      t.same(await change, ['5.test'])
+    },
+  )
 
-  await t.test('are told once, whatever else is written beside them', async (t) => {
-    warnings.length = 0
-    const good = readFileSync(files.certFile)
-    writeFileSync(files.certFile, 'junk')
-    const log = join(watched.path, 'log')
-    // As a log in the same folder does, which the warning is written to; more often than files settle.
-    const writing = setInterval(() => appendFileSync(log, `${warnings.length}\n`), 5)
-    t.teardown(() => clearInterval(writing))
-    await until(() => warnings.length > 0)
-    const { size } = statSync(log)
-    await until(() => statSync(log).size >= size + 40)
-    t.equal(warnings.length, 1)
-    writeFileSync(files.certFile, good)
-  })
+  await t.test(
+    'are reported once as invalid, even if other files of the folder change',
+    async (t) => {
+      warnings.length = 0
+      const good = readFileSync(files.certFile)
+      writeFileSync(files.certFile, 'junk')
+      const log = join(watched.path, 'log')
+      // Like a log in the same folder that receives the warning; more often than the settle time.
+      const writing = setInterval(() => appendFileSync(log, `${warnings.length}\n`), 5)
+      t.teardown(() => clearInterval(writing))
+      await until(() => warnings.length > 0)
+      const { size } = statSync(log)
+      await until(() => statSync(log).size >= size + 40)
+      t.equal(warnings.length, 1)
+      writeFileSync(files.certFile, good)
+    },
+  )
 
-  await t.test('may lie behind a link that is switched over', async (t) => {
+  await t.test('are reloaded when a symbolic link is switched', async (t) => {
     const linked = createCertificateFolder()
     t.teardown(() => linked.remove())
     const store = (version: string) => {
@@ -315,7 +321,7 @@ t.test('files that are watched', async (t) => {
     t.same(await names, ['v2.test'])
   })
 
-  await t.test('are no longer read once the source is closed', async (t) => {
+  await t.test('are not reloaded after close', async (t) => {
     await source.close()
     const { pairs } = source
     unlinkSync(files.certFile)
@@ -324,7 +330,7 @@ t.test('files that are watched', async (t) => {
     t.equal(source.pairs, pairs)
   })
 
-  await t.test('in a folder that is gone give a warning, no failure', async (t) => {
+  await t.test('in a deleted folder cause a warning, not an error', async (t) => {
     const gone = createCertificateFolder()
     const told: string[] = []
     const source = loadTls([gone.write('a', createCertificate(['a.test']))], {
@@ -337,7 +343,7 @@ t.test('files that are watched', async (t) => {
   })
 })
 
-t.test('lent files are private, whole and gone afterwards', (t) => {
+t.test('temporary files of a pair are private and are deleted afterwards', (t) => {
   const [pair] = loadTls([folder.write('lent', createCertificate(['a.test']))], noWarning(t)).pairs
   let lent = { certFile: '', keyFile: '' }
   const result = withTlsFiles(pair!, (files) => {
@@ -361,7 +367,7 @@ t.test('lent files are private, whole and gone afterwards', (t) => {
   t.end()
 })
 
-t.test('the pair for a server name: exact, then wildcard, then none', (t) => {
+t.test('finds the pair of a server name by exact name, then by wildcard', (t) => {
   const pair = (...names: string[]): Certificate => ({ cert: '', key: '', names })
   const first = pair('a.test', 'b.x.test')
   const second = pair('*.x.test', 'c.test')
@@ -385,21 +391,18 @@ t.test('the pair for a server name: exact, then wildcard, then none', (t) => {
   t.end()
 })
 
-t.test(
-  'a certificate that is not valid yet is served, with a warning that names the clock',
-  (t) => {
-    const { cert, key } = createCertificate(['a.test'], {
-      notBefore: new Date(Date.now() + 3_600_000),
-      notAfter: new Date(Date.now() + 7_200_000),
-    })
-    const warnings: string[] = []
-    const pair = toTlsPair({ cert, key }, { cert: 'its certificate', key: 'its key' }, (message) =>
-      warnings.push(message),
-    )
-    t.same(pair.names, ['a.test'])
-    t.match(warnings, [
-      /^TLS certificate its certificate is not valid before .*; check the clock of this machine$/,
-    ])
-    t.end()
-  },
-)
+t.test('serves a certificate that is not valid yet, with a warning about the clock', (t) => {
+  const { cert, key } = createCertificate(['a.test'], {
+    notBefore: new Date(Date.now() + 3_600_000),
+    notAfter: new Date(Date.now() + 7_200_000),
+  })
+  const warnings: string[] = []
+  const pair = toTlsPair({ cert, key }, { cert: 'its certificate', key: 'its key' }, (message) =>
+    warnings.push(message),
+  )
+  t.same(pair.names, ['a.test'])
+  t.match(warnings, [
+    /^TLS certificate its certificate is not valid before .*; check the clock of this machine$/,
+  ])
+  t.end()
+})

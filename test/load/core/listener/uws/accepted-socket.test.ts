@@ -30,7 +30,7 @@ function keepEnds(ends: string[]): SocketReceiver {
 }
 
 t.test(
-  'of a message far beyond the limit nothing is read, and the receiver learns why',
+  'a message far beyond the limit is not read and closes the WebSocket with 1009',
   async (t) => {
     const ends: string[] = []
     const { port, gateway, served } = await openListener(
@@ -64,7 +64,7 @@ t.test('rejects a WebSocket beyond max_client_websockets with 503', async (t) =>
   await connectWebSocket(t, port)
 })
 
-t.test('a client that pings and never reads is ended', async (t) => {
+t.test('ends a client that sends pings without reading', async (t) => {
   const ends: string[] = []
   const { port, gateway } = await openListener(
     t,
@@ -76,7 +76,7 @@ t.test('a client that pings and never reads is ended', async (t) => {
   client.pause()
   while (ends.length === 0) {
     for (let i = 0; i < 1000 && client.bufferedAmount < MIB; i++) client.ping('x'.repeat(100))
-    // The library notices between two bursts.
+    // The library detects it between two bursts.
     for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
   }
   client.terminate()

@@ -9,7 +9,7 @@ import { RawClient } from '../../../../fixtures/raw-client.ts'
 
 testListener({ create: createUwsListener, name: 'uws' })
 
-t.test('reports once that a client sends what the library rejects by itself', async (t) => {
+t.test('reports the first request that the library rejects', async (t) => {
   let reports = 0
   const { port, listener } = await openListener(t, createUwsListener, (x) => x.reply(200), {
     onUnreadable: () => void reports++,
@@ -29,7 +29,7 @@ t.test('reports once that a client sends what the library rejects by itself', as
   t.equal(reports, 1)
 })
 
-t.test('a stream that fails before anything was sent is answered with its error', async (t) => {
+t.test('a stream that fails before its first byte is replaced by an error response', async (t) => {
   const hook = { name: 'id', onReply: (x: Exchange) => x.replyHeaders.set('x-request-id', 'a') }
   const { port, served } = await openListener(
     t,

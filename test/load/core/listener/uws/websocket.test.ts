@@ -33,70 +33,64 @@ testTunnel({
   holdsClientsBack: /^20\.51\./.test(version),
 })
 
-t.test(
-  'where a client cannot be held back, what waits for a stalled backend is bounded',
-  async (t) => {
-    for (const size of [64 * KIB, 100]) {
-      const backend = await openBackendServer(t)
-      const accepted = backend.accepted()
-      const socket = new WebSocket(`ws://127.0.0.1:${backend.port}`, { perMessageDeflate: false })
-      const [{ socket: connection }] = await once(socket, 'upgrade')
-      const peer = await accepted
-      peer.pause()
-      let stalled = 0
-      const writer = new BackendWriter(socket, connection, 4 * MIB, undefined, () => {
-        stalled++
-        writer.release(true)
-      })
-      const message = new ArrayBuffer(size)
-      let sent = 0
-      while (stalled === 0) {
-        for (let i = 0; i < 100; i++) writer.send(message, true)
-        sent += 100 * size
-        await new Promise(setImmediate)
-      }
-      t.ok(socket.bufferedAmount < 4 * MIB + 110 * size, `${sent} bytes in pieces of ${size}`)
-      t.equal(stalled, 1)
-      socket.terminate()
-    }
-  },
-)
-
-t.test(
-  'messages of every length of frame header reach the backend unchanged, in order',
-  async (t) => {
+t.test('messages buffered for a stalled backend are limited', async (t) => {
+  for (const size of [64 * KIB, 100]) {
     const backend = await openBackendServer(t)
-    const { port, gateway } = await openWebGateway(t, createUwsListener, [backend.port])
     const accepted = backend.accepted()
-    const client = await connectWebSocket(t, port)
+    const socket = new WebSocket(`ws://127.0.0.1:${backend.port}`, { perMessageDeflate: false })
+    const [{ socket: connection }] = await once(socket, 'upgrade')
     const peer = await accepted
-    const lengths = [0, 125, 126, 16_383, 16_384, 16_385, 65_535, 65_536, MIB, MIB + 3, 5 * MIB + 1]
-    const sent = [...lengths, ...lengths].map((length, i) => ({
-      binary: i % 2 === 0,
-      data: i % 2 === 0 ? randomBytes(length) : Buffer.from('ü'.repeat(length >> 1)),
-    }))
-    const received: { binary: boolean; data: Buffer }[] = []
-    const all = new Promise<void>((resolve) => {
-      peer.on('message', (data: Buffer, binary: boolean) => {
-        received.push({ binary, data })
-        if (received.length === sent.length) resolve()
-      })
-    })
-    // At once, and then while the backend does not read: the rest is queued.
     peer.pause()
-    for (const { data, binary } of sent) client.send(data, { binary })
-    // The gateway holds 12 MiB at most, and the kernel some of the rest.
-    await Promise.race([until(() => client.bufferedAmount === 0), delay(1000)])
-    peer.resume()
-    await all
-    for (const [i, { binary, data }] of sent.entries()) {
-      t.equal(received[i]!.binary, binary)
-      t.ok(received[i]!.data.equals(data), `message ${i} of ${data.length} bytes`)
+    let stalled = 0
+    const writer = new BackendWriter(socket, connection, 4 * MIB, undefined, () => {
+      stalled++
+      writer.release(true)
+    })
+    const message = new ArrayBuffer(size)
+    let sent = 0
+    while (stalled === 0) {
+      for (let i = 0; i < 100; i++) writer.send(message, true)
+      sent += 100 * size
+      await new Promise(setImmediate)
     }
-    client.close()
-    await gateway.idle()
-  },
-)
+    t.ok(socket.bufferedAmount < 4 * MIB + 110 * size, `${sent} bytes in pieces of ${size}`)
+    t.equal(stalled, 1)
+    socket.terminate()
+  }
+})
+
+t.test('messages of every header length reach the backend unchanged and in order', async (t) => {
+  const backend = await openBackendServer(t)
+  const { port, gateway } = await openWebGateway(t, createUwsListener, [backend.port])
+  const accepted = backend.accepted()
+  const client = await connectWebSocket(t, port)
+  const peer = await accepted
+  const lengths = [0, 125, 126, 16_383, 16_384, 16_385, 65_535, 65_536, MIB, MIB + 3, 5 * MIB + 1]
+  const sent = [...lengths, ...lengths].map((length, i) => ({
+    binary: i % 2 === 0,
+    data: i % 2 === 0 ? randomBytes(length) : Buffer.from('ü'.repeat(length >> 1)),
+  }))
+  const received: { binary: boolean; data: Buffer }[] = []
+  const all = new Promise<void>((resolve) => {
+    peer.on('message', (data: Buffer, binary: boolean) => {
+      received.push({ binary, data })
+      if (received.length === sent.length) resolve()
+    })
+  })
+  // Sent while the backend does not read, so that the rest is queued.
+  peer.pause()
+  for (const { data, binary } of sent) client.send(data, { binary })
+  // The gateway buffers at most 12 MiB, and the kernel part of the rest.
+  await Promise.race([until(() => client.bufferedAmount === 0), delay(1000)])
+  peer.resume()
+  await all
+  for (const [i, { binary, data }] of sent.entries()) {
+    t.equal(received[i]!.binary, binary)
+    t.ok(received[i]!.data.equals(data), `message ${i} of ${data.length} bytes`)
+  }
+  client.close()
+  await gateway.idle()
+})
 
 t.test('rejects a WebSocket beyond max_client_websockets with 503', async (t) => {
   const backend = await openBackendServer(t)
@@ -114,7 +108,7 @@ t.test('rejects a WebSocket beyond max_client_websockets with 503', async (t) =>
   await connectWebSocket(t, port)
 })
 
-t.test('counts no WebSocket whose handshake failed', async (t) => {
+t.test('a WebSocket whose handshake failed does not count', async (t) => {
   const backend = await openBackendServer(t, { verifyClient: () => false })
   const nobody = await openBackendServer(t)
   nobody.server.close()
@@ -128,7 +122,7 @@ t.test('counts no WebSocket whose handshake failed', async (t) => {
   }
 })
 
-t.test('without a limit a message passes', async (t) => {
+t.test('forwards messages without a length limit', async (t) => {
   const backend = await openBackendServer(t)
   const none = Number.POSITIVE_INFINITY
   const limit = { maxMessageBytes: none, listener: { maxMessageBytes: none } }
@@ -140,7 +134,7 @@ t.test('without a limit a message passes', async (t) => {
   t.equal(String(await received), 'hello')
 })
 
-t.test('a client that pings and never reads is ended', async (t) => {
+t.test('ends a client that sends pings without reading', async (t) => {
   const backend = await openBackendServer(t)
   const limit = { maxMessageBytes: MIB, listener: { maxMessageBytes: MIB } }
   const { port, gateway } = await openWebGateway(t, createUwsListener, [backend.port], limit)
@@ -160,7 +154,7 @@ t.test('a client that pings and never reads is ended', async (t) => {
   await gateway.idle()
 })
 
-t.test('text that is not UTF-8 ends both sides', async (t) => {
+t.test('a text message that is not UTF-8 ends client and backend', async (t) => {
   const backend = await openBackendServer(t)
   const { port, gateway } = await openWebGateway(t, createUwsListener, [backend.port])
   const bad = Buffer.from([0x61, 0xff])
@@ -179,21 +173,18 @@ t.test('text that is not UTF-8 ends both sides', async (t) => {
   await gateway.idle()
 })
 
-t.test(
-  'of a message far beyond the limit nothing is read, and the backend learns why',
-  async (t) => {
-    const backend = await openBackendServer(t)
-    const limit = { maxMessageBytes: 64 * KIB, listener: { maxMessageBytes: 64 * KIB } }
-    const { port } = await openWebGateway(t, createUwsListener, [backend.port], limit)
-    const accepted = backend.accepted()
-    const client = await connectWebSocket(t, port)
-    const ends = Promise.all([closeOf(client), closeOf(await accepted)])
-    client.send(Buffer.alloc(200 * KIB))
-    t.strictSame(await ends, ['1006', '1009 message too long'])
-  },
-)
+t.test('a message far beyond the limit is not read and closes the backend with 1009', async (t) => {
+  const backend = await openBackendServer(t)
+  const limit = { maxMessageBytes: 64 * KIB, listener: { maxMessageBytes: 64 * KIB } }
+  const { port } = await openWebGateway(t, createUwsListener, [backend.port], limit)
+  const accepted = backend.accepted()
+  const client = await connectWebSocket(t, port)
+  const ends = Promise.all([closeOf(client), closeOf(await accepted)])
+  client.send(Buffer.alloc(200 * KIB))
+  t.strictSame(await ends, ['1006', '1009 message too long'])
+})
 
-t.test('a WebSocket whose client was slow still ends with the code of the client', async (t) => {
+t.test('the close code of a slow client reaches the backend', async (t) => {
   const backend = await openBackendServer(t)
   const { port, gateway } = await openWebGateway(t, createUwsListener, [backend.port])
   const accepted = backend.accepted()
@@ -209,7 +200,7 @@ t.test('a WebSocket whose client was slow still ends with the code of the client
   await gateway.idle()
 })
 
-t.test('an open WebSocket keeps its address and is no fault of anyone', async (t) => {
+t.test('logs the address of an open WebSocket and no fault', async (t) => {
   const backend = await openBackendServer(t)
   const { port, served, faults, gateway } = await openWebGateway(t, createUwsListener, [
     backend.port,

@@ -56,12 +56,12 @@ function open(
   })
 }
 
-t.test('calls of every kind reach a gRPC backend and come back', async (t) => {
+t.test('calls of every kind are forwarded to a gRPC backend', async (t) => {
   const backend = await openGrpcBackend(t)
   const gateway = await open(t, [backend.port])
   const client = new GrpcClient(t, gateway.port)
 
-  t.test('unary: message, metadata both ways, trailers', async (t) => {
+  t.test('unary: message, metadata in both directions, trailers', async (t) => {
     const metadata = new grpc.Metadata()
     metadata.set('x-word', 'one, two')
     metadata.set('key-bin', Buffer.from([0, 255, 10]))
@@ -76,7 +76,7 @@ t.test('calls of every kind reach a gRPC backend and come back', async (t) => {
     t.equal(gateway.seen.at(-1)?.rpcStatus, 0)
   })
 
-  t.test('errors keep code, text and binary metadata', async (t) => {
+  t.test('errors preserve code, text and binary metadata', async (t) => {
     const { status } = await client.call('Fail', `${STATUS.FAILED_PRECONDITION}`)
     t.equal(status.code, STATUS.FAILED_PRECONDITION)
     t.equal(status.details, '100 % Jörg')
@@ -89,7 +89,7 @@ t.test('calls of every kind reach a gRPC backend and come back', async (t) => {
     t.equal(status.code, STATUS.OK)
   })
 
-  t.test('client stream, with messages beyond all windows', async (t) => {
+  t.test('client stream with messages beyond all windows', async (t) => {
     const done = new Promise<Greeting | undefined>((resolve) => {
       const call = client.upload('Join', (_error, reply) => resolve(reply))
       call.write({ name: 'Ann' })
@@ -99,7 +99,7 @@ t.test('calls of every kind reach a gRPC backend and come back', async (t) => {
     t.strictSame(await done, { message: 'Ann,5000000,Bob' })
   })
 
-  t.test('bidirectional, in turns', async (t) => {
+  t.test('bidirectional stream with alternating messages', async (t) => {
     const call = client.stream('Chat')
     for (const name of ['Ann', 'Bob']) {
       call.write({ name })
@@ -123,7 +123,7 @@ for (const [what, fields, code] of [
   ],
   ['a control character in another value', [...GRPC_HEAD, 'x-a', 'a\x7fb'], STATUS.OK],
 ] as const) {
-  t.test(`of a backend's response with ${what} nothing invalid reaches the client`, async (t) => {
+  t.test(`nothing invalid of a backend response with ${what} reaches the client`, async (t) => {
     const backend = await openRawBackend(t)
     const gateway = await open(t, [backend.port])
     const client = new GrpcClient(t, gateway.port)
@@ -141,7 +141,7 @@ for (const [what, fields, code] of [
   })
 }
 
-t.test('a client that cancels ends the call of the backend', async (t) => {
+t.test('a cancelled call is cancelled at the backend', async (t) => {
   const backend = await openGrpcBackend(t)
   const gateway = await open(t, [backend.port])
   const client = new GrpcClient(t, gateway.port)
@@ -156,19 +156,22 @@ t.test('a client that cancels ends the call of the backend', async (t) => {
   t.equal(node!.active, 0)
 })
 
-t.test('a deadline is told to the backend, and kept by the gateway', async (t) => {
-  const backend = await openGrpcBackend(t)
-  const gateway = await open(t, [backend.port])
-  const client = new GrpcClient(t, gateway.port)
-  // Opens the connections: a slow machine needs more than the deadline for that, and the backend would see no call.
-  await client.call('SayHello', 'a')
-  const { status } = await client.call('Wait', 'a', { options: { deadline: Date.now() + 500 } })
-  t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
-  await until(() => backend.cancelled.includes('Wait'))
-  await until(() => gateway.gateway.inFlight === 0)
-})
+t.test(
+  'a call past its deadline is DEADLINE_EXCEEDED and is cancelled at the backend',
+  async (t) => {
+    const backend = await openGrpcBackend(t)
+    const gateway = await open(t, [backend.port])
+    const client = new GrpcClient(t, gateway.port)
+    // Opens the connections: on a slow machine this may exceed the deadline, and the backend would receive no call.
+    await client.call('SayHello', 'a')
+    const { status } = await client.call('Wait', 'a', { options: { deadline: Date.now() + 500 } })
+    t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
+    await until(() => backend.cancelled.includes('Wait'))
+    await until(() => gateway.gateway.inFlight === 0)
+  },
+)
 
-t.test('a slow reader stops the backend, and memory stays bounded', async (t) => {
+t.test('a slow reader pauses the backend, and memory stays bounded', async (t) => {
   const backend = await openGrpcBackend(t)
   const gateway = await open(t, [backend.port])
   const client = new GrpcClient(t, gateway.port)
@@ -182,7 +185,7 @@ t.test('a slow reader stops the backend, and memory stays bounded', async (t) =>
     before = backend.sent
     return still && before > 0
   })
-  t.ok(backend.sent < 200, `no more than windows hold: ${backend.sent} messages of 100 kB`)
+  t.ok(backend.sent < 200, `at most the flow control windows: ${backend.sent} messages of 100 kB`)
   const stopped = backend.sent
   call.resume()
   await until(() => backend.sent > stopped + 100)
@@ -190,12 +193,12 @@ t.test('a slow reader stops the backend, and memory stays bounded', async (t) =>
   await until(() => gateway.gateway.inFlight === 0)
 })
 
-t.test('of too many responses that clients do not read some are ended', async (t) => {
+t.test('unread responses beyond the memory limit are ended', async (t) => {
   const { maxBytes } = replyMemory
   t.teardown(() => {
     replyMemory.maxBytes = maxBytes
   })
-  // Room for two of them.
+  // Room for two responses.
   replyMemory.maxBytes = 4 * STREAM_WINDOW_BYTES
   const backend = await openGrpcBackend(t)
   const gateway = await open(t, [backend.port])
@@ -208,14 +211,14 @@ t.test('of too many responses that clients do not read some are ended', async (t
   }
   await until(() => gateway.gateway.inFlight === 2)
   const { status } = await new GrpcClient(t, gateway.port).call('SayHello', 'Ann')
-  t.equal(status.code, STATUS.OK, 'an honest call beside them')
+  t.equal(status.code, STATUS.OK, 'another call succeeds')
   for (const x of gateway.seen) x.giveUp(new GatewayError('', 503, 'end'))
   await until(() => gateway.gateway.inFlight === 0)
-  t.equal(replyMemory.usedBytes, 0, 'nothing stays reserved')
+  t.equal(replyMemory.usedBytes, 0, 'all memory is released')
 })
 
 t.test(
-  'copies of a request for another attempt count as buffered, and end at half of max_buffered',
+  'request copies for retries count as buffered and are dropped at half of max_buffered',
   async (t) => {
     const { maxBytes } = bodyMemory
     t.teardown(() => {
@@ -235,8 +238,8 @@ t.test(
       await until(() => (gateway.seen[count]?.bytesIn ?? 0) > 40_000)
     }
     await until(() => bodyMemory.usedBytes <= 260_000)
-    t.ok(bodyMemory.usedBytes > 160_000, `copies are counted: ${bodyMemory.usedBytes} bytes`)
-    t.equal(gateway.gateway.inFlight, 8, 'no call is ended for them')
+    t.ok(bodyMemory.usedBytes > 160_000, `copies count: ${bodyMemory.usedBytes} bytes`)
+    t.equal(gateway.gateway.inFlight, 8, 'no call is ended')
     for (const call of calls) call.cancel()
     await until(() => gateway.gateway.inFlight === 0)
     t.equal(bodyMemory.usedBytes, 0)
@@ -258,7 +261,7 @@ t.test('bytes of a paused body that the listener buffers count as buffered', asy
   })
   upload.on('error', () => {})
   upload.write(Buffer.alloc(1_000_000))
-  // The window of the stream, besides what waits in the connection to the backend.
+  // The window of the stream, besides the bytes pending in the connection to the backend.
   await until(() => bodyMemory.usedBytes > 200_000)
   t.ok(bodyMemory.usedBytes < 400_000, `${bodyMemory.usedBytes} bytes`)
   client.destroy()
@@ -266,7 +269,7 @@ t.test('bytes of a paused body that the listener buffers count as buffered', asy
   t.equal(bodyMemory.usedBytes, 0)
 })
 
-t.test('calls are spread over the nodes, and go past one that is away', async (t) => {
+t.test('calls are balanced between nodes and skip an unreachable one', async (t) => {
   const backends = [await openGrpcBackend(t), await openGrpcBackend(t)]
   const gateway = await open(
     t,
@@ -290,7 +293,7 @@ t.test('calls are spread over the nodes, and go past one that is away', async (t
 })
 
 t.test(
-  'a backend that dies under its calls costs those, as UNAVAILABLE, with what they had',
+  'calls on a lost backend connection end with UNAVAILABLE, after the messages received',
   async (t) => {
     const backend = await openGrpcBackend(t)
     const relay = await openRelay(t, backend.port)
@@ -313,7 +316,7 @@ t.test(
 )
 
 t.test(
-  'a backend that leaves (GOAWAY) finishes its calls, and loses none of the next',
+  'a backend that sends GOAWAY finishes its calls, and new calls go to its successor',
   async (t) => {
     const backend = await openGrpcBackend(t)
     const gateway = await open(t, [backend.port])
@@ -337,7 +340,7 @@ t.test(
   },
 )
 
-t.test('connections that age are replaced without a lost call', async (t) => {
+t.test('connections that reach their maximum age are replaced without losing a call', async (t) => {
   const backend = await openGrpcBackend(t, {
     options: { 'grpc.max_connection_age_ms': 250, 'grpc.max_connection_age_grace_ms': 10_000 },
   })
@@ -352,7 +355,7 @@ t.test('connections that age are replaced without a lost call', async (t) => {
   t.strictSame([...new Set(codes)], [STATUS.OK], `${codes.length} calls`)
 })
 
-t.test('more calls than a connection takes go over several', async (t) => {
+t.test('calls beyond the stream limit of a connection use additional connections', async (t) => {
   const backend = await openGrpcBackend(t, { options: { 'grpc.max_concurrent_streams': 5 } })
   const gateway = await open(t, [backend.port])
   const client = new GrpcClient(t, gateway.port)
@@ -366,7 +369,7 @@ t.test('more calls than a connection takes go over several', async (t) => {
   await Promise.all(chats.map((chat) => once(chat, 'status')))
 })
 
-t.test('a gateway that drains finishes its calls', async (t) => {
+t.test('a draining gateway finishes open calls', async (t) => {
   const backend = await openGrpcBackend(t)
   const gateway = await open(t, [backend.port])
   const client = new GrpcClient(t, gateway.port)
@@ -380,7 +383,7 @@ t.test('a gateway that drains finishes its calls', async (t) => {
   t.equal((await once(chat, 'status'))[0].code, STATUS.OK)
 })
 
-t.test('what the gateway answers itself has a status of gRPC', async (t) => {
+t.test('error responses of the gateway have a gRPC status', async (t) => {
   const http = await openRawBackend(t, { onRequest: (connection) => connection.reply() })
   const silent = await openRawBackend(t)
   const limits: Plugin = {
@@ -438,7 +441,7 @@ t.test('what the gateway answers itself has a status of gRPC', async (t) => {
   }
 })
 
-t.test('a backend that does not answer in time is DEADLINE_EXCEEDED', async (t) => {
+t.test('a backend without a response within reply_timeout is DEADLINE_EXCEEDED', async (t) => {
   const backend = await openGrpcBackend(t)
   const gateway = await open(t, [], { upstream: { createHttp2Pool: createHasty } })
   await gateway.registry.register!(
@@ -451,7 +454,7 @@ t.test('a backend that does not answer in time is DEADLINE_EXCEEDED', async (t) 
   await until(() => backend.cancelled.includes('Wait'))
 })
 
-/** A pool whose backends have 100 ms for an answer. */
+/** A pool with a reply timeout of 100 ms. */
 function createHasty(address: PoolAddress): Http2Pool {
   return new Http2Pool({
     ...address,
@@ -462,7 +465,7 @@ function createHasty(address: PoolAddress): Http2Pool {
   })
 }
 
-t.test('over TLS the backend is spoken to by ALPN', async (t) => {
+t.test('a TLS backend is reached over HTTP/2 by ALPN', async (t) => {
   const { cert, key } = createCertificate(['localhost'])
   const credentials = grpc.ServerCredentials.createSsl(null, [
     { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) },
@@ -488,7 +491,7 @@ t.test('over TLS the backend is spoken to by ALPN', async (t) => {
   t.equal(message, 'Hello Ann')
 })
 
-t.test('a call that goes on to a node with TLS tells that one its own scheme', async (t) => {
+t.test('a retry on a TLS node has the scheme https', async (t) => {
   const { cert, key } = createCertificate(['localhost'])
   const schemes: unknown[] = []
   const backend = createSecureServer({ cert, key }).listen(0, '127.0.0.1')
@@ -521,11 +524,11 @@ t.test('a call that goes on to a node with TLS tells that one its own scheme', a
   await gateway.registry.register!(makeService(NAME, nodes))
   const client = new GrpcClient(t, gateway.port)
   for (let i = 0; i < 2; i++) await client.call('SayHello', 'Ann')
-  t.ok(refused > 0, 'one went on from there')
+  t.ok(refused > 0, 'at least one call was retried')
   t.strictSame(schemes, ['https', 'https'])
 })
 
-/** A backend of HTTP/2 that reads a piece of each request, and then as `onPiece` says. */
+/** An HTTP/2 backend that reads a piece of each request, and then calls `onPiece`. */
 async function openReader(
   t: Test,
   onPiece: (stream: ServerHttp2Stream) => void,
@@ -549,12 +552,12 @@ async function openReader(
 
 const LONG = 'x'.repeat(512 * 1024)
 
-t.test('a backend that reads slowly has its reply timeout from the last byte on', async (t) => {
+t.test('reply_timeout starts with the last byte that a slow backend reads', async (t) => {
   const { port } = await openReader(t, (stream) => {
     stream.pause()
     setTimeout(() => stream.resume(), 10)
   })
-  // The default listener has all of the request long before the backend does.
+  // The default listener receives the complete request long before the backend.
   const gateway = await open(t, [port], {
     flags: ['--reply_timeout=100ms'],
     listener: createUwsListener,
@@ -570,71 +573,71 @@ t.test('a backend that reads slowly has its reply timeout from the last byte on'
   t.ok(performance.now() - began > 200, 'longer than the reply timeout')
 })
 
-t.test('a backend that stops reading a request has the idle timeout', async (t) => {
-  const { port } = await openReader(t, (stream) => stream.pause())
-  const gateway = await open(t, [port], { flags: ['--idle_timeout=300ms'] })
-  const { status } = await new GrpcClient(t, gateway.port).call('SayHello', LONG)
-  t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
-})
-
 t.test(
-  'calls are counted by what their clients were told, and each attempt is a part of the trace',
+  'a backend that stops reading a request is DEADLINE_EXCEEDED after idle_timeout',
   async (t) => {
-    const backend = await openGrpcBackend(t)
-    const told: string[] = []
-    const tracer: Tracer = {
-      start: (name, { kind, parent }) => {
-        const spanId = `${told.length + 1}`.padStart(16, '0')
-        const traceId = parent?.traceId ?? 'a'.repeat(32)
-        told.push(`${kind} ${name}`)
-        return {
-          ...{
-            traceId,
-            spanId,
-            isSampled: true,
-            tracestate: '',
-            isRemote: false,
-            isRecording: true,
-          },
-          traceparent: `00-${traceId}-${spanId}-01`,
-          rename: () => {},
-          set: () => {},
-          fail: (type) => told.push(`${kind} failed: ${type}`),
-          end: () => told.push(`${kind} ends`),
-        }
-      },
-    }
-    const metrics = new RequestMetrics()
-    const tracing: Plugin = {
-      name: 'test-tracing',
-      onRequest(x) {
-        x.trace = new ExchangeTrace(tracer, x, {})
-        x.headers.set('traceparent', x.trace.traceparent)
-      },
-      onDone(x) {
-        x.trace!.end(x)
-        metrics.count(x)
-      },
-    }
-    const gateway = await open(t, [backend.port], { plugins: [tracing] })
-    const client = new GrpcClient(t, gateway.port)
-    await client.call('Context', 'a')
-    await until(() => told.length === 4)
-    t.strictSame(told.splice(0), ['server POST', 'client POST', 'client ends', 'server ends'])
-    t.strictSame(backend.calls[0]!.metadata.get('traceparent'), [
-      `00-${'a'.repeat(32)}-0000000000000002-01`,
-    ])
-    t.equal(gateway.seen[0]!.upstream!.nodes[0]!.connections, 1)
-
-    await client.call('Fail', `${STATUS.INTERNAL}`)
-    await until(() => told.length === 6)
-    t.strictSame(told.splice(0), [
-      ...['server POST', 'client POST', 'client failed: 13', 'client ends'],
-      ...['server failed: 13', 'server ends'],
-    ])
-    await client.call('Fail', `${STATUS.NOT_FOUND}`)
-    await until(() => told.length === 5)
-    t.notOk(told.includes('server failed: 5'), 'the client is at fault')
-    t.strictSame([...metrics.byClass.subarray(2, 6)], [1, 0, 1, 1])
+    const { port } = await openReader(t, (stream) => stream.pause())
+    const gateway = await open(t, [port], { flags: ['--idle_timeout=300ms'] })
+    const { status } = await new GrpcClient(t, gateway.port).call('SayHello', LONG)
+    t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
   },
 )
+
+t.test('calls are counted by their gRPC status, and each attempt is a span', async (t) => {
+  const backend = await openGrpcBackend(t)
+  const told: string[] = []
+  const tracer: Tracer = {
+    start: (name, { kind, parent }) => {
+      const spanId = `${told.length + 1}`.padStart(16, '0')
+      const traceId = parent?.traceId ?? 'a'.repeat(32)
+      told.push(`${kind} ${name}`)
+      return {
+        ...{
+          traceId,
+          spanId,
+          isSampled: true,
+          tracestate: '',
+          isRemote: false,
+          isRecording: true,
+        },
+        traceparent: `00-${traceId}-${spanId}-01`,
+        rename: () => {},
+        set: () => {},
+        fail: (type) => told.push(`${kind} failed: ${type}`),
+        end: () => told.push(`${kind} ends`),
+      }
+    },
+  }
+  const metrics = new RequestMetrics()
+  const tracing: Plugin = {
+    name: 'test-tracing',
+    onRequest(x) {
+      x.trace = new ExchangeTrace(tracer, x, {})
+      x.headers.set('traceparent', x.trace.traceparent)
+    },
+    onDone(x) {
+      x.trace!.end(x)
+      metrics.count(x)
+    },
+  }
+  const gateway = await open(t, [backend.port], { plugins: [tracing] })
+  const client = new GrpcClient(t, gateway.port)
+  await client.call('Context', 'a')
+  await until(() => told.length === 4)
+  t.strictSame(told.splice(0), ['server POST', 'client POST', 'client ends', 'server ends'])
+  t.strictSame(backend.calls[0]!.metadata.get('traceparent'), [
+    `00-${'a'.repeat(32)}-0000000000000002-01`,
+  ])
+  t.equal(gateway.seen[0]!.upstream!.nodes[0]!.connections, 1)
+
+  await client.call('Fail', `${STATUS.INTERNAL}`)
+  await until(() => told.length === 6)
+  t.strictSame(told.splice(0), [
+    ...['server POST', 'client POST', 'client failed: 13', 'client ends'],
+    ...['server failed: 13', 'server ends'],
+  ])
+  await client.call('Fail', `${STATUS.NOT_FOUND}`)
+  await until(() => told.length === 5)
+  t.notOk(told.includes('server failed: 5'), 'the client is at fault')
+  t.strictSame([...metrics.byClass.subarray(2, 6)], [1, 0, 1, 1])
+})

@@ -25,13 +25,13 @@ function send(channel: Channel, fields: Partial<OutgoingCall> = {}): RecordedCal
   return call
 }
 
-/** Resolves with the events of a call once it has some. */
+/** Resolves with the events of a call once it has the given number. */
 async function settle(call: RecordedCall, events = 1): Promise<string[]> {
   await until(() => call.events.length >= events)
   return call.events
 }
 
-/** A server that accepts connections and leaves the rest to `onSocket`. */
+/** A server that accepts connections and calls `onSocket`. */
 async function openTcp(t: Test, onSocket: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -48,7 +48,7 @@ async function openTcp(t: Test, onSocket: (socket: Socket) => void): Promise<num
   return (server.address() as AddressInfo).port
 }
 
-/** A loopback port nobody listens on. */
+/** A closed loopback port. */
 async function closedPort(): Promise<number> {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -59,28 +59,25 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-t.test(
-  'it connects when there is a call for it, and carries all of them over one connection',
-  async (t) => {
-    const service = await openRpcService(t, echo)
-    const channel = openChannel(t, service.port)
-    await tick()
-    t.equal(service.sockets.length, 0)
-    t.notOk(channel.connected)
-    const calls = Array.from({ length: 1000 }, (_, i) => send(channel, { body: String(i) }))
-    t.equal(channel.pending, 1000)
-    await until(() => channel.pending === 0)
-    t.ok(channel.connected)
-    for (const [i, { events }] of calls.entries()) t.strictSame(events, [`reply "" ${i}`])
-    t.equal(service.sockets.length, 1)
-    const [request] = service.requests
-    t.equal(request!.url, '/.mx/rpc')
-    t.equal(request!.headers['sec-websocket-protocol'], 'mx.rpc.1')
-    t.equal(request!.headers['sec-websocket-extensions'], undefined, 'no compression')
-  },
-)
+t.test('connects on the first call and sends all calls over one connection', async (t) => {
+  const service = await openRpcService(t, echo)
+  const channel = openChannel(t, service.port)
+  await tick()
+  t.equal(service.sockets.length, 0)
+  t.notOk(channel.connected)
+  const calls = Array.from({ length: 1000 }, (_, i) => send(channel, { body: String(i) }))
+  t.equal(channel.pending, 1000)
+  await until(() => channel.pending === 0)
+  t.ok(channel.connected)
+  for (const [i, { events }] of calls.entries()) t.strictSame(events, [`reply "" ${i}`])
+  t.equal(service.sockets.length, 1)
+  const [request] = service.requests
+  t.equal(request!.url, '/.mx/rpc')
+  t.equal(request!.headers['sec-websocket-protocol'], 'mx.rpc.1')
+  t.equal(request!.headers['sec-websocket-extensions'], undefined, 'no compression')
+})
 
-t.test('bodies of 16 MiB go both ways', async (t) => {
+t.test('transfers bodies of 16 MiB in both directions', async (t) => {
   const service = await openRpcService(t, echo)
   const channel = openChannel(t, service.port)
   const body = Buffer.alloc(16 * 1024 * 1024 - 100, 'x')
@@ -95,11 +92,11 @@ t.test('bodies of 16 MiB go both ways', async (t) => {
   t.equal(length, body.length)
 })
 
-t.test('frames of callers are masked with a key of zero', async (t) => {
+t.test('masks frames with a key of zero', async (t) => {
   let received = Buffer.alloc(0)
   const service = await openRpcService(t, echo, {
     onSocket: (socket) => {
-      // Below the library, which takes the mask off.
+      // Below the library, which removes the mask.
       const tcp = (socket as unknown as { _socket: Socket })._socket
       tcp.prependListener('data', (chunk: Buffer) => {
         received = Buffer.concat([received, chunk])
@@ -112,7 +109,7 @@ t.test('frames of callers are masked with a key of zero', async (t) => {
   t.ok(received.includes('helloworldHelloworld.Call{"name":"John"}'))
 })
 
-t.test('a call with more bodies may be made before there is a connection', async (t) => {
+t.test('a client stream may start before the connection is open', async (t) => {
   const { dispatch, events, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
@@ -131,36 +128,33 @@ t.test('a call with more bodies may be made before there is a connection', async
   const ended = send(short, { more: true, body: 'only' })
   ended.endData()
   await until(() => calls.length === 2)
-  t.equal(calls[1]!.more, false, 'its end was known when it was sent')
+  t.equal(calls[1]!.more, false, 'the end was known before sending')
+})
+
+t.test('a failed connection fails the pending calls, and only a new call reconnects', async (t) => {
+  let connections = 0
+  const port = await openTcp(t, (socket) => {
+    connections++
+    socket.destroy()
+  })
+  const channel = openChannel(t, port)
+  const calls = [send(channel), send(channel, { timeoutMs: 60_000 })]
+  for (const call of calls) t.strictSame(await settle(call), ['lost connect'])
+  t.match(calls[0]!.lost!.detail, `no connection to 127.0.0.1:${port}: socket hang up`)
+  t.equal(connections, 1)
+  t.equal(channel.pending, 0)
+  t.equal(deadlines.size, 0)
+  const again = send(channel)
+  t.strictSame(await settle(again), ['lost connect'])
+  t.equal(connections, 2)
+  const refused = openChannel(t, await closedPort())
+  const call = send(refused)
+  await settle(call)
+  t.match(call.lost, { kind: 'connect', detail: /ECONNREFUSED/ })
 })
 
 t.test(
-  'a node that cannot be reached fails the calls that wait; only another call tries again',
-  async (t) => {
-    let connections = 0
-    const port = await openTcp(t, (socket) => {
-      connections++
-      socket.destroy()
-    })
-    const channel = openChannel(t, port)
-    const calls = [send(channel), send(channel, { timeoutMs: 60_000 })]
-    for (const call of calls) t.strictSame(await settle(call), ['lost connect'])
-    t.match(calls[0]!.lost!.detail, `no connection to 127.0.0.1:${port}: socket hang up`)
-    t.equal(connections, 1)
-    t.equal(channel.pending, 0)
-    t.equal(deadlines.size, 0)
-    const again = send(channel)
-    t.strictSame(await settle(again), ['lost connect'])
-    t.equal(connections, 2)
-    const refused = openChannel(t, await closedPort())
-    const call = send(refused)
-    await settle(call)
-    t.match(call.lost, { kind: 'connect', detail: /ECONNREFUSED/ })
-  },
-)
-
-t.test(
-  'a node that does not answer the handshake in time cannot be reached; one that answers wrongly speaks something else',
+  'a handshake without a response is unreachable, a wrong response a foreign protocol',
   async (t) => {
     const mute = openChannel(t, await openTcp(t, () => {}), { connectTimeoutMs: 30 })
     const one = send(mute)
@@ -183,7 +177,7 @@ t.test(
   },
 )
 
-t.test('what answers in another protocol is told apart from what is not well', async (t) => {
+t.test('distinguishes a server of another protocol from an unavailable one', async (t) => {
   const rows: [string, string, RegExp][] = [
     ['HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n', 'foreign', /it answered 404 in place/],
     ['HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nlate', 'foreign', /it answered 200 in place/],
@@ -199,7 +193,7 @@ t.test('what answers in another protocol is told apart from what is not well', a
   }
 })
 
-t.test('a stream without a body stays one, also when it ends before it is sent', async (t) => {
+t.test('a client stream that ends without a body is still a stream', async (t) => {
   const { dispatch, calls, events } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
@@ -219,7 +213,7 @@ t.test('a stream without a body stays one, also when it ends before it is sent',
   t.strictSame([String(calls[2]!.more), events[2]], ['true', ['end']])
 })
 
-t.test('while it waits for a connection a call may be cancelled, and its time runs', async (t) => {
+t.test('a call that waits for a connection can be cancelled and time out', async (t) => {
   const port = await openTcp(t, () => {})
   const channel = openChannel(t, port, { maxWaiting: 3 })
   const late = send(channel, { timeoutMs: 30 })
@@ -238,7 +232,7 @@ t.test('while it waits for a connection a call may be cancelled, and its time ru
   t.strictSame(cancelled.events, [])
 })
 
-t.test('more calls than may be under way are refused', async (t) => {
+t.test('rejects calls beyond maxCalls', async (t) => {
   const { dispatch } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port, { maxCalls: 2 })
@@ -250,14 +244,14 @@ t.test('more calls than may be under way are refused', async (t) => {
   t.strictSame(send(channel).events, [])
 })
 
-t.test('after GOAWAY a new connection takes the next calls, those under way go on', async (t) => {
+t.test('after GOAWAY new calls use a new connection, and calls in flight finish', async (t) => {
   const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
   const one = send(channel)
   await until(() => calls.length === 1)
   service.connections[0]!.goAway()
-  // Crosses the GOAWAY: it is sent again, once.
+  // Crosses the GOAWAY, so it is sent again once.
   const two = send(channel, { timeoutMs: 60_000 })
   await until(() => calls.length === 2)
   t.equal(service.connections.length, 2)
@@ -271,7 +265,7 @@ t.test('after GOAWAY a new connection takes the next calls, those under way go o
   t.equal(deadlines.size, 0)
 })
 
-t.test('a node that turns every connection away is not asked for ever', async (t) => {
+t.test('a call that is rejected by GOAWAY twice is not sent again', async (t) => {
   const service = await openRpcService(t, () => t.fail('not served'), {
     onSocket: (socket) => {
       const goAway = Buffer.from('04000000080000000000000000000000', 'hex')
@@ -285,7 +279,7 @@ t.test('a node that turns every connection away is not asked for ever', async (t
   t.equal(channel.pending, 0)
 })
 
-t.test('a connection that is lost fails its calls; the next call makes another', async (t) => {
+t.test('a lost connection fails its calls, and the next call reconnects', async (t) => {
   const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
@@ -301,28 +295,25 @@ t.test('a connection that is lost fails its calls; the next call makes another',
   t.equal(service.sockets.length, 2)
 })
 
-t.test(
-  'an end that has heard nothing for a while pings, and gives the connection up when nothing comes',
-  async (t) => {
-    const { dispatch, calls } = createTracker()
-    const service = await openRpcService(t, dispatch, { autoPong: false })
-    let pings = 0
-    const channel = openChannel(t, service.port, { pingAfterMs: 300 })
-    const one = send(channel)
-    await until(() => calls.length === 1)
-    service.sockets[0]!.on('ping', () => pings++)
-    const start = performance.now()
-    await settle(one)
-    t.ok(performance.now() - start >= 400)
-    t.ok(pings > 0)
-    const { kind, detail } = one.lost!
-    t.equal(kind, 'closed')
-    const [, silentMs] = /^127\.0\.0\.1:\d+ was silent for (\d+) ms$/.exec(detail)!
-    t.ok(Number(silentMs) >= 400, 'as long as it was')
-  },
-)
+t.test('pings a silent connection and closes it without a pong', async (t) => {
+  const { dispatch, calls } = createTracker()
+  const service = await openRpcService(t, dispatch, { autoPong: false })
+  let pings = 0
+  const channel = openChannel(t, service.port, { pingAfterMs: 300 })
+  const one = send(channel)
+  await until(() => calls.length === 1)
+  service.sockets[0]!.on('ping', () => pings++)
+  const start = performance.now()
+  await settle(one)
+  t.ok(performance.now() - start >= 400)
+  t.ok(pings > 0)
+  const { kind, detail } = one.lost!
+  t.equal(kind, 'closed')
+  const [, silentMs] = /^127\.0\.0\.1:\d+ was silent for (\d+) ms$/.exec(detail)!
+  t.ok(Number(silentMs) >= 400, 'the actual silence')
+})
 
-t.test('a service whose long answer is on its way is alive, though no pong is', async (t) => {
+t.test('a long response in transfer keeps the connection open without a pong', async (t) => {
   const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch, { autoPong: false })
   const channel = openChannel(t, service.port, { pingAfterMs: 600 })
@@ -349,7 +340,7 @@ t.test('a service whose long answer is on its way is alive, though no pong is', 
 })
 
 t.test(
-  'a slow service that answers pings keeps its calls; without calls nothing is asked',
+  'a slow service that sends pongs keeps its calls, and an idle connection is not pinged',
   async (t) => {
     const { dispatch, calls } = createTracker()
     const service = await openRpcService(t, dispatch)
@@ -370,7 +361,7 @@ t.test(
   },
 )
 
-t.test('a call that was lost may be handed to a channel again', async (t) => {
+t.test('a lost call can be sent again over another channel', async (t) => {
   const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const refusing = openChannel(t, await closedPort())
@@ -395,7 +386,7 @@ t.test('a call that was lost may be handed to a channel again', async (t) => {
   t.equal(deadlines.size, 0)
 })
 
-t.test('drain lets what is under way end, and then closes', async (t) => {
+t.test('drain closes the connection after the calls in flight', async (t) => {
   const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
@@ -415,11 +406,15 @@ t.test('drain lets what is under way end, and then closes', async (t) => {
   waiting.drain()
   await until(() => calls.length === 3)
   calls[2]!.reply('', '')
-  t.strictSame(await settle(three), ['reply "" '], 'also what waited for the connection')
+  t.strictSame(
+    await settle(three),
+    ['reply "" '],
+    'calls that waited for the connection finish, too',
+  )
   t.notOk(waiting.connected)
 })
 
-t.test('close ends everything', async (t) => {
+t.test('close fails the calls in flight and cancels them at the service', async (t) => {
   const { dispatch, calls, events } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port)
@@ -433,7 +428,7 @@ t.test('close ends everything', async (t) => {
   t.equal(deadlines.size, 0)
 })
 
-t.test('several connections share the calls', async (t) => {
+t.test('calls are balanced between several connections', async (t) => {
   const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port, { connections: 3 })
@@ -451,7 +446,7 @@ t.test('several connections share the calls', async (t) => {
   t.equal(service.sockets.length, 3)
 })
 
-t.test('a breach of the rules on one connection leaves the others alone', async (t) => {
+t.test('a protocol violation on one connection does not affect the others', async (t) => {
   const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
   const channel = openChannel(t, service.port, { connections: 2 })
@@ -467,7 +462,7 @@ t.test('a breach of the rules on one connection leaves the others alone', async 
   t.equal(channel.pending, pending[1])
 })
 
-t.test('over TLS the certificate must be one that is trusted', async (t) => {
+t.test('verifies the certificate of a TLS connection', async (t) => {
   const certificate = createCertificate(['127.0.0.1'])
   const service = await openRpcService(t, echo, { certificate })
   const channel = openChannel(t, service.port, { secure: true, ca: certificate.cert })
@@ -478,10 +473,10 @@ t.test('over TLS the certificate must be one that is trusted', async (t) => {
   t.match(call.lost, { kind: 'connect', detail: /self-signed certificate/ })
 })
 
-t.test('a connection without calls keeps no process alive', async (t) => {
+t.test('a connection without calls does not keep the process alive', async (t) => {
   const sockets = () =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
-  // Those of the tests before are still being closed.
+  // Sockets of the previous tests are still closing.
   await until(() => sockets() === 0)
   const { dispatch, calls } = createTracker()
   const service = await openRpcService(t, dispatch)
@@ -491,7 +486,7 @@ t.test('a connection without calls keeps no process alive', async (t) => {
   t.equal(sockets(), 2, 'both ends')
   calls[0]!.reply('', '')
   await settle(one)
-  t.equal(sockets(), 1, "the service's")
+  t.equal(sockets(), 1, "the service's socket only")
   const two = send(channel)
   t.equal(sockets(), 2)
   two.cancel()
@@ -501,7 +496,7 @@ t.test('a connection without calls keeps no process alive', async (t) => {
   t.equal(sockets(), 1)
 })
 
-t.test('calls in the background keep no process alive', async (t) => {
+t.test('background calls do not keep the process alive', async (t) => {
   const sockets = () =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
   await until(() => sockets() === 0)
@@ -510,7 +505,7 @@ t.test('calls in the background keep no process alive', async (t) => {
   const channel = openChannel(t, service.port, { background: true })
   const call = send(channel)
   await until(() => calls.length === 1)
-  t.equal(sockets(), 1, "the service's")
+  t.equal(sockets(), 1, "the service's socket only")
   calls[0]!.reply('', '')
   t.same(await settle(call), ['reply "" '])
 })

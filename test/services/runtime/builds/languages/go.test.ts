@@ -11,7 +11,7 @@ function hasGo(): boolean {
   }
 }
 
-// Its cache is empty at first: the standard library is built as well.
+// The cache is empty at first, so the standard library is built as well.
 t.setTimeout(110_000)
 
 const MAIN = 'package main\n\nfunc main() { println("hello " + name) }\n'
@@ -32,7 +32,7 @@ t.test('builds a Go program', { skip: hasGo() ? false : 'go is not installed' },
   )
 
   const alone = makeSource(t, { 'main.go': MAIN, 'name.go': NAME }, cacheFolder)
-  t.match(await alone.build(), { language: 'go' }, 'no module is needed')
+  t.match(await alone.build(), { language: 'go' }, 'builds without a module file')
 
   const broken = makeSource(t, { 'go.mod': 'module x\n', 'main.go': MAIN }, cacheFolder)
   await t.rejects(broken.build(), {

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { makeSource, runBuilt } from '../../../../fixtures/build-source.ts'
 import { makeTar } from '../../../../fixtures/tar.ts'
 
-/** A package with a script that would run when it is installed, as others get it. */
+/** A published package with an install script. */
 const ARCHIVE = makeTar([
   {
     path: 'package/package.json',
@@ -21,7 +21,7 @@ const ARCHIVE = makeTar([
   { path: 'package/index.js', content: 'module.exports = "hello"' },
 ])
 
-// Every one of them starts npm.
+// Every test starts npm.
 t.setTimeout(110_000)
 
 /** Serves packages. */
@@ -64,7 +64,7 @@ t.test('installs locked packages once, without install scripts', async (t) => {
   const second = makeSource(t, toFiles(url), first.cacheFolder)
   t.equal(runBuilt(await second.build()), 'hello\n')
   t.equal(second.output(), '')
-  t.equal(runBuilt(await first.build()), 'hello\n', 'built again in the same folder')
+  t.equal(runBuilt(await first.build()), 'hello\n', 'a second build in the same folder')
   t.equal(count(), fetched)
 })
 
@@ -100,7 +100,7 @@ t.test('runs install scripts if allowed', async (t) => {
   const { folder, build } = makeSource(t, toFiles(url))
   t.equal(runBuilt(await build({ allowScripts: true })), 'hello\n')
   t.ok(existsSync(join(folder, 'node_modules/greeting/ran.txt')))
-  t.ok(lstatSync(join(folder, 'node_modules')).isDirectory(), 'of this build alone')
+  t.ok(lstatSync(join(folder, 'node_modules')).isDirectory(), 'a folder of this build only')
 })
 
 t.test('reports that versions are the newest without a lock file', async (t) => {

@@ -28,7 +28,7 @@ t.test('installs a workspace with its root package', async (t) => {
   })
   t.equal((await findPackage(project)).folder, root)
   writeFiles(root, { 'packages/a/package-lock.json': '{}' })
-  t.equal((await findPackage(project)).folder, project.folder, 'it has a lock file of its own')
+  t.equal((await findPackage(project)).folder, project.folder, 'a project with its own lock file')
 })
 
 t.test('names a package.json that is invalid', async (t) => {

@@ -14,12 +14,12 @@ function hasPython(): boolean {
   }
 }
 
-// Slow to start, on a machine that does other things.
+// Slow to start on a busy machine.
 t.setTimeout(110_000)
 
 const skip = hasPython() ? false : 'python3 with venv is not installed'
 
-/** Packs a library of one module. */
+/** Packages a library with one module. */
 const MAKE_WHEEL = `
 import sys, zipfile
 info = 'greeting-1.0.dist-info/'
@@ -68,5 +68,9 @@ t.test('installs requirements once for all builds', { skip }, async (t) => {
     code: 400,
     message: /^build failed: .*pip .*install.*: exit status 1\n.*nobody-made-this/s,
   })
-  t.equal(readdirSync(join(first.cacheFolder, 'python')).length, 1, 'nothing is left of it')
+  t.equal(
+    readdirSync(join(first.cacheFolder, 'python')).length,
+    1,
+    'the failed installation is deleted',
+  )
 })
