@@ -16,8 +16,11 @@ for (const kind of KINDS) {
     async (t) => {
       const restarted = await measureRestarts({ ...kind, rate: 75 })
       t.same(countFailed(restarted), {}, 'every request got a response with status 200')
-      const { kept, single, http2 } = restarted
-      t.ok(kept.replies > restarts * 30, `${kept.replies} responses over keep-alive connections`)
+      const { persistent, single, http2 } = restarted
+      t.ok(
+        persistent.replies > restarts * 30,
+        `${persistent.replies} responses over keep-alive connections`,
+      )
       t.ok(single.sent > restarts * 30, `${single.sent} over one connection each`)
       t.ok(http2.sent > restarts * 30, `${http2.sent} over HTTP/2, ${http2.again} of them retried`)
       t.ok(http2.connections > restarts, `over ${http2.connections} connections`)

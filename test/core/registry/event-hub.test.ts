@@ -64,7 +64,7 @@ t.test('a listener with a service receives events of that service only', async (
 t.test(
   'every listener is notified of an outage, also when it is added during the outage',
   async (t) => {
-    const { watch, tellOutage } = createRegistryWatchers()
+    const { watch, reportOutage } = createRegistryWatchers()
     const told: string[] = []
     const begin = (name: string, service?: string) =>
       watch(() => {}, {
@@ -74,7 +74,7 @@ t.test(
     begin('all')
     begin('greeter', 'greeter')
     watch(() => {})
-    tellOutage(new Error('away'))
+    reportOutage(new Error('away'))
     t.same(told.splice(0), ['all away', 'greeter away'])
     const stopLate = begin('late')
     begin('later')()
@@ -83,14 +83,14 @@ t.test(
     t.same(told.splice(0), ['late away'])
     stopLate()
     begin('too late')
-    tellOutage(undefined)
+    reportOutage(undefined)
     await Promise.resolve()
     t.same(told, ['all back', 'greeter back', 'too late back'])
   },
 )
 
 t.test('an outage listener that throws is reported, the others are notified', async (t) => {
-  const { watch, tellOutage } = createRegistryWatchers()
+  const { watch, reportOutage } = createRegistryWatchers()
   const warnings = t.capture(process, 'emitWarning', () => {})
   let told = 0
   watch(() => {}, {
@@ -99,7 +99,7 @@ t.test('an outage listener that throws is reported, the others are notified', as
     },
   })
   watch(() => {}, { onOutage: () => told++ })
-  tellOutage(new Error('away'))
+  reportOutage(new Error('away'))
   t.equal(told, 1)
   t.match(warnings(), [{ args: [{ message: 'a faulty listener' }] }])
 })

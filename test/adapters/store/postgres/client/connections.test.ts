@@ -27,7 +27,10 @@ t.test('connections', async (t) => {
 
   t.test('rejects calls beyond ten thousand waiting ones', async (t) => {
     // Waiting calls must not time out before the others are served on a slow machine.
-    const { ask } = open(t, server.url(), { maxConnections: 1, connectTimeoutMs: 60_000 })
+    const { runStatement: ask } = open(t, server.url(), {
+      maxConnections: 1,
+      connectTimeoutMs: 60_000,
+    })
     await ask(ONE, [])
     const asked = await Promise.allSettled(Array.from({ length: 10_500 }, () => ask(ONE, [])))
     const refused = asked.filter(({ status }) => status === 'rejected')
