@@ -71,13 +71,13 @@ t.test('names the invalid part of a backend', async (t) => {
       /^backend node "ftp:\/\/a:1": scheme must be http, https, mx, mxs, grpc or grpcs, got "ftp"$/,
     ],
     ['greeter=a:1,HTTP://a:1', /scheme must be .*, got "HTTP"$/],
-    ['greeter=https://a:1/path', /: a backend is .*host:port, .*: leave "\/path" out$/],
-    ['greeter=http://a/', /: leave "\/" out$/],
+    ['greeter=https://a:1/path', /: expected scheme:\/\/host:port; .* so remove "\/path"$/],
+    ['greeter=http://a/', /so remove "\/"$/],
     [
       'greeter=http://me:se/cret@a:1',
-      /^backend node "http:\/\/\[hidden\]@a:1": .*: leave "\[hidden\]@a:1" out$/,
+      /^backend node "http:\/\/\[hidden\]@a:1": .* so remove "\[hidden\]@a:1"$/,
     ],
-    ['greeter=a:1,a:1', /^backend greeter lists a:1 twice$/],
+    ['greeter=a:1,a:1', /^backend greeter has the duplicate node a:1$/],
   ]
   for (const [text, message] of cases) {
     t.throws(() => parseBackend(text, 'go.mx.api'), { name: 'RangeError', message }, text)

@@ -29,7 +29,7 @@ t.test('a failed TLS or protocol handshake names the reason and the remedy', asy
       'self-signed certificate: set NODE_EXTRA_CA_CERTS to the file of its certificate authority',
     ],
     [`127.0.0.1:${tls}`, `socket hang up; if the server uses TLS, use mxs://127.0.0.1:${tls}`],
-    [`mxs://127.0.0.1:${plain}`, 'it speaks no TLS; was mx:// meant?'],
+    [`mxs://127.0.0.1:${plain}`, 'the server does not use TLS; use mx:// instead'],
     [`127.0.0.1:${plain}`, 'another program listens at this address'],
   ] as const) {
     process.env['MX_ENV_DEV_ADDRESS'] = address

@@ -268,7 +268,7 @@ t.test('agrees with a naive matcher for random routes', async (t) => {
     ),
     { numRuns: toRuns(1000) },
   )
-  t.ok(found > toRuns(1000), `${found} routes found`)
+  t.ok(found > toRuns(500), `${found} routes found`)
   t.ok(wrongMethod > toRuns(100), `${wrongMethod} methods wrong`)
 })
 

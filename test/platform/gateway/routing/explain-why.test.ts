@@ -46,11 +46,11 @@ t.test('explains responses of the gateway with a hint', (t) => {
     ],
     [
       { answer: answer(503, 'cannot look up a: the registry is unavailable') },
-      /^see whether the registry runs, /,
+      /^check that the registry runs /,
     ],
     [
       { answer: answer(503, 'cannot look up a: the registry denies access') },
-      /^the account of the gateway .* or may not read the registry$/,
+      /^the account of the gateway .* or lacks access to the registry$/,
     ],
     [
       { stages: [], answer: answer(400, 'bad') },
