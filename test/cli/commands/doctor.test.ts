@@ -17,14 +17,14 @@ t.test(
   async (t) => {
     const { status, stdout } = await doctor()
     t.equal(status, 0)
-    t.match(stdout, /^ok {4}node: \d+\.\d+\.\d+\n/)
+    t.match(stdout, /^ok {4}Node\.js: \d+\.\d+\.\d+\n/)
     t.match(stdout, `ok    server local (${server.proxy}): reachable\n`)
     t.match(stdout, /\nok {4}registry: \d+ services\n/)
     t.match(stdout, '\nok    login: admin at local\n')
     t.match(stdout, '\nok    clock: in sync with the server\n')
     t.notMatch(stdout, /port/, 'the ports are used by the server itself')
     const told = JSON.parse((await doctor('-o', 'json')).stdout)
-    t.match(told[0], { what: 'node', state: 'ok' })
+    t.match(told[0], { what: 'Node.js', state: 'ok' })
   },
 )
 

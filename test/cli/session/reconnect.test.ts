@@ -23,7 +23,7 @@ t.test('retries transient errors of an open stream, and no others', async (t) =>
   t.same(
     written().map(({ args }) => args[0]),
     [
-      'mx: stream interrupted: the RPC proxy went away; reconnecting to h:1\n',
+      'mx: stream interrupted: the RPC proxy closed the connection; reconnecting to h:1\n',
       'mx: reconnected to h:1\n',
     ],
     'one line each for any number of attempts',

@@ -33,12 +33,12 @@ t.test('the schema', async (t) => {
     await server.query('CREATE ROLE guest LOGIN PASSWORD $$guest$$')
     const url = server.url().replace(/mx:[^@]*@/, 'guest:guest@')
     const client = await connect(t, server, url)
-    await t.rejects(prepareSchema(client, 'inputs', quiet), {
+    await t.rejects(prepareSchema(client, 'given', quiet), {
       code: '42501',
       message: /permission denied for database mx/,
     })
     await server.query('CREATE SCHEMA given AUTHORIZATION guest', 'mx')
-    await prepareSchema(client, 'inputs', quiet)
+    await prepareSchema(client, 'given', quiet)
     t.same((await client.query('SELECT version FROM given.schema_version')).rows, [{ version: 2 }])
   })
 

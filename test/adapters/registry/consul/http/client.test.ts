@@ -179,7 +179,7 @@ t.test(
     client.close()`
     const words = [...LOADER, '--input-type=module', '-e', program]
     const { stdout } = await promisify(execFile)(process.execPath, words)
-    t.match(stdout, /^503 .*the registry is unreachable\n$/)
+    t.match(stdout, /^503 .*the registry is unavailable\n$/)
   },
 )
 
