@@ -144,7 +144,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       })
       for (const flags of [['--handler=proxy', '--resolver=rpc'], ['--handler=web'], []]) {
         const { authorizer: gate } = await openAuthorizer(t, PUBLIC, deny)
-        const env = { ...createTestEnv(), nowMs: Date.now, gate }
+        const env = { ...createTestEnv(), nowMs: Date.now, authorizer: gate }
         const { entry } = await openSite(t)
         const site = { ...entry, metadata: { handler: 'web' } }
         const { origin } = await openRpcGateway(t, [site], {

@@ -179,7 +179,7 @@ t.test('denies browser navigation to built-in endpoints that change something', 
       const [status, Detail] =
         full === 'network.Network.Link'
           ? [404, `endpoint not found: ${full}`]
-          : [403, `${full} changes something`]
+          : [403, `${full} changes state and cannot be called by browser`]
       for (const sent of [
         { path: `/${name}/${handler}/${method}` },
         { path: `/${name}/${handler}/${method}`, method: 'POST', headers: FORM },

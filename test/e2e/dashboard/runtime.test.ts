@@ -162,7 +162,7 @@ t.test('the runtime pages', async (t) => {
     await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
     const path = '/runtime/writer?version=latest'
     const { page } = (await openDashboard(t, { server, account: ann, path }))!
-    await page.getByText('require the admin scope').waitFor()
+    await page.getByText('Viewing the log and managing the object require the admin scope').waitFor()
     t.ok(await page.getByRole('button', { name: 'Kill' }).isDisabled())
     await page.getByRole('alert').getByText('Forbidden: log of writer').waitFor()
     await checkAccessibility(t, page, 'runtime-forbidden')
@@ -178,7 +178,7 @@ t.test('the runtime pages', async (t) => {
     await act('Roll back')
     const dialog = page.getByRole('dialog')
     await dialog
-      .getByText('there is nothing mx/writer')
+      .getByText('no previous revision')
       .or(dialog.getByText(/rolled back to/))
       .waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()

@@ -255,7 +255,7 @@ t.test('reports an outage without a response in time', async (t) => {
     }
   })
   await until(() => told.includes('in'))
-  t.equal(told[0], 'out: cannot watch Kubernetes services: no answer within 20 ms')
+  t.equal(told[0], 'out: cannot watch Kubernetes services: no response within 20 ms')
 })
 
 t.test('reports an outage for an unusable response until the next list', async (t) => {
@@ -266,7 +266,7 @@ t.test('reports an outage for an unusable response until the next list', async (
     api.send('services', text)
     await until(() => told.length >= 3 && told.at(-1) === 'in')
     t.match(told.slice(-3), [
-      /^out: cannot watch Kubernetes services: the answer /,
+      /^out: cannot watch Kubernetes services: the response /,
       'list a b c',
       'in',
     ])

@@ -224,7 +224,7 @@ t.test('says where it searched for a cluster', async (t) => {
   process.env['HOME'] = t.testdir({})
   const registry = createKubernetesRegistry()
   t.teardown(() => registry.close?.())
-  await t.rejects(Promise.resolve(registry.listServices()), /there is no Kubernetes cluster to ask/)
+  await t.rejects(Promise.resolve(registry.listServices()), /no Kubernetes cluster found/)
 })
 
 t.test('rejects an invalid namespace at once', async (t) => {

@@ -326,8 +326,8 @@ t.test('rejects queries when the cluster denies watching', async (t) => {
     answerStatus(response, 403, 'no')
     return true
   }
-  await t.rejects(Promise.resolve(runtime.read()), /cannot watch Kubernetes .*access is denied/)
-  await t.rejects(Promise.resolve(runtime.apply(toWorkload('serves'))), /access is denied/)
+  await t.rejects(Promise.resolve(runtime.read()), /cannot watch Kubernetes .*access denied/)
+  await t.rejects(Promise.resolve(runtime.apply(toWorkload('serves'))), /access denied/)
 })
 
 t.test('rejects a program that is not an image before any write', async (t) => {
