@@ -372,7 +372,7 @@ t.test('a registry that does not answer delays the end by its answer timeout onl
   await registration.drain()
   await registration.end()
   t.same(asked, ['register draining', 'deregister'])
-  t.match(lines, [/could not tell of draining/, /could not deregister/])
+  t.match(lines, [/could not mark as draining/, /could not deregister/])
   for (const line of lines) t.match(line, /no answer within \d+ ms/, 'in whole milliseconds')
   t.match(lines[1], /no answer within 1 ms/, 'once, not for each of them')
 })
