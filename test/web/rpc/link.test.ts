@@ -43,7 +43,7 @@ async function open(t: Test, options: Partial<LinkOptions> = {}): Promise<Opened
         socket.on('error', () => {})
         return socket as unknown as LinkSocket
       },
-      onRefused() {
+      onConnectFailed() {
         opened.refusals++
       },
       ...options,
@@ -167,7 +167,7 @@ t.test('a connection that does not come about is tried again', async (t) => {
       socket.on('error', () => {})
       return socket as unknown as LinkSocket
     },
-    onRefused() {},
+    onConnectFailed() {},
     dialMs: 20,
   })
   t.teardown(() => {

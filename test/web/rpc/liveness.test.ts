@@ -2,11 +2,11 @@ import t, { type Test } from 'tap'
 import { Silence } from '../../../web/rpc/liveness.ts'
 
 /** A connection with as many calls under way, and what became of it. */
-function open(_: Test, awaited: number): { silence: Silence; told: string[] } {
+function open(_: Test, inFlight: number): { silence: Silence; told: string[] } {
   const told: string[] = []
   const silence = new Silence({
-    awaited: () => awaited,
-    ask: () => told.push('asked'),
+    inFlight: () => inFlight,
+    probe: () => told.push('asked'),
     onDead: () => told.push('dead'),
   })
   return { silence, told }
@@ -27,7 +27,7 @@ t.test('one that answers lasts, however quiet its streams are', async (t) => {
   const { silence, told } = open(t, 1)
   for (let i = 0; i < 10; i++) {
     silence.tick()
-    if (told.length > i / 2) silence.hear()
+    if (told.length > i / 2) silence.onMessage()
   }
   t.ok(told.length > 1)
   t.notOk(told.includes('dead'))
@@ -48,7 +48,7 @@ t.test('without calls nothing is to come', async (t) => {
 t.test('what came since the last tick is sign enough', async (t) => {
   const { silence, told } = open(t, 1)
   silence.tick()
-  silence.hear()
+  silence.onMessage()
   silence.check()
   t.strictSame(told, [])
 })
