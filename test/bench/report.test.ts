@@ -165,7 +165,7 @@ t.test('guard accepts up to 15 % above the record', async (t) => {
   t.equal(compareRatios(recorded({ proxy: 1 }), recorded({ proxy: 0.5 })).passed, true)
   const worse = compareRatios(recorded({ proxy: 1, other: 1 }), recorded({ proxy: 1.16, other: 1 }))
   t.equal(worse.passed, false)
-  t.match(worse.lines, ['FAIL proxy: 1.16 x nginx, recorded 1.00, limit 1.15', /^ok/])
+  t.match(worse.lines, ['FAIL proxy: 1.16 x nginx, baseline 1.00, limit 1.15', /^ok/])
 })
 
 t.test('guard fails for missing and incomparable figures', async (t) => {
@@ -173,20 +173,20 @@ t.test('guard fails for missing and incomparable figures', async (t) => {
   t.equal(compareRatios(recorded({ proxy: 1 }), recorded({ proxy: Number.NaN })).passed, false)
   t.throws(
     () => compareRatios(recorded({}), recorded({}, 'uws-floor')),
-    /recorded against nginx, measured against uws-floor/,
+    /relative to nginx, this run to uws-floor/,
   )
 })
 
 t.test('guard fails for a scenario without a record', async (t) => {
   const { lines, passed } = compareRatios(recorded({ proxy: 1 }), recorded({ proxy: 1, rpc: 0.75 }))
   t.equal(passed, false)
-  t.match(
-    lines[1],
-    /^FAIL rpc: 0\.75 x nginx, nothing is recorded: npm run bench guard -- --record$/,
-  )
+  t.match(lines[1], /^FAIL rpc: 0\.75 x nginx, no baseline: run npm run bench guard -- --record$/)
 })
 
 t.test('marks figures of another machine', async (t) => {
   const elsewhere = { ...recorded({ proxy: 1 }), machine: { ...MACHINE, cpu: 'y' } }
-  t.match(compareRatios(recorded({ proxy: 1 }), elsewhere).lines[1], 'recorded on x, this is y')
+  t.match(
+    compareRatios(recorded({ proxy: 1 }), elsewhere).lines[1],
+    'baseline of x, this machine has y',
+  )
 })

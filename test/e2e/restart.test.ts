@@ -15,8 +15,11 @@ for (const kind of KINDS) {
     async (t) => {
       const restarted = await measureRestarts({ ...kind, rate: 75 })
       t.same(countFailed(restarted), {}, 'none was left without an answer, or had another than 200')
-      const { kept, single, http2 } = restarted
-      t.ok(kept.replies > restarts * 30, `${kept.replies} were answered over kept connections`)
+      const { keepAlive, single, http2 } = restarted
+      t.ok(
+        keepAlive.replies > restarts * 30,
+        `${keepAlive.replies} responses over keep-alive connections`,
+      )
       t.ok(single.sent > restarts * 30, `${single.sent} over a connection each`)
       t.ok(http2.sent > restarts * 30, `${http2.sent} by HTTP/2, ${http2.again} of them twice`)
       t.ok(http2.connections > restarts, `over ${http2.connections} connections`)
