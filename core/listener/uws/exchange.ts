@@ -22,8 +22,8 @@ let corked: UwsExchange
 let corkedBody: string | Uint8Array = ''
 const writeWhole = () => corked.writeWhole(corkedBody)
 
-/** Bytes of a stream deferred to the end of the tick, before its writer is told to wait. */
-const HELD_MAX_BYTES = 64 * 1024
+/** Buffered bytes of a stream within a tick at which its writer has to wait. */
+const DEFERRED_MAX_BYTES = 64 * 1024
 
 /**
  * Payload that fits into one `cork` of the library besides the framing. It buffers 16 KiB; when a chunk does not fit, the buffer is written
@@ -259,7 +259,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
       const copy = Uint8Array.prototype.slice.call(chunk)
       this.#defer(() => this.transmitChunk(copy))
       this.#bufferedBytes += chunk.length
-      return this.#writes && this.#bufferedBytes < HELD_MAX_BYTES
+      return this.#writes && this.#bufferedBytes < DEFERRED_MAX_BYTES
     }
     if (chunk.length === 0) return true
     if (this.#length < 0) return this.#writePieces(chunk, false)
@@ -415,11 +415,11 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   release(): void {
     const sends = this.#deferred
     if (sends === undefined) return
-    const wasFull = this.#bufferedBytes >= HELD_MAX_BYTES
+    const wasFull = this.#bufferedBytes >= DEFERRED_MAX_BYTES
     this.#deferred = undefined
     this.#bufferedBytes = 0
     for (const send of sends) if (!this.finished) send()
-    // The writer may have been told to wait, although the client accepts all of it.
+    // The writer may be waiting, although the client accepted everything.
     if (wasFull && this.#writes && !this.finished) this.drained()
   }
 

@@ -45,7 +45,7 @@ t.test('a file that is cut off anywhere is refused, or all of it can be read', a
     try {
       checkFile(copy)
     } catch (error) {
-      t.match(error, { message: /data\.mdb is cut off: / })
+      t.match(error, { message: /data\.mdb is truncated: / })
       refused++
       continue
     }
