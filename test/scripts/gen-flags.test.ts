@@ -28,5 +28,5 @@ t.test('replaces only the text between the marks', async (t) => {
 })
 
 t.test('rejects a text without the marks', async (t) => {
-  t.throws(() => replaceFlags('nothing', ''), /the text must hold/)
+  t.throws(() => replaceFlags('nothing', ''), /missing marker/)
 })
