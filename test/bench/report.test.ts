@@ -87,7 +87,7 @@ t.test(
       { ...row, name: 'b', rounds: [], median: round(Number.NaN), problem: 'it | ended' },
     ]
     const lines = formatTable(rows).split('\n')
-    t.match(lines[0], 'against a')
+    t.match(lines[0], 'relative to a')
     t.equal(lines[2], '| a 1.0 | 12.3 k | 11.0 (10.0-12.0) | 1.00 | 1.00 | 2.00 | 20.0 | 0 |')
     t.equal(lines[3], '| a 1.0 | not measured: it / ended | | | | | | |')
   },
@@ -95,7 +95,7 @@ t.test(
 
 t.test('scenarios have unique names and existing rivals', async (t) => {
   t.equal(new Set(SCENARIOS.map(({ name }) => name)).size, SCENARIOS.length)
-  t.throws(() => findScenario('speed'), /there is no scenario speed/)
+  t.throws(() => findScenario('speed'), /unknown scenario speed/)
   for (const { rivals = [] } of SCENARIOS)
     if (rivals.length > 0) t.doesNotThrow(() => parseOptions(['--only', rivals.join(',')]))
 })
@@ -131,7 +131,7 @@ t.test(
     t.equal(parseOptions(['soak']).measurement, 'soak')
     t.throws(() => parseOptions(['--only', 'apache']), {
       name: 'RangeError',
-      message: /--only must name some of nginx, mx, .*"apache"/,
+      message: /--only must be one or more of nginx, mx, .*"apache"/,
     })
     t.throws(() => parseOptions(['--rounds', 'many']), {
       name: 'RangeError',
@@ -139,7 +139,7 @@ t.test(
     })
     t.throws(() => parseOptions(['speed']), {
       name: 'RangeError',
-      message: /one of scenarios, memory, .*"speed"/,
+      message: /measurement must be one of scenarios, memory, .*"speed"/,
     })
     t.throws(() => parseOptions(['--fast']), { name: 'RangeError', message: /--fast/ })
   },

@@ -48,7 +48,7 @@ t.test('where parts take different options, each keeps its own type', async (t) 
 import static_ from './static.ts'
 import web from './web.ts'
 
-/** Every file of this folder by its name; each exports what creates a handler. */
+/** Every file of this folder by its name; each exports a function that creates a handler. */
 export const handlers: {
   readonly static: typeof static_
   readonly web: typeof web
