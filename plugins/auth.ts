@@ -160,10 +160,10 @@ function rejectToken(x: Exchange, error: unknown): void {
 function toServiceError(
   service: string,
   resource: CallTarget['resource'],
-  refusal: GatewayError,
+  error: GatewayError,
 ): GatewayError {
-  if (isInvalidToken(refusal)) return invalidToken(service, resource)
-  const { code, message, headers = [] } = refusal
+  if (isInvalidToken(error)) return invalidToken(service, resource)
+  const { code, message, headers = [] } = error
   return new GatewayError(service, code, message, { headers })
 }
 

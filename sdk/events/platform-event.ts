@@ -113,16 +113,16 @@ class ReadEvent implements ConsumedEvent {
   }
 }
 
-const nobody: Answer = async () => {}
+const noAnswer: Answer = async () => {}
 
 export function toPlatformEvent(event: WireEvent): PlatformEvent {
-  return new ReadEvent(event, nobody)
+  return new ReadEvent(event, noAnswer)
 }
 
 /** @param span of the handling. */
 export function toConsumedEvent(
   event: WireEvent,
-  answer: Answer = nobody,
+  answer: Answer = noAnswer,
   span?: Span,
 ): ConsumedEvent {
   return new ReadEvent(event, answer, span)

@@ -47,7 +47,7 @@ export interface AcceptedLinks {
 
 interface Entry {
   readonly link: AcceptedLink
-  readonly teller: RouteAdvertiser
+  readonly advertiser: RouteAdvertiser
 }
 
 /** Maximum number of links without proof of the token: in total, and per IP address. */
@@ -77,11 +77,11 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
     links.answer(peer)
     const onTooMuch = (): void =>
       log.warn({ server: id }, 'there are more services than a peer may be told of: some left out')
-    const teller = createRouteAdvertiser({ table, peer: id, onTooMuch })
-    byPeer.set(id, { link, teller })
+    const advertiser = createRouteAdvertiser({ table, peer: id, onTooMuch })
+    byPeer.set(id, { link, advertiser })
     // The link of a restarted server may not have ended yet.
     old?.link.end(conflict(NETWORK, `the server ${id} has opened another link`))
-    return teller
+    return advertiser
   }
 
   const owner: AcceptOwner = {
@@ -118,8 +118,8 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
     },
 
     changed(key) {
-      for (const { link, teller } of byPeer.values()) {
-        teller.mark(key)
+      for (const { link, advertiser } of byPeer.values()) {
+        advertiser.mark(key)
         link.wake()
       }
     },

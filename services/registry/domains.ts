@@ -130,24 +130,26 @@ const NO_DOMAINS: ReadonlySet<string> = new Set()
 
 function attach({ name, service, listener, stops }: Watcher, domain: Domain): void {
   if (name !== ALL_DOMAINS && name !== domain.name) return
-  const hear = (event: RegistryEvent): void => listener(event, domain.name)
+  const onEvent = (event: RegistryEvent): void => listener(event, domain.name)
   const stop =
-    service === undefined ? domain.watchAll?.(hear) : domain.registry.watch?.(hear, { service })
+    service === undefined
+      ? domain.watchAll?.(onEvent)
+      : domain.registry.watch?.(onEvent, { service })
   if (stop !== undefined) stops.set(domain.name, stop)
 }
 
 function createDomain(name: string, registry: Registry): OpenDomain {
   const list = createSortedList(registry)
-  const held = createRegistryUsage(registry, name)
+  const usage = createRegistryUsage(registry, name)
   return {
     ...list,
-    ...held,
+    ...usage,
     name,
     registry,
     watchAll: createWatchAll(registry),
     close() {
       list.close()
-      held.close()
+      usage.close()
       return registry.close?.()
     },
   }

@@ -38,7 +38,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
   readonly #socket: Socket
   readonly #watch: NodeJS.Timeout
   #bytesSeen = 0
-  #asked = false
+  #isDrainRequested = false
   /** Bytes received since the last complete message, which the library buffers until the next one is complete. */
   #partialBytes = 0
   readonly #partial: RequestBuffer = {
@@ -130,10 +130,10 @@ export class NodeAcceptedSocket extends AcceptedSocket {
     const { bytesRead } = this.#socket
     if (this.paused || bytesRead !== this.#bytesSeen) {
       this.#bytesSeen = bytesRead
-      this.#asked = false
-    } else if (this.#asked) this.#client.terminate()
+      this.#isDrainRequested = false
+    } else if (this.#isDrainRequested) this.#client.terminate()
     else {
-      this.#asked = true
+      this.#isDrainRequested = true
       this.#client.ping()
     }
   }
