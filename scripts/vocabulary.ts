@@ -41,7 +41,7 @@ const EXPORT =
 const COMMENT = /\/\*[\s\S]*?\*\/|(?<![:'"`])\/\/[^\n]*/g
 /** Code blocks, inline code, names in doc comments, and addresses. */
 const CODE =
-  /^[ *]*```[\s\S]*?^[ *]*```|`[^`\n]*`|@param \w+|\{@link [^}]*\}|\]\([^)]*\)|https?:\S+/gm
+  /^[ *]*```[\s\S]*?^[ *]*```|`(?:[^`\n]|\n(?! *\n))*`|@param \w+|\{@link [^}]*\}|\]\([^)]*\)|https?:\S+/gm
 const EXEMPT = toPattern(vocabulary.exempt)
 
 function toUses(entries: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
