@@ -95,10 +95,10 @@ export default function call(options: CallOptions): CallHandler {
     const isCallable = protocol === 'mx' || protocol === 'mxs'
     const { host, port } = parseAddress(toBare(address)) ?? { host: '', port: 0 }
     const ip = host === 'localhost' ? '127.0.0.1' : host
-    const error = judge(isCallable ? ip : '', x)
-    if (error !== '') {
+    const refusal = judge(isCallable ? ip : '', x)
+    if (refusal !== '') {
       const quoted = JSON.stringify(address.slice(0, 100))
-      throw new GatewayError(ID, 403, `address ${quoted} is not a node of ${service}${error}`)
+      throw new GatewayError(ID, 403, `address ${quoted} is not a node of ${service}${refusal}`)
     }
     const key = `${service} ${address}`
     let upstream = opened.get(key)

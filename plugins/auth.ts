@@ -160,10 +160,10 @@ function rejectToken(x: Exchange, error: unknown): void {
 function toServiceError(
   service: string,
   resource: CallTarget['resource'],
-  error: GatewayError,
+  refusal: GatewayError,
 ): GatewayError {
-  if (isInvalidToken(error)) return invalidToken(service, resource)
-  const { code, message, headers = [] } = error
+  if (isInvalidToken(refusal)) return invalidToken(service, resource)
+  const { code, message, headers = [] } = refusal
   return new GatewayError(service, code, message, { headers })
 }
 

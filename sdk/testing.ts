@@ -95,7 +95,7 @@ export class TestExchange extends Exchange {
   readonly done: Promise<void>
   #resolveDone: () => void = () => {}
   readonly #address: string
-  #isAddressStored = false
+  #addressKept = false
 
   constructor(request: TestRequest = {}) {
     const { method = 'GET', path = '/', body, chunked = false, host = 'localhost' } = request
@@ -120,8 +120,8 @@ export class TestExchange extends Exchange {
 
   /** As on a real connection: unavailable after the exchange unless it was read before. */
   get remoteAddress(): string {
-    if (!this.finished) this.#isAddressStored = true
-    return this.#isAddressStored ? this.#address : ''
+    if (!this.finished) this.#addressKept = true
+    return this.#addressKept ? this.#address : ''
   }
 
   /** Reply body so far, as text. */

@@ -69,7 +69,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
   })
   const { ask } = connections
   const { maxBytes = Number.POSITIVE_INFINITY, quotas = NO_STORE_QUOTAS } = options
-  const quotaCheck = createQuotaCheck({ quotas, maxBytes, statements, run: ask })
+  const quotaCheck = createQuotaCheck({ quotas, maxBytes, statements, ask })
   const inFlight = new Set<Promise<unknown>>()
   const listeners = new Set<Listening>()
   let closing: Promise<void> | undefined

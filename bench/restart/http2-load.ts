@@ -10,7 +10,7 @@ export interface Http2Result extends Outcomes {
 }
 
 const CONNECTIONS = 8
-const UNPROCESSED = 'unprocessed'
+const REFUSED = 'refused'
 
 /** Sends requests at a constant rate over persistent connections until the signal aborts, then waits for pending ones. */
 export async function runHttp2Load(
@@ -39,7 +39,7 @@ export async function runHttp2Load(
   async function one(n: number): Promise<string> {
     const { pathname } = new URL(urls[n % urls.length]!)
     let outcome = await request(sessionOf(n % CONNECTIONS), pathname)
-    for (; outcome === UNPROCESSED; again++)
+    for (; outcome === REFUSED; again++)
       outcome = await request(sessionOf(n % CONNECTIONS), pathname)
     return outcome
   }
@@ -58,8 +58,8 @@ function request(session: ClientHttp2Session, path: string): Promise<string> {
       status = String(head[':status'])
     })
     stream.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-      const isUnprocessed = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM
-      resolve(isUnprocessed ? UNPROCESSED : (code ?? message))
+      const isRefused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM
+      resolve(isRefused ? REFUSED : (code ?? message))
     })
     stream.on('close', () => resolve(status))
     stream.resume()

@@ -24,8 +24,8 @@ createServer((request, response) => {
     {
       onRequestStart() {},
       onResponseStart(controller, status, replyHeaders) {
-        const headers = Object.entries(replyHeaders).filter(([name]) => !HOP_BY_HOP.has(name))
-        response.writeHead(status, Object.fromEntries(headers))
+        const kept = Object.entries(replyHeaders).filter(([name]) => !HOP_BY_HOP.has(name))
+        response.writeHead(status, Object.fromEntries(kept))
         response.on('drain', () => controller.resume())
       },
       onResponseData(controller, chunk) {

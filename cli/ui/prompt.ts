@@ -11,7 +11,7 @@ import { toRawTerminal } from './terminal.ts'
  * @throws {CliError} without a terminal, and without an answer
  */
 export async function prompt(
-  prompt: string,
+  question: string,
   flag: string,
   { hidden = false }: { readonly hidden?: boolean } = {},
 ): Promise<string> {
@@ -36,7 +36,7 @@ export async function prompt(
   })
   reader.on('close', () => left.abort())
   try {
-    const answer = reader.question(escapeControls(prompt), { signal: left.signal })
+    const answer = reader.question(escapeControls(question), { signal: left.signal })
     isMuted = hidden
     return await answer
   } catch (cause) {

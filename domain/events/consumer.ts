@@ -35,7 +35,7 @@ export interface ConsumerOptions {
   readonly onDisconnect: () => void
 }
 
-interface InFlightEvent {
+interface HeldEvent {
   readonly delivery: EventDelivery
   readonly untilMs: number
 }
@@ -52,7 +52,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   const { acks, ackWaitMs, retryLimit, maxInFlight, bury, onError, onDisconnect } = options
   const maxPulled = acks === 'none' ? MAX_PULLED : MAX_PULLED_TO_ACK
   /** By id, oldest pull first. */
-  const inFlight = new Map<string, InFlightEvent>()
+  const held = new Map<string, HeldEvent>()
   let bufferedBytes = 0
   /** Delivered, to be acknowledged with the next request. */
   let handed: readonly EventDelivery[] = []
@@ -63,14 +63,14 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   function hold(delivery: EventDelivery): void {
     const { id, payload } = delivery.event
     letGo(id)
-    inFlight.set(id, { delivery, untilMs: performance.now() + ackWaitMs })
+    held.set(id, { delivery, untilMs: performance.now() + ackWaitMs })
     bufferedBytes += payload.length
   }
 
   function letGo(id: string): EventDelivery | undefined {
-    const delivery = inFlight.get(id)?.delivery
+    const delivery = held.get(id)?.delivery
     if (delivery === undefined) return undefined
-    inFlight.delete(id)
+    held.delete(id)
     bufferedBytes -= delivery.event.payload.length
     onRoom()
     return delivery
@@ -79,7 +79,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   /** Milliseconds until the next timeout; undefined: nothing is in flight. */
   function letGoOfLate(): number | undefined {
     const nowMs = performance.now()
-    for (const [id, { delivery, untilMs }] of inFlight) {
+    for (const [id, { delivery, untilMs }] of held) {
       if (untilMs > nowMs) return untilMs - nowMs
       letGo(id)
       // The group may notice the timeout later and would deliver subsequent events first.
@@ -93,10 +93,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   async function waitForRoom(): Promise<void> {
     for (;;) {
       const leftMs = letGoOfLate()
-      if (
-        leftMs === undefined ||
-        (inFlight.size < maxInFlight && bufferedBytes < MAX_IN_FLIGHT_BYTES)
-      )
+      if (leftMs === undefined || (held.size < maxInFlight && bufferedBytes < MAX_IN_FLIGHT_BYTES))
         return
       if (left !== undefined) return
       await new Promise<void>((resolve) => {
@@ -113,7 +110,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   function pull(): Promise<readonly EventDelivery[]> {
     if (acks !== 'owner') return member.pull(maxPulled, MAX_PULLED_BYTES)
     const maxBytes = Math.min(MAX_PULLED_BYTES, MAX_IN_FLIGHT_BYTES - bufferedBytes)
-    return member.pull(Math.min(maxPulled, maxInFlight - inFlight.size), maxBytes)
+    return member.pull(Math.min(maxPulled, maxInFlight - held.size), maxBytes)
   }
 
   const isLast = ({ attempt }: EventDelivery): boolean => retryLimit >= 0 && attempt > retryLimit

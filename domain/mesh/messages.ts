@@ -43,7 +43,7 @@ export function readMessage(message: unknown): LinkMessage {
     case 'routes': {
       const { routes } = message
       if (!Array.isArray(routes)) throw new TypeError('routes must be a list')
-      return { type, routes: routes.map((route, i) => readUpdate(route, `routes[${i}]`)) }
+      return { type, routes: routes.map((route, i) => readNews(route, `routes[${i}]`)) }
     }
     default:
       throw new TypeError(
@@ -59,9 +59,9 @@ export function formatUpdate({ key, told }: RouteUpdate): object {
   return { key, path, metric, entry: JSON.parse(entry) as unknown }
 }
 
-function readUpdate(update: unknown, at: string): RouteUpdate {
-  if (!isRecord(update)) throw new TypeError(`${at} must be an object`)
-  const { key, path, entry } = update
+function readNews(news: unknown, at: string): RouteUpdate {
+  if (!isRecord(news)) throw new TypeError(`${at} must be an object`)
+  const { key, path, entry } = news
   if (typeof key !== 'string' || !isDestination(key))
     throw new TypeError(`${at}.key must be the name of a service, or @ and the id of a server`)
   if (path === undefined) return { key, told: undefined }
@@ -77,7 +77,7 @@ function readUpdate(update: unknown, at: string): RouteUpdate {
   const bytes = Buffer.byteLength(text)
   if (bytes > MAX_ENTRY_BYTES)
     throw new TypeError(`${at}.entry must be at most ${MAX_ENTRY_BYTES} bytes, got ${bytes}`)
-  const metric = readNumber(update, 'metric', MAX_METRIC, at)
+  const metric = readNumber(news, 'metric', MAX_METRIC, at)
   return { key, told: { path: path as string[], metric, entry: text } }
 }
 

@@ -35,7 +35,7 @@ export interface Network {
   readonly close: () => void
 }
 
-const noop = (): void => {}
+const nobody = (): void => {}
 
 /**
  * Creates the network of a server, without links.
@@ -43,7 +43,7 @@ const noop = (): void => {}
  * @throws {TypeError} for an invalid id, or a registry without watches.
  */
 export function createNetwork(options: NetworkOptions): Network {
-  const { id, registry, onError = noop, onTooLong = noop } = options
+  const { id, registry, onError = nobody, onTooLong = nobody } = options
   const { watch } = registry
   if (!isServerId(id))
     throw new TypeError(
@@ -52,12 +52,12 @@ export function createNetwork(options: NetworkOptions): Network {
   if (watch === undefined) throw new TypeError(`the registry ${registry.name} cannot be watched`)
   const watchable = { ...registry, watch }
   const nodes = new Map<string, Node>()
-  let notify: (key: string) => void = noop
+  let tell: (key: string) => void = nobody
   const table = createRouteTable({
     id,
     onChange(key) {
       routes.changed(key)
-      notify(key)
+      tell(key)
     },
   })
 
@@ -81,7 +81,7 @@ export function createNetwork(options: NetworkOptions): Network {
     routes,
     nodes,
     listen(listener) {
-      notify = listener
+      tell = listener
     },
     start: local.start,
     close() {

@@ -27,7 +27,7 @@ export interface RouteAdvertiser {
 }
 
 /** Overhead of an entry: key, path and metric. */
-const OVERHEAD_BYTES = 1500
+const NEWS_BYTES = 1500
 
 export function createRouteAdvertiser({
   table,
@@ -37,8 +37,8 @@ export function createRouteAdvertiser({
   const servers = new Set<string>()
   const services = new Set<string>()
   /** Size of the peer's entries. */
-  const advertised = new Map<string, number>()
-  let advertisedBytes = 0
+  const told = new Map<string, number>()
+  let toldBytes = 0
   /** Destinations omitted for lack of space. */
   const leftOut = new Set<string>()
   let isTooMuch = false
@@ -58,10 +58,10 @@ export function createRouteAdvertiser({
 
   /** Same limits as the peer. */
   function hasRoom(key: string, bytes: number): boolean {
-    const size = advertised.has(key) ? advertised.size : advertised.size + 1
+    const size = told.has(key) ? told.size : told.size + 1
     // Services leave space for the servers that follow.
     const reserved = findServerId(key) === undefined ? servers.size : 0
-    const total = advertisedBytes - (advertised.get(key) ?? 0) + bytes
+    const total = toldBytes - (told.get(key) ?? 0) + bytes
     if (size + reserved <= MAX_DESTINATIONS && total <= MAX_ADVERTISED_BYTES) return true
     if (!isTooMuch) onTooMuch()
     isTooMuch = true
@@ -69,14 +69,14 @@ export function createRouteAdvertiser({
     return false
   }
 
-  function addSize(key: string, bytes: number): void {
-    advertisedBytes += bytes - (advertised.get(key) ?? 0)
-    advertised.set(key, bytes)
+  function hold(key: string, bytes: number): void {
+    toldBytes += bytes - (told.get(key) ?? 0)
+    told.set(key, bytes)
   }
 
-  function withdraw(key: string): void {
-    advertisedBytes -= advertised.get(key)!
-    advertised.delete(key)
+  function release(key: string): void {
+    toldBytes -= told.get(key)!
+    told.delete(key)
     for (const other of leftOut) mark(other)
     leftOut.clear()
   }
@@ -86,23 +86,23 @@ export function createRouteAdvertiser({
     isPending: () => servers.size > 0 || services.size > 0,
 
     take(maxBytes) {
-      const updates: RouteUpdate[] = []
+      const news: RouteUpdate[] = []
       let used = 0
       for (const key of listPending()) {
         const route = table.tell(key, peer)
         const bytes = route === undefined ? 0 : Buffer.byteLength(route.entry)
-        if (updates.length > 0 && used + bytes + OVERHEAD_BYTES > maxBytes) break
+        if (news.length > 0 && used + bytes + NEWS_BYTES > maxBytes) break
         servers.delete(key)
         services.delete(key)
         leftOut.delete(key)
-        const fits = route !== undefined && hasRoom(key, bytes)
-        if (!fits && !advertised.has(key)) continue
-        used += bytes + OVERHEAD_BYTES
-        if (fits) addSize(key, bytes)
-        else withdraw(key)
-        updates.push({ key, told: fits ? route : undefined })
+        const isTold = route !== undefined && hasRoom(key, bytes)
+        if (!isTold && !told.has(key)) continue
+        used += bytes + NEWS_BYTES
+        if (isTold) hold(key, bytes)
+        else release(key)
+        news.push({ key, told: isTold ? route : undefined })
       }
-      return updates
+      return news
     },
   }
 }

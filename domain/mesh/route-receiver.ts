@@ -12,24 +12,24 @@ import type { RouteTable } from './routing-table.ts'
 export function createRouteReceiver(
   table: Pick<RouteTable, 'learn'>,
   peer: string,
-): (updates: readonly RouteUpdate[]) => void {
+): (news: readonly RouteUpdate[]) => void {
   /** Size of its entries, by destination. */
-  const sizes = new Map<string, number>()
-  let totalBytes = 0
+  const held = new Map<string, number>()
+  let bufferedBytes = 0
 
-  return (updates) => {
-    for (const { key, told } of updates) {
+  return (news) => {
+    for (const { key, told } of news) {
       if (told !== undefined && told.path[0] !== peer)
         throw new TypeError(`path of ${key} must begin with ${peer}, which advertises it`)
       // Built-in services exist on every server.
       if (findServerId(key) === undefined && !isShared(key)) continue
-      totalBytes -= sizes.get(key) ?? 0
-      sizes.delete(key)
+      bufferedBytes -= held.get(key) ?? 0
+      held.delete(key)
       if (told !== undefined) {
         const bytes = Buffer.byteLength(told.entry)
-        totalBytes += bytes
-        sizes.set(key, bytes)
-        if (sizes.size > MAX_DESTINATIONS || totalBytes > MAX_ADVERTISED_BYTES)
+        bufferedBytes += bytes
+        held.set(key, bytes)
+        if (held.size > MAX_DESTINATIONS || bufferedBytes > MAX_ADVERTISED_BYTES)
           throw new TypeError(
             `routes must be at most ${MAX_DESTINATIONS}, of ${MAX_ADVERTISED_BYTES} bytes together`,
           )

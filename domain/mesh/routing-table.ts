@@ -46,9 +46,9 @@ export interface RouteTable {
   /** Removes a peer with its routes, servers first. */
   readonly removePeer: (peer: string) => void
   /** Applies the advertised route of a peer to a destination; undefined: withdrawn. */
-  readonly learn: (peer: string, key: string, route: AdvertisedRoute | undefined) => void
+  readonly learn: (peer: string, key: string, told: AdvertisedRoute | undefined) => void
   /** The last usable route of a peer. */
-  readonly findAdvertised: (peer: string, key: string) => AdvertisedRoute | undefined
+  readonly findTold: (peer: string, key: string) => AdvertisedRoute | undefined
   /** The cheapest route; undefined: none, or local. */
   readonly find: (key: string) => Route | undefined
   /** All routes, cheapest first. */
@@ -61,7 +61,7 @@ export interface RouteTable {
 
 interface Peer {
   cost: number
-  readonly routes: Map<string, AdvertisedRoute>
+  readonly told: Map<string, AdvertisedRoute>
 }
 
 export function createRouteTable(options: RouteTableOptions): RouteTable {
@@ -72,8 +72,8 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
 
   function list(key: string): AdvertisedRoute[] {
     const ways: AdvertisedRoute[] = []
-    for (const { cost, routes } of peers.values()) {
-      const way = routes.get(key)
+    for (const { cost, told } of peers.values()) {
+      const way = told.get(key)
       if (way !== undefined) ways.push({ ...way, metric: way.metric + cost })
     }
     return ways.sort(compare)
@@ -112,29 +112,29 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
     setPeer(peer, cost) {
       const known = peers.get(peer)
       if (known === undefined) {
-        peers.set(peer, { cost, routes: new Map() })
+        peers.set(peer, { cost, told: new Map() })
         return
       }
       if (known.cost === cost) return
       known.cost = cost
-      for (const key of known.routes.keys()) decide(key)
+      for (const key of known.told.keys()) decide(key)
     },
 
     removePeer(peer) {
-      const routes = peers.get(peer)?.routes
+      const told = peers.get(peer)?.told
       peers.delete(peer)
-      for (const key of serversFirst(routes?.keys() ?? [])) decide(key)
+      for (const key of serversFirst(told?.keys() ?? [])) decide(key)
     },
 
-    learn(peer, key, route) {
-      const known = peers.get(peer)!.routes
-      if (route === undefined || route.path.includes(id)) {
+    learn(peer, key, told) {
+      const known = peers.get(peer)!.told
+      if (told === undefined || told.path.includes(id)) {
         if (!known.delete(key)) return
-      } else known.set(key, route)
+      } else known.set(key, told)
       decide(key)
     },
 
-    findAdvertised: (peer, key) => peers.get(peer)?.routes.get(key),
+    findTold: (peer, key) => peers.get(peer)?.told.get(key),
     find: (key) => best.get(key),
     list,
 

@@ -55,7 +55,7 @@ const REQUESTED_MAX = 1000
 /** Pause after another gateway was faster; its order record has been received by then. */
 const LOST_MS = 1000
 /** Certificates of unlisted hosts stay in the store for this long after they expire: an expired certificate explains more than none. */
-const RETENTION_MS = 7 * 24 * 3600 * 1000
+const KEPT_AFTER_MS = 7 * 24 * 3600 * 1000
 
 export function createCertificateManager(options: CertificateManagerOptions): CertificateManager {
   const { cache, directory, windows, secretKeys, hosts, policy, random, log } = options
@@ -163,7 +163,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
       const recordKey = toCertificateKey(scope, sealingId(secretKeys), host)
       const renewMs = toRenewMs(validity, random)
       const value = encodeRecord({ host, cert, renewMs, ...sealKey(secretKeys, recordKey, key) })
-      const expiresMs = listed.has(host) ? 0 : validity.toMs + RETENTION_MS
+      const expiresMs = listed.has(host) ? 0 : validity.toMs + KEPT_AFTER_MS
       const restMs = toRestMs(validity)
       await lease.succeed({ table: TABLE, key: recordKey, value, expiresMs }, restMs)
       unsaved.delete(host)

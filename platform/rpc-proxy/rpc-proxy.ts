@@ -115,17 +115,17 @@ function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: Inco
     if (upstream === undefined) throw toServiceNotFound(service)
     const { domain } = upstream
     const target = { name: service, domain, lasts: call.stream || call.more, address: '' }
-    const reject = (denied: IncomingCall, error: GatewayError): void => denied.fail(error)
+    const refuse = (denied: IncomingCall, error: GatewayError): void => denied.fail(error)
     guard.pass(call, target, {
       serve(admitted, metadata, account) {
         // A service without an account does not authenticate its callers.
         if (isDebugEndpoint(call.endpoint)) {
           const error = checkAdmin(account, domain, `${service}.${call.endpoint}`)
-          if (error !== undefined) return reject(admitted, error)
+          if (error !== undefined) return refuse(admitted, error)
         }
         forwardCall(admitted, () => upstream, metadata)
       },
-      refuse: reject,
+      refuse,
     })
   }
   return (call) => {

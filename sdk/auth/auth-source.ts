@@ -69,7 +69,7 @@ export function createAuthSource(
               names = new Set()
             }
           })
-        : yieldOnce(new Set([namespace]), signal),
+        : tellOnce(new Set([namespace]), signal),
 
     watchTokens: (signal) =>
       beginAgain(async function* () {
@@ -99,7 +99,7 @@ async function* beginAgain<T>(watch: () => AsyncIterable<T>): AsyncIterable<T> {
 }
 
 /** A watch of a constant. */
-async function* yieldOnce<T>(value: T, signal: AbortSignal): AsyncIterable<T> {
+async function* tellOnce<T>(value: T, signal: AbortSignal): AsyncIterable<T> {
   yield value
   if (!signal.aborted) await once(signal, 'abort')
 }

@@ -57,7 +57,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   let failure: GatewayError | undefined
   let retryMs = 0
 
-  async function requestTokens(): Promise<LoginReply> {
+  async function ask(): Promise<LoginReply> {
     const shown = refreshToken
     refreshToken = undefined
     if (shown === undefined) return logIn()
@@ -69,11 +69,11 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
 
   async function renew(): Promise<void> {
     try {
-      const { token: received } = await requestTokens()
-      const lifeMs = (received.expiry - received.created) * 1000
+      const { token: told } = await ask()
+      const lifeMs = (told.expiry - told.created) * 1000
       const now = nowMs()
-      token = received.access_token
-      refreshToken = received.refresh_token
+      token = told.access_token
+      refreshToken = told.refresh_token
       // The clocks of the two machines may differ: only the lifetime counts.
       endsMs = now + Math.max(lifeMs - SPARE_MS, lifeMs / 2)
       renewMs = now + lifeMs / 2

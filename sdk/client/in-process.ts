@@ -36,7 +36,7 @@ export class InProcessCaller implements Caller {
   readonly #dispatcher: Dispatcher
   readonly #calls = new Set<LocalCall>()
   /** Why calls are rejected; undefined: they are accepted. */
-  #failure: 'unsent' | 'connect' | undefined = undefined
+  #refusal: 'unsent' | 'connect' | undefined = undefined
 
   constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher
@@ -47,9 +47,9 @@ export class InProcessCaller implements Caller {
   }
 
   readonly call = (call: OutgoingCall): void => {
-    if (this.#failure !== undefined) {
+    if (this.#refusal !== undefined) {
       call.release()
-      call.onLost(this.#failure, `${this.#dispatcher.service} has stopped`)
+      call.onLost(this.#refusal, `${this.#dispatcher.service} has stopped`)
       return
     }
     new LocalCall(call, this.#dispatcher, this.#calls).begin()
@@ -57,12 +57,12 @@ export class InProcessCaller implements Caller {
 
   /** Accepts no more calls; those in flight continue. */
   readonly drain = (): void => {
-    this.#failure ??= 'unsent'
+    this.#refusal ??= 'unsent'
   }
 
   /** Accepts no more calls; those in flight are lost. */
   readonly close = (): void => {
-    this.#failure = 'connect'
+    this.#refusal = 'connect'
     for (const call of [...this.#calls]) call.lose('the service has stopped')
   }
 }

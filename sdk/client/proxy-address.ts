@@ -7,15 +7,12 @@ const FORM = /^(?:(mxs?):\/\/)?(.*)$/s
  * another option configures where services are.
  *
  * @param given the option.
- * @param isConfigured another option takes precedence over the variable.
+ * @param isTold another option takes precedence over the variable.
  * @throws {TypeError} for an invalid address, naming the valid forms.
  */
-export function readProxyAddress(
-  given: string | undefined,
-  isConfigured: boolean,
-): string | undefined {
+export function readProxyAddress(given: string | undefined, isTold: boolean): string | undefined {
   if (given !== undefined) return parseProxyAddress(given, 'proxy')
-  const variable = isConfigured ? '' : (process.env['MX_PROXY'] ?? '').trim()
+  const variable = isTold ? '' : (process.env['MX_PROXY'] ?? '').trim()
   return variable === '' ? undefined : parseProxyAddress(variable, 'MX_PROXY')
 }
 

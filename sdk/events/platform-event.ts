@@ -113,16 +113,16 @@ class ReadEvent implements ConsumedEvent {
   }
 }
 
-const noAnswer: Answer = async () => {}
+const nobody: Answer = async () => {}
 
 export function toPlatformEvent(event: WireEvent): PlatformEvent {
-  return new ReadEvent(event, noAnswer)
+  return new ReadEvent(event, nobody)
 }
 
 /** @param span of the handling. */
 export function toConsumedEvent(
   event: WireEvent,
-  answer: Answer = noAnswer,
+  answer: Answer = nobody,
   span?: Span,
 ): ConsumedEvent {
   return new ReadEvent(event, answer, span)

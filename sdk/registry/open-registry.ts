@@ -38,7 +38,7 @@ interface Source {
   readonly name: string
   /** Services can be registered. */
   readonly takes: boolean
-  readonly sendsDomains: boolean
+  readonly tellsDomains: boolean
   /** @param tokens identity for registrations. */
   readonly load: (tokens: TokenSource, domain: string) => Promise<Registry>
 }
@@ -125,7 +125,7 @@ export function isRegistryText(text: string): boolean {
  * domain itself.
  */
 export function sendsDomains(text: string): boolean {
-  return findSource(text)?.sendsDomains === true
+  return findSource(text)?.tellsDomains === true
 }
 
 /** @param what name of the option, for errors. */
@@ -143,9 +143,9 @@ function parseRegistry(text: string, what = 'registry'): Source {
 function findSource(text: string): Source | undefined {
   const trimmed = text.trim()
   if (trimmed === 'memory')
-    return { name: 'memory', takes: true, sendsDomains: true, load: loadMemory }
+    return { name: 'memory', takes: true, tellsDomains: true, load: loadMemory }
   if (trimmed === 'kubernetes')
-    return { name: 'kubernetes', takes: false, sendsDomains: false, load: loadKubernetes }
+    return { name: 'kubernetes', takes: false, tellsDomains: false, load: loadKubernetes }
   const [, scheme, rest = ''] = REMOTE.exec(trimmed) ?? []
   const [, port = '1'] = PORT.exec(rest) ?? []
   if (Number(port) < 1 || Number(port) > 65_535)
@@ -153,13 +153,13 @@ function findSource(text: string): Source | undefined {
   if (scheme?.startsWith('consul')) {
     const options = parseConsulUrl(trimmed)
     const load: Source['load'] = (_, domain) => loadConsul({ domain, ...options })
-    return { name: 'consul', takes: true, sendsDomains: options.domain === undefined, load }
+    return { name: 'consul', takes: true, tellsDomains: options.domain === undefined, load }
   }
   const address = scheme === undefined ? undefined : parseAddress(rest)
   if (address === undefined) return undefined
   const options = { ...address, secure: scheme === 'mxs' }
   const load: Source['load'] = (tokens, domain) => loadMx({ ...options, tokens, domain })
-  return { name: 'mx', takes: true, sendsDomains: true, load }
+  return { name: 'mx', takes: true, tellsDomains: true, load }
 }
 
 /** Unambiguous: addresses contain no spaces. */
@@ -219,17 +219,16 @@ function createLazy({ name, takes, load }: Source, tokens: TokenSource, domain: 
   const loaded = loading.then(() => {})
   // Reported to callers of the registry.
   loaded.catch(() => {})
-  const withRegistry = <T>(use: (registry: Registry) => Maybe<T>): Maybe<T> =>
-    adapter === undefined ? loading.then(use) : use(adapter)
+  const ask = <T>(question: (registry: Registry) => Maybe<T>): Maybe<T> =>
+    adapter === undefined ? loading.then(question) : question(adapter)
 
   const registry: Registry = {
     name,
-    getService: (service) => withRegistry((registry) => registry.getService(service)),
-    listServices: () => withRegistry((registry) => registry.listServices()),
+    getService: (service) => ask((registry) => registry.getService(service)),
+    listServices: () => ask((registry) => registry.listServices()),
     ...(takes && {
-      register: (service, options) =>
-        withRegistry((registry) => registry.register!(service, options)),
-      deregister: (service) => withRegistry((registry) => registry.deregister!(service)),
+      register: (service, options) => ask((registry) => registry.register!(service, options)),
+      deregister: (service) => ask((registry) => registry.deregister!(service)),
     }),
 
     watch(listener, options) {

@@ -169,7 +169,7 @@ function compileTypeBox(schema: TSchema, kind: string): CompiledSchema {
   const unpack = compileTransform(json, 'decode')
   const pack = compileTransform(json, 'encode')
   const toNumbers = compileTransform(json, 'integer')
-  const reject = (value: unknown) =>
+  const refuse = (value: unknown) =>
     new SchemaError(describeErrors(kind, json, value, toValidator().Errors(value)))
   return {
     decode(value) {
@@ -177,13 +177,13 @@ function compileTypeBox(schema: TSchema, kind: string): CompiledSchema {
       if (!toValidator().Check(given)) {
         // An integer is an int64 to callers, who may send it as a string.
         if (toNumbers !== undefined) given = toNumbers(given)
-        if (toNumbers === undefined || !toValidator().Check(given)) throw reject(given)
+        if (toNumbers === undefined || !toValidator().Check(given)) throw refuse(given)
       }
       return unpack === undefined ? given : runCodecs(unpack, given, kind)
     },
     encode(value) {
       const packed = pack === undefined ? value : pack(value)
-      if (!toValidator().Check(packed)) throw reject(packed)
+      if (!toValidator().Check(packed)) throw refuse(packed)
       return packed
     },
     jsonSchema: printTypeBox(schema, kind),

@@ -115,7 +115,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
   add(DEBUG, createDebugEndpoints({ log, traces, counts: () => ({ requests, errors }), check }))
 
-  const tracker: CallTracker = {
+  const keeper: CallTracker = {
     log,
     traces,
     onSettled(call, code) {
@@ -146,17 +146,17 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const endpoint = table.get(call.endpoint)
     const ours = isOurs(call.service)
     if (endpoint === undefined || !ours) {
-      reject(call, toNotFound(ours ? call.service : service, call, ours))
+      refuse(call, toNotFound(ours ? call.service : service, call, ours))
       return undefined
     }
     // Within the process it was created by `formatMetadata`.
     if (!isTrusted && call.metadata !== '' && !isMetadata(call.metadata)) {
-      reject(call, new GatewayError(call.service, 400, MALFORMED_METADATA))
+      refuse(call, new GatewayError(call.service, 400, MALFORMED_METADATA))
       return undefined
     }
     return endpoint
   }
-  const reject = (call: Pick<ServableCall, 'fail'>, error: GatewayError): void => {
+  const refuse = (call: Pick<ServableCall, 'fail'>, error: GatewayError): void => {
     errors++
     call.fail(error)
   }
@@ -167,7 +167,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     metadata?: string,
   ): void => {
     active++
-    new ServedCall(call, endpoint, tracker, performance.now(), isLocal, metadata).serve()
+    new ServedCall(call, endpoint, keeper, performance.now(), isLocal, metadata).serve()
   }
   const serveTrusted = (
     call: ServableCall & { readonly endpoint: string },
@@ -192,7 +192,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       }
       guard.pass(call, target, {
         serve: (admitted, metadata) => serve(admitted, endpoint, false, metadata),
-        refuse: reject,
+        refuse,
       })
     },
     dispatchTrusted: (call) => serveTrusted(call, false),

@@ -55,7 +55,7 @@ export class ServedCall implements CallReceiver, CallScope {
   readonly metadata: string
   readonly #call: ServableCall
   readonly #endpoint: ServedEndpoint
-  readonly #tracker: CallTracker
+  readonly #keeper: CallTracker
   /** Bodies are values, owned by the recipient. */
   readonly #isLocal: boolean
   #isProtobuf = false
@@ -78,7 +78,7 @@ export class ServedCall implements CallReceiver, CallScope {
   constructor(
     call: ServableCall,
     endpoint: ServedEndpoint,
-    tracker: CallTracker,
+    keeper: CallTracker,
     startedMs: number,
     isLocal = false,
     metadata: string = call.metadata,
@@ -87,7 +87,7 @@ export class ServedCall implements CallReceiver, CallScope {
     this.metadata = metadata
     this.#call = call
     this.#endpoint = endpoint
-    this.#tracker = tracker
+    this.#keeper = keeper
     this.#isLocal = isLocal
   }
 
@@ -106,7 +106,7 @@ export class ServedCall implements CallReceiver, CallScope {
   }
 
   get log(): PluginLog {
-    return this.#tracker.log
+    return this.#keeper.log
   }
 
   get traceId(): string | undefined {
@@ -144,7 +144,7 @@ export class ServedCall implements CallReceiver, CallScope {
     const call = this.#call
     const { kind, name } = this.#endpoint
     call.receiver = this
-    const { traces } = this.#tracker
+    const { traces } = this.#keeper
     if (traces?.tracer !== undefined)
       this.#span = beginCall(traces.tracer, 'server', this, traces.begins, this.startedMs)
     try {
@@ -356,7 +356,7 @@ export class ServedCall implements CallReceiver, CallScope {
   #end(code: number): void {
     this.#over = true
     if (this.#span !== undefined) endCall(this.#span, 'server', code)
-    this.#tracker.onSettled(this, code)
+    this.#keeper.onSettled(this, code)
   }
 }
 

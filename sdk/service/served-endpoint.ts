@@ -94,7 +94,7 @@ export class ServedEndpoint {
     try {
       value = json.decode(body, id, this.#restore)
     } catch (error) {
-      return reject(error, id)
+      return refuse(error, id)
     }
     return this.admit(value, id)
   }
@@ -107,9 +107,9 @@ export class ServedEndpoint {
   admit(value: unknown, id: string): unknown {
     try {
       const request = this.#request.decode(value)
-      return request instanceof Promise ? request.catch((error) => reject(error, id)) : request
+      return request instanceof Promise ? request.catch((error) => refuse(error, id)) : request
     } catch (error) {
-      return reject(error, id)
+      return refuse(error, id)
     }
   }
 
@@ -151,7 +151,7 @@ function copyOut(value: unknown): unknown {
   return copied === NOT_CLONEABLE ? JSON.parse(json.encode(value) as string) : copied
 }
 
-function reject(error: unknown, id: string): never {
+function refuse(error: unknown, id: string): never {
   if (!(error instanceof SchemaError)) throw error
   throw new GatewayError(id, 400, error.message)
 }

@@ -65,8 +65,8 @@ export function carryFields(fields: Fields, { traceparent, tracestate }: Span): 
 export function endMessage(span: Span | undefined, error?: unknown): void {
   if (error !== undefined) {
     const { name, message } = error instanceof Error ? error : new Error(String(error))
-    const isExported = !(error instanceof GatewayError) || error.code >= 500
-    span?.fail(name, isExported ? message : undefined)
+    const isTold = !(error instanceof GatewayError) || error.code >= 500
+    span?.fail(name, isTold ? message : undefined)
   }
   span?.end()
 }

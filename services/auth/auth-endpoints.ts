@@ -49,7 +49,7 @@ const Jwks: TUnsafe<readonly PublicJwk[]> = Type.Unsafe(
   ),
 )
 
-const TokenStateSchema: TUnsafe<TokenState> = Type.Unsafe(
+const News: TUnsafe<TokenState> = Type.Unsafe(
   Type.Object({
     keys: Jwks,
     revoked: Type.Array(
@@ -231,7 +231,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
       readOnly: true,
       description:
         'Streams the public keys, immediately and after each change, and for services and administrators also the revocations.',
-      response: TokenStateSchema,
+      response: News,
       stream: 'server',
       handle: (_, ctx) =>
         watchers.open(ctx, idOf(ctx), (signal) =>

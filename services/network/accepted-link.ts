@@ -57,7 +57,7 @@ export function acceptLink(options: AcceptOptions): AcceptedLink {
   }, OPEN_MS).unref()
 
   /** Next message, which must be of this type. @throws {GatewayError} */
-  async function receive<T extends LinkMessage['type']>(
+  async function hear<T extends LinkMessage['type']>(
     type: T,
   ): Promise<Extract<LinkMessage, { readonly type: T }>> {
     const { done, value } = await incoming.next()
@@ -76,16 +76,16 @@ export function acceptLink(options: AcceptOptions): AcceptedLink {
   }
 
   async function answerPing(): Promise<void> {
-    const { n } = await receive('ping')
+    const { n } = await hear('ping')
     outbox.say({ type: 'pong', n })
   }
 
   async function converse(): Promise<void> {
-    const { introduction: caller } = await receive('hello')
+    const { introduction: caller } = await hear('hello')
     const callee = admission.introduce()
     const pair = { caller, callee }
     outbox.say({ type: 'welcome', ...callee })
-    const { proof } = await receive('proof')
+    const { proof } = await hear('proof')
     // The caller proves first: a stranger receives nothing to verify guesses of the token with.
     admission.judge('caller', proof, pair)
     outbox.say({ type: 'proof', proof: admission.prove('callee', pair) })

@@ -47,7 +47,7 @@ export interface AcceptedLinks {
 
 interface Entry {
   readonly link: AcceptedLink
-  readonly advertiser: RouteAdvertiser
+  readonly teller: RouteAdvertiser
 }
 
 /** Maximum number of links without proof of the token: in total, and per IP address. */
@@ -77,11 +77,11 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
     links.answer(peer)
     const onTooMuch = (): void =>
       log.warn({ server: id }, 'there are more services than a peer may be told of: some left out')
-    const advertiser = createRouteAdvertiser({ table, peer: id, onTooMuch })
-    byPeer.set(id, { link, advertiser })
+    const teller = createRouteAdvertiser({ table, peer: id, onTooMuch })
+    byPeer.set(id, { link, teller })
     // The link of a restarted server may not have ended yet.
     old?.link.end(conflict(NETWORK, `the server ${id} has opened another link`))
-    return advertiser
+    return teller
   }
 
   const owner: AcceptOwner = {
@@ -118,8 +118,8 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
     },
 
     changed(key) {
-      for (const { link, advertiser } of byPeer.values()) {
-        advertiser.mark(key)
+      for (const { link, teller } of byPeer.values()) {
+        teller.mark(key)
         link.wake()
       }
     },

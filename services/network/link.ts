@@ -26,7 +26,7 @@ export interface LinkOwner {
   readonly onLinked: (link: Link, peer: Introduction) => void
   readonly onCost: (link: Link, peer: Introduction) => void
   /** @throws {TypeError} for an invalid message. */
-  readonly onUpdate: (link: Link, peer: Introduction, updates: readonly RouteUpdate[]) => void
+  readonly onUpdate: (link: Link, peer: Introduction, news: readonly RouteUpdate[]) => void
   /** The link is now `waiting` or `asleep`. */
   readonly onSettled: (link: Link, end: LinkEnd) => void
 }
@@ -115,7 +115,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
     const call = new LinkCall(
       { type: 'hello', ...hello },
       {
-        onMessage: (message) => onMessage(own, message),
+        onMessage: (message) => hear(own, message),
         onSettled: (error) => end(error, 'waiting'),
       },
     )
@@ -137,7 +137,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
   }
 
   /** @throws {TypeError} for a message that is not allowed in this state. */
-  function onMessage(own: Attempt, message: LinkMessage): void {
+  function hear(own: Attempt, message: LinkMessage): void {
     const { callee, peer } = own
     if (message.type === 'welcome' && callee === undefined) return prove(own, message.introduction)
     if (message.type === 'proof' && callee !== undefined && peer === undefined)
@@ -165,8 +165,8 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
     } catch (error) {
       return end(GatewayError.from(error, NETWORK), 'waiting')
     }
-    const rejection = owner.refuse(link, peer)
-    if (rejection !== undefined) return end(new GatewayError(NETWORK, 409, rejection), 'asleep')
+    const refusal = owner.refuse(link, peer)
+    if (refusal !== undefined) return end(new GatewayError(NETWORK, 409, refusal), 'asleep')
     own.peer = peer
     ping(own)
   }

@@ -51,7 +51,7 @@ interface Entry {
   /** Configured on this server. */
   isWanted: boolean
   /** Otherwise the server that the reverse link is opened for. */
-  requestedBy: string | undefined
+  askedBy: string | undefined
   peer: Introduction | undefined
   way: Way | undefined
 }
@@ -59,7 +59,7 @@ interface Entry {
 /** Caller of a linked server. */
 interface Way {
   readonly caller: Caller
-  readonly receive: (updates: readonly RouteUpdate[]) => void
+  readonly hear: (news: readonly RouteUpdate[]) => void
   readonly unlist: () => void
 }
 
@@ -74,15 +74,15 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
 
   const find = ({ address }: Link): Entry => entries.get(toKey(address))!
   const listLinked = (): Entry[] => [...entries.values()].filter(({ way }) => way !== undefined)
-  const notifyChange = (): void => onChange(listLinked().map(({ peer }) => peer!.id))
+  const tellChange = (): void => onChange(listLinked().map(({ peer }) => peer!.id))
 
   const owner: LinkOwner = {
     refuse(link, peer) {
       const entry = find(link)
       entry.peer = peer
       if (admission.isSelf(peer)) return 'it is this server itself'
-      if (!entry.isWanted && peer.id !== entry.requestedBy)
-        return `it is the server ${peer.id}, not ${entry.requestedBy}, which says to be there`
+      if (!entry.isWanted && peer.id !== entry.askedBy)
+        return `it is the server ${peer.id}, not ${entry.askedBy}, which says to be there`
       const other = taken.get(peer.id)
       if (other !== undefined) return `the server ${peer.id} is linked at ${other.address.text}`
       taken.set(peer.id, link)
@@ -101,21 +101,21 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
         },
       })
       const unlist = addLocalNode(node.id, caller)
-      entry.way = { caller, unlist, receive: createRouteReceiver(table, id) }
+      entry.way = { caller, unlist, hear: createRouteReceiver(table, id) }
       nodes.set(id, node)
       table.setPeer(id, link.roundTrip.cost)
-      notifyChange()
+      tellChange()
       log.info({ server: id, address: link.address.text }, 'linked')
     },
 
     onCost: (link, { id }) => table.setPeer(id, link.roundTrip.cost),
-    onUpdate: (link, _peer, updates) => find(link).way!.receive(updates),
+    onUpdate: (link, _peer, news) => find(link).way!.hear(news),
 
     onSettled(link, { reason, peer, wasLinked, again }) {
       const entry = find(link)
       if (wasLinked) {
         closeWay(entry, peer!.id)
-        notifyChange()
+        tellChange()
       }
       if (peer !== undefined) release(peer.id)
       if (!again) {
@@ -128,8 +128,8 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
     },
   }
 
-  function isNeeded({ isWanted, requestedBy }: Entry): boolean {
-    return isWanted || (requestedBy !== undefined && callers.has(requestedBy))
+  function isNeeded({ isWanted, askedBy }: Entry): boolean {
+    return isWanted || (askedBy !== undefined && callers.has(askedBy))
   }
 
   /** Wakes another link to the same server, if there is one. */
@@ -156,7 +156,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       link,
       traffic: createTraffic(),
       isWanted: false,
-      requestedBy: undefined,
+      askedBy: undefined,
       peer: undefined,
       way: undefined,
     }
@@ -186,7 +186,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       if (known.length === 0 && address !== undefined) {
         const { resolved } = peer
         const entry = open(resolved === undefined ? address : { ...address, resolved })
-        entry.requestedBy = peer.id
+        entry.askedBy = peer.id
         known.push(entry)
       }
       callers.add(peer.id)

@@ -91,7 +91,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     token,
     isOpen,
   })
-  const advertiseSelf = (): void =>
+  const tellSelf = (): void =>
     table.setOwn(toServerKey(id), formatServer({ address: ownAddress, peers }))
   const links = createLinks({
     admission,
@@ -99,7 +99,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     log,
     onChange(linked) {
       peers = [...linked].sort()
-      advertiseSelf()
+      tellSelf()
     },
   })
   const accepted = createAcceptedLinks({
@@ -119,7 +119,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
 
     async begin() {
       if (ownAddress === '') ownAddress = toAddress(service.address, 'address').text
-      advertiseSelf()
+      tellSelf()
       await network.start()
       await known?.open()
       accepted.begin()

@@ -25,7 +25,7 @@ interface Reader {
 }
 
 /** Approximate size of an update message in bytes. */
-const BATCH_BYTES = 256 * 1024
+const NEWS_BYTES = 256 * 1024
 /** Interval for which updates are collected: those of one change are close together. */
 const COLLECT_MS = 10
 
@@ -46,7 +46,7 @@ export function createOutbox(onClose: () => void): Outbox {
       return message
     }
     if (!isDue || source === undefined) return undefined
-    const routes = source.take(BATCH_BYTES)
+    const routes = source.take(NEWS_BYTES)
     if (source.isPending()) return toMessage(routes)
     isDue = false
     return routes.length === 0 ? undefined : toMessage(routes)
@@ -76,8 +76,8 @@ export function createOutbox(onClose: () => void): Outbox {
       deliver()
     },
 
-    begin(advertiser) {
-      source = advertiser
+    begin(news) {
+      source = news
       deliver()
     },
 

@@ -130,26 +130,24 @@ const NO_DOMAINS: ReadonlySet<string> = new Set()
 
 function attach({ name, service, listener, stops }: Watcher, domain: Domain): void {
   if (name !== ALL_DOMAINS && name !== domain.name) return
-  const onEvent = (event: RegistryEvent): void => listener(event, domain.name)
+  const hear = (event: RegistryEvent): void => listener(event, domain.name)
   const stop =
-    service === undefined
-      ? domain.watchAll?.(onEvent)
-      : domain.registry.watch?.(onEvent, { service })
+    service === undefined ? domain.watchAll?.(hear) : domain.registry.watch?.(hear, { service })
   if (stop !== undefined) stops.set(domain.name, stop)
 }
 
 function createDomain(name: string, registry: Registry): OpenDomain {
   const list = createSortedList(registry)
-  const usage = createRegistryUsage(registry, name)
+  const held = createRegistryUsage(registry, name)
   return {
     ...list,
-    ...usage,
+    ...held,
     name,
     registry,
     watchAll: createWatchAll(registry),
     close() {
       list.close()
-      usage.close()
+      held.close()
       return registry.close?.()
     },
   }

@@ -5,7 +5,7 @@ import type { ServiceEntry } from './entry.ts'
 /** Maximum size of the entries of a message as JSON; the rest is for the envelope. */
 export const MAX_MESSAGE_BYTES: number = PAYLOAD_MAX_BYTES - 1024 * 1024
 /** Maximum number of versions that are reported, each once. */
-const MAX_LOGGED = 1000
+const MAX_TOLD = 1000
 
 /** Reports an entry that is too long for a message. */
 export type LeaveOut = (entry: ServiceEntry, bytes: number) => void
@@ -16,11 +16,11 @@ export type LeaveOut = (entry: ServiceEntry, bytes: number) => void
  * Entries registered here always fit; a registry filled by others may contain longer ones, which are omitted from lists.
  */
 export function createLeaveOut(log: PluginLog): LeaveOut {
-  const logged = new Set<string>()
+  const told = new Set<string>()
   return ({ name, version, options: { domain } }, bytes) => {
     const key = `${name} ${version} ${domain}`
-    if (logged.has(key) || logged.size === MAX_LOGGED) return
-    logged.add(key)
+    if (told.has(key) || told.size === MAX_TOLD) return
+    told.add(key)
     log.warn({ name, version, domain, bytes }, 'too long for a message: version left out')
   }
 }

@@ -13,10 +13,10 @@ import { badRequest, forbidden, unavailable } from '../../sdk/errors.ts'
 export async function queryRegistry<T>(
   registry: Registry,
   id: string,
-  query: () => Maybe<T>,
+  question: () => Maybe<T>,
 ): Promise<T> {
   try {
-    return await query()
+    return await question()
   } catch (cause) {
     if (cause instanceof GatewayError || !(cause instanceof Error)) throw cause
     const { message } = cause

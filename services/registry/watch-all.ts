@@ -48,7 +48,7 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
   let retry: NodeJS.Timeout | undefined
   let stopped = false
 
-  function publish({ type, service }: RegistryEvent, versions: Map<string, Service>): void {
+  function tell({ type, service }: RegistryEvent, versions: Map<string, Service>): void {
     const { version } = service
     const known = versions.get(version)
     if (type === 'delete') {
@@ -63,14 +63,14 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
   async function begin(name: string, start: Start): Promise<void> {
     if (stopped || followed.has(name)) return
     const versions = new Map<string, Service>()
-    const onEvent = (event: RegistryEvent): void => publish(event, versions)
+    const hear = (event: RegistryEvent): void => tell(event, versions)
     // Watches for callers of a service take precedence over watches for listeners.
     const idleMs = (): number => Number.POSITIVE_INFINITY
-    followed.set(name, { versions, stop: watch(onEvent, { service: name, idleMs }) })
+    followed.set(name, { versions, stop: watch(hear, { service: name, idleMs }) })
     for (const service of await registry.getService(name)) {
       const isKnown = versions.has(service.version)
       const isRunning = service.nodes.length > 0
-      if (start === 'new' && isRunning) publish({ type: 'create', service }, versions)
+      if (start === 'new' && isRunning) tell({ type: 'create', service }, versions)
       if (start === 'new' || isKnown) continue
       if (isRunning) versions.set(service.version, service)
       if (start === 'missed') emit({ type: isRunning ? 'update' : 'delete', service })
@@ -87,7 +87,7 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
     begin(name, start).catch(() => {
       end(name)
       if (start === 'new') untold.add(name)
-      restart()
+      askAgain()
     })
   }
 
@@ -96,11 +96,11 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
       if (nodes.length === 0) tryBegin(name, untold.has(name) ? 'new' : start)
   }
 
-  function restart(): void {
+  function askAgain(): void {
     if (stopped) return
     retry ??= setTimeout(() => {
       retry = undefined
-      beginAll('missed').catch(restart)
+      beginAll('missed').catch(askAgain)
     }, retryMs).unref()
   }
 
@@ -111,11 +111,11 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
     if (known === undefined && (type === 'delete' || nodes.length > 0)) emit(event)
     else if (known === undefined) tryBegin(name, 'new')
     else if (type === 'delete') {
-      publish(event, known.versions)
+      tell(event, known.versions)
       if (known.versions.size === 0) end(name)
     }
   })
-  beginAll('read').catch(restart)
+  beginAll('read').catch(askAgain)
   return () => {
     stopped = true
     clearTimeout(retry)

@@ -60,9 +60,9 @@ export function createWatches(options: WatchesOptions): Watches {
     if (known !== undefined) return known
     const [service] = truncateToMessage([toEntry(event.service, domain)], leaveOut)
     const timestamp = Math.floor(nowMs() / 1000)
-    const view = service === undefined ? null : { action: event.type, service, timestamp }
-    made.set(event, view)
-    return view
+    const told = service === undefined ? null : { action: event.type, service, timestamp }
+    made.set(event, told)
+    return told
   }
 
   return {
@@ -70,8 +70,8 @@ export function createWatches(options: WatchesOptions): Watches {
       hub.open({ id, namespace: caller }, (feed) =>
         domains.watch(domain, service || undefined, (event, of) => {
           const { name, version } = event.service
-          const view = toWatchEvent(event, of)
-          if (view !== null) feed.push(`${name} ${version} ${of}`, view)
+          const told = toWatchEvent(event, of)
+          if (told !== null) feed.push(`${name} ${version} ${of}`, told)
         }),
       ),
 

@@ -151,7 +151,7 @@ export function createOperations(options: OperationsOptions): Operations {
       )
   }
 
-  function toRequested(kind: Requested['kind'], upload = ''): Requested {
+  function toAsked(kind: Requested['kind'], upload = ''): Requested {
     return { id: randomUUID(), kind, upload }
   }
 
@@ -178,7 +178,7 @@ export function createOperations(options: OperationsOptions): Operations {
         ...{ source, metadata, wish, server, type: options.type },
         owner: account?.id ?? '',
         group: account?.issuer ?? '',
-        asked: toRequested('build', upload),
+        asked: toAsked('build', upload),
         ...{
           settled: '',
           secret: '',
@@ -240,7 +240,7 @@ export function createOperations(options: OperationsOptions): Operations {
       const brings = wish.image === '' && (isNewSource || isUpload)
       const retained = there.current === undefined && !isNewSource ? there.asked.upload : ''
       const upload = brings ? claimSource(key, service.source, errorId) : retained
-      const asked = toRequested(kind, isRollback ? '' : upload)
+      const asked = toAsked(kind, isRollback ? '' : upload)
       const record = await objects.change(key, (now) => {
         if (now.deleting) return now
         const { failure: _, fault: __, update: ___, ...rest } = now

@@ -53,8 +53,8 @@ export function createWatches({ reconciler, servers, owns, nowMs }: WatchesOptio
   function toWritten(record: ServiceRecord): WatchMessage {
     const message = toServiceMessage(record)
     const seenMs = owns(record) ? undefined : servers.away().get(record.server)
-    const isUnavailable = seenMs !== undefined
-    const service = isUnavailable
+    const isAway = seenMs !== undefined
+    const service = isAway
       ? toUnavailableMessage(message, record.server, nowMs() - seenMs)
       : message
     return { action: 'write', service }

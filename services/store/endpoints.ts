@@ -106,8 +106,8 @@ export function createStoreEndpoints(
     const { records, next } = await store.list(table, query, ctx.signal)
     if (records.length === 0) await mustBeThere(store, options.database, IN_OPTIONS, ctx)
     const now = nowMs()
-    const views = records.map((record) => toMessage(record, now))
-    return next === undefined ? { records: views } : { records: views, next }
+    const told = records.map((record) => toMessage(record, now))
+    return next === undefined ? { records: told } : { records: told, next }
   }
 
   return {

@@ -25,7 +25,7 @@ export interface Session
   readonly createInbox: () => string
   readonly listen: (subject: string, listener: Listener) => StopListening
   /** Called once when the session ends, at once if it has. @returns a function that unsubscribes. */
-  readonly onSettled: (listener: () => void) => () => void
+  readonly onSettled: (tell: () => void) => () => void
 }
 
 /** The library's parts that a session needs. */
@@ -49,7 +49,7 @@ export async function createSession(
   void connection.closed().then((error) => {
     isEnded = true
     end(error)
-    for (const listener of endListeners) listener()
+    for (const tell of endListeners) tell()
     endListeners.clear()
   })
 
@@ -91,10 +91,10 @@ export async function createSession(
         })
     },
 
-    onSettled(listener) {
-      if (isEnded) listener()
-      else endListeners.add(listener)
-      return () => endListeners.delete(listener)
+    onSettled(tell) {
+      if (isEnded) tell()
+      else endListeners.add(tell)
+      return () => endListeners.delete(tell)
     },
   }
 }

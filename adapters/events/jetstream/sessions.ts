@@ -51,7 +51,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   loading.catch(() => {})
 
   function wake(session: Session | undefined): void {
-    for (const resolve of waiting) resolve(session)
+    for (const tell of waiting) tell(session)
     waiting.clear()
   }
 

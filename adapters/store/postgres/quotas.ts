@@ -24,7 +24,7 @@ export interface QuotaCheckOptions {
   /** As in `PostgresStoreOptions`. */
   readonly maxBytes: number
   readonly statements: Pick<Statements, 'usage' | 'used' | 'sizes'>
-  readonly run: RunStatement
+  readonly ask: RunStatement
   /** @default the monotonic clock */
   readonly nowMs?: () => number
 }
@@ -33,7 +33,7 @@ export interface QuotaCheckOptions {
 const FRESH_MS = 1000
 
 export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
-  const { quotas, maxBytes, statements, run, nowMs = () => performance.now() } = options
+  const { quotas, maxBytes, statements, ask, nowMs = () => performance.now() } = options
   const hasLimit = maxBytes !== Number.POSITIVE_INFINITY
   /** Usage as last read, plus own writes since. */
   const usage = new Map<StoreArea, number>()
@@ -75,16 +75,16 @@ export function createQuotaCheck(options: QuotaCheckOptions): QuotaCheck {
   }
 
   async function readUsage(databases: readonly string[]): Promise<void> {
-    for (const [database, kind, bytes] of await run(statements.usage, [toTextArray(databases)]))
+    for (const [database, kind, bytes] of await ask(statements.usage, [toTextArray(databases)]))
       usage.set(`${database}\0${kind}`, Number(bytes))
-    if (hasLimit) usedBytes = Number((await run(statements.used, []))[0]![0])
+    if (hasLimit) usedBytes = Number((await ask(statements.used, []))[0]![0])
     readMs = nowMs()
   }
 
   async function readSizes(groups: readonly StoreGroup[]): Promise<GroupCheck['sizeBefore']> {
     const changes = groups.flat()
     const sizes = new Map<string, number>()
-    for (const [place, size] of await run(statements.sizes, toPlaces(changes)))
+    for (const [place, size] of await ask(statements.sizes, toPlaces(changes)))
       sizes.set(toName(changes[Number(place) - 1]!), Number(size))
     return (change) => sizes.get(toName(change)) ?? 0
   }

@@ -26,7 +26,7 @@ const ATTEMPTS = 4
 export async function writeAtomically<T>(
   connections: Connections,
   statements: Statements,
-  draft: (run: RunStatement) => Promise<Draft<T>>,
+  draft: (ask: RunStatement) => Promise<Draft<T>>,
 ): Promise<T> {
   const { ask, transact } = connections
 

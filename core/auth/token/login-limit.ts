@@ -18,7 +18,7 @@ export interface LoginLimit {
    *
    * @param logIn gets the slot for the password check: addresses take turns, those that have logged in before have
    * priority.
-   * @param onRejected called when a limit rejects its first attempt of a minute, and not for the others. @default no-op
+   * @param onRefused called when a limit rejects its first attempt of a minute, and not for the others. @default no-op
    * @throws {GatewayError} 429 with the time of the next attempt, after too many failures; 503 when too many attempts
    * wait, or an address without an earlier login waits longer than 5 s; errors of `logIn`.
    */
@@ -26,7 +26,7 @@ export interface LoginLimit {
     attempt: LoginAttempt,
     errorId: string,
     logIn: (turn: HashSlot) => Promise<T>,
-    onRejected?: () => void,
+    onRefused?: () => void,
   ) => Promise<T>
 }
 
@@ -104,7 +104,7 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
   }
 
   return {
-    async run({ namespace, account, address: from }, errorId, logIn, onRejected = () => {}) {
+    async run({ namespace, account, address: from }, errorId, logIn, onRefused = () => {}) {
       const address = toNetwork(from)
       // Guessing from elsewhere must not lock out operators on the machine of the server.
       const isLocal = address === LOOPBACK_NETWORK
@@ -116,7 +116,7 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
         const exceeded = limits.find(([{ failed }, most]) => failed >= most)
         if (exceeded !== undefined) {
           const [bucket] = exceeded
-          if (!bucket.hasRejected) onRejected()
+          if (!bucket.hasRejected) onRefused()
           bucket.hasRejected = true
           throw tooMany(bucket.endsMs - nowMs(), errorId)
         }

@@ -34,7 +34,7 @@ export function beginFairly(client: string, stream: ServerHttp2Stream, begin: ()
   }
   const waiting = new WaitingRequest(stream, begin, lane)
   lane.add(waiting)
-  if (lane.size > WAITING_MAX) waiting.reject()
+  if (lane.size > WAITING_MAX) waiting.refuse()
 }
 
 function schedule(): void {
@@ -80,7 +80,7 @@ class WaitingRequest implements RequestBuffer, UnreadBody {
     if (this.#leave()) this.#begin()
   }
 
-  reject(): void {
+  refuse(): void {
     this.#leave()
     this.#stream.close(constants.NGHTTP2_REFUSED_STREAM)
     // Unread bytes would keep the stream open.
@@ -92,7 +92,7 @@ class WaitingRequest implements RequestBuffer, UnreadBody {
   }
 
   cutBuffered(): void {
-    this.reject()
+    this.refuse()
   }
 
   /** @returns whether it was still waiting. */

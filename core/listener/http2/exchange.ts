@@ -158,9 +158,9 @@ export class Http2Exchange extends Exchange implements WatchedUpload, UnreadBody
   }
 
   override send(status: number, headers: HeaderList, body: string | Uint8Array): void {
-    const isRejected = !this.answered && !mayWait(body, LONG_BYTES)
+    const isRefused = !this.answered && !mayWait(body, LONG_BYTES)
     // The error is short.
-    if (isRejected) this.fail(rejectResponse(this.route?.service ?? GATEWAY_ID))
+    if (isRefused) this.fail(rejectResponse(this.route?.service ?? GATEWAY_ID))
     else super.send(status, headers, body)
   }
 

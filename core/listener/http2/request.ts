@@ -94,12 +94,12 @@ export function readHttp2Head(
   // CONNECT has neither path nor scheme (RFC 9113 §8.5).
   else if (method === 'CONNECT') malformed = rejectMethod(method)
   else if (scheme !== 'http' && scheme !== 'https')
-    malformed = reject(':scheme must be http or https')
+    malformed = refuse(':scheme must be http or https')
   else if (hosts > 1 || (host !== undefined && host.toLowerCase() !== named!.toLowerCase()))
-    malformed = reject('one Host field, or one that says what :authority does, expected')
+    malformed = refuse('one Host field, or one that says what :authority does, expected')
   return { method, path: isWhole ? path : guard.path, query, takesTrailers, expecting, malformed }
 }
 
-function reject(detail: string): GatewayError {
+function refuse(detail: string): GatewayError {
   return new GatewayError(GATEWAY_ID, 400, detail)
 }

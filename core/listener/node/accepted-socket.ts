@@ -38,7 +38,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
   readonly #socket: Socket
   readonly #watch: NodeJS.Timeout
   #bytesSeen = 0
-  #isDrainRequested = false
+  #asked = false
   /** Bytes received since the last complete message, which the library buffers until the next one is complete. */
   #partialBytes = 0
   readonly #partial: RequestBuffer = {
@@ -130,10 +130,10 @@ export class NodeAcceptedSocket extends AcceptedSocket {
     const { bytesRead } = this.#socket
     if (this.paused || bytesRead !== this.#bytesSeen) {
       this.#bytesSeen = bytesRead
-      this.#isDrainRequested = false
-    } else if (this.#isDrainRequested) this.#client.terminate()
+      this.#asked = false
+    } else if (this.#asked) this.#client.terminate()
     else {
-      this.#isDrainRequested = true
+      this.#asked = true
       this.#client.ping()
     }
   }

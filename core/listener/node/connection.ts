@@ -105,7 +105,7 @@ export class NodeConnection {
   }
 
   /** For bytes that are not a request: sends an error, unless a response is in flight, and closes. */
-  reject(error: GatewayError): void {
+  refuse(error: GatewayError): void {
     if (this.#ending) return
     this.#ending = true
     const current = this.#current
@@ -120,7 +120,7 @@ export class NodeConnection {
       socket.destroy()
       return
     }
-    socket.write(toRejection(error))
+    socket.write(toRefusal(error))
     this.#linger()
   }
 
@@ -197,7 +197,7 @@ export class NodeConnection {
 }
 
 /** Formats the response to bytes that are not a request. */
-function toRejection(error: GatewayError): string {
+function toRefusal(error: GatewayError): string {
   const { type, body } = formatError(error, '')
   const fields = (error.headers ?? []).flatMap((name, i, flat) =>
     i % 2 === 0 ? [`${name}: ${flat[i + 1]}`] : [],

@@ -129,7 +129,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   // RFC 9110 §10.1.1 allows ignoring other expectations.
   server.on('checkExpectation', (req, res) => serve(req, res, false))
   server.on('connect', (req: IncomingMessage) => {
-    connections.get(req.socket)?.reject(rejectMethod('CONNECT'))
+    connections.get(req.socket)?.refuse(rejectMethod('CONNECT'))
   })
   server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
     const connection = connections.get(socket)
@@ -142,7 +142,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
       return
     }
     if (connection.busy) {
-      connection.reject(new GatewayError(GATEWAY_ID, 400, 'a WebSocket must not be pipelined'))
+      connection.refuse(new GatewayError(GATEWAY_ID, 400, 'a WebSocket must not be pipelined'))
       return
     }
     addClientCert(guard.headers, connection.clientCert)
@@ -166,7 +166,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     const connection = connections.get(socket)
     const gone = error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE'
     if (connection === undefined || gone) socket.destroy()
-    else connection.reject(toParseError(error))
+    else connection.refuse(toParseError(error))
   })
 
   await listen(server, options)

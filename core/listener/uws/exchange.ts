@@ -208,7 +208,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     this.bytesOut = bytes.length
     res.onWritable(() => this.#writable())
     // A response after which the gateway closes the connection has no length, as in `transmitHead`.
-    if (this.#closesConnection) {
+    if (this.#closesByOurWish) {
       this.#ending = true
       if (this.#writePieces(bytes, isText)) this.transmitEnd()
       return
@@ -345,7 +345,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
    * has it. The connection is not read any more; the client closes it, or the library after ten seconds.
    */
   #endPieces(): void {
-    if (this.#closesConnection) this.#res.pause()
+    if (this.#closesByOurWish) this.#res.pause()
     this.#res.end()
   }
 
@@ -445,7 +445,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   }
 
   /** The library closes the connection by itself if the client requested it, too. */
-  get #closesConnection(): boolean {
+  get #closesByOurWish(): boolean {
     return this.closing && !this.#clientCloses
   }
 
@@ -458,7 +458,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     // A 204 never has a length; the others have that of a GET, or none (RFC 9110 §8.6).
     if (length >= 0 && this.status !== 204) res.writeHeader('content-length', String(length))
     // To close the connection, the library adds another length (20.51). As in `#endPieces`.
-    if (this.#closesConnection) {
+    if (this.#closesByOurWish) {
       res.writeHeader('connection', 'close')
       res.pause()
     }
@@ -477,7 +477,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
   /** Writes the head of a response of unknown length. */
   #writePiecesHead(): void {
     this.#writeHead()
-    if (this.#closesConnection) this.#res.writeHeader('connection', 'close')
+    if (this.#closesByOurWish) this.#res.writeHeader('connection', 'close')
   }
 
   /** Sends the head of a stream before its first chunk, if the library supports it. */

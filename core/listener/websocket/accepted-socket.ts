@@ -143,7 +143,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     this.#over = true
     clearTimeout(this.#stall)
     const queue = this.#queue
-    this.#dropBuffered()
+    this.#dropKept()
     for (const { data, binary } of queue) this.#receiver.onMessage(data, binary)
     this.#end(code, reason, aborted)
   }
@@ -182,7 +182,7 @@ export abstract class AcceptedSocket implements ServerSocket {
       isCuttable: true,
       cutBuffered: () => this.close(TRY_AGAIN_LATER, 'sends more than is read'),
     }
-    this.#countBuffered(data.length + MESSAGE_COST_BYTES)
+    this.#countKept(data.length + MESSAGE_COST_BYTES)
   }
 
   #deliver(): void {
@@ -190,7 +190,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     let next = 0
     while (next < queue.length && !this.#paused && !this.#over) {
       const { data, binary } = queue[next++]!
-      this.#countBuffered(-data.length - MESSAGE_COST_BYTES)
+      this.#countKept(-data.length - MESSAGE_COST_BYTES)
       this.#receiver.onMessage(data, binary)
     }
     queue.splice(0, next)
@@ -201,17 +201,17 @@ export abstract class AcceptedSocket implements ServerSocket {
   #letGo(): void {
     const wasPaused = this.#paused || this.#queue.length > 0
     this.#paused = false
-    this.#dropBuffered()
+    this.#dropKept()
     clearTimeout(this.#stall)
     if (wasPaused) this.resumeRead()
   }
 
-  #countBuffered(bytes: number): void {
+  #countKept(bytes: number): void {
     const buffer = this.#queueBuffer!
     countBuffered(buffer, buffer.bufferedBytes + bytes)
   }
 
-  #dropBuffered(): void {
+  #dropKept(): void {
     this.#queue = []
     if (this.#queueBuffer !== undefined) countBuffered(this.#queueBuffer, 0)
   }

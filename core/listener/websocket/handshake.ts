@@ -16,17 +16,17 @@ export function validateHandshake(
   headers: HeaderList,
   bodyLength: number,
 ): GatewayError | undefined {
-  if (bodyLength !== 0) return reject('a WebSocket handshake has no body')
+  if (bodyLength !== 0) return refuse('a WebSocket handshake has no body')
   const versions = headers.getAll('sec-websocket-version')
   if (versions.length === 1 && versions[0] !== '13') {
     return new GatewayError(GATEWAY_ID, 426, 'Sec-WebSocket-Version must be 13', {
       headers: ['sec-websocket-version', '13'],
     })
   }
-  if (versions.length !== 1) return reject('a WebSocket handshake needs one Sec-WebSocket-Version')
+  if (versions.length !== 1) return refuse('a WebSocket handshake needs one Sec-WebSocket-Version')
   const keys = headers.getAll('sec-websocket-key')
   if (keys.length === 1 && KEY.test(keys[0]!)) return undefined
-  return reject('a WebSocket handshake needs one Sec-WebSocket-Key of 16 bytes in base64')
+  return refuse('a WebSocket handshake needs one Sec-WebSocket-Key of 16 bytes in base64')
 }
 
 /** Error of a request without WebSocket handshake where one is required (RFC 9110 §15.5.22). */
@@ -48,6 +48,6 @@ export function chooseProtocol(headers: HeaderList, supported = ''): string {
   return offers.some((offer) => offer.trim() === supported) ? supported : ''
 }
 
-function reject(detail: string): GatewayError {
+function refuse(detail: string): GatewayError {
   return new GatewayError(GATEWAY_ID, 400, detail)
 }

@@ -18,8 +18,8 @@ export function parseExactJson(text: string): unknown {
 }
 
 /** Quotes the numbers of a JSON text for which `isKept` is false. @returns undefined if there are none. */
-export function quoteNumbers(text: string, isExact: (number: string) => boolean): unknown {
-  const quoted = replaceNumbers(text, (number) => (isExact(number) ? number : `"${number}"`))
+export function quoteNumbers(text: string, isKept: (number: string) => boolean): unknown {
+  const quoted = replaceNumbers(text, (number) => (isKept(number) ? number : `"${number}"`))
   return quoted === text ? undefined : JSON.parse(quoted)
 }
 

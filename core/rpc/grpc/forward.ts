@@ -244,9 +244,9 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     stream.on('close', () => {
       if (this.#isOf(stream)) this.#lose(stream, connection)
     })
-    const sentChunks = this.#sentChunks ?? []
-    for (const [i, bytes] of sentChunks.entries()) {
-      const last = this.#sent && i === sentChunks.length - 1
+    const kept = this.#sentChunks ?? []
+    for (const [i, bytes] of kept.entries()) {
+      const last = this.#sent && i === kept.length - 1
       if (last) stream.end(bytes)
       else stream.write(bytes)
     }

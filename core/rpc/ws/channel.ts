@@ -277,11 +277,11 @@ export class Channel implements Carrier {
       this.#owner,
       PAYLOAD_MAX_BYTES,
     )
-    const onMessage = () => {
+    const heard = () => {
       connection.lastSeenMs = clock.nowMs
     }
-    socket.on('ping', onMessage)
-    socket.on('pong', onMessage)
+    socket.on('ping', heard)
+    socket.on('pong', heard)
     const line: Line = { connection, socket, tcp, silentChecks: 0, bytesRead: 0, bytesWaiting: 0 }
     if (this.#closed && this.#waiting.size === 0) return connection.close('the channel was closed')
     this.#open.push(line)

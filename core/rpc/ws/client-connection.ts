@@ -57,7 +57,7 @@ export class ClientConnection
   readonly #owner: ClientOwner
   readonly #reader: FrameReader<Buffer>
   /** A GOAWAY was received. */
-  #isDraining = false
+  #isGoingAway = false
   #lastId: number
 
   /** @param lastId stream id before the first one to use. */
@@ -183,7 +183,7 @@ export class ClientConnection
     start: number,
     end: number,
   ): ProtocolError | undefined {
-    if (type === GOAWAY) return id === 0 ? this.#onGoAway(readU32(bytes, start)) : UNKNOWN_STREAM
+    if (type === GOAWAY) return id === 0 ? this.#goAway(readU32(bytes, start)) : UNKNOWN_STREAM
     const call = this.calls.get(id)
     if (call === undefined) return id === 0 || id > this.#lastId ? UNKNOWN_STREAM : undefined
     if (id > this.writer.sentCallId) return UNKNOWN_STREAM
@@ -253,10 +253,10 @@ export class ClientConnection
   }
 
   /** Handles GOAWAY: calls with a greater id than `lastId` are not served. */
-  #onGoAway(lastId: number): undefined {
+  #goAway(lastId: number): undefined {
     // Only the first: each further GOAWAY would scan all calls.
-    if (this.#isDraining) return
-    this.#isDraining = true
+    if (this.#isGoingAway) return
+    this.#isGoingAway = true
     this.#retire()
     for (const call of this.calls.list()) {
       if (call.id <= lastId || call.carrier !== this) continue
@@ -304,7 +304,10 @@ export class ClientConnection
       if (call.carrier !== this) continue
       this.calls.delete(call.id)
       call.release()
-      call.onLost(call.id > sentCallId ? 'unsent' : this.#isDraining ? 'stopped' : 'closed', detail)
+      call.onLost(
+        call.id > sentCallId ? 'unsent' : this.#isGoingAway ? 'stopped' : 'closed',
+        detail,
+      )
     }
     return true
   }

@@ -177,11 +177,11 @@ export class Http2Connection {
   #openSocket(): Socket {
     const { host, port, secure, lookup, ca } = this.#options
     const common = { host, port, lookup, noDelay: true, keepAlive: true }
-    const options = { ...common, keepAliveInitialDelay: KEEP_ALIVE_MS }
-    if (!secure) return connectTcp(options)
+    const kept = { ...common, keepAliveInitialDelay: KEEP_ALIVE_MS }
+    if (!secure) return connectTcp(kept)
     const servername = isIP(host) === 0 ? { servername: host } : {}
     const trusted = ca === undefined ? {} : { ca }
-    const socket = connectTls({ ...options, ...servername, ...trusted, ALPNProtocols: ['h2'] })
+    const socket = connectTls({ ...kept, ...servername, ...trusted, ALPNProtocols: ['h2'] })
     socket.once('secureConnect', () => {
       if (socket.alpnProtocol === 'h2') return
       socket.destroy(new Error('the backend does not offer HTTP/2 (ALPN h2)'))

@@ -73,11 +73,11 @@ export function readVersions(value: unknown, path: string): string {
     if (!Array.isArray(endpoints)) throw wrong(`${at}.endpoints`, 'must be a list')
     return {
       version,
-      metadata: readMap(item['metadata'], `${at}.metadata`, reject),
+      metadata: readMap(item['metadata'], `${at}.metadata`, refuse),
       endpoints: endpoints.map((endpoint: unknown, n) => {
         const where = `${at}.endpoints[${n}]`
         if (!isRecord(endpoint)) throw wrong(where, 'must be an object')
-        return readEndpoint(endpoint, where, reject)
+        return readEndpoint(endpoint, where, refuse)
       }),
     }
   })
@@ -110,7 +110,7 @@ export function readServer(value: unknown, path: string): string {
   return formatServer({ address: address as string, peers: peers as string[] })
 }
 
-function reject(path: string, must: string): never {
+function refuse(path: string, must: string): never {
   throw wrong(path, must)
 }
 

@@ -43,7 +43,7 @@ export function watchJoined(
   const asking = new Map<string, boolean>()
   let stopped = false
 
-  function onLocalEvent(event: RegistryEvent): void {
+  function hearOwn(event: RegistryEvent): void {
     const { name } = event.service
     note(mine, event)
     listener(event)
@@ -51,7 +51,7 @@ export function watchJoined(
     if (given.has(name) || isOthers) void settle(name)
   }
 
-  function onNetworkEvent(event: RegistryEvent): void {
+  function hearNetwork(event: RegistryEvent): void {
     const { name } = event.service
     if (!mine.has(name) && !isOwn(name)) {
       note(given, event)
@@ -82,11 +82,11 @@ export function watchJoined(
       }
     } while (asking.get(name))
     asking.delete(name)
-    if (!stopped) publish(name, own)
+    if (!stopped) tell(name, own)
   }
 
   /** Publishes the versions of a service, and the removal of others. */
-  function publish(name: string, own: readonly Service[]): void {
+  function tell(name: string, own: readonly Service[]): void {
     const services = choose(own, network.getService(name))
     const before = given.get(name) ?? new Set<string>()
     const isKnown = (version: string): boolean =>
@@ -103,9 +103,9 @@ export function watchJoined(
       }
   }
 
-  const stopOwn = registry.watch(onLocalEvent, options)
+  const stopOwn = registry.watch(hearOwn, options)
   const { service } = options
-  const stopNetwork = network.watch(onNetworkEvent, service === undefined ? {} : { service })
+  const stopNetwork = network.watch(hearNetwork, service === undefined ? {} : { service })
   return () => {
     stopped = true
     stopOwn()

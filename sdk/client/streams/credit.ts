@@ -10,12 +10,12 @@ export const VALUE_COST: number = WINDOW_BYTES / 64
 export class Credit {
   #left = WINDOW_BYTES
   #consumed = 0
-  #isBlocked = false
+  #isHeld = false
   #isGranting = false
   readonly #onGrant: () => void
   readonly #grant = (): void => {
     this.#isGranting = false
-    this.#isBlocked = false
+    this.#isHeld = false
     this.#left += this.#consumed
     this.#consumed = 0
     this.#onGrant()
@@ -32,8 +32,8 @@ export class Credit {
       this.#left -= cost
       return true
     }
-    this.#isBlocked = true
-    this.#requestGrant()
+    this.#isHeld = true
+    this.#ask()
     return false
   }
 
@@ -41,10 +41,10 @@ export class Credit {
   consumed(cost: number): void {
     // Bounded by the credit taken, whatever the program reports.
     this.#consumed = Math.min(this.#consumed + cost, WINDOW_BYTES - this.#left)
-    if (this.#isBlocked) this.#requestGrant()
+    if (this.#isHeld) this.#ask()
   }
 
-  #requestGrant(): void {
+  #ask(): void {
     if (this.#isGranting || this.#consumed < WINDOW_BYTES / 2) return
     this.#isGranting = true
     setImmediate(this.#grant)

@@ -46,7 +46,7 @@ interface RulesUpdate {
   readonly more: boolean
 }
 
-const RulesUpdateSchema: TUnsafe<RulesUpdate> = Type.Unsafe(
+const News: TUnsafe<RulesUpdate> = Type.Unsafe(
   Type.Object({
     rules: Type.Array(RuleView),
     more: Type.Boolean({ description: 'Whether the next message continues the list.' }),
@@ -74,7 +74,7 @@ interface NamespacesUpdate {
   readonly more: boolean
 }
 
-const NamespacesUpdateSchema: TUnsafe<NamespacesUpdate> = Type.Unsafe(
+const NamesNews: TUnsafe<NamespacesUpdate> = Type.Unsafe(
   Type.Object({
     namespaces: Type.Array(Type.String()),
     more: Type.Boolean({ description: 'Whether the next message continues the list.' }),
@@ -199,7 +199,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
       description:
         'Streams the rules of the namespace, immediately and after each change, for services and administrators.',
       request: Type.Object({ options: Options }),
-      response: RulesUpdateSchema,
+      response: News,
       stream: 'server',
       handle({ options }, ctx) {
         const namespace = namespaceOf(options, ctx)
@@ -212,7 +212,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
       readOnly: true,
       description:
         'Streams the names of namespaces with rules, immediately and after each change, for services and administrators of the platform. Namespaces without rules allow everything.',
-      response: NamespacesUpdateSchema,
+      response: NamesNews,
       stream: 'server',
       handle(_, ctx) {
         mustBeEnforcer(ctx, DEFAULT_NAMESPACE)

@@ -154,8 +154,8 @@ export function createTokens(options: TokensOptions): Tokens {
     },
 
     async refresh(token, { lifeS, errorId, mustBeAllowed }, onRejected) {
-      const toWrong = (...details: Parameters<typeof onRejected>): GatewayError => {
-        onRejected(...details)
+      const toWrong = (...told: Parameters<typeof onRejected>): GatewayError => {
+        onRejected(...told)
         return badRequest(errorId, 'refresh token not correct or used before: log in again')
       }
       if (!FORM.test(token)) throw toWrong('unknown', undefined)

@@ -94,10 +94,10 @@ export async function requireNodeOwner(
   const there = versions.find((one) => one.version === version)?.nodes ?? []
   const owned = new Set(there.filter(({ metadata }) => metadata[OWNER] === own).map(({ id }) => id))
   if (nodes.every((node) => owned.has(node.id))) return true
-  const isOwned = versions.some((there) =>
+  const isHeld = versions.some((there) =>
     there.nodes.some(({ metadata }) => metadata[OWNER] !== undefined && metadata[OWNER] !== own),
   )
-  if (!isOwned) return false
+  if (!isHeld) return false
   throw conflict(
     id,
     `the service ${name} of namespace ${namespace} is registered by another account: choose another name, wait until its nodes are gone, or let an administrator register it`,

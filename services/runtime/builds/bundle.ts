@@ -18,7 +18,7 @@ const LOCATION_VARIABLES: Readonly<Record<string, string>> = {
   __dirname: '__mx_dirname',
   __filename: '__mx_filename',
 }
-const USES_LOCATION = /\bimport\.meta\.(url|dirname|filename|main)\b|\b__(dirname|filename)\b/
+const ASKS_PLACE = /\bimport\.meta\.(url|dirname|filename|main)\b|\b__(dirname|filename)\b/
 /** For files that use `require`, which ES modules lack. */
 const REQUIRE =
   "import { createRequire as __mxCreateRequire } from 'node:module'; const require = __mxCreateRequire(import.meta.url);"
@@ -127,7 +127,7 @@ function defineLocations(program: string): Plugin {
     setup(hooks) {
       hooks.onLoad({ filter: /\.[cm]?[jt]sx?$/ }, async ({ path }) => {
         const text = await readFile(path, 'utf8')
-        if (!USES_LOCATION.test(text)) return { contents: text, loader: 'default' }
+        if (!ASKS_PLACE.test(text)) return { contents: text, loader: 'default' }
         const values = [pathToFileURL(path).href, dirname(path), path].map((value) =>
           JSON.stringify(value),
         )

@@ -43,9 +43,9 @@ export async function removeDownloads(cacheFolder: string, mostBytes: number): P
     if (!(await isLarger(folder, mostBytes))) continue
     if ((caches.get(cacheFolder)?.running ?? 0) > 0) return
     // A build that starts meanwhile finds no folder rather than a partial one.
-    const trash = `${folder}-${randomUUID()}`
-    await rename(folder, trash)
-    await rm(trash, { recursive: true, force: true, maxRetries: 3 })
+    const doomed = `${folder}-${randomUUID()}`
+    await rename(folder, doomed)
+    await rm(doomed, { recursive: true, force: true, maxRetries: 3 })
   }
 }
 

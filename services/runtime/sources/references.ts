@@ -17,7 +17,7 @@ export const LATEST = 'latest'
 const ID = 'runtime'
 /** Pattern of references that git does not parse as options. */
 const REF = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$/
-const REF_INVALID = /\.\.|\/\/|\/\.|\.lock(\/|$)|[./]$/
+const REF_REFUSED = /\.\.|\/\/|\/\.|\.lock(\/|$)|[./]$/
 const COMMIT = /^[0-9a-f]{7,40}$/
 const ADDRESS = /^[\w.~:/@%+-]{1,500}$/
 /** Requires a dot or a port, so that a short name is not a host; a leading dash would be an option of ssh. */
@@ -29,7 +29,7 @@ const TWO_NAMES = new Set(['github.com', 'bitbucket.org', 'codeberg.org'])
 
 /** @throws {ServiceError} 400 if it cannot be a branch, tag or commit. */
 export function checkRef(ref: string): void {
-  if (!REF.test(ref) || REF_INVALID.test(ref))
+  if (!REF.test(ref) || REF_REFUSED.test(ref))
     throw badRequest(
       ID,
       `invalid branch, tag or commit: ${JSON.stringify(ref.slice(0, 100))}; it must be at most 100 letters, digits and . _ / - , and start with a letter or digit`,

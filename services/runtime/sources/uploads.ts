@@ -33,7 +33,7 @@ export interface Uploads {
   /** Deletes a claimed upload; no-op for an empty id. */
   readonly remove: (id: string) => Promise<void>
   /** Deletes all uploads except these: pending ones are lost when the server restarts. */
-  readonly clean: (used: ReadonlySet<string>) => Promise<void>
+  readonly clean: (kept: ReadonlySet<string>) => Promise<void>
 }
 
 /** Maximum number of concurrent uploads; a namespace leaves one to others. */
@@ -164,9 +164,9 @@ export function createUploads(options: UploadsOptions): Uploads {
       }
     },
 
-    async clean(used) {
+    async clean(kept) {
       const ids = await readdir(folders.uploads).catch(() => [])
-      for (const id of ids) if (!used.has(id)) await removeFolder(folders.upload(id))
+      for (const id of ids) if (!kept.has(id)) await removeFolder(folders.upload(id))
     },
   }
 }

@@ -34,7 +34,7 @@ export interface ServersOptions {
 const PREFIX = 'server:'
 const EVERY_MS = 15_000
 /** Tolerates missed heartbeats and clock skew. */
-const UNAVAILABLE_MS = 60_000
+const AWAY_MS = 60_000
 
 export function createServers({ store, server, nowMs }: ServersOptions): Servers {
   const listeners = new Set<(changed: ReadonlySet<string>) => void>()
@@ -51,7 +51,7 @@ export function createServers({ store, server, nowMs }: ServersOptions): Servers
     for (const record of await readAll(store, TABLE, PREFIX, signal)) {
       const id = record.key.slice(PREFIX.length)
       const timeMs = readTime(record)
-      if (timeMs === undefined || id === server || nowMs() - timeMs <= UNAVAILABLE_MS) continue
+      if (timeMs === undefined || id === server || nowMs() - timeMs <= AWAY_MS) continue
       result.set(id, timeMs)
     }
     return result

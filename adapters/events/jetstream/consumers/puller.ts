@@ -46,7 +46,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
   const unsubscribe = session.onSettled(() => end('over'))
   const messages: Msg[] = []
   let number = 0
-  let pending: PullRequest | undefined
+  let asked: PullRequest | undefined
   let isClosed = false
   let settle: ((end: Pulled['end'] | Error) => void) | undefined
   let lastSeenMs = 0
@@ -78,7 +78,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
     lastSeenMs = performance.now()
     if (isAckSubject(message.reply ?? '')) {
       messages.push(message)
-      if (pending !== undefined && messages.length >= pending.limit) end('done')
+      if (asked !== undefined && messages.length >= asked.limit) end('done')
     } else if (message.subject === `${inbox}.${number}`) {
       receiveStatus(message.headers?.code ?? 0, message.headers?.description ?? '')
     }
@@ -87,7 +87,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
   /** Handles the status that ends an incomplete request (ADR-13). */
   function receiveStatus(code: number, text: string): void {
     // A complete batch ends with its last message, which in a cluster may arrive later.
-    if (code === 100 || pending === undefined || /Batch Completed/i.test(text)) return
+    if (code === 100 || asked === undefined || /Batch Completed/i.test(text)) return
     if (code === 404 || (code === 408 && /Timeout/i.test(text))) end('done')
     else if (code === 408 || /MaxWaiting|Leadership|Shutdown/i.test(text)) end('busy')
     else if (/Deleted/i.test(text) || code === 503) end('gone')
@@ -99,12 +99,12 @@ export function createPuller(session: Session, stream: string, consumer: string)
 
   /** The next message exceeds the requested size, so it is requested alone. */
   function sendForOne(): void {
-    pending = { ...pending!, limit: 1 }
+    asked = { ...asked!, limit: 1 }
     send({ batch: 1 })
   }
 
   function send(request: { readonly batch: number; readonly max_bytes?: number }): void {
-    const waitMs = pending!.waitMs
+    const waitMs = asked!.waitMs
     // The server limits the heartbeat to half of the wait time.
     const idleMs = Math.min(HEARTBEAT_MS, Math.floor(waitMs / 3))
     const waits = waitMs > 0 && { expires: waitMs * NANOS, idle_heartbeat: idleMs * NANOS }
@@ -120,11 +120,11 @@ export function createPuller(session: Session, stream: string, consumer: string)
   return {
     pull: (request) =>
       new Promise((resolve, reject) => {
-        pending = { ...request, limit: Math.min(request.limit, MAX_MESSAGES) }
-        const { limit } = pending
+        asked = { ...request, limit: Math.min(request.limit, MAX_MESSAGES) }
+        const { limit } = asked
         settle = (end) => {
           settle = undefined
-          pending = undefined
+          asked = undefined
           if (end instanceof Error) reject(end)
           else resolve({ messages: take(limit), end })
         }

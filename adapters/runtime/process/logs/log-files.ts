@@ -92,7 +92,7 @@ export function openLogFiles(
   function notifyChange(): void {
     const resolvers = waiters
     waiters = []
-    for (const resolve of resolvers) resolve()
+    for (const tell of resolvers) tell()
   }
 
   async function writeBuffer(): Promise<void> {
