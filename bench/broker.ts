@@ -1,4 +1,4 @@
-// Publishing and delivering beside the bare client of NATS, in the same run: `npm run bench broker [-- seconds rounds]`.
+// Message throughput and latency, compared with the bare NATS client in the same run: `npm run bench broker [-- seconds rounds]`.
 import { startNatsServer } from '../test/fixtures/nats.ts'
 import { findProgram } from '../test/fixtures/servers.ts'
 import { openBareNats } from './broker/bare-nats.ts'
@@ -9,13 +9,13 @@ import { reportRows } from './report/rows.ts'
 
 const [seconds = 2, rounds = 3] = process.argv.slice(2).map(Number)
 const BODY = Buffer.from('x'.repeat(128))
-/** Messages on their way at a time: fewer than wait for a subscriber at most, so that none is dropped. */
+/** Maximum messages in flight: below the subscriber's buffer limit, so that none is dropped. */
 const WINDOW = 5000
 const BURST = 500
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Messages a second that were published and delivered. */
+/** Measures messages published and delivered per second. */
 async function measureRate(publish: Contestant['publish'], count: () => number): Promise<number> {
   const first = count()
   let sent = 0
@@ -26,13 +26,13 @@ async function measureRate(publish: Contestant['publish'], count: () => number):
     for (let i = 0; i < BURST; i++) burst.push(publish(BODY))
     sent += BURST
     await Promise.all(burst)
-    while (sent - (count() - first) > WINDOW) await turn()
+    while (sent - (count() - first) > WINDOW) await nextTick()
   }
-  while (count() - first < sent) await turn()
+  while (count() - first < sent) await nextTick()
   return Math.round((sent / (performance.now() - startMs)) * 1000)
 }
 
-/** Microseconds from publishing a message to having it, nothing else on its way: the median. */
+/** Measures the median latency of a single message in flight, from publishing to delivery, in microseconds. */
 async function measureLatency(
   publish: Contestant['publish'],
   count: () => number,
@@ -43,7 +43,7 @@ async function measureLatency(
     const before = count()
     const startMs = performance.now()
     await publish(BODY)
-    while (count() === before) await turn()
+    while (count() === before) await nextTick()
     times.push((performance.now() - startMs) * 1000)
   }
   return Math.round(median(times))
@@ -54,11 +54,11 @@ async function measure({
   publish,
   subscribe,
 }: Contestant): Promise<[string, number, number]> {
-  let got = 0
+  let received = 0
   await subscribe(() => {
-    got++
+    received++
   })
-  const count = (): number => got
+  const count = (): number => received
   const rate = await measureRate(publish, count)
   return [name, rate, await measureLatency(publish, count)]
 }
@@ -89,12 +89,12 @@ try {
     }
   reportRows(
     'broker',
-    'Messages of the broker',
+    'Broker throughput and latency',
     `Messages of ${BODY.length} bytes, medians of ${rounds} rounds`,
     [...figures].map(([broker, { rates, latencies }]) => ({
       broker,
       'messages/s': median(rates),
-      'alone, µs': median(latencies),
+      'latency, µs': median(latencies),
     })),
   )
 } finally {

@@ -1,4 +1,4 @@
-// How soon commands end: `npm run bench cli [-- runs]`. Beside them node's own start, in the same interleaved run.
+// Duration of commands, compared with a bare start of Node.js in the same interleaved run: `npm run bench cli [-- runs]`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { ROOT } from './rivals/rival.ts'
 const [runs = 20] = process.argv.slice(2).map(Number)
 const MX = join(ROOT, 'dist/cli/bundle/mx.js')
 
-/** With the milliseconds a command may take; node's own start has none. */
+/** Commands with their time limit in milliseconds; none for a bare start of Node.js. */
 const COMMANDS: readonly (readonly [what: string, words: readonly string[], atMost?: number])[] = [
   ['node', ['-e', '0']],
   ['mx --help', [MX, '--help'], 80],
@@ -26,16 +26,16 @@ const home = mkdtempSync(join(tmpdir(), 'mx-bench-cli-'))
 const [gateway, proxy, web] = [await findPort(), await findPort(), await findPort()]
 const env = { ...process.env, HOME: home, MX_ENV_LOCAL_ADDRESS: `127.0.0.1:${proxy}` }
 
-/** Milliseconds from its start to its end. @throws {Error} when it fails. */
+/** Measures the duration of a command in milliseconds. @throws {Error} when it fails. */
 async function measure(words: readonly string[]): Promise<number> {
   const startMs = performance.now()
   const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'ignore', 'inherit'] })
   const [code] = await once(child, 'exit')
-  if (code !== 0) throw new Error(`${words.join(' ')} ended with status ${code}`)
+  if (code !== 0) throw new Error(`${words.join(' ')} exited with status ${code}`)
   return performance.now() - startMs
 }
 
-async function untilFound(): Promise<void> {
+async function waitUntilRegistered(): Promise<void> {
   const endMs = Date.now() + 15_000
   for (;;) {
     const reply = await fetch(`http://127.0.0.1:${gateway}/registry/getService?service=helloworld`)
@@ -58,7 +58,7 @@ try {
     stdio: 'ignore',
   })
   try {
-    await untilFound()
+    await waitUntilRegistered()
     const times = COMMANDS.map((): number[] => [])
     for (let run = 0; run < runs; run++)
       for (const [i, [, words]] of COMMANDS.entries()) times[i]!.push(await measure(words))
@@ -66,12 +66,12 @@ try {
       ...{ what, ms: Math.round(median(times[i]!)), slowestMs: Math.round(Math.max(...times[i]!)) },
       atMost,
     }))
-    const head = ['| command | ms, median | slowest | at most |', '|---|--:|--:|--:|']
+    const head = ['| command | median, ms | max, ms | limit, ms |', '|---|--:|--:|--:|']
     const lines = rows.map(
       ({ what, ms, slowestMs, atMost }) => `| ${what} | ${ms} | ${slowestMs} | ${atMost ?? ''} |`,
     )
     const table = `${[...head, ...lines].join('\n')}\n`
-    const title = 'Commands, from start to end'
+    const title = 'Duration of commands'
     const path = writeResult(
       'cli',
       title,

@@ -1,4 +1,4 @@
-// The configuration beside Consul's key-value store, in the same run: `npm run bench config [-- values seconds]`.
+// The configuration, compared with Consul's key-value store in the same run: `npm run bench config [-- values seconds]`.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const VALUE = 'v'.repeat(64)
 
 const toKey = (i: number): string => `service${i % 20}.key${i}`
 
-/** Calls a second, of many callers who each wait for their answer. */
+/** Measures calls per second in a closed loop. */
 async function measureRate(call: (i: number) => Promise<unknown>): Promise<number> {
   const startMs = performance.now()
   const endMs = startMs + seconds! * 1000
@@ -31,11 +31,11 @@ async function measureRate(call: (i: number) => Promise<unknown>): Promise<numbe
 
 async function measure({ name, set, get }: Contestant): Promise<Record<string, string | number>> {
   for (let i = 0; i < values!; i++) await set(toKey(i), VALUE)
-  if ((await get(toKey(1))) !== VALUE) throw new Error(`${name} does not keep what is set`)
+  if ((await get(toKey(1))) !== VALUE) throw new Error(`${name} did not store a value`)
   let n = 0
   return {
     configuration: name,
-    // What is there already would be no change.
+    // A different value each time: setting the same one would be a no-op.
     'sets/s': await measureRate((i) => set(toKey(i), `${VALUE}${n++}`)),
     'gets/s': await measureRate((i) => get(toKey(i))),
   }
@@ -68,8 +68,8 @@ try {
       await contestant.close()
     }
   }
-  const how = `${values} values of 64 bytes in one tree, ${CALLERS} callers at a time`
-  reportRows('config', 'Values of the configuration', how, rows)
+  const how = `${values} values of 64 bytes in one tree, ${CALLERS} concurrent callers`
+  reportRows('config', 'Configuration values', how, rows)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -1,5 +1,5 @@
-// How soon the dashboard is there: `npm run bench dashboard [-- runs]`. A browser on the same machine, logged in, at first without
-// anything in its cache, then with it.
+// Load time of the dashboard: `npm run bench dashboard [-- runs]`. A logged-in browser on the same machine, first with a cold cache,
+// then with a warm one.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -11,10 +11,10 @@ import { waitUntilReady } from './http/servers/ready.ts'
 import { guardGoals } from './report/goals.ts'
 import { ROOT } from './rivals/rival.ts'
 
-/** What one load of the page took, milliseconds since it was asked for. */
+/** Timings of one page load, in milliseconds since the navigation. */
 interface Load {
   readonly firstPaintMs: number
-  /** The heading of the page is there, and its menu. */
+  /** When heading and menu are rendered. */
   readonly usableMs: number
   readonly requests: number
   readonly kilobytes: number
@@ -22,7 +22,7 @@ interface Load {
 
 const [runs = 9] = process.argv.slice(2).map(Number)
 const USABLE_MS = 300
-/** Notes in the page when it is usable: asking from outside adds the way there. */
+/** Marks in the page when it is usable: polling from outside would add its round trip. */
 const WATCH = `
   new MutationObserver((_, observer) => {
     if (document.querySelector('nav') === null || document.querySelector('main h1') === null) return
@@ -105,28 +105,28 @@ try {
     for (let run = 0; run < runs; run++) loads.push(await measure(browser, url))
     const rows = [
       toRow(
-        'nothing in the cache',
+        'cold cache',
         loads.map(([first]) => first),
       ),
       toRow(
-        'again',
+        'warm cache',
         loads.map(([, second]) => second),
       ),
     ]
     const files = listFirstLoad(join(ROOT, 'dist/dashboard'))
     const firstLoadBytes = files.reduce((sum, { gzipBytes }) => sum + gzipBytes, 0)
     const table = [
-      '| load | first paint, ms | usable, ms | slowest | requests | KiB over the wire |',
+      '| load | first paint, ms | usable, ms | max, ms | requests | KiB transferred |',
       '|---|--:|--:|--:|--:|--:|',
       ...rows.map(
         ({ what, firstPaintMs, usableMs, slowestMs, requests, kilobytes }) =>
           `| ${what} | ${firstPaintMs} | ${usableMs} | ${slowestMs} | ${requests} | ${kilobytes} |`,
       ),
       '',
-      `What is loaded before anything is shown, gzip: ${firstLoadBytes} bytes of ${FIRST_LOAD_MAX_BYTES}.`,
+      `Size of the first load, gzip: ${firstLoadBytes} bytes, limit ${FIRST_LOAD_MAX_BYTES}.`,
       '',
     ].join('\n')
-    const title = 'The dashboard, from the address to the page'
+    const title = 'Load time of the dashboard'
     const path = writeResult(
       'dashboard',
       title,

@@ -1,4 +1,4 @@
-// Events beside the bare client of NATS JetStream, in the same run: `npm run bench events [-- seconds rounds]`.
+// Events, compared with the bare client of NATS JetStream in the same run: `npm run bench events [-- seconds rounds]`.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const PUBLISHED = 'published/s'
 const REPLAYED = 'replayed/s'
 const PAYLOAD = Buffer.from('x'.repeat(128))
 
-/** Events a second, and how many, of many callers who each wait for their acknowledgement. */
+/** Measures published events per second in a closed loop, and their number. */
 async function measurePublish(publish: Contestant['publish']): Promise<[number, number]> {
   const startMs = performance.now()
   const endMs = startMs + seconds! * 1000
@@ -32,17 +32,18 @@ async function measurePublish(publish: Contestant['publish']): Promise<[number, 
   return [Math.round((count / (performance.now() - startMs)) * 1000), count]
 }
 
-/** Events a second. */
-async function measureTake(take: Contestant['replay'], count: number): Promise<number> {
+/** Measures received events per second. */
+async function measureReceive(receive: Contestant['replay'], count: number): Promise<number> {
   const startMs = performance.now()
-  const bytes = await take(count)
-  if (bytes !== count * PAYLOAD.length) throw new Error(`${bytes} bytes of ${count} events`)
+  const bytes = await receive(count)
+  if (bytes !== count * PAYLOAD.length)
+    throw new Error(`received ${bytes} bytes for ${count} events of ${PAYLOAD.length}`)
   return Math.round((count / (performance.now() - startMs)) * 1000)
 }
 
 async function measure({ publish, replay, consume }: Contestant): Promise<number[]> {
   const [published, count] = await measurePublish(publish)
-  return [published, await measureTake(replay, count), await measureTake(consume, count)]
+  return [published, await measureReceive(replay, count), await measureReceive(consume, count)]
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'mx-bench-events-'))
@@ -56,7 +57,7 @@ const program = findProgram('nats-server')
 if (program === undefined)
   process.stdout.write('nats-server is not installed (scripts/test-servers.sh installs it)\n')
 
-/** A server of its own each time: what lies in one slows the next down. */
+/** Starts a new server each time: existing events would slow the next contestant down. */
 async function withServer(open: (port: number) => Promise<Contestant>): Promise<Contestant> {
   const server = await startNatsServer(program!, { jetStream: true })
   const contestant = await open(server.port)
@@ -97,9 +98,9 @@ try {
     events,
     [PUBLISHED]: median(runs.map(([published]) => published!)),
     [REPLAYED]: median(runs.map(([, replayed]) => replayed!)),
-    'consumed by a group/s': median(runs.map(([, , consumed]) => consumed!)),
+    'consumed in a group/s': median(runs.map(([, , consumed]) => consumed!)),
   }))
-  const how = `Events of ${PAYLOAD.length} bytes, ${CALLERS} callers at a time, medians of ${rounds} rounds`
+  const how = `Events of ${PAYLOAD.length} bytes, ${CALLERS} concurrent callers, medians of ${rounds} rounds`
   reportRows('events', 'Durable events, called within the process', how, rows)
   guardGoals(
     rows.flatMap(({ events, [PUBLISHED]: published, [REPLAYED]: replayed }) => {

@@ -1,4 +1,4 @@
-// Fails when mx costs more CPU per request, against nginx, than recorded: `npm run bench guard`; `--record` writes the record.
+// Fails if the CPU time per request relative to nginx exceeds the baseline: `npm run bench guard`; `--record` saves the baseline.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -24,7 +24,7 @@ async function main(): Promise<boolean> {
   const seconds = Number(values.seconds ?? 5)
   if (!isInstalled('wrk')) throw new Error('wrk is not installed: apt-get install wrk')
   if (values.record !== true && !existsSync(FILE)) {
-    throw new Error(`nothing is recorded in ${FILE}: npm run bench guard -- --record`)
+    throw new Error(`no baseline in ${FILE}: run npm run bench guard -- --record`)
   }
   const base = nginx.version() === undefined ? uwsFloor : nginx
   const ratios: Record<string, number> = {}
@@ -43,7 +43,7 @@ async function main(): Promise<boolean> {
       for (const { problem } of rows) if (problem !== undefined) throw new Error(problem)
       const errors = rows.reduce((sum, row) => sum + row.median.errors, 0)
       if (errors > 0)
-        throw new Error(`${scenario.name}: ${errors} requests failed, so its ratio means nothing`)
+        throw new Error(`${scenario.name}: ${errors} requests failed, so its ratio is invalid`)
       ratios[scenario.name] = rows[1]!.ratio
     }
   } finally {
@@ -53,7 +53,7 @@ async function main(): Promise<boolean> {
   if (values.record === true) {
     mkdirSync(RESULTS, { recursive: true })
     writeFileSync(FILE, `${JSON.stringify(now, null, 2)}\n`)
-    process.stdout.write(`recorded in ${FILE}\n`)
+    process.stdout.write(`baseline saved in ${FILE}\n`)
     return true
   }
   const { lines, passed } = compareRatios(JSON.parse(readFileSync(FILE, 'utf8')) as Recorded, now)

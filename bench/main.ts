@@ -24,7 +24,7 @@ const [first = '-'] = process.argv.slice(2)
 const name = first.startsWith('-') ? 'http' : first
 const module = BENCHMARKS[name]
 if (module === undefined) {
-  console.error(`unknown benchmark ${name}: there are ${Object.keys(BENCHMARKS).join(', ')}`)
+  console.error(`unknown benchmark ${name}, must be one of ${Object.keys(BENCHMARKS).join(', ')}`)
   process.exitCode = 1
 } else {
   if (name === first) process.argv.splice(2, 1)

@@ -1,4 +1,4 @@
-// What restarts cost requests: `npm run bench restart [-- restarts] [requests a second]`. Fails when one is lost.
+// Hot restarts under load: `npm run bench restart [-- restarts] [requests per second]`. Fails if a request is lost.
 
 import { readOrigin, writeResult } from './http/results.ts'
 import { guardGoals } from './report/goals.ts'
@@ -15,13 +15,13 @@ const KINDS = [
 const rows = []
 for (const kind of KINDS) {
   const restarted = await measureRestarts({ ...kind, restarts, rate })
-  const { tookMs, persistent: kept, single, http2 } = restarted
+  const { tookMs, keepAlive, single, http2 } = restarted
   rows.push({
     ...kind,
-    requests: kept.sent + single.sent + http2.sent,
+    requests: keepAlive.sent + single.sent + http2.sent,
     failed: Object.values(countFailed(restarted)).reduce((sum, count) => sum + count, 0),
-    p99Ms: Math.round(kept.latency.p99),
-    maxMs: Math.round(Math.max(kept.latency.max, single.slowestMs)),
+    p99Ms: Math.round(keepAlive.latency.p99),
+    maxMs: Math.round(Math.max(keepAlive.latency.max, single.slowestMs)),
     restartMs: Math.round(tookMs.reduce((sum, one) => sum + one, 0) / tookMs.length),
   })
 }
@@ -30,7 +30,7 @@ const lines = rows.map(
     `| ${listener} | ${workers} | ${requests} | ${failed} | ${p99Ms} | ${maxMs} | ${restartMs} |`,
 )
 const head = [
-  '| listener | workers | requests | failed | p99 ms | slowest ms | a restart takes ms |',
+  '| listener | workers | requests | failed | p99 ms | max ms | duration of a restart, ms |',
   '|---|--:|--:|--:|--:|--:|--:|',
 ]
 const table = `${[...head, ...lines].join('\n')}\n`

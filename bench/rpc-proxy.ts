@@ -1,4 +1,4 @@
-// A call as it is, through the RPC proxy and through the gateway, in the same run: `npm run bench rpc-proxy [-- rounds seconds]`.
+// A direct call compared with calls through the RPC proxy and the gateway, in the same run: `npm run bench rpc-proxy [-- rounds seconds]`.
 import { execFileSync } from 'node:child_process'
 import { runWrk } from './http/load/wrk.ts'
 import { startRival } from './http/measure.ts'
@@ -26,22 +26,22 @@ const CALLERS = 64
 const WARM_UP_SECONDS = 3
 const [rounds = 3, seconds = 5] = process.argv.slice(2).map(Number)
 
-/** A way to the service. */
-interface Way {
+/** A path to the service. */
+interface CallPath {
   readonly name: string
-  /** What is on the way; undefined: nothing. */
+  /** Intermediate program; undefined: none. */
   readonly program: Program | undefined
   readonly load: (seconds: number) => Promise<CallLoad>
 }
 
 interface Round extends CallLoad {
-  /** User and system time per call, of what is on the way and of the service. */
+  /** User and system time per call of the intermediate program. */
   readonly cpuMicros: number
   readonly serviceMicros: number
 }
 
 if (!isInstalled('wrk')) throw new Error('wrk is not installed: apt-get install wrk')
-// The callers are in this process.
+// The callers run in this process.
 if (CAN_PIN)
   execFileSync('taskset', ['-a', '-c', '-p', OTHER_CORES.join(','), String(process.pid)], {
     stdio: 'ignore',
@@ -58,7 +58,7 @@ async function startProxy(): Promise<{ program: Program; port: number }> {
   return { program, port }
 }
 
-async function measure({ program, load }: Way): Promise<Round> {
+async function measure({ program, load }: CallPath): Promise<Round> {
   const before = program === undefined ? 0 : readUsage(program.pid).cpuMs
   const serviceBefore = readUsage(servicePid).cpuMs
   const result = await load(seconds!)
@@ -70,7 +70,7 @@ async function measure({ program, load }: Way): Promise<Round> {
 
 const proxy = await startProxy()
 const gateway = await startRival(mx, scenario, backend)
-const ways: readonly Way[] = [
+const paths: readonly CallPath[] = [
   {
     name: 'gateway, GET over HTTP',
     program: gateway.program,
@@ -92,15 +92,15 @@ const ways: readonly Way[] = [
   },
 ]
 try {
-  for (const way of ways) await way.load(WARM_UP_SECONDS)
-  const measured = ways.map(() => [] as Round[])
+  for (const path of paths) await path.load(WARM_UP_SECONDS)
+  const measured = paths.map(() => [] as Round[])
   for (let round = 0; round < rounds; round++) {
-    for (const [i, way] of ways.entries()) {
-      process.stderr.write(`round ${round + 1} of ${rounds}: ${way.name}\n`)
-      measured[i]!.push(await measure(way))
+    for (const [i, path] of paths.entries()) {
+      process.stderr.write(`round ${round + 1} of ${rounds}: ${path.name}\n`)
+      measured[i]!.push(await measure(path))
     }
   }
-  const rows = ways.map(({ name }, i) => {
+  const rows = paths.map(({ name }, i) => {
     const over = (read: (round: Round) => number) => median(measured[i]!.map(read))
     const ratio = median(
       measured[i]!.map(({ cpuMicros }, at) => cpuMicros / measured[0]![at]!.cpuMicros),
@@ -117,12 +117,12 @@ try {
     return `| ${name} | ${cells.join(' | ')} |`
   })
   const table = [
-    '| way | calls/s | CPU µs per call on the way | against the gateway | CPU µs per call of the service | p50 ms | p99 ms | errors |',
+    '| path | calls/s | CPU µs per call in between | relative to the gateway | CPU µs per call of the service | p50 ms | p99 ms | errors |',
     '|---|--:|--:|--:|--:|--:|--:|--:|',
     ...rows,
   ].join('\n')
-  const note = `\n\n${CALLERS} callers, each waiting for its answer, ${rounds} interleaved rounds of ${seconds} s, medians.\n`
-  const title = 'A call, 62 bytes of JSON: through the gateway, the RPC proxy, and direct'
+  const note = `\n\n${CALLERS} callers, closed loop, ${rounds} interleaved rounds of ${seconds} s, medians.\n`
+  const title = 'Call, 62 bytes of JSON: through the gateway, through the RPC proxy, direct'
   const origin = readOrigin('npm run bench rpc-proxy --', backend.describe(scenario))
   const path = writeResult('rpc-proxy', title, origin, { rounds, seconds, measured }, table + note)
   process.stdout.write(`\n## ${title}\n\n${table}${note}\nWritten to ${path}.md and .json\n`)

@@ -1,4 +1,4 @@
-// How quick `mx run` and `mx kill` are, what services that run cost, and how logs keep up: `npm run bench runtime [-- runs services seconds]`.
+// Duration of `mx run` and `mx kill`, overhead of running services, and latency of logs: `npm run bench runtime [-- runs services seconds]`.
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import { CLOCK_PROGRAM, FLOOD_RATE, IDLE_PROGRAM, toFloodProgram } from './runti
 const [runs = 5, services = 50, seconds = 30] = process.argv.slice(2).map(Number)
 const AT_ONCE = 5
 const FLOOD_SECONDS = 10
-const ASK_MS = 10
+const INTERVAL_MS = 10
 
 interface Figure extends Goal {
   readonly unit: string
@@ -29,7 +29,7 @@ function at(values: readonly number[], part: number): number {
 async function measureRun({ run }: Platform): Promise<Figure[]> {
   const ran: number[] = []
   const killed: number[] = []
-  // The first one fills caches.
+  // The first run fills caches and is not counted.
   for (let i = 0; i <= runs!; i++) {
     const ranMs = await run('run', join(ROOT, 'examples/helloworld'))
     const killedMs = await run('kill', 'helloworld')
@@ -46,7 +46,7 @@ async function measureRun({ run }: Platform): Promise<Figure[]> {
   ]
 }
 
-/** Per cent of a processor the server takes. */
+/** Measures the CPU usage of the server in per cent. */
 async function measureShare({ server }: Platform): Promise<number> {
   const before = readCpuMs(server.pid)
   await wait(seconds! * 1000)
@@ -63,19 +63,19 @@ async function measureMany(platform: Platform): Promise<Figure[]> {
       await Promise.all(names.slice(i, i + AT_ONCE).map(work))
   }
   await forEach((name) => run('run', source, `--name=${name}`))
-  // What starting them left over.
+  // The work of starting them has to settle.
   await wait(5000)
-  const beside = await measureShare(platform)
+  const loaded = await measureShare(platform)
   await forEach((name) => run('kill', name))
-  const value = Number(Math.max(0, beside - alone).toFixed(2))
+  const value = Number(Math.max(0, loaded - alone).toFixed(2))
   return [
-    { what: 'processor of the server, nothing running', value: alone, unit: '%' },
-    { what: `processor of the server, ${services} services running`, value: beside, unit: '%' },
-    { what: `what ${services} services add`, value, unit: '%', atMost: 2 },
+    { what: 'CPU usage of the server, no services', value: alone, unit: '%' },
+    { what: `CPU usage of the server, ${services} services`, value: loaded, unit: '%' },
+    { what: `overhead of ${services} services`, value, unit: '%', atMost: 2 },
   ]
 }
 
-/** From the moment a program writes a line until somebody who follows its log reads it. */
+/** Measures the delay from writing a line to reading it with `mx logs -f`. */
 async function measureLatency({ run, start, write }: Platform): Promise<Figure[]> {
   await run('run', write('clock', CLOCK_PROGRAM))
   const follower = start('logs', '-f', 'clock', '-n0')
@@ -98,14 +98,14 @@ async function measureLatency({ run, start, write }: Platform): Promise<Figure[]
   ]
 }
 
-/** A service that writes as fast as is promised, followed, while another one is called. */
+/** Follows a service that logs at the maximum supported rate, while another service is called. */
 async function measureFlood(platform: Platform, folder: string): Promise<Figure[]> {
   const { run, start, write } = platform
   const lines = FLOOD_RATE * FLOOD_SECONDS
   const signal = join(folder, 'begin')
   await run('run', join(ROOT, 'examples/helloworld'))
   await run('run', write('flood', toFloodProgram(lines, signal)))
-  const before = await askFor(platform, 3000)
+  const before = await callFor(platform, 3000)
   const follower = start('logs', '-f', 'flood', '-n', 'all')
   let next = 0
   let wrong = 0
@@ -118,38 +118,38 @@ async function measureFlood(platform: Platform, folder: string): Promise<Figure[
   })()
   writeFileSync(signal, '')
   const startMs = performance.now()
-  const [meanwhile] = await Promise.all([askFor(platform, FLOOD_SECONDS * 1000), reading])
+  const [meanwhile] = await Promise.all([callFor(platform, FLOOD_SECONDS * 1000), reading])
   const tookS = (performance.now() - startMs) / 1000
   follower.kill('SIGINT')
   await once(follower, 'close')
   await run('kill', 'flood')
   await run('kill', 'helloworld')
   return [
-    { what: `lines followed, of ${lines}`, value: next, unit: 'lines', atLeast: lines },
-    { what: 'of them lost or out of order', value: wrong, unit: 'lines', atMost: 0 },
-    { what: 'until the last of them', value: Number(tookS.toFixed(1)), unit: 's' },
+    { what: `lines received of ${lines}`, value: next, unit: 'lines', atLeast: lines },
+    { what: 'lines lost or out of order', value: wrong, unit: 'lines', atMost: 0 },
+    { what: 'until the last line', value: Number(tookS.toFixed(1)), unit: 's' },
     { what: 'calls of another service before, p99', value: at(before, 0.99), unit: 'ms' },
     { what: 'calls of another service meanwhile, p99', value: at(meanwhile, 0.99), unit: 'ms' },
   ]
 }
 
-/** Calls `helloworld` at a steady pace. @returns milliseconds each took. */
-async function askFor({ gateway }: Platform, durationMs: number): Promise<number[]> {
+/** Calls `helloworld` at a constant rate. @returns milliseconds of each call. */
+async function callFor({ gateway }: Platform, durationMs: number): Promise<number[]> {
   const times: number[] = []
-  const requests: Promise<void>[] = []
-  const request = async (): Promise<void> => {
+  const calls: Promise<void>[] = []
+  const call = async (): Promise<void> => {
     const startMs = performance.now()
     const reply = await fetch(`${gateway}/helloworld/call?name=x`)
     await reply.arrayBuffer()
-    if (!reply.ok) throw new Error(`helloworld answered ${reply.status}`)
+    if (!reply.ok) throw new Error(`helloworld responded with ${reply.status}`)
     times.push(Number((performance.now() - startMs).toFixed(1)))
   }
   const endMs = performance.now() + durationMs
   while (performance.now() < endMs) {
-    requests.push(request())
-    await wait(ASK_MS)
+    calls.push(call())
+    await wait(INTERVAL_MS)
   }
-  await Promise.all(requests)
+  await Promise.all(calls)
   return times
 }
 

@@ -1,4 +1,4 @@
-// How soon `mx server` is ready, and what it takes: `npm run bench server [-- starts]`. Beside it the gateway alone, in the same run.
+// Startup time and memory of `mx server`, compared with the gateway alone in the same run: `npm run bench server [-- starts]`.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const GATEWAY = 'mx api'
 const kinds: readonly [what: string, start: (n: number) => Promise<Start>][] = [
   [GATEWAY, () => measureStart(['api'], '/')],
   ['mx server, first start', (n) => measureServer([inFolder(`${n}`)])],
-  ['mx server, state there', () => measureServer([inFolder('0')])],
+  ['mx server, existing data', () => measureServer([inFolder('0')])],
   ['mx server --profile=test', () => measureServer(['--profile=test'])],
 ]
 
@@ -33,9 +33,9 @@ try {
     ({ what, readyMs, slowestMs, megabytes }) =>
       `| ${what} | ${readyMs} | ${slowestMs} | ${megabytes} |`,
   )
-  const head = ['| what | ready after ms, median | slowest | MB, most |', '|---|--:|--:|--:|']
+  const head = ['| command | ready after ms, median | max, ms | max. MB |', '|---|--:|--:|--:|']
   const table = `${[...head, ...lines].join('\n')}\n`
-  const title = 'Start of the server'
+  const title = 'Startup of the server'
   const origin = readOrigin('npm run bench server --', 'none')
   const path = writeResult('server-start', title, origin, { starts, rows }, table)
   process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)

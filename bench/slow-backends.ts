@@ -1,4 +1,5 @@
-// What floods of request bytes cost the gateway and its other clients: `npm run bench slow-backends [-- seconds]`. Fails when a goal is missed.
+// Impact of clients that flood slow backends on memory and other requests: `npm run bench slow-backends [-- seconds]`. Fails if a goal
+// is missed.
 import { availableParallelism, loadavg } from 'node:os'
 import { readOrigin, writeResult } from './http/results.ts'
 import { guardGoals } from './report/goals.ts'
@@ -16,7 +17,7 @@ const KINDS: readonly Omit<Flood, 'listener' | 'seconds'>[] = [
 ]
 const LISTENERS = ['uws', 'node'] as const
 
-// The slowest GET of a busy machine is that of its other programs.
+// The slowest GET depends on other load on the machine.
 const [loadBefore] = loadavg()
 const rows = []
 for (const kind of KINDS) {
@@ -36,12 +37,12 @@ const lines = rows.map((row) => {
   return `| ${listener} | ${count} ${kind}, ${mib} MiB | ${pace} | ${peakMiB} | ${rssMiB} | ${latency} | ${ended} |`
 })
 const head = [
-  '| listener | clients | the backend reads | peak RSS, MiB | RSS at the end, MiB | GET, median ms | slowest ms | GETs answered | ends of the clients |',
+  '| listener | clients | backend reads | peak RSS, MiB | final RSS, MiB | GET, median ms | max ms | successful GETs | outcomes of the clients |',
   '|---|---|---|--:|--:|--:|--:|--:|---|',
 ]
 const load = `Load average before: ${loadBefore!.toFixed(1)} on ${availableParallelism()} processors.`
 const table = `${load}\n\n${[...head, ...lines].join('\n')}\n`
-const title = 'Floods of request bytes'
+const title = 'Clients that flood slow backends'
 const origin = readOrigin('npm run bench slow-backends --', 'node:http')
 const path = writeResult('slow-backends', title, origin, { seconds, loadBefore, rows }, table)
 process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)

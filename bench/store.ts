@@ -1,4 +1,4 @@
-// The store beside Redis, in the same run: `npm run bench store [-- records seconds rounds]`.
+// The store, compared with Redis in the same run: `npm run bench store [-- records seconds rounds]`.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -49,7 +49,7 @@ try {
   for (let round = 0; round < rounds!; round++)
     for (const [n, { measure }] of contestants.entries()) figures[n]!.push(await measure())
   const rows = contestants.map(({ name }, n) => toRow(name, figures[n]!))
-  const how = `${records} records of 128 bytes, ${CALLERS} callers at a time, medians of ${rounds} rounds, each store in a process of its own`
+  const how = `${records} records of 128 bytes, ${CALLERS} concurrent callers, medians of ${rounds} rounds, each store in a separate process`
   reportRows('store', 'The store, called within the process', how, rows)
   guardGoals(contestants.flatMap((contestant, n) => toGoals(contestant, rows[n]!)))
 } finally {

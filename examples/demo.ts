@@ -1,4 +1,4 @@
-// `npm run demo`, while `npm start` runs: runs a service and two plain HTTP backends to try the server with.
+// `npm run demo`, while `npm start` runs: registers a service and two plain HTTP backends to try the server.
 import { openRegistry, register } from 'mx-gateway/registry'
 import { startBackend } from './backend.ts'
 import { toPlainService } from './plain-service.ts'
@@ -21,7 +21,7 @@ const hints = `
 `
 
 try {
-  // Without a server the service would wait for one and log warnings.
+  // Without a server, the service would only log warnings and retry.
   await fetch(url, { signal: AbortSignal.timeout(5000) })
 } catch {
   process.stderr.write(`No server at ${url}. Run "npm start" in another terminal first.\n`)
@@ -31,14 +31,14 @@ const { helloworld } = await import('./helloworld/helloworld.ts')
 await helloworld.run({ signals: false })
 const { log } = helloworld
 const backends = await Promise.all([startBackend('one', 9001), startBackend('two', 9002)])
-// The same registry as that of the service, and so with its credentials.
+// Shares registry connection and credentials with the service.
 const { registry, close } = openRegistry(`mx://${proxy}`)
 const entry = toPlainService('greeter', backends)
 const registration = await register({ registry, entry, log })
 
 let isStopping = false
 async function stop(): Promise<void> {
-  // npm forwards the SIGINT that the terminal has sent already.
+  // npm forwards the SIGINT that the terminal has already sent.
   if (isStopping) return
   isStopping = true
   await registration.end()

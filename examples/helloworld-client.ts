@@ -1,4 +1,4 @@
-// Calls the service `helloworld` by its type; examples/README.md tells how to start both.
+// Typed client of the service `helloworld`. See examples/README.md for how to start both.
 import { Client } from 'mx-gateway'
 import type { helloworld } from './helloworld/helloworld.ts'
 

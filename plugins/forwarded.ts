@@ -94,8 +94,8 @@ const COUNT = /^\d{1,9}$/
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/i
 
 /**
- * Tells backends who the client is and that a gateway is between (RFC 7239; RFC 9110 §7.6.3). An `OPTIONS` whose `Max-Forwards` is
- * used up is answered here.
+ * Sends the client address and the hop of this gateway to backends (RFC 7239; RFC 9110 §7.6.3). Responds to an `OPTIONS` request
+ * whose `Max-Forwards` is 0.
  *
  * Headers about earlier hops are deleted unless the peer is a trusted proxy. The client is then the last address that is not a
  * trusted proxy, read from the right, in the header that the proxies write. `Forwarded` and `X-Forwarded-*` are written from one

@@ -110,7 +110,7 @@ function describe(skipped: readonly EndpointRoute[]): string {
 
 /**
  * Route to a built-in service by its name. A declared path such as `/**` does not override it: its service would receive the
- * passwords and tokens meant for the platform.
+ * passwords and tokens sent to the platform.
  */
 function findOfPlatform(inner: Resolver, request: RequestLine): Route | undefined {
   try {

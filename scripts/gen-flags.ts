@@ -16,8 +16,8 @@ const START = '<!-- flags: written by `npm run gen` -->\n'
 const END = '<!-- /flags -->'
 
 /**
- * A row for each setting: flag, the command that alone has it, default, meaning, allowed values, and whether a change in
- * `mx.yaml` is live.
+ * Table with a row per setting: flag, command if only one has it, default, description, allowed values, and whether a reload of
+ * `mx.yaml` applies it.
  */
 export function formatSettings(): string {
   const rows = SETTING_KEYS.map((key) => {
@@ -32,7 +32,7 @@ export function formatSettings(): string {
   return ['', ...head, ...rows, '', ''].join('\n')
 }
 
-/** What is said of a setting, a text for each column. */
+/** Cells of a setting. */
 function toCells(key: keyof Settings): readonly string[] {
   const setting: Setting<unknown> = SETTINGS[key]
   const { name, kind, placeholder, description, only, inServer } = setting
@@ -43,12 +43,12 @@ function toCells(key: keyof Settings): readonly string[] {
   return [`\`${flag}\``, only ?? '', toDefault(key, setting), meaning]
 }
 
-/** As a line of a table. */
+/** Formats a table row. */
 function toRow(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
-/** Of `mx server` that of the profile `local`, where it is another. */
+/** Default of a setting; for `mx server` that of the profile `local` if it differs. */
 function toDefault(key: keyof Settings, { only, inServer, ...setting }: Setting<unknown>): string {
   const standard = quote(setting)
   if (only === 'api') return standard
@@ -66,15 +66,14 @@ function quote({ default: text, unset = '' }: Pick<Setting<unknown>, 'default' |
 }
 
 /**
- * The text with the table between its marks replaced.
+ * Replaces the table between its markers.
  *
- * @throws {Error} when a mark is missing.
+ * @throws {Error} when a marker is missing.
  */
 export function replaceFlags(text: string, table: string): string {
   const start = text.indexOf(START)
   const end = text.indexOf(END, start)
-  if (start < 0 || end < 0)
-    throw new Error(`the text must hold ${START.trim()} and ${END} behind it`)
+  if (start < 0 || end < 0) throw new Error(`missing marker ${START.trim()} or ${END}`)
   return text.slice(0, start + START.length) + table + text.slice(end)
 }
 

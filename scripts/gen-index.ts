@@ -27,10 +27,10 @@ const FOLDERS: readonly Folder[] = [
   {
     path: 'resolvers',
     table: 'resolvers',
-    exports: 'a resolver, or what creates one',
+    exports: 'a resolver or a function that creates one',
     type: { name: 'ResolverPart', from: '../core/route.ts' },
   },
-  { path: 'handlers', table: 'handlers', exports: 'what creates a handler' },
+  { path: 'handlers', table: 'handlers', exports: 'a function that creates a handler' },
 ]
 
 const INDEX = 'index.gen.ts'
@@ -44,7 +44,7 @@ export async function listParts(folder: string): Promise<readonly string[]> {
     .sort()
 }
 
-/** Source of the index that holds `parts`. */
+/** Source of an index. */
 export function formatIndex(folder: Folder, parts: readonly string[]): string {
   const { table, exports, type } = folder
   const imports = parts.map((part) => `import ${toIdentifier(part)} from './${part}.ts'`)

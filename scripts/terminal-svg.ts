@@ -27,7 +27,7 @@ function escapeXml(text: string): string {
     .replaceAll('>', '&gt;')
 }
 
-/** Spans of one line: colours become classes, other control sequences are left out. */
+/** Spans of one line: colours become classes, other control sequences are omitted. */
 function toSpans(line: string): string {
   let current = ''
   let result = ''

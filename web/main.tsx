@@ -2,7 +2,7 @@ import { render } from 'preact'
 import { App } from './layout/app.tsx'
 import { preloadPage } from './layout/current-page.tsx'
 import { applyTheme } from './layout/theme.ts'
-import { keepConnected } from './rpc/caller.ts'
+import { stayConnected } from './rpc/caller.ts'
 import { followHistory } from './state/router.ts'
 import { keepLoggedIn } from './state/session.ts'
 import './style/tokens.css'
@@ -13,6 +13,6 @@ import './style/shell.css'
 applyTheme()
 preloadPage()
 followHistory()
-keepConnected()
+stayConnected()
 keepLoggedIn()
 render(<App />, document.getElementById('app')!)

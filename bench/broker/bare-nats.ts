@@ -1,7 +1,7 @@
 import { connect, headers as createHeaders } from '@nats-io/transport-node'
 import { type Contestant, HEADERS, TOPIC } from './contestant.ts'
 
-/** The client library of NATS, with nothing around it. */
+/** Opens the bare NATS client library. */
 export async function openBareNats(port: number): Promise<Contestant> {
   const servers = `127.0.0.1:${port}`
   const [publisher, subscriber] = [await connect({ servers }), await connect({ servers })]
@@ -15,7 +15,7 @@ export async function openBareNats(port: number): Promise<Contestant> {
     async subscribe(onMessage) {
       subscriber.subscribe(TOPIC, {
         callback(_, message) {
-          // As whoever needs the content type does.
+          // The client parses headers lazily; a real subscriber reads the content type.
           message.headers?.get('content-type')
           onMessage(message.data)
         },

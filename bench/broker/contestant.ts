@@ -1,12 +1,12 @@
-/** A broker as the benchmark uses it: whoever publishes and whoever subscribes are two programs, where the broker is a server. */
+/** A broker under test. With a broker server, publisher and subscriber use a connection each. */
 export interface Contestant {
   readonly name: string
   readonly publish: (body: Uint8Array) => unknown
-  /** Resolves once messages come. */
+  /** Resolves once the subscription is established. */
   readonly subscribe: (onMessage: (body: Uint8Array) => void) => Promise<void>
   readonly close: () => Promise<void>
 }
 
 export const TOPIC = 'bench'
-/** What services send. */
+/** Headers as sent by services. */
 export const HEADERS = { 'content-type': 'application/json' }

@@ -8,13 +8,13 @@ import { createServiceLog } from '../../sdk/log/service-log.ts'
 import { createBrokerService } from '../../services/broker/service.ts'
 import { type Contestant, HEADERS, TOPIC } from './contestant.ts'
 
-/** Within one process. */
+/** Opens the in-memory broker. */
 export async function openMemory(): Promise<Contestant> {
   const broker = createBroker(createMemoryBroker())
   return toContestant('mx, memory', broker, broker, async () => {})
 }
 
-/** Over the server, a connection each. */
+/** Opens the NATS adapter, with one connection for publishing and one for subscribing. */
 export async function openNats(port: number): Promise<Contestant> {
   const address = parseNatsUrl(`nats://127.0.0.1:${port}`)
   const [publisher, subscriber] = [
@@ -24,7 +24,7 @@ export async function openNats(port: number): Promise<Contestant> {
   return toContestant('mx, NATS', publisher, subscriber, async () => {})
 }
 
-/** Through the service `broker`, over sockets. */
+/** Opens the service `broker`, called over sockets. */
 export async function openService(): Promise<Contestant> {
   const checked = createBroker(createMemoryBroker())
   const { service, close } = createBrokerService({

@@ -2,10 +2,10 @@ import { Agent, request } from 'node:http'
 import { startConsulAgent } from '../registry/processes/consul-agent.ts'
 import type { Contestant } from './contestant.ts'
 
-/** An agent takes 200 from an address. */
+/** Below the agent's limit of 200 per client address. */
 const CONNECTIONS = 100
 
-/** The key-value store of a Consul agent of its own process, a cluster of one, over kept-alive connections. */
+/** Starts a Consul agent as a single-node cluster, and uses its key-value store over keep-alive connections. */
 export async function openConsul(program: string): Promise<Contestant> {
   const { host, port, stop } = await startConsulAgent({ program })
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })

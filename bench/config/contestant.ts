@@ -1,9 +1,9 @@
-/** A configuration as the benchmark uses it. */
+/** A configuration store under test. */
 export interface Contestant {
   readonly name: string
-  /** Resolves when it is acknowledged. */
+  /** Resolves when the write is acknowledged. */
   readonly set: (key: string, value: string) => Promise<unknown>
-  /** The value. */
+  /** Returns the value of a key. */
   readonly get: (key: string) => Promise<string>
   readonly close: () => Promise<void>
 }

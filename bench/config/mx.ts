@@ -10,15 +10,15 @@ import type { Contestant } from './contestant.ts'
 
 export interface MxOptions {
   readonly folder: string
-  /** What a write waits for: the operating system, or the disk. */
+  /** When a write is acknowledged: after the system call, or after fsync. */
   readonly sync: 'os' | 'always'
-  /** Whether it is called over a socket; otherwise within the process. */
+  /** Call the service over a socket; otherwise within the process. */
   readonly socket: boolean
-  /** Whether values are secret. */
+  /** Set secret values. */
   readonly secret: boolean
 }
 
-/** The config service over a file, called through the SDK. */
+/** Opens the service `config` on a file, called through the SDK. */
 export async function openMx({ folder, sync, socket, secret }: MxOptions): Promise<Contestant> {
   const store = createStore(createLmdbStore({ folder, sync }))
   const secretKey = (await openSecretKey({ store, key: makeSecretKey() }))!

@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 
-/** A file that a browser loads before it shows anything. */
+/** A file that a browser loads before the first paint. */
 export interface LoadedFile {
   readonly name: string
   readonly gzipBytes: number
 }
 
-/** Of the first load, bytes. */
+/** Size limit of the first load, bytes. */
 export const FIRST_LOAD_MAX_BYTES: number = 60 * 1024
 
 const NAMED = /(?:src|href)="\/([^"]+)"/g
 const STATIC_IMPORT = /(?:^|[;}])import(?:[^"'();]*?from)?["']\.\/([^"']+)["']/g
 
-/** The document of a front end that was built, what it names, and what that imports before it runs. */
+/** Lists the files of the first load of a built front end: the document, the files it references, and their static imports. */
 export function listFirstLoad(folder: string): readonly LoadedFile[] {
   const names = new Set(['index.html'])
   for (const name of names) {

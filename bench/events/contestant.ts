@@ -1,19 +1,19 @@
-/** What events have to reach. */
+/** Minimum rates of an event store. */
 export interface EventsGoals {
   readonly publishedPerSecond: number
   readonly replayedPerSecond: number
 }
 
-/** Events as the benchmark uses them: one topic, which nobody else uses. */
+/** An event store under test, with a dedicated topic. */
 export interface Contestant {
   readonly name: string
-  /** Undefined: it is there to be compared with. */
+  /** Undefined: for comparison only. */
   readonly goals?: EventsGoals
-  /** Resolves when it is acknowledged. */
+  /** Resolves when the event is acknowledged. */
   readonly publish: (payload: Uint8Array) => Promise<unknown>
-  /** Has so many events from the first on, and tells the bytes of their payloads. */
+  /** Receives events from the first one on. Returns the size of their payloads. */
   readonly replay: (count: number) => Promise<number>
-  /** The same, of a group that acknowledges each. */
+  /** As `replay`, in a group that acknowledges each event. */
   readonly consume: (count: number) => Promise<number>
   readonly close: () => Promise<void>
 }

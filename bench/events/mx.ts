@@ -9,23 +9,23 @@ import { createEventsService } from '../../services/events/service.ts'
 import type { Contestant, EventsGoals } from './contestant.ts'
 
 const TOPIC = 'bench'
-/** As many as the client of NATS has on their way. */
+/** Same as the NATS client. */
 const IN_FLIGHT = 1000
 
 const GOALS: EventsGoals = { publishedPerSecond: 30_000, replayedPerSecond: 200_000 }
 
-/** Over a file. */
+/** Opens the service `events` on a file. */
 export function openLmdb(folder: string, sync: 'os' | 'always'): Promise<Contestant> {
   return open(`mx, lmdb, sync ${sync}`, createLmdbEvents({ folder, sync }), GOALS)
 }
 
-/** Over JetStream. */
+/** Opens the service `events` on JetStream. */
 export function openJetStream(port: number): Promise<Contestant> {
   const address = parseNatsUrl(`nats://127.0.0.1:${port}`)
   return open('mx, JetStream', createJetStreamEvents({ address }))
 }
 
-/** The events service, called through the SDK within the process. */
+/** Opens the service `events`, called through the SDK within the process. */
 async function open(
   name: string,
   adapter: EventsAdapter,

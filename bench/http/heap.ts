@@ -4,26 +4,26 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { toNodeCommand } from '../rivals/rival.ts'
 import { type Program, readUsage } from './servers/processes.ts'
 
-/** What a Node.js program holds. */
+/** Memory and open files of a Node.js program. */
 export interface HeapSample {
-  /** After a collection; memory outside of the heap included. */
+  /** After garbage collection, including memory outside of the heap. */
   readonly heapBytes: number
   readonly rssBytes: number
   readonly files: number
 }
 
-/** Looks into the heap of a program of ours. */
+/** Samples the heap of a Node.js program. */
 export interface HeapProbe {
   /** The command with the probe loaded (heap-probe.ts). */
   readonly wrap: (command: readonly string[]) => readonly string[]
-  /** @throws {Error} when the program does not answer. */
+  /** @throws {Error} when the program does not respond. */
   readonly sample: (program: Program) => Promise<HeapSample>
 }
 
-/** The gateway keeps connections to backends for four seconds. */
+/** Longer than the keep-alive of backend connections, 4 s. */
 const SETTLE_MS = 5000
 
-/** @param folder where the probe writes. */
+/** @param folder for the files of the probe. */
 export function createHeapProbe(folder: string): HeapProbe {
   const file = join(folder, 'heap.json')
   const probe = toNodeCommand('http/heap-probe').at(-1)!
@@ -40,7 +40,7 @@ export function createHeapProbe(folder: string): HeapProbe {
       rmSync(file, { force: true })
       process.kill(program.pid, 'SIGUSR2')
       for (let tries = 0; !existsSync(file); tries++) {
-        if (tries > 200) throw new Error(`no answer from the heap probe. ${program.output()}`)
+        if (tries > 200) throw new Error(`no response from the heap probe: ${program.output()}`)
         await wait(50)
       }
       await wait(50)

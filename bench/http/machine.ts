@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs'
 import { cpus, release, totalmem, type } from 'node:os'
 import { CAN_PIN } from './servers/processes.ts'
 
-/** Where figures come from; figures of different machines say nothing about one another. */
+/** Machine of a measurement; figures of different machines are not comparable. */
 export interface Machine {
   readonly cpu: string
   readonly cores: number
   readonly memoryGiB: number
   readonly system: string
   readonly node: string
-  /** Whether the measured program had a processor of its own. */
+  /** Whether the measured program had a dedicated processor. */
   readonly pinned: boolean
 }
 
-/** This machine. */
+/** Describes this machine. */
 export function readMachine(): Machine {
   const all = cpus()
   return {
@@ -35,10 +35,10 @@ function readDistribution(): string | undefined {
   }
 }
 
-/** One line for the results. */
+/** Formats a machine as one line of the results. */
 export function formatMachine({ cpu, cores, memoryGiB, system, node, pinned }: Machine): string {
   const held = pinned
     ? 'the measured program on processor 0, wrk and the backend on processor 1'
-    : 'nothing held on a processor of its own: expect noise'
+    : 'no pinned processors: expect noise'
   return `${cpu}, ${cores} cores, ${memoryGiB} GiB, ${system}, Node.js ${node}; ${held}`
 }

@@ -1,4 +1,4 @@
-// Load on the gateway and its rivals: `npm run bench -- [scenarios|memory|soak|streams|latency|workers|services|flap] [flags]`.
+// Load on the gateway and comparable proxies: `npm run bench -- [scenarios|memory|soak|streams|latency|workers|services|flap] [flags]`.
 
 import { type BenchOptions, type MEASUREMENTS, parseOptions } from './options.ts'
 import type { Scenario } from './scenario.ts'
@@ -6,7 +6,7 @@ import { findScenario, SCENARIOS } from './scenarios.ts'
 import { type Backend, startBackend } from './servers/backend.ts'
 import { isInstalled } from './servers/processes.ts'
 
-/** False: what was looked at is not as it should be. */
+/** Resolves to false if a check failed. */
 type Measure = (options: BenchOptions, backend: Backend) => Promise<unknown>
 
 const LOADERS: Readonly<Record<(typeof MEASUREMENTS)[number], () => Promise<Measure>>> = {
@@ -20,7 +20,7 @@ const LOADERS: Readonly<Record<(typeof MEASUREMENTS)[number], () => Promise<Meas
   flap: async () => (await import('../registry/flap.ts')).measureFlap,
 }
 
-/** Those the backend has to answer. */
+/** Scenarios that the backend must serve. */
 function listScenarios({ measurement, scenarios }: BenchOptions): readonly Scenario[] {
   if (measurement === 'scenarios') return scenarios
   if (measurement === 'flap') return [findScenario('rpc')]

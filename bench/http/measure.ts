@@ -17,22 +17,22 @@ import {
 } from './servers/processes.ts'
 import { waitUntilOpen, waitUntilReady } from './servers/ready.ts'
 
-/** Enough for the engine to have compiled what runs often, also when the measured time is short. */
+/** Enough to compile hot code before a short measurement. */
 const WARM_UP_SECONDS = 3
 
-/** One round of one rival. */
+/** Result of one round of one rival. */
 export interface Measurement {
-  /** User and system time of all its processes, per request. */
+  /** User and system time per request, of all processes. */
   readonly cpuMicros: number
   readonly requestsPerSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
   readonly errors: number
-  /** Most resident memory of all its processes, since it was started. */
+  /** Peak of resident memory since the start, of all processes. */
   readonly peakMiB: number
 }
 
-/** A rival that serves. */
+/** A running rival. */
 export interface Running {
   readonly program: Program
   readonly url: string
@@ -45,11 +45,11 @@ export interface StartOptions {
   readonly cores?: Cores
   readonly workers?: number
   readonly idleServices?: number
-  /** Adds to the command, in front. */
+  /** Wraps the command. */
   readonly wrap?: (command: readonly string[]) => readonly string[]
 }
 
-/** Starts a rival for a scenario and waits until it answers. */
+/** Starts a rival for a scenario and waits until it responds. */
 export async function startRival(
   rival: Rival,
   scenario: Scenario,

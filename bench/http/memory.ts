@@ -10,14 +10,14 @@ import type { Backend } from './servers/backend.ts'
 import { readUsage } from './servers/processes.ts'
 
 const IDLE_CONNECTIONS = 10_000
-/** Opened at a time: less than any listen backlog. */
+/** Connections opened at a time: fewer than any listen backlog. */
 const BATCH = 100
 const SETTLE_MS = 1000
 
-/** Measures resident memory after start, and again with 10 000 idle client connections that have each sent one request. */
+/** Measures resident memory after the start, and with 10 000 idle client connections after one request on each. */
 export async function measureMemory(options: BenchOptions, backend: Backend): Promise<void> {
   const lines = [
-    '| what | ready after ms | MiB after start | MiB with idle connections | idle connections |',
+    '| program | ready after ms | MiB after start | MiB with idle connections | idle connections |',
     '|---|--:|--:|--:|--:|',
   ]
   const rows: object[] = []
@@ -42,7 +42,7 @@ export async function measureMemory(options: BenchOptions, backend: Backend): Pr
 }
 
 async function measureOne(rival: Rival, backend: Backend) {
-  // Its automatic limit leaves half of the open files for backends, which may be just short of what is opened here.
+  // The automatic limit of mx reserves half of the open files for backends, which may be too low for this test.
   const wrap = (command: readonly string[]) => [
     'env',
     `MX_MAX_CONNECTIONS=${IDLE_CONNECTIONS + 1000}`,
@@ -77,7 +77,7 @@ async function measureOne(rival: Rival, backend: Backend) {
 
 async function openIdle(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
-  const timer = setTimeout(() => socket.destroy(new Error('no reply in time')), 10_000)
+  const timer = setTimeout(() => socket.destroy(new Error('no response within 10 s')), 10_000)
   try {
     socket.write('GET /bench/hello HTTP/1.1\r\nhost: localhost\r\n\r\n')
     await once(socket, 'data')

@@ -4,7 +4,7 @@ import type { Rival } from '../rivals/rival.ts'
 import type { Scenario } from './scenario.ts'
 import { SCENARIOS } from './scenarios.ts'
 
-/** What `npm run bench` can measure; the first unless another is named. */
+/** Measurements of `npm run bench`; the first is the default. */
 export const MEASUREMENTS = [
   'scenarios',
   'memory',
@@ -16,32 +16,32 @@ export const MEASUREMENTS = [
   'flap',
 ] as const
 
-/** What to measure, and how long. */
+/** Options of a measurement. */
 export interface BenchOptions {
   readonly measurement: (typeof MEASUREMENTS)[number]
   readonly rounds: number
   readonly seconds: number
   readonly connections: number
-  /** Of a soak; messages of a stream. */
+  /** Requests of a soak test, or messages of a stream. */
   readonly requests: number
   readonly scenarios: readonly Scenario[]
-  /** Installed ones, in the order of the table. */
+  /** Installed rivals, in the order of the table. */
   readonly rivals: readonly Rival[]
-  /** Told what is being measured now. */
+  /** Called at the start of each step. */
   readonly onStep: (step: string) => void
 }
 
 /**
- * Reads `[measurement] --rounds n --seconds n --connections n --requests n --scenario a,b --only nginx,mx`.
+ * Parses `[measurement] --rounds n --seconds n --connections n --requests n --scenario a,b --only nginx,mx`.
  *
- * @throws {RangeError} naming the word or flag that is wrong and what would be right.
+ * @throws {RangeError} naming the invalid argument and the valid ones.
  */
 export function parseOptions(args: readonly string[]): BenchOptions {
   const { values, positionals } = readArgs(args)
   const measurement = MEASUREMENTS.find((each) => each === (positionals[0] ?? 'scenarios'))
   if (measurement === undefined || positionals.length > 1) {
     throw new RangeError(
-      `one of ${MEASUREMENTS.join(', ')} expected, got ${JSON.stringify(positionals.join(' '))}`,
+      `measurement must be one of ${MEASUREMENTS.join(', ')}, got ${JSON.stringify(positionals.join(' '))}`,
     )
   }
   return {
@@ -93,7 +93,7 @@ function pick<T extends { readonly name: string }>(
   for (const name of names) {
     if (!all.some((each) => each.name === name)) {
       throw new RangeError(
-        `${flag} must name some of ${all.map((each) => each.name).join(', ')}, got ${JSON.stringify(name)}`,
+        `${flag} must be one or more of ${all.map((each) => each.name).join(', ')}, got ${JSON.stringify(name)}`,
       )
     }
   }

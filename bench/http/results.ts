@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { ROOT } from '../rivals/rival.ts'
 import { formatMachine, type Machine, readMachine } from './machine.ts'
 
-/** Folder of the results: the last one of each scenario. */
+/** Folder of the last result of each scenario. */
 export const RESULTS: string = join(ROOT, 'bench/results')
 
-/** What stands at the head of every result. */
+/** Header of a result. */
 export interface Origin {
   /** ISO 8601, UTC. */
   readonly date: string
@@ -15,7 +15,7 @@ export interface Origin {
   readonly backend: string
 }
 
-/** This run: `command` with the arguments the program was given. */
+/** Describes this run: `command` with the arguments of the program. */
 export function readOrigin(command: string, backend: string): Origin {
   return {
     date: new Date().toISOString(),
@@ -26,9 +26,9 @@ export function readOrigin(command: string, backend: string): Origin {
 }
 
 /**
- * Writes `<name>.json` and `.md` over those of the run before.
+ * Writes `<name>.json` and `<name>.md`, replacing those of the previous run.
  *
- * @returns the path without its ending.
+ * @returns the path without extension.
  */
 export function writeResult(
   name: string,

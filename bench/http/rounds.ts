@@ -9,11 +9,11 @@ export interface RoundsOptions {
   readonly seconds: number
   readonly connections: number
   readonly ports: BackendPorts
-  /** Told what is being measured now. */
+  /** Called at the start of each step. */
   readonly onStep?: (step: string) => void
 }
 
-/** One rival in one scenario. */
+/** Result of one rival in one scenario. */
 export interface Row {
   readonly name: string
   readonly title: string
@@ -21,9 +21,9 @@ export interface Row {
   readonly rounds: readonly Measurement[]
   /** Medians over the rounds. */
   readonly median: Measurement
-  /** Median of the rounds' CPU per request, each against the first rival of the same round. */
+  /** Median of the rounds: CPU per request relative to the first rival of the same round. */
   readonly ratio: number
-  /** Why there are no figures. */
+  /** Error instead of figures. */
   readonly problem?: string
 }
 
@@ -37,8 +37,8 @@ const NOTHING: Measurement = {
 }
 
 /**
- * Measures rivals in interleaved rounds, so that whatever else the machine does falls on all of them.
- * Ratios are to the first rival.
+ * Measures rivals in interleaved rounds, so that other load on the machine affects all of them. Ratios are relative to
+ * the first rival.
  */
 export async function runRounds(
   rivals: readonly Rival[],
@@ -54,7 +54,7 @@ export async function runRounds(
       try {
         measured[i]!.push(await measureRival(rival, scenario, options.ports, options))
       } catch (error) {
-        // A rival that does not start must not cost the others their figures.
+        // A rival that fails to start must not prevent the others from being measured.
         problems.set(rival, error instanceof Error ? error.message : String(error))
       }
     }

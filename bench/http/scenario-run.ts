@@ -6,7 +6,7 @@ import type { Scenario } from './scenario.ts'
 import type { Backend } from './servers/backend.ts'
 import { formatTable } from './table.ts'
 
-/** Those of `rivals` that can take part in `scenario`. */
+/** Rivals that support a scenario. */
 export function pickRivals(rivals: readonly Rival[], scenario: Scenario): readonly Rival[] {
   const { tls, pipeline, accessLog } = scenario
   const site = {
@@ -20,7 +20,7 @@ export function pickRivals(rivals: readonly Rival[], scenario: Scenario): readon
   )
 }
 
-/** Measures all rivals in all chosen scenarios; prints and writes a table each. */
+/** Measures all rivals in all selected scenarios; prints and saves a table for each. */
 export async function runScenarios(options: BenchOptions, backend: Backend): Promise<void> {
   for (const scenario of options.scenarios) await runScenario(scenario, options, backend)
 }

@@ -1,39 +1,39 @@
-/** What a request carries. */
+/** Body of a request. */
 export interface RequestBody {
   readonly type: string
   readonly bytes: number
   readonly create: () => Uint8Array
 }
 
-/** One kind of traffic, sent to every rival alike. */
+/** One kind of traffic, the same for all rivals. */
 export interface Scenario {
   readonly name: string
-  /** As the table's heading says it. */
+  /** Heading of the table. */
   readonly title: string
-  /** With the query. The first segment names the service for mx; the backend looks at the last. */
+  /** Path with query. The first segment is the service for mx; the backend uses the last one. */
   readonly path: string
-  /** What is answered 200, and soon, by a program that is ready. @default path */
+  /** Path of the readiness probe: status 200 without delay. @default path */
   readonly readyPath?: string
   readonly method: 'GET' | 'POST'
   readonly body?: RequestBody
-  /** Field `Accept`. @default none */
+  /** Header `Accept`. @default none */
   readonly accept?: string
   readonly tls: boolean
-  /** Whether clients speak HTTP/2. @default HTTP/1.1 */
+  /** Clients use HTTP/2. @default HTTP/1.1 */
   readonly http2?: boolean
-  /** Requests that may be written ahead on one backend connection. */
+  /** Pipelined requests per backend connection. */
   readonly pipeline: number
   readonly accessLog: boolean
-  /** How mx forwards: as HTTP, or as calls to the service. */
+  /** How mx forwards requests: as HTTP, or as calls of the service. */
   readonly handler: 'proxy' | 'rpc'
-  /** What answers plain HTTP: `direct`, nginx by itself, or `server`, a program; `grpc` answers gRPC. */
+  /** Backend: `direct` is nginx, `server` a Node.js program, `grpc` a gRPC server. */
   readonly backend: 'direct' | 'server' | 'grpc'
-  /** Client connections, whatever was asked for. */
+  /** Number of client connections; overrides the option. */
   readonly connections?: number
-  /** Shortest time that means something. */
+  /** Minimum meaningful duration. */
   readonly minSeconds?: number
-  /** Which rivals are of interest; undefined: all. */
+  /** Names of relevant rivals. @default all */
   readonly rivals?: readonly string[]
-  /** CPU per request against nginx that is wanted of mx. */
+  /** Goal of mx for the CPU time per request, relative to nginx. */
   readonly goal?: number
 }

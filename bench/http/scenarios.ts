@@ -10,13 +10,13 @@ import {
   toGrpcMessage,
 } from './servers/documents.ts'
 
-/** Concurrent calls of `rpc-slow`: a proxy that needs a backend connection for each has to have files for both. */
+/** Concurrent calls of `rpc-slow`: a proxy may need two open files for each, client and backend connection. */
 const SLOW_CALLS: number = Math.min(10_000, Math.floor((readFileLimit() - 200) / 2))
 
-/** Streams of `rpc-ticks`. */
-const TICKING = 500
+/** Concurrent streams of `rpc-ticks`. */
+const TICK_STREAMS = 500
 
-/** Connections of HTTP/2, so that as many requests are under way as elsewhere. */
+/** HTTP/2 connections, for the same number of concurrent requests as in other scenarios. */
 const HTTP2_CONNECTIONS = 64 / STREAMS
 
 const GET_SMALL = {
@@ -41,12 +41,12 @@ function json(text: string): RequestBody {
   return { type: 'application/json', bytes: text.length, create: () => Buffer.from(text) }
 }
 
-/** Every scenario, in the order they run. */
+/** All scenarios, in order of execution. */
 export const SCENARIOS: readonly Scenario[] = [
   {
     ...GET_SMALL,
     name: 'proxy',
-    title: 'GET, 62 bytes of JSON, kept-alive backend connections',
+    title: 'GET, 62 bytes of JSON, keep-alive backend connections',
     goal: 1,
   },
   {
@@ -65,13 +65,13 @@ export const SCENARIOS: readonly Scenario[] = [
     body: json(JSON.stringify({ name: 'x'.repeat(245) })),
     goal: 1.2,
   },
-  { ...GET_SMALL, name: 'reply-64k', title: 'GET, 64 KiB reply', path: '/bench/64k' },
-  { ...GET_SMALL, name: 'reply-1m', title: 'GET, 1 MiB reply, streamed', path: '/bench/1m' },
+  { ...GET_SMALL, name: 'reply-64k', title: 'GET, 64 KiB response', path: '/bench/64k' },
+  { ...GET_SMALL, name: 'reply-1m', title: 'GET, 1 MiB response, streamed', path: '/bench/1m' },
   { ...GET_SMALL, name: 'tls', title: 'GET, 62 bytes of JSON, TLS in front', tls: true },
   {
     ...GET_SMALL,
     name: 'http2',
-    title: `GET, 62 bytes of JSON, HTTP/2 over TLS in front, ${STREAMS} requests at a time on each connection`,
+    title: `GET, 62 bytes of JSON, HTTP/2 over TLS in front, ${STREAMS} concurrent requests per connection`,
     tls: true,
     http2: true,
     connections: HTTP2_CONNECTIONS,
@@ -80,7 +80,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     ...GET_SMALL,
     name: 'grpc',
-    title: `gRPC, 6 bytes in, 23 out, ${STREAMS} calls at a time on each connection, TLS in front`,
+    title: `gRPC, 6 bytes in, 23 out, ${STREAMS} concurrent calls per connection, TLS in front`,
     path: '/bench.Greeter/Hello',
     method: 'POST',
     body: {
@@ -138,11 +138,11 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     ...CALL,
     name: 'rpc-slow',
-    title: `${SLOW_CALLS} calls under way at a time, each answered after ${SLOW_MS} ms`,
+    title: `${SLOW_CALLS} concurrent calls, response time ${SLOW_MS} ms`,
     path: `/${SERVICE}/slow`,
     backend: 'server',
     connections: SLOW_CALLS,
-    // Several answers for each connection.
+    // Several responses per connection.
     minSeconds: 10,
   },
   {
@@ -163,17 +163,17 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     ...CALL,
     name: 'rpc-ticks',
-    title: `${TICKING} streams at a time of 100 messages, one every ${TICK_MS} ms, as JSON lines`,
+    title: `${TICK_STREAMS} concurrent streams of 100 messages, one every ${TICK_MS} ms, as JSON lines`,
     path: `/${SERVICE}/ticks?count=100`,
     backend: 'server',
-    connections: TICKING,
+    connections: TICK_STREAMS,
     minSeconds: 10,
   },
 ]
 
-/** @throws {Error} when there is none of this name. */
+/** @throws {Error} for an unknown name. */
 export function findScenario(name: string): Scenario {
   const scenario = SCENARIOS.find((each) => each.name === name)
-  if (scenario === undefined) throw new Error(`there is no scenario ${name}`)
+  if (scenario === undefined) throw new Error(`unknown scenario ${name}`)
   return scenario
 }

@@ -9,9 +9,9 @@ import { SCENARIOS } from './scenarios.ts'
 import type { Backend } from './servers/backend.ts'
 import { createFolder } from './servers/processes.ts'
 
-/** Code and caches have settled after this many. */
+/** Enough to compile hot code and fill caches. */
 const WARM_UP_REQUESTS = 100_000
-/** Growth that is noise: caches of the engine, a timer more. */
+/** Growth that counts as noise: caches of the engine, timers. */
 const HEAP_SLACK_BYTES = 1024 ** 2
 const FILES_SLACK = 4
 const SLICE_SECONDS = 5
@@ -21,9 +21,9 @@ interface Sample extends HeapSample {
 }
 
 /**
- * Sends many requests over 64 connections and looks at the heap after a collection, and at open files, before and after.
+ * Sends many requests over 64 connections, and compares heap size after garbage collection and open files before and after.
  *
- * @returns whether neither grew.
+ * @returns true if neither grew.
  */
 export async function runSoak(options: BenchOptions, backend: Backend): Promise<boolean> {
   const folder = createFolder()
@@ -69,7 +69,7 @@ function report(before: Sample, after: Sample, backend: Backend): boolean {
     row(before),
     row(after),
     '',
-    passed ? 'Neither heap nor open files grew.' : '**Heap or open files grew.**',
+    passed ? 'Heap and open files did not grow.' : '**Heap or open files grew.**',
   ].join('\n')}\n`
   const title = 'Memory and open files over many requests'
   const path = writeResult(

@@ -1,10 +1,10 @@
 import type { Row } from './rounds.ts'
 
-/** The rows as a Markdown table. */
+/** Formats rows as a Markdown table. */
 export function formatTable(rows: readonly Row[]): string {
   const against = rows[0]?.name ?? ''
   const lines = [
-    `| what, one core | requests/s | CPU µs per request | against ${against} | p50 ms | p99 ms | peak MiB | errors |`,
+    `| program, one core | requests/s | CPU µs per request | relative to ${against} | p50 ms | p99 ms | peak MiB | errors |`,
     '|---|--:|--:|--:|--:|--:|--:|--:|',
     ...rows.map((row) => formatRow(row)),
   ]
@@ -30,7 +30,7 @@ function formatRow({ title, version, median, ratio, rounds, problem }: Row): str
   return `| ${name} | ${cells.join(' | ')} |`
 }
 
-/** The median, and behind it the extremes when rounds differ by more than a tenth of a microsecond. */
+/** Formats the median, with the extremes if rounds differ by more than 0.1 µs. */
 function formatSpread(values: readonly number[], middle: number): string {
   const low = Math.min(...values)
   const high = Math.max(...values)

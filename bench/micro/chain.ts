@@ -10,11 +10,11 @@ import type { Micro } from './micro.ts'
 const directory = createDirectory([createService('go.mx.api.greeter', 2)])
 const route = createRouter({ resolver: proxy, directory })
 const body = Buffer.from('{"message":"Hello John"}')
-// wrk sends `Host` alone; a proxy in front adds a few.
+// wrk only sends `Host`; real clients and proxies add more headers.
 const fields = ['user-agent', 'curl/8.0', 'accept', '*/*']
 const gateways: Gateway[] = []
 
-/** A whole exchange through the gateway: built, routed, a node picked, answered at once in place of a backend. */
+/** Runs a complete exchange through the gateway: created, routed, balanced; responds immediately instead of a backend. */
 function createRun(plugins: readonly Plugin[]): () => void {
   const gateway = new Gateway({
     chain: compileChain(plugins, route, (x) => {

@@ -20,7 +20,7 @@ const ORDER = Buffer.from(
 )
 const WRONG = Buffer.from('{"name":5}')
 
-/** A call whose caller and transport cost nothing. */
+/** A call without costs of caller and transport. */
 class BenchCall implements IncomingCall {
   readonly service = 'helloworld'
   readonly endpoint: string
@@ -87,18 +87,17 @@ const orderText = ORDER.toString()
 
 const micro: Micro = {
   benches: {
-    'a small message': call('Helloworld.Call', NAME),
-    'a small message, no schema': call('Helloworld.Bare', NAME),
+    'small message': call('Helloworld.Call', NAME),
+    'small message, no schema': call('Helloworld.Bare', NAME),
     'five items, an int64 and a default, both ways': call('Helloworld.Order', ORDER),
-    'a handler that answers later': call('Helloworld.Later', NAME),
-    'a wrong field': call('Helloworld.Call', WRONG),
-    'the schema alone: five items, an int64 and a default': () =>
-      order.decode(JSON.parse(orderText)),
-    'the same by the library itself': () => Decode(Order, JSON.parse(orderText)),
-    'of both JSON.parse': () => JSON.parse(orderText),
+    'asynchronous handler': call('Helloworld.Later', NAME),
+    'invalid field': call('Helloworld.Call', WRONG),
+    'schema alone: five items, an int64 and a default': () => order.decode(JSON.parse(orderText)),
+    'same with the functions of the library': () => Decode(Order, JSON.parse(orderText)),
+    'JSON.parse of both': () => JSON.parse(orderText),
   },
   budgetNs: {
-    'a small message': 3_000,
+    'small message': 3_000,
     'five items, an int64 and a default, both ways': 15_000,
   },
 }

@@ -9,7 +9,7 @@ import type { Settings } from '../../platform/settings/settings.ts'
 import { mergeSettings } from '../../platform/settings/sources.ts'
 import { plugins } from '../../plugins/index.gen.ts'
 
-/** A service with `count` nodes that nobody connects to. */
+/** Creates a service with `count` nodes, which get no connections. */
 export function createService(name: string, count: number): Service {
   const nodes = Array.from({ length: count }, (_, i) => ({
     id: `${name}-${i}`,
@@ -19,7 +19,7 @@ export function createService(name: string, count: number): Service {
   return { name, version: 'latest', metadata: {}, endpoints: [], nodes }
 }
 
-/** A directory of `services`. */
+/** Creates a service cache. */
 export function createDirectory(services: readonly Service[]): ServiceCache {
   const createPool = ({
     host,
@@ -53,7 +53,7 @@ export function createBenchPlugin(
   })
 }
 
-/** The plugins a gateway runs without being asked; the access log only where it has a file. */
+/** Creates the default plugins of a gateway, with an access log if it has a file. */
 export function createDefaultPlugins(accessLog: string): readonly Plugin[] {
   const settings: Settings = { ...mergeSettings(), accessLog }
   return DEFAULT_PLUGINS.flatMap(({ name, options }) => {

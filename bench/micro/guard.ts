@@ -14,9 +14,9 @@ function capture(fields: readonly string[], method: string) {
 
 const micro: Micro = {
   benches: {
-    'GET with 1 field': () => capture(browser.slice(0, 2), 'GET'),
-    'GET of a browser, 7 fields': () => capture(browser, 'GET'),
-    'POST with a body, 3 fields': () => capture(post, 'POST'),
+    'GET with 1 header': () => capture(browser.slice(0, 2), 'GET'),
+    'GET of a browser, 7 headers': () => capture(browser, 'GET'),
+    'POST with a body, 3 headers': () => capture(post, 'POST'),
   },
 }
 

@@ -1,4 +1,4 @@
-// Micro-benchmarks: `npm run bench micro`, or of some modules: `npm run bench micro -- guard chain`.
+// Micro-benchmarks: `npm run bench micro`, or selected modules: `npm run bench micro -- guard chain`.
 import { bench, group, run } from 'mitata'
 import type { Micro } from './micro.ts'
 
@@ -35,12 +35,12 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   'store-commit': () => import('./store-commit.ts'),
 }
 
-/** Runs the named ones, or all; true when every budget is kept. */
+/** Runs the named benchmarks, or all; true if all budgets are met. */
 async function main(names: readonly string[]): Promise<boolean> {
   for (const name of names) {
     if (!Object.hasOwn(MICROS, name))
       throw new RangeError(
-        `one of ${Object.keys(MICROS).join(', ')} expected, got ${JSON.stringify(name)}`,
+        `name must be one of ${Object.keys(MICROS).join(', ')}, got ${JSON.stringify(name)}`,
       )
   }
   const budgets = new Map<string, number>()
@@ -59,12 +59,12 @@ async function main(names: readonly string[]): Promise<boolean> {
   for (const { alias, runs } of benchmarks) {
     const limit = budgets.get(alias)
     if (limit === undefined) continue
-    // The median: what else the machine does must not fail a budget.
+    // The median: other load on the machine must not fail a budget.
     const medianNs = runs[0]?.stats?.p50 ?? Number.NaN
     const isFine = medianNs <= limit
     if (!isFine) passed = false
     process.stdout.write(
-      `${isFine ? 'ok  ' : 'FAIL'} ${alias}: ${medianNs.toFixed(0)} ns, at most ${limit}\n`,
+      `${isFine ? 'ok  ' : 'FAIL'} ${alias}: ${medianNs.toFixed(0)} ns, limit ${limit}\n`,
     )
   }
   return passed

@@ -1,9 +1,9 @@
-/** The micro-benchmarks of one module, in a file of the module's name. */
+/** Micro-benchmarks of one module, in a file with the module's name. */
 export interface Micro {
-  /** By title; each call is one operation. */
+  /** Benchmarks by title; each call is one operation. */
   readonly benches: Readonly<Record<string, () => unknown>>
-  /** Nanoseconds an operation may take, median, by title. */
+  /** Budgets by title: median nanoseconds per operation. */
   readonly budgetNs?: Readonly<Record<string, number>>
-  /** Releases what the benches hold. */
+  /** Releases resources. */
   readonly close?: () => Promise<void> | void
 }

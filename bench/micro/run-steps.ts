@@ -3,7 +3,7 @@ import { BenchExchange } from './bench-exchange.ts'
 import type { Micro } from './micro.ts'
 
 const x = new BenchExchange()
-// Different functions, as plugins are: one function eight times would be inlined.
+// Different functions, like plugins: a single one would be inlined.
 const steps: readonly Step[] = [
   (each) => {
     each.bytesIn += 1
@@ -35,7 +35,7 @@ const parked: readonly Step[] = [...steps.slice(0, 4), () => Promise.resolve(), 
 const micro: Micro = {
   benches: {
     '8 synchronous steps': () => runSteps(steps, x),
-    'the same with a promise in the middle': () => runSteps(parked, x),
+    '8 steps, one returns a promise': () => runSteps(parked, x),
   },
   // A hop costs at most 50 ns.
   budgetNs: { '8 synchronous steps': 400 },

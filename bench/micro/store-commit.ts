@@ -8,7 +8,7 @@ import type { Micro } from './micro.ts'
 
 const CALLERS = 1000
 const RECORDS = 1_000_000
-/** Keys that are written, of those there are. */
+/** Number of keys that are written, of all records. */
 const WRITTEN = 100_000
 const TABLE = { database: 'mx', table: 'bench' }
 const VALUE = Buffer.alloc(128, 'v')
@@ -30,7 +30,7 @@ for (const store of [stores.os, stores.always])
     await Promise.all(Array.from({ length: CALLERS }, (_, n) => write(store, toKey(i + n))))
 
 let next = 0
-/** As many callers as there are write a record each, in one turn of the event loop. */
+/** Each caller writes a record, all in one event loop tick. */
 const writeAll = (store: Store) => () => {
   next = (next + 7919) % WRITTEN
   return Promise.all(
@@ -38,7 +38,7 @@ const writeAll = (store: Store) => () => {
   )
 }
 
-/** One record after another; the sum keeps the reads. */
+/** Reads records one by one; the sum prevents dead-code elimination. */
 function read(): number {
   let bytes = 0
   for (let i = 0; i < CALLERS; i++) {
@@ -53,7 +53,7 @@ async function readPage(): Promise<number> {
   next = (next + 7919) % RECORDS
   const prefix = toKey(next).slice(0, -3)
   const { records } = await stores.os.list(TABLE, { prefix })
-  if (records.length !== 1000) throw new Error(`${records.length} records begin with ${prefix}`)
+  if (records.length !== 1000) throw new Error(`${records.length} records start with ${prefix}`)
   return records.length
 }
 
@@ -67,7 +67,7 @@ const micro: Micro = {
     [`read a page of 1000 of ${RECORDS} records`]: readPage,
   },
   budgetNs: {
-    // 80 000 writes a second, 60 000 of those that reach the disk, 100 000 reads.
+    // 80 000 writes per second, 60 000 with fsync, 100 000 reads.
     [`write ${CALLERS} records at once, sync os`]: 12_500_000,
     [`write ${CALLERS} records at once, sync always`]: 16_600_000,
     [`read ${CALLERS} records`]: 10_000_000,

@@ -10,7 +10,7 @@ for (const path of PATHS) {
 }
 let next = 0
 
-/** A string of its own, as each request brings one. */
+/** Creates new string, as each request does. */
 function arrive(): string {
   next = (next + 1) % PATHS.length
   return Buffer.from(PATHS[next]!, 'latin1').toString('latin1')
@@ -18,9 +18,9 @@ function arrive(): string {
 
 const micro: Micro = {
   benches: {
-    'a new string': () => arrive(),
-    'a new string, found': () => memo.find(arrive()),
-    'a new string, found in a Map': () => map.get(arrive()),
+    'new string': () => arrive(),
+    'new string, found': () => memo.find(arrive()),
+    'new string, found in a Map': () => map.get(arrive()),
   },
 }
 

@@ -2,12 +2,12 @@ import { toRegistration } from '../../adapters/registry/consul/registration.ts'
 import type { Service } from '../../core/contracts/registry.ts'
 import type { ConsulAgent } from './processes/consul-agent.ts'
 
-/** Most operations of a transaction Consul takes. */
+/** Consul's limit of operations per transaction. */
 export const MAX_OPERATIONS = 64
-/** Transactions under way. */
+/** Concurrent transactions. */
 const WRITERS = 4
 
-/** What a service of the SDK registers: three endpoints with routes, of which `Bench.Where` is that of service-process.ts, and many nodes. */
+/** Creates a service entry like those of the SDK, with three endpoints with routes and many nodes. `Bench.Where` is that of service-process.ts. */
 export function makeLargeService(
   name: string,
   nodes: readonly Service['nodes'][number][],
@@ -32,10 +32,10 @@ export function makeLargeService(
   }
 }
 
-/** Registered, or about to be; there is one Consul at a time. */
+/** Registered hosts, also pending ones; there is only one Consul at a time. */
 const hosts = new Map<string, Promise<unknown>>()
 
-/** Writes services into Consul's catalog, past its agents, many at a time: as if each node ran on a host of its number, without checks. */
+/** Writes services to Consul's catalog directly, in batches, as if each node ran on the host of its number, without checks. */
 export async function writeCatalog(
   { call }: Pick<ConsulAgent, 'call'>,
   services: Iterable<Service>,
@@ -77,7 +77,7 @@ function* toBatches(services: Iterable<Service>): Generator<Entry[]> {
   if (batch.length > 0) yield batch
 }
 
-/** Written as the adapter registers it. */
+/** Creates the same catalog entry as the adapter. */
 function toEntry(service: Service, node: Service['nodes'][number], host: number): Entry {
   const { id, name, tags, meta, address, port, weight } = toRegistration(service, node, 'mx', 0)
   return {

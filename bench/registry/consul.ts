@@ -1,4 +1,4 @@
-// What a large Consul costs a gateway, between real processes: `npm run bench consul [-- services nodes]`.
+// Gateway with a large Consul catalog, in real processes: `npm run bench consul [-- services nodes]`.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,11 +12,11 @@ import { untilAnswer } from './query.ts'
 import { onStage, type Stage, startConsul, toText } from './stage.ts'
 
 const MIB = 1024 ** 2
-/** What is wanted with 5 000 services of 20 nodes. */
-const WANTED = { startMs: 2000, changeMs: 1000, memoryMiB: 300 }
-/** Requests under way while services come into use. */
+/** Goals for 5 000 services of 20 nodes. */
+const GOALS = { startMs: 2000, changeMs: 1000, memoryMiB: 300 }
+/** Concurrent requests while services come into use. */
 const CLIENTS = 32
-/** As many questions wait at Consul, the known service's and that of the catalog among them. */
+/** Concurrent blocking queries at Consul, including those of the known service and of the catalog. */
 const WATCHED_AT_ONCE = 100
 
 function* makeServices(services: number, nodes: number, address: string) {
@@ -35,20 +35,20 @@ function* makeServices(services: number, nodes: number, address: string) {
 
 const toName = (i: number): string => `go.mx.api.s${i}`
 
-/** Asks every service once, for what it declares: else none would be in use. */
+/** Requests an endpoint of every service once, so that all of them are in use. */
 async function useAll({ gateway }: Stage, from: number, to: number): Promise<void> {
   let next = from
   const work = async (): Promise<void> => {
     while (next < to) {
       const reply = await fetch(`http://${gateway.address}/s${next++}/bench/where`)
       await reply.arrayBuffer()
-      if (reply.status !== 200) throw new Error(`s${next - 1} was answered ${reply.status}`)
+      if (reply.status !== 200) throw new Error(`s${next - 1} responded with ${reply.status}`)
     }
   }
   await Promise.all(Array.from({ length: CLIENTS }, work))
 }
 
-/** From a node's registration until it answers, in turn with 20 others. */
+/** Measures the time from a node's registration to its first response, balanced with 20 others. */
 async function measureNode(stage: Stage, i: number): Promise<number> {
   const service = await startService(toName(i), '')
   try {
@@ -63,7 +63,7 @@ async function measureNode(stage: Stage, i: number): Promise<number> {
 
 async function measure(services: number, nodes: number): Promise<readonly Figure[]> {
   const agent = await startConsul()
-  // All nodes of all services.
+  // Serves all nodes of all services.
   const backend = createServer((_, reply) => {
     reply.writeHead(200, { 'content-type': 'application/json' }).end('{}')
   })
@@ -81,12 +81,12 @@ async function measure(services: number, nodes: number): Promise<readonly Figure
       const readMiB = (): number => readUsage(program.pid).rssBytes / MIB
       const startMiB = readMiB()
       note('changes')
-      const changes = await measureChanges(stage, WANTED.changeMs)
-      note('some services come into use')
+      const changes = await measureChanges(stage, GOALS.changeMs)
+      note('using some services')
       const some = Math.min(WATCHED_AT_ONCE, services)
       await useAll(stage, 0, some)
       const someMs = await measureNode(stage, some - 1)
-      note('all services come into use')
+      note('using all services')
       await probe.reset()
       const useMs = performance.now()
       await useAll(stage, some, services)
@@ -96,28 +96,28 @@ async function measure(services: number, nodes: number): Promise<readonly Figure
       const lastMs = await measureNode(stage, services - 1)
       const lastMiB = readMiB()
       const { heapUsed, external } = await probe.collect()
-      const memory = { unit: 'MiB', most: WANTED.memoryMiB } as const
-      const change = { unit: 'ms', most: WANTED.changeMs } as const
+      const memory = { unit: 'MiB', most: GOALS.memoryMiB } as const
+      const change = { unit: 'ms', most: GOALS.changeMs } as const
       return [
-        { what: 'Consul took the services in', value: writtenMs / 1000, unit: 's' },
+        { what: 'services written to Consul in', value: writtenMs / 1000, unit: 's' },
         {
           what: 'the gateway was ready after',
           value: readyMs,
           unit: 'ms',
-          most: WANTED.startMs,
+          most: GOALS.startMs,
         },
-        { what: 'resident memory then', value: startMiB, ...memory },
+        { what: 'resident memory after the start', value: startMiB, ...memory },
         ...changes,
-        { what: `until a new node answered, ${some} services in use`, value: someMs, ...change },
+        { what: `until a new node was used, ${some} services in use`, value: someMs, ...change },
         { what: 'all services were in use after', value: usedMs / 1000, unit: 's' },
-        { what: 'lateness of the event loop meanwhile, p99', value: loop.p99Ms, unit: 'ms' },
+        { what: 'event loop delay meanwhile, p99', value: loop.p99Ms, unit: 'ms' },
         { what: 'resident memory with all services in use', value: usedMiB, ...memory },
-        { what: 'until a new node answered, all services in use', value: lastMs, ...change },
+        { what: 'until a new node was used, all services in use', value: lastMs, ...change },
         {
           what: 'resident memory at the end',
           value: lastMiB,
           ...memory,
-          detail: `${((heapUsed + external) / MIB).toFixed(0)} after a collection, without the program itself`,
+          detail: `${((heapUsed + external) / MIB).toFixed(0)} after garbage collection, without code`,
         },
       ]
     })
@@ -128,7 +128,7 @@ async function measure(services: number, nodes: number): Promise<readonly Figure
   }
 }
 
-/** @returns whether every figure is as it should be. */
+/** @returns whether all figures meet their goals. */
 async function main([services = '5000', nodes = '20']: readonly string[]): Promise<boolean> {
   if (!isInstalled('consul'))
     throw new Error('consul is not installed: scripts/test-servers.sh installs it')

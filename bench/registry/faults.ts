@@ -1,4 +1,4 @@
-// What faults of registries and nodes cost requests, between real processes: `npm run bench faults -- [scenarios] [flags]`.
+// Impact of registry and node failures on requests, in real processes: `npm run bench faults -- [scenarios] [flags]`.
 
 import { readOrigin, writeResult } from '../http/results.ts'
 import { isInstalled } from '../http/servers/processes.ts'
@@ -22,15 +22,15 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     measure: measureKill,
   },
   outage: {
-    title: ({ outageSeconds }) => `Consul is away for ${outageSeconds} s, and keeps its data`,
+    title: ({ outageSeconds }) => `Consul outage of ${outageSeconds} s, data retained`,
     measure: (options) => measureOutage(false, options),
   },
   'outage-empty': {
-    title: ({ outageSeconds }) => `Consul is away for ${outageSeconds} s, and comes back empty`,
+    title: ({ outageSeconds }) => `Consul outage of ${outageSeconds} s, data lost`,
     measure: (options) => measureOutage(true, options),
   },
   slow: {
-    title: ({ delayMs }) => `Consul answers the gateway after ${delayMs} ms`,
+    title: ({ delayMs }) => `Consul responds to the gateway after ${delayMs} ms`,
     measure: measureSlow,
   },
   backwards: {
@@ -38,31 +38,30 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     measure: measureBackwards,
   },
   'burst-consul': {
-    title: ({ burstSeconds }) =>
-      `Registrations with Consul, as fast as it takes them, ${burstSeconds} s`,
+    title: ({ burstSeconds }) => `Registrations with Consul at its maximum rate, ${burstSeconds} s`,
     measure: (options) => measureBurst('consul', { ...options, perSecond: 100_000 }),
   },
   'burst-catalog': {
     title: ({ perSecond, burstSeconds }) =>
-      `${perSecond} registrations a second in Consul's catalog, past its agents, ${burstSeconds} s`,
+      `${perSecond} registrations per second in Consul's catalog, without agents, ${burstSeconds} s`,
     measure: (options) => measureBurst('catalog', options),
   },
   'burst-mx': {
     title: ({ perSecond, burstSeconds }) =>
-      `${perSecond} registrations a second with the registry service, ${burstSeconds} s`,
+      `${perSecond} registrations per second with the registry service, ${burstSeconds} s`,
     measure: (options) => measureBurst('mx', options),
   },
   'clock-consul': {
-    title: () => 'Wall clocks jump by a day, ahead and back; Consul',
+    title: () => 'Wall clocks jump by a day, forward and back; Consul',
     measure: (options) => measureClock('consul', options),
   },
   'clock-mx': {
-    title: () => 'Wall clocks jump by a day, ahead and back; registry service',
+    title: () => 'Wall clocks jump by a day, forward and back; registry service',
     measure: (options) => measureClock('mx', options),
   },
 }
 
-/** @returns whether every figure is as it should be. */
+/** @returns whether all figures meet their goals. */
 async function main(): Promise<boolean> {
   const { names, options } = parseFaultOptions(process.argv.slice(2), Object.keys(FAULTS))
   if (!isInstalled('consul'))
@@ -76,11 +75,11 @@ async function main(): Promise<boolean> {
     process.stdout.write(`\n## ${outcome.title}\n\n${formatFigures(outcome.figures)}\n`)
   }
   const text = outcomes.map(({ title, figures }) => `## ${title}\n\n${formatFigures(figures)}`)
-  const note = `\n${options.rate} requests/s, open loop, over 32 connections; latency counts from the moment a request was due. Every call takes its service 5 ms.\n`
+  const note = `\n${options.rate} requests/s, open loop, over 32 connections; latency is measured from the scheduled time of a request. Every call takes the service 5 ms.\n`
   const passed = outcomes.every(({ figures }) => figures.every(isFine))
   const path = writeResult(
     'registry-faults',
-    'Faults of registries and nodes',
+    'Failures of registries and nodes',
     readOrigin('npm run bench faults --', 'services of the SDK, Consul or the registry service'),
     { options, outcomes, passed },
     text.join('\n') + note,

@@ -6,22 +6,22 @@ export interface Figure {
   readonly what: string
   readonly value: number
   readonly unit: 'ms' | 's' | 'MiB' | 'requests' | 'nodes' | '%' | '' | 'per second'
-  /** What it must not exceed. */
+  /** Upper limit. */
   readonly most?: number
-  /** What it must reach. */
+  /** Lower limit. */
   readonly least?: number
-  /** What makes up the figure. */
+  /** Breakdown of the figure. */
   readonly detail?: string
 }
 
-/** What was seen in a scenario. */
+/** Result of a scenario. */
 export interface Outcome {
   readonly name: string
   readonly title: string
   readonly figures: readonly Figure[]
 }
 
-/** Failed requests of a load by what became of them; `most`: how many there may be. */
+/** Failed requests of a load by outcome. @param most upper limit. */
 export function toFailures(what: string, result: LoadResult, most?: number): Figure {
   const failures = listFailures(result)
   const detail = Object.entries(failures).map(([kind, count]) => `${kind}: ${count}`)
@@ -34,12 +34,12 @@ export function toFailures(what: string, result: LoadResult, most?: number): Fig
   }
 }
 
-/** Whether a figure is as it should be. */
+/** Whether a figure is within its limits. */
 export function isFine({ value, most = Number.POSITIVE_INFINITY, least = 0 }: Figure): boolean {
   return value <= most && value >= least
 }
 
-/** The figures as a Markdown table. */
+/** Formats figures as a Markdown table. */
 export function formatFigures(figures: readonly Figure[]): string {
   const lines = figures.map((figure) => {
     const { what, value, unit, most, least, detail } = figure

@@ -21,7 +21,7 @@ import { startRegistry } from './stage.ts'
 
 const STEADY = 20
 const FLAPPING = 100
-/** Each node leaves and comes back once a second. */
+/** Each flapping node deregisters and registers once per second. */
 const CHANGES_PER_SECOND = 2 * FLAPPING
 const WARM_UP_SECONDS = 2
 
@@ -45,7 +45,7 @@ interface Round {
   readonly errors: number
 }
 
-/** Compares a gateway of whose nodes many come and go with one whose nodes stay, in interleaved rounds. All nodes are one program. */
+/** Compares a gateway with many flapping nodes with one with stable nodes, in interleaved rounds. All nodes are one program. */
 export async function measureFlap(options: BenchOptions, backend: Backend): Promise<boolean> {
   const kinds = KINDS.filter(({ registry }) => registry === 'mx' || isInstalled('consul'))
   const rounds = kinds.map(() => [] as Round[])
@@ -79,7 +79,7 @@ async function measureKind(
     const flapper = startProgram(command, OTHER_CORES)
     ends.push(flapper.stop)
     while (readLines(flapper).length === 0) {
-      if (flapper.exited()) throw new Error(`the nodes were not registered. ${flapper.output()}`)
+      if (flapper.exited()) throw new Error(`the nodes were not registered: ${flapper.output()}`)
       await wait(20)
     }
     const gateway = await startGateway(registry.text)
@@ -96,7 +96,7 @@ async function measureKind(
       folder,
     )
     const { cpuMs } = readUsage(gateway.program.pid)
-    if (flapper.exited()) throw new Error(`nodes stopped flapping. ${flapper.output()}`)
+    if (flapper.exited()) throw new Error(`the nodes stopped flapping: ${flapper.output()}`)
     const cpuMicros = ((cpuMs - before.cpuMs) * 1000) / requests
     return { cpuMicros, requestsPerSecond, p99Ms, errors }
   } finally {
@@ -113,7 +113,7 @@ function report(
   const rows = kinds.map(({ title, perSecond }, i) => {
     const rounds = measured[i]!
     const over = (read: (round: Round) => number): number => median(rounds.map(read))
-    // Each flapping round goes with the quiet one just before it.
+    // Each flapping round is compared with the stable one before it.
     const quiet = measured[perSecond === 0 ? i : i - 1]!
     return {
       title,
@@ -130,12 +130,12 @@ function report(
       `| ${title} | ${requestsPerSecond.toFixed(0)} | ${cpuMicros.toFixed(1)} | ${ratio.toFixed(2)} | ${p99Ms.toFixed(2)} | ${errors} |`,
   )
   const table = `${[
-    '| nodes, registry | requests/s | CPU µs per request | against quiet | p99 ms | errors |',
+    '| nodes, registry | requests/s | CPU µs per request | relative to stable | p99 ms | errors |',
     '|---|--:|--:|--:|--:|--:|',
     ...lines,
   ].join('\n')}\n`
-  const note = `\n${STEADY} nodes that stay and ${FLAPPING} of which each leaves and comes back once a second, as far as the registry keeps up; ${options.connections} connections, closed loop, ${options.rounds} interleaved rounds of ${options.seconds} s, medians.\n`
-  const title = 'Nodes that come and go'
+  const note = `\n${STEADY} stable nodes and ${FLAPPING} that deregister and register once per second, as far as the registry keeps up; ${options.connections} connections, closed loop, ${options.rounds} interleaved rounds of ${options.seconds} s, medians.\n`
+  const title = 'Flapping nodes'
   const origin = readOrigin('npm run bench --', backend.describe(findScenario('rpc')))
   const path = writeResult('flap', title, origin, { rows }, table + note)
   process.stdout.write(`\n## ${title}\n\n${table}${note}\nWritten to ${path}.md and .json\n`)

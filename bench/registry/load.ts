@@ -4,16 +4,16 @@ import type { LoadResult } from '../../cli/load/run-load.ts'
 import { OTHER_CORES, toPinned } from '../http/servers/processes.ts'
 import { toNodeCommand } from '../rivals/rival.ts'
 
-/** Clients that ask at a fixed rate, whatever becomes of their requests. */
+/** An open-loop load generator. */
 export interface Load {
-  /** Resolves with what was measured. */
+  /** Resolves with the results. */
   readonly stop: () => Promise<LoadResult>
 }
 
-/** As many requests are under way at most. */
+/** Maximum number of concurrent requests. */
 export const CONNECTIONS = 32
 
-/** Asks `url` over and over, from a process of its own (open-loop.ts). */
+/** Loads `url` from a separate process (open-loop.ts). */
 export function startLoad(url: string, rate: number): Load {
   const flags = ['--rate', String(rate), '--connections', String(CONNECTIONS)]
   const command = toNodeCommand(
@@ -41,13 +41,13 @@ export function startLoad(url: string, rate: number): Load {
     async stop() {
       child.kill('SIGINT')
       await closed
-      if (output.out === '') throw new Error(`there was no load. ${output.err}`)
+      if (output.out === '') throw new Error(`the load generator failed: ${output.err}`)
       return JSON.parse(output.out) as LoadResult
     },
   }
 }
 
-/** Requests that were not answered below 400, by what became of them. Those that were due when the load was stopped are none of them. */
+/** Counts requests with a status from 400 on or without a response, by outcome. Excludes requests that were scheduled when the load was stopped. */
 export function listFailures({ statuses, failures }: LoadResult): Record<string, number> {
   const all = { ...statuses, ...failures }
   return Object.fromEntries(

@@ -1,18 +1,18 @@
 import { parseArgs } from 'node:util'
 
-/** How hard and how long the faults are. */
+/** Intensity and duration of failures. */
 export interface FaultOptions {
-  /** Requests per second meanwhile. */
+  /** Requests per second. */
   readonly rate: number
-  /** Seconds that things are quiet before, or looked at. */
+  /** Seconds of measurement, also before a failure. */
   readonly seconds: number
-  /** Seconds Consul is away. */
+  /** Seconds of a Consul outage. */
   readonly outageSeconds: number
-  /** Seconds looked at after it is back: longer than what is missing is kept for (95 s). */
+  /** Seconds of measurement after the outage: longer than the retention of missing nodes (95 s). */
   readonly afterSeconds: number
-  /** Milliseconds every answer of a slow Consul takes. */
+  /** Response time of a slow Consul, milliseconds. */
   readonly delayMs: number
-  /** Seconds, and registrations a second. */
+  /** Seconds of registrations at `perSecond`. */
   readonly burstSeconds: number
   readonly perSecond: number
 }
@@ -28,9 +28,9 @@ const DEFAULTS = {
 }
 
 /**
- * Reads `[scenario...] --rate n --seconds n --outage s --after s --delay ms --burst s --per-second n`.
+ * Parses `[scenario...] --rate n --seconds n --outage s --after s --delay ms --burst s --per-second n`.
  *
- * @throws {RangeError} naming the word or flag that is wrong and what would be right.
+ * @throws {RangeError} naming the invalid argument and the valid ones.
  */
 export function parseFaultOptions(
   args: readonly string[],
@@ -39,7 +39,9 @@ export function parseFaultOptions(
   const { values, positionals } = readArgs(args)
   for (const name of positionals) {
     if (!known.includes(name))
-      throw new RangeError(`some of ${known.join(', ')} expected, got ${JSON.stringify(name)}`)
+      throw new RangeError(
+        `scenario must be one of ${known.join(', ')}, got ${JSON.stringify(name)}`,
+      )
   }
   const read = (flag: keyof typeof DEFAULTS): number => {
     const text = values[flag] ?? DEFAULTS[flag]

@@ -1,4 +1,4 @@
-// What the registry's size costs a gateway, without sockets: `npm run bench registry [-- services nodes]`.
+// Costs of a large registry for a gateway, without sockets: `npm run bench registry [-- services nodes]`.
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
 import type { Service } from '../../core/contracts/registry.ts'
 import { ServiceCache } from '../../core/registry/service-cache.ts'
@@ -23,7 +23,7 @@ function createPool(address: PoolAddress): Pool {
   })
 }
 
-/** What a service of the SDK registers, for many nodes at once. */
+/** Creates a service entry like those of the SDK, with many nodes. */
 function makeService(index: number, nodes: number): Service {
   const name = `go.mx.api.s${index}`
   const value = {
@@ -53,7 +53,7 @@ function toNode(index: number, node: number): Service['nodes'][number] {
   }
 }
 
-/** Nanoseconds per route and pick, requests going to the services in turn; the best of some rounds. */
+/** Measures nanoseconds per route and pick, with the services round-robin; the best of several rounds. */
 function measurePick(directory: ServiceCache, services: number): number {
   const route = createRouter({ resolver: proxy, directory })
   const exchanges = Array.from({ length: services }, (_, i) => {
@@ -91,8 +91,8 @@ async function main(count: number, nodes: number): Promise<void> {
   const registerMs = await time(async () => {
     for (let i = 0; i < count; i++) await registry.register!(makeService(i, nodes))
   })
-  print(`${count} services x ${nodes} nodes registered in`, `${registerMs.toFixed(0)} ms`)
-  print('the registry alone', readMemory())
+  print(`register ${count} services x ${nodes} nodes`, `${registerMs.toFixed(0)} ms`)
+  print('memory of the registry', readMemory())
 
   const directory = new ServiceCache(registry, {
     upstream: () => ({ createPool }),
@@ -102,16 +102,16 @@ async function main(count: number, nodes: number): Promise<void> {
   const findMs = await time(async () => {
     for (let i = 0; i < count; i++) upstreams.push((await directory.find(`go.mx.api.s${i}`))!)
   })
-  print('all of them in use after', `${findMs.toFixed(0)} ms`)
-  print('with the directory', readMemory())
+  print('look up all services', `${findMs.toFixed(0)} ms`)
+  print('memory with the service cache', readMemory())
 
   let resolver: ReturnType<typeof endpoint> | undefined
   const catalogMs = await time(async () => {
     resolver = endpoint({ inner: proxy, registry, domain: '', onWarning: () => {} })
     await resolver.ready
   })
-  print('the routes they declare read in', `${catalogMs.toFixed(0)} ms`)
-  print('with the routes', readMemory())
+  print('read all declared routes', `${catalogMs.toFixed(0)} ms`)
+  print('memory with the routes', readMemory())
 
   let slowestMs = 0
   const changesMs = await time(async () => {
@@ -124,17 +124,17 @@ async function main(count: number, nodes: number): Promise<void> {
       await registry.deregister!(node)
     }
   })
-  print('a node that comes, and goes', `${((changesMs / CHANGES) * 1000).toFixed(0)} us`)
-  print('  slowest until it takes part', `${slowestMs.toFixed(2)} ms`)
+  print('add and remove a node', `${((changesMs / CHANGES) * 1000).toFixed(0)} us`)
+  print('  slowest until it is used', `${slowestMs.toFixed(2)} ms`)
 
   const small = new ServiceCache(registry, { upstream: () => ({ createPool }) })
   print('route and pick, 1 service', `${measurePick(small, 1).toFixed(0)} ns`)
-  print(`route and pick, ${count} in turn`, `${measurePick(directory, count).toFixed(0)} ns`)
+  print(`route and pick, ${count} round-robin`, `${measurePick(directory, count).toFixed(0)} ns`)
   const { user, system } = process.cpuUsage()
   await new Promise((resolve) => setTimeout(resolve, 2000))
   const idle = process.cpuUsage({ user, system })
-  print('processor while nothing happens', `${((idle.user + idle.system) / 2e4).toFixed(1)} %`)
-  print('at the end', readMemory())
+  print('CPU usage when idle', `${((idle.user + idle.system) / 2e4).toFixed(1)} %`)
+  print('final memory', readMemory())
 
   small.close()
   directory.close()

@@ -12,49 +12,49 @@ import {
 } from './processes/programs.ts'
 import { untilAnswer } from './query.ts'
 
-/** Full name of the service that is asked. */
+/** Full name of the called service. */
 export const KNOWN = 'go.mx.api.bench'
-/** One that is registered while others look. */
+/** Full name of a service that is registered later. */
 export const LATE = 'go.mx.api.late'
 
-/** A registry in a process of its own. */
+/** A registry as a separate process. */
 export interface RunningRegistry {
-  /** The text that opens it. */
+  /** Its address for `openRegistry`. */
   readonly text: string
-  /** Undefined: it is no program of ours. */
+  /** Undefined: not a Node.js program. */
   readonly probe: Probe | undefined
   readonly stop: () => Promise<void>
 }
 
-/** A gateway, services it knows, and the registry between them: processes of their own. */
+/** A gateway, its services and their registry, as separate processes. */
 export interface Stage {
   readonly gateway: ProbedProgram
   /** Nodes of {@link KNOWN}. */
   readonly services: readonly Omit<ProbedProgram, 'readyMs'>[]
-  /** The same registry, as this process sees it. */
+  /** Client of the same registry in this process. */
   readonly registry: Registry
-  /** {@link KNOWN}, as it was registered. */
+  /** Registry entry of {@link KNOWN}. */
   readonly known: Service
-  /** Calls of {@link KNOWN}, and of {@link LATE}. */
+  /** URLs that call {@link KNOWN} and {@link LATE}. */
   readonly url: string
   readonly lateUrl: string
 }
 
 export interface StageOptions extends ProgramOptions {
-  /** Where services are registered. */
+  /** Address of the registry for services. */
   readonly registry: string
-  /** Where the gateway looks for them. @default registry */
+  /** Address of the registry for the gateway. @default registry */
   readonly gatewayRegistry?: string
   readonly services: number
 }
 
-/** Starts Consul, on the processors of everything that is not measured. */
+/** Starts Consul on the processors for everything that is not measured. */
 export function startConsul(): Promise<ConsulAgent> {
   const wrap = (command: readonly string[]) => toPinned(command, OTHER_CORES)
   return startConsulAgent({ program: 'consul', wrap })
 }
 
-/** Starts Consul or the registry service, as something to open and to stop. */
+/** Starts Consul or the registry service. */
 export async function startRegistry(
   kind: 'consul' | 'mx',
   options: ProgramOptions = {},
@@ -71,7 +71,7 @@ export function toText({ host, port }: { readonly host?: string; readonly port: 
   return `consul://${host ?? '127.0.0.1'}:${port}`
 }
 
-/** Runs `play` on a stage whose services have all answered through the gateway, and clears it away. */
+/** Starts a stage, waits until all services respond through the gateway, runs `play`, and stops everything. */
 export async function onStage<T>(
   { registry: text, gatewayRegistry = text, services: count, ...options }: StageOptions,
   play: (stage: Stage) => Promise<T>,
@@ -99,7 +99,7 @@ export async function onStage<T>(
   }
 }
 
-/** Registers a running service as one more node of `name`, described as {@link KNOWN} is. */
+/** Registers a running service as another node of `name`, with the endpoints of {@link KNOWN}. */
 export async function enlist(
   { registry, known }: Pick<Stage, 'registry' | 'known'>,
   name: string,

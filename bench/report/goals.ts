@@ -1,6 +1,6 @@
-/** A figure that was measured, and what it has to be. */
+/** A measured figure with its goal. */
 export interface Goal {
-  /** With the unit: `lmdb (os), reads/s`. */
+  /** Description with unit: `lmdb (os), reads/s`. */
   readonly what: string
   readonly value: number
   /** @default no bound */
@@ -9,7 +9,7 @@ export interface Goal {
   readonly atMost?: number
 }
 
-/** Holds figures against their goals, a line each. What was not measured has missed its goal. */
+/** Compares figures with their goals, one line each. A figure that is NaN misses its goal. */
 export function compareGoals(goals: readonly Goal[]): {
   readonly lines: readonly string[]
   readonly passed: boolean
@@ -26,7 +26,7 @@ export function compareGoals(goals: readonly Goal[]): {
   return { lines, passed }
 }
 
-/** Prints how figures stand to their goals, and has the program end with status 1 when one is missed. */
+/** Prints figures with their goals, and sets exit status 1 if one is missed. */
 export function guardGoals(goals: readonly Goal[]): void {
   const { lines, passed } = compareGoals(goals)
   process.stdout.write(`\n${lines.join('\n')}\n`)

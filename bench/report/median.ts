@@ -1,4 +1,4 @@
-/** The middle value; the mean of the two in the middle for an even number; NaN for none. */
+/** Median; the mean of the two middle values for an even number; NaN for none. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length / 2

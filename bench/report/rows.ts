@@ -1,20 +1,20 @@
 import { readOrigin, writeResult } from '../http/results.ts'
 
-/** What was measured of one contestant: its name first, then figures. */
+/** Results of one contestant: its name, followed by figures. */
 export type Row = Readonly<Record<string, string | number>>
 
-/** Prints what was measured, and writes it to `bench/results`. */
+/** Prints results and writes them to `bench/results`. */
 export function reportRows(name: string, title: string, how: string, rows: readonly Row[]): void {
   process.stdout.write(`${how}\n`)
   console.table(rows)
   const { machine, ...origin } = readOrigin(`npm run bench ${name} --`, 'none')
-  // These programs run where the system has them run.
+  // These benchmarks do not pin processors.
   const here = { ...origin, machine: { ...machine, pinned: false } }
   const path = writeResult(name, title, here, { how, rows }, `${how}.\n\n${formatRows(rows)}`)
   process.stdout.write(`Written to ${path}.md and .json\n`)
 }
 
-/** A table of Markdown: a column for each name of the first row. */
+/** Formats a Markdown table, with the fields of the first row as columns. */
 export function formatRows(rows: readonly Row[]): string {
   const columns = Object.keys(rows[0] ?? {})
   const lines = [

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What became of requests. */
+/** Counts of request outcomes. */
 export interface Outcomes {
   readonly sent: number
-  /** By status or code of the error; `200` are the good ones. */
+  /** By status or error code; `200`: success. */
   readonly outcomes: Readonly<Record<string, number>>
 }
 
-/** Sends requests at a constant rate until the signal aborts, then waits for the last outcome. */
+/** Sends requests at a constant rate until the signal aborts, then waits for pending ones. */
 export async function sendAtRate(
   rate: number,
   signal: AbortSignal,

@@ -1,18 +1,18 @@
 import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { type Outcomes, sendAtRate } from './at-rate.ts'
 
-/** What became of requests over HTTP/2. */
+/** Result of a load over HTTP/2. */
 export interface Http2Result extends Outcomes {
-  /** Requests that came too late for a connection, which said so, and were sent over another one (RFC 9113 §8.7). */
+  /** Requests that a closing connection rejected as unprocessed, retried on another one (RFC 9113 §8.7). */
   readonly again: number
-  /** Connections that were opened. */
+  /** Number of opened connections. */
   readonly connections: number
 }
 
 const CONNECTIONS = 8
 const REFUSED = 'refused'
 
-/** Sends requests at a constant rate over connections that are kept until the other side takes no more of them; then waits for the last reply. */
+/** Sends requests at a constant rate over persistent connections until the signal aborts, then waits for pending ones. */
 export async function runHttp2Load(
   urls: readonly string[],
   rate: number,
@@ -28,7 +28,7 @@ export async function runHttp2Load(
     if (known !== undefined && !known.closed && !known.destroyed) return known
     connections++
     const session = connect(urls[0]!)
-    // Every stream tells its own.
+    // Each stream reports its own error.
     session.on('error', () => {})
     session.on('close', () => open.delete(session))
     open.add(session)
@@ -49,7 +49,7 @@ export async function runHttp2Load(
   return { ...result, again, connections }
 }
 
-/** The status, or why there is none. */
+/** Resolves with the status or an error code. */
 function request(session: ClientHttp2Session, path: string): Promise<string> {
   return new Promise((resolve) => {
     const stream = session.request({ ':path': path })

@@ -14,29 +14,29 @@ export interface RestartOptions {
   readonly listener: 'uws' | 'node'
   readonly workers: number
   readonly restarts: number
-  /** Requests a second over connections that are kept, as many again over a connection each, and over HTTP/2. */
+  /** Requests per second, for each kind of load: over keep-alive connections, over one connection per request, and over HTTP/2. */
   readonly rate: number
 }
 
 export interface Restarts {
-  /** How long each took, from the signal until the old processes listen no more. */
+  /** Duration of each restart, from the signal until the old processes have stopped listening. */
   readonly tookMs: readonly number[]
-  /** Over connections that are kept. */
-  readonly persistent: LoadResult
-  /** Over a connection each. */
+  /** Over keep-alive connections. */
+  readonly keepAlive: LoadResult
+  /** Over one connection per request. */
   readonly single: SingleResult
-  /** By HTTP/2; every tenth is under way for longer. */
+  /** Over HTTP/2; every tenth request is slow. */
   readonly http2: Http2Result
 }
 
 const MAIN = join(ROOT, 'dist/cli/main.js')
 const CONNECTIONS = 16
 const TIMEOUT_MS = 10_000
-/** How long a backend takes for a slow reply. */
+/** Response time of a slow request. */
 const SLOW_MS = 300
 const DAY_MS = 86_400_000
 
-/** Restarts a gateway again and again under constant load. @throws {Error} with its log when a restart fails. */
+/** Restarts a gateway repeatedly under constant load. @throws {Error} with its log when a restart fails. */
 export async function measureRestarts(options: RestartOptions): Promise<Restarts> {
   const { listener, workers, restarts, rate } = options
   const backend = createServer(({ url }, response) => {
@@ -88,8 +88,8 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
       tookMs.push(performance.now() - startMs)
     }
     stop.abort()
-    const [kept, single, http2] = await loads
-    return { tookMs, persistent: kept, single, http2 }
+    const [keepAlive, single, http2] = await loads
+    return { tookMs, keepAlive, single, http2 }
   } finally {
     stop.abort()
     await gateway.stop()
@@ -98,14 +98,14 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
   }
 }
 
-/** How many requests were not answered, or not with 200, by why. */
+/** Counts requests without status 200, by outcome. */
 export function countFailed({
-  persistent: kept,
+  keepAlive,
   single,
   http2,
 }: Restarts): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
-  for (const outcomes of [kept.failures, kept.statuses, single.outcomes, http2.outcomes])
+  for (const outcomes of [keepAlive.failures, keepAlive.statuses, single.outcomes, http2.outcomes])
     for (const [outcome, count] of Object.entries(outcomes))
       if (outcome !== '200' && count > 0) counts[outcome] = (counts[outcome] ?? 0) + count
   return counts
@@ -128,11 +128,11 @@ function startGateway(words: readonly string[]) {
     onLine()
   })
   const fail = (): never => {
-    throw new Error(`the gateway is not restarted:\n${lines.join('\n')}`)
+    throw new Error(`the gateway did not restart:\n${lines.join('\n')}`)
   }
 
   return {
-    /** The fields of the next line with this message. */
+    /** Waits for the next log line with this message and returns its fields. */
     async until(message: string): Promise<Record<string, unknown>> {
       for (;;) {
         for (; read < lines.length; ) {

@@ -1,12 +1,12 @@
 import { get } from 'node:http'
 import { type Outcomes, sendAtRate } from './at-rate.ts'
 
-/** What became of requests that had a connection each. */
+/** Result of a load with one connection per request. */
 export interface SingleResult extends Outcomes {
   readonly slowestMs: number
 }
 
-/** Sends requests at a constant rate, each over a connection of its own, until it is told to end; then waits for the last reply. */
+/** Sends requests at a constant rate over one connection each until the signal aborts, then waits for pending ones. */
 export async function runSingleLoad(
   url: string,
   rate: number,
@@ -22,7 +22,7 @@ export async function runSingleLoad(
   return { ...result, slowestMs }
 }
 
-/** The status, or why there is none. */
+/** Resolves with the status or an error code. */
 function request(url: string): Promise<string> {
   return new Promise((resolve) => {
     const fail = ({ code, message }: NodeJS.ErrnoException): void => resolve(code ?? message)

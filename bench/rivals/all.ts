@@ -7,5 +7,5 @@ import type { Rival } from './rival.ts'
 import { undici } from './undici.ts'
 import { uwsFloor } from './uws-floor.ts'
 
-/** Everyone, in the order of the table; ratios are to the first that is installed. */
+/** All rivals, in the order of the table; ratios are relative to the first installed one. */
 export const RIVALS: readonly Rival[] = [nginx, mx, haproxy, caddy, httpProxy3, undici, uwsFloor]

@@ -13,7 +13,7 @@ export const caddy: Rival = {
       certFile: site.tls?.certFile,
       keyFile: site.tls?.keyFile,
     })
-    // It would keep its last configuration in the home of whoever runs this.
+    // By default Caddy saves its configuration in the home folder of the user.
     const env = [
       `GOMAXPROCS=${site.workers}`,
       `XDG_CONFIG_HOME=${site.folder}`,

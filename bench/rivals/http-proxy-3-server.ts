@@ -1,4 +1,4 @@
-// node:http with http-proxy-3: arguments port, backend port.
+// node:http with http-proxy-3. Arguments: port, backend port.
 import { Agent, createServer } from 'node:http'
 import { createProxyServer } from 'http-proxy-3'
 

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { SERVICE } from '../http/servers/documents.ts'
 import { type Rival, ROOT, type Site, toNodeCommand } from './rival.ts'
 
-/** Of each service of which nothing is asked. */
+/** Nodes of each idle service. */
 export const IDLE_NODES = 20
 
-/** This gateway, built with this program or, like it, from its sources, with its default plugins and every check switched on. */
+/** This gateway, from the same build or sources as this program, with default plugins and all checks. */
 export const mx: Rival = {
   name: 'mx',
   title: '**mx**',
@@ -30,7 +30,7 @@ function writeConfig(site: Site): string {
     'log_level: warn',
     `access_log: ${accessLog ? join(folder, 'access.log') : 'off'}`,
     ...(site.http2 ? ['listener: node'] : []),
-    // The package of its path is all of its name.
+    // The package in the path is the full name of the service.
     ...(site.grpc ? ["namespace: ' '"] : []),
     ...(tls === undefined
       ? []

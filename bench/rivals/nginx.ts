@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import { type Rival, readVersion, writeTemplate } from './rival.ts'
 
-/** Debian keeps it in a folder that only the administrator's PATH has. */
+/** Debian installs nginx in a folder that is only in root's PATH. */
 export const NGINX_PATHS: readonly string[] = ['nginx', '/usr/sbin/nginx', '/usr/local/sbin/nginx']
 
-/** The nginx program; undefined when there is none. */
+/** Path of the nginx program; undefined if it is not installed. */
 export function findNginx(): string | undefined {
   return NGINX_PATHS.find((path) => readVersion([path, '-v'], /nginx\/([\d.]+)/) !== undefined)
 }
 
-/** nginx `proxy_pass` with kept-alive backend connections: what everything else is compared with. */
+/** nginx `proxy_pass` with keep-alive backend connections, the reference for all ratios. */
 export const nginx: Rival = {
   name: 'nginx',
   title: 'nginx `proxy_pass`',
@@ -18,7 +18,7 @@ export const nginx: Rival = {
   prepare(site) {
     const file = writeTemplate(site, 'nginx.conf', {
       ...site,
-      // A client may need a connection to the backend for itself, and with few to spare nginx closes clients'.
+      // Each client may need a backend connection. Close to the limit nginx closes client connections.
       maxConnections: Math.max(16_384, 3 * site.connections),
       keepAlive: Math.max(128, site.connections),
       certFile: site.tls?.certFile,

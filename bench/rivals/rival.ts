@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Where a rival works, and what is asked of it. */
+/** Environment and requirements of a rival. */
 export interface Site {
   /** Empty folder for its files. */
   readonly folder: string
@@ -11,39 +11,39 @@ export interface Site {
   readonly port: number
   /** 127.0.0.1 port of the backend. */
   readonly backendPort: number
-  /** Port of a service that answers the same by the call protocol, for who speaks it; undefined: requests go on as HTTP. */
+  /** Port of the service with the same responses over the call protocol; undefined: forward as HTTP. */
   readonly servicePort: number | undefined
-  /** Client connections to be ready for, where they are more than usual; 0: the usual ones. */
+  /** Unusually high number of client connections; 0: the default. */
   readonly connections: number
-  /** PEM files when clients come over TLS. */
+  /** PEM files; undefined: clients do not use TLS. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
-  /** Whether clients speak HTTP/2. */
+  /** Whether clients use HTTP/2. */
   readonly http2: boolean
-  /** Whether the backend speaks gRPC. */
+  /** Whether the backend is a gRPC server. */
   readonly grpc: boolean
-  /** Requests written ahead on a backend connection, by those who can; 1: none. */
+  /** Pipelined requests per backend connection, if supported; 1: no pipelining. */
   readonly pipeline: number
-  /** Processes or threads that serve. */
+  /** Number of worker processes or threads. */
   readonly workers: number
-  /** Services that are known besides, of which nothing is asked. */
+  /** Number of registered services that get no requests. */
   readonly idleServices: number
-  /** Whether every request is logged to `access.log` in the folder. */
+  /** Log every request to `access.log` in the folder. */
   readonly accessLog: boolean
 }
 
-/** Another program (or ours) that can be put in front of the backend. */
+/** A proxy under test: another program, or mx. */
 export interface Rival {
   readonly name: string
   readonly title: string
-  /** Its version; undefined when it is not installed. */
+  /** Its version; undefined if it is not installed. */
   readonly version: () => string | undefined
-  /** Whether it can do what the site asks; else it is left out. */
+  /** Whether it supports the requirements; otherwise it is skipped. */
   readonly serves: (site: Pick<Site, 'tls' | 'pipeline' | 'workers' | 'accessLog'>) => boolean
-  /** Writes its files and returns the command that starts it in the foreground. */
+  /** Writes its files and returns the command to start it in the foreground. */
   readonly prepare: (site: Site) => readonly string[]
 }
 
-/** The folder of package.json: configuration templates lie in the sources, also when the built program runs. */
+/** Folder of package.json. The built program also reads configuration templates from the sources. */
 export const ROOT: string = findRoot(dirname(fileURLToPath(import.meta.url)))
 
 function findRoot(folder: string): string {
@@ -51,8 +51,8 @@ function findRoot(folder: string): string {
 }
 
 /**
- * Fills a template of `bench/rivals/`, and writes the result into the site's folder.
- * A line that names an undefined value is left out.
+ * Fills in a template of `bench/rivals/`, and writes the result to the site's folder. Lines with an undefined value are
+ * omitted.
  *
  * @returns the path of the written file.
  */
@@ -65,7 +65,7 @@ export function writeTemplate(
   const filled = lines.flatMap((line) => {
     let left = false
     const text = line.replace(/\{\{(\w+)\}\}/g, (_, key: string) => {
-      if (!(key in values)) throw new Error(`${name} names {{${key}}}, which nobody fills in`)
+      if (!(key in values)) throw new Error(`${name}: no value for {{${key}}}`)
       left ||= values[key] === undefined
       return String(values[key])
     })
@@ -76,7 +76,7 @@ export function writeTemplate(
   return file
 }
 
-/** What `pattern` finds in the output of a command; undefined when the command is not there. */
+/** Finds `pattern` in the output of a command; undefined if the command is not installed. */
 export function readVersion(
   command: readonly [string, ...string[]],
   pattern: RegExp,
@@ -93,7 +93,7 @@ export function readVersion(
   }
 }
 
-/** The command that runs a TypeScript module of this folder: built, or with tsx from its source. */
+/** Command that runs a TypeScript module of this folder: built, or from source with tsx. */
 export function toNodeCommand(module: string, ...args: string[]): readonly string[] {
   const self = fileURLToPath(import.meta.url)
   const file = join(dirname(self), '..', module + (self.endsWith('.ts') ? '.ts' : '.js'))

@@ -1,4 +1,4 @@
-// node:http in front, undici `Pool.dispatch` behind: arguments port, backend port.
+// node:http server with undici `Pool.dispatch`. Arguments: port, backend port.
 import { createServer } from 'node:http'
 import { Pool } from 'undici'
 

@@ -1,6 +1,6 @@
 import { type Rival, readPackageVersion, toNodeCommand } from './rival.ts'
 
-/** A general HTTP client as the upstream side of a proxy. */
+/** undici, a general HTTP client, as the upstream side of a proxy. */
 export const undici: Rival = {
   name: 'undici',
   title: 'node:http + undici `Pool.dispatch`',

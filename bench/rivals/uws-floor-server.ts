@@ -1,4 +1,4 @@
-// uWebSockets answering by itself, no backend: argument port.
+// uWebSockets with a static response, without a backend. Argument: port.
 import { loadUws } from '../../core/listener/uws/listener.ts'
 
 const BODY = '{"message":"Hello John","id":12345,"tags":["a","b"],"ok":true}'

@@ -1,6 +1,6 @@
 import { type Rival, readPackageVersion, toNodeCommand } from './rival.ts'
 
-/** uWebSockets answering by itself: what any gateway built on it costs at least. */
+/** uWebSockets with a static response: the minimum cost of any gateway built on it. */
 export const uwsFloor: Rival = {
   name: 'uws-floor',
   title: 'uWebSockets alone, no backend (the floor)',

@@ -1,7 +1,7 @@
 import { OutgoingCall, type TransportFailure } from '../../core/rpc/call.ts'
 import { Channel } from '../../core/rpc/ws/channel.ts'
 
-/** What callers saw. */
+/** Result of a load of calls. */
 export interface CallLoad {
   readonly calls: number
   readonly callsPerSecond: number
@@ -10,7 +10,7 @@ export interface CallLoad {
   readonly errors: number
 }
 
-/** One caller: calls again as soon as it is answered. */
+/** A caller in a closed loop. */
 class Caller extends OutgoingCall {
   readonly times: number[] = []
   errors = 0
@@ -52,7 +52,7 @@ class Caller extends OutgoingCall {
   }
 }
 
-/** Calls a service, or a proxy in front of it, at a port of this machine: so many callers, each waiting for its answer. */
+/** Calls a service, or its proxy, on a local port in a closed loop. */
 export async function loadCalls(
   port: number,
   service: string,

@@ -1,4 +1,4 @@
-// The RPC proxy of `npm run bench rpc-proxy`, in front of one service: arguments port, name of the service, its port.
+// RPC proxy of `npm run bench rpc-proxy` for one service. Arguments: port, name of the service, port of the service.
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
 import { ServiceCache } from '../../core/registry/service-cache.ts'
 import { Pool } from '../../core/upstream/pool/pool.ts'

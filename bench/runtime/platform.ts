@@ -8,16 +8,16 @@ import { ROOT } from '../rivals/rival.ts'
 
 const MX = join(ROOT, 'dist/cli/bundle/mx.js')
 
-/** `mx server` with everything in a folder, and somebody who is logged in as administrator. */
+/** `mx server` with its data in a folder, and a CLI that is logged in as administrator. */
 export interface Platform {
   readonly server: Program
   /** `http://127.0.0.1:<port>` */
   readonly gateway: string
-  /** Runs a command to its end. @returns milliseconds. @throws {Error} with what it wrote when it fails. */
+  /** Runs a command. @returns its duration in milliseconds. @throws {Error} with its output when it fails. */
   readonly run: (...words: readonly string[]) => Promise<number>
-  /** One that goes on, its standard output to be read. */
+  /** Starts a long-running command with piped standard output. */
   readonly start: (...words: readonly string[]) => ChildProcess
-  /** A folder with a program, to be run. @returns its path. */
+  /** Writes a program to a folder. @returns its path. */
   readonly write: (name: string, program: string) => string
   readonly stop: () => Promise<void>
 }
@@ -42,7 +42,7 @@ export async function openPlatform(folder: string): Promise<Platform> {
         output += chunk
       })
     const [code] = await once(child, 'close')
-    if (code !== 0) throw new Error(`mx ${words.join(' ')} ended with status ${code}: ${output}`)
+    if (code !== 0) throw new Error(`mx ${words.join(' ')} exited with status ${code}: ${output}`)
     return performance.now() - startMs
   }
   const password = readFileSync(join(folder, '.mx/admin_password'), 'utf8').trim()

@@ -1,23 +1,23 @@
-/** What the runtime is measured with: plain HTTP programs of one file (`protocol: http`). */
+/** Programs for runtime benchmarks: plain HTTP, single file (`protocol: http`). */
 const LISTENS = `import { createServer } from 'node:http'
 createServer((_, reply) => reply.end('here')).listen(process.env.PORT, '127.0.0.1')
 `
 
-/** Does nothing. */
+/** Idle program. */
 export const IDLE_PROGRAM: string = LISTENS
 
-/** Writes when it is, milliseconds since 1970, twenty times a second. */
+/** Logs the Unix time in milliseconds, 20 times per second. */
 export const CLOCK_PROGRAM: string = `${LISTENS}setInterval(() => console.log('at ' + Date.now()), 50)
 `
 
-/** Lines a second of {@link toFloodProgram}. */
+/** Lines per second of {@link toFloodProgram}. */
 export const FLOOD_RATE = 10_000
 const EVERY_MS = 10
 
 /**
- * Writes so many numbered lines, {@link FLOOD_RATE} a second, once a file is there.
+ * Program that writes numbered lines, {@link FLOOD_RATE} per second, once a file exists.
  *
- * @param start path of that file.
+ * @param start path of the file.
  */
 export function toFloodProgram(lines: number, start: string): string {
   return `${LISTENS}import { existsSync } from 'node:fs'

@@ -5,11 +5,11 @@ import { waitUntilReady } from '../http/servers/ready.ts'
 import type { Goal } from '../report/goals.ts'
 import { ROOT } from '../rivals/rival.ts'
 
-/** A start of `mx`. */
+/** Result of a start of `mx`. */
 export interface Start {
-  /** From its first moment to its first answer. */
+  /** From process start to the first response. */
   readonly readyMs: number
-  /** Millions of bytes, once what the start left over is collected. */
+  /** Resident memory in megabytes (10^6 bytes), after garbage of the start was collected. */
   readonly megabytes: number
 }
 
@@ -18,7 +18,7 @@ const SETTLE_MS = 1500
 export const READY_MS = 1000
 const MEGABYTES = 150
 
-/** Starts `mx server` on free ports, and asks it for what anybody may know and its services have from the store. */
+/** Starts `mx server` on free ports, and requests a public endpoint whose service uses the store. */
 export async function measureServer(words: readonly string[]): Promise<Start> {
   const ports = [
     `--proxy_address=127.0.0.1:${await findPort()}`,
@@ -27,7 +27,7 @@ export async function measureServer(words: readonly string[]): Promise<Start> {
   return await measureStart(['server', ...ports, ...words], '/auth/keys')
 }
 
-/** Starts a command on a free port, and asks it for a path until it answers 200. */
+/** Starts a command on a free port, and requests a path until the status is 200. */
 export async function measureStart(words: readonly string[], path: string): Promise<Start> {
   const port = await findPort()
   const command = [process.execPath, MAIN, ...words, `--address=127.0.0.1:${port}`]
@@ -41,7 +41,7 @@ export async function measureStart(words: readonly string[], path: string): Prom
   }
 }
 
-/** What a start of `mx server` has to reach. @param mostMs it may take on this machine now. */
+/** Goals for a start of `mx server`. @param mostMs time limit on this machine. */
 export function toStartGoals(
   what: string,
   { readyMs, megabytes }: Start,

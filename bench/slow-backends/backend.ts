@@ -1,4 +1,5 @@
-// A backend that reads request bodies and WebSocket messages at once, after two seconds, or never, by the first segment of the path. Argument: port.
+// A backend that reads request bodies and WebSocket messages immediately, after two seconds, or never, depending on the first segment
+// of the path. Argument: port.
 import { createHash } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 

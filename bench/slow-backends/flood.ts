@@ -1,5 +1,5 @@
-// Clients that send as fast as they can. Arguments: port, `uploads`, `sockets` or `unfinished` (messages), how many, path, MiB of an upload or a message.
-// Prints how many connections ended in which way, as JSON, when it is told to stop or all uploads are done.
+// Clients that send as fast as possible. Arguments: port, `uploads`, `sockets` or `unfinished` (messages), number of clients, path, MiB
+// of an upload or a message. Prints the outcomes of connections as JSON, on SIGTERM or when all uploads are complete.
 import { connect, type Socket } from 'node:net'
 
 const MIB = 1024 * 1024
@@ -12,7 +12,7 @@ let open = Number(count)
 process.on('SIGTERM', report)
 for (let i = 0; i < Number(count); i++) kind === 'uploads' ? upload() : flood()
 
-/** One upload; its outcome is the status of the reply, `cut` without one. */
+/** Uploads once; the outcome is the status of the response, or `cut` without one. */
 function upload(): void {
   const piece = Buffer.alloc(Math.min(sizeBytes, MIB), 'x')
   let status = ''
@@ -30,14 +30,14 @@ function upload(): void {
   })
 }
 
-/** A WebSocket that sends messages without end, or one but for its last byte, and another one when it is closed; its outcome is the close code. */
+/** Opens a WebSocket that sends messages forever, or a single one without its last byte; reopens it when closed. The outcome is the close code. */
 function flood(): void {
   let code = ''
   const socket = connect(Number(port), '127.0.0.1')
   socket.write(
     `GET ${path} HTTP/1.1\r\nHost: bench\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
   )
-  // Behind the answer to the handshake.
+  // After the handshake response.
   socket.once('data', () => {
     const frame = toFrame(Buffer.alloc(sizeBytes, 'x'))
     if (kind === 'unfinished') send(socket, frame.subarray(0, -1), 1)
@@ -53,7 +53,7 @@ function flood(): void {
   })
 }
 
-/** Sends a piece again and again, as fast as the other end reads. */
+/** Sends a chunk repeatedly, as fast as the peer reads. */
 function send(socket: Socket, piece: Buffer, pieces: number): void {
   let left = pieces
   const write = (): void => {
@@ -66,7 +66,7 @@ function send(socket: Socket, piece: Buffer, pieces: number): void {
   write()
 }
 
-/** A binary message in a frame masked with zeros (RFC 6455 §5.2). */
+/** Creates a binary message as a frame masked with zeros (RFC 6455 §5.2). */
 function toFrame(payload: Buffer): Buffer {
   const head = Buffer.alloc(14)
   head[0] = 0x82

@@ -6,30 +6,30 @@ import { type Cores, findPort, readUsage, startProgram } from '../http/servers/p
 import { waitUntilOpen, waitUntilReady } from '../http/servers/ready.ts'
 import { toNodeCommand } from '../rivals/rival.ts'
 
-/** What floods the gateway, and how it is served. */
+/** Kind of a flood, and behavior of gateway and backend. */
 export interface Flood {
   readonly listener: 'uws' | 'node'
   /** `unfinished`: WebSockets that send all but the last byte of one message. */
   readonly kind: 'uploads' | 'sockets' | 'unfinished'
-  /** Connections at a time. */
+  /** Number of concurrent connections. */
   readonly count: number
   /** When the backend reads. */
   readonly pace: 'never' | 'late' | 'prompt'
   /** MiB of an upload, or of a message. */
   readonly mib: number
-  /** How long it goes on; uploads that are done end it sooner. */
+  /** Maximum duration; it ends earlier when all uploads are complete. */
   readonly seconds: number
 }
 
 export interface FloodFigures {
   readonly rssMiB: number
   readonly peakMiB: number
-  /** Latency of honest GETs beside it. */
+  /** Number of regular GETs during the flood. */
   readonly gets: number
   readonly failedGets: number
   readonly medianMs: number
   readonly maxMs: number
-  /** Connections of the flood, by status, close code, or `cut`. */
+  /** Connections of the flood by outcome: status, close code, or `cut`. */
   readonly outcomes: Readonly<Record<string, number>>
 }
 
@@ -38,7 +38,7 @@ const GET_EVERY_MS = 20
 const WARM_UP_PIECES = 64
 const ANYWHERE: Cores = []
 
-/** Floods a gateway of its own, with GETs beside. */
+/** Starts a gateway, floods it, and measures concurrent GETs. */
 export async function measureFlood(flood: Flood): Promise<FloodFigures> {
   const { listener, kind, count, pace, mib, seconds } = flood
   const backendPort = await findPort()
@@ -102,7 +102,7 @@ export async function measureFlood(flood: Flood): Promise<FloodFigures> {
   }
 }
 
-/** Sends uploads and WebSocket messages to a backend that reads them, so that no figure holds the time in which V8 compiles. */
+/** Sends uploads and WebSocket messages to a backend that reads them, so that the figures exclude compilation by V8. */
 async function warmUp(url: string): Promise<void> {
   const piece = Buffer.alloc(MIB, 'x')
   for (let i = 0; i < WARM_UP_PIECES; i++) {

@@ -1,4 +1,4 @@
-// A store in a process of its own, as it is used: it is filled, then measured whenever its parent says so.
+// A store in a separate process: filled at the start, then measured on each request of the parent process.
 import { findProgram } from '../../test/fixtures/servers.ts'
 import type { Contestant, ContestantName } from './contestant.ts'
 import { fill, measure } from './measure.ts'

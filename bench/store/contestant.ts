@@ -1,27 +1,27 @@
-/** What a store has to reach. */
+/** Goals of a store. */
 export interface StoreGoals {
   readonly writesPerSecond: number
   readonly readsPerSecond: number
-  /** Of a page of 1000 records, at most, the median. */
+  /** Maximum median of reading a page of 1000 records. */
   readonly pageMs: number
 }
 
-/** What the stores are called in results. */
+/** Names of stores in results. */
 export type ContestantName =
   | 'mx, sync os'
   | 'mx, sync always'
   | 'redis, appendfsync everysec'
   | 'redis, appendfsync always'
 
-/** A store as the benchmark uses it. */
+/** A store under test. */
 export interface Contestant {
-  /** Undefined: it is there to be compared with. */
+  /** Undefined: for comparison only. */
   readonly goals?: StoreGoals
-  /** Resolves when it is acknowledged. */
+  /** Resolves when the write is acknowledged. */
   readonly write: (key: string, value: string) => Promise<unknown>
-  /** The value. */
+  /** Returns the value of a key. */
   readonly read: (key: string) => Promise<string>
-  /** Values of all whose keys begin with `prefix`, in the order of their keys. */
+  /** Returns the values of all keys with a prefix, in key order. */
   readonly readPrefix: (prefix: string) => Promise<readonly string[]>
   readonly close: () => Promise<void>
 }

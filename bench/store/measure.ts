@@ -1,22 +1,22 @@
 import type { Contestant } from './contestant.ts'
 
-/** Who wait for their answers at a time. */
+/** Number of concurrent callers. */
 export const CALLERS = 1000
 
-/** What is asked of a store. */
+/** Load on a store. */
 export interface Load {
   readonly records: number
-  /** Of each figure. */
+  /** Seconds per figure. */
   readonly seconds: number
 }
 
-/** Part of the time that goes before: a process that did nothing has given its memory back. */
+/** Warm-up as a fraction of the duration: an idle process has returned memory to the system. */
 const WARM_UP = 0.5
 const VALUE = 'v'.repeat(128)
 
 const toKey = (i: number): string => `user/${String(i).padStart(7, '0')}`
 
-/** Calls a second, of many callers who each wait for their answer, once they have been at it for a while. */
+/** Measures calls per second in a closed loop, after a warm-up. */
 async function measureRate(
   { records, seconds }: Load,
   call: (i: number) => Promise<unknown>,
@@ -35,7 +35,7 @@ async function measureRate(
   return Math.round((count / (performance.now() - startMs)) * 1000)
 }
 
-/** Milliseconds a page of 1000 takes: median and 99th percentile. */
+/** Measures reading a page of 1000 records: median and 99th percentile in milliseconds. */
 async function measurePages(
   { records, seconds }: Load,
   readPrefix: Contestant['readPrefix'],
@@ -53,14 +53,14 @@ async function measurePages(
   return [at(0.5), at(0.99)]
 }
 
-/** Writes all records. @throws {Error} when they are not there then. */
+/** Writes all records. @throws {Error} when they cannot be read back. */
 export async function fill({ write, read }: Contestant, { records }: Load): Promise<void> {
   for (let i = 0; i < records; i += CALLERS)
     await Promise.all(Array.from({ length: CALLERS }, (_, n) => write(toKey(i + n), VALUE)))
-  if ((await read(toKey(1))) !== VALUE) throw new Error('the store does not keep what is written')
+  if ((await read(toKey(1))) !== VALUE) throw new Error('the store lost a record')
 }
 
-/** Writes, reads, a page and a slow page. */
+/** Measures writes per second, reads per second, and median and 99th percentile of a page. */
 export async function measure(
   { write, read, readPrefix }: Contestant,
   load: Load,

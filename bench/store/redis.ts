@@ -4,12 +4,12 @@ import { createServer } from 'node:net'
 import type { Contestant } from './contestant.ts'
 import { connectResp } from './resp.ts'
 
-/** Where all keys are listed: Redis has no order of its own. */
+/** Sorted set of all keys: Redis has no ordered keys. */
 const KEYS = '\0keys'
 
 /**
- * Redis on a free port of this machine, with an append-only file: `everysec` survives the end of the process, `always` that of the
- * machine. A write is a transaction of two commands, value and list of keys; a prefix is looked up in the list.
+ * Starts Redis on a free local port with an append-only file: `everysec` survives a process crash, `always` a power failure. A
+ * write is a transaction of two commands, for the value and the set of keys; prefixes are looked up in the set.
  */
 export async function openRedis(
   program: string,

@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url'
 import type { ContestantName, StoreGoals } from './contestant.ts'
 import type { Load } from './measure.ts'
 
-/** A store in a process of its own. */
+/** A store in a separate process. */
 export interface RemoteContestant {
   readonly name: ContestantName
-  /** Undefined: it is there to be compared with. */
+  /** Undefined: for comparison only. */
   readonly goals: StoreGoals | undefined
-  /** As `measure`. */
+  /** Same result as `measure`. */
   readonly measure: () => Promise<number[]>
   readonly close: () => Promise<void>
 }
@@ -50,7 +50,7 @@ async function answerOf(child: ChildProcess, name: string): Promise<unknown> {
     return await Promise.race([
       once(child, 'message', { signal }).then(([answer]) => answer as unknown),
       once(child, 'exit', { signal }).then(([code]) => {
-        throw new Error(`${name} ended with status ${code}`)
+        throw new Error(`${name} exited with status ${code}`)
       }),
     ])
   } finally {

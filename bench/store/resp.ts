@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A reply of Redis: text, a number, nothing, or several. */
+/** A Redis reply: a string, a number, null, or an array of replies. */
 export type Reply = string | number | null | readonly Reply[]
 
 /** A connection to Redis. */
 export interface Resp {
-  /** @throws {Error} what Redis says is wrong. */
+  /** @throws {Error} with the message of Redis. */
   readonly call: (...words: readonly string[]) => Promise<Reply>
   readonly close: () => void
 }
@@ -22,7 +22,7 @@ interface Parsed {
   readonly end: number
 }
 
-/** Connects to a server that may still be starting. Commands of one turn of the event loop are one write, as in clients that pipeline by themselves. */
+/** Connects to a server that may still be starting. Commands of one event loop tick are sent together, like in clients with automatic pipelining. */
 export async function connectResp(port: number): Promise<Resp> {
   const socket = await open(port)
   const waiting: Waiting[] = []
@@ -74,7 +74,7 @@ async function open(port: number): Promise<Socket> {
   }
 }
 
-/** The reply that begins at `at`; undefined: it is not there as a whole. */
+/** Parses the reply at an offset; undefined: incomplete. */
 function parse(bytes: Buffer, at: number): Parsed | undefined {
   const lineEnd = bytes.indexOf('\r\n', at)
   if (lineEnd < 0) return undefined

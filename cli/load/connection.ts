@@ -31,7 +31,7 @@ export class Connection {
   sentMs = 0
   /** A request is in flight. */
   busy = false
-  /** No request is sent before this `performance.now()`: backoff after a refused connection. */
+  /** No request is sent before this `performance.now()`: backoff after a failed connection. */
   restUntilMs = 0
   bytesIn = 0
   readonly #target: Target

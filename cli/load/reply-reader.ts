@@ -28,14 +28,14 @@ export class ReplyReader {
   keepAlive = true
   /** Value of the header `Server-Timing`, or empty. */
   serverTiming = ''
-  readonly #noBody: boolean
+  readonly #isBodiless: boolean
   #state: State = 'head'
   #text = ''
   #left = 0
 
-  /** @param noBody responses to `HEAD`, which declare a body and send none */
-  constructor(noBody: boolean) {
-    this.#noBody = noBody
+  /** @param isBodiless responses to `HEAD`, which declare a body and send none */
+  constructor(isBodiless: boolean) {
+    this.#isBodiless = isBodiless
   }
 
   /** Prepares for the next response. */
@@ -142,10 +142,10 @@ export class ReplyReader {
         else if (/\bkeep-alive\b/i.test(value)) this.keepAlive = true
       } else if (name === 'server-timing') this.serverTiming = value
     }
-    // No request asks for an upgrade.
+    // No request has `Upgrade`.
     if (this.status === 101 || (chunked && length >= 0)) return false
     if (this.status < 200) return true
-    if (this.#noBody || this.status === 204 || this.status === 304) length = 0
+    if (this.#isBodiless || this.status === 204 || this.status === 304) length = 0
     else if (chunked) {
       this.#state = 'chunk-size'
       return true

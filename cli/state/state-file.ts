@@ -18,7 +18,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Maybe } from '../../lib/async/maybe.ts'
 
 const RETRY_MS = 20
-/** Age at which a lock is stale: its holder was killed or stopped. */
+/** Age at which a lock is stale: its process was killed or stopped. */
 const STALE_MS = 5000
 /** Error codes of folders that are not writable. */
 const NOT_WRITABLE = ['EACCES', 'EPERM', 'EROFS']

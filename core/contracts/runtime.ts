@@ -74,9 +74,9 @@ export interface WorkloadState extends WorkloadKey {
   /** Revision that serves, or starts while none does; empty: none yet. */
   readonly revision: string
   readonly status: RuntimeStatus
-  /** Why it is in error, or why the last applied revision failed to start, with the last line of its log and its exit status; undefined: no error. */
+  /** Cause of status `error`, or of a failed start of the last revision, with exit status and last log line; undefined: no error. */
   readonly error?: string
-  /** What instances wait for that a scheduler such as Kubernetes cannot provide yet, such as capacity on a node; undefined: nothing known. */
+  /** Missing resource that instances wait for, such as capacity on a node, if the scheduler reports it; undefined: none. */
   readonly waiting?: string
   /** Number of ready instances. */
   readonly ready: number

@@ -125,7 +125,7 @@ export interface StoreAdapter {
    * the adapter: the caller then knows all changes.
    */
   readonly watch?: (listener: StoreListener) => Maybe<() => Maybe<void>>
-  /** Deletes up to `limit` records that have expired by `nowMs`, oldest first, and returns their keys. Absent: the adapter does so by itself. */
+  /** Deletes up to `limit` records expired at `nowMs`, oldest first, and returns their keys. Absent: the adapter expires records itself. */
   readonly purge?: (nowMs: number, limit: number) => Maybe<readonly StorePlace[]>
   /** Waits for the commit in flight, then releases files and connections. */
   readonly close?: () => Maybe<void>

@@ -58,7 +58,7 @@ export class TickShare {
     tickBytes += bytes
     this.#bytes += bytes
     if (tickBytes > TICK_BYTES && !arePaused) pauseOthers(this)
-    // A message may be as long as the limit of the listener, and what comes in one tick may hold the end of one and another.
+    // One tick may receive the end of one message and another one, each as long as the limit of the listener.
     return this.#bytes > CLIENT_TICK_BYTES + readBytes + 2 * bytes
   }
 

@@ -51,7 +51,7 @@ export class Outages {
     this.#reason = reason
     if (this.#failing.has(watch)) return
     this.#failing.set(watch, now - forMs)
-    // One that recurs before its end was told goes on.
+    // A failure before the end was reported continues the outage.
     if (this.#reportedMs !== undefined) return
     this.#sinceMs = now - forMs
     this.#report('began', now)

@@ -39,7 +39,7 @@ export interface Carrier {
  * call may be passed to a channel again. Callbacks must not throw. Bodies passed to callbacks are valid during the
  * callback only.
  *
- * Neither this class nor its subclasses meant for extension use `#` names
+ * Neither this class nor its extensible subclasses use `#` names
  * (docs/decisions/2026-11-22-fields-are-assigned.md).
  */
 export abstract class OutgoingCall implements Timed {

@@ -83,7 +83,7 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   if (typeof weight === 'string') return weight
   const pipeline = readCount(metadata, 'pipeline', MAX_PIPELINE)
   if (typeof pipeline === 'string') return pipeline
-  // Other values are ignored: the metadata belongs to whoever registered the node.
+  // Other values are ignored: metadata may have fields of other programs.
   const draining = readKey(metadata, 'state') === 'draining'
   const resolved = readKey(metadata, RESOLVED) ?? ''
   if (resolved !== '' && !resolved.split(',').every((text) => isIP(text) !== 0))

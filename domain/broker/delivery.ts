@@ -69,7 +69,7 @@ export class Delivery {
   #closed = false
   /** Drops since the queue was last empty, and how many of these were reported. */
   #lost = 0
-  #reported = 0
+  #reportedLost = 0
 
   /** @param onEnd called when the subscriber was too slow (`end`), after closing. */
   constructor(
@@ -116,7 +116,7 @@ export class Delivery {
     this.#later = []
     this.#at = 0
     this.#bytes = 0
-    this.#reportDropped()
+    this.#reportLost()
   }
 
   get #waiting(): number {
@@ -150,8 +150,8 @@ export class Delivery {
     const isFirst = this.#lost === 0
     this.dropped += count
     this.#lost += count
-    if (isFirst) this.#reportDropped()
-    else this.#reportTimer ??= setTimeout(() => this.#reportDropped(), this.#reportMs).unref()
+    if (isFirst) this.#reportLost()
+    else this.#reportTimer ??= setTimeout(() => this.#reportLost(), this.#reportMs).unref()
   }
 
   readonly #run = (): void => {
@@ -164,9 +164,9 @@ export class Delivery {
       const message = this.#next()
       if (message === undefined) {
         this.#busy = false
-        this.#reportDropped()
+        this.#reportLost()
         this.#lost = 0
-        this.#reported = 0
+        this.#reportedLost = 0
         return
       }
       try {
@@ -207,11 +207,11 @@ export class Delivery {
     return message
   }
 
-  #reportDropped(): void {
+  #reportLost(): void {
     clearTimeout(this.#reportTimer)
     this.#reportTimer = undefined
-    const count = this.#lost - this.#reported
-    this.#reported = this.#lost
+    const count = this.#lost - this.#reportedLost
+    this.#reportedLost = this.#lost
     if (count > 0) this.#onDrop(this.#subscription, count)
   }
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import type {
   EventRetention,
   EventsAdapter,
@@ -7,26 +7,26 @@ import type {
 } from '../../core/contracts/events.ts'
 
 export interface RetentionOptions {
-  /** Milliseconds from one look to the next. */
+  /** Interval in milliseconds. */
   readonly everyMs: number
   readonly nowMs: () => number
-  /** How much of a topic is kept. */
+  /** Retention of a topic. */
   readonly retentionOf: (topic: EventTopic) => EventRetention
-  /** Told what topics there are, at every look. */
+  /** Called with all topics in each run. */
   readonly onTopics: (topics: readonly TopicState[]) => void
-  /** Told of the first failure, and of none that follows until it went well again. */
+  /** Called for the first failure of a series. */
   readonly onError: (error: unknown) => void
 }
 
-/** Removes what topics need not keep, in the background. */
+/** Removes expired events in the background. */
 export interface RetentionJob {
-  /** Tells the adapter about a topic that is new to it, which may come to nothing. */
+  /** Applies retention to a topic that is new to the adapter. Errors are ignored. */
   readonly begin: (topic: EventTopic) => void
-  /** Ends it, once what is under way is done. */
+  /** Stops after the current run. */
   readonly stop: () => Promise<void>
 }
 
-/** Topics looked at in one turn of the event loop. */
+/** Topics processed per event loop tick. */
 const AT_ONCE = 100
 const SAVE_TIME_MS = 10 * 60_000
 
@@ -34,13 +34,13 @@ export function startRetention(adapter: EventsAdapter, options: RetentionOptions
   const { everyMs, nowMs, retentionOf, onTopics, onError } = options
   let savedMs = 0
   let isFailing = false
-  let isOver = false
+  let isStopped = false
   let timer: NodeJS.Timeout
   let running: Promise<void> = Promise.resolve()
 
   async function retain(topic: EventTopic): Promise<void> {
-    while (!isOver && (await adapter.retain?.(topic, retentionOf(topic), nowMs())) === true)
-      await nextTurn()
+    while (!isStopped && (await adapter.retain?.(topic, retentionOf(topic), nowMs())) === true)
+      await nextTick()
   }
 
   async function saveTime(): Promise<void> {
@@ -50,37 +50,37 @@ export function startRetention(adapter: EventsAdapter, options: RetentionOptions
     savedMs = now
   }
 
-  async function look(): Promise<void> {
+  async function run(): Promise<void> {
     try {
       const topics = await adapter.listTopics()
       onTopics(topics)
       for (const [index, topic] of topics.entries()) {
-        if (index % AT_ONCE === AT_ONCE - 1) await nextTurn()
+        if (index % AT_ONCE === AT_ONCE - 1) await nextTick()
         await retain(topic)
       }
-      // Last: on a full disk, what was removed makes room for it.
+      // Last: on a full disk, removed events free the space for it.
       await saveTime()
       isFailing = false
     } catch (error) {
       if (!isFailing) onError(error)
       isFailing = true
     }
-    if (!isOver) schedule()
+    if (!isStopped) schedule()
   }
 
   function schedule(): void {
     timer = setTimeout(() => {
-      running = look()
+      running = run()
     }, everyMs)
     timer.unref()
   }
 
   schedule()
   return {
-    // What fails now is tried again at the next look.
+    // Retried by the next run.
     begin: (topic) => void retain(topic).catch(() => {}),
     stop() {
-      isOver = true
+      isStopped = true
       clearTimeout(timer)
       return running
     },

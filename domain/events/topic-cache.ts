@@ -3,34 +3,34 @@ import { noQuota, type Quota, quotaReached } from '../../core/limits/quota.ts'
 import { formatSize } from '../../lib/text/units.ts'
 import { EVENTS_ID, eventsError } from './errors.ts'
 
-/** The topics there are, as far as is known here: others may make some, too. */
+/** Known topics and their sizes. Other servers may create topics, too. */
 export interface TopicCache {
   readonly has: (topic: EventTopic) => boolean
   /**
-   * Makes a topic known. False: it was.
+   * Adds a topic. False: it is already known.
    *
-   * @throws {GatewayError} 429 when its namespace, or all of them, have too many.
+   * @throws {GatewayError} 429 when its namespace, or all namespaces together, have too many topics.
    */
   readonly admit: (topic: EventTopic) => Promise<boolean>
-  /** Those there are, in place of those known so far; one that was admitted since the last time may be about to be made, and stays. */
+  /** Replaces the known topics by the existing ones. Topics added since the last call are retained: they may not be created yet. */
   readonly learn: (topics: readonly TopicState[]) => void
   readonly forget: (topic: EventTopic) => void
   /**
-   * Counts an event of a topic that is known. What retention removes is counted until topics are learnt the next time.
+   * Adds the size of an event of a known topic. Removed events are counted until the next {@link learn}.
    *
-   * @throws {GatewayError} 507 when its namespace has reached its quota.
+   * @throws {GatewayError} 507 when the namespace exceeds its quota.
    */
   readonly addBytes: (topic: EventTopic, bytes: number) => void
-  /** What the topics of a namespace take, in place of what was counted. */
+  /** Replaces the counted size of a namespace by that of its topics. */
   readonly learnBytes: (namespace: string, topics: readonly TopicState[]) => void
 }
 
 export interface TopicCacheOptions {
-  /** Of a namespace. */
+  /** Maximum number of topics per namespace. */
   readonly maxTopics: number
-  /** Of all namespaces. */
+  /** Maximum number of topics of all namespaces. */
   readonly maxAllTopics: number
-  /** Bytes of events of a namespace. @default no limits */
+  /** Bytes of events per namespace. @default no limits */
   readonly quota?: Quota
 }
 
@@ -38,12 +38,12 @@ export function createTopicCache(
   adapter: Pick<EventsAdapter, 'listTopics'>,
   { maxTopics, maxAllTopics, quota = noQuota('quota_events') }: TopicCacheOptions,
 ): TopicCache {
-  /** By namespace. */
+  /** Topics by namespace. */
   const known = new Map<string, Set<string>>()
-  /** Admitted since it was learnt what there is. */
+  /** Topics added since the last {@link TopicCache.learn}. */
   let readable: EventTopic[] = []
   let count = 0
-  /** Bytes, by namespace. */
+  /** Bytes by namespace. */
   const usage = new Map<string, number>()
   let learning: Promise<void> | undefined
 

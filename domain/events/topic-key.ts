@@ -1,9 +1,9 @@
 import type { EventTopic } from '../../core/contracts/events.ts'
 
-/** What no name has. */
+/** Separator, which is not allowed in names. */
 const END = '\0'
 
-/** A topic, or something of it that has a name, as one text. In the order of namespaces, then of topics, then of names. */
+/** Key of a topic, or of a named part of it. Keys are ordered by namespace, topic and name. */
 export function toTopicKey({ namespace, topic }: EventTopic, name?: string): string {
   return name === undefined ? namespace + END + topic : namespace + END + topic + END + name
 }

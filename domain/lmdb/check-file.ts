@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { isIntact } from './check-tree.ts'
 
-// Of LMDB's `mdb.c`: MDB_meta, behind the header of the first and of the second page.
+// LMDB's `mdb.c`: MDB_meta, after the header of the first and of the second page.
 const MAGIC_AT = 24
 const MAGIC = 0xbeefc0de
 const PAGE_SIZE_AT = 48
@@ -40,10 +40,10 @@ export function checkFile(file: string): boolean {
     const { size } = fstatSync(descriptor)
     if (size === 0) return false
     const head = read(descriptor, 0, META_BYTES)
-    if (head.readUInt32LE(MAGIC_AT) !== MAGIC) throw new Error(`${file} is not a file of LMDB`)
+    if (head.readUInt32LE(MAGIC_AT) !== MAGIC) throw new Error(`${file} is not an LMDB file`)
     const pageSize = head.readUInt32LE(PAGE_SIZE_AT)
     // Only two pages are needed to find the others.
-    if (size < 2 * pageSize) throw cutOff(file, size)
+    if (size < 2 * pageSize) throw truncated(file, size)
     const metas = [toMeta(head), toMeta(read(descriptor, pageSize, META_BYTES))]
     const [newest, older] = metas.sort((a, b) => Number(b.transaction - a.transaction))
     const pages = Math.floor(size / pageSize)
@@ -54,7 +54,7 @@ export function checkFile(file: string): boolean {
     const isThere = ({ roots }: Meta): boolean => isIntact(roots, readPage, pages)
     // After a restart of the machine, LMDB returns to the state that was synced.
     if (isThere(newest!) || (newest!.boot !== readBoot() && isThere(older!))) return true
-    throw cutOff(file, size)
+    throw truncated(file, size)
   } finally {
     closeSync(descriptor)
   }
@@ -84,8 +84,8 @@ function readBoot(): bigint {
   }
 }
 
-function cutOff(file: string, size: number): Error {
+function truncated(file: string, size: number): Error {
   return new Error(
-    `${file} is cut off: what it leads to lies behind its ${size} bytes; restore it from a copy`,
+    `${file} is truncated: it refers to pages beyond its ${size} bytes; restore it from a backup`,
   )
 }

@@ -1,7 +1,7 @@
 /** Reads a page; undefined: beyond the end of the file. */
 export type ReadPage = (page: number) => Buffer | undefined
 
-// Of LMDB's `mdb.c`: MDB_page_header, MDB_node, MDB_db, MDB_ovpage.
+// LMDB's `mdb.c`: MDB_page_header, MDB_node, MDB_db, MDB_ovpage.
 const FLAGS_AT = 18
 const LOWER_AT = 20
 const HEADER_BYTES = 24

@@ -11,7 +11,7 @@ const REASON_MS = 1000
 export async function findReason(error: unknown): Promise<unknown> {
   const { commitError } = error as { readonly commitError?: Promise<never> }
   if (commitError === undefined) return error
-  const reason = commitError.catch((thrown: unknown) => thrown)
+  const reason = commitError.catch((cause: unknown) => cause)
   if (await settlesWithin(reason, REASON_MS)) return reason
   return Object.assign(error as Error, { code: IO_ERROR })
 }

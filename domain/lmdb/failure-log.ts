@@ -42,7 +42,7 @@ export function createFailures(options: FailuresOptions): Failures {
       const { message } = error as Error
       onWarning(
         reason === undefined
-          ? `${what} cannot be written in ${folder}, and writing is refused until it can: ${message}`
+          ? `${what} is not writable in ${folder}, writes are rejected until it is: ${message}`
           : `${what} is full: no space left in ${folder}; writes are rejected until space is free`,
       )
     },

@@ -8,7 +8,7 @@ export const textKeys = {
     const isShort = start + key.length * MOST_BYTES <= target.length
     // `write` would truncate it.
     if (!isShort && start + Buffer.byteLength(key) > target.length)
-      throw new RangeError('there is no room for the key')
+      throw new RangeError('the key does not fit into the buffer')
     return start + target.write(key, start)
   },
   readKey: (target: Buffer, start: number, end: number): string =>

@@ -20,7 +20,7 @@ export function createRouteReceiver(
   return (updates) => {
     for (const { key, told } of updates) {
       if (told !== undefined && told.path[0] !== peer)
-        throw new TypeError(`path of ${key} must begin with ${peer}, which tells of it`)
+        throw new TypeError(`path of ${key} must begin with ${peer}, which advertises it`)
       // Built-in services exist on every server.
       if (findServerId(key) === undefined && !isShared(key)) continue
       bufferedBytes -= reserved.get(key) ?? 0

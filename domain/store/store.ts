@@ -73,46 +73,46 @@ export interface Store {
   /**
    * Records in the order of their keys' UTF-8 bytes, at most 1000 and about 8 MiB at a time.
    *
-   * @param signal gives up; then it rejects with its reason.
+   * @param signal cancels; the promise rejects with its reason.
    */
   readonly list: (table: StoreTable, query?: StoreQuery, signal?: AbortSignal) => Promise<StorePage>
   /**
-   * Writes and deletes, all or nothing; a key is named once. Resolves when it is as durable as the adapter promises.
+   * Writes and deletes records atomically; each key at most once. Resolves once they are as durable as the adapter promises.
    *
-   * @returns of each record the version it was written with; of a deletion, of what it removed, 0 for nothing.
+   * @returns the new version of each record; for a deletion that of the deleted record, 0 if it did not exist.
    */
   readonly commit: (writes: readonly StoreWrite[]) => Promise<readonly number[]>
-  /** The tables that have records, in order: all of them where no limit is given. */
+  /** Tables with records, in order; all of them without a limit. */
   readonly listTables: (
     query?: StoreTableQuery,
     signal?: AbortSignal,
   ) => Promise<readonly StoreTable[]>
-  /** The databases that have records, in order: all of them where no limit is given. */
+  /** Databases with records, in order; all of them without a limit. */
   readonly listDatabases: (
     query?: StoreDatabaseQuery,
     signal?: AbortSignal,
   ) => Promise<readonly string[]>
   /**
-   * Tells of changes of keys that begin with `prefix`, expiry included, from when the function is there that is returned,
-   * until it is called. The listener must not throw.
+   * Reports changes of keys that start with `prefix`, including expiry, from when the promise resolves until the returned
+   * function is called. The listener must not throw.
    */
   readonly watch: (
     table: StoreTable,
     prefix: string,
     listener: StoreListener,
   ) => Promise<() => void>
-  /** Takes nothing more, waits for the writes under way, then closes the adapter. */
+  /** Rejects further calls, waits for pending writes, then closes the adapter. */
   readonly close: () => Promise<void>
 }
 
-/** Longest value that can be allowed: a page has to hold it. */
+/** Upper limit of values: a page must fit at least one. */
 const MOST_VALUE_BYTES = 8 * 1024 * 1024
-/** What a change takes besides its key, value and metadata. */
+/** Approximate overhead of a change besides its key, value and metadata. */
 const CHANGE_BYTES = 200
 const NO_METADATA = {}
 const NOTHING: Promise<readonly number[]> = Promise.resolve([])
 
-/** Puts what all stores have in common in front of an adapter, which is its own from then on. */
+/** Wraps an adapter with the behavior that all stores share, and owns it. */
 export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): Store {
   const { maxWaitingBytes, purgeMs = 1000, nowMs = Date.now, onError = warn } = options
   const maxValueBytes = Math.min(options.maxValueBytes ?? 1024 * 1024, MOST_VALUE_BYTES)
@@ -139,9 +139,9 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
   let watching: Promise<() => Maybe<void>> | undefined
   let closing: Promise<void> | undefined
 
-  const isThere = ({ expiresMs }: StoreRecord): boolean => expiresMs === 0 || expiresMs > nowMs()
-  const orNone = (record: StoreRecord | undefined): StoreRecord | undefined =>
-    record !== undefined && isThere(record) ? record : undefined
+  const exists = ({ expiresMs }: StoreRecord): boolean => expiresMs === 0 || expiresMs > nowMs()
+  const ifExists = (record: StoreRecord | undefined): StoreRecord | undefined =>
+    record !== undefined && exists(record) ? record : undefined
 
   function checkOpen(): void {
     if (closing !== undefined) throw storeError(503, 'the store is closed')
@@ -154,15 +154,15 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
     return change
   }
 
-  /** What whoever wrote a group is told, once those who watch were. */
+  /** Result of a write, after its watchers were notified. */
   function conclude(group: StoreGroup, outcome: StoreOutcome): readonly number[] | GatewayError {
     if (outcome instanceof GatewayError) return outcome
     if ('index' in outcome) return toConflict(group[outcome.index]!, outcome.version)
-    if (adapter.watch === undefined && watchers.size > 0) tell(group, outcome)
+    if (adapter.watch === undefined && watchers.size > 0) notify(group, outcome)
     return outcome
   }
 
-  function tell(group: StoreGroup, versions: readonly number[]): void {
+  function notify(group: StoreGroup, versions: readonly number[]): void {
     for (const [index, { table, key, value }] of group.entries()) {
       if (value !== undefined) watchers.onEvent({ type: 'write', table, key })
       else if (versions[index]! > 0) watchers.onEvent({ type: 'delete', table, key })
@@ -178,14 +178,14 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
       checkTable(table)
       checkKey(key)
       const record = adapter.read(table, key)
-      return record instanceof Promise ? record.then(orNone) : orNone(record)
+      return record instanceof Promise ? record.then(ifExists) : ifExists(record)
     },
 
     async list(table, query = {}, signal) {
       checkOpen()
       checkTable(table)
       checkQuery(query)
-      return readPage(adapter, table, query, isThere, signal)
+      return readPage(adapter, table, query, exists, signal)
     },
 
     commit(writes) {
@@ -249,9 +249,9 @@ function sizeOf(group: StoreGroup): number {
 }
 
 function toConflict({ key, ifVersion }: StoreChange, version: number): GatewayError {
-  const found = version === 0 ? 'is not there' : `has version ${version}`
-  const wanted = ifVersion === 0 ? 'must not be there' : `must have version ${ifVersion}`
-  return storeError(409, `key ${show(key)} ${wanted}, but ${found}`)
+  const actual = version === 0 ? 'does not exist' : `has version ${version}`
+  const expected = ifVersion === 0 ? 'must not exist' : `must have version ${ifVersion}`
+  return storeError(409, `key ${show(key)} ${expected}, but ${actual}`)
 }
 
 function warn(error: unknown): void {

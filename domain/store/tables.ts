@@ -1,30 +1,30 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { StoreAdapter, StoreTable } from '../../core/contracts/store.ts'
 
-/** Which tables to list. */
+/** Query of tables. */
 export interface StoreTableQuery {
-  /** Only those of this one. */
+  /** Database of the tables. @default all */
   readonly database?: string
-  /** The last table of the page before. */
+  /** Last table of the previous page. */
   readonly after?: StoreTable
-  /** Most tables; 0: all. @default 0 */
+  /** Maximum number of tables; 0: all. @default 0 */
   readonly limit?: number
 }
 
-/** Which databases to list. */
+/** Query of databases. */
 export interface StoreDatabaseQuery {
-  /** The last database of the page before. */
+  /** Last database of the previous page. */
   readonly after?: string
-  /** Most databases; 0: all. @default 0 */
+  /** Maximum number of databases; 0: all. @default 0 */
   readonly limit?: number
 }
 
-/** Tables an adapter looks for in one turn of the event loop. */
+/** Tables read per event loop tick. */
 const AT_ONCE = 100
-/** Behind all names: they begin with letters and digits. */
+/** Sorts after all names, which start with letters or digits. */
 const BEHIND = '~'
 
-/** Tables by database, then by name, some in each turn of the event loop. */
+/** Lists tables by database, then by name. */
 export async function listTables(
   { listTables }: StoreAdapter,
   { database, after, limit = 0 }: StoreTableQuery,
@@ -48,7 +48,7 @@ export async function listTables(
   }
 }
 
-/** Databases by name. Of each only the first table is looked for. */
+/** Lists databases by name; reads only the first table of each. */
 export async function listDatabases(
   { listTables }: StoreAdapter,
   { after, limit = 0 }: StoreDatabaseQuery,

@@ -4,25 +4,25 @@ import { noQuota, type Quota, quotaReached } from '../../core/limits/quota.ts'
 import { formatSize } from '../../lib/text/units.ts'
 import { STORE_ID, storeFull } from './errors.ts'
 
-/** Bytes a namespace may keep: `store` of records and blobs, `config` of its configuration. */
+/** Size limits of a namespace: `store` for records and blobs, `config` for its configuration. */
 export interface StoreQuotas {
   readonly store: Quota
   readonly config: Quota
 }
 
 /**
- * Records that are counted together: the name of a database and the kind of a table, joined by NUL. `reserved` tables of accounts,
- * rules, certificates and runtime objects have no quota and may use the reserve of a full store.
+ * Unit of accounting: name of a database and kind of a table, joined by NUL. `reserved` tables of accounts, rules, certificates and
+ * runtime objects have no quota and may use the reserve of a full store.
  */
 export type StoreArea = string
 
-/** What a group is checked by. */
+/** Current usage and limits for the check of a group. */
 export interface GroupCheck {
   readonly quotas: StoreQuotas
   readonly usedOf: (area: StoreArea) => number
-  /** Bytes a record takes. */
+  /** Stored size of a record. */
   readonly sizeOf: (change: StoreChange) => number
-  /** Bytes the record takes that a change replaces or deletes; 0: there is none. */
+  /** Stored size of the record that a change replaces or deletes; 0: none. */
   readonly sizeBefore: (change: StoreChange) => number
   /** Whether only the reserve is left. */
   readonly isLow?: boolean
@@ -33,16 +33,16 @@ export const NO_STORE_QUOTAS: StoreQuotas = {
   config: noQuota('quota_config'),
 }
 
-/** Of the limit of a store, what accounts, rules, certificates and runtime objects may take beyond it. */
+/** Share of the store limit that reserved tables may use in addition. */
 const RESERVED_SHARE = 1 / 16
 
-/** Bytes a record takes besides its key, value and metadata, about. */
+/** Approximate overhead of a record besides its key, value and metadata. */
 export const RECORD_OVERHEAD_BYTES = 100
 
 const RESERVED: ReadonlySet<string> = new Set(['acme', 'auth', 'runtime'])
 const CONFIG_TABLE = 'config'
 
-/** Consecutive writes are mostly to one table. */
+/** Cache of the last area: consecutive writes mostly use the same table. */
 const last = { database: '', table: '', area: '\0store' }
 
 export function toArea({ database, table }: StoreTable): StoreArea {
@@ -59,9 +59,9 @@ function isReservedArea(area: StoreArea): boolean {
 }
 
 /**
- * Whether a group exceeds a quota, or what is left for it. What makes nothing longer never does: deletions make room.
+ * Checks a group against quotas and free space. A group that does not increase the size always passes: deletions free space.
  *
- * Most groups are found to fit by their own size alone, without a look at what they replace.
+ * Most groups fit by their own size, so that replaced records need not be read.
  */
 export function findExcess(group: StoreGroup, check: GroupCheck): GatewayError | undefined {
   const { quotas, usedOf, sizeOf, sizeBefore, isLow = false } = check
@@ -75,12 +75,12 @@ export function findExcess(group: StoreGroup, check: GroupCheck): GatewayError |
   for (const [area, bytes] of growth) {
     if (bytes <= 0) continue
     if (usedOf(area) + bytes > limitOf(area, quotas)) return toError(area, usedOf(area), quotas)
-    if (isLow && !isReservedArea(area)) return storeFull(new Error('only the reserve is left'))
+    if (isLow && !isReservedArea(area)) return storeFull(new Error('only the reserve is free'))
   }
   return undefined
 }
 
-/** {@link findExcess} of a store with a limit of its own: beyond it, reserved tables alone may grow, by a sixteenth. */
+/** {@link findExcess} of a store with a size limit, which reserved tables may exceed by a sixteenth. */
 export function findLack(
   group: StoreGroup,
   check: Omit<GroupCheck, 'isLow'>,
@@ -94,11 +94,11 @@ export function findLack(
     growth += Math.max(0, check.sizeOf(change) - check.sizeBefore(change))
   }
   if (growth > 0 && usedBytes + growth > maxBytes * (1 + RESERVED_SHARE))
-    return storeFull(new Error(`records may take ${maxBytes} bytes (max_store)`))
+    return storeFull(new Error(`records are limited to ${maxBytes} bytes (max_store)`))
   return findExcess(group, { ...check, isLow: usedBytes + growth > maxBytes })
 }
 
-/** Whether a group is within quotas by its own size alone. */
+/** Whether a group is within quotas by its own size. */
 function fits(group: StoreGroup, { quotas, usedOf, sizeOf }: GroupCheck): boolean {
   let single: StoreArea | undefined
   let limit = Number.POSITIVE_INFINITY

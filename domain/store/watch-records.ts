@@ -7,32 +7,32 @@ import type { Store } from './store.ts'
 export interface WatchRecordsOptions {
   readonly store: Store
   readonly table: StoreTable
-  /** What their keys begin with. */
+  /** Prefix of the keys. */
   readonly prefix: string
   /**
-   * Gets the records that are new, or have changed, by their keys; undefined: it is gone.
+   * Called with new and changed records by key; undefined: deleted.
    *
-   * @param isAll these are all there are.
+   * @param isAll the map is a complete snapshot.
    */
   readonly onRecords: (
     records: ReadonlyMap<string, StoreRecord | undefined>,
     isAll: boolean,
   ) => void
-  /** Told once, when changes cannot be read any more; it is tried until they can. */
+  /** Called for the first failure to read changes of a series; reads are retried. */
   readonly onError: (error: unknown) => void
 }
 
-/** Records that are watched. */
+/** A watch of records. */
 export interface WatchedRecords {
-  /** Resolves when what was written before has been told. @throws {GatewayError} 503 when the store cannot be reached. */
+  /** Resolves once all earlier writes were reported. @throws {GatewayError} 503 when the store is unreachable. */
   readonly refresh: () => Promise<void>
   readonly close: () => void
 }
 
 /**
- * Tells of all records, then of each change.
+ * Reports all records, then each change.
  *
- * @throws {GatewayError} 503 when the store cannot be reached.
+ * @throws {GatewayError} 503 when the store is unreachable.
  */
 export async function watchRecords(options: WatchRecordsOptions): Promise<WatchedRecords> {
   const { store, table, prefix, onRecords, onError } = options
@@ -58,7 +58,7 @@ export async function watchRecords(options: WatchRecordsOptions): Promise<Watche
     }
   }
 
-  /** One after the other: what is told last is what is there. */
+  /** One read at a time, so that the last report is the current state. */
   function readOnce(): Promise<void> {
     reading ??= readChanges().finally(() => {
       reading = undefined
@@ -114,7 +114,7 @@ export async function watchRecords(options: WatchRecordsOptions): Promise<Watche
     async refresh() {
       isAll = true
       await readOnce()
-      // The one that was under way may have begun before.
+      // A read in flight may have started before the write.
       if (isAll) await readOnce()
     },
 

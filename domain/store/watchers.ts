@@ -1,9 +1,9 @@
 import type { StoreEvent, StoreListener, StoreTable } from '../../core/contracts/store.ts'
 
-/** Who is told of the changes of which keys. */
+/** StoreWatchers of key prefixes. */
 export interface StoreWatchers extends StoreListener {
   readonly size: number
-  /** Begins to tell of a table's keys that begin with `prefix`, until the function that is returned is called. */
+  /** Watches the keys of a table that start with `prefix`, until the returned function is called. */
   readonly add: (table: StoreTable, prefix: string, listener: StoreListener) => () => void
 }
 
@@ -12,9 +12,9 @@ interface Watcher {
   readonly listener: StoreListener
 }
 
-/** Passes on what it is told to those whom it concerns. */
+/** Dispatches each change to the watchers of its key. */
 export function createStoreWatchers(): StoreWatchers {
-  /** By database and name of the table, joined by NUL; none is empty. */
+  /** By database and name of the table, joined by NUL; no set is empty. */
   const tables = new Map<string, Set<Watcher>>()
   let size = 0
 

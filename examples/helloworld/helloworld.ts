@@ -1,17 +1,17 @@
-// The service `helloworld`; main.ts runs it, examples/README.md tells how to call it.
+// The service `helloworld`, run by main.ts. See examples/README.md for how to call it.
 import { endpoint, Service, Type } from 'mx-gateway'
 
 const Message = Type.Object({ message: Type.String() })
 
 export const helloworld = new Service({ name: 'helloworld' }).handle('Helloworld', {
   call: endpoint({
-    description: 'Says hello.',
+    description: 'Greets a person by name.',
     request: Type.Object({ name: Type.String() }),
     response: Message,
     handle: ({ name }) => ({ message: `Hello ${name}` }),
   }),
   stream: endpoint({
-    description: 'Counts, a message a number.',
+    description: 'Streams the numbers from 1 to count.',
     request: Type.Object({ count: Type.Integer({ minimum: 0, maximum: 1_000_000, default: 3 }) }),
     response: Message,
     stream: 'server',

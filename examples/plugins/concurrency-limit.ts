@@ -1,26 +1,26 @@
 import { definePlugin, GatewayError, type PluginDefinition, Type } from 'mx-gateway'
 
-/** Key under which an exchange remembers whose request it is. */
+/** Key of the client in the state of an exchange. */
 const CLIENT = Symbol('concurrency-limit client')
 
 /**
- * Serves so many requests of one client at a time; one more is answered 429 (RFC 6585 §4).
+ * Limits the concurrent requests of a client; further ones are rejected with 429 (RFC 6585 §4).
  *
- * Put it behind `forwarded`: behind a trusted proxy, all clients would else count as one.
+ * List it after `forwarded`: otherwise all clients of a trusted proxy count as one.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'concurrency-limit',
-  description: 'Limits how many requests of one client are served at a time.',
+  description: 'Limits the concurrent requests of each client.',
   options: Type.Object({
     requests: Type.Integer({
       default: 20,
       minimum: 1,
-      description: 'Requests of one client at a time.',
+      description: 'Maximum number of concurrent requests of a client.',
     }),
     retryAfterSeconds: Type.Integer({
       default: 1,
       minimum: 1,
-      description: 'What a refused client is told.',
+      description: 'Value of the header Retry-After in seconds.',
     }),
   }),
   create({ requests, retryAfterSeconds }) {
@@ -28,7 +28,7 @@ const plugin: PluginDefinition = definePlugin({
     const tooMany = new GatewayError(
       'concurrency-limit',
       429,
-      `only ${requests} requests at a time are served`,
+      `too many concurrent requests, the limit is ${requests}`,
       {
         headers: ['retry-after', String(retryAfterSeconds)],
       },
@@ -41,7 +41,7 @@ const plugin: PluginDefinition = definePlugin({
         running.set(client, count + 1)
         x.state.set(CLIENT, client)
       },
-      // Runs for every exchange, also for those refused above and for clients that left.
+      // Runs for every exchange, including rejected ones and disconnected clients.
       onDone(x) {
         const client = x.state.get(CLIENT) as string | undefined
         if (client === undefined) return

@@ -1,20 +1,20 @@
 import { definePlugin, type PluginDefinition, Type } from 'mx-gateway'
 
 /**
- * Gives services other paths: the longest listed prefix of a path, whole segments only, is replaced.
+ * Replaces the longest configured prefix of a path, by whole segments.
  *
  * With `{ "/shop": "/go.shop", "/": "/site" }`, `/shop/cart` becomes `/go.shop/cart`, and `/shopping` becomes `/site/shopping`.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'path-rewrite',
-  description: 'Replaces prefixes of paths before the request is routed.',
+  description: 'Replaces path prefixes before routing.',
   options: Type.Object({
     prefixes: Type.Record(Type.String(), Type.String(), {
-      description: 'Old prefix to new one; both start with /.',
+      description: 'Old prefixes with their replacements; both start with /.',
     }),
   }),
   create({ prefixes }) {
-    // Without their trailing slash, the longest first: the first that matches is the best.
+    // Without trailing slashes, longest first: the first match wins.
     const rules = Object.entries(prefixes)
       .map(([from, to]) => ({ from: from.replace(/\/$/, ''), to: to.replace(/\/$/, '') }))
       .sort((a, b) => b.from.length - a.from.length)

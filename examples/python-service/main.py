@@ -1,11 +1,11 @@
-"""A service in the plain form of the call protocol (docs/protocol.md, section 3).
+"""A service with the HTTP transport of the call protocol (docs/protocol.md, section 3).
 
-Python 3.9 or newer and its standard library, nothing else:
+Requires Python 3.9 or newer, and no packages:
 
     python3 main.py [port]
 
-Each call is a request `POST /` with the names of service and endpoint in its fields. A function that
-returns a value answers with JSON; a generator answers with a stream, one JSON document a line.
+Each call is a request `POST /` with the names of service and endpoint in its headers. The result of a function is
+sent as JSON, that of a generator as a stream with one JSON document per line.
 """
 
 import json
@@ -22,7 +22,7 @@ END = object()
 
 
 class CallError(Exception):
-    """An error the caller sees; anything else that is raised becomes a 500 that tells nothing."""
+    """An error for the caller; other exceptions become a 500 without details."""
 
     def __init__(self, code, detail):
         super().__init__(detail)
@@ -31,7 +31,7 @@ class CallError(Exception):
 
 
 class Context:
-    """What a call brings besides its request: its metadata, and by when it must be answered."""
+    """Metadata and deadline of a call."""
 
     def __init__(self, fields):
         self.fields = fields
@@ -39,7 +39,7 @@ class Context:
         self.expires = time.monotonic() + int(timeout) / 1000 if timeout.isdecimal() else None
 
     def check(self):
-        """Call it now and then in whatever takes long: the caller has gone when its time is over."""
+        """Raises an error after the deadline. Call it regularly in long operations."""
         if self.expires is not None and time.monotonic() >= self.expires:
             raise CallError(408, "the deadline of the call has expired")
 
@@ -50,7 +50,7 @@ def call(request, _context):
 
 
 def stream(request, context):
-    """Greets several times: {"name": "John", "count": 3, "pause": 0.1}, with a pause in seconds before each."""
+    """Streams greetings: {"name": "John", "count": 3, "pause": 0.1}, with a pause in seconds before each."""
     name = read_name(request)
     count = request.get("count", 3)
     pause = request.get("pause", 0)
@@ -75,7 +75,7 @@ def read_name(request):
 
 
 def to_json(value):
-    # Compact, and without line feeds.
+    # Without line feeds, which separate the documents of a stream.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -88,7 +88,7 @@ def to_error(error):
 
 
 class Handler(BaseHTTPRequestHandler):
-    # Connections are kept; no answer waits for the acknowledgement of its head.
+    # Keep-alive connections, and no delay between head and body of a response (Nagle's algorithm).
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     timeout = 120
@@ -97,13 +97,13 @@ class Handler(BaseHTTPRequestHandler):
         try:
             super().handle()
         except OSError:
-            # The caller has gone, which is how it cancels.
+            # The caller disconnected, which cancels the call.
             pass
 
     def do_POST(self):
         try:
             answer = self.dispatch()
-            # What fails before the first answer of a stream is an error as of any call.
+            # An error before the first message of a stream is sent like that of a unary call.
             first = next(answer, END) if isinstance(answer, GeneratorType) else to_json(answer)
         except Exception as error:
             failure = to_error(error)
@@ -116,12 +116,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def dispatch(self):
         request = self.read_request()
-        # A page reaches this port, too, by the browser of whoever looks at it.
+        # Web pages can reach this port through the browser of a user.
         if "Origin" in self.headers:
             raise CallError(403, "calls from web pages are not allowed")
         service = self.headers.get("Mx-Service", "")
         endpoint = self.headers.get("Mx-Endpoint", "")
-        # What stands in front of the name is the namespace of the caller.
+        # The prefix of the name is the namespace of the caller.
         if service != SERVICE and not service.endswith("." + SERVICE):
             raise CallError(404, f"service not found: {service}")
         if endpoint not in ENDPOINTS:
@@ -131,7 +131,7 @@ class Handler(BaseHTTPRequestHandler):
     def read_request(self):
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > MAX_REQUEST_BYTES:
-            # The body is left unread: nothing may follow it on this connection.
+            # The body was not read, so the connection cannot be reused.
             self.close_connection = True
             raise CallError(413 if length else 411, f"Content-Length must be at most {MAX_REQUEST_BYTES}")
         body = self.rfile.read(int(length))
@@ -169,7 +169,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
 
     def log_message(self, *_arguments):
-        """One line a request is too much for a service."""
+        """Disables the access log."""
 
 
 class Server(ThreadingHTTPServer):

@@ -21,7 +21,7 @@ export interface AdminSources {
 /**
  * The admin server of a process, from before its start until it has drained.
  *
- * Call {@link start}, {@link setSources} once the process serves, {@link leave} when it is asked to end, {@link close} when it ends.
+ * Call {@link start}, {@link setSources} once the process serves, {@link leave} at the start of a shutdown, {@link close} at its end.
  */
 export interface ProcessAdmin {
   /**

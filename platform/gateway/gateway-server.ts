@@ -1,4 +1,4 @@
-import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextTick } from 'node:timers/promises'
 import type { Chain } from '../../core/chain.ts'
 import type { Authorizer } from '../../core/contracts/auth.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
@@ -39,29 +39,29 @@ import type { DomainRegistries } from './routing/domains.ts'
 import { areEncodedSlashesServed } from './routing/encoded-slashes.ts'
 import { createUpstreams } from './upstreams.ts'
 
-/** What a gateway shares with the rest of its process, and does not close; it makes what it is not given. */
+/** Parts shared with the rest of the process, which the gateway does not close. It creates missing ones. */
 export interface ApiParts {
-  /** Where services are looked up besides those of the configuration. @default by the settings */
+  /** Registry for services that are not configured. @default by the settings */
   readonly registry?: Registry
-  /** Registries of other domains, chosen by `Mx-Namespace`. @default there are none */
+  /** Registries of other domains, selected by `Mx-Namespace`. @default none */
   readonly domains?: DomainRegistries
-  /** Where the events of the handler `event` go. @default to the broker of the settings */
+  /** Targets of the handler `event`. @default the broker of the settings */
   readonly events?: EventSinks
-  /** Decides who is let through, whatever the settings say. @default by the settings */
+  /** Authorizer, which overrides the settings. @default by the settings */
   readonly authorizer?: Authorizer
   /** Outgoing address policy. @default one of the settings */
   readonly egress?: EgressPolicy
-  /** How services of this process are called without sockets. @default all are called at their ports */
+  /** Finds callers of services in this process, for calls without sockets. @default none */
   readonly findCaller?: UpstreamOptions['findCaller']
-  /** Open files it may have. @default those of its process */
+  /** Limit of open files. @default that of the process */
   readonly fileLimit?: number
-  /** Counts its requests. @default nobody does */
+  /** Counts requests. @default none */
   readonly metrics?: RequestMetrics
   /** Broker whose dropped messages are metrics. @default none */
   readonly broker?: BrokerDrops
-  /** Its certificates. @default by the settings */
+  /** Server certificates. @default by the settings */
   readonly tls?: TlsSource | undefined
-  /** Who issues those of clients. @default by the settings */
+  /** CA of client certificates. @default by the settings */
   readonly clientCa?: ClientCa | undefined
 }
 
@@ -70,32 +70,32 @@ export interface GatewayServerOptions extends ApiParts {
   readonly log: Log
   /** Whether other processes of this gateway listen on the same port. @default false */
   readonly shared?: boolean
-  /** Gives the start up, as long as the port is not open: what was opened is closed, and its reason thrown. @default it goes on */
+  /** Cancels the start until the port is open: throws its reason after closing everything. @default none */
   readonly signal?: AbortSignal
 }
 
-/** What new requests are served by. */
+/** Configuration in effect for new requests. */
 export interface ActiveConfiguration {
   readonly configuration: Configuration
-  /** As it was planned, plugin by plugin of the chain. */
+  /** Plan of the plugins, in chain order. */
   readonly plan: readonly PlannedPlugin[]
   readonly chain: Chain
-  /** Where services are looked up, those of the configuration among them. */
+  /** Registry including the configured services. */
   readonly registry: Registry
 }
 
-/** Messages that a broker and its subscribers dropped, since the start. */
+/** Messages dropped by a broker and its subscribers since the start. */
 export type BrokerDrops = Pick<CheckedBroker, 'dropped' | 'droppedRemotely'>
 
-/** What there is to tell of a gateway in numbers, as it is when they are read. */
+/** Live statistics of a gateway. */
 export interface GatewayStats {
-  /** What it has counted; undefined: it counts nothing. */
+  /** Undefined: metrics are disabled. */
   readonly metrics: RequestMetrics | undefined
-  /** Requests not finished yet. */
+  /** Number of requests in flight. */
   readonly inFlight: () => number
-  /** Open connections of clients. */
+  /** Number of client connections. */
   readonly connections: () => number
-  /** The services in use. */
+  /** Service caches. */
   readonly directories: () => readonly ServiceCache[]
   readonly caches: () => readonly RouteCache[]
   readonly certificates: () => readonly Certificate[]
@@ -105,48 +105,48 @@ export interface GatewayStats {
 /** A running gateway. */
 export interface GatewayServer {
   readonly listener: Listener['name']
-  /** The real port where 0 was asked for. */
+  /** Actual port. */
   readonly port: number
-  /** The real port of `http2_address`; undefined: there is none. */
+  /** Actual port of `http2_address`; undefined: not set. */
   readonly http2Port: number | undefined
-  /** Requests not finished yet. */
+  /** Number of requests in flight. */
   readonly inFlight: number
-  /** Full names of the services the configuration lists. */
+  /** Full names of the configured services. */
   readonly services: readonly string[]
   /** Names of the plugins, in chain order. */
   readonly plugins: readonly string[]
   readonly inForce: ActiveConfiguration
-  /** What it lacks to serve, a line each: a registry, or a platform's rules, that have not been told since the start. What is not told any more is none. */
+  /** One-line reasons why the gateway is not ready: registry or rules were not received since the start. Later outages are not included. */
   readonly problems: () => Maybe<readonly string[]>
   readonly measured: GatewayStats
   /**
-   * Serves new requests by another configuration, and reads the certificates again. Running requests
-   * finish by the old one. Settings that need a restart stay as they are, which the log tells.
+   * Applies a configuration to new requests, and reloads the certificates. Requests in flight use the previous one.
+   * Settings that require a restart are unchanged, and logged.
    *
-   * @throws {SettingsError} and changes nothing, when a plugin cannot be built.
+   * @throws {SettingsError} when a plugin cannot be built; nothing is changed then.
    */
   readonly reload: (next: Configuration) => Promise<void>
   /**
-   * Takes no more connections, finishes running requests up to `drain_timeout`, then {@link close}.
+   * Stops accepting connections, completes requests in flight within `drain_timeout`, then calls {@link close}.
    *
-   * @param hasSuccessor others serve the same port: connections there are may wait for their next request as long, too, and are told to
-   *   close with its reply. The port is closed when this returns.
+   * @param hasSuccessor other processes serve the same port: idle connections may send one more request within this time, whose
+   *   response closes the connection. The port is closed when this returns.
    */
   readonly drain: (hasSuccessor?: boolean) => Promise<void>
-  /** Ends everything at once: WebSockets with 1012, requests by closing their connections. */
+  /** Closes all connections immediately, WebSockets with code 1012. */
   readonly close: () => Promise<void>
 }
 
-/** For requests that are on their way over connections there are: each is the last one of its connection. */
+/** Time for requests in transit on open connections; their responses close the connections. */
 const LINGER_MS = 100
-/** `service.name` of a gateway's spans, where no variable gives another. */
+/** Default `service.name` of spans. */
 const TRACED_AS = 'mx-api'
 
 /**
  * Starts a gateway: plugins, registry, certificates, then the port.
  *
- * @throws {SettingsError} for what the configuration asks for and cannot be had, {@link Error} with one line
- *   for anything else; nothing is left open then.
+ * @throws {SettingsError} for an invalid or unsatisfiable configuration, {@link Error} with a one-line message for other
+ *   failures; everything is closed then.
  */
 export async function startGatewayServer(options: GatewayServerOptions): Promise<GatewayServer> {
   const closing = createDisposer()
@@ -244,7 +244,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     const next = withAuthorizer(reloaded, options.authorizer)
     const { settings, restart } = keepFixed(current.settings, next.settings, requested)
     const merged = { ...next, settings }
-    // Whatever can be wrong comes first: a refused configuration has changed nothing.
+    // Everything that may fail comes first: a rejected configuration must not change anything.
     const nextPlan = planPlugins(merged)
     const services = listServices(merged)
     const chain = await buildChain(merged, nextPlan)
@@ -255,7 +255,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     upstreams.use(merged)
     log.level = settings.logLevel
     deciding.replace(services)
-    // Whoever takes a service out of the configuration knows that it is gone.
+    // Services removed from the configuration are gone deliberately: their nodes are not retained.
     routing.reconfigure([...listNames(before), ...listNames(merged)])
     gateway.use(chain)
     reloadTls(tls, log)
@@ -272,12 +272,12 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     const isWaiting = (): boolean => listener.connections > 0 && performance.now() < endMs
     await delay(Math.min(LINGER_MS, drainTimeoutMs))
     while (hasSuccessor && isWaiting()) await delay(LINGER_MS)
-    // Where the machine is busy, what has come by then is still to be read.
-    await turn()
+    // On a busy machine, received requests may not have been read yet.
+    await nextTick()
     const leftMs = hasSuccessor ? Math.max(0, endMs - performance.now()) : drainTimeoutMs
     if (!(await settlesWithin(gateway.idle(), leftMs))) {
       const requests = gateway.inFlight
-      log.warn({ requests }, 'drain_timeout is over; cutting off what still runs')
+      log.warn({ requests }, 'drain_timeout exceeded, closing connections of requests in flight')
     }
     await closing.close()
   }
@@ -339,7 +339,7 @@ function openOwnClientCa(settings: Settings, log: Log, closing: Disposer): Clien
   return clientCa
 }
 
-/** The configuration of a gateway whose rules are those of its process. */
+/** Configuration of a gateway with the authorizer of its process. */
 function withAuthorizer(
   configuration: Configuration,
   authorizer: Authorizer | undefined,

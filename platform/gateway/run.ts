@@ -215,7 +215,7 @@ async function unlessAborted<T>(starting: Promise<T>, signal: AbortSignal): Prom
   }
 }
 
-/** The primary tells a worker when to reload and when to end; plugin files are watched by the worker. */
+/** The primary notifies workers of reloads and shutdown; plugin files are watched by each worker. */
 async function runWorker(
   load: LoadConfiguration,
   address: Address,

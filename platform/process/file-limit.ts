@@ -29,7 +29,7 @@ export function capConnections(
 ): number {
   const available = Math.max(1, fileLimit - RESERVED)
   if (requested === 'auto') return Math.max(1, Math.floor(available / 2))
-  // Every client may need a connection to a backend, but most share them: one in eight is kept back.
+  // One in eight is reserved for backend connections: each client may need one, but most share them.
   const most = Math.max(1, Math.floor((available * 7) / 8))
   if (requested <= most) return requested
   log.warn(

@@ -29,13 +29,13 @@ export function readEnvironment(env: Environment, command: ServerCommand = 'api'
   return inputs
 }
 
-/** What is wrong with variables that look like a misspelt setting, of whichever command, one line each. */
+/** Problems with variables that look like misspelt settings of any command, one line each. */
 export function findMisspelt(env: Environment): readonly string[] {
   const names = SETTING_KEYS.flatMap((key) => {
     const { name, variable } = SETTINGS[key]
     return [name.toUpperCase(), ...(variable === undefined ? [] : [variable.slice('MX_'.length)])]
   })
-  // MX_SERVER_ID is of the setting server_id.
+  // MX_SERVER_ID belongs to the setting server_id.
   const others = Object.keys(env).filter((variable) => !names.includes(variable.slice(3)))
   const parts = others.flatMap((variable) => explainPart(variable) ?? [])
   const rest = others.filter((variable) => explainPart(variable) === undefined)
@@ -43,7 +43,7 @@ export function findMisspelt(env: Environment): readonly string[] {
   return [...parts, ...findUnknownEnv(inputs, names, /^MX_(?:API_|SERVER_)?/)]
 }
 
-/** A variable for what is a part of the value of another one. Undefined: it is none. */
+/** Explains a variable for a part of another one's value; undefined: it is not one. */
 function explainPart(variable: string): string | undefined {
   const [, whole, part] = PART.exec(variable) ?? []
   const key = whole && findSetting(whole.toLowerCase())

@@ -5,18 +5,18 @@ export type ServerCommand = 'api' | 'server'
 export interface ValueType<T> {
   /** `list`: repeatable. `switch`: the flag needs no value. */
   readonly kind: 'text' | 'list' | 'switch'
-  /** Stands for a value in the help, such as `host:port`. */
+  /** Placeholder of a value in the help, such as `host:port`. */
   readonly placeholder: string
   /** Allowed values and their unit, for documentation and errors; for lists, of an element. */
   readonly allowed: string
-  /** What separates the elements of a list in one text. @default ',' */
+  /** Separator of the elements of a list in one string. @default ',' */
   readonly separator?: string
   /** Whether one flag may hold several elements; an environment variable always may. */
   readonly splitFlag?: boolean
   /**
    * Parses the value. A `text` or `switch` has exactly one element.
    *
-   * @throws {RangeError} with the allowed values and the input; the name of the setting goes in front.
+   * @throws {RangeError} with the allowed values and the input; callers prefix the name of the setting.
    */
   readonly parse: (values: readonly string[]) => T
 }
@@ -29,11 +29,11 @@ export interface Setting<T> extends ValueType<T> {
   readonly description: string
   /** As a user writes it; for lists, the elements joined by their separator. Empty: none. */
   readonly default: string
-  /** What an empty default means, for help. */
+  /** Meaning of an empty default, for help. */
   readonly unset?: string
   /** Another environment variable, read after the others. */
   readonly variable?: string
-  /** The one command that has it; undefined: both. */
+  /** Command of the setting; undefined: both. */
   readonly only?: ServerCommand
   /** Differences in `mx server`. */
   readonly inServer?: Partial<Pick<Setting<T>, 'description' | 'default' | 'unset'>>

@@ -61,7 +61,7 @@ export function keysOf(command: ServerCommand): readonly (keyof Settings)[] {
   return SETTING_KEYS.filter((key) => (SETTINGS[key].only ?? command) === command)
 }
 
-/** Why a command does not have a setting; undefined: it has it. */
+/** Reason why a command does not have a setting; undefined: it has it. */
 export function explainElsewhere(key: keyof Settings, command: ServerCommand): string | undefined {
   const { only = command } = SETTINGS[key]
   return only === command ? undefined : `it is a setting of mx ${only}, not of mx ${command}`

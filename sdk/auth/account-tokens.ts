@@ -7,28 +7,28 @@ export interface AccountTokensOptions {
   readonly credentials: FoundCredentials
   /** Address of the platform; undefined: `auth` is found through the registry. */
   readonly platform: string | undefined
-  /** Calls `Auth.Token` without a token, at an address if given. */
-  readonly login: (request: object, address?: string) => Promise<LoginReply>
+  /** Calls `Auth.Token` without a token. @param address of the platform. @default from the registry */
+  readonly call: (request: object, address?: string) => Promise<LoginReply>
 }
 
 /** Creates the tokens of an account by logging in with its credentials. */
 export function createAccountTokens({
   credentials,
   platform,
-  login: ask,
+  call,
 }: AccountTokensOptions): TokenSource {
   const { namespace, isGuess } = credentials
   /** Last rejected implicit secret; initially empty: none is stored yet. */
   let wrong = ''
 
-  async function requestPlatform(request: object): Promise<LoginReply> {
-    if (platform === undefined || !isServerText(platform)) return ask(request)
+  async function callPlatform(request: object): Promise<LoginReply> {
+    if (platform === undefined || !isServerText(platform)) return call(request)
     try {
       // Directly: the registry may require a login.
-      return await ask(request, platform.trim())
+      return await call(request, platform.trim())
     } catch (error) {
-      // It is only a registry, which knows the address of `auth`.
-      if (error instanceof GatewayError && error.code === 404) return ask(request)
+      // A registry without the service `auth`, which can be found through it.
+      if (error instanceof GatewayError && error.code === 404) return call(request)
       throw error
     }
   }
@@ -38,22 +38,22 @@ export function createAccountTokens({
     const { id, secret } = isGuess ? readLeft() : credentials
     if (isGuess && secret === wrong) throw new GatewayError('auth', 401, 'no account configured')
     try {
-      return await requestPlatform({ id, secret })
+      return await callPlatform({ id, secret })
     } catch (error) {
       if (isGuess && isRejected(GatewayError.from(error))) wrong = secret
-      throw warnAccount(error, id, namespace)
+      throw addHint(error, id, namespace)
     }
   }
 
   return createTokenSource({
     logIn,
-    refresh: (refresh_token) => requestPlatform({ refresh_token }),
+    refresh: (refresh_token) => callPlatform({ refresh_token }),
     isGuess,
   })
 }
 
 /** Adds a hint to the error: the account may belong to another namespace. */
-function warnAccount(error: unknown, id: string, namespace: string): unknown {
+function addHint(error: unknown, id: string, namespace: string): unknown {
   if (!(error instanceof GatewayError) || error.code !== 400) return error
   const detail = `${error.message}: ${id} in the namespace ${namespace} (MX_NAMESPACE names another)`
   return new GatewayError(error.id, error.code, detail, { cause: error })

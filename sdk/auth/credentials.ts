@@ -8,7 +8,7 @@ import { NAMESPACE_RULE } from '../namespace.ts'
 
 /** Credentials of a service or program. */
 export interface Credentials {
-  /** Of an account. */
+  /** Account id. */
   readonly id: string
   readonly secret: string
   /** Namespace of the account. @default 'mx' */

@@ -77,8 +77,8 @@ export function openBroker(text: string, options: OpenBrokerOptions): OpenedBrok
   const loaded = loading.then(({ ready }) => ready)
   // Reported to callers of the broker.
   loaded.catch(() => {})
-  const run = <T>(work: (broker: Broker) => Maybe<T>): Maybe<T> =>
-    adapter === undefined ? loading.then(({ broker }) => work(broker)) : work(adapter)
+  const withBroker = <T>(use: (broker: Broker) => Maybe<T>): Maybe<T> =>
+    adapter === undefined ? loading.then(({ broker }) => use(broker)) : use(adapter)
   const leaves = new Set<Unsubscribe>()
 
   const broker: OpenedBroker['broker'] = {
@@ -88,10 +88,10 @@ export function openBroker(text: string, options: OpenBrokerOptions): OpenedBrok
       return adapter?.maxBodyBytes ?? Number.POSITIVE_INFINITY
     },
 
-    publish: (topic, message) => run((broker) => broker.publish(topic, message)),
+    publish: (topic, message) => withBroker((broker) => broker.publish(topic, message)),
 
     async subscribe(topic, handler, options) {
-      const stop = await run((broker) => broker.subscribe(topic, handler, options))
+      const stop = await withBroker((broker) => broker.subscribe(topic, handler, options))
       const leave = (): Maybe<void> => {
         if (leaves.delete(leave)) return stop()
       }

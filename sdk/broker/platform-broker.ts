@@ -35,13 +35,13 @@ interface WireMessage {
 const SERVICE = 'broker'
 /** A subscription that lasted this long resets the back-off. */
 const GOOD_MS = 5000
-/** A service that announced its shutdown and stays away longer is not just restarting. */
+/** A service that announced its shutdown and is unavailable for longer is not just restarting. */
 const RESTART_MS = 30_000
 /** Headers and their JSON overhead. */
 const ENVELOPE_BYTES = 256 * 1024
-/** Codes of errors that the next attempt would meet again. */
-const REFUSED = [400, 401, 403]
-/** Of a message in base64 that fits into one of the protocol. */
+/** Codes of permanent errors. */
+const PERMANENT = [400, 401, 403]
+/** Maximum length of a body whose base64 fits into a message of the protocol. */
 const MAX_BODY_BYTES = Math.floor((PAYLOAD_MAX_BYTES - ENVELOPE_BYTES) / 4) * 3
 
 /** Publishes a message through the service `broker`. @throws {GatewayError} errors of the service. */
@@ -116,7 +116,7 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
           await read()
         } catch (error) {
           if (signal.aborted) return
-          if (!mayComeBack(error, lostMs === undefined)) {
+          if (!isTemporary(error, lostMs === undefined)) {
             leaves.delete(leave)
             const { message } = error as Error
             onWarning(`the subscription to ${topic} has ended: ${message}`)
@@ -157,7 +157,7 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
 
     reportDropped(topic, count) {
       const report = client.call(SERVICE, 'Broker.ReportDropped', { topic, count }, call)
-      // The log of the subscriber has it.
+      // Errors are ignored: the subscriber logs dropped messages.
       report.catch(() => {})
     },
 
@@ -168,7 +168,7 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
   }
 }
 
-/** Not when the client is closed, or the first attempt is rejected; an established subscription ends with its token. */
-function mayComeBack(error: unknown, wasEstablished: boolean): boolean {
-  return error instanceof GatewayError && (wasEstablished || !REFUSED.includes(error.code))
+/** False if the client is closed, or the first attempt is rejected. An established subscription also ends with its token. */
+function isTemporary(error: unknown, wasEstablished: boolean): boolean {
+  return error instanceof GatewayError && (wasEstablished || !PERMANENT.includes(error.code))
 }

@@ -12,7 +12,7 @@ import { type SubscriberOptions, Subscriptions, toBrokerLog, toReports } from '.
 export interface ServiceBrokerOptions {
   /** Configured broker: an adapter or an address. */
   readonly configured: Broker | string | undefined
-  /** There is a platform, whose broker is found like any service. */
+  /** Whether there is a platform, whose broker is found like any service. */
   readonly hasPlatform: boolean
   readonly client: () => Client
   readonly service: string
@@ -23,7 +23,7 @@ export interface ServiceBrokerOptions {
 
 /** The broker of a service, opened on first use, and its subscriptions. */
 export interface ServiceBroker {
-  /** What the registry is told: empty where the service has nothing to do with one. */
+  /** Name of the broker for the registry entry; empty: the service uses none. */
   readonly name: () => string
   /** Adds a subscription. @throws {TypeError} without a broker. */
   readonly subscribe: <S extends Schema>(
@@ -52,8 +52,8 @@ const PLATFORM = 'mx'
 
 /** @throws {TypeError} for a text that names no broker. */
 export function createServiceBroker(options: ServiceBrokerOptions): ServiceBroker {
-  const { configured: given, hasPlatform, client, service, log, traces } = options
-  const configuredSource = toBrokerSource(given)
+  const { configured, hasPlatform, client, service, log, traces } = options
+  const configuredSource = toBrokerSource(configured)
   const source = configuredSource ?? (hasPlatform ? PLATFORM : undefined)
   const subscriptions = new Subscriptions(service, log, traces)
   const closing: (() => Promise<void>)[] = []

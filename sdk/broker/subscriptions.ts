@@ -111,7 +111,7 @@ export class Subscriptions {
   async #retry(broker: CheckedBroker, { topic, begin }: Wanted): Promise<void> {
     const { signal } = this.#stop
     const backOff = createBackOff()
-    let lastWarning = ''
+    let logged = ''
     while (!signal.aborted) {
       await delay(backOff.next(), undefined, { signal }).catch(() => {})
       if (signal.aborted) return
@@ -122,9 +122,9 @@ export class Subscriptions {
         return
       } catch (error) {
         const { message } = error as Error
-        if (!isPassing(error) && message !== lastWarning)
+        if (!isPassing(error) && message !== logged)
           this.#log.error({ err: error, topic }, 'subscribing failed, retrying')
-        lastWarning = message
+        logged = message
       }
     }
   }

@@ -55,11 +55,11 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   private readonly signal: AbortSignal | undefined
   private readonly contextSignal: AbortSignal | undefined
   private tokens: TokenSource | undefined
-  /** Without the token. */
+  /** Metadata without the token. */
   private readonly ownMetadata: string
-  /** As it was sent. */
+  /** Token of the last attempt. */
   private token: string | undefined = undefined
-  /** It was sent with another token before. */
+  /** Whether the call was sent with another token before. */
   private isRenewed = false
   private readonly closing: AbortSignal | undefined
   private readonly startedMs = performance.now()
@@ -67,7 +67,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   private retries: number
   private repeated = 0
   private timer: NodeJS.Timeout | undefined = undefined
-  /** Of the attempt that is under way. */
+  /** Span of the current attempt. */
   private span: Span | undefined = undefined
 
   /** @param closing cancels the call, too; undefined: it outlives its client. */
@@ -128,19 +128,19 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   /** Called when the call fails. */
   protected abstract failed(error: unknown): void
 
-  /** It was handed over. */
+  /** Called when the call was passed to a transport. */
   protected dispatched(): void {}
 
   /** Ends the call; false: it had ended. */
   protected answered(): boolean {
     if (this.over) return false
-    this.isWell()
+    this.markHealthy()
     this.settle(200)
     return true
   }
 
   /** Records that the node responds. */
-  protected isWell(): void {
+  protected markHealthy(): void {
     if (this.inFlight) recordSuccess(this)
   }
 
@@ -158,7 +158,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     this.endSpan(code, error.message)
     // A typed error proves that the node responds, whatever the error says.
     if (isUntyped && isGatewayError(code) && this.inFlight) recordFailure(this, 'gateway')
-    else this.isWell()
+    else this.markHealthy()
     endAttempt(this)
     if (this.mayRenew(error)) this.renew(error)
     else if ((code === 500 || code === 408) && repeatable && this.mayRepeat()) this.repeat(error)
@@ -189,7 +189,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     else this.onLost('timeout', `nothing was sent within ${this.limitMs} ms`)
   }
 
-  /** A call that leaves the process waits until it is known whose it is. An address that nobody vouches for is not told. */
+  /** A call that leaves the process waits for the login. The token is not sent to an unknown address. */
   private identify(found: ReturnType<CallRouter['find']>): ReturnType<CallRouter['find']> {
     if (this.tokens === undefined || (found !== undefined && 'caller' in found)) return found
     // Handled later: an earlier rejection would end the process.
@@ -256,9 +256,9 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     return node
   }
 
-  /** Of a stream that belongs to no trace there is none: subscriptions last for ever. */
+  /** A stream starts no trace: subscriptions never end. */
   private beginSpan(tracer: Tracer, begins: boolean): void {
-    // What is sent has a token, which is nobody else's business.
+    // Without the token: spans are exported.
     const { service, endpoint } = this
     const call = { service, endpoint, metadata: this.ownMetadata }
     this.span = beginCall(tracer, 'client', call, begins && !this.stream, performance.now())
@@ -283,7 +283,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     this.timer = setTimeout(() => this.attempt(), delayMs)
   }
 
-  /** Whether the token was not taken, and another may be. */
+  /** Whether the token was rejected and can be renewed. */
   private mayRenew(error: GatewayError): boolean {
     if (this.token === undefined || this.isRenewed || this.started || this.answering) return false
     return isInvalidToken(error) && this.tokens!.isRejected(this.token)
@@ -295,7 +295,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     const again = (): void => {
       if (!this.over) this.attempt()
     }
-    // What is wrong with logging in was told whoever logged in first; here it is that the call was refused.
+    // A failed login was reported to the call that started it; this call fails with its own error.
     Promise.resolve(this.tokens!.ready()).then(again, () => this.fail(error))
   }
 
@@ -311,7 +311,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
     return left > 0 ? left : -1
   }
 
-  /** While nobody carries it, its time runs all the same. */
+  /** Starts the deadline while no transport carries the call. */
   private arm(): void {
     const left = this.left()
     if (left !== 0 && this.timedNext === undefined) deadlines.add(this, Math.max(1, left))
@@ -339,7 +339,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable, Atte
   }
 }
 
-/** Reference 15.5, jittered: none of many callers that failed together come back together. */
+/** Back-off of a retry (reference 15.5), jittered: callers that failed together must not retry together. */
 function toDelay(repeated: number): number {
   if (repeated === 0) return 0
   return toBackOffMs(repeated - 1, BACK_OFF)

@@ -37,7 +37,10 @@ export interface CallOptions extends CallDetails {
   readonly timeoutMs?: number
   /** Maximum retries after 500 or 408. Streams are never retried. @default that of the client */
   readonly retries?: number
-  /** The node to call: `host:port`, or with a protocol, `mx://`, `mxs://`, `http://` or `https://` in front. It is shown the client's own token if the registry tells of it, or the client was opened for it. @default whichever the registry tells */
+  /**
+   * Node to call: `host:port`, optionally with the scheme `mx://`, `mxs://`, `http://` or `https://`. Gets the client's
+   * token only if it is registered or configured as the client's address. @default a node from the registry
+   */
   readonly address?: string
   /** Cancels the call when it aborts, in addition to the signal of the context. */
   readonly signal?: AbortSignal
@@ -54,11 +57,19 @@ export interface ClientOptions {
   readonly registry?: Registry | string
   /** Address for all calls, as {@link CallOptions.address}; takes precedence over the registry. */
   readonly address?: string
-  /** Through which all calls go but those within this process: the RPC proxy of a platform, `host:port`, or `mxs://host:port` over TLS. @default `MX_PROXY`, where neither a registry nor an address is given, else none */
+  /**
+   * RPC proxy of a platform for all calls to other processes: `host:port`, or `mxs://host:port` over TLS.
+   * @default `MX_PROXY` without a registry and an address, else none
+   */
   readonly proxy?: string
   /** Access token of calls without a context; calls with one pass on that of their caller. @default that of `auth` */
   readonly token?: string
-  /** The account it logs in with, for tokens that are renewed in time. @default where a registry or a proxy by its text, or `MX_PROXY`, says where the platform is: `MX_AUTH_ID` and `MX_AUTH_SECRET`, else, on this machine, `~/.mx/service_credentials`, which a server of the same user wrote; else none */
+  /**
+   * Account to log in with; its tokens are renewed automatically.
+   * @default if the address of a platform is known (from registry, proxy or `MX_PROXY`): `MX_AUTH_ID` and
+   * `MX_AUTH_SECRET`; else, for a platform on this machine, `~/.mx/service_credentials`, stored by a server of the same
+   * user; else none
+   */
   readonly auth?: Credentials
   /** Namespace of calls without one in their context. @default that of the account, unless it is `mx`; else none */
   readonly namespace?: string
@@ -131,9 +142,9 @@ export class Client {
   constructor(options: ClientOptions = {}) {
     rejectUnknownOptions('new Client', options, OPTIONS)
     const { registry, address, services = [], inProcess = true, traces } = options
-    const isOptional = registry !== undefined || address !== undefined
+    const isConfigured = registry !== undefined || address !== undefined
     const source = toRegistrySource(registry)
-    const proxyAddress = readProxyAddress(options.proxy, isOptional)
+    const proxyAddress = readProxyAddress(options.proxy, isConfigured)
     const platform = proxyAddress ?? toPlatform(source)
     const credentials = findOwnCredentials(options, platform)
     const domain = credentials?.namespace ?? DEFAULT_NAMESPACE
@@ -240,9 +251,9 @@ export class Client {
   ) {
     if (token !== undefined) return createFixedToken(checkToken(token))
     if (credentials === undefined) return undefined
-    // Nobody has a token before; the namespace is the account's, wherever calls go.
+    // The login has no token yet. Its namespace is always that of the account.
     const metadata = formatCallMetadata({ namespace: credentials.namespace }, '')
-    const login = (request: object, address?: string): Promise<LoginReply> =>
+    const call = (request: object, address?: string): Promise<LoginReply> =>
       new Promise((resolve, reject) => {
         const options = address === undefined ? DEFAULT : { address }
         const plan = this.#plan('auth', 'Auth.Token', options, this.#timeoutMs)
@@ -250,7 +261,7 @@ export class Client {
         const resolveReply = resolve as (reply: unknown) => void
         new UnaryCall(this.#owner, targetOptions, request, resolveReply, reject).begin()
       })
-    return createAccountTokens({ credentials, platform, login })
+    return createAccountTokens({ credentials, platform, call })
   }
 
   #plan(service: string, endpoint: string, options: CallOptions, defaultMs: number): CallPlan {

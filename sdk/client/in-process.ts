@@ -114,7 +114,7 @@ class LocalCall implements ServableCall {
   readonly #dispatcher: Dispatcher
   readonly #calls: Set<LocalCall>
   readonly #isLocal: boolean
-  /** The service has it. */
+  /** The service has received the call. */
   #dispatched = false
   /** The caller has sent its last body. */
   #isEnded = false

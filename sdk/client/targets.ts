@@ -55,7 +55,7 @@ export class ClientTargets {
   #directory: ServiceCache | undefined = undefined
   /** Address of the registry for the domain `mx`, if that is another one; else empty. */
   readonly #generalText: string
-  /** Of that. */
+  /** Registry and service cache of `#generalText`. */
   #general: { readonly opened: OpenedRegistry; readonly directory: ServiceCache } | undefined =
     undefined
   /** Services found in the domain `mx`, with the expiry of this result, `performance.now()`. */

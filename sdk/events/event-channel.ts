@@ -49,11 +49,10 @@ export interface ChannelOptions {
 
 type Stream = CallStream<object, WireEvent>
 
-/** First wait before the service is called again; doubled with each that follows. */
-/** How long the service may take to keep what it was told. */
+/** Timeout of the service to store the last acknowledgements, milliseconds. */
 const LEAVE_MS = 5000
 /** Temporary errors: the service is not found, was lost, or is unavailable. */
-const UNREACHABLE = [404, 502, 503]
+const TEMPORARY = [404, 502, 503]
 
 export function openChannel(options: ChannelOptions): EventChannel {
   const { client, traces, call, begin, acks, resumes } = options
@@ -133,8 +132,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
     endSpans()
     // A stream ends with its token; the next one uses a new token, if there is one.
     const isExpired = error instanceof GatewayError && isInvalidToken(error) && hasBegun
-    const mayReturn =
-      isExpired || (error instanceof GatewayError && UNREACHABLE.includes(error.code))
+    const mayReturn = isExpired || (error instanceof GatewayError && TEMPORARY.includes(error.code))
     if (!mayReturn || !resumes || request === undefined) throw error
     await delay(backOff.next(), undefined, { signal: waiting.signal }).catch(() => {})
   }

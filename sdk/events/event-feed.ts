@@ -2,11 +2,11 @@ import { unavailable } from '../errors.ts'
 
 /** Changes for a watcher, as an async iterator. */
 export interface EventFeed<E> extends AsyncIterableIterator<E> {
-  /** Adds the state of something; one of the same key that still waits is replaced. */
+  /** Adds the state of a key; replaces a buffered one. */
   readonly push: (key: string, event: E) => void
-  /** Nothing more comes, which the watcher did not ask for: it gets an error 503 that says why. */
+  /** Ends the feed: the watcher gets an error 503 with this detail. */
   readonly end: (detail: string) => void
-  /** Nothing more comes: the watcher gets this error. */
+  /** Ends the feed with an error. */
   readonly fail: (error: Error) => void
 }
 
@@ -15,7 +15,7 @@ export interface EventFeedOptions {
   readonly id: string
   /** Maximum buffered keys; with more the watcher gets an error 503 and has to restart. */
   readonly maxWaiting: number
-  /** Called once, when the watcher is gone. */
+  /** Called once, when the watcher has left. */
   readonly onClose: () => void
 }
 

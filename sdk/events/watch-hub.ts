@@ -4,11 +4,11 @@ import { unavailable } from '../errors.ts'
 import { createEventFeed, type EventFeed } from './event-feed.ts'
 
 export interface WatchHubOptions {
-  /** Watchers at a time, shared fairly between namespaces. */
+  /** Maximum number of watchers, shared fairly between namespaces. */
   readonly maxWatchers: number
-  /** Keys that may wait for one watcher. */
+  /** Maximum number of buffered keys per watcher. */
   readonly maxWaiting: number
-  /** Why streams end when the service stops, for the watchers. */
+  /** Detail of the error that ends streams when the service stops. */
   readonly stopping: string
 }
 
@@ -18,9 +18,9 @@ export interface WatchHub<E> {
    * Adds a watcher.
    *
    * @param watcher id of errors, and namespace of the watcher (empty: anonymous).
-   * @param subscribe begins to push events into the feed and returns the function that ends it. The watcher gets the error of one
-   * that fails later.
-   * @param onStart called once events are pushed, unless the watcher has left.
+   * @param subscribe starts pushing events into the feed and returns a function that stops it. A later failure becomes the
+   * error of the watcher.
+   * @param onStart called when the subscription has started, unless the watcher has left.
    * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is stopping.
    */
   readonly open: (

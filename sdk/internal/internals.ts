@@ -13,7 +13,7 @@ export interface BrokerAccess {
 
 /** Parts of a service or a client that the modules of this package share; not part of its interface. */
 export interface Internals {
-  /** Of a service. */
+  /** Broker of a service. */
   broker?: BrokerAccess
   /** How a service is called in this process. */
   local?: LocalService

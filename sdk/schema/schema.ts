@@ -102,7 +102,7 @@ export function protobufMessage<S extends Schema>(
 /** A compiled schema. */
 export interface CompiledSchema {
   /**
-   * Decodes a received value: fills in defaults, validates, runs codecs. May change `value`. Unknown fields are kept
+   * Decodes a received value: fills in defaults, validates, runs codecs. May change `value`. Unknown fields are preserved
    * unless the schema forbids them.
    *
    * @throws {SchemaError} naming the path of the first invalid field.

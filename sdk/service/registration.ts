@@ -24,7 +24,7 @@ export interface RegistrationOptions {
   readonly nowMs?: () => number
 }
 
-/** The registry entry of a service, kept alive by heartbeats. */
+/** The registry entry of a service, renewed by heartbeats. */
 export interface Registration {
   /** Marks the node as draining, so that it gets no new calls, and stops the heartbeats. */
   readonly drain: () => Promise<void>
@@ -76,13 +76,13 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       }
     },
   })
-  const tell = (what: ServiceEntry): Maybe<void> => registry.register!(what, { ttlSeconds })
+  const put = (what: ServiceEntry): Maybe<void> => registry.register!(what, { ttlSeconds })
   const leave = (): Maybe<void> => {
     left = true
     return registry.deregister?.(entry)
   }
   const sign = (): Promise<void> => {
-    const answer = new Promise<void>((resolve) => resolve(tell(entry)))
+    const answer = new Promise<void>((resolve) => resolve(put(entry)))
     // After a timeout the request may still succeed.
     answer.then(() => (left ? leave() : undefined)).catch(() => {})
     return withTimeout(answer, answerMs)
@@ -151,7 +151,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   }
   return {
     async drain() {
-      if (!ended && !isUnneeded) await sendLast('tell of draining', () => tell(toDraining(entry)))
+      if (!ended && !isUnneeded) await sendLast('mark as draining', () => put(toDraining(entry)))
     },
     async end() {
       if (!isUnneeded) await sendLast('deregister', leave)

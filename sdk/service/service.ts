@@ -38,13 +38,28 @@ export interface ServiceOptions extends PortOptions {
   readonly version?: string
   /** Metadata for the registry. */
   readonly metadata?: Readonly<Record<string, string>>
-  /** Where it is found by others; a text opens it: `mx://host:port` and others (docs/registry.md). @default `MX_REGISTRY`, else that behind the proxy, else none, and callers need its address */
+  /**
+   * Registry, or its address: `mx://host:port` and others (docs/registry.md).
+   * @default `MX_REGISTRY`, else that behind the proxy, else none: callers need the address of the service
+   */
   readonly registry?: Registry | string
-  /** Through which its calls of other services go, and where it is registered unless a registry is given: the RPC proxy of a platform, `host:port`, or `mxs://host:port` over TLS. @default `MX_PROXY`, where no registry is given, else none */
+  /**
+   * RPC proxy of a platform for calls to other services, and for registration without a registry: `host:port`, or
+   * `mxs://host:port` over TLS. @default `MX_PROXY` without a registry, else none
+   */
   readonly proxy?: string
-  /** Carries the messages of {@link Service.subscribe} and `createBroker`; a text opens it: `nats://host:port` and others (docs/broker.md). @default `MX_BROKER`, else the platform's, where there is a registry or a proxy */
+  /**
+   * Broker for {@link Service.subscribe} and `createBroker`, or its address: `nats://host:port` and others
+   * (docs/broker.md). @default `MX_BROKER`, else that of the platform if there is a registry or a proxy
+   */
   readonly broker?: Broker | string
-  /** The account it runs as, and in whose namespace: it logs in, shows its token where it registers and calls others, and asks the platform for the rules of who may call it. @default where a registry or a proxy by its text, `MX_REGISTRY` or `MX_PROXY` says where the platform is: `MX_AUTH_ID` and `MX_AUTH_SECRET`, of `MX_NAMESPACE`; else, on this machine, `~/.mx/service_credentials`, which a server of the same user wrote, for all but the rules; else none */
+  /**
+   * Account of the service, which also determines its namespace. The service logs in, registers and calls others with
+   * its token, and enforces the access rules of the platform.
+   * @default if the address of a platform is known (from registry, proxy, `MX_REGISTRY` or `MX_PROXY`): `MX_AUTH_ID` and
+   * `MX_AUTH_SECRET`, of `MX_NAMESPACE`; else, for a platform on this machine, `~/.mx/service_credentials`, stored by a
+   * server of the same user, without the rules; else none
+   */
   readonly auth?: Credentials
   /**
    * Authorizes calls from outside this process. @default with an account the rules of the platform, else every call is

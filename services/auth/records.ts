@@ -23,7 +23,7 @@ export interface KeyRecord {
   readonly id: string
   /** SPKI, DER in base64. */
   readonly publicKey: string
-  /** PKCS #8, DER in base64, possibly encrypted; empty: held only by the server that signs with it. */
+  /** PKCS #8, DER in base64, possibly encrypted; empty: stored only by the server that signs with it. */
   readonly privateKey: string
   /** Id of the key that encrypts the private key; empty: not encrypted. */
   readonly sealedWith: string

@@ -5,7 +5,7 @@ import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
 
 export interface Watchers {
   /**
-   * Streams what `tell` yields, until the caller leaves or the service stops.
+   * Returns the events of `stream` until the caller leaves or the service stops.
    *
    * @throws {GatewayError} 429 if there are too many, 503 while the service stops.
    */

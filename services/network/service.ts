@@ -50,7 +50,7 @@ export interface NetworkService {
   readonly service: Service<object>
   /** Opens and accepts links; call it once the service has started and the RPC proxy accepts calls. */
   readonly begin: () => Promise<void>
-  /** Asks the peers to send no more calls here. This server continues to call them. */
+  /** Notifies peers that this server accepts no more calls. It continues to call them. */
   readonly leave: () => void
   /** {@link leave}, ends all links, then stops the service. */
   readonly close: () => Promise<void>

@@ -60,7 +60,7 @@ export interface RegistryService {
  * await createRegistryService({ createRegistry: () => createMemoryRegistry() }).run()
  * ```
  *
- * @throws {TypeError} for options nobody knows, and a version or an address that is none.
+ * @throws {TypeError} for unknown options, and an invalid version or address.
  */
 export function createRegistryService(options: RegistryServiceOptions): RegistryService {
   const { createRegistry, listDomains, broker, ...more } = options

@@ -17,7 +17,7 @@ import { needsNoBuild, toDesiredState } from './state/desired-state.ts'
 import type { Objects } from './state/objects.ts'
 import {
   formatObject,
-  isUnderWay,
+  isInProgress,
   neverCameUp,
   type Requested,
   type ServiceRecord,
@@ -256,7 +256,7 @@ export function createOperations(options: OperationsOptions): Operations {
         }
       })
       if (record?.asked.id !== asked.id) throw toBeingDeleted(key, errorId)
-      if (there.asked.upload !== upload && !isUnderWay(there))
+      if (there.asked.upload !== upload && !isInProgress(there))
         await uploads.remove(there.asked.upload)
       await reconciler.refresh()
       return record

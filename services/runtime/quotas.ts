@@ -1,6 +1,6 @@
 import type { WorkloadKey } from '../../core/contracts/runtime.ts'
 import { type Quota, quotaReached } from '../../core/limits/quota.ts'
-import { isUnderWay, needsBuild, type ServiceRecord, toObjectKey } from './state/records.ts'
+import { isInProgress, needsBuild, type ServiceRecord, toObjectKey } from './state/records.ts'
 
 /** Runtime quotas of a namespace. */
 export interface RuntimeQuotas {
@@ -41,7 +41,7 @@ export function createAdmission(
     for (const [key, record] of records) {
       if (record.namespace !== namespace || key === ownKey) continue
       all.add(key)
-      if (isUnderWay(record) && needsBuild(record) && !record.deleting) building.add(key)
+      if (isInProgress(record) && needsBuild(record) && !record.deleting) building.add(key)
     }
     for (const request of admitted.values()) {
       const key = toObjectKey(request.key)

@@ -232,7 +232,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     ...{ store, holder: server, durationMs: leaseMs },
     onChange(isLeader) {
       if (!isLeader) return void reconciler.pause()
-      // The previous lease holder may have rotated secrets.
+      // The previous leader may have rotated secrets.
       logIns.clear()
       reconciler.resume()
     },

@@ -87,7 +87,7 @@ t.test(
       { ...row, name: 'b', rounds: [], median: round(Number.NaN), problem: 'it | ended' },
     ]
     const lines = formatTable(rows).split('\n')
-    t.match(lines[0], 'against a')
+    t.match(lines[0], 'relative to a')
     t.equal(lines[2], '| a 1.0 | 12.3 k | 11.0 (10.0-12.0) | 1.00 | 1.00 | 2.00 | 20.0 | 0 |')
     t.equal(lines[3], '| a 1.0 | not measured: it / ended | | | | | | |')
   },
@@ -95,7 +95,7 @@ t.test(
 
 t.test('scenarios have unique names and existing rivals', async (t) => {
   t.equal(new Set(SCENARIOS.map(({ name }) => name)).size, SCENARIOS.length)
-  t.throws(() => findScenario('speed'), /there is no scenario speed/)
+  t.throws(() => findScenario('speed'), /unknown scenario speed/)
   for (const { rivals = [] } of SCENARIOS)
     if (rivals.length > 0) t.doesNotThrow(() => parseOptions(['--only', rivals.join(',')]))
 })
@@ -131,7 +131,7 @@ t.test(
     t.equal(parseOptions(['soak']).measurement, 'soak')
     t.throws(() => parseOptions(['--only', 'apache']), {
       name: 'RangeError',
-      message: /--only must name some of nginx, mx, .*"apache"/,
+      message: /--only must be one or more of nginx, mx, .*"apache"/,
     })
     t.throws(() => parseOptions(['--rounds', 'many']), {
       name: 'RangeError',
@@ -139,7 +139,7 @@ t.test(
     })
     t.throws(() => parseOptions(['speed']), {
       name: 'RangeError',
-      message: /one of scenarios, memory, .*"speed"/,
+      message: /measurement must be one of scenarios, memory, .*"speed"/,
     })
     t.throws(() => parseOptions(['--fast']), { name: 'RangeError', message: /--fast/ })
   },
@@ -165,7 +165,7 @@ t.test('guard accepts up to 15 % above the record', async (t) => {
   t.equal(compareRatios(recorded({ proxy: 1 }), recorded({ proxy: 0.5 })).passed, true)
   const worse = compareRatios(recorded({ proxy: 1, other: 1 }), recorded({ proxy: 1.16, other: 1 }))
   t.equal(worse.passed, false)
-  t.match(worse.lines, ['FAIL proxy: 1.16 x nginx, recorded 1.00, limit 1.15', /^ok/])
+  t.match(worse.lines, ['FAIL proxy: 1.16 x nginx, baseline 1.00, limit 1.15', /^ok/])
 })
 
 t.test('guard fails for missing and incomparable figures', async (t) => {
@@ -173,20 +173,20 @@ t.test('guard fails for missing and incomparable figures', async (t) => {
   t.equal(compareRatios(recorded({ proxy: 1 }), recorded({ proxy: Number.NaN })).passed, false)
   t.throws(
     () => compareRatios(recorded({}), recorded({}, 'uws-floor')),
-    /recorded against nginx, measured against uws-floor/,
+    /relative to nginx, this run to uws-floor/,
   )
 })
 
 t.test('guard fails for a scenario without a record', async (t) => {
   const { lines, passed } = compareRatios(recorded({ proxy: 1 }), recorded({ proxy: 1, rpc: 0.75 }))
   t.equal(passed, false)
-  t.match(
-    lines[1],
-    /^FAIL rpc: 0\.75 x nginx, nothing is recorded: npm run bench guard -- --record$/,
-  )
+  t.match(lines[1], /^FAIL rpc: 0\.75 x nginx, no baseline: run npm run bench guard -- --record$/)
 })
 
 t.test('marks figures of another machine', async (t) => {
   const elsewhere = { ...recorded({ proxy: 1 }), machine: { ...MACHINE, cpu: 'y' } }
-  t.match(compareRatios(recorded({ proxy: 1 }), elsewhere).lines[1], 'recorded on x, this is y')
+  t.match(
+    compareRatios(recorded({ proxy: 1 }), elsewhere).lines[1],
+    'baseline of x, this machine has y',
+  )
 })

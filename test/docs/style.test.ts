@@ -5,6 +5,9 @@ import { ROOT } from '../../scripts/root.ts'
 
 const PAGES = [
   'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'examples/README.md',
   ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`),
 ].filter((path) => path.endsWith('.md'))
 const MAX_COLUMNS = 120

@@ -67,7 +67,7 @@ t.test('api-key responds with 401 to a missing, wrong or hashed key', async (t) 
     t.same(JSON.parse(body), {
       Id: 'api-key',
       Code: 401,
-      Detail: 'a known key is needed in the header X-Api-Key',
+      Detail: 'a valid key is required in the header X-Api-Key',
       Status: 'Unauthorized',
     })
     t.equal(reply.get('www-authenticate'), 'ApiKey')
@@ -95,9 +95,9 @@ t.test(
     env.now += 1000
     t.equal(await statusOf('key-1'), 200)
     t.same(env.messages, [
-      'info: API keys read again',
-      'error: API keys not read; those read before stay',
-      'error: API keys not read; those read before stay',
+      'info: API keys reloaded',
+      'error: API keys not reloaded, the previous ones stay valid',
+      'error: API keys not reloaded, the previous ones stay valid',
     ])
   },
 )
@@ -123,7 +123,7 @@ t.test('concurrency-limit responds with 429 beyond the limit per client', async 
   t.match(JSON.parse(refused.body), {
     Id: 'concurrency-limit',
     Code: 429,
-    Detail: 'only 2 requests at a time are served',
+    Detail: 'too many concurrent requests, the limit is 2',
   })
   const other = begin('192.0.2.2')
   t.equal(waiting.length, 3, 'another client is served')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { formatSettings, replaceFlags } from '../../scripts/gen-flags.ts'
 
 t.test(
-  'every setting has a row with flag, command, default, meaning, values and effect of a change',
+  'every setting is a row with flag, command, default, meaning, allowed values and effect of a change',
   async (t) => {
     const table = formatSettings()
     t.match(table, /^\n\| flag \| only \| default \| meaning \| values \| in mx.yaml \|\n/)
@@ -19,7 +19,7 @@ t.test(
   },
 )
 
-t.test('replaces only the text between the markers', async (t) => {
+t.test('replaces only the text between the marks', async (t) => {
   const text = 'a\n<!-- flags: written by `npm run gen` -->\nold\n<!-- /flags -->\nb\n'
   t.equal(
     replaceFlags(text, 'new\n'),
@@ -27,6 +27,6 @@ t.test('replaces only the text between the markers', async (t) => {
   )
 })
 
-t.test('rejects a text without markers', async (t) => {
-  t.throws(() => replaceFlags('nothing', ''), /the text must hold/)
+t.test('rejects a text without the marks', async (t) => {
+  t.throws(() => replaceFlags('nothing', ''), /missing marker/)
 })

@@ -45,7 +45,7 @@ t.test('parts with different options retain their own types', async (t) => {
 import static_ from './static.ts'
 import web from './web.ts'
 
-/** Every file of this folder by its name; each exports what creates a handler. */
+/** Every file of this folder by its name; each exports a function that creates a handler. */
 export const handlers: {
   readonly static: typeof static_
   readonly web: typeof web

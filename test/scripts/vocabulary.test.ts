@@ -1,5 +1,8 @@
 import t from 'tap'
-import { countWords, findExcess, splitName } from '../../scripts/vocabulary.ts'
+import { checkFile, formatFindings, splitName } from '../../scripts/vocabulary.ts'
+
+const wordsOf = (path: string, text: string): readonly string[] =>
+  checkFile(path, text).map(({ line, word }) => `${line} ${word}`)
 
 t.test('splits names in camel case, kebab case and capitals into words', async (t) => {
   t.strictSame(splitName('createHTTPServer'), ['create', 'HTTP', 'Server'])
@@ -7,27 +10,58 @@ t.test('splits names in camel case, kebab case and capitals into words', async (
   t.strictSame(splitName('MAX_TOLD_BYTES'), ['MAX', 'TOLD', 'BYTES'])
 })
 
-t.test('counts banned words in file names, exported names and comments', async (t) => {
+t.test('rejects words in file names, exported names and comments, but not in code', async (t) => {
   const source = [
-    '/** What is told to whoever asks. */',
-    'export function tellPeer(): void {} // nobody hears it',
+    '/** Returns what a peer was told. */',
+    'export function tellPeer(given: string): void {} // nobody waits',
     "const text = 'told'",
+    '/**',
+    ' * Work is under',
+    ' * way, and `told` is code.',
+    ' */',
+    'export const OWN_KEPT = 1',
   ].join('\n')
-  t.strictSame(countWords('core/kept-watch.ts', source), { fileNames: 1, exports: 1, prose: 5 })
+  t.strictSame(wordsOf('core/kept-watch.ts', source).toSorted(), [
+    '1 kept',
+    '1 told',
+    '2 nobody',
+    '2 tell',
+    '5 under way',
+    '8 KEPT',
+    '8 OWN',
+  ])
 })
 
-t.test('counts all of the text of a Markdown file', async (t) => {
-  const counts = countWords('docs/a.md', 'Nobody was told.')
-  t.strictSame(counts, { fileNames: 0, exports: 0, prose: 2 })
+t.test('rejects words in Markdown with file, line and replacement', async (t) => {
+  const text = 'A title\n\nNobody was told.\n'
+  t.strictSame(formatFindings('docs/a.md', checkFile('docs/a.md', text)), [
+    'docs/a.md:3: "Nobody": write anonymous, none or no-op',
+    'docs/a.md:3: "told": write report, log, notify, publish, advertise, return or send',
+  ])
 })
 
-t.test('reports only counts that rose, with the count before', async (t) => {
-  const before = { core: { fileNames: 0, exports: 1, prose: 5 } }
-  t.strictSame(findExcess({ core: { fileNames: 0, exports: 0, prose: 5 } }, before), [])
-  t.strictSame(findExcess({ core: { fileNames: 0, exports: 1, prose: 6 } }, before), [
-    'core: 6 banned words in prose, 5 before',
+t.test('accepts words in code blocks, inline code, link targets and addresses', async (t) => {
+  const text = [
+    'The field `refusal`, the action `login.refused`.',
+    '```sh',
+    'echo told',
+    '```',
+    '[page](told.md), https://example.com/told',
+    'Run `mx',
+    'told` and the page was told.',
+  ].join('\n')
+  t.strictSame(wordsOf('docs/a.md', text), ['7 told'])
+})
+
+t.test('accepts standard terms, but not their words alone', async (t) => {
+  const text = 'Connection refused. A node refuses a connection.\nA node refuses a call.'
+  t.strictSame(wordsOf('docs/a.md', text), ['2 refuses'])
+})
+
+t.test('rejects doubled words, also across lines of a comment', async (t) => {
+  t.strictSame(wordsOf('docs/a.md', 'Returns the the route.\n\n# Quotas\n\nQuotas limit.'), [
+    '1 the the',
   ])
-  t.strictSame(findExcess({ lib: { fileNames: 1, exports: 0, prose: 0 } }, before), [
-    'lib: 1 banned words in fileNames, 0 before',
-  ])
+  t.strictSame(wordsOf('lib/a.ts', '/**\n * Returns the\n * the route.\n */'), ['2 the the'])
+  t.strictSame(wordsOf('lib/a.ts', '/** @param route route of the request */'), [])
 })

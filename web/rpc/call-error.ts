@@ -1,26 +1,26 @@
 import { isMetadata, splitMetadata } from '../../core/rpc/metadata.ts'
 
-/** The id of errors of the connection itself, as the page has them: what failed was not answered, and may be tried once it is back. */
+/** Id of errors of the connection itself: the call has no response, and may be retried when connected again. */
 export const CONNECTION_ID = 'connection'
 
-/** What the server says of a login that has ended (core/auth/policy/decision.ts), in the name of the service that was called. */
-const NOT_TAKEN = 'Bearer error="invalid_token"'
+/** Challenge of an ended login (core/auth/policy/decision.ts). The error has the id of the called service. */
+const INVALID_TOKEN = 'Bearer error="invalid_token"'
 
-/** Fields of a reply: names in lower case, and their values. */
+/** Metadata of a response: names in lower case, with values. */
 export type Fields = readonly (readonly [name: string, value: string])[]
 
 export interface CallErrorOptions {
   /** @default that of the code */
   readonly status?: string
   readonly fields?: Fields
-  /** Service whose call was answered so. @default none: the page says so itself */
+  /** Called service that responded with the error. @default none: created by the page */
   readonly callee?: string
   readonly cause?: unknown
 }
 
-/** Why a call failed: what the service, the gateway or the connection said. */
+/** Error of a call, from the service, the gateway or the connection. */
 export class CallError extends Error {
-  /** Who says so: a service, or a part of the platform. */
+  /** Source of the error: a service, or a part of the platform. */
   readonly id: string
   /** HTTP status, from 400 to 599. */
   readonly code: number
@@ -45,27 +45,27 @@ export class CallError extends Error {
   }
 
   /**
-   * Whether the login has ended. The rules refuse with 401, too, and say nothing of the token; services may pass on what others
-   * said of other tokens, with other ids.
+   * Whether the login has ended. Access rules also deny with 401, but without this challenge; services may pass on errors of
+   * others about other tokens, with other ids.
    */
   get isExpiry(): boolean {
     if (this.code !== 401) return false
     if (this.#callee === undefined) return this.id === CONNECTION_ID
     const challenge = this.fields.find(([name]) => name === 'www-authenticate')?.[1]
-    return this.id === this.#callee && challenge === NOT_TAKEN
+    return this.id === this.#callee && challenge === INVALID_TOKEN
   }
 
-  /** Whether it was the connection that failed: nothing is known of the call, which may be made again once it is back. */
+  /** Whether the connection failed: the outcome of the call is unknown. It may be retried when connected again. */
   get isLoss(): boolean {
     return this.#callee === undefined && this.id === CONNECTION_ID && this.code === 503
   }
 
-  /** Whether it ends with the trouble of the connection or the login that caused it, or with a service that comes again. */
+  /** Whether the error is temporary: until reconnection, the next login, or until the service is available again. */
   get isPassing(): boolean {
     return this.isExpiry || this.isLoss || this.code === 502 || this.code === 503
   }
 
-  /** Whatever was thrown, as an error pages can show. */
+  /** Converts any thrown value to an error that pages can show. */
   static from(thrown: unknown): CallError {
     if (thrown instanceof CallError) return thrown
     const detail = thrown instanceof Error ? thrown.message : `${thrown}`
@@ -73,7 +73,7 @@ export class CallError extends Error {
   }
 }
 
-/** Reason phrases of what the dashboard says on its own, and of errors without one. */
+/** Reason phrases of errors created by the dashboard, and of errors without one. */
 const STATUSES: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
@@ -90,15 +90,16 @@ const STATUSES: Readonly<Record<number, string>> = {
   504: 'Gateway Timeout',
 }
 
-/** The error in JSON as docs/protocol.md §1 has it, names in any letter case; anything else is one of code 502. */
+/** Parses an error in JSON (docs/protocol.md §1), with names in any letter case; anything else is an error 502. */
 export function readCallError(json: string, service: string): CallError {
   let body: unknown
   try {
     body = JSON.parse(json)
   } catch {
-    return toBadAnswer(service)
+    return toBadResponse(service)
   }
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return toBadAnswer(service)
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    return toBadResponse(service)
   const members = new Map<string, unknown>()
   for (const [name, value] of Object.entries(body)) {
     const key = name.toLowerCase()
@@ -106,7 +107,7 @@ export function readCallError(json: string, service: string): CallError {
   }
   const code = members.get('code')
   if (!Number.isInteger(code) || (code as number) < 400 || (code as number) > 599)
-    return toBadAnswer(service)
+    return toBadResponse(service)
   const text = (name: string): string => {
     const value = members.get(name)
     return typeof value === 'string' ? value : ''
@@ -119,13 +120,13 @@ export function readCallError(json: string, service: string): CallError {
   })
 }
 
-/** What a caller sees of an answer that breaks the rules but not the connection. */
-export function toBadAnswer(service: string, cause?: unknown): CallError {
+/** Error of a malformed response that does not affect the connection. */
+export function toBadResponse(service: string, cause?: unknown): CallError {
   const detail = `bad gateway: malformed response from ${service}`
   return new CallError(service, 502, detail, { callee: service, cause })
 }
 
-/** The fields of a metadata block; undefined: it is malformed. */
+/** Parses a metadata block; undefined: malformed. */
 export function parseFields(block: string): Fields | undefined {
   if (!isMetadata(block)) return undefined
   const flat = splitMetadata(block)

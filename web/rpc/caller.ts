@@ -2,15 +2,15 @@ import type { ReadonlySignal } from '@preact/signals'
 import { formatMetadata } from '../../core/rpc/metadata.ts'
 import { parseJson } from '../json/json-source.ts'
 import { namespace, readSession, renewSession, session } from '../state/session.ts'
-import { CallError, type Fields, toBadAnswer } from './call-error.ts'
+import { CallError, type Fields, toBadResponse } from './call-error.ts'
 import { type Bytes, toBody } from './frames.ts'
 import { type ConnectionState, Link } from './link.ts'
 import type { SentCall } from './sent-call.ts'
 
 export interface CallOptions {
-  /** @default the chosen one */
+  /** @default the selected namespace */
   readonly namespace?: string
-  /** 0: no deadline. @default 60000 for a call with one answer, none for a stream */
+  /** 0: no deadline. @default 60000 for a unary call, none for a stream */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
   /** Metadata of the call; names in lower case. */
@@ -18,7 +18,7 @@ export interface CallOptions {
 }
 
 export interface Answer<T> {
-  /** Parsed JSON, integers beyond 2^53 as texts; text where the service says it is, bytes for any other type. */
+  /** Parsed JSON, with integers beyond 2^53 as strings; text for a text content type, bytes for any other. */
   readonly body: T
   /** Size of the body. */
   readonly bytes: number
@@ -26,20 +26,20 @@ export interface Answer<T> {
   readonly tookMs: number
 }
 
-/** A call that streams. Reading it to the end, or leaving the loop, ends it. */
+/** A streaming call. Ends when all messages are read or the loop is left. */
 export interface Stream<T> extends AsyncIterable<T> {
-  /** Sends one more message, as soon as the other end takes it. @throws {CallError} when the call has ended. */
+  /** Sends a message when there is credit for it. @throws {CallError} when the call has ended. */
   readonly send: (message: object) => Promise<void>
-  /** No more messages are sent. */
+  /** Ends the request stream. */
   readonly end: () => void
   readonly cancel: () => void
-  /** Resolves when the call is on its way. */
+  /** Resolves when the call was sent. */
   readonly sent: Promise<void>
-  /** Settles once the service has begun to answer: services may do so with their first message alone. */
+  /** Settles when the response has started, for some services with the first message. */
   readonly begun: Promise<void>
-  /** Metadata of the answer, once it began. */
+  /** Metadata of the response, available after its start. */
   readonly fields: () => Fields
-  /** Size of the message that was read last. */
+  /** Size of the last message read. */
   readonly lastBytes: () => number
 }
 
@@ -50,7 +50,7 @@ const link = new Link({
     const { protocol, host } = location
     return new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}/.mx/rpc`, 'mx.rpc.1')
   },
-  onDenied: () => void readSession().catch(ignore),
+  onConnectFailed: () => void readSession().catch(ignore),
 })
 
 /** Whether the page is connected. */
@@ -59,8 +59,8 @@ export const connection: ReadonlySignal<ConnectionState> = link.state
 /** Changes with each new connection. */
 export const connectionId: ReadonlySignal<number> = link.opened
 
-/** Keeps a connection while somebody is logged in: a new one for every account. */
-export function keepConnected(): void {
+/** Stays connected while logged in, with a new connection for each account. */
+export function stayConnected(): void {
   let account: string | undefined
   session.subscribe((current) => {
     const next = current === null ? undefined : JSON.stringify(current.account)
@@ -73,16 +73,16 @@ export function keepConnected(): void {
   addEventListener('focus', reconnect)
 }
 
-/** Tries at once to connect again, where the connection is lost, perhaps without a sign. */
+/** Reconnects immediately if the connection is lost, and checks an open one. */
 export function reconnect(): void {
-  link.hurry()
+  link.reconnect()
 }
 
 /**
- * Calls an endpoint that has one answer.
+ * Calls a unary endpoint.
  *
  * @param request sent as JSON; undefined: a message without fields.
- * @throws {CallError} what the service said, 408 when it took too long, 503 when there is no connection.
+ * @throws {CallError} that of the service, 408 after the deadline, 503 without a connection.
  */
 export async function call<T>(
   service: string,
@@ -102,9 +102,9 @@ export async function call<T>(
 }
 
 /**
- * Calls an endpoint that streams, in either direction or both.
+ * Calls a streaming endpoint.
  *
- * @param request the first message; undefined: there is none yet, they are sent. Where it is there, none but it is sent unless `sends` is true.
+ * @param request the first message, by default the only one unless `sends` is true; undefined: messages are sent later.
  */
 export function openStream<T>(
   service: string,
@@ -118,7 +118,7 @@ export function openStream<T>(
   const sent = started.then((call) => {
     began = call
   })
-  // Who reads or sends gets it, too.
+  // The error is also reported to reads and sends.
   sent.catch(ignore)
   const begun = started.then((call) => call.begun())
   begun.catch(ignore)
@@ -187,7 +187,7 @@ async function begin(
   return sent
 }
 
-/** The next body. An error that may mean the login has ended makes the page ask. */
+/** Reads the next body. Checks the session on an error that may indicate the end of the login. */
 async function takeBody(sent: SentCall): Promise<Bytes | undefined> {
   try {
     return await sent.next()
@@ -199,7 +199,7 @@ async function takeBody(sent: SentCall): Promise<Bytes | undefined> {
 
 let renewing = false
 
-/** Many calls fail together. */
+/** Coalesced: many calls fail at the same time. */
 function renewOnce(): void {
   if (renewing || session.peek() === null) return
   renewing = true
@@ -216,15 +216,17 @@ function parseBody<T>(body: Bytes, { fields, service }: SentCall): T {
     try {
       return (body.length === 0 ? {} : parseJson(new TextDecoder().decode(body))) as T
     } catch (error) {
-      throw error instanceof RangeError ? toLongAnswer(service, error) : toBadAnswer(service, error)
+      throw error instanceof RangeError
+        ? toDeepResponse(service, error)
+        : toBadResponse(service, error)
     }
   }
   return (type.startsWith('text/') ? new TextDecoder().decode(body) : body) as T
 }
 
-/** JSON, which other callers can take. */
-function toLongAnswer(service: string, cause: RangeError): CallError {
-  const detail = `the answer of ${service} is ${cause.message}: too deep for this page, not for mx and curl`
+/** Error of a response that is valid for other clients. */
+function toDeepResponse(service: string, cause: RangeError): CallError {
+  const detail = `the response of ${service} is ${cause.message}: too deep for this page, use mx or curl`
   return new CallError(service, 502, detail, { cause })
 }
 

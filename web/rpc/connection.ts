@@ -21,11 +21,17 @@ import {
   WRONG_RESPONSE,
   WS_MESSAGE_MAX_BYTES,
 } from '../../core/rpc/ws/frames.ts'
-import { CallError, CONNECTION_ID, parseFields, readCallError, toBadAnswer } from './call-error.ts'
+import {
+  CallError,
+  CONNECTION_ID,
+  parseFields,
+  readCallError,
+  toBadResponse,
+} from './call-error.ts'
 import { type Bytes, type CallHead, formatCall, fromLatin1, join } from './frames.ts'
 import { SentCall } from './sent-call.ts'
 
-/** What a message holds at most, unless one frame is longer. */
+/** Maximum size of a message with several frames. */
 const PACK_BYTES = 262_144
 
 /** The socket under a connection. */
@@ -34,18 +40,18 @@ export interface Socket {
   readonly close: (code: number, reason: string) => void
 }
 
-/** What is called, and how. */
+/** Parameters of a call. */
 export interface CallOptions extends CallHead {
-  /** The answer is a stream. */
+  /** The response is a stream. */
   readonly streams: boolean
-  /** More bodies are sent. */
+  /** The request is a stream. */
   readonly sends: boolean
 }
 
-/** The caller's end of a connection in the fast form (docs/protocol.md §2). */
+/** Client side of a connection of the WebSocket transport (docs/protocol.md §2). */
 export class Connection implements FrameReceiver<Bytes> {
   closed = false
-  /** GOAWAY came, or the ids are used up: new calls need another connection. */
+  /** GOAWAY was received, or no ids are left: new calls need another connection. */
   leaving = false
   readonly #socket: Socket
   readonly #reader = new FrameReader<Bytes>(this, { allocate: (bytes) => new Uint8Array(bytes) })
@@ -58,12 +64,12 @@ export class Connection implements FrameReceiver<Bytes> {
     this.#socket = socket
   }
 
-  /** Calls that are under way. */
+  /** Number of calls in flight. */
   get size(): number {
     return this.#calls.size
   }
 
-  /** @throws {CallError} 413 when it is longer than a message may be: it would end the connection, and all calls with it; 503 when it is closed. */
+  /** @throws {CallError} 413 for a message beyond the limit, which would end the connection with all calls; 503 when it is closed. */
   call(options: CallOptions): SentCall {
     checkLength(options)
     if (this.closed) throw toLost()
@@ -75,20 +81,20 @@ export class Connection implements FrameReceiver<Bytes> {
     return call
   }
 
-  /** Takes a message: bytes, or the text of a wrong one. */
+  /** Receives a message; text is a protocol error. */
   receive(message: Bytes | string): void {
     if (this.closed) return
     const breach = typeof message === 'string' ? TEXT_MESSAGE : this.#reader.read(message)
     if (breach !== undefined) this.#close(breach.code, breach.reason)
   }
 
-  /** The socket is gone: its calls fail. */
+  /** Fails all calls after the socket was closed. */
   lose(): void {
     this.closed = true
     for (const call of [...this.#calls.values()]) call.fail(toLost())
   }
 
-  /** Sends a frame together with the others of this turn. */
+  /** Sends a frame together with others of the same tick. */
   post(frame: Bytes): void {
     if (this.closed) return
     if (this.#packedBytes + frame.length > PACK_BYTES) this.#flush()
@@ -143,8 +149,8 @@ export class Connection implements FrameReceiver<Bytes> {
       return WRONG_RESPONSE
     const fields = parseFields(fromLatin1(payload.subarray(4, 4 + length)))
     if (fields === undefined) {
-      if (begins) call.cancel(toBadAnswer(call.service))
-      else call.fail(toBadAnswer(call.service))
+      if (begins) call.cancel(toBadResponse(call.service))
+      else call.fail(toBadResponse(call.service))
       return undefined
     }
     call.fields = fields
@@ -189,16 +195,16 @@ function checkLength({ service, endpoint, metadata, body }: CallHead): void {
   }
 }
 
-/** Whether it was served is unknown. */
+/** Error of a call with unknown outcome. */
 function toLost(): CallError {
-  return new CallError(CONNECTION_ID, 503, 'the connection was lost before the answer came')
+  return new CallError(CONNECTION_ID, 503, 'the connection was lost before the response')
 }
 
 function toNotServed(): CallError {
-  return new CallError(CONNECTION_ID, 503, 'the server is leaving: the call was not served')
+  return new CallError(CONNECTION_ID, 503, 'the server is shutting down: the call was not served')
 }
 
-/** Text that is no UTF-8 is no error's JSON either. */
+/** Decodes UTF-8; invalid sequences are replaced, and fail as JSON later. */
 function toText(bytes: Bytes): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

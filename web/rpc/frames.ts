@@ -9,13 +9,13 @@ import {
 } from '../../core/rpc/ws/frames.ts'
 import { writeJson } from '../json/json-source.ts'
 
-/** What a page sends of docs/protocol.md §2.2. */
+/** Encoded frames (docs/protocol.md §2.2). */
 export type Bytes = Uint8Array<ArrayBuffer>
 
 const NOTHING: Bytes = new Uint8Array(0)
 const utf8 = new TextEncoder()
 
-/** What a CALL says. */
+/** Head of a CALL frame. */
 export interface CallHead {
   readonly service: string
   /** `Handler.Method`. */
@@ -59,12 +59,12 @@ export function formatCredit(id: number, bytes: number): Bytes {
   return formatFrame(CREDIT, 0, id, [new Uint8Array(fixed.buffer)])
 }
 
-/** A message as JSON; undefined: an empty body. */
+/** Encodes a message as JSON; undefined: an empty body. */
 export function toBody(message: unknown): Bytes {
   return message === undefined ? NOTHING : utf8.encode(writeJson(message))
 }
 
-/** One character a byte: what `TextDecoder` calls latin1 is another code. */
+/** Decodes ISO 8859-1; `latin1` of `TextDecoder` is Windows-1252. */
 export function fromLatin1(bytes: Uint8Array): string {
   let text = ''
   for (const byte of bytes) text += String.fromCharCode(byte)
@@ -85,7 +85,7 @@ function formatFrame(type: number, flags: number, id: number, pieces: readonly B
   return join([new Uint8Array(header.buffer), ...pieces])
 }
 
-/** Pieces one behind the other. */
+/** Concatenates byte arrays. */
 export function join(pieces: readonly Bytes[]): Bytes {
   if (pieces.length === 1) return pieces[0]!
   const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))

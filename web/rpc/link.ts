@@ -6,10 +6,10 @@ import { toBody } from './frames.ts'
 import { Silence } from './liveness.ts'
 import type { SentCall } from './sent-call.ts'
 
-/** `connecting`: for the first time; `lost`: it was there, or could not be had, and is tried again. */
+/** `connecting`: first attempt; `lost`: disconnected or the attempt failed, reconnecting. */
 export type ConnectionState = 'connecting' | 'open' | 'lost'
 
-/** What a page's WebSocket offers of what is used here. */
+/** The used subset of `WebSocket`. */
 export interface LinkSocket {
   binaryType: string
   onopen: ((event: never) => unknown) | null
@@ -22,48 +22,48 @@ export interface LinkSocket {
 export interface LinkOptions {
   /** Opens a WebSocket to the server. */
   readonly dial: () => LinkSocket
-  /** Called when there is no connection to be had: a refused login looks like a server that is gone. */
-  readonly onDenied: () => void
-  /** Silence after which the server is asked something, while calls are under way. @default 15000 */
+  /** Called when connecting fails: a browser cannot distinguish a rejected login from an unreachable server. */
+  readonly onConnectFailed: () => void
+  /** Milliseconds without a message after which the server is probed, while calls are in flight. @default 15000 */
   readonly silenceMs?: number
-  /** How long a connection may take to come about. @default 10000 */
+  /** Connection timeout, milliseconds. @default 10000 */
   readonly dialMs?: number
-  /** How long calls wait for a connection, unless their time is over before. @default 10000 */
+  /** Maximum milliseconds that a call waits for a connection; limited by its deadline. @default 10000 */
   readonly waitMs?: number
 }
 
 const SILENCE_MS = 15_000
 const DIAL_MS = 10_000
 const WAIT_MS = 10_000
-/** A close code for programs, RFC 6455 §7.4.2. */
+/** Close code for private use (RFC 6455 §7.4.2). */
 const DEAD = 4000
-/** What any server answers at once, and be it with an error. Without a deadline: it is over with its connection. */
-const SIGN_OF_LIFE: CallOptions = {
+/** Probe that any server responds to immediately, possibly with an error. No deadline: it ends with its connection. */
+const PROBE: CallOptions = {
   ...{ service: 'registry', endpoint: 'Debug.Health', metadata: '', timeoutMs: 0 },
   ...{ body: toBody({}), streams: false, sends: false },
 }
 
-/** A call that has no connection yet. */
+/** A call waiting for a connection. */
 interface Waiter {
   readonly resolve: (connection: Connection) => void
   readonly reject: (error: CallError) => void
 }
 
-/** The one connection of the page: opened again whenever it is lost, until it is closed. */
+/** The connection of the page. Reconnects until it is closed. */
 export class Link {
   readonly #state = signal<ConnectionState>('connecting')
   readonly #opened = signal(0)
   readonly #options: LinkOptions
   readonly #backOff = createBackOff()
   readonly #waiting = new Set<Waiter>()
-  /** Where new calls go. */
+  /** Connection for new calls. */
   #current: Connection | undefined
   #currentSilence: Silence | undefined
-  /** Gives the connections up that there are: the one of new calls, and those that are left. */
+  /** Close functions of all connections: the current one, and draining ones. */
   readonly #drops = new Set<() => void>()
   #attempt: LinkSocket | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  #wanted = false
+  #isOpen = false
 
   constructor(options: LinkOptions) {
     this.#options = options
@@ -73,42 +73,42 @@ export class Link {
     return this.#state
   }
 
-  /** How often it was opened: changes with each connection, so that what watches begins anew. */
+  /** Number of connections so far. Watches restart when it changes. */
   get opened(): ReadonlySignal<number> {
     return this.#opened
   }
 
-  /** Keeps a connection from now on. */
+  /** Connects, and reconnects from now on. */
   open(): void {
-    if (this.#wanted) return
-    this.#wanted = true
+    if (this.#isOpen) return
+    this.#isOpen = true
     this.#state.value = 'connecting'
     this.#dial()
   }
 
-  /** Gives all connections up; their calls fail. */
+  /** Closes all connections; their calls fail. */
   close(): void {
-    this.#wanted = false
+    this.#isOpen = false
     clearTimeout(this.#timer)
     const attempt = this.#attempt
     this.#attempt = undefined
     attempt?.close()
     for (const drop of [...this.#drops]) drop()
-    for (const { reject } of [...this.#waiting]) reject(toUnwanted())
+    for (const { reject } of [...this.#waiting]) reject(toLoggedOut())
     this.#state.value = 'connecting'
   }
 
-  /** Tries again at once, where it is lost; where it is not, asks for a sign of life unless there was one lately. */
-  hurry(): void {
-    if (!this.#wanted) return
+  /** Reconnects immediately if the connection is lost; otherwise probes it unless a message was received recently. */
+  reconnect(): void {
+    if (!this.#isOpen) return
     if (this.#current === undefined) this.#dial()
     else this.#currentSilence?.check()
   }
 
   /**
-   * Begins a call as soon as there is a connection; waiting takes of its time.
+   * Starts a call when connected. The time of waiting counts towards its deadline.
    *
-   * @throws {CallError} 503 when there is none to be had in time, 401 when none is wanted.
+   * @throws {CallError} 503 without a connection in time, 401 when logged out.
    */
   async call(options: CallOptions, signal?: AbortSignal): Promise<SentCall> {
     if (this.#current !== undefined) return this.#current.call(options)
@@ -120,7 +120,7 @@ export class Link {
   }
 
   #wait(timeoutMs: number, signal?: AbortSignal): Promise<Connection> {
-    if (!this.#wanted) return Promise.reject(toUnwanted())
+    if (!this.#isOpen) return Promise.reject(toLoggedOut())
     const { waitMs = WAIT_MS } = this.#options
     return new Promise((resolve, reject) => {
       const settle = (): void => {
@@ -140,12 +140,12 @@ export class Link {
       }
       const abort = (): void => waiter.reject(new CallError(CONNECTION_ID, 499, 'cancelled'))
       const timer = setTimeout(
-        () => waiter.reject(new CallError(CONNECTION_ID, 503, 'the server does not answer')),
+        () => waiter.reject(new CallError(CONNECTION_ID, 503, 'the server does not respond')),
         timeoutMs === 0 ? waitMs : Math.min(timeoutMs, waitMs),
       )
       signal?.addEventListener('abort', abort)
       this.#waiting.add(waiter)
-      this.hurry()
+      this.reconnect()
     })
   }
 
@@ -161,7 +161,7 @@ export class Link {
       this.#attempt = undefined
       socket.close()
       this.#lose()
-      this.#options.onDenied()
+      this.#options.onConnectFailed()
     }
     const timer = setTimeout(fail, this.#options.dialMs ?? DIAL_MS)
     socket.onclose = fail
@@ -179,13 +179,13 @@ export class Link {
     const drop = (): void => {
       socket.onmessage = null
       connection.lose()
-      socket.close(DEAD, 'given up')
+      socket.close(DEAD, 'no response')
       gone()
     }
     const silence = new Silence({
-      awaited: () => connection.size,
-      // A server that is leaving answers no new calls: those that are under way are what is waited for.
-      ping: () => void (connection.leaving || connection.call(SIGN_OF_LIFE)),
+      inFlight: () => connection.size,
+      // A draining server accepts no new calls, not even a probe.
+      probe: () => void (connection.leaving || connection.call(PROBE)),
       onDead: drop,
     })
     const ticks = setInterval(() => silence.tick(), this.#options.silenceMs ?? SILENCE_MS)
@@ -212,7 +212,7 @@ export class Link {
     for (const { resolve } of [...this.#waiting]) resolve(connection)
   }
 
-  /** New calls go elsewhere. */
+  /** Stops using a connection for new calls. */
   #leave(connection: Connection): void {
     if (this.#current !== connection) return
     this.#current = undefined
@@ -221,13 +221,13 @@ export class Link {
   }
 
   #lose(): void {
-    if (!this.#wanted) return
+    if (!this.#isOpen) return
     this.#state.value = 'lost'
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#dial(), this.#backOff.next())
   }
 }
 
-function toUnwanted(): CallError {
-  return new CallError(CONNECTION_ID, 401, 'nobody is logged in')
+function toLoggedOut(): CallError {
+  return new CallError(CONNECTION_ID, 401, 'not logged in')
 }

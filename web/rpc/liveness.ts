@@ -1,46 +1,47 @@
-/** Ticks of silence after a question, until its connection counts as dead. */
+/** Ticks without a message after a probe until the connection is considered dead. */
 const PATIENCE = 2
 
 export interface SilenceOptions {
-  /** Calls that are under way: without any, nothing is to come. */
-  readonly awaited: () => number
-  /** Asks what any server answers at once. */
-  readonly ping: () => void
-  /** Nothing came: the connection is dead, whatever it looks like. */
+  /** Number of calls in flight; without any, no messages are expected. */
+  readonly inFlight: () => number
+  /** Sends a probe. */
+  readonly probe: () => void
+  /** Called when the connection is considered dead. */
   readonly onDead: () => void
 }
 
 /**
- * Notices a connection that is silently dead. Pages cannot ping (docs/protocol.md §2.6), and streams may be quiet for long: after
- * one tick without a sign of life something is asked, after two more the connection is given up.
+ * Detects a half-open connection. Pages cannot ping (docs/protocol.md §2.6), and streams may be idle for long: after one tick
+ * without a message a probe is sent, after two more the connection is considered dead.
  */
 export class Silence {
   readonly #options: SilenceOptions
-  #lastSeen = true
-  /** Ticks since something was asked; undefined: nothing is. */
-  #asked: number | undefined
+  #isAlive = true
+  /** Ticks since the probe; undefined: none is pending. */
+  #probeTicks: number | undefined
 
   constructor(options: SilenceOptions) {
     this.#options = options
   }
 
-  /** Something came. */
+  /** Records a received message. */
   onMessage(): void {
-    this.#lastSeen = true
-    this.#asked = undefined
+    this.#isAlive = true
+    this.#probeTicks = undefined
   }
 
-  /** Time has passed. */
+  /** Called at a fixed interval. */
   tick(): void {
-    if (this.#asked !== undefined && ++this.#asked >= PATIENCE) return this.#options.onDead()
-    if (!this.#lastSeen && this.#options.awaited() > 0) this.check()
-    this.#lastSeen = false
+    if (this.#probeTicks !== undefined && ++this.#probeTicks >= PATIENCE)
+      return this.#options.onDead()
+    if (!this.#isAlive && this.#options.inFlight() > 0) this.check()
+    this.#isAlive = false
   }
 
-  /** Asks at once, unless something came since the last tick. */
+  /** Sends a probe unless a message was received since the last tick. */
   check(): void {
-    if (this.#lastSeen || this.#asked !== undefined) return
-    this.#asked = 0
-    this.#options.ping()
+    if (this.#isAlive || this.#probeTicks !== undefined) return
+    this.#probeTicks = 0
+    this.#options.probe()
   }
 }

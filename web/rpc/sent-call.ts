@@ -9,28 +9,28 @@ import { frameCost, PAYLOAD_MAX_BYTES, type ProtocolError } from '../../core/rpc
 import { CallError, type Fields } from './call-error.ts'
 import { type Bytes, formatCancel, formatCredit, formatData, formatEnd } from './frames.ts'
 
-/** What a call needs of its connection. */
+/** Connection of a call. */
 export interface Carrier {
   readonly post: (frame: Bytes) => void
-  /** The call is over. */
+  /** Called when the call has ended. */
   readonly forget: (id: number) => void
 }
 
-/** One call on a connection: its two windows, and the bodies that came and were not taken yet. */
+/** One call on a connection, with its flow-control windows and received bodies. */
 export class SentCall implements CallWindows {
   sendWindow = 0
   receiveWindow = 0
   consumedBytes = 0
   readonly id: number
   readonly service: string
-  /** It takes a stream. */
+  /** The response is a stream. */
   readonly streams: boolean
-  /** Metadata of the answer. */
+  /** Metadata of the response. */
   fields: Fields = []
-  /** Everything came, or nothing will. */
+  /** Whether the response is complete or failed. */
   over = false
   error: CallError | undefined
-  /** The callee began its stream: a reply would be a breach. */
+  /** Whether the response stream has started: a REPLY would be a protocol error. */
   started = false
   readonly #carrier: Carrier
   #sends: boolean
@@ -61,12 +61,12 @@ export class SentCall implements CallWindows {
     this.#sends = sends
     if (timeoutMs > 0)
       this.#deadline = setTimeout(
-        () => this.cancel(new CallError(service, 408, `no answer in ${timeoutMs} ms`)),
+        () => this.cancel(new CallError(service, 408, `no response within ${timeoutMs} ms`)),
         timeoutMs,
       )
   }
 
-  /** Sends a body as soon as the window lets it. @throws {CallError} when the call ends before; 413 when it is too long, and the call goes on. */
+  /** Sends a body when there is credit. @throws {CallError} when the call ends before; 413 for a body beyond the limit, which does not end the call. */
   async send(body: Bytes): Promise<void> {
     if (body.length > PAYLOAD_MAX_BYTES) {
       const detail = `message must be at most ${PAYLOAD_MAX_BYTES} bytes, got ${body.length}`
@@ -74,13 +74,12 @@ export class SentCall implements CallWindows {
     }
     while (this.#sends && !this.over && this.sendWindow <= 0) await this.#change()
     if (this.error !== undefined) throw this.error
-    if (this.over || !this.#sends)
-      throw new CallError(this.service, 409, 'the call has ended: nothing more is sent')
+    if (this.over || !this.#sends) throw new CallError(this.service, 409, 'the call has ended')
     this.sendWindow -= frameCost(body.length)
     this.#carrier.post(formatData(this.id, body))
   }
 
-  /** No more bodies are sent. */
+  /** Ends the request stream. */
   end(): void {
     if (!this.#sends || this.over) return
     this.#sends = false
@@ -88,14 +87,14 @@ export class SentCall implements CallWindows {
     this.#wake()
   }
 
-  /** Ends both directions; who waits gets the error. */
+  /** Ends both directions; pending reads and sends get the error. */
   cancel(error: CallError): void {
     if (this.over) return
     this.#carrier.post(formatCancel(this.id))
     this.fail(error)
   }
 
-  /** The next body; undefined: the stream has ended. One that is taken counts as consumed. @throws {CallError} when the call failed. */
+  /** Reads the next body and returns its credit; undefined: end of the stream. @throws {CallError} when the call failed. */
   async next(): Promise<Bytes | undefined> {
     for (;;) {
       const body = this.#bodies.shift()
@@ -109,20 +108,20 @@ export class SentCall implements CallWindows {
     }
   }
 
-  /** Settles once the callee has begun to answer. @throws {CallError} when the call fails before. */
+  /** Settles when the response has started. @throws {CallError} when the call fails before. */
   async begun(): Promise<void> {
     while (!this.started && !this.over) await this.#change()
     if (!this.started && this.error !== undefined) throw this.error
   }
 
-  /** The callee begins its stream. */
+  /** Marks the start of the response stream. */
   start(): void {
     if (this.started) return
     this.started = true
     this.#wake()
   }
 
-  /** A body of a stream came. Returns a breach of the protocol. */
+  /** Receives a body of a stream. Returns a protocol error. */
   receiveData(body: Bytes): ProtocolError | undefined {
     const breach = receiveBody(this, body.length)
     if (breach !== undefined) return breach
@@ -131,20 +130,20 @@ export class SentCall implements CallWindows {
     return undefined
   }
 
-  /** More may be sent. Returns a breach of the protocol. */
+  /** Receives credit for sending. Returns a protocol error. */
   receiveCredit(bytes: number): ProtocolError | undefined {
     const breach = receiveCredit(this, bytes)
     if (breach === undefined) this.#wake()
     return breach
   }
 
-  /** The one body of a reply, behind which nothing comes. */
+  /** Receives the body of a unary response. */
   receiveReply(body: Bytes): void {
     this.#bodies.push(body)
     this.finish()
   }
 
-  /** Nothing more comes, and nothing is sent. */
+  /** Ends the call. */
   finish(): void {
     if (this.over) return
     this.over = true
@@ -153,7 +152,7 @@ export class SentCall implements CallWindows {
     this.#wake()
   }
 
-  /** What came before is still there for who reads. */
+  /** Fails the call. Bodies received before can still be read. */
   fail(error: CallError): void {
     if (this.over) return
     this.error = error

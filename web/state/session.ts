@@ -68,7 +68,7 @@ export function chooseNamespace(name: string | undefined): void {
   selectedNamespace.value = name === '' || name === session.value?.namespace ? undefined : name
 }
 
-/** Fetches the session. @throws {CallError} if the server cannot tell. */
+/** Fetches the session. @throws {CallError} if the request fails. */
 export async function readSession(): Promise<void> {
   await updateSession('GET')
   isSessionLoaded.value = true

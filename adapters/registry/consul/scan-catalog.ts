@@ -60,7 +60,7 @@ export async function scanCatalog(
     at++
   }
 
-  /** FNV-1a, twice. The loop uses locals, because captured variables are not kept in registers. */
+  /** FNV-1a, twice. The loop uses locals, because captured variables are not stored in registers. */
   function skipString(): void {
     const bytes = body
     const { length } = bytes

@@ -26,7 +26,7 @@ export interface LogsOptions {
 /** Parameters of a log request. */
 interface Part {
   readonly pod: string
-  /** Of the container before the one that runs. */
+  /** Read the log of the previous container. */
   readonly previous?: boolean
   readonly follow?: boolean
   readonly tailLines?: number

@@ -1,4 +1,4 @@
 import type { PluginLog } from '../../../core/plugin/define.ts'
 
-/** Where the runtime tells operators what they should know. */
+/** Log of the runtime for operators. */
 export type RuntimeLog = Pick<PluginLog, 'info' | 'warn'>

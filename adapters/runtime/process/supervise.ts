@@ -26,7 +26,7 @@ export function supervise(
   const pendingStops = new Set<Promise<void>>()
   let current = runRevision({ workload, isNext: false }, change, context)
   let next: RunningRevision | undefined
-  /** Reason reason the last applied revision failed. */
+  /** Reason why the last applied revision failed. */
   let rejection: string | undefined
   let startedMs: number | undefined
   let wasRunning = false

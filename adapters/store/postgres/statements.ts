@@ -21,7 +21,7 @@ export interface Statements {
   readonly sizes: Statement
   /** See `write_records` in schema.ts. */
   readonly write: Statement
-  /** Held until the transaction ends. */
+  /** Acquires a lock, which is released at the end of the transaction. */
   readonly lock: Statement
 }
 

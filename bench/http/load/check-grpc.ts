@@ -3,9 +3,9 @@ import { connect, type IncomingHttpHeaders } from 'node:http2'
 import type { Scenario } from '../scenario.ts'
 
 /**
- * Makes one call over HTTP/2: load sees statuses of HTTP alone, and errors of gRPC come with 200.
+ * Makes one call over HTTP/2. The load generator only checks HTTP statuses, and gRPC errors have status 200.
  *
- * @throws {Error} unless it is answered OK.
+ * @throws {Error} unless the call succeeds.
  */
 export async function checkGrpc(url: string, { body }: Scenario): Promise<void> {
   const { origin, pathname } = new URL(url)

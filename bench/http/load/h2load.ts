@@ -6,12 +6,12 @@ import type { Scenario } from '../scenario.ts'
 import { OTHER_CORES, toPinned } from '../servers/processes.ts'
 import type { LoadReport } from './load-report.ts'
 
-/** Requests under way at a time on each connection. */
+/** Concurrent requests per connection. */
 export const STREAMS = 8
 
 const runFile = promisify(execFile)
 
-/** Loads `url` over HTTP/2 with the scenario's request, one thread, closed loop, {@link STREAMS} on each connection. */
+/** Loads `url` over HTTP/2 with the scenario's request: one thread, closed loop, {@link STREAMS} per connection. */
 export async function runH2load(
   url: string,
   scenario: Scenario,
@@ -38,9 +38,9 @@ export async function runH2load(
 }
 
 /**
- * Reads what `h2load` prints.
+ * Parses the output of `h2load`.
  *
- * @throws {Error} with the text when a figure is missing.
+ * @throws {Error} with the output when a figure is missing.
  */
 export function parseH2load(text: string): Omit<LoadReport, 'p50Ms' | 'p99Ms'> {
   const find = (pattern: RegExp) => {
@@ -55,12 +55,12 @@ export function parseH2load(text: string): Omit<LoadReport, 'p50Ms' | 'p99Ms'> {
   return {
     requests: Number(succeeded),
     requestsPerSecond: Number(find(/finished in [^,]+, ([\d.]+) req\/s/)[1]),
-    // `failed` counts what is errored or timed out, too.
+    // `failed` includes `errored` and `timeout`.
     errors: Math.max(Number(failed), Number(errored) + Number(timeout)),
   }
 }
 
-/** Percentiles of what `h2load --log-file` wrote: start, status and microseconds of each request. */
+/** Percentiles from a log of `h2load --log-file`: start, status and microseconds of each request. */
 export function readLatencies(log: string): Pick<LoadReport, 'p50Ms' | 'p99Ms'> {
   const micros = Float64Array.from(log.trimEnd().split('\n'), (line) => Number(line.split('\t')[2]))
   micros.sort()

@@ -17,8 +17,8 @@ const runFile = promisify(execFile)
 const SATURATE_SECONDS = 3
 
 /**
- * Measures latency at a fixed rate: half of what the slowest of the rivals can take, the same for all.
- * Requests are sent when they are due, and latency counts from then.
+ * Measures latency at a fixed rate, half of the saturation of the slowest rival, the same for all. Requests are sent in
+ * an open loop, and latency is measured from their scheduled time.
  */
 export async function measureLatency(options: BenchOptions, backend: Backend): Promise<void> {
   const scenario = SCENARIOS[0]!
@@ -102,7 +102,7 @@ function report(
   backend: Backend,
 ): void {
   const lines = [
-    '| what, one core | requests/s | p50 ms | p99 ms | p99.9 ms | late or failed |',
+    '| program, one core | requests/s | p50 ms | p99 ms | p99.9 ms | late or failed |',
     '|---|--:|--:|--:|--:|--:|',
   ]
   const rows = rivals.map((rival, i) => {
@@ -129,7 +129,7 @@ function report(
     )
     return row
   })
-  const note = `\n${rate} requests/s, half of what the slowest takes, over ${options.connections} connections; ${options.rounds} interleaved rounds of ${options.seconds} s, medians. Latency counts from the moment a request was due.\n`
+  const note = `\n${rate} requests/s, half of the saturation of the slowest, over ${options.connections} connections; ${options.rounds} interleaved rounds of ${options.seconds} s, medians. Latency is measured from the scheduled time of a request.\n`
   const table = `${lines.join('\n')}\n${note}`
   const title = 'Latency at half of saturation'
   const path = writeResult(

@@ -1,9 +1,9 @@
-/** What one run of load saw. */
+/** Result of a load run. */
 export interface LoadReport {
   readonly requests: number
   readonly requestsPerSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** Replies other than 2xx and 3xx, and connections that failed. */
+  /** Responses other than 2xx and 3xx, and failed connections. */
   readonly errors: number
 }

@@ -11,30 +11,30 @@ import type { Backend } from '../servers/backend.ts'
 import { createTick, SERVICE, TICK_MS } from '../servers/documents.ts'
 import { createFolder, readUsage } from '../servers/processes.ts'
 
-/** Code and caches have settled after this many. */
+/** Enough to compile hot code and fill caches. */
 const WARM_UP_MESSAGES = 100_000
-/** Growth that is noise: caches of the engine, a timer more. */
+/** Growth that counts as noise: caches of the engine, timers. */
 const HEAP_SLACK_BYTES = 1024 ** 2
-/** What collections that are still to come may leave standing in between. */
+/** Garbage that may accumulate between collections. */
 const PEAK_SLACK_BYTES = 64 * 1024 ** 2
 const LOOK_MS = 100
-/** Messages of the stream that is looked at for what the others do to it. */
+/** Messages of the concurrent slow stream. */
 const TICKS = 500
 const LINE_FEED = 0x0a
-const STALLED = 'beside a reader that stands still'
+const STALLED = 'with a concurrent stalled reader'
 
 interface Sample extends HeapSample {
   readonly title: string
   readonly messagesPerSecond: number
   /** Resident memory of the gateway before the first message, after half of them, and after the last. */
   readonly residentBytes: readonly [number, number, number]
-  /** The most of it while the stream ran. */
+  /** Peak of resident memory during the stream. */
   readonly peakBytes: number
-  /** The same of the service. */
+  /** Peak of resident memory of the service. */
   readonly servicePeakBytes: number
 }
 
-/** From one message of a stream of ticks to the next, milliseconds. */
+/** Intervals between messages of the slow stream, milliseconds. */
 interface Gaps {
   readonly title: string
   readonly median: number
@@ -43,10 +43,10 @@ interface Gaps {
 }
 
 /**
- * Reads one stream of many messages through the gateway, and again beside a client that asked for as many and reads none
- * of them; looks at the memory of gateway and service, and at what comes of a slow stream meanwhile.
+ * Reads one stream of many messages through the gateway, first alone, then concurrently with a client that requests the
+ * same stream but does not read it. Measures memory of gateway and service, and the intervals of a concurrent slow stream.
  *
- * @returns whether every message arrived and the memory stayed flat.
+ * @returns whether every message arrived and memory usage did not grow.
  */
 export async function measureStreams(options: BenchOptions, backend: Backend): Promise<boolean> {
   const scenario = findScenario('rpc-stream')
@@ -85,7 +85,7 @@ export async function measureStreams(options: BenchOptions, backend: Backend): P
     const stalled = await openStream(toUrl(messages))
     gaps.push(await measureGaps(STALLED))
     samples.push(await measure(STALLED, messages))
-    if (stalled.complete || stalled.destroyed) throw new Error('the other stream has ended')
+    if (stalled.complete || stalled.destroyed) throw new Error('the stalled stream has ended')
     stalled.destroy()
     return report({ samples, gaps, messages }, backend.describe(scenario))
   } finally {
@@ -94,7 +94,7 @@ export async function measureStreams(options: BenchOptions, backend: Backend): P
   }
 }
 
-/** Opens a stream and reads no more than the start of it. */
+/** Opens a stream and reads only its start. */
 async function openStream(url: string): Promise<IncomingMessage> {
   const request = get(url, { agent: false })
   const [reply] = (await once(request, 'response')) as [IncomingMessage]
@@ -103,8 +103,8 @@ async function openStream(url: string): Promise<IncomingMessage> {
 }
 
 /**
- * @param onHalf called once when half of the messages are there.
- * @throws {Error} when it is not `count` messages, the right one last.
+ * @param onHalf called once, when half of the messages have arrived.
+ * @throws {Error} for another number of messages or a wrong last one.
  */
 async function readStream(url: string, count: number, onHalf: () => void): Promise<void> {
   const reply = await openStream(url)
@@ -121,7 +121,7 @@ async function readStream(url: string, count: number, onHalf: () => void): Promi
   })
   await once(reply, 'close')
   if (lines !== count || tail !== last)
-    throw new Error(`${lines} messages of ${count} arrived, the last one ${tail}`)
+    throw new Error(`received ${lines} of ${count} messages, the last one ${tail}`)
 }
 
 function countLines(chunk: Buffer): number {
@@ -143,7 +143,7 @@ async function readGaps(url: string): Promise<number[]> {
     lastMs = nowMs
   })
   await once(reply, 'close')
-  if (lines !== TICKS) throw new Error(`${lines} ticks of ${TICKS} arrived`)
+  if (lines !== TICKS) throw new Error(`received ${lines} of ${TICKS} ticks`)
   return gaps
 }
 
@@ -153,7 +153,7 @@ function toPercentiles(gaps: number[]): Omit<Gaps, 'title'> {
   return { median: at(0.5), p99: at(0.99), longest: at(1) }
 }
 
-/** The most memory that processes are seen to have. */
+/** Samples the peak memory of processes. */
 function watchPeaks(...pids: readonly number[]) {
   const peaks = pids.map(() => 0)
   const look = () => {
@@ -186,23 +186,23 @@ function report({ samples, gaps, messages }: Measured, description: string): boo
   )
   const toMiB = (bytes: number) => (bytes / 1024 ** 2).toFixed(1)
   const table = `${[
-    `| a stream of ${messages} messages | messages/s | resident at the start, half-way, at the end, MiB | the most | heap after collection, MiB | the most of the service, MiB |`,
+    `| stream of ${messages} messages | messages/s | resident at start, half, end, MiB | peak, MiB | heap after collection, MiB | peak of the service, MiB |`,
     '|---|--:|--:|--:|--:|--:|',
     ...samples.map(
       (each) =>
         `| ${each.title} | ${each.messagesPerSecond.toFixed(0)} | ${each.residentBytes.map(toMiB).join(', ')} | ${toMiB(each.peakBytes)} | ${toMiB(each.heapBytes)} | ${toMiB(each.servicePeakBytes)} |`,
     ),
     '',
-    `| ${TICKS} messages, one every ${TICK_MS} ms | median from one to the next, ms | p99 | longest |`,
+    `| ${TICKS} messages, one every ${TICK_MS} ms | median interval, ms | p99, ms | max, ms |`,
     '|---|--:|--:|--:|',
     ...gaps.map(
       ({ title, median, p99, longest }) =>
         `| ${title} | ${[median, p99, longest].map((ms) => ms.toFixed(1)).join(' | ')} |`,
     ),
     '',
-    passed ? 'Memory stayed flat.' : '**Memory grew.**',
+    passed ? 'Memory usage did not grow.' : '**Memory usage grew.**',
   ].join('\n')}\n`
-  const title = 'Memory over a long stream'
+  const title = 'Memory usage of a long stream'
   const path = writeResult(
     'streams',
     title,

@@ -10,7 +10,7 @@ import type { LoadReport } from './load-report.ts'
 const UNITS: Readonly<Record<string, number>> = { us: 1000, ms: 1, s: 0.001, m: 1 / 60_000 }
 const runFile = promisify(execFile)
 
-/** Loads `url` with the scenario's request, one thread, closed loop. */
+/** Loads `url` with the scenario's request: one thread, closed loop. */
 export async function runWrk(
   url: string,
   scenario: Scenario,
@@ -35,9 +35,9 @@ export async function runWrk(
 }
 
 /**
- * Reads what `wrk --latency` prints.
+ * Parses the output of `wrk --latency`.
  *
- * @throws {Error} with the text when a figure is missing.
+ * @throws {Error} with the output when a figure is missing.
  */
 export function parseWrk(text: string): LoadReport {
   const find = (pattern: RegExp) => {
@@ -65,7 +65,7 @@ export function parseWrk(text: string): LoadReport {
 function writeScript({ method, body }: Scenario, folder: string): string {
   const lines = [`wrk.method = "${method}"`]
   if (body !== undefined) {
-    // A number for every byte: they need not be text.
+    // Escaped byte by byte: a body may be binary.
     const bytes = [...body.create()].map((byte) => `\\${String(byte).padStart(3, '0')}`)
     lines.push(`wrk.body = "${bytes.join('')}"`, `wrk.headers["Content-Type"] = "${body.type}"`)
   }

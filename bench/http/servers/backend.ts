@@ -7,30 +7,30 @@ import { LARGE_JSON, SMALL_JSON, SMALL_PROTOBUF } from './documents.ts'
 import { createFolder, findPort, OTHER_CORES, type Program, startProgram } from './processes.ts'
 import { waitUntilOpen, waitUntilReady } from './ready.ts'
 
-/** Ports of 127.0.0.1 that rivals forward to; 0: not started. */
+/** Backend ports on 127.0.0.1; 0: not started. */
 export interface BackendPorts {
-  /** Plain HTTP, answered at once. */
+  /** HTTP, immediate responses. */
   readonly port: number
-  /** Plain HTTP, answered by a program: late, or by streams. */
+  /** HTTP, delayed or streamed responses. */
   readonly serverPort: number
   /** gRPC. */
   readonly grpcPort: number
-  /** For mx: the service that answers the same by the call protocol. */
+  /** Service with the same responses over the call protocol, for mx. */
   readonly servicePort: number
 }
 
-/** The programs all rivals forward to. */
+/** Backend programs, shared by all rivals. */
 export interface Backend extends BackendPorts {
-  /** Process of the service; 0: not started. */
+  /** Process id of the service; 0: not started. */
   readonly servicePid: number
-  /** What a scenario's requests are answered by, for the results. */
+  /** Describes the backend of a scenario, for the results. */
   readonly describe: (scenario: Scenario) => string
   readonly stop: () => Promise<void>
 }
 
 /**
- * Starts what `scenarios` need: nginx answering by itself (where it is missing a small Node.js server, which is slower than
- * what is measured), that server for what nginx cannot do, and the service of the RPC scenarios.
+ * Starts the backends of `scenarios`: nginx with static responses (or, if it is missing, a small Node.js server, which is
+ * slower than the measured programs), that server for responses nginx cannot produce, and the service of the RPC scenarios.
  */
 export async function startBackend(scenarios: readonly Scenario[]): Promise<Backend> {
   const folder = createFolder()
@@ -81,13 +81,13 @@ export async function startBackend(scenarios: readonly Scenario[]): Promise<Back
   }
 }
 
-/** The port a rival forwards a scenario's requests to, as plain HTTP. */
+/** Backend port of a scenario for HTTP. */
 export function findBackendPort({ backend }: Scenario, ports: BackendPorts): number {
   if (backend === 'grpc') return ports.grpcPort
   return backend === 'server' ? ports.serverPort : ports.port
 }
 
-/** Writes what nginx serves. @returns the path of its configuration. */
+/** Writes the files for nginx. @returns the path of its configuration. */
 function writeFiles(folder: string, port: number): string {
   writeFileSync(join(folder, '64k.bin'), Buffer.alloc(64 * 1024, 'x'))
   writeFileSync(join(folder, '1m.bin'), Buffer.alloc(1024 * 1024, 'x'))
@@ -108,5 +108,5 @@ function describeBackend({ backend, handler }: Scenario, hasNginx: boolean): str
   const missing = 'node:http (nginx is not installed: the backend is the bottleneck)'
   const direct = hasNginx ? 'nginx `return 200`' : missing
   const plain = backend === 'server' ? 'node:http' : direct
-  return handler === 'rpc' ? `${plain}; of mx a service made with its SDK` : plain
+  return handler === 'rpc' ? `${plain}; for mx a service built with its SDK` : plain
 }

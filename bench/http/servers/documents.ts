@@ -1,4 +1,4 @@
-/** Name of the service of the RPC scenarios, inside the default namespace. */
+/** Service of the RPC scenarios, in the default namespace. */
 export const SERVICE = 'helloworld'
 
 export interface Small {
@@ -8,7 +8,7 @@ export interface Small {
   readonly ok: boolean
 }
 
-/** What nearly everything answers; 62 bytes of JSON. */
+/** Response of most scenarios: 62 bytes of JSON. */
 export const SMALL: Small = { message: 'Hello John', id: 12345, tags: ['a', 'b'], ok: true }
 export const SMALL_JSON: string = JSON.stringify(SMALL)
 
@@ -20,24 +20,24 @@ export const SMALL_PROTOBUF: Buffer = Buffer.from(
 /** `{"name":"John"}` as the message `bench.Request`. */
 export const NAME_PROTOBUF: Buffer = Buffer.from('0a044a6f686e', 'hex')
 
-/** A message as gRPC frames it: not compressed, and its length. */
+/** Frames a gRPC message: no compression, length prefix. */
 export function toGrpcMessage(body: Uint8Array): Buffer {
   const head = Buffer.alloc(5)
   head.writeUInt32BE(body.length, 1)
   return Buffer.concat([head, body])
 }
 
-/** A list of items, and what fills it up. */
+/** A list of items with padding. */
 export interface Large {
   readonly items: { id: number; name: string; price: number; tags: string[] }[]
   readonly note: string
 }
 
-/** 10 KiB of JSON, to the byte. */
+/** Exactly 10 KiB of JSON. */
 export const LARGE: Large = createLarge(10 * 1024)
 export const LARGE_JSON: string = JSON.stringify(LARGE)
 
-/** A message of a stream. */
+/** Message of a stream. */
 export interface Tick {
   readonly sequence: number
   readonly message: string
@@ -47,9 +47,9 @@ export function createTick(sequence: number): Tick {
   return { sequence, message: 'Hello John' }
 }
 
-/** How long a slow answer takes. */
+/** Delay of a slow response. */
 export const SLOW_MS = 2000
-/** How long a stream of ticks takes from one message to the next. */
+/** Interval between the messages of a slow stream. */
 export const TICK_MS = 20
 
 function createLarge(bytes: number): Large {

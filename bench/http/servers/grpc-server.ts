@@ -1,4 +1,4 @@
-// Answers every call of gRPC with the same small message. Argument port.
+// gRPC server with the same small response to every call. Argument: port.
 import { createServer } from 'node:http2'
 import { SMALL_PROTOBUF, toGrpcMessage } from './documents.ts'
 

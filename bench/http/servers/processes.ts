@@ -13,27 +13,27 @@ import { createServer } from 'node:net'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Processors a program is held on; none: wherever the system likes. */
+/** Processors a program is pinned to; empty: not pinned. */
 export type Cores = readonly number[]
 
-/** Whether programs can be held on a processor of their own, apart from the one that loads them. */
+/** Whether the measured program and the load generator can be pinned to different processors. */
 export const CAN_PIN: boolean = availableParallelism() > 1 && isInstalled('taskset')
-/** Where what is measured runs, and where everything else does. */
+/** Processors of the measured program and of everything else. */
 export const MEASURED_CORES: Cores = CAN_PIN ? [0] : []
 export const OTHER_CORES: Cores = CAN_PIN ? [1] : []
 
-/** A started program, with the processes it started itself. */
+/** A running program with its child processes. */
 export interface Program {
   readonly pid: number
-  /** What it wrote last, when something goes wrong. */
+  /** The last lines of the output, for errors. */
   readonly output: () => string
-  /** All it wrote. */
+  /** The complete output. */
   readonly log: () => string
   readonly exited: () => boolean
   readonly stop: () => Promise<void>
 }
 
-/** Whether a command can be started. */
+/** Whether a command is installed. */
 export function isInstalled(command: string): boolean {
   try {
     execFileSync('/bin/sh', ['-c', 'command -v "$0"', command], { stdio: 'ignore' })
@@ -43,12 +43,12 @@ export function isInstalled(command: string): boolean {
   }
 }
 
-/** The command with its processors in front. */
+/** Prefixes a command so that it is pinned to processors. */
 export function toPinned(command: readonly string[], cores: Cores): readonly string[] {
   return cores.length === 0 ? command : ['taskset', '-c', cores.join(','), ...command]
 }
 
-/** Starts a program in a process group of its own. Its output goes to a file: a pipe would have to be read while measuring. */
+/** Starts a program in a new process group. Its output goes to a file: a pipe would have to be read during the measurement. */
 export function startProgram(
   command: readonly string[],
   cores: Cores,
@@ -73,7 +73,7 @@ export function startProgram(
     try {
       if (child.pid !== undefined) process.kill(-child.pid, name)
     } catch {
-      // The group is gone already.
+      // The process group has already exited.
     }
   }
   const onExit = () => signal('SIGKILL')
@@ -99,15 +99,15 @@ export function startProgram(
   }
 }
 
-/** A fresh temporary folder; whoever asks removes it. */
+/** Creates a temporary folder; the caller removes it. */
 export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'mx-bench-'))
-  // Started by root, nginx gives its workers to another user, who must get in.
+  // The workers of nginx run as another user if it is started by root.
   chmodSync(folder, 0o755)
   return folder
 }
 
-/** A port of 127.0.0.1 that is free now. */
+/** Finds a free port on 127.0.0.1. */
 export async function findPort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -117,12 +117,12 @@ export async function findPort(): Promise<number> {
   return port
 }
 
-/** What the system knows about a program, its child processes included. */
+/** Resource usage of a program with its child processes. */
 export interface Usage {
-  /** User and system time since it started. */
+  /** User and system time since the start. */
   readonly cpuMs: number
   readonly rssBytes: number
-  /** The most there was at a time; of several processes the sum. */
+  /** Peak of resident memory; for several processes the sum of their peaks. */
   readonly peakBytes: number
   readonly files: number
 }
@@ -151,7 +151,7 @@ export function readUsage(pid: number): Usage {
   return { cpuMs: ticks * TICK_MS, rssBytes: pages * PAGE_BYTES, peakBytes: peakKiB * 1024, files }
 }
 
-/** User and system time of one process since it started, milliseconds: of the processes it started nothing. */
+/** Returns the user and system time of one process without its children, in milliseconds. */
 export function readCpuMs(pid: number): number {
   const fields = readStat(pid)
   return fields === undefined ? Number.NaN : (Number(fields[11]) + Number(fields[12])) * TICK_MS
@@ -169,13 +169,13 @@ function findTree(pid: number): number[] {
   return tree
 }
 
-/** Fields of `/proc/<pid>/stat` behind the name, which may hold blanks and parentheses itself. */
+/** Reads the fields of `/proc/<pid>/stat` after the process name, which may contain spaces and parentheses. */
 function readStat(pid: number): readonly string[] | undefined {
   const text = tryRead(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
   return text?.slice(text.lastIndexOf(')') + 2).split(' ')
 }
 
-/** Processes end while they are looked at. */
+/** Undefined if the process exited meanwhile. */
 function tryRead<T>(read: () => T): T | undefined {
   try {
     return read()

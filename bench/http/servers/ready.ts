@@ -9,24 +9,24 @@ const READY_MS = 15_000
 const POLL_MS = 25
 
 /**
- * Waits until a program answers 200.
+ * Waits until a program responds with status 200.
  *
- * @returns how long that took, in milliseconds.
- * @throws {Error} with the program's last words when it ends or does not answer in time.
+ * @returns elapsed milliseconds.
+ * @throws {Error} with the last output of the program if it exits or does not respond in time.
  */
 export async function waitUntilReady(program: Program, url: string): Promise<number> {
   return await poll(program, url, async () => {
     const status = await fetchStatus(url)
     if (status === 200) return undefined
-    return status === 0 ? 'no answer' : `it answered ${status}`
+    return status === 0 ? 'no response' : `status ${status}`
   })
 }
 
 /**
- * Waits until a program accepts connections at a port of 127.0.0.1.
+ * Waits until a program accepts connections on a port of 127.0.0.1.
  *
- * @returns how long that took, in milliseconds.
- * @throws {Error} with the program's last words when it ends or does not listen in time.
+ * @returns elapsed milliseconds.
+ * @throws {Error} with the last output of the program if it exits or does not listen in time.
  */
 export async function waitUntilOpen(program: Program, port: number): Promise<number> {
   return await poll(program, `port ${port}`, async () => {
@@ -42,7 +42,7 @@ export async function waitUntilOpen(program: Program, port: number): Promise<num
   })
 }
 
-/** @param look says what is still missing. */
+/** @param look returns the reason why the program is not ready; undefined: it is. */
 async function poll(
   program: Program,
   where: string,
@@ -63,7 +63,7 @@ async function poll(
   }
 }
 
-/** Status of one reply; 0: none. */
+/** Requests a URL. Returns the status; 0: no response. */
 function fetchStatus(url: string): Promise<number> {
   return new Promise((resolve) => {
     const onReply = (reply: { statusCode?: number | undefined; resume: () => unknown }) => {

@@ -1,4 +1,4 @@
-// The service behind the RPC scenarios: argument port. A plain HTTP program that answers the same: backend-server.ts.
+// Service of the RPC scenarios. Argument: port. backend-server.ts has the same responses over plain HTTP.
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { endpoint, loadProto, Service, Type } from '../../../sdk/index.ts'

@@ -8,7 +8,7 @@ import type { Backend } from './backend.ts'
 
 const KINDS = [0, 4999] as const
 
-/** Compares a gateway that knows thousands of services with one that knows only what it is asked for. */
+/** Compares a gateway with thousands of registered services with one that has only the requested service. */
 export async function measureServices(options: BenchOptions, backend: Backend): Promise<void> {
   const scenario = SCENARIOS[0]!
   const rounds = KINDS.map(() => [] as Measurement[])
@@ -26,13 +26,13 @@ export async function measureServices(options: BenchOptions, backend: Backend): 
     return `| ${KINDS[i]! + 1} | ${of('cpuMicros').toFixed(1)} | ${ratios[i]!.toFixed(2)} | ${of('peakMiB').toFixed(0)} |`
   })
   const head = [
-    `| services of ${IDLE_NODES} nodes | CPU µs per request | against one | peak MiB |`,
+    `| services of ${IDLE_NODES} nodes | CPU µs per request | relative to one | peak MiB |`,
     '|--:|--:|--:|--:|',
   ]
   const { connections, seconds } = options
   const how = `${connections} connections to one service, ${options.rounds} interleaved rounds of ${seconds} s, medians`
   const table = `${[...head, ...rows].join('\n')}\n\n${how}.\n`
-  const title = 'Many services against one'
+  const title = 'Many services compared with one'
   const origin = readOrigin('npm run bench -- services', backend.describe(scenario))
   const path = writeResult('services', title, origin, { rounds }, table)
   process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)

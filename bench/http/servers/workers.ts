@@ -8,15 +8,15 @@ import { readOrigin, writeResult } from '../results.ts'
 import { SCENARIOS } from '../scenarios.ts'
 import type { Backend } from './backend.ts'
 
-/** Two for the workers; the load and the backend must not be what stops them. */
+/** Two for the workers, two so that load generator and backend are not the bottleneck. */
 const CORES_NEEDED = 4
 
-/** Compares the requests per second of two workers with those of one. */
+/** Compares the throughput of two workers with that of one. */
 export async function measureWorkers(options: BenchOptions, backend: Backend): Promise<void> {
   const cores = availableParallelism()
   if (cores < CORES_NEEDED) {
     process.stdout.write(
-      `workers: not measured, ${CORES_NEEDED} processors are needed and this machine has ${cores}\n`,
+      `workers: skipped, requires ${CORES_NEEDED} processors, this machine has ${cores}\n`,
     )
     return
   }
@@ -47,12 +47,12 @@ export async function measureWorkers(options: BenchOptions, backend: Backend): P
   const one = median(rates[1])
   const two = median(rates[2])
   const table = `${[
-    '| workers | requests/s | against one |',
+    '| workers | requests/s | relative to one |',
     '|--:|--:|--:|',
     `| 1 | ${one.toFixed(0)} | 1.00 |`,
     `| 2 | ${two.toFixed(0)} | ${(two / one).toFixed(2)} |`,
   ].join('\n')}\n`
-  const title = 'Two workers against one'
+  const title = 'Two workers compared with one'
   const path = writeResult(
     'workers',
     title,

@@ -13,7 +13,7 @@ const open: Rule = {
   resource: { type: '*', name: '*', endpoint: '*' },
 }
 
-/** One for a handler of each of 1 000 services, for each of 10 of 1 000 scopes. */
+/** Rules for a handler of each of 1 000 services and 10 of 1 000 scopes. */
 const many = Array.from({ length: 10_000 }, (_, i): Rule => {
   const resource = { type: 'service', name: `service${i % 1000}`, endpoint: 'Greeter.*' }
   const scope = `scope${Math.floor(i / 1000) * 100 + (i % 100)}`
@@ -37,25 +37,26 @@ async function createJudge(rules: readonly Rule[], account: Account | undefined)
   return { authorizer, judge: () => authorizer.judge(access) }
 }
 
-const anybody = await createJudge([open], undefined)
-const known = await createJudge([open], jane)
-const anybodyOfMany = await createJudge([...many, open], undefined)
-const knownOfMany = await createJudge([...many, open], jane)
+const anonymous = await createJudge([open], undefined)
+const identified = await createJudge([open], jane)
+const anonymousOfMany = await createJudge([...many, open], undefined)
+const identifiedOfMany = await createJudge([...many, open], jane)
 
 const micro: Micro = {
   benches: {
-    'the public rule, nobody': anybody.judge,
-    'the public rule, an account': known.judge,
-    '10 000 rules, 1 000 scopes, nobody': anybodyOfMany.judge,
-    '10 000 rules, 1 000 scopes, an account': knownOfMany.judge,
+    'public rule, anonymous': anonymous.judge,
+    'public rule, account': identified.judge,
+    '10 000 rules, 1 000 scopes, anonymous': anonymousOfMany.judge,
+    '10 000 rules, 1 000 scopes, account': identifiedOfMany.judge,
   },
   budgetNs: {
-    'the public rule, nobody': 100,
-    'the public rule, an account': 100,
-    '10 000 rules, 1 000 scopes, nobody': 100,
+    'public rule, anonymous': 100,
+    'public rule, account': 100,
+    '10 000 rules, 1 000 scopes, anonymous': 100,
   },
   close() {
-    for (const { authorizer } of [anybody, known, anybodyOfMany, knownOfMany]) authorizer.close()
+    for (const { authorizer } of [anonymous, identified, anonymousOfMany, identifiedOfMany])
+      authorizer.close()
   },
 }
 

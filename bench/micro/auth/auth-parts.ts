@@ -20,17 +20,17 @@ const OPEN: Rule = {
 }
 
 export interface AuthBench {
-  /** One exchange through a chain with the plugin `auth`, or without. */
+  /** Runs an exchange through a chain with or without the plugin `auth`. */
   readonly createRun: (
     isJudged: boolean,
     takeField: (() => string) | undefined,
   ) => () => Maybe<void>
-  /** `Authorization` of the next of many accounts, as it comes with requests: a text nobody has looked at yet. */
+  /** `Authorization` of the next account, as received in a request: a slice that V8 has not flattened or hashed yet. */
   readonly takeField: () => string
   readonly close: () => void
 }
 
-/** Rules that let everybody in, behind `count` for 1 000 services and scopes, and accounts that hold two of those scopes. */
+/** Creates a public rule after `count` rules for 1 000 services and scopes, and accounts with two of those scopes. */
 export async function createAuthBench(count: number): Promise<AuthBench> {
   const { source, issue } = createBenchSource(count)
   const authorizer = createAuthorizer(source)
@@ -66,11 +66,11 @@ export async function createAuthBench(count: number): Promise<AuthBench> {
 export interface BenchSource {
   readonly source: AuthSource
   readonly publicKey: KeyObject
-  /** Tokens of so many accounts. */
+  /** Issues tokens of `count` accounts. */
   readonly issue: (count: number) => Promise<readonly string[]>
 }
 
-/** What a gate asks, with `count` rules before the one that lets everybody in. */
+/** Creates a source of rules and keys, with `count` rules before the public one. */
 export function createBenchSource(count: number): BenchSource {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const key = { id: nameKey(publicKey), privateKey }
@@ -97,11 +97,11 @@ export function createBenchSource(count: number): BenchSource {
   return { publicKey, source, issue }
 }
 
-/** A chain that calls one endpoint and answers at once. */
+/** Creates a chain that routes to one endpoint and responds immediately. */
 export function createBenchChain(plugins: readonly Plugin[]): Chain {
   const upstream = new Upstream(ROUTE.service, {
     createPool: () => {
-      throw new Error('nothing is sent')
+      throw new Error('unexpected send')
     },
   })
   return compileChain(
@@ -114,7 +114,7 @@ export function createBenchChain(plugins: readonly Plugin[]): Chain {
   )
 }
 
-/** Sends one request through a chain; a promise where that takes until later. */
+/** Sends a request through a chain; returns a promise if the chain is asynchronous. */
 export function passChain(chain: Chain, authorization: string | undefined): Maybe<void> {
   const fields =
     authorization === undefined

@@ -6,9 +6,9 @@ const many = await createAuthBench(10_000)
 
 const micro: Micro = {
   benches: {
-    'the exchange itself': few.createRun(false, undefined),
-    'the public rule': few.createRun(true, undefined),
-    'the public rule behind 10 000 others': many.createRun(true, undefined),
+    'exchange without plugin': few.createRun(false, undefined),
+    'public rule': few.createRun(true, undefined),
+    'public rule behind 10 000 others': many.createRun(true, undefined),
   },
   close() {
     for (const { close } of [few, many]) close()

@@ -9,9 +9,9 @@ for (const list of [known, fields]) list.append('x-request-id', '4HJxMiK6MsJV')
 
 const micro: Micro = {
   benches: {
-    'behind a block, as bytes': () => encodeReplyHead(200, known),
-    // What the library does with a text before it can be sent.
-    'the same fields as text, flat and encoded': () =>
+    'after a block, as bytes': () => encodeReplyHead(200, known),
+    // Work of the library before a string can be sent.
+    'same headers as text, flat and encoded': () =>
       Buffer.from(encodeReplyHead(200, fields) as string),
   },
 }

@@ -7,11 +7,11 @@ import type { Micro } from '../micro.ts'
 
 const upstream = new Upstream('go.mx.api.greeter', {
   createPool: () => {
-    throw new Error('nothing is sent')
+    throw new Error('unexpected send')
   },
 })
 
-/** One that was proxied, and whose route is cached. */
+/** Creates a proxied exchange with a cached route. */
 function createProxied(): BenchExchange {
   const x = new BenchExchange()
   x.route = toRoute('go.mx.api.greeter', '')
@@ -25,9 +25,9 @@ function createProxied(): BenchExchange {
 const proxied = createProxied()
 const unrouted = new BenchExchange()
 unrouted.reply(404, '{"message":"Hello John"}')
-/** As of a path that no cache keeps. */
+/** An exchange whose route is not cacheable. */
 const uncached = createProxied()
-/** As of a call to `/rpc`. */
+/** An exchange of `/rpc`. */
 const named = createProxied()
 const busy = new RequestMetrics()
 busy.measureEvery = 16
@@ -42,7 +42,7 @@ const NEW_NAMES = 'count, a route with names that are new strings'
 const SERVICE = Buffer.from('go.mx.api.greeter')
 const ENDPOINT = Buffer.from('Greeter.Hello')
 
-/** As `/rpc` reads it of a body. */
+/** Creates a route as read by `/rpc` from a body. */
 function createNewRoute() {
   return toRoute(SERVICE.toString('latin1'), ENDPOINT.toString('latin1'))
 }

@@ -14,23 +14,23 @@ const KINDS: Readonly<Record<string, BalanceOptions>> = {
   'hash:header': { kind: 'hash', hashOf: { from: 'header', name: 'x-user' } },
 }
 
-/** Of as many clients, in turn. */
+/** Exchanges of different clients, used round-robin. */
 const clients = Array.from({ length: 16_384 }, (_, i) => new BenchExchange(['x-user', `user-${i}`]))
-let turn = 0
+let index = 0
 
 const benches: Record<string, () => unknown> = {}
 const directories = [10, 100].map((count) => createDirectory([createService(`n${count}`, count)]))
 for (const [i, count] of [10, 100].entries()) {
   const upstream = await directories[i]!.find(`n${count}`)
-  if (upstream === undefined) throw new Error('the directory does not know its only service')
+  if (upstream === undefined) throw new Error('service not found')
   for (const [name, options] of Object.entries(KINDS)) {
     const balancer = createBalancer(options, upstream.nodes, Math.random)
     benches[`${name}, ${count} nodes`] = () => balancer.pick(x, undefined)
   }
   const byUser = createBalancer(KINDS['hash:header']!, upstream.nodes, Math.random)
-  benches[`hash:header, ${count} nodes, ${clients.length} clients in turn`] = () => {
-    turn = (turn + 1) & (clients.length - 1)
-    return byUser.pick(clients[turn]!, undefined)
+  benches[`hash:header, ${count} nodes, ${clients.length} clients round-robin`] = () => {
+    index = (index + 1) & (clients.length - 1)
+    return byUser.pick(clients[index]!, undefined)
   }
 }
 

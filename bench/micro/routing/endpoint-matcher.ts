@@ -8,7 +8,7 @@ const ENDPOINTS = 10
 const NAMESPACE = 'go.mx.api'
 const VALUE = { name: '', type: '', values: [] }
 
-/** A service with ten endpoints, half of them with something literal behind the variable. */
+/** Creates a service with ten endpoints, half of them with a literal segment after the variable. */
 function createService(index: number): Service {
   return {
     name: `${NAMESPACE}.s${index}`,
@@ -37,12 +37,12 @@ function createRoutes(count: number): EndpointRoute[] {
 function createMatcher(routes: readonly EndpointRoute[]): EndpointMatcher {
   const matcher = new EndpointMatcher()
   for (const route of routes) {
-    if (!matcher.add(route)) throw new Error('a route was not taken in')
+    if (!matcher.add(route)) throw new Error('route rejected')
   }
   return matcher
 }
 
-/** Finds a route of each service in turn, path and all. */
+/** Finds routes of all services round-robin, including path parsing. */
 function createFind(count: number): () => unknown {
   const matcher = createMatcher(createRoutes(count))
   const paths = Array.from({ length: count / ENDPOINTS }, (_, i) => `/v1/s${i}/things3/x1/parts/y2`)

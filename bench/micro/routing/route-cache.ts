@@ -4,10 +4,10 @@ import type { Micro } from '../micro.ts'
 
 const directory = createDirectory([createService('go.mx.api.greeter', 1)])
 const upstream = await directory.find('go.mx.api.greeter')
-if (upstream === undefined) throw new Error('the directory does not know its only service')
+if (upstream === undefined) throw new Error('service not found')
 const cached = { route: { service: 'go.mx.api.greeter', endpoint: '' }, upstream, generation: 1 }
 
-/** A full cache of `size` routes, and a look-up that goes through all of them in turn. */
+/** Creates a full cache of `size` routes, and a function that looks them up round-robin. */
 function createLookUp(size: number): () => unknown {
   const cache = new RouteCache({ max: size })
   const keys = Array.from({ length: size }, (_, i) => `go.mx.api\n/service${i}`)
@@ -27,7 +27,7 @@ const micro: Micro = {
     'get, 10 routes': createLookUp(10),
     'get, 1 000 routes': createLookUp(1000),
     'get, 100 000 routes': createLookUp(100_000),
-    'set, the oldest of 1 000 driven out': () =>
+    'set, evicting the oldest of 1 000': () =>
       overflowing.set(`go.mx.api\n/service${fresh++}`, cached),
   },
   close: () => directory.close(),

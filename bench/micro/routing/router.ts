@@ -20,7 +20,7 @@ let next = 0
 const micro: Micro = {
   benches: {
     'cached, 1 service': () => routeSmall(exchanges[0]!),
-    'cached, 1 000 services in turn': () => {
+    'cached, 1 000 services round-robin': () => {
       next = next + 1 === SERVICES ? 0 : next + 1
       return routeLarge(exchanges[next]!)
     },

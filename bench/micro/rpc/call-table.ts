@@ -1,8 +1,8 @@
 import { CallTable } from '../../../core/rpc/ws/call-table.ts'
 import type { Micro } from '../micro.ts'
 
-/** Adds a call, finds and deletes the oldest, with a number of them in between. */
-function createTurn(
+/** Adds a call, then finds and deletes the oldest of `pending` calls. */
+function createCycle(
   table: { add: (id: number, call: object) => void } & Pick<CallTable<object>, 'get' | 'delete'>,
   pending: number,
 ): () => unknown {
@@ -16,9 +16,9 @@ function createTurn(
   }
 }
 
-function createMapTurn(pending: number): () => unknown {
+function createMapCycle(pending: number): () => unknown {
   const map = new Map<number, object>()
-  return createTurn(
+  return createCycle(
     {
       add: (id, call) => map.set(id, call),
       get: (id) => map.get(id),
@@ -30,10 +30,10 @@ function createMapTurn(pending: number): () => unknown {
 
 const micro: Micro = {
   benches: {
-    '10 pending': createTurn(new CallTable<object>(), 10),
-    '100 000 pending': createTurn(new CallTable<object>(), 100_000),
-    'Map, 10 pending': createMapTurn(10),
-    'Map, 100 000 pending': createMapTurn(100_000),
+    '10 pending': createCycle(new CallTable<object>(), 10),
+    '100 000 pending': createCycle(new CallTable<object>(), 100_000),
+    'Map, 10 pending': createMapCycle(10),
+    'Map, 100 000 pending': createMapCycle(100_000),
   },
 }
 

@@ -3,14 +3,14 @@ import type { FrameSocket } from '../../../core/rpc/ws/frame-socket.ts'
 import { FrameWriter } from '../../../core/rpc/ws/frame-writer.ts'
 import { PAYLOAD_MAX_BYTES } from '../../../core/rpc/ws/frames.ts'
 
-/** What a gateway tells a service of a browser's request. */
+/** Metadata of a call for a browser's request. */
 export const METADATA = 'user-agent: Mozilla/5.0\r\naccept: */*\r\nx-request-id: req-1f3-2a\r\n'
 export const REPLY_METADATA = 'content-type: application/json\r\n'
 export const REPLY_BODY: Buffer = Buffer.from(
   '{"message":"Hello John","id":12345,"tags":["a","b"],"ok":true}',
 )
 
-/** A small call; what becomes of it is of no interest. */
+/** A small call that ignores its result. */
 export class BenchCall extends OutgoingCall {
   override service = 'go.mx.api.helloworld'
   override endpoint = 'Helloworld.Call'
@@ -22,7 +22,7 @@ export class BenchCall extends OutgoingCall {
   override onLost(): void {}
 }
 
-/** A socket that remembers the last message. */
+/** A socket that records the last message. */
 export class LastMessage implements FrameSocket {
   readonly bufferedBytes = 0
   last: Buffer = Buffer.alloc(0)
@@ -36,7 +36,7 @@ export class LastMessage implements FrameSocket {
   resume(): void {}
 }
 
-/** A message of `count` frames of one length, in memory of its own. */
+/** Creates a message of `count` frames of equal length. */
 export function packFrames(count: number, write: (writer: FrameWriter) => void): Buffer {
   const socket = new LastMessage()
   const writer = new FrameWriter(socket, PAYLOAD_MAX_BYTES)
@@ -45,7 +45,7 @@ export function packFrames(count: number, write: (writer: FrameWriter) => void):
   return Buffer.from(socket.last)
 }
 
-/** Gives the `count` frames of a message the ids that come next, as it would arrive. */
+/** Assigns the next ids to the `count` frames of a message. */
 export function renumberFrames(message: Buffer, count: number, firstId: number): void {
   const frameBytes = message.length / count
   for (let i = 0; i < count; i++) message.writeUInt32LE(firstId + i, i * frameBytes + 8)

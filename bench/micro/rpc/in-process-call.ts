@@ -41,13 +41,13 @@ const micro: Micro = {
   benches: {
     'a small message': () => Helloworld.call(john),
     'a small message, by name': () => client.call('helloworld', 'Helloworld.Call', john),
-    'a small message, of a call that is served': () => Helloworld.call(john, within),
+    'a small message, within a served call': () => Helloworld.call(john, within),
     'five items, both ways': () => Helloworld.order(ORDER),
-    'a copy: a small message': () => cloneJson(john),
+    'copy: a small message': () => cloneJson(john),
     'a copy: five items': () => cloneJson(ORDER),
-    'by JSON text: a small message': () => JSON.parse(JSON.stringify(john)),
-    'by JSON text: five items': () => JSON.parse(JSON.stringify(ORDER)),
-    'by structuredClone: a small message': () => structuredClone(john),
+    'JSON round trip: a small message': () => JSON.parse(JSON.stringify(john)),
+    'JSON round trip: five items': () => JSON.parse(JSON.stringify(ORDER)),
+    'structuredClone: a small message': () => structuredClone(john),
     'by structuredClone: five items': () => structuredClone(ORDER),
   },
   budgetNs: {

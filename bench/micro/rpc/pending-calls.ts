@@ -11,16 +11,16 @@ import {
   renumberFrames,
 } from './frame-parts.ts'
 
-/** Longer than all benches together: none of the calls under way is over in between. */
+/** Longer than all benchmarks: no pending call may time out. */
 const TIMEOUT_MS = 3_600_000
-/** A prime: goes through the calls under way in no order in particular. */
+/** A prime: visits the pending calls in pseudo-random order. */
 const STRIDE = 7919
 
 const call = packFrames(1, (writer) => writer.call(1, 0, TIMEOUT_MS, new BenchCall()))
 const reply = packFrames(1, (writer) => writer.reply(1, 0, REPLY_METADATA, REPLY_BODY))
 const closers: (() => void)[] = []
 
-/** The caller's end: a call more, and the answer to one of those under way. */
+/** Client connection: sends a call and receives the result of a pending one. */
 function createCalls(pending: number): () => void {
   const owner = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
   const client = new ClientConnection(new LastMessage(), owner)
@@ -39,12 +39,12 @@ function createCalls(pending: number): () => void {
     renumberFrames(reply, 1, underWay[at]!)
     underWay[at] = send()
     client.onMessage(reply, true)
-    if (client.pending !== pending) throw new Error(`${client.pending} calls are under way`)
+    if (client.pending !== pending) throw new Error(`${client.pending} calls are pending`)
     at = (at + STRIDE) % pending
   }
 }
 
-/** The service's end: a call more, and the answer to one of those under way. */
+/** Server connection: receives a call and sends the result of a pending one. */
 function createService(pending: number): () => void {
   const underWay: IncomingCall[] = []
   let at = 0
@@ -64,24 +64,24 @@ function createService(pending: number): () => void {
     underWay[at]!.reply(REPLY_METADATA, REPLY_BODY)
     receive()
     server.onDrain()
-    if (server.pending !== pending) throw new Error(`${server.pending} calls are under way`)
+    if (server.pending !== pending) throw new Error(`${server.pending} calls are pending`)
     at = (at + STRIDE) % pending
   }
 }
 
 const micro: Micro = {
   benches: {
-    'a call and an answer, 10 under way': createCalls(10),
-    'a call and an answer, 100 000 under way': createCalls(100_000),
-    'served, 10 under way': createService(10),
-    'served, 100 000 under way': createService(100_000),
+    'call and result, 10 pending': createCalls(10),
+    'call and result, 100 000 pending': createCalls(100_000),
+    'served, 10 pending': createService(10),
+    'served, 100 000 pending': createService(100_000),
   },
-  // Many cost more than few, since what lives longer the garbage collector has to move; 400 000 cost what 100 000 do.
+  // Many pending calls cost more, since the garbage collector promotes them; 400 000 cost the same as 100 000.
   budgetNs: {
-    'a call and an answer, 10 under way': 3000,
-    'a call and an answer, 100 000 under way': 6000,
-    'served, 10 under way': 3000,
-    'served, 100 000 under way': 6000,
+    'call and result, 10 pending': 3000,
+    'call and result, 100 000 pending': 6000,
+    'served, 10 pending': 3000,
+    'served, 100 000 pending': 6000,
   },
   close() {
     for (const close of closers) close()

@@ -13,13 +13,13 @@ import {
   renumberFrames,
 } from './frame-parts.ts'
 
-/** Calls of one turn of the event loop under load. */
+/** Calls per event loop tick under load. */
 const CALLS = 64
 const SERVICE = new BenchCall().service
 
 const owner = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
 
-/** A proxy with one caller and one node: a message of `count` calls comes in, goes out, and so do the replies. */
+/** Creates a proxy with one client and one node, which forwards a message of `count` calls and their results. */
 function createProxy(count: number): { pass: () => void; close: () => void } {
   const client = new ClientConnection(new LastMessage(), owner)
   const upstream = new Upstream(SERVICE, {
@@ -49,7 +49,7 @@ function createProxy(count: number): { pass: () => void; close: () => void } {
       client.onDrain()
       client.onMessage(replies, true)
       server.onDrain()
-      if (server.pending > 0) throw new Error(`${server.pending} calls have no answer`)
+      if (server.pending > 0) throw new Error(`${server.pending} calls have no result`)
     },
     close() {
       client.close('done')
@@ -63,11 +63,11 @@ const packed = createProxy(CALLS)
 
 const micro: Micro = {
   benches: {
-    'a call alone in its message': alone.pass,
-    [`${CALLS} calls of a message`]: packed.pass,
+    'single call in a message': alone.pass,
+    [`${CALLS} calls per message`]: packed.pass,
   },
-  // A microsecond at each end, as of any connection, and one in between.
-  budgetNs: { [`${CALLS} calls of a message`]: CALLS * 3000 },
+  // One microsecond for each connection, and one in between.
+  budgetNs: { [`${CALLS} calls per message`]: CALLS * 3000 },
   close() {
     alone.close()
     packed.close()

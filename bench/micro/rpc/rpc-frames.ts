@@ -13,7 +13,7 @@ import {
   renumberFrames,
 } from './frame-parts.ts'
 
-/** Calls of one turn of the event loop under load. */
+/** Calls per event loop tick under load. */
 const CALLS = 64
 
 const parts = new BenchCall()
@@ -39,13 +39,13 @@ const micro: Micro = {
     'encode a REPLY': () => writer.reply(1, 0, REPLY_METADATA, REPLY_BODY),
     [`find ${CALLS} frames in ${calls.length - CALLS * HEADER_BYTES} bytes`]: () =>
       reader.read(calls),
-    [`serve ${CALLS} calls of a message`]: () => {
+    [`serve ${CALLS} calls per message`]: () => {
       renumberFrames(calls, CALLS, serverId)
       serverId += CALLS
       server.onMessage(calls, true)
       server.onDrain()
     },
-    [`make ${CALLS} calls, read their replies`]: () => {
+    [`make ${CALLS} calls, read their results`]: () => {
       for (let i = 0; i < CALLS; i++) client.call(new BenchCall())
       client.onDrain()
       renumberFrames(replies, CALLS, clientId)
@@ -53,10 +53,10 @@ const micro: Micro = {
       client.onMessage(replies, true)
     },
   },
-  // A microsecond a call at each end.
+  // One microsecond per call for each connection.
   budgetNs: {
-    [`serve ${CALLS} calls of a message`]: CALLS * 1000,
-    [`make ${CALLS} calls, read their replies`]: CALLS * 1000,
+    [`serve ${CALLS} calls per message`]: CALLS * 1000,
+    [`make ${CALLS} calls, read their results`]: CALLS * 1000,
   },
   close: () => client.close('done'),
 }

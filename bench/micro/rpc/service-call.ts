@@ -7,9 +7,9 @@ import { endpoint } from '../../../sdk/service/endpoint.ts'
 import type { Micro } from '../micro.ts'
 import { BenchCall, LastMessage, packFrames, renumberFrames } from './frame-parts.ts'
 
-/** Calls of one turn of the event loop under load. */
+/** Calls per event loop tick under load. */
 const CALLS = 64
-/** Where the type of a message's first frame stands (docs/protocol.md §2.2). */
+/** Offset of the type of a message's first frame (docs/protocol.md §2.2). */
 const TYPE_AT = 4
 const SERVICE = 'go.mx.api.helloworld'
 
@@ -46,7 +46,7 @@ const { dispatch } = createDispatcher({
   },
 })
 
-/** A service at the end of a connection, and a message of `count` calls to it: frames in, frames out. */
+/** Creates a service connection and a message of `count` calls: from request frames to response frames. */
 function createService(endpointName: string, count: number) {
   const socket = new LastMessage()
   const server = new ServerConnection(dispatch)
@@ -60,7 +60,7 @@ function createService(endpointName: string, count: number) {
     id += count
     server.onMessage(message, true)
   }
-  /** Sends the answers. @throws {Error} when they are none. */
+  /** Sends the results. @throws {Error} when there are none. */
   const flush = (): void => {
     server.onDrain()
     const { last } = socket
@@ -75,26 +75,26 @@ const later = createService('Helloworld.Later', CALLS)
 
 const micro: Micro = {
   benches: {
-    'a call alone in its message': () => {
+    'single call in a message': () => {
       alone.send()
       alone.flush()
     },
-    [`${CALLS} calls of a message`]: () => {
+    [`${CALLS} calls per message`]: () => {
       packed.send()
       packed.flush()
     },
-    [`${CALLS} calls of a message, the handler is async`]: async () => {
+    [`${CALLS} calls per message, asynchronous handler`]: async () => {
       later.send()
-      // The end of the turn: every promise has settled by then.
+      // In the next tick all promises have settled.
       await new Promise(setImmediate)
       later.flush()
     },
   },
-  // 10 µs a call, validation of request and response included.
+  // 10 µs per call, including validation of request and response.
   budgetNs: {
-    'a call alone in its message': 10_000,
-    [`${CALLS} calls of a message`]: CALLS * 10_000,
-    [`${CALLS} calls of a message, the handler is async`]: CALLS * 10_000,
+    'single call in a message': 10_000,
+    [`${CALLS} calls per message`]: CALLS * 10_000,
+    [`${CALLS} calls per message, asynchronous handler`]: CALLS * 10_000,
   },
 }
 

@@ -7,7 +7,7 @@ import { measureChanges } from './changes.ts'
 
 const WRITES = 300
 
-/** Consul is replaced by an empty one, whose index is far below what the gateway has seen. */
+/** Replaces Consul by an empty one, with a much lower index than the gateway has seen. */
 export async function measureBackwards({ rate }: FaultOptions): Promise<readonly Figure[]> {
   const agent = await startConsul()
   try {

@@ -11,7 +11,7 @@ import { onStage, startRegistry } from '../stage.ts'
 const MIB = 1024 ** 2
 const runFile = promisify(execFile)
 
-/** Thousands of nodes are registered, of services the gateway knows the routes of; requests go on meanwhile. */
+/** Registers thousands of nodes of services with known routes under load. */
 export async function measureBurst(
   kind: 'consul' | 'catalog' | 'mx',
   { rate, seconds, burstSeconds, perSecond }: FaultOptions,
@@ -41,7 +41,7 @@ export async function measureBurst(
         made = JSON.parse(stdout) as typeof made
       })
       const toLoop = (which: string, { loop }: typeof busy.sample): Figure => ({
-        what: `lateness of the gateway's event loop, p99, ${which}`,
+        what: `event loop delay of the gateway, p99, ${which}`,
         value: loop.p99Ms,
         unit: 'ms',
         detail: `longest ${loop.maxMs.toFixed(0)}`,
@@ -53,8 +53,8 @@ export async function measureBurst(
           unit: 'per second',
           detail: `${made.registered} in ${made.seconds.toFixed(1)} s, ${made.failed} failed`,
         },
-        { what: 'processor of the gateway before', value: quiet.busy * 100, unit: '%' },
-        { what: 'processor of the gateway meanwhile', value: busy.busy * 100, unit: '%' },
+        { what: 'CPU usage of the gateway before', value: quiet.busy * 100, unit: '%' },
+        { what: 'CPU usage of the gateway meanwhile', value: busy.busy * 100, unit: '%' },
         toLoop('before', quiet.sample),
         toLoop('meanwhile', busy.sample),
         { what: 'latency, p99, before', value: quiet.result.latency.p99, unit: 'ms' },

@@ -8,7 +8,7 @@ import { KNOWN, onStage, startRegistry } from '../stage.ts'
 const DAY_MS = 86_400_000
 const NODES = 2
 
-/** The wall clocks of gateway and services, and of the registry service, are set a day ahead, then a day back, then right. Consul's own is not. */
+/** Sets the wall clocks of gateway, services and registry service a day forward, a day back, then right. Consul's clock is unchanged. */
 export async function measureClock(
   kind: 'consul' | 'mx',
   { rate, seconds }: FaultOptions,
@@ -32,16 +32,21 @@ export async function measureClock(
       const services = await stage.registry.getService(KNOWN)
       const ejections = readLines(stage.gateway.program).filter(({ msg }) => msg !== undefined)
       return [
-        { what: 'clocks were off what was set by at most', value: offMs, unit: 'ms', most: 1000 },
+        {
+          what: 'maximum deviation of the clocks from the set time',
+          value: offMs,
+          unit: 'ms',
+          most: 1000,
+        },
         toFailures('failed requests', result, 0),
         {
-          what: 'nodes that were left out',
+          what: 'ejected nodes',
           value: ejections.filter(({ msg }) => String(msg).startsWith('node ejected')).length,
           unit: 'nodes',
           most: 0,
         },
         {
-          what: 'nodes the registry knows afterwards',
+          what: 'nodes in the registry afterwards',
           value: services.flatMap(({ nodes }) => nodes).length,
           unit: 'nodes',
           least: NODES,

@@ -7,7 +7,7 @@ import { onStage, startConsul, toText } from '../stage.ts'
 
 const NODES = 3
 
-/** One of three nodes is killed under load, so that the registry knows of nothing. */
+/** Kills one of three nodes under load, which stays in the registry. */
 export async function measureKill({ rate, seconds }: FaultOptions): Promise<readonly Figure[]> {
   const agent = await startConsul()
   try {
@@ -19,7 +19,7 @@ export async function measureKill({ rate, seconds }: FaultOptions): Promise<read
       await wait(1000)
       const result = await load.stop()
       const later = startLoad(stage.url, rate)
-      // A trial of the node, which is left out for 10 s, among them.
+      // Includes a retry of the node after its ejection of 10 s.
       await wait(11_000 + seconds * 1000)
       const laterResult = await later.stop()
       const last = readLines(program).at(-1) as { inFlight: number; killedMs: number }
@@ -30,19 +30,19 @@ export async function measureKill({ rate, seconds }: FaultOptions): Promise<read
       const nodes = new Set(ejections.map(({ node }) => node))
       return [
         {
-          what: 'calls it was serving, not counting those in its socket',
+          what: 'calls in progress at the node, without those in its socket',
           value: last.inFlight,
           unit: 'requests',
         },
         toFailures('failed requests', result, CONNECTIONS),
-        toFailures('failed requests from a second after its death on', laterResult, 0),
+        toFailures('failed requests from one second after its end on', laterResult, 0),
         {
-          what: 'from its death until it was left out',
+          what: 'from its end until its ejection',
           value: ejectedMs - last.killedMs,
           unit: 'ms',
           most: 1000,
         },
-        { what: 'nodes left out', value: nodes.size, unit: 'nodes', most: 1, least: 1 },
+        { what: 'ejected nodes', value: nodes.size, unit: 'nodes', most: 1, least: 1 },
         { what: 'latency, p99', value: result.latency.p99, unit: 'ms' },
       ]
     })

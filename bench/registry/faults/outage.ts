@@ -8,7 +8,7 @@ import { enlist, KNOWN, LATE, onStage, startConsul, toText } from '../stage.ts'
 
 const NODES = 2
 
-/** Consul is stopped under load, and started again: with its data, or without. */
+/** Stops Consul under load, and restarts it with or without its data. */
 export async function measureOutage(
   empty: boolean,
   { rate, seconds, outageSeconds, afterSeconds }: FaultOptions,
@@ -24,7 +24,7 @@ export async function measureOutage(
         await wait(outageSeconds * 1000)
         await agent.start({ empty })
         const startedMs = performance.now()
-        // Asked for already, so that what is remembered of its absence has to go.
+        // Requested before, so that a cached absence has to expire.
         const late = untilAnswer(stage.lateUrl, ({ status }) => status === 200)
         await enlist(stage, LATE, spare.address)
         const registeredMs = performance.now() - startedMs
@@ -63,7 +63,7 @@ export async function measureOutage(
   }
 }
 
-/** Waits until so many nodes of the known service pass. */
+/** Waits until the given number of nodes of the known service is healthy. */
 async function untilRegistered(
   call: (method: string, path: string) => Promise<unknown>,
   nodes: number,

@@ -8,7 +8,7 @@ import { measureChanges } from './changes.ts'
 
 const NODES = 3
 
-/** Whatever Consul answers the gateway arrives late; services reach it directly. One of them is stopped meanwhile. */
+/** Delays responses of Consul to the gateway, but not to services. Stops one of the services meanwhile. */
 export async function measureSlow({
   rate,
   seconds,
@@ -30,7 +30,7 @@ export async function measureSlow({
       const result = await load.stop()
       return [
         { what: 'the gateway was ready after', value: stage.gateway.readyMs, unit: 'ms' },
-        toFailures('failed requests, a node that stops among them', result, 0),
+        toFailures('failed requests while a node stops', result, 0),
         { what: 'latency, p99', value: result.latency.p99, unit: 'ms' },
         ...(await measureChanges(stage, 3 * delayMs + 1000)),
       ]

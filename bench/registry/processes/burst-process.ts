@@ -1,12 +1,13 @@
-// Registers nodes: arguments registry, registrations a second, seconds, and `catalog` for past the agents of Consul. What a registry takes no faster is not sent faster.
+// Registers nodes at a rate limited by the registry. Arguments: registry, registrations per second, seconds, and `catalog` to write to
+// the catalog of Consul without its agents.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Service } from '../../../core/contracts/registry.ts'
 import { openRegistry } from '../../../sdk/registry/open-registry.ts'
 import { MAX_OPERATIONS, writeCatalog } from '../catalog.ts'
 
-/** Each has its nodes after the others have theirs. */
+/** Number of services, whose nodes are registered one service after another. */
 const SERVICES = 5000
-/** Registrations under way. */
+/** Maximum number of concurrent registrations. */
 const MAX_OPEN = 64
 
 const [text = '', perSecond = '1000', seconds = '30', how = ''] = process.argv.slice(2)

@@ -12,42 +12,42 @@ import { spawnTied } from '../../../test/fixtures/spawn-tied.ts'
 export interface ConsulAgentOptions {
   /** Path of the program `consul`. */
   readonly program: string
-  /** ACLs on, everything denied that no token allows; {@link ConsulAgent.token} may do everything. @default false */
+  /** Enable ACLs with default deny; {@link ConsulAgent.token} has all permissions. @default false */
   readonly acl?: boolean
   /** HTTPS instead of HTTP, with this certificate. */
   readonly certificate?: { readonly cert: string; readonly key: string } | undefined
-  /** Connections it takes from an address. @default as Consul: 200 */
+  /** Maximum number of connections per client address. @default Consul's: 200 */
   readonly maxConnections?: number
-  /** Adds to the command, in front. */
+  /** Wraps the command. */
   readonly wrap?: (command: readonly string[]) => readonly string[]
 }
 
-/** A Consul agent of its own process: a cluster of one server. */
+/** A Consul agent as a separate process: a cluster of one server. */
 export interface ConsulAgent {
   readonly host: '127.0.0.1'
   readonly port: number
-  /** Of management; undefined without ACLs. */
+  /** Management token; undefined without ACLs. */
   readonly token: string | undefined
-  /** Calls its HTTP API and gives the parsed answer. @throws {Error} with the answer when it is not 2xx. */
+  /** Calls the HTTP API and returns the parsed response. @throws {Error} with the response if its status is not 2xx. */
   readonly call: (method: string, path: string, body?: unknown) => Promise<unknown>
-  /** Ends the process, at once: SIGKILL. Its data stays. */
+  /** Kills the process with SIGKILL. Its data is retained. */
   readonly kill: () => Promise<void>
-  /** Stops the process, as it is: it answers nothing, and its connections stay. */
+  /** Suspends the process with SIGSTOP: it does not respond, and its connections stay open. */
   readonly freeze: () => void
   readonly thaw: () => void
-  /** Starts it again on its ports; resolves when it has a leader. */
+  /** Restarts the agent on the same ports; resolves when it has a leader. */
   readonly start: (options?: { readonly empty?: boolean }) => Promise<void>
-  /** Ends it and removes its data. */
+  /** Stops the agent and removes its data. */
   readonly stop: () => Promise<void>
 }
 
 const TOKEN = '5d7a1c8e-0000-4000-8000-6b3f1f0a9c11'
 const START_MS = 30_000
 
-/** How often it is tried on other ports: somebody may take one in the moment before Consul does. */
+/** Maximum attempts with other ports: another program may bind one before Consul does. */
 const MAX_TRIES = 5
 
-/** Starts an agent, with its data in a temporary folder; bench and tests run it. */
+/** Starts an agent with its data in a temporary folder, for benchmarks and tests. */
 export async function startConsulAgent(options: ConsulAgentOptions): Promise<ConsulAgent> {
   for (let tries = 1; ; tries++) {
     try {
@@ -147,7 +147,7 @@ async function startOnFreePorts({
     for (;;) {
       if (started.exitCode !== null || performance.now() > endMs)
         throw new Error(`the Consul agent did not start: ${log()}`)
-      // Its own node is in the catalog once it leads, and is registered with what it knows.
+      // Once the agent is the leader, its own node is in the catalog.
       const nodes = await call('GET', '/health/service/consul?passing').catch(() => [])
       if (Array.isArray(nodes) && nodes.length > 0) return
       await delay(20)
@@ -193,7 +193,7 @@ function writeCertificate(
   return { cert_file, key_file, ca_file: cert_file }
 }
 
-/** Four free ports; held together, so that they differ. */
+/** Finds four free ports, which are open at the same time so that they differ. */
 async function findPorts(): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: 4 }, async () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A TCP proxy whose target seems slow: whatever it answers arrives later. */
+/** A TCP proxy that delays the responses of its target. */
 export interface DelayProxy {
   readonly port: number
   readonly close: () => Promise<void>
@@ -16,7 +16,7 @@ export async function startDelayProxy(targetPort: number, delayMs: number): Prom
   const server = createServer((client) => {
     const target = keep(connect(targetPort, '127.0.0.1'))
     keep(client).pipe(target)
-    // In order: timers of one duration fire as they were set.
+    // Preserves the order: timers of the same duration fire in order of creation.
     target.on('data', (chunk) => setTimeout(() => client.write(chunk), delayMs))
     target.on('close', () => setTimeout(() => client.destroy(), delayMs))
   })

@@ -1,4 +1,5 @@
-// Registers many nodes of a service, says so, and has some of them leave and come back: arguments registry, name, address, steady nodes, flapping nodes, changes a second (0: none).
+// Registers many nodes of a service, reports it, then repeatedly deregisters and registers some of them. Arguments: registry, name,
+// address, stable nodes, flapping nodes, changes per second (0: none).
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Service } from '../../../core/contracts/registry.ts'
 import { openRegistry } from '../../../sdk/registry/open-registry.ts'
@@ -17,7 +18,7 @@ function toEntry(node: number): Service {
 for (let i = 0; i < steady + flapping; i++) await registry.register!(toEntry(i), TTL)
 process.stdout.write(`${JSON.stringify({ registered: steady + flapping })}\n`)
 
-// Nothing else keeps it when no node flaps.
+// Keeps the process running when no node flaps.
 setInterval(() => {}, 60_000)
 const gone = new Set<number>()
 const startMs = performance.now()

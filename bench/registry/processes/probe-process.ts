@@ -1,4 +1,4 @@
-// Loaded into a measured program: tells of its event loop and memory, and moves its wall clock, over the socket BENCH_PROBE.
+// Loaded into a measured program: reports event loop delay and memory, and shifts the wall clock, over the socket BENCH_PROBE.
 import { createServer } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
@@ -10,25 +10,25 @@ const collect = runInNewContext('gc') as () => void
 const RESOLUTION_MS = 2
 const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
 delay.enable()
-/** Of a histogram that has the time between two looks in it. */
+/** Converts a value of the histogram, which includes the sampling interval. */
 const toLateMs = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS)
 
 let offsetMs = 0
-/** Before anything else is loaded: whoever keeps `Date.now` keeps this one. */
-function bendClock(): void {
+/** Must run before other modules, which may store `Date.now`. */
+function patchClock(): void {
   const real = Date.now
   const now = () => real() + offsetMs
   const RealDate = Date
   RealDate.now = now
   globalThis.Date = new Proxy(RealDate, {
-    construct: (target, args, asked) =>
-      Reflect.construct(target, args.length === 0 ? [now()] : args, asked),
+    construct: (target, args, newTarget) =>
+      Reflect.construct(target, args.length === 0 ? [now()] : args, newTarget),
     apply: () => new RealDate(now()).toString(),
   })
 }
 
 const { BENCH_PROBE, BENCH_CLOCK } = process.env
-if (BENCH_CLOCK === '1') bendClock()
+if (BENCH_CLOCK === '1') patchClock()
 
 const COMMANDS: Readonly<Record<string, (value: number) => void>> = {
   '/reset': () => delay.reset(),

@@ -14,27 +14,27 @@ import { waitUntilOpen } from '../../http/servers/ready.ts'
 import { ROOT, toNodeCommand } from '../../rivals/rival.ts'
 import { createProbe, type Probe } from '../probe.ts'
 
-/** A program that serves, with a probe in it. */
+/** A running server program with a probe. */
 export interface ProbedProgram {
   readonly program: Program
   readonly probe: Probe
   /** `host:port` */
   readonly address: string
-  /** From its start until it took connections. */
+  /** From its start until it accepted connections. */
   readonly readyMs: number
   readonly stop: () => Promise<void>
 }
 
 export interface ProgramOptions {
-  /** Whether its wall clock can be moved. @default false */
+  /** Whether the wall clock can be shifted. @default false */
   readonly clock?: boolean
 }
 
-/** What users run: it starts sooner than the modules by themselves. */
+/** The bundle that users run; it starts faster than the separate modules. */
 const MAIN = join(ROOT, 'dist/cli/bundle/mx.js')
 const START_MS = 20_000
 
-/** `mx api` on a processor of its own, its services in the registry of this text. */
+/** Starts `mx api` on the measured processor. @param registry address of its registry. */
 export function startGateway(
   registry: string,
   options: ProgramOptions = {},
@@ -47,7 +47,7 @@ export function startGateway(
   return startOnPort(toCommand, MEASURED_CORES, options)
 }
 
-/** The registry service, over a registry in its memory. */
+/** Starts the registry service with an in-memory registry. */
 export function startRegistryService(options: ProgramOptions = {}): Promise<ProbedProgram> {
   const toCommand = (port: number) =>
     toNodeCommand('registry/processes/registry-process', String(port))
@@ -76,7 +76,7 @@ async function startOnPort(
   }
 }
 
-/** A service (service-process.ts), registered where `registry` says; empty: nowhere. */
+/** Starts a service (service-process.ts). @param registry address of its registry; empty: none. */
 export async function startService(
   name: string,
   registry: string,
@@ -97,13 +97,13 @@ export async function startService(
     if (program.exited() || performance.now() > endMs) {
       const output = program.output()
       await stop()
-      throw new Error(`the service ${name} did not start. ${output}`)
+      throw new Error(`the service ${name} did not start: ${output}`)
     }
     await wait(10)
   }
 }
 
-/** The JSON lines a program has written. */
+/** Parses the JSON lines of a program's output. */
 export function readLines(program: Program): Record<string, unknown>[] {
   const lines = program.log().split('\n').slice(0, -1)
   return lines

@@ -1,4 +1,4 @@
-// The registry service in a process of its own: argument port.
+// The registry service as a separate process. Argument: port.
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import { createRegistryService } from '../../../services/registry/service.ts'
 

@@ -1,10 +1,10 @@
-// A service in a process of its own: argument name; registered where MX_REGISTRY says. On SIGUSR2 it says how many calls it has, and is gone.
+// A service as a separate process, registered at MX_REGISTRY. Argument: name. On SIGUSR2 it reports the calls in progress and exits.
 import { writeSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { endpoint } from '../../../sdk/service/endpoint.ts'
 import { Service } from '../../../sdk/service/service.ts'
 
-/** Some calls are always under way. */
+/** Response time, so that some calls are always in progress. */
 const ANSWER_MS = 5
 let inFlight = 0
 

@@ -71,8 +71,8 @@ export function judgeByRules(
 const SCOPE_TOKEN = /^[!#-[\]-~]+$/
 
 /**
- * The error for denied access: 401 for every caller (decisions 1 and 29). RFC 6750 §3.1 tells programs if another token
- * helps.
+ * The error for denied access: 401 for every caller (decisions 1 and 29). The challenge (RFC 6750 §3.1) states whether
+ * another token helps.
  *
  * @param account undefined: the caller is anonymous.
  * @param missingScope as in {@link Ruling}.

@@ -22,7 +22,7 @@ let corked: UwsExchange
 let corkedBody: string | Uint8Array = ''
 const writeWhole = () => corked.writeWhole(corkedBody)
 
-/** Bytes of a stream deferred to the end of the tick, before its writer is told to wait. */
+/** Buffered bytes of a stream within a tick at which its writer has to wait. */
 const DEFERRED_MAX_BYTES = 64 * 1024
 
 /**
@@ -419,7 +419,7 @@ export class UwsExchange extends Exchange implements SocketExchange, WatchedUplo
     this.#deferred = undefined
     this.#bufferedBytes = 0
     for (const send of sends) if (!this.finished) send()
-    // The writer may have been told to wait, although the client accepts all of it.
+    // The writer may be waiting, although the client accepted everything.
     if (wasFull && this.#writes && !this.finished) this.drained()
   }
 

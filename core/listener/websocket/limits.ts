@@ -1,4 +1,4 @@
-/** Bytes waiting for a slow client at which the sender is told to wait, and at which it may continue. */
+/** High and low watermark of bytes buffered for a slow client: the sender pauses and continues. */
 export const CLIENT_HIGH_BYTES: number = 1024 * 1024
 export const CLIENT_LOW_BYTES: number = 256 * 1024
 

@@ -448,8 +448,8 @@ export class Http1Connection {
 
   /**
    * A backend may respond and close before it has read all of a request (RFC 9112 §9.5). Node.js would destroy the
-   * socket after a write error, and lose unread bytes: it is kept until those have been read, in the next round of the
-   * event loop.
+   * socket after a write error, and lose unread bytes. It is destroyed after they have been read, in the next event loop
+   * tick.
    */
   #readAfterWriteError(): void {
     const socket = this.#socket

@@ -32,8 +32,8 @@ const CLOCK_MS = 200
 const LEARNED_FOR_MS = 10 * 60_000
 
 /**
- * HTTP/1.1 connections to one node, limited in number. Unused ones are kept alive for a while, the most recently used
- * first.
+ * HTTP/1.1 connections to one node, limited in number. Idle ones are reused, the most recently used first, and closed
+ * after a while.
  */
 export class Pool implements SweptPool, ConnectionOwner {
   readonly memory: HeadMemory = new HeadMemory()

@@ -2,74 +2,74 @@ import type { EventDelivery, StoredEvent } from '../../../core/contracts/events.
 import { deadlines, type Timed } from '../../../core/rpc/deadlines.ts'
 import type { Maybe } from '../../../lib/async/maybe.ts'
 
-/** What a member of a group over a log is to what it holds. */
+/** Member of a group, as seen by its events in flight. */
 export interface LogConsumer {
   readonly ackWaitMs: number
 }
 
-/** An event that was pulled, and is not done with. */
+/** A pulled event that is neither acknowledged nor removed. */
 export class InFlightEvent implements Timed {
   deadlineMs = 0
   timedNext: Timed['timedNext'] = undefined
   timedPrev: Timed['timedPrev'] = undefined
   readonly sequence: number
   readonly attempt: number
-  /** Undefined: nobody, and it may be pulled once its deadline, if it has one, is over. */
-  holder: LogConsumer | undefined
-  readonly #onFree: (inFlight: InFlightEvent) => void
+  /** Undefined: released; the event is redelivered after its deadline, if it has one. */
+  consumer: LogConsumer | undefined
+  readonly #onAvailable: (inFlight: InFlightEvent) => void
 
-  /** @param onFree the deadline is over: it may be pulled again. */
+  /** @param onAvailable called when the deadline expires and the event can be redelivered. */
   constructor(
     sequence: number,
     attempt: number,
-    holder: LogConsumer,
-    onFree: (inFlight: InFlightEvent) => void,
+    consumer: LogConsumer,
+    onAvailable: (inFlight: InFlightEvent) => void,
   ) {
     this.sequence = sequence
     this.attempt = attempt
-    this.holder = holder
-    this.#onFree = onFree
-    deadlines.add(this, holder.ackWaitMs)
+    this.consumer = consumer
+    this.#onAvailable = onAvailable
+    deadlines.add(this, consumer.ackWaitMs)
   }
 
-  /** Nobody holds it any more; it may be pulled after a delay, or without one when its owner says so. */
-  letGo(delayMs: number): void {
+  /** Detaches the event from its consumer. With a delay, `onAvailable` is called after it; without one, the caller redelivers. */
+  release(delayMs: number): void {
     deadlines.remove(this)
-    this.holder = undefined
+    this.consumer = undefined
     if (delayMs > 0) deadlines.add(this, delayMs)
   }
 
   onDeadline(): void {
-    this.holder = undefined
-    this.#onFree(this)
+    this.consumer = undefined
+    this.#onAvailable(this)
   }
 }
 
-/** What becomes of events that were pulled. */
+/** Acknowledges and rejects events in flight. */
 export interface AckHandlers {
   readonly ack: (inFlight: InFlightEvent) => Maybe<void>
   readonly nack: (inFlight: InFlightEvent, delayMs: number) => void
 }
 
-/** A class: members have thousands, whose methods are not made anew for each. */
+/** A class, so that thousands of deliveries share their methods. */
 export class LogDelivery implements EventDelivery {
   readonly event: StoredEvent
   readonly attempt: number
-  readonly #held: InFlightEvent
+  readonly #inFlight: InFlightEvent
   readonly #calls: AckHandlers
 
   constructor(event: StoredEvent, inFlight: InFlightEvent, calls: AckHandlers) {
     this.event = event
     this.attempt = inFlight.attempt
-    this.#held = inFlight
+    this.#inFlight = inFlight
     this.#calls = calls
   }
 
   ack(): Maybe<void> {
-    return this.#calls.ack(this.#held)
+    return this.#calls.ack(this.#inFlight)
   }
 
   nack(delayMs: number): void {
-    this.#calls.nack(this.#held, delayMs)
+    this.#calls.nack(this.#inFlight, delayMs)
   }
 }

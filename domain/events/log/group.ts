@@ -16,71 +16,71 @@ import { createPulls } from './pull-queue.ts'
 export interface LogGroupOptions {
   readonly log: EventLog
   readonly topic: EventTopic
-  /** Where it begins, or goes on. */
+  /** Start, or stored progress, of the group. */
   readonly from: GroupProgress
-  /** Has its state kept, as it is by then; resolves once it is. Does nothing for a group that is not kept. */
+  /** Schedules a save of the then current state; resolves once it is stored. No-op for a temporary group. */
   readonly save: () => Maybe<void>
 }
 
-/** Members that share the events of a topic, over a log. */
+/** Members that share the events of a topic in a log. */
 export interface LogMembers {
-  /** Members there are. */
+  /** Number of members. */
   readonly size: number
   readonly join: (ackWaitMs: number) => EventMember
-  /** Events were appended. */
+  /** Called when events were appended. */
   readonly wake: () => void
-  /** Members leave. */
+  /** Removes all members. */
   readonly close: () => void
-  /** Ends it: pulls under way, and to come, reject. */
+  /** Ends the group: pending and later pulls reject. */
   readonly fail: (error: Error) => void
 }
 
 /** A group whose events are acknowledged. */
 export interface LogGroup extends LogMembers {
-  /** What to keep of it; undefined: it is over. */
+  /** State to store; undefined: the group has ended. */
   readonly format: () => Uint8Array | undefined
   readonly describe: () => Omit<GroupState, 'name'>
 }
 
-/** How far behind the first event that is not done with others are pulled: one that never is does not let what is remembered grow. */
+/** Maximum distance of a pulled event from the first unacknowledged one: memory stays bounded when an event is never acknowledged. */
 const WINDOW = 10_000
 
 export function createLogGroup({ log, topic, from, save }: LogGroupOptions): LogGroup {
   const { sinceMs } = from
   const since = sinceMs === undefined ? {} : { sinceMs }
   const progress = createProgress(from.acked, from.ahead)
-  /** How often was pulled before the group was loaded what was not since. */
+  /** Attempts before the group was loaded, of events not pulled since. */
   const counts = new Map(from.attempts)
-  /** By sequence: what was pulled, and is not done with. */
+  /** Events in flight, by sequence. */
   const inFlight = new Map<number, InFlightEvent>()
-  /** Those of them that may be pulled again. */
-  const free = new Set<InFlightEvent>()
+  /** Those to be redelivered. */
+  const redeliverable = new Set<InFlightEvent>()
   const members = new Set<LogConsumer>()
   const pulls = createPulls<LogConsumer>(take)
   const calls = { ack, nack }
-  /** What was never pulled since the group was loaded begins here. */
+  /** First sequence that was not pulled since the group was loaded. */
   let next = progress.acked + 1
   let failure: Error | undefined
-  let isOver = false
+  let hasEnded = false
 
-  function setFree(one: InFlightEvent): void {
-    free.add(one)
+  function makeAvailable(one: InFlightEvent): void {
+    redeliverable.add(one)
     pulls.wake()
   }
 
   function forget(one: InFlightEvent): void {
     deadlines.remove(one)
-    free.delete(one)
+    redeliverable.delete(one)
     inFlight.delete(one.sequence)
   }
 
-  /** Nobody waits for it: what is not kept comes again. */
+  /** Errors are ignored: without stored progress, events are redelivered. */
   function saveSoon(): void {
     Promise.resolve(save()).catch(() => {})
   }
 
   function ack({ sequence }: InFlightEvent): Maybe<void> {
-    if (isOver) return
+    if (hasEnded) return
     const current = inFlight.get(sequence)
     if (current !== undefined) forget(current)
     const isNew = progress.finish(sequence)
@@ -90,12 +90,12 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
   }
 
   function nack(one: InFlightEvent, delayMs: number): void {
-    if (inFlight.get(one.sequence) !== one || one.holder === undefined) return
-    one.letGo(delayMs)
-    if (delayMs <= 0) setFree(one)
+    if (inFlight.get(one.sequence) !== one || one.consumer === undefined) return
+    one.release(delayMs)
+    if (delayMs <= 0) makeAvailable(one)
   }
 
-  /** What retention has removed is done with. */
+  /** Treats events removed by retention as acknowledged. */
   function skipRemoved(): void {
     const first = log.findTopic(topic)?.first ?? 1
     if (first <= progress.acked + 1) return
@@ -106,35 +106,35 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     saveSoon()
   }
 
-  function lease(event: StoredEvent, attempt: number, member: LogConsumer): EventDelivery {
-    const one = new InFlightEvent(event.sequence, attempt, member, setFree)
+  function deliver(event: StoredEvent, attempt: number, member: LogConsumer): EventDelivery {
+    const one = new InFlightEvent(event.sequence, attempt, member, makeAvailable)
     inFlight.set(event.sequence, one)
     return new LogDelivery(event, one, calls)
   }
 
-  /** What comes again; its bytes. */
-  function takeFree(
+  /** Takes events to redeliver. Returns the size of their payloads. */
+  function takeRedeliverable(
     taken: EventDelivery[],
     member: LogConsumer,
     limit: number,
     maxBytes: number,
   ): number {
     let bytes = 0
-    for (const one of [...free].sort((a, b) => a.sequence - b.sequence)) {
+    for (const one of [...redeliverable].sort((a, b) => a.sequence - b.sequence)) {
       if (taken.length === limit || bytes >= maxBytes) break
       const { sequence: from, attempt } = one
       const [event] = log.read(topic, { from, limit: 1, maxBytes: 1 }).events
       forget(one)
-      taken.push(lease(event!, attempt + 1, member))
+      taken.push(deliver(event!, attempt + 1, member))
       bytes += event!.payload.length
     }
-    // Counts that rise survive the end of the process.
+    // Attempt counts must survive a restart.
     if (taken.length > 0) saveSoon()
     return bytes
   }
 
-  /** Goes on to `sequence`, done with all in between. */
-  function passOver(sequence: number): void {
+  /** Acknowledges all events before `sequence`. */
+  function finishUpTo(sequence: number): void {
     for (; next < sequence; next++) progress.finish(next)
   }
 
@@ -144,28 +144,28 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     limit: number,
     maxBytes: number,
   ): void {
-    const most = Math.min(limit - taken.length, progress.acked + WINDOW - next + 1)
-    if (most <= 0 || maxBytes <= 0) return
-    const slice = log.read(topic, { from: next, limit: most, maxBytes, ...since })
+    const maxCount = Math.min(limit - taken.length, progress.acked + WINDOW - next + 1)
+    if (maxCount <= 0 || maxBytes <= 0) return
+    const slice = log.read(topic, { from: next, limit: maxCount, maxBytes, ...since })
     const passed = slice.end - next - slice.events.length
     for (const event of slice.events) {
-      passOver(event.sequence)
+      finishUpTo(event.sequence)
       next++
       if (progress.isDone(event.sequence)) continue
       const count = counts.get(event.sequence) ?? 0
       counts.delete(event.sequence)
-      taken.push(lease(event, count + 1, member))
+      taken.push(deliver(event, count + 1, member))
     }
-    passOver(slice.end)
+    finishUpTo(slice.end)
     if (passed > 0) saveSoon()
-    // Whoever waits looks on in another turn: there may be much to pass over.
+    // Continues in another tick: there may be many events to skip.
     if (taken.length === 0 && slice.next !== undefined) setImmediate(pulls.wake)
   }
 
   function take(member: LogConsumer, limit: number, maxBytes: number): readonly EventDelivery[] {
     const taken: EventDelivery[] = []
     skipRemoved()
-    const bytes = free.size > 0 ? takeFree(taken, member, limit, maxBytes) : 0
+    const bytes = redeliverable.size > 0 ? takeRedeliverable(taken, member, limit, maxBytes) : 0
     takeNew(taken, member, limit, maxBytes - bytes)
     return taken
   }
@@ -174,18 +174,18 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     if (!members.delete(member)) return
     pulls.leave(member)
     for (const one of inFlight.values()) {
-      if (one.holder !== member) continue
-      one.letGo(0)
-      free.add(one)
+      if (one.consumer !== member) continue
+      one.release(0)
+      redeliverable.add(one)
     }
-    if (free.size > 0) pulls.wake()
+    if (redeliverable.size > 0) pulls.wake()
   }
 
   function end(): void {
-    isOver = true
+    hasEnded = true
     for (const one of inFlight.values()) deadlines.remove(one)
     inFlight.clear()
-    free.clear()
+    redeliverable.clear()
   }
 
   return {
@@ -221,12 +221,12 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
     describe: () => ({ acked: progress.acked, pending: inFlight.size }),
 
     format() {
-      if (isOver) return undefined
+      if (hasEnded) return undefined
       const attempts = new Map(counts)
-      // The first attempt of what is being worked on is not worth a write: it counts once the group is left.
-      const least = members.size === 0 ? 1 : 2
+      // While the group has members, first attempts are not stored, which saves writes.
+      const minAttempts = members.size === 0 ? 1 : 2
       for (const { sequence, attempt } of inFlight.values())
-        if (attempt >= least) attempts.set(sequence, attempt)
+        if (attempt >= minAttempts) attempts.set(sequence, attempt)
       return formatGroupState({ acked: progress.acked, ahead: progress.ahead, sinceMs, attempts })
     },
   }

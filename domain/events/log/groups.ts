@@ -15,26 +15,26 @@ import { toForgetMs } from './index.ts'
 import type { EventLog } from './log.ts'
 import { createLogTail } from './tail.ts'
 
-/** A named group that is loaded. */
+/** A loaded named group. */
 interface NamedGroup {
   readonly group: LogGroup
   readonly save: () => Promise<void>
-  /** Settles when the log has it. */
-  readonly saved: Promise<void>
+  /** Settles when the group is stored in the log. */
+  readonly stored: Promise<void>
 }
 
 const NOTHING: Pick<GroupProgress, 'ahead' | 'attempts'> = { ahead: [], attempts: new Map() }
 
-/** An adapter over a log of this process: it works the groups, the log keeps what they leave behind. */
+/** Creates an adapter on top of a log in this process: runs its groups; the log stores their states. */
 export function createLogEvents(log: EventLog): EventsAdapter {
   const saver = createGroupSaver(log)
-  /** What has members, by topic; none is empty. */
+  /** Groups with members, by topic; no set is empty. */
   const topics = new Map<string, Set<LogMembers>>()
   /** By topic and name. */
   const named = new Map<string, NamedGroup>()
   /** Groups that are still in the log, by topic and name. */
   const deleting = new Set<string>()
-  /** Settles when a topic is gone that is being removed: nobody joins before. */
+  /** Topics being removed; joins wait until their promise settles. */
   const removing = new Map<string, Promise<unknown>>()
 
   function remove(topic: EventTopic, group: LogMembers): void {
@@ -69,7 +69,7 @@ export function createLogEvents(log: EventLog): EventsAdapter {
   function load(topic: EventTopic, name: string, from: GroupProgress, isNew: boolean): NamedGroup {
     const save = () => saver.save(topic, name, group)
     const group = createLogGroup({ log, topic, from, save })
-    const loaded = { group, save, saved: isNew ? save() : Promise.resolve() }
+    const loaded = { group, save, stored: isNew ? save() : Promise.resolve() }
     named.set(toTopicKey(topic, name), loaded)
     return loaded
   }
@@ -88,9 +88,9 @@ export function createLogEvents(log: EventLog): EventsAdapter {
     { start, ackWaitMs = 0 }: EventGroup,
   ): Promise<EventMember> {
     const found = find(topic, name)
-    const { group, save, saved } = found ?? load(topic, name, toProgress(log, topic, start), true)
+    const { group, save, stored } = found ?? load(topic, name, toProgress(log, topic, start), true)
     const member = enter(topic, group, ackWaitMs, async () => {
-      // What is not kept comes again.
+      // Without stored progress, events are redelivered.
       await save().catch(() => {})
       const key = toTopicKey(topic, name)
       if (group.size > 0 || named.get(key)?.group !== group) return
@@ -98,7 +98,7 @@ export function createLogEvents(log: EventLog): EventsAdapter {
       group.close()
     })
     try {
-      await saved
+      await stored
       return member
     } catch (error) {
       await member.leave()
@@ -198,7 +198,7 @@ export function createLogEvents(log: EventLog): EventsAdapter {
   }
 }
 
-/** Where a group begins that is new. */
+/** Progress of a new group. */
 function toProgress(
   log: EventLog,
   topic: EventTopic,

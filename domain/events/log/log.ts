@@ -8,48 +8,48 @@ import type {
 } from '../../../core/contracts/events.ts'
 import type { Maybe } from '../../../lib/async/maybe.ts'
 
-/** What a named group leaves behind, as `group-state.ts` writes it. */
+/** Stored state of a named group, in the format of `group-state.ts`. */
 export interface SavedGroup {
   readonly name: string
   readonly state: Uint8Array
 }
 
-/** The state of a group to keep; undefined: it is forgotten. */
+/** State of a group to store; undefined: deletes it. */
 export interface GroupSave {
   readonly topic: EventTopic
   readonly name: string
   readonly state: Uint8Array | undefined
 }
 
-/** Part of a range, and where it ends. */
+/** Part of a range, with its end. */
 export interface LogSlice extends EventSlice {
-  /** Every event before this sequence was looked at; not less than where the range began. */
+  /** All events before this sequence were examined; not less than the start of the range. */
   readonly end: number
 }
 
 /**
- * Events in order, in this process: what `groups.ts` makes an adapter of. Its methods are those of
- * `EventsAdapter`, where they have the same names; what it reads, it reads at once.
+ * Ordered events in this process; `groups.ts` turns it into an adapter. Methods with names of `EventsAdapter` have the
+ * same meaning; reads are synchronous.
  */
 export interface EventLog {
   readonly name: string
   readonly append: (batch: readonly EventAppend[]) => Maybe<readonly number[]>
   readonly read: (topic: EventTopic, range: EventRange) => LogSlice
-  /** Undefined: the topic is not there. */
+  /** Undefined: the topic does not exist. */
   readonly findTopic: (topic: EventTopic) => TopicState | undefined
   readonly listTopics: (namespace?: string) => readonly TopicState[]
   readonly retain: (topic: EventTopic, retention: EventRetention, nowMs: number) => Maybe<boolean>
   readonly readTime?: () => number | undefined
   readonly saveTime?: (nowMs: number) => Maybe<void>
   /**
-   * Removes a topic with its events and states of groups, a part at a time. False: there was none.
+   * Deletes a topic with its events and groups, in parts. False: it does not exist.
    *
-   * @param idleSinceMs only one that has neither, and to which nothing was appended since then.
+   * @param idleSinceMs deletes the topic only if it has neither and nothing was appended since then.
    */
   readonly deleteTopic: (topic: EventTopic, idleSinceMs?: number) => Maybe<boolean>
-  /** Keeps states, all or none, and makes topics that are not there; as durable as events are. */
+  /** Stores states, all or none, and creates missing topics; as durable as events. */
   readonly saveGroups: (saves: readonly GroupSave[]) => Maybe<void>
-  /** Named groups of a topic, by name. */
+  /** Named groups of a topic, ordered by name. */
   readonly readGroups: (topic: EventTopic) => readonly SavedGroup[]
   readonly readGroup: (topic: EventTopic, name: string) => Uint8Array | undefined
   readonly close: () => Maybe<void>

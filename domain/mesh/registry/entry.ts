@@ -32,7 +32,7 @@ export function formatVersions(versions: readonly Service[]): string {
   )
 }
 
-/** What routes are made of, for {@link parseRoutes}: the versions with the endpoints that declare a path, without their descriptions. */
+/** Serializes the routes of a service for {@link parseRoutes}: its versions with the endpoints that declare a path, without descriptions. */
 export function toRoutes(versions: readonly Service[]): readonly object[] {
   return versions.map(({ version, metadata, endpoints }) => ({
     version,

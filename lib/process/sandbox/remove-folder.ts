@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { isPrivileged } from '../capabilities.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** Makes folders accessible first: Go, for one, caches modules in read-only folders. */
+/** Makes folders writable first: Go caches modules in read-only folders. */
 const EMPTY = 'chmod -R u+rwx . 2>/dev/null; exec find . -mindepth 1 -delete'
 const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin'
 const EMPTY_MAX_MS = 120_000
@@ -43,6 +43,6 @@ async function empty(folder: string, { uid, gid }: Stats, sandbox: Sandbox | und
     sandbox === undefined
       ? { words: script, cwd: folder, env: { PATH: SYSTEM_PATH }, uid, gid }
       : sandbox.wrap(script, { userId: uid, folder, env: {}, exposed })
-  // What is left shows when the folder is removed.
+  // If files remain, removing the folder fails below.
   await run(words[0]!, words.slice(1), { ...options, timeout: EMPTY_MAX_MS }).catch(() => {})
 }

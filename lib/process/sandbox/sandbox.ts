@@ -8,11 +8,11 @@ import { findProgram } from '../find-program.ts'
 import { openUserIds, type UserIdRange } from './user-ids.ts'
 import { type Exposed, quoteShell, toViewScript } from './view.ts'
 
-/** Runs programs of a namespace as a user of its own, with a view of the files and processes of this machine of its own. */
+/** Runs programs of each namespace as a separate user, with a restricted view of files and processes. */
 export interface Sandbox {
   /** User and group id of a namespace. @throws {Error} if the range is exhausted. */
   readonly toUserId: (namespace: string) => number
-  /** What starts a program in the sandbox. */
+  /** Wraps a command so that it starts in the sandbox. */
   readonly wrap: (words: readonly string[], run: SandboxedRun) => Start
   /** Gives a folder with its content to a user, unless it belongs to that user. Nothing else may write to it meanwhile. */
   readonly give: (folder: string, userId: number) => Promise<void>
@@ -20,7 +20,7 @@ export interface Sandbox {
   readonly hasPrivateProc: boolean
 }
 
-/** What a process is started with. */
+/** Parameters of a process start. */
 export interface Start {
   readonly words: readonly string[]
   readonly env: Readonly<Record<string, string>>
@@ -29,9 +29,9 @@ export interface Start {
 
 export interface SandboxedRun {
   readonly userId: number
-  /** Where it runs; absolute. */
+  /** Absolute path of the working directory. */
   readonly folder: string
-  /** Whole environment. Variables whose names are no identifiers of a shell are left out. */
+  /** Complete environment. Variables whose names are not shell identifiers are omitted. */
   readonly env: Readonly<Record<string, string>>
   readonly exposed: readonly Exposed[]
   /** Source of the mounts that only this program and its descendants see. @default mx */
@@ -51,13 +51,13 @@ export type Isolation =
     }
 
 export interface SandboxOptions {
-  /** Of the runtime: for the assignment of user ids, and for assembling views. */
+  /** Folder of the runtime, for assigned user ids and for assembling views. */
   readonly folder: string
   /** Folder of secrets and data, which no program may see. */
   readonly hidden: string
   /** Undefined: programs run as the user of the server. */
   readonly userIds: UserIdRange | undefined
-  /** Installation folders that programs read: this package, for one. */
+  /** Installation folders that programs read, such as this package. */
   readonly installed: readonly string[]
 }
 
@@ -67,8 +67,8 @@ const PRIVATE_PROC = 'mount -t proc -o hidepid=2,nosuid,nodev,noexec proc /proc'
 /** For programs of the system that run before privileges are dropped: never the search path of a program. */
 const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin'
 /**
- * Of the variables of a program until privileges are dropped: `LD_PRELOAD` and the like would otherwise run its code as root.
- * They are not among the words, which other users can see.
+ * Prefix of the program's variables until privileges are dropped: otherwise variables such as `LD_PRELOAD` would run its code as
+ * root. They are not passed as arguments, which other users can see.
  */
 const PREFIX = 'MX_RUN_'
 const IDENTIFIER = /^[A-Za-z_]\w*$/
@@ -167,7 +167,7 @@ function toStartScript(names: readonly string[], dataBytes: number | undefined):
   ].join('\n')
 }
 
-/** The folder that an installation is read from: with the packages beside it, or the libraries of a program. */
+/** Folder to expose for an installation: includes packages beside it, or the libraries of a program. */
 function toInstallation(path: string): string {
   const names = path.split(sep)
   const modules = names.indexOf('node_modules')

@@ -8,11 +8,11 @@ export interface UserIdRange {
 }
 
 /**
- * Assigns each namespace a user id of its own, which is also its group id. Assignments are stored and never reused: files of a
- * namespace outlive its programs.
+ * Assigns each namespace a unique user id, which is also its group id. Assignments are stored and never reused: files of a namespace
+ * outlive its programs.
  *
- * @param file where they are stored, as `{"<namespace>": <uid>}`.
- * @returns what returns the user id of a namespace. It throws if the range is exhausted.
+ * @param file for the assignments: `{"<namespace>": <uid>}`.
+ * @returns a function that returns the user id of a namespace. It throws if the range is exhausted.
  */
 export function openUserIds(file: string, { first, last }: UserIdRange): (name: string) => number {
   const ids = new Map(Object.entries(read(file)))
@@ -37,7 +37,7 @@ function read(file: string): Readonly<Record<string, number>> {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
-    // Assigning anew could give the files of one namespace to another.
+    // New assignments could expose the files of one namespace to another.
     throw new Error(`User ids of namespaces cannot be read: ${(error as Error).message}`, {
       cause: error,
     })

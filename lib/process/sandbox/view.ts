@@ -36,7 +36,7 @@ export function toViewScript(options: SandboxViewOptions): readonly string[] {
     if (covered === undefined) covers.set(cover, [one])
     else covered.push(one)
   }
-  // The stage is gone once it is covered itself.
+  // The stage is not accessible any more once it is covered itself.
   const ordered = [...covers].sort(([a], [b]) => Number(isIn(stage, a)) - Number(isIn(stage, b)))
   return ordered.flatMap(([cover, list]) => toCoverScript(cover, list, { stage, source }))
 }
@@ -49,7 +49,7 @@ function toCoverScript(
   const to = (path: string): string => quoteShell(join(stage, relative(cover, path)))
   return [
     `mount -t tmpfs -o mode=0755,size=256k,nosuid,nodev ${quoteShell(source)} ${quoteShell(stage)}`,
-    // Whatever the umask of the server is.
+    // Independent of the umask of the server.
     `(umask 022 && mkdir -p ${exposed.map(({ path }) => to(path)).join(' ')})`,
     ...exposed.map(
       ({ path, isWritable }) =>

@@ -41,7 +41,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   })
   const remove = (name: string): void => rmSync(join(folder, name), { force: true })
 
-  /** Acquires the lock; undefined if another process is locking, too. @throws {Error} if it is held */
+  /** Acquires the lock; undefined if another process is acquiring it, too. @throws {Error} if the folder is locked */
   async function acquire(): Promise<string | undefined> {
     const existing = listLocks(folder)
     const highest = Math.max(0, ...existing)

@@ -87,7 +87,7 @@ export function checkUrlSetting<T>(check: () => T): T {
   }
 }
 
-/** Runs a check whose message begins with `subject`, which is left out: the name of the setting goes in front. */
+/** Runs a check, and removes `subject` from the start of its message: callers prefix the name of the setting. */
 export function withoutSubject(subject: string, check: () => unknown): void {
   try {
     check()

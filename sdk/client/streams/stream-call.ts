@@ -129,13 +129,13 @@ export class StreamCall extends RoutedCall {
   }
 
   override onStart(): void {
-    this.isWell()
+    this.markHealthy()
     this.#arrive()
   }
 
   override onData(body: Uint8Array): void {
     if (this.over) return
-    this.isWell()
+    this.markHealthy()
     this.#arrive()
     this.replies.push(body)
   }

@@ -23,7 +23,7 @@ const ATTEMPTS_MAX = 50
 const RULES_MAX = 10_000
 
 export interface RuleChange {
-  /** Apply the change even if nobody can log in afterwards or the caller cannot undo it. @default false */
+  /** Apply the change even if no account can log in afterwards or the caller cannot undo it. @default false */
   readonly force?: boolean
   /** Account whose access must survive the change. @default none */
   readonly caller?: SubjectRules

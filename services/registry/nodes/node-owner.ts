@@ -73,8 +73,8 @@ export function createOwnerChanges(): ChangeAsOwner {
 
 /**
  * Denies a `service` account that would register or remove nodes of a name that another account owns: it would receive the
- * calls and tokens meant for the other. The name is owned while nodes of the other account are registered; an account keeps
- * the nodes that it has registered. Workloads own the name in their scope, and administrators may take over any name. Nodes
+ * calls and tokens for the other. The name is owned while nodes of the other account are registered; an account retains its
+ * registered nodes. Workloads own the name in their scope, and administrators may take over any name. Nodes
  * that were written directly into a shared registry have no owner.
  *
  * @param id of the error.

@@ -123,7 +123,7 @@ export function toNamespacePrefix(namespace: string): string {
 }
 
 /** Whether the last request is in progress. */
-export function isUnderWay({ asked, settled }: ServiceRecord): boolean {
+export function isInProgress({ asked, settled }: ServiceRecord): boolean {
   return asked.id !== settled
 }
 
@@ -134,7 +134,7 @@ export function needsBuild({ asked, wish }: Pick<ServiceRecord, 'asked' | 'wish'
 
 /** Whether it failed before it ever ran: another deployment may replace it. */
 export function neverCameUp(record: ServiceRecord): boolean {
-  return record.current === undefined && !record.deleting && !isUnderWay(record)
+  return record.current === undefined && !record.deleting && !isInProgress(record)
 }
 
 export function formatObject({ name, version }: Pick<WorkloadKey, 'name' | 'version'>): string {

@@ -22,11 +22,11 @@ t.test('rejects files that would crash the process', async (t) => {
   await openEnvironment(folder, { what: 'it', isFlushed: false }).close()
   const whole = readFileSync(file)
   writeFileSync(file, whole.subarray(0, 20))
-  t.throws(() => checkFile(file), { message: `${file} is not a file of LMDB` })
+  t.throws(() => checkFile(file), { message: `${file} is not an LMDB file` })
   writeFileSync(file, whole.subarray(0, 5000))
   t.throws(() => checkFile(file), {
-    message: `${file} is cut off: what it leads to lies behind its 5000 bytes; restore it from a copy`,
+    message: `${file} is truncated: it refers to pages beyond its 5000 bytes; restore it from a backup`,
   })
   writeFileSync(file, 'text '.repeat(10_000))
-  t.throws(() => checkFile(file), { message: `${file} is not a file of LMDB` })
+  t.throws(() => checkFile(file), { message: `${file} is not an LMDB file` })
 })

@@ -29,7 +29,7 @@ t.test('a file that is not LMDB is rejected with its path and left unchanged', (
   const file = join(folder, 'data.mdb')
   writeFileSync(file, 'x'.repeat(10_000))
   t.throws(() => openEnvironment(folder, OPTIONS), {
-    message: `the store cannot be opened in ${folder}: ${file} is not a file of LMDB`,
+    message: `the store cannot be opened in ${folder}: ${file} is not an LMDB file`,
   })
   t.equal(statSync(file).size, 10_000)
   t.end()

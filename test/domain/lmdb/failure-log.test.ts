@@ -54,7 +54,7 @@ t.test('logs the text of another cause', async (t) => {
   const { folder, onFailure, told } = openInTemp(t)
   onFailure(BROKEN)
   t.same(told, [
-    `the store cannot be written in ${folder}, and writing is refused until it can: input/output error`,
+    `the store is not writable in ${folder}, writes are rejected until it is: input/output error`,
   ])
 })
 

@@ -44,7 +44,7 @@ t.test('rejects a path that omits the advertising peer', (t) => {
   const { hear } = open()
   t.throws(() => hear([{ key: 'greeter', told: { ...told, path: ['c'] } }]), {
     name: 'TypeError',
-    message: 'path of greeter must begin with b, which tells of it',
+    message: 'path of greeter must begin with b, which advertises it',
   })
   t.end()
 })

@@ -119,9 +119,9 @@ t.test('responds with 409 and the current record to a failed condition', async (
   const version = await write(store, 'a')
   const refused = (ifVersion: number, key: string, message: string) =>
     t.rejects(write(store, key, { ifVersion }), { code: 409, id: 'store', message })
-  await refused(0, 'a', `key "a" must not be there, but has version ${version}`)
+  await refused(0, 'a', `key "a" must not exist, but has version ${version}`)
   await refused(7, 'a', `key "a" must have version 7, but has version ${version}`)
-  await refused(7, 'b', 'key "b" must have version 7, but is not there')
+  await refused(7, 'b', 'key "b" must have version 7, but does not exist')
 })
 
 t.test('malformed input is 400 with the name of the field, and nothing is stored', async (t) => {

@@ -162,7 +162,9 @@ t.test('the runtime pages', async (t) => {
     await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
     const path = '/runtime/writer?version=latest'
     const { page } = (await openDashboard(t, { server, account: ann, path }))!
-    await page.getByText('Viewing the log and managing the object require the admin scope').waitFor()
+    await page
+      .getByText('Viewing the log and managing the object require the admin scope')
+      .waitFor()
     t.ok(await page.getByRole('button', { name: 'Kill' }).isDisabled())
     await page.getByRole('alert').getByText('Forbidden: log of writer').waitFor()
     await checkAccessibility(t, page, 'runtime-forbidden')

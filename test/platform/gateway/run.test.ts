@@ -176,7 +176,7 @@ t.test('aborts requests that exceed drain_timeout', async (t) => {
   mx.child.kill('SIGTERM')
   await t.rejects(running.text())
   t.equal(await mx.ended, 0)
-  t.match(mx.output.stderr, /drain_timeout is over/)
+  t.match(mx.output.stderr, /drain_timeout exceeded/)
 })
 
 t.test(

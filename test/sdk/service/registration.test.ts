@@ -369,7 +369,7 @@ t.test('a registry that does not respond delays the end by one timeout only', as
   await registration.drain()
   await registration.end()
   t.same(asked, ['register draining', 'deregister'])
-  t.match(lines, [/could not tell of draining/, /could not deregister/])
+  t.match(lines, [/could not mark as draining/, /could not deregister/])
   for (const line of lines) t.match(line, /no answer within \d+ ms/, 'in whole milliseconds')
   t.match(lines[1], /no answer within 1 ms/, 'one timeout for both requests')
 })

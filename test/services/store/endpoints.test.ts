@@ -183,14 +183,14 @@ t.test('compare and set with an outdated version is 409', async (t) => {
   const put = (version: number) =>
     call<{ version: number }>('Write', { record: { key: 'a' }, options: { version } })
   const first = await put(0)
-  await t.rejects(put(0), { code: 409, message: /^key "a" must not be there, but has version/ })
+  await t.rejects(put(0), { code: 409, message: /^key "a" must not exist, but has version/ })
   const second = await put(first.version)
   t.ok(second.version > first.version)
   await t.rejects(put(first.version), { code: 409 })
   const remove = (version: number) => call('Delete', { key: 'a', options: { version } })
   await t.rejects(remove(first.version), { code: 409 })
   await remove(second.version)
-  await t.rejects(put(second.version), { code: 409, message: /but is not there$/ })
+  await t.rejects(put(second.version), { code: 409, message: /but does not exist$/ })
 })
 
 t.test('a batch of records is written atomically or rejected', async (t) => {

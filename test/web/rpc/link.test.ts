@@ -43,7 +43,7 @@ async function open(t: Test, options: Partial<LinkOptions> = {}): Promise<Opened
         socket.on('error', () => {})
         return socket as unknown as LinkSocket
       },
-      onDenied() {
+      onConnectFailed() {
         opened.refusals++
       },
       ...options,
@@ -164,7 +164,7 @@ t.test('a connection attempt that hangs is repeated', async (t) => {
       socket.on('error', () => {})
       return socket as unknown as LinkSocket
     },
-    onDenied() {},
+    onConnectFailed() {},
     dialMs: 20,
   })
   t.teardown(() => {

@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap'
 import { Silence } from '../../../web/rpc/liveness.ts'
 
-/** Creates a monitor of a connection with a number of calls in flight, and its events. */
-function open(_: Test, awaited: number): { silence: Silence; told: string[] } {
+/** A connection with a many calls in flight, and its became of it. */
+function open(_: Test, inFlight: number): { silence: Silence; told: string[] } {
   const told: string[] = []
   const silence = new Silence({
-    awaited: () => awaited,
-    ping: () => told.push('asked'),
+    inFlight: () => inFlight,
+    probe: () => told.push('asked'),
     onDead: () => told.push('dead'),
   })
   return { silence, told }

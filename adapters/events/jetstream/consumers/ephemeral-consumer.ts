@@ -19,8 +19,8 @@ import { fromSequence, toConsumerStart } from './start.ts'
 const IDLE_MS = 10 * 60_000
 
 /**
- * Joins an anonymous group with a single member, with or without acknowledgements. Its consumer is ephemeral and its progress is kept in this
- * process: after the loss of the consumer, another one continues.
+ * Joins an anonymous group with a single member, with or without acknowledgements. Its consumer is ephemeral and its progress is stored
+ * in this process: after the loss of the consumer, another one continues.
  */
 export async function joinAlone(
   { sessions, prefix, replicas, nowMs }: Omit<MemberParts, 'acks'>,

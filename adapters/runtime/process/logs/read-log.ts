@@ -96,7 +96,7 @@ async function* readRecords(
   }
 }
 
-/** Undefined if the file was rotated away. */
+/** Undefined if the file was deleted by rotation. */
 async function openFile(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, 'r')

@@ -15,14 +15,14 @@ function waitFor(begin: (done: () => void) => void): Promise<void> {
 }
 
 t.test('releases an event in flight after its timeout', async (t) => {
-  const holder = { ackWaitMs: 20 }
+  const consumer = { ackWaitMs: 20 }
   const startMs = performance.now()
   await waitFor((done) => {
-    const held = new InFlightEvent(3, 1, holder, (one) => {
+    const held = new InFlightEvent(3, 1, consumer, (one) => {
       t.equal(one, held)
       done()
     })
-    t.equal(held.holder, holder)
+    t.equal(held.consumer, consumer)
   })
   t.ok(performance.now() - startMs >= 20)
 })
@@ -30,13 +30,13 @@ t.test('releases an event in flight after its timeout', async (t) => {
 t.test('releases a rejected event after a delay or on request of its owner', async (t) => {
   const freed: number[] = []
   await waitFor((done) => {
-    const onFree = ({ sequence, holder }: InFlightEvent): void => {
-      t.equal(holder, undefined)
+    const onFree = ({ sequence, consumer }: InFlightEvent): void => {
+      t.equal(consumer, undefined)
       freed.push(sequence)
       done()
     }
-    new InFlightEvent(1, 1, { ackWaitMs: 5 }, onFree).letGo(0)
-    new InFlightEvent(2, 1, { ackWaitMs: 60_000 }, onFree).letGo(30)
+    new InFlightEvent(1, 1, { ackWaitMs: 5 }, onFree).release(0)
+    new InFlightEvent(2, 1, { ackWaitMs: 60_000 }, onFree).release(30)
   })
   t.strictSame(freed, [2])
 })
@@ -44,7 +44,7 @@ t.test('releases a rejected event after a delay or on request of its owner', asy
 t.test('reports the outcome of a delivery', (t) => {
   const calls: unknown[] = []
   const held = new InFlightEvent(3, 2, { ackWaitMs: 60_000 }, () => {})
-  t.teardown(() => held.letGo(0))
+  t.teardown(() => held.release(0))
   const delivery = new LogDelivery(EVENT, held, {
     ack: (one) => void calls.push(['ack', one.sequence]),
     nack: (one, delayMs) => calls.push(['nack', one.sequence, delayMs]),

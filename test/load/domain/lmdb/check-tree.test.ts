@@ -45,7 +45,7 @@ t.test('a truncated file is either rejected or completely readable', async (t) =
     try {
       checkFile(copy)
     } catch (error) {
-      t.match(error, { message: /data\.mdb is cut off: / })
+      t.match(error, { message: /data\.mdb is truncated: / })
       refused++
       continue
     }
