@@ -53,10 +53,10 @@ t.test('rejects entries that lead out of the folder by name', async (t) => {
     [{ path: 'a\nb', content: 'x' }, /contains invalid characters/],
     [{ path: 'link', type: 'SymbolicLink', linkpath: '/etc' }, /contains link, a SymbolicLink/],
     [{ path: 'link', type: 'SymbolicLink', linkpath: 'main.ts' }, /contains link, a SymbolicLink/],
-    [{ path: 'hard', type: 'Link', linkpath: '/etc/passwd' }, /holds hard, a Link/],
-    [{ path: 'dev', type: 'CharacterDevice' }, /holds dev, a CharacterDevice/],
-    [{ path: 'dev', type: 'BlockDevice' }, /holds dev, a BlockDevice/],
-    [{ path: 'pipe', type: 'FIFO' }, /holds pipe, a FIFO/],
+    [{ path: 'hard', type: 'Link', linkpath: '/etc/passwd' }, /contains hard, a Link/],
+    [{ path: 'dev', type: 'CharacterDevice' }, /contains dev, a CharacterDevice/],
+    [{ path: 'dev', type: 'BlockDevice' }, /contains dev, a BlockDevice/],
+    [{ path: 'pipe', type: 'FIFO' }, /contains pipe, a FIFO/],
     [{ path: `${'d/'.repeat(65)}x`, content: 'x' }, /exceeds the limit of 64 nested folders/],
   ]
   for (const [entry, message] of attacks) {
