@@ -62,9 +62,18 @@ t.test('fails at once if the workload cannot be started, with the reason', async
   const workload = makeWorkload(t, ANSWERS)
   const { folder } = workload.program as { folder: string }
   const cases: [Partial<Workload>, RegExp][] = [
-    [{ program: { kind: 'process', folder, command: ['./nothing'] } }, /nothing is no program/],
-    [{ program: { kind: 'process', folder, command: ['./main.cjs'] } }, /main.cjs is no program/],
-    [{ program: { kind: 'process', folder, command: ['no-such-1'] } }, /no program no-such-1 in/],
+    [
+      { program: { kind: 'process', folder, command: ['./nothing'] } },
+      /nothing is not an executable/,
+    ],
+    [
+      { program: { kind: 'process', folder, command: ['./main.cjs'] } },
+      /main.cjs is not an executable/,
+    ],
+    [
+      { program: { kind: 'process', folder, command: ['no-such-1'] } },
+      /program no-such-1 not found in PATH/,
+    ],
     [{ program: { kind: 'process', folder, command: [] } }, /the command is empty/],
     [{ program: { kind: 'process', folder: '/gone', command: ['ls'] } }, /\/gone does not exist/],
     [{ program: { kind: 'image', image: 'nginx' } }, /images are not supported/],
