@@ -39,7 +39,10 @@ const options = Type.Object({
     minItems: 1,
     description: 'Accepted signature algorithms.',
   }),
-  idClaim: Type.String({ default: 'sub', description: 'Claim with the account id.' }),
+  idClaim: Type.String({
+    default: 'sub',
+    description: 'Claim with the account id, which becomes <issuer>#<value>.',
+  }),
   nameClaim: Type.String({ default: 'name', description: 'Claim with the account name.' }),
   scopesClaim: Type.String({
     default: 'scope',

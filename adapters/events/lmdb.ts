@@ -14,11 +14,12 @@ import {
   toMark,
   toRetention,
 } from '../../domain/events/log/index.ts'
-import type { EventLog, SavedGroup } from '../../domain/events/log/log.ts'
+import type { EventLog, GroupSave, SavedGroup } from '../../domain/events/log/log.ts'
 import { readSlice } from '../../domain/events/log/read.ts'
 import { toTopicKey } from '../../domain/events/topic-key.ts'
 import { isDiskFull } from '../../domain/lmdb/disk-space.ts'
 import { openEnvironment } from '../../domain/lmdb/environment.ts'
+import { createReserve } from '../../domain/lmdb/reserve.ts'
 import { formatEvent, parseEvent, parseMark } from './lmdb/event-bytes.ts'
 import {
   formatTopicNote,
@@ -44,6 +45,8 @@ export interface LmdbEventsOptions {
 
 const TOPICS = Buffer.from('topics')
 const TIME = Buffer.from('time')
+/** Page size of the B-tree. */
+const PAGE_BYTES = 4096
 /** Mark of an absent event; less than any other. */
 const NO_MARK: LogMark = { storedMs: 0, highestMs: 0, startBytes: 0 }
 
@@ -54,10 +57,19 @@ const NO_MARK: LogMark = { storedMs: 0, highestMs: 0, startBytes: 0 }
  */
 export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
   const { folder, sync = 'os', nowMs = Date.now, onWarning } = options
-  const { openTable, transact, close } = openEnvironment(folder, {
-    what: 'the event store',
+  const what = 'the event store'
+  const environment = openEnvironment(folder, {
+    what,
     isFlushed: sync === 'always',
     ...(onWarning && { onWarning }),
+  })
+  const { openTable, transact, close } = environment
+  // The rest of the disk is for removals, acknowledgements and the records of operators in the store.
+  const reserve = createReserve({
+    what,
+    folder,
+    readFreeBytes: environment.readFreeBytes,
+    onWarning: onWarning ?? ((message) => process.emitWarning(message)),
   })
   /** By topic number and sequence. */
   const events = openTable('events')
@@ -70,6 +82,11 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
   const savedMs = notes.getBinaryFast(TIME)?.readDoubleBE()
   let committing: Promise<unknown> = Promise.resolve()
   let isClosed = false
+
+  /** @throws {GatewayError} 507 if a write of this size would use the reserve. */
+  function requireRoom(bytes: () => number): void {
+    if (reserve.isLow(bytes)) throw eventsFull(new Error('only the reserve is left'))
+  }
 
   function findNote(key: Buffer): TopicNote | undefined {
     const bytes = topics.getBinaryFast(key)
@@ -124,8 +141,9 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
   const log: EventLog = {
     name: 'lmdb',
 
-    append: (batch) =>
-      change(() => {
+    async append(batch) {
+      requireRoom(() => toWorstBytes(batch))
+      return change(() => {
         // A clock that is behind, for example before NTP, does not make events older.
         const now = Math.max(nowMs(), savedMs ?? 0)
         const touched = new Map<string, TopicNote>()
@@ -140,7 +158,8 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
         })
         for (const [key, note] of touched) void topics.put(Buffer.from(key), formatTopicNote(note))
         return sequences
-      }),
+      })
+    },
 
     read(topic, range) {
       const note = findNote(Buffer.from(toTopicKey(topic)))
@@ -221,6 +240,9 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     },
 
     async saveGroups(saves) {
+      const isNew = ({ topic, name, state }: GroupSave): boolean =>
+        state !== undefined && !groups.doesExist(Buffer.from(toTopicKey(topic, name)))
+      if (saves.some(isNew)) requireRoom(() => saves.length * PAGE_BYTES)
       await change(() => {
         for (const { topic, name, state } of saves) {
           const key = Buffer.from(toTopicKey(topic, name))
@@ -255,6 +277,11 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     },
   }
   return createLogEvents(log)
+}
+
+/** What appending a batch takes of the file at most: an event may copy a page. */
+function toWorstBytes(batch: Parameters<EventLog['append']>[0]): number {
+  return batch.reduce((bytes, { event }) => bytes + PAGE_BYTES + event.payload.length, 0)
 }
 
 function toState({ namespace, topic }: EventTopic, note: TopicNote): TopicState {

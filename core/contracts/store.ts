@@ -63,6 +63,8 @@ export interface StoreChange {
   readonly expiresMs: number
   /** Condition: current version of the record; 0: no record; undefined: unconditional. */
   readonly ifVersion: number | undefined
+  /** False: not even where its table may use the reserve of a full store. @default true */
+  readonly mayUseReserve?: boolean | undefined
 }
 
 /** Changes of any tables that are applied atomically. Contains a key at most once. */

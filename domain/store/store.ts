@@ -57,6 +57,11 @@ export interface StoreWrite {
   readonly expiresMs?: number
   /** Expected version; 0: the record must not exist. @default any */
   readonly ifVersion?: number
+  /**
+   * False for records that tenants cause in tables that may use the reserve of a full store: it is for operators.
+   * @default true
+   */
+  readonly mayUseReserve?: boolean
 }
 
 /**
@@ -149,7 +154,8 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
 
   function toChange(write: StoreWrite): StoreChange {
     const { table, key, value, metadata = NO_METADATA, expiresMs = 0, ifVersion } = write
-    const change = { table, key, value, metadata, expiresMs, ifVersion }
+    const { mayUseReserve } = write
+    const change = { table, key, value, metadata, expiresMs, ifVersion, mayUseReserve }
     checkChange(change, maxValueBytes)
     return change
   }

@@ -54,6 +54,10 @@ export function toArea({ database, table }: StoreTable): StoreArea {
   return last.area
 }
 
+function mayUseReserve(group: StoreGroup): boolean {
+  return group.every((change) => change.mayUseReserve !== false)
+}
+
 function isReservedArea(area: StoreArea): boolean {
   return area.endsWith('\0reserved')
 }
@@ -75,7 +79,8 @@ export function findExcess(group: StoreGroup, check: GroupCheck): GatewayError |
   for (const [area, bytes] of growth) {
     if (bytes <= 0) continue
     if (usedOf(area) + bytes > limitOf(area, quotas)) return toError(area, usedOf(area), quotas)
-    if (isLow && !isReservedArea(area)) return storeFull(new Error('only the reserve is free'))
+    if (isLow && !(isReservedArea(area) && mayUseReserve(group)))
+      return storeFull(new Error('only the reserve is free'))
   }
   return undefined
 }
@@ -89,10 +94,8 @@ export function findLack(
 ): GatewayError | undefined {
   if (maxBytes === Number.POSITIVE_INFINITY) return findExcess(group, check)
   let growth = 0
-  for (const change of group) {
-    if (change.value === undefined) continue
-    growth += Math.max(0, check.sizeOf(change) - check.sizeBefore(change))
-  }
+  for (const change of group)
+    growth += (change.value === undefined ? 0 : check.sizeOf(change)) - check.sizeBefore(change)
   if (growth > 0 && usedBytes + growth > maxBytes * (1 + RESERVED_SHARE))
     return storeFull(new Error(`records are limited to ${maxBytes} bytes (max_store)`))
   return findExcess(group, { ...check, isLow: usedBytes + growth > maxBytes })

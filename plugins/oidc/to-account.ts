@@ -3,6 +3,7 @@ import { isWorkloadScope } from '../../core/auth/policy/account-rights.ts'
 import type { Account } from '../../core/contracts/auth.ts'
 
 export interface AccountClaims {
+  readonly issuer: string
   readonly idClaim: string
   readonly nameClaim: string
   readonly scopesClaim: string
@@ -15,14 +16,20 @@ export interface AccountClaims {
 const PLATFORM_SCOPES: ReadonlySet<string> = new Set(['admin', 'service', '', '*', '+'])
 const LENGTH_MAX = 256
 
-/** Maps the claims of a token to an account; undefined without a valid id claim. */
+/**
+ * Maps the claims of a token to an account; undefined without a valid id claim.
+ *
+ * The id begins with the issuer, because a claim is unique together with its issuer only (OpenID Connect Core 1.0 §5.7): a
+ * user named admin there must not revoke the tokens of admin here. Ids of the platform contain no slash, and an issuer no
+ * `#`, so no other account has this id.
+ */
 export function toAccount(payload: JWTPayload, claims: AccountClaims): Account | undefined {
-  const { idClaim, nameClaim, scopesClaim, scopes, namespace } = claims
+  const { issuer, idClaim, nameClaim, scopesClaim, scopes, namespace } = claims
   const id = read(payload, idClaim)
   if (typeof id !== 'string' || id === '' || id.length > LENGTH_MAX) return undefined
   const name = read(payload, nameClaim)
   return {
-    id,
+    id: `${issuer}#${id}`,
     name: typeof name === 'string' && name !== '' ? name.slice(0, LENGTH_MAX) : id,
     type: 'user',
     issuer: namespace,

@@ -201,9 +201,9 @@ export function createOperations(options: OperationsOptions): Operations {
 
   /** Replaces a record that never came up. False: a newer request exists. */
   async function replace(there: ServiceRecord, record: ServiceRecord): Promise<boolean> {
-    const now = await objects.change(there, (now) =>
-      neverCameUp(now) && now.asked.id === there.asked.id ? { ...record, secret: now.secret } : now,
-    )
+    const change = (now: ServiceRecord): ServiceRecord =>
+      neverCameUp(now) && now.asked.id === there.asked.id ? { ...record, secret: now.secret } : now
+    const now = await objects.change(there, change, true)
     if (now?.asked.id !== record.asked.id) return false
     await uploads.remove(there.asked.upload)
     return true
@@ -241,7 +241,7 @@ export function createOperations(options: OperationsOptions): Operations {
       const retained = there.current === undefined && !isNewSource ? there.asked.upload : ''
       const upload = brings ? claimSource(key, service.source, errorId) : retained
       const asked = toAsked(kind, isRollback ? '' : upload)
-      const record = await objects.change(key, (now) => {
+      const change = (now: ServiceRecord): ServiceRecord => {
         if (now.deleting) return now
         const { failure: _, fault: __, update: ___, ...rest } = now
         const serves = now.current !== undefined && now.status === 'running'
@@ -254,7 +254,8 @@ export function createOperations(options: OperationsOptions): Operations {
           ...(serves ? { update: 'pending' } : { status: 'pending' }),
           changedMs: nowMs(),
         }
-      })
+      }
+      const record = await objects.change(key, change, true)
       if (record?.asked.id !== asked.id) throw toBeingDeleted(key, errorId)
       if (there.asked.upload !== upload && !isInProgress(there))
         await uploads.remove(there.asked.upload)

@@ -145,4 +145,21 @@ export function testStoreReserve(
     t.same(await commit(adapter, change('tb', 'a', '1')), [true])
     t.same(await commit(adapter, ...ordinary), [true, true], 'there is room again')
   })
+
+  t.test('denies the reserve to records of tenants, and frees a used one', async (t) => {
+    const adapter = create()(LIMIT)
+    t.teardown(() => adapter.close?.())
+    const commit = async (...group: StoreChange[]): Promise<boolean> => {
+      const [outcome] = await adapter.commit([group], NOW_MS)
+      return !(outcome instanceof Error)
+    }
+    t.ok(await commit(change('tb', 'a', '1', 159_000)))
+    const login = { ...change('mx', 'auth', 'login', 2000), mayUseReserve: false }
+    t.notOk(await commit(login), 'of a tenant')
+    t.notOk(await commit(change('mx', 'auth', 'rule', 100), login), 'as part of a group')
+    t.ok(await commit(change('mx', 'auth', 'account', 9000)), 'of an operator')
+    t.notOk(await commit(change('mx', 'auth', 'revoked', 2000)), 'the reserve is full')
+    const ban = [change('mx', 'auth', 'account'), change('mx', 'auth', 'revoked', 2000)]
+    t.ok(await commit(...ban), 'a deletion makes room for what replaces it')
+  })
 }

@@ -2,7 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
 import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
+import { createLmdbStore } from '../../adapters/store/lmdb.ts'
 import { createEvents, type Events } from '../../domain/events/events.ts'
+import { createStore } from '../../domain/store/store.ts'
 import { LOADER, toModule } from '../fixtures/programs.ts'
 import { mountSmallDisk, withoutNative } from '../fixtures/small-disk.ts'
 
@@ -90,6 +92,28 @@ t.test('space freed by retention is used once there is a reserve', async (t) => 
   t.ok(last - full > full / 2, `${last - full} more than ${full}`)
   const [topic] = await adapter.listTopics()
   t.equal(await count(events, topic!.first), last - topic!.first + 1)
+})
+
+t.test('a disk full of events has room for the records of operators', async (t) => {
+  const disk = mountSmallDisk(t, 16)
+  if (disk === undefined) return
+  const onWarning = (): void => {}
+  const events = createEvents(createLmdbEvents({ folder: `${disk.folder}/events`, onWarning }))
+  const store = createStore(createLmdbStore({ folder: `${disk.folder}/store`, onWarning }))
+  for (const { close } of [events, store]) t.teardown(close)
+  const table = { database: 'mx', table: 'auth' }
+  const value = Buffer.alloc(200)
+  await store.commit([{ table, key: 'rule', value }])
+  let last = 0
+  while (await publish(events, last + 1)) last++
+  const fill = async (): Promise<void> => {
+    for (;;) await events.publish(TOPIC, { payload: Buffer.alloc(0) })
+  }
+  await t.rejects(fill(), { code: 507 })
+  await t.rejects(events.consume(TOPIC, GROUP), { code: 507 }, 'nor do groups take it')
+  for (let i = 0; i < 100; i++) await store.commit([{ table, key: `rule/${i}`, value }])
+  const tenant = { database: 'tb', table: 'a' }
+  await t.rejects(store.commit([{ table: tenant, key: 'a', value }]), { code: 507 })
 })
 
 t.test('a full disk does not end the process, and is logged once', async (t) => {

@@ -36,7 +36,18 @@ for (const name of ['memory', 'postgres'] as const)
       return post('/store/write', { record }, headers)
     }
     for (const bytes of [65_536, 2048, 0]) while ((await write(bytes)).status === 200);
-    t.match(await write(0), { status: 507, body: { Detail: /^the store is full/ } })
+
+    const full = { status: 507, body: { Detail: /^the store is full/ } }
+    t.match(await write(0), full)
+    const createRule = (id: string) => {
+      const resource = { type: 'service', name: 'a'.repeat(100), endpoint: '*' }
+      const rule = { id, scope: 'b'.repeat(100), access: 'GRANTED', resource }
+      return post('/auth/Rules/Create', { rule }, headers)
+    }
+    for (let i = 0; (await createRule(`rule-${i}`)).status === 200; i++);
+    t.match(await createRule('one-more'), full, 'nor does the tenant fill the reserve by rules')
+    t.match(await post('/auth/generate', { id: 'kim' }, headers), full, 'or accounts')
+    t.match(await post('/auth/revoke', { token: joe }, headers), full, 'or revoked tokens')
 
     const ok = { status: 200 }
     const operator = await logIn(url)
@@ -49,7 +60,9 @@ for (const name of ['memory', 'postgres'] as const)
     t.match(await post('/auth/Rules/Create', { rule: ban, options: acme }), ok)
     t.match(await post('/auth/revoke', { id: 'joe', options: acme }), ok)
     t.match(await post('/auth/Accounts/Delete', { id: 'ann', options: acme }), ok)
-    await deployer.call('Delete', 'shop')
+    await deployer.create('second', toPlain('hi'))
+    t.match(await deployer.settled('second'), { metadata: { status: 'running' } })
+    for (const name of ['shop', 'second']) await deployer.call('Delete', name)
     t.same(await deployer.read(), [])
     t.match(await write(0), { status: 401 }, 'tokens of the tenant are invalid')
 

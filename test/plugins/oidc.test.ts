@@ -25,7 +25,7 @@ t.test('authenticates a caller by token and removes the token from the request',
       const { status, x, headers } = await run(await issuer.issue(), scheme)
       t.equal(status, 200, alg)
       t.same(x.account, {
-        ...{ id: 'jane', name: 'Jane', type: 'user', issuer: 'mx', metadata: {} },
+        ...{ id: `${issuer.issuer}#jane`, name: 'Jane', type: 'user', issuer: 'mx', metadata: {} },
         scopes: ['orders', 'read'],
       })
       t.equal(x.headers.get('authorization'), undefined)

@@ -8,6 +8,15 @@ const LOOPBACK = '127.0.0.1'
 const HOSTS = [LOOPBACK, '::1']
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
 const ESTABLISHED = '01'
+const LISTEN = '0A'
+/**
+ * Local addresses that accept connections to {@link HOSTS}, the most specific first, as {@link TABLES} list them on
+ * machines of either byte order.
+ */
+const ACCEPTING: Readonly<Record<string, readonly RegExp[]>> = {
+  [LOOPBACK]: [/^(0100007F|7F000001)$/, /^0{16}.{8}(0100007F|7F000001)$/, /^0{8}$/, /^0{32}$/],
+  '::1': [/^0{24}(01000000|00000001)$/, /^0{32}$/],
+}
 const POLL_MS = 50
 const CONNECT_MS = 1000
 
@@ -29,11 +38,20 @@ export async function findPort(requested: number | undefined): Promise<number> {
   return port
 }
 
-/** Resolves with `host:port` when the loopback port accepts connections. Rejects only on abort. */
-export async function whenListening(port: number, signal: AbortSignal): Promise<string> {
+/**
+ * Resolves with `host:port` when the loopback port accepts connections. Rejects only on abort.
+ *
+ * @param userId user that must listen: a program of another namespace could listen on the port at `::1`, or before the
+ * instance does, and would receive its requests. @default any
+ */
+export async function whenListening(
+  port: number,
+  signal: AbortSignal,
+  userId?: number,
+): Promise<string> {
   for (;;) {
     signal.throwIfAborted()
-    const host = await findListening(port)
+    const host = await findListening(port, userId)
     if (host !== undefined) return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
     await delay(POLL_MS, undefined, { signal })
   }
@@ -61,9 +79,29 @@ function toHex(port: number): string {
   return port.toString(16).toUpperCase().padStart(4, '0')
 }
 
-async function findListening(port: number): Promise<string | undefined> {
-  for (const host of HOSTS) if (await isListening(host, port)) return host
+async function findListening(port: number, userId?: number): Promise<string | undefined> {
+  for (const host of HOSTS)
+    if ((await isListening(host, port)) && (userId === undefined || isOf(userId, host, port)))
+      return host
   return
+}
+
+/** Whether the socket that accepts connections to a loopback address belongs to a user. */
+function isOf(userId: number, host: string, port: number): boolean {
+  const row = `^\\s*\\d+: ([0-9A-F]+):${toHex(port)} [0-9A-F:]+ ${LISTEN} \\S+ \\S+ \\S+\\s+(\\d+)`
+  const listeners = TABLES.flatMap((table) => {
+    try {
+      return [...readFileSync(table, 'latin1').matchAll(new RegExp(row, 'gm'))]
+    } catch {
+      // There is no IPv6.
+      return []
+    }
+  })
+  for (const form of ACCEPTING[host]!) {
+    const found = listeners.find(([, address]) => form.test(address!))
+    if (found !== undefined) return Number(found[2]) === userId
+  }
+  return false
 }
 
 function isListening(host: string, port: number): Promise<boolean> {

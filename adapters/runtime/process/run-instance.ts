@@ -4,6 +4,7 @@ import { settlesWithin, untilAborted } from '../../../lib/async/timeout.ts'
 import { killByEnv } from '../../../lib/process/kill-by-env.ts'
 import { followTree, killTree } from '../../../lib/process/kill-tree.ts'
 import { listUsers } from '../../../lib/process/sandbox/list-users.ts'
+import { selectSandbox } from '../../../lib/process/sandbox/select-sandbox.ts'
 import type { InstanceCgroup } from './cgroups.ts'
 import { endGroup } from './end-processes.ts'
 import { toMark, toMountSource } from './environment.ts'
@@ -95,8 +96,12 @@ async function superviseInstance(
     const timer = setTimeout(() => fail(toLateness(limits.startMs, port)), limits.startMs)
     try {
       if (port === undefined) await registrar.whenReady(workload, instance, over)
-      else
-        registration = await registrar.register(workload, instance, await whenListening(port, over))
+      else {
+        const { namespace } = workload
+        const userId = selectSandbox(await context.isolation, namespace)?.toUserId(namespace)
+        const address = await whenListening(port, over, userId)
+        registration = await registrar.register(workload, instance, address)
+      }
       if (!over.aborted) life.onReady()
     } catch (error) {
       if (!over.aborted) fail(`could not be registered: ${(error as Error).message}`)

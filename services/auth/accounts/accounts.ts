@@ -12,6 +12,7 @@ import { commitIf } from '../../../domain/store/commit-if.ts'
 import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import { badRequest } from '../../../sdk/errors.ts'
+import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
 import {
   type AccountRecord,
   AUTH_TABLE,
@@ -195,7 +196,10 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       }
       const key = toAccountKey(namespace, id)
       const made = await commitIf(store, [
-        { table: AUTH_TABLE, key, value: encodeRecord(account), ifVersion: 0 },
+        {
+          ...{ table: AUTH_TABLE, key, value: encodeRecord(account), ifVersion: 0 },
+          mayUseReserve: namespace === DEFAULT_NAMESPACE,
+        },
         {
           table: AUTH_TABLE,
           key: toNameKey(namespace, name),

@@ -121,16 +121,19 @@ export function createRules(store: Store, quota: Quota = noQuota('quota_rules'))
     },
 
     async create(namespace, rule, options, errorId) {
+      // The server itself, or an operator.
+      const isPrivileged = options.caller === undefined || isOperator(options.caller)
       const edit = (rules: readonly Rule[]) => {
         if (rules.some(({ id }) => id === rule.id))
           throw badRequest(errorId, 'A rule with this ID already exists')
         if (rules.length >= RULES_MAX)
           throw badRequest(errorId, `a namespace has at most ${RULES_MAX} rules`)
-        if (options.caller !== undefined && !isOperator(options.caller)) {
+        if (!isPrivileged) {
           const count = { namespace, used: rules.length, limit: quota.limitOf(namespace) }
           checkCount(quota, { ...count, what: 'rules' }, errorId)
         }
-        return { write: toWrite(namespace, rule), after: [...rules, rule] }
+        const write = { ...toWrite(namespace, rule), mayUseReserve: isPrivileged }
+        return { write, after: [...rules, rule] }
       }
       await change(namespace, errorId, edit, options)
     },

@@ -10,33 +10,45 @@ interface Owner {
  * Counts an access token that is revoked individually: every gateway and service must cache the revocation until the token
  * expires.
  *
- * @throws {GatewayError} 429 with the alternative, after too many of an account.
+ * @throws {GatewayError} 429 with the alternative, after too many of an account or a namespace.
  */
 export type CountRevocation = (owner: Owner, errorId: string) => void
 
 const WINDOW_MS = 3600_000
-/** Limit per account and hour: one per second. */
-const MAX_PER_HOUR = 3600
+/** Limits per hour of an account, one per second, and of all accounts of a namespace. */
+const MAX_OF_ACCOUNT = 3600
+const MAX_OF_NAMESPACE = 36_000
 const REMEMBERED_MAX = 100_000
 
+interface Window {
+  count: number
+  readonly endsMs: number
+}
+
 export function createRevokeLimit(nowMs: () => number): CountRevocation {
-  const windows = new LRUCache<string, { count: number; readonly endsMs: number }>({
-    max: REMEMBERED_MAX,
-  })
+  const windows = new LRUCache<string, Window>({ max: REMEMBERED_MAX })
+
+  function open(name: string, now: number): Window {
+    const known = windows.get(name)
+    if (known !== undefined && known.endsMs > now) return known
+    const window = { count: 0, endsMs: now + WINDOW_MS }
+    windows.set(name, window)
+    return window
+  }
+
   return ({ namespace, account }, errorId) => {
-    const name = `${namespace}/${account}`
     const now = nowMs()
-    let window = windows.get(name)
-    if (window === undefined || window.endsMs <= now) {
-      window = { count: 0, endsMs: now + WINDOW_MS }
-      windows.set(name, window)
-    }
-    if (window.count === MAX_PER_HOUR)
+    const limits = [
+      { window: open(`${namespace}/${account}`, now), max: MAX_OF_ACCOUNT, owner: account },
+      { window: open(namespace, now), max: MAX_OF_NAMESPACE, owner: `namespace ${namespace}` },
+    ]
+    const reached = limits.find(({ window, max }) => window.count === max)
+    if (reached !== undefined)
       throw tooManyRequests(
         errorId,
-        `${MAX_PER_HOUR} access tokens of ${account} were revoked within an hour: revoke the refresh token of its login, or all of the account by request.id`,
-        { headers: ['retry-after', String(Math.ceil((window.endsMs - now) / 1000))] },
+        `${reached.max} access tokens of ${reached.owner} were revoked within an hour: revoke the refresh token of its login, or all of the account by request.id`,
+        { headers: ['retry-after', String(Math.ceil((reached.window.endsMs - now) / 1000))] },
       )
-    window.count++
+    for (const { window } of limits) window.count++
   }
 }

@@ -7,6 +7,7 @@ import { commitIf } from '../../../domain/store/commit-if.ts'
 import { encodeRecord } from '../../../domain/store/json-record.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import { badRequest, unavailable } from '../../../sdk/errors.ts'
+import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import {
   type AccountRecord,
@@ -145,7 +146,9 @@ export function createTokens(options: TokensOptions): Tokens {
       const key = toFamilyKey(familyOf(token))
       const expiresMs = nowMs() + UNUSED_MS
       try {
-        await store.commit([{ table: AUTH_TABLE, key, value: encodeRecord(family), expiresMs }])
+        const mayUseReserve = account.issuer === DEFAULT_NAMESPACE
+        const value = encodeRecord(family)
+        await store.commit([{ table: AUTH_TABLE, key, value, expiresMs, mayUseReserve }])
       } catch (error) {
         // A full store still serves reads: the login is valid until its access token expires.
         if (!isFull(error)) throw error
@@ -186,6 +189,7 @@ export function createTokens(options: TokensOptions): Tokens {
           key,
           value: encodeRecord(rotated),
           expiresMs: now + UNUSED_MS,
+          mayUseReserve: namespace === DEFAULT_NAMESPACE,
         }
         try {
           const written = await commitIf(store, [{ ...write, ifVersion: record.version }])
@@ -216,7 +220,8 @@ export function createTokens(options: TokensOptions): Tokens {
         const { id, account, endsMs } = await this.inspect(token)
         const owner = { namespace: account.issuer, account: account.id }
         countRevocation(owner, errorId)
-        await store.commit([revokeToken(id, endsMs)])
+        const mayUseReserve = account.issuer === DEFAULT_NAMESPACE
+        await store.commit([{ ...revokeToken(id, endsMs), mayUseReserve }])
         return owner
       } catch (error) {
         if (error instanceof TokenError) return undefined

@@ -5,6 +5,7 @@ import { encodeRecord } from '../../../domain/store/json-record.ts'
 import { readAll } from '../../../domain/store/read-all.ts'
 import type { Store } from '../../../domain/store/store.ts'
 import { badRequest, notFound, unavailable } from '../../../sdk/errors.ts'
+import { DEFAULT_NAMESPACE } from '../../../sdk/namespace.ts'
 import { LATEST } from '../names.ts'
 import {
   formatObject,
@@ -34,17 +35,19 @@ export interface Objects {
     errorId: string,
     which?: 'staying' | 'all',
   ) => Promise<ServiceRecord>
-  /** False: it already exists. */
+  /** False: it already exists. Objects of tenants may not use the reserve of a full store. */
   readonly add: (record: ServiceRecord) => Promise<boolean>
   /**
    * Changes a record with optimistic concurrency: `change` is called with the newest record until no one else changed it.
    *
    * @param change returns the same record to leave it, undefined to delete it.
+   * @param isRequested whether a tenant may choose the size of the record: then as {@link add}. @default false
    * @returns the stored record; undefined if there is none.
    */
   readonly change: (
     key: WorkloadKey,
     change: (record: ServiceRecord) => ServiceRecord | undefined,
+    isRequested?: boolean,
   ) => Promise<ServiceRecord | undefined>
 }
 
@@ -121,18 +124,20 @@ export function createObjects(store: Store): Objects {
 
     async add(record) {
       const write = { table: RUNTIME_TABLE, key: toObjectKey(record), value: encodeRecord(record) }
-      return (await commitIf(store, [{ ...write, ifVersion: 0 }])) !== undefined
+      const mayUseReserve = record.namespace === DEFAULT_NAMESPACE
+      return (await commitIf(store, [{ ...write, ifVersion: 0, mayUseReserve }])) !== undefined
     },
 
-    async change(place, change) {
+    async change(place, change, isRequested = false) {
       const key = toObjectKey(place)
+      const mayUseReserve = !isRequested || place.namespace === DEFAULT_NAMESPACE
       for (let i = 0; i < ATTEMPTS_MAX; i++) {
         const stored = await store.read(RUNTIME_TABLE, key)
         if (stored === undefined) return undefined
         const record = parseServiceRecord(stored)
         const next = change(record)
         if (next === record) return record
-        const write = { table: RUNTIME_TABLE, key, ifVersion: stored.version }
+        const write = { table: RUNTIME_TABLE, key, ifVersion: stored.version, mayUseReserve }
         const value = next && encodeRecord(next)
         const written = await commitIf(store, [value ? { ...write, value } : write])
         if (written !== undefined) return next

@@ -2,6 +2,7 @@ import t from 'tap'
 import { toAccount } from '../../../plugins/oidc/to-account.ts'
 
 const CLAIMS = {
+  issuer: 'https://id.test',
   ...{ idClaim: 'sub', nameClaim: 'name', scopesClaim: 'scope', scopes: {}, namespace: 'mx' },
 }
 
@@ -30,7 +31,11 @@ t.test('maps claim values to scopes, including admin, and drops others', async (
 t.test('reads nested claims and claims with dots in their names', async (t) => {
   const claims = { ...CLAIMS, idClaim: 'email', scopesClaim: 'realm_access.roles' }
   const payload = { email: 'a@b.test', realm_access: { roles: ['staff'] } }
-  t.match(toAccount(payload, claims), { id: 'a@b.test', name: 'a@b.test', scopes: ['staff'] })
+  t.match(toAccount(payload, claims), {
+    id: 'https://id.test#a@b.test',
+    name: 'a@b.test',
+    scopes: ['staff'],
+  })
   const name = 'https://app.test/roles'
   const named = { ...CLAIMS, scopesClaim: name }
   t.same(toAccount({ sub: 'a', [name]: ['staff'] }, named)?.scopes, ['staff'])

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import t from 'tap'
 import { findPort, whenListening } from '../../../../adapters/runtime/process/ports.ts'
 
@@ -13,6 +13,32 @@ t.test('resolves when a program listens on any loopback address', async (t) => {
     t.equal(await answering, host === '::1' ? `[::1]:${port}` : `127.0.0.1:${port}`)
   }
 })
+
+t.test(
+  'ignores a listener of another user at the other loopback address',
+  { skip: process.getuid?.() !== 0 && 'requires root' },
+  async (t) => {
+    for (const [hostile, local] of [
+      ['::1', '127.0.0.1'],
+      ['127.0.0.1', '::1'],
+    ] as const) {
+      const port = await findPort(undefined)
+      const listen = async (host: string): Promise<Server> => {
+        const server = createServer((socket) => socket.destroy()).listen(port, host)
+        t.teardown(() => server.close())
+        await once(server, 'listening')
+        return server
+      }
+      process.seteuid!(65_534)
+      const squatter = await listen(hostile).finally(() => process.seteuid!(0))
+      const probed = once(squatter, 'connection')
+      const answering = whenListening(port, new AbortController().signal, 0)
+      await probed
+      await listen(local)
+      t.equal(await answering, local === '::1' ? `[::1]:${port}` : `127.0.0.1:${port}`)
+    }
+  },
+)
 
 t.test('rejects a port in use', async (t) => {
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')

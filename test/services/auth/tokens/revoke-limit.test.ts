@@ -20,3 +20,14 @@ t.test('returns 429 after too many individual revocations of an account', (t) =>
   count(JANE, ID)
   t.end()
 })
+
+t.test('returns 429 after too many individual revocations of a namespace', (t) => {
+  const count = createRevokeLimit(() => 1_000_000)
+  for (let i = 0; i < 36_000; i++) count({ namespace: 'acme', account: `account-${i % 100}` }, ID)
+  t.throws(() => count({ namespace: 'acme', account: 'other' }, ID), {
+    ...{ id: ID, code: 429 },
+    message: /^36000 access tokens of namespace acme were revoked within an hour/,
+  })
+  count(JANE, ID)
+  t.end()
+})

@@ -9,11 +9,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer as createHttpsServer } from 'node:https'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { fetchRepository } from '../../../../services/runtime/sources/fetch-repository.ts'
 import { type Git, requirePinning } from '../../../../services/runtime/sources/git.ts'
+import { createCertificate } from '../../../fixtures/certificates.ts'
 import { openEgress } from '../../../fixtures/egress.ts'
 import { makeGitRepository } from '../../../fixtures/git-repository.ts'
 import { setEnv } from '../../../fixtures/set-env.ts'
@@ -171,7 +173,7 @@ t.test('sends credentials only to the host and not as arguments of git', async (
 
 t.test('returns 502 for an unreachable repository', async (t) => {
   const { address } = await serve(t, () => 500)
-  await t.rejects(open(t, `${address}/a.git`).fetch(), { code: 502, message: /cannot reach/ })
+  await t.rejects(open(t, `${address}/a.git`).fetch(), { code: 502, message: /is unreachable/ })
   await t.rejects(open(t, 'http://127.0.0.1:1/a.git').fetch(), {
     code: 502,
     message: /^the repository http:\/\/127\.0\.0\.1:1\/a\.git is unreachable\n.*connect/s,
@@ -207,6 +209,52 @@ t.test(
     t.strictSame(targets, ['far.test:443'])
   },
 )
+
+t.test('follows no redirect behind a proxy', async (t) => {
+  const certificate = createCertificate(['far.test', 'near.test'])
+  const file = join(makeTempFolder(t, 'ca'), 'ca.pem')
+  writeFileSync(file, certificate.cert)
+  const paths: string[] = []
+  const host = createHttpsServer(certificate, ({ url }, response) => {
+    paths.push(url!)
+    response.writeHead(302, { location: `https://near.test${url}` }).end()
+  })
+  const targets: string[] = []
+  const proxy = createServer()
+  proxy.on('connect', ({ url }, socket) => {
+    targets.push(url!)
+    const upstream = connect((host.address() as AddressInfo).port, '127.0.0.1')
+    for (const stream of [socket, upstream]) stream.on('error', () => stream.destroy())
+    socket.write('HTTP/1.1 200 OK\r\n\r\n')
+    socket.pipe(upstream).pipe(socket)
+  })
+  for (const server of [host, proxy]) {
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+  }
+  setEnv(t, {
+    https_proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    GIT_SSL_CAINFO: file,
+  })
+  // One that the server resolves and checks, and one that only the proxy can resolve.
+  const resolves = [async () => ['192.0.2.7'], () => Promise.reject(new Error('ENOTFOUND'))]
+  for (const resolve of resolves) {
+    const source = { address: 'https://far.test/a.git', allowLocal: false }
+    const egress = openEgress({ resolve })
+    const cacheFolder = makeTempFolder(t, 'cache')
+    const work = { signal: new AbortController().signal, onOutput: () => {} }
+    const folder = join(makeTempFolder(t, 'fetch'), '1')
+    await t.rejects(fetchRepository({ ...source, egress, cacheFolder }, folder, work), {
+      code: 502,
+      message: /302/,
+    })
+    t.match(targets, [/^(far\.test|192\.0\.2\.7):443$/])
+    t.strictSame(paths, ['/a.git/info/refs?service=git-upload-pack'])
+    targets.length = 0
+    paths.length = 0
+  }
+})
 
 t.test('rejects a git version that would resolve the checked host again', async (t) => {
   const check = (text: string) => requirePinning({ read: async () => text } as unknown as Git)

@@ -2,13 +2,35 @@ import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../../adapters/store/memory.ts'
 import { createStore } from '../../../../domain/store/store.ts'
 import { createObjects } from '../../../../services/runtime/state/objects.ts'
+import type { ServiceRecord } from '../../../../services/runtime/state/records.ts'
 import { makeRecord } from '../parts.ts'
 
 function open(t: Test) {
-  const store = createStore(createMemoryStore())
-  t.teardown(store.close)
-  return createObjects(store)
+  return openLimited(t).objects
 }
+
+function openLimited(t: Test, maxBytes?: number) {
+  const store = createStore(createMemoryStore(maxBytes === undefined ? {} : { maxBytes }))
+  t.teardown(store.close)
+  return { store, objects: createObjects(store) }
+}
+
+t.test('requests of tenants do not use the reserve of a full store', async (t) => {
+  const { store, objects } = openLimited(t, 100_000)
+  const there = makeRecord({ namespace: 'acme' })
+  await objects.add(there)
+  const table = { database: 'acme', table: 'a' }
+  const fill = async (): Promise<void> => {
+    for (let i = 0; ; i++) await store.commit([{ table, key: String(i), value: Buffer.alloc(0) }])
+  }
+  await t.rejects(fill(), { code: 507 })
+  const longer = (record: ServiceRecord) => ({ ...record, source: 'a'.repeat(500) })
+  await t.rejects(objects.add({ ...there, name: 'other' }), { code: 507 })
+  await t.rejects(objects.change(there, longer, true), { code: 507 })
+  t.ok(await objects.change(there, longer), 'but state changes do')
+  t.ok(await objects.add(makeRecord()), 'and requests of operators')
+  t.equal(await objects.change(there, () => undefined), undefined)
+})
 
 t.test('rejects a duplicate name in a namespace', async (t) => {
   const objects = open(t)
