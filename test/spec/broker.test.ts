@@ -182,5 +182,5 @@ t.test('publishing is 503 while NATS restarts under load, and subscriptions resu
     t.match(error, { code: 503, id: 'broker', message: 'the broker cannot be reached' })
   t.ok(got.size <= taken)
   t.equal(platform.subscribers(), 1, 'the stream was never interrupted')
-  t.equal(warnings.filter((text) => text.includes('is back')).length, 3)
+  t.equal(warnings.filter((text) => text.includes('reachable again')).length, 3)
 })

@@ -104,7 +104,7 @@ t.test('renders any schema of a service', async (t) => {
     for (const name of Object.keys(SCHEMAS)) {
       await page.getByRole('navigation', { name: 'Endpoints' }).getByText(name).click()
       await page.getByRole('heading', { name, exact: true }).waitFor()
-      await page.getByRole('form', { name: `Request of ${name}` }).waitFor()
+      await page.getByRole('form', { name: `Request to ${name}` }).waitFor()
       await page.getByText('Schemas', { exact: true }).click()
     }
     t.equal(await page.locator('[data-kind=failed]').count(), 0)
@@ -119,6 +119,6 @@ t.test('renders any schema of a service', async (t) => {
     await raw.fill('{}')
     await page.getByRole('button', { name: 'Call', exact: true }).click()
     const answer = page.getByRole('region', { name: 'Response', exact: true })
-    await answer.getByText('the answer of odd is nested more than 1000 levels deep').waitFor()
+    await answer.getByText('the response of odd is nested more than 1000 levels deep').waitFor()
   })
 })

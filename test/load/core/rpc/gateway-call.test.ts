@@ -515,7 +515,7 @@ t.test(
     const { status, json } = await post(`${alone.origin}/greeter/nothing`)
     t.equal(status, 502)
     t.match(json, {
-      Detail: /does not speak the call protocol, .* plain HTTP is written http:\/\/host:port$/,
+      Detail: /does not speak the call protocol/,
     })
     const beside = await openRpcGateway(t, [{ ...service.entry, nodes: [foreign, ...nodes] }])
     for (let i = 0; i < 4; i++)

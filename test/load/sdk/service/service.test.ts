@@ -231,17 +231,17 @@ t.test('closes its port if the registration fails', async (t) => {
 t.test('rejects changes and a second start once it has started', async (t) => {
   const service = createService(t, { broker: createMemoryBroker() }).handle('A', { call })
   t.throws(() => service.handle('A', { call }), /endpoint A\.Call is declared twice/)
-  t.throws(() => service.handle('Debug', { call }), /every service's own/)
+  t.throws(() => service.handle('Debug', { call }), /the handler Debug is reserved/)
   t.throws(() => service.handle('a b', { call }), /handler must be letters/)
   t.equal(service.address, '')
   await service.start()
-  t.throws(() => service.handle('B', { call }), /the service greeter has started already/)
-  t.throws(() => service.subscribe('a', () => {}), /has started already/)
-  t.throws(() => service.start(), /has started already/)
+  t.throws(() => service.handle('B', { call }), /the service greeter has already started/)
+  t.throws(() => service.subscribe('a', () => {}), /has already started/)
+  t.throws(() => service.start(), /has already started/)
   const stopped = service.stop()
   t.equal(service.stop(), stopped)
   await stopped
-  t.throws(() => service.start(), /has started already/)
+  t.throws(() => service.start(), /has already started/)
   await createService(t).stop()
 })
 
@@ -456,7 +456,7 @@ for (const listener of ['uws', 'node'] as const) {
       await stopped
       t.ok(performance.now() - startMs < 8000)
       t.ok(aborted)
-      t.match(lines.join(''), /calls take too long/)
+      t.match(lines.join(''), /calls exceeded the shutdown timeout/)
     },
   )
 

@@ -252,7 +252,7 @@ t.test('the first secret records its key, and changes with another key are 503',
   t.equal(await store.read(KEY_NOTE.table, KEY_NOTE.key), undefined)
   await set('b', 1, true, { namespace: 'foo' })
   t.ok(await store.read(KEY_NOTE.table, KEY_NOTE.key))
-  const wrong = { id: ID, code: 503, message: /encrypted with another key by now/ }
+  const wrong = { id: ID, code: 503, message: /now encrypted with another key/ }
   const other = open(t, { shared: store, key: OTHER_KEY })
   await t.rejects(other.set('b', 2, false, { namespace: 'foo' }), wrong)
   await t.rejects(other.set('c', 1, true, { namespace: 'foo' }), wrong)

@@ -50,7 +50,7 @@ t.test('stops the old instance first if the port is fixed', async (t) => {
     runtime,
     ({ name, error }) => name === 'other' && error !== undefined,
   )
-  t.match(error, `its port ${port} is taken`)
+  t.match(error, `port ${port} is already in use`)
 })
 
 t.test('serves the last applied revision when another arrives during a rollout', async (t) => {

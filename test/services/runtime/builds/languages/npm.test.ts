@@ -108,7 +108,7 @@ t.test('reports that versions are the newest without a lock file', async (t) => 
   const { 'package-lock.json': _, ...files } = toFiles(url)
   const { build, output } = makeSource(t, { ...files, 'yarn.lock': '' })
   t.equal(runBuilt(await build()), 'hello\n')
-  t.match(output(), /yarn\.lock is not read, and there is no package-lock\.json: the newest/)
+  t.match(output(), /yarn\.lock is not supported, and there is no package-lock\.json: installing/)
 })
 
 t.test('leaves packages alone that the source includes', async (t) => {
