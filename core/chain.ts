@@ -71,61 +71,125 @@ export interface Chain {
     readonly onReply: readonly Stage[]
     readonly onDone: readonly Stage[]
   }
-  /** Exchanges in flight: the chain may be closed at 0. */
-  active: number
-  /** Closes the plugins in reverse order and reports those that fail. The handler is closed by its creator. */
+  /** Chains of routes and services with plugins of their own, by name. They begin with the same steps, up to routing. */
+  readonly scopes: ReadonlyMap<string, Chain>
+  /** Exchanges in flight, of its scopes, too: the chain may be closed at 0. */
+  readonly use: { active: number }
+  /** Closes the plugins, of its scopes, too, in reverse order and reports those that fail. The handler is closed by its creator. */
   readonly close: (onFault: ReportFault) => Promise<void>
 }
 
-/** Flattens the hooks of `plugins` around the steps `route` and `handle`. */
-export function compileChain(plugins: readonly Plugin[], route: Step, handle: Step): Chain {
-  const stagesOf = (hook: keyof Omit<Plugin, 'name'>): Stage[] =>
-    plugins.flatMap((plugin) => (plugin[hook] ? { plugin: plugin.name, hook } : []))
-  return {
-    plugins,
-    steps: [
-      ...plugins.flatMap((plugin) => plugin.onRequest?.bind(plugin) ?? []),
-      route,
-      ...plugins.flatMap((plugin) => plugin.onRoute?.bind(plugin) ?? []),
-      handle,
-    ],
-    onReply: plugins.flatMap((plugin) => plugin.onReply?.bind(plugin) ?? []),
-    onDone: plugins.flatMap((plugin) => plugin.onDone?.bind(plugin) ?? []),
-    stages: {
-      steps: [
-        ...stagesOf('onRequest'),
-        { plugin: undefined, hook: 'route' },
-        ...stagesOf('onRoute'),
-        { plugin: undefined, hook: 'handle' },
-      ],
-      onReply: stagesOf('onReply'),
-      onDone: stagesOf('onDone'),
-    },
-    active: 0,
-    close: async (onFault) => {
-      for (const plugin of plugins.toReversed()) {
-        try {
-          await plugin.close?.()
-        } catch (error) {
-          onFault(error, undefined, { plugin: plugin.name, hook: 'close' })
-        }
-      }
-    },
+const NO_SCOPES: ReadonlyMap<string, readonly Plugin[]> = new Map()
+
+/**
+ * Flattens the hooks of `plugins` around the steps `route` and `handle`.
+ *
+ * @param scopes plugins of routes, by `RouteRule.scope`, and of services, by full name. They run after routing, and replace plugins of the
+ *   same name.
+ */
+export function compileChain(
+  plugins: readonly Plugin[],
+  route: Step,
+  handle: Step,
+  scopes: ReadonlyMap<string, readonly Plugin[]> = NO_SCOPES,
+): Chain {
+  const scoped = [...scopes.values()].flat()
+  // A plugin that some scope replaces runs after routing, when it is known which one applies.
+  const isDeferred = ({ name }: Plugin): boolean => scoped.some((other) => other.name === name)
+  const first = [
+    ...listHooks(
+      plugins.filter((plugin) => !isDeferred(plugin)),
+      'onRequest',
+    ),
+    toHook('route', route),
+    ...(scopes.size > 0 ? [toHook('route', enterScope)] : []),
+  ]
+  const use = { active: 0 }
+  const compile = (applied: readonly Plugin[], chains: Chain['scopes']): Chain => {
+    const steps = [
+      ...first,
+      ...listHooks(applied.filter(isDeferred), 'onRequest'),
+      ...listHooks(applied, 'onRoute'),
+      toHook('handle', handle),
+    ]
+    const onReply = listHooks(applied, 'onReply')
+    const onDone = listHooks(applied, 'onDone')
+    return {
+      plugins: applied,
+      steps: steps.map(({ run }) => run),
+      onReply: onReply.map(({ run }) => run),
+      onDone: onDone.map(({ run }) => run),
+      stages: {
+        steps: steps.map(({ stage }) => stage),
+        onReply: onReply.map(({ stage }) => stage),
+        onDone: onDone.map(({ stage }) => stage),
+      },
+      scopes: chains,
+      use,
+      close: (onFault) => closePlugins([...plugins, ...new Set(scoped)], onFault),
+    }
+  }
+  const chains = [...scopes].map(([name, own]): [string, Chain] => {
+    const others = plugins.filter((plugin) => !own.some((other) => other.name === plugin.name))
+    return [name, compile([...others, ...own], new Map())]
+  })
+  return compile(plugins, new Map(chains))
+}
+
+interface Hook<T> {
+  readonly stage: Stage
+  readonly run: T
+}
+
+function listHooks<K extends 'onRequest' | 'onRoute' | 'onReply' | 'onDone'>(
+  plugins: readonly Plugin[],
+  hook: K,
+): Hook<NonNullable<Plugin[K]>>[] {
+  return plugins.flatMap((plugin) => {
+    const run = plugin[hook]?.bind(plugin) as NonNullable<Plugin[K]> | undefined
+    return run === undefined ? [] : [{ stage: { plugin: plugin.name, hook }, run }]
+  })
+}
+
+function toHook(hook: 'route' | 'handle', run: Step): Hook<Step> {
+  return { stage: { plugin: undefined, hook }, run }
+}
+
+/** Continues with the chain of the scope. */
+function enterScope(x: Exchange): void {
+  const { route } = x
+  if (route !== undefined)
+    x.chain = x.chain.scopes.get(route.rule?.scope ?? route.service) ?? x.chain
+}
+
+async function closePlugins(plugins: readonly Plugin[], onFault: ReportFault): Promise<void> {
+  for (const plugin of plugins.toReversed()) {
+    try {
+      await plugin.close?.()
+    } catch (error) {
+      onFault(error, undefined, { plugin: plugin.name, hook: 'close' })
+    }
   }
 }
 
 /**
- * Runs `steps` in order until one responds. Synchronous and free of allocations until a step returns a promise.
- * Sets `x.step` to the index of a step that throws or is pending.
+ * Runs `steps` in order until one responds, from routing on those of the scope. Synchronous and free of allocations until a
+ * step returns a promise. Sets `x.step` to the index of a step that throws or is pending.
  */
 export function runSteps(steps: readonly Step[], x: Exchange, from = 0): Maybe<void> {
+  let { chain } = x
+  let current = steps
   let i = from
   try {
-    for (; i < steps.length && !x.answered; i++) {
-      const pending = steps[i]!(x)
+    for (; i < current.length && !x.answered; i++) {
+      const pending = current[i]!(x)
+      if (x.chain !== chain) {
+        chain = x.chain
+        current = chain.steps
+      }
       if (pending === undefined) continue
       x.step = i
-      return resumeSteps(pending, steps, x, i + 1)
+      return resumeSteps(pending, current, x, i + 1)
     }
   } catch (error) {
     x.step = i

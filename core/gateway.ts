@@ -53,7 +53,7 @@ export class Gateway {
   readonly handle = (x: Exchange): void => {
     const chain = this.#chain
     this.inFlight++
-    chain.active++
+    chain.use.active++
     x.begin(chain, this.#finished, this.#onFault)
     try {
       if (x.malformed !== undefined) return x.fail(x.malformed)
@@ -69,7 +69,7 @@ export class Gateway {
     const old = this.#chain
     if (old === chain) return
     this.#chain = chain
-    if (old.active === 0) void this.#closeChain(old)
+    if (old.use.active === 0) void this.#closeChain(old)
     else this.#retired.add(old)
   }
 
@@ -92,12 +92,17 @@ export class Gateway {
   readonly #finished = (x: Exchange): void => {
     this.inFlight--
     this.#metrics?.count(x)
-    const { chain } = x
-    if (--chain.active === 0 && this.#retired.delete(chain)) void this.#closeChain(chain)
+    const { use } = x.chain
+    if (--use.active === 0 && this.#retired.size > 0) this.#closeRetired(use)
     if (this.inFlight > 0 || this.#idleWaiters.length === 0) return
     const waiters = this.#idleWaiters
     this.#idleWaiters = []
     for (const resolve of waiters) resolve()
+  }
+
+  #closeRetired(use: Chain['use']): void {
+    for (const chain of this.#retired)
+      if (chain.use === use && this.#retired.delete(chain)) void this.#closeChain(chain)
   }
 
   #park(x: Exchange, pending: Promise<void>): void {

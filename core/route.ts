@@ -1,4 +1,6 @@
+import type { Handler } from './chain.ts'
 import type { Registry, Service } from './contracts/registry.ts'
+import type { Exchange } from './exchange.ts'
 import type { RouteCounters } from './metrics/route-counters.ts'
 import type { PathTemplate } from './path/template.ts'
 import { isServiceName } from './registry/service-name.ts'
@@ -27,8 +29,22 @@ export interface Route {
   readonly variables?: readonly (readonly [name: string, value: string])[] | undefined
   /** Template of a declared endpoint that the path matched; undefined: none. */
   readonly template?: PathTemplate | undefined
+  /** What a configured route (`routes:`) adds; undefined: none. */
+  readonly rule?: RouteRule | undefined
   /** Set by the gateway with the first request that it counts. */
   counters?: RouteCounters | undefined
+}
+
+/** What a configured route does besides naming a service. */
+export interface RouteRule {
+  /** `name` of the route, or its number from 1. */
+  readonly name: string
+  /** Key in `Chain.scopes`; undefined: that of the service. */
+  readonly scope: string | undefined
+  /** Changes the request as soon as it is routed. */
+  readonly rewrite: ((x: Exchange) => void) | undefined
+  /** Responds in place of a service. */
+  readonly handler: Handler | undefined
 }
 
 /** Maps request lines to routes. No I/O: within a generation, equal input gives equal routes. */
@@ -79,8 +95,9 @@ export function toRoute(
   handler?: string,
   variables?: Route['variables'],
   template?: PathTemplate,
+  rule?: RouteRule,
 ): Route {
-  return { service, endpoint, handler, variables, template, counters: undefined }
+  return { service, endpoint, handler, variables, template, rule, counters: undefined }
 }
 
 /** `name` inside `namespace` (specification: Namespace); an empty namespace adds nothing. */
