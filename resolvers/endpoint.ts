@@ -9,8 +9,9 @@ import {
 } from '../core/route.ts'
 import { createCatalog } from './endpoint/catalog.ts'
 import type { EndpointRoute } from './endpoint/declared.ts'
-import { EndpointMatcher } from './endpoint/matcher.ts'
 import { parseRequestPath } from './endpoint/request-path.ts'
+import { createEndpointTree } from './endpoint/route-bucket.ts'
+import type { RouteTree } from './endpoint/route-tree.ts'
 
 /** About two milliseconds: the delay of requests while the tree is rebuilt. */
 const ROUTES_PER_TICK = 1000
@@ -19,7 +20,7 @@ const ROUTES_PER_TICK = 1000
  * Resolves requests by the routes that endpoints declare in the registry (specification: the default handler; reference 1.7), and
  * falls back to the inner resolver. Only services inside the namespace of the request match.
  *
- * Metadata keys: {@link readDeclared}. Precedence: {@link EndpointMatcher}.
+ * Metadata keys: {@link readDeclared}. Precedence: {@link RouteTree}.
  * Unlike the original, an endpoint without methods accepts any method, and hosts are matched.
  */
 export default function createEndpoint({
@@ -28,7 +29,7 @@ export default function createEndpoint({
   onWarning,
   onServices,
 }: ResolverOptions): Resolver {
-  let matcher = new EndpointMatcher()
+  let matcher = createEndpointTree()
   let generation = 0
   let running: NodeJS.Immediate | undefined
   let changed = false
@@ -49,7 +50,7 @@ export default function createEndpoint({
   function rebuild(routesPerTick: number): void {
     clearImmediate(running)
     changed = false
-    const next = new EndpointMatcher()
+    const next = createEndpointTree()
     const routes = listRoutes()
     const skipped: EndpointRoute[] = []
     let at = 0
@@ -122,12 +123,11 @@ function findOfPlatform(inner: Resolver, request: RequestLine): Route | undefine
 }
 
 /** @throws {GatewayError} 405 if only the method differs; 400 if a matching path has invalid encoding. */
-function find(matcher: EndpointMatcher, request: RequestLine): Route | undefined {
+function find(matcher: RouteTree<EndpointRoute>, request: RequestLine): Route | undefined {
   if (matcher.size === 0) return undefined
   const path = parseRequestPath(request.path)
   if (path === undefined) return undefined
-  const { method, host, namespace } = request
-  const found = matcher.find(method, host, path, namespace)
+  const found = matcher.find(request, path)
   if (found === undefined) return undefined
   if (path.malformed) {
     throw new GatewayError(
@@ -140,7 +140,7 @@ function find(matcher: EndpointMatcher, request: RequestLine): Route | undefined
     throw new GatewayError(
       GATEWAY_ID,
       405,
-      `method ${method} is not allowed; this path accepts ${found}`,
+      `method ${request.method} is not allowed; this path accepts ${found}`,
       {
         headers: ['allow', found],
       },

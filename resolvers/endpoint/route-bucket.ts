@@ -1,7 +1,13 @@
+import type { RequestLine } from '../../core/route.ts'
 import type { EndpointRoute } from './declared.ts'
+import { type Bucket, RouteTree } from './route-tree.ts'
 
-/** Routes of one path and one host pattern. The route added first wins. */
-export class Slot {
+/** The tree of the declared endpoints; of several equal routes inside a namespace, the one added first wins. */
+export function createEndpointTree(): RouteTree<EndpointRoute> {
+  return new RouteTree(() => new EndpointBucket())
+}
+
+class EndpointBucket implements Bucket<EndpointRoute> {
   readonly #methods = new Map<string, Owners>()
   #any: Owners | undefined = undefined
 
@@ -18,7 +24,7 @@ export class Slot {
   }
 
   /** A route with the method goes before one for any method. GET routes also match HEAD (RFC 9110 §9.3.2). */
-  find(method: string, namespace: string): EndpointRoute | undefined {
+  find({ method, namespace }: RequestLine): EndpointRoute | undefined {
     return (
       this.#methods.get(method)?.find(namespace) ??
       (method === 'HEAD' ? this.#methods.get('GET')?.find(namespace) : undefined) ??
@@ -27,7 +33,7 @@ export class Slot {
   }
 
   /** Adds the methods that have a route. */
-  collect(namespace: string, methods: Set<string>): void {
+  collect({ namespace }: RequestLine, methods: Set<string>): void {
     for (const [method, owners] of this.#methods) {
       if (owners.find(namespace) === undefined) continue
       methods.add(method)

@@ -1,11 +1,13 @@
 import type { Service } from '../../../core/contracts/registry.ts'
 import { type EndpointRoute, readDeclared } from '../../../resolvers/endpoint/declared.ts'
-import { EndpointMatcher } from '../../../resolvers/endpoint/matcher.ts'
+import { createEndpointTree } from '../../../resolvers/endpoint/route-bucket.ts'
+import type { RouteTree } from '../../../resolvers/endpoint/route-tree.ts'
 import { parseRequestPath } from '../../../resolvers/endpoint/request-path.ts'
 import type { Micro } from '../micro.ts'
 
 const ENDPOINTS = 10
 const NAMESPACE = 'go.mx.api'
+const REQUEST = { method: 'GET', host: 'localhost', path: '/greeter/call', namespace: NAMESPACE }
 const VALUE = { name: '', type: '', values: [] }
 
 /** Creates a service with ten endpoints, half of them with a literal segment after the variable. */
@@ -34,8 +36,8 @@ function createRoutes(count: number): EndpointRoute[] {
   )
 }
 
-function createMatcher(routes: readonly EndpointRoute[]): EndpointMatcher {
-  const matcher = new EndpointMatcher()
+function createMatcher(routes: readonly EndpointRoute[]): RouteTree<EndpointRoute> {
+  const matcher = createEndpointTree()
   for (const route of routes) {
     if (!matcher.add(route)) throw new Error('route rejected')
   }
@@ -49,7 +51,7 @@ function createFind(count: number): () => unknown {
   let next = 0
   return () => {
     next = next + 1 === paths.length ? 0 : next + 1
-    return matcher.find('GET', 'localhost', parseRequestPath(paths[next]!)!, NAMESPACE)
+    return matcher.find({ ...REQUEST, path: paths[next]! }, parseRequestPath(paths[next]!)!)
   }
 }
 
@@ -62,7 +64,7 @@ const micro: Micro = {
     'find, 1 000 routes': createFind(1000),
     'find, 10 000 routes': createFind(10_000),
     'find nothing, 10 routes': () =>
-      small.find('GET', 'localhost', parseRequestPath('/greeter/call')!, NAMESPACE),
+      small.find(REQUEST, parseRequestPath(REQUEST.path)!),
     'rebuild, 10 000 routes': () => createMatcher(routes),
   },
   budgetNs: {

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parseTemplate } from '../../../core/path/template.ts'
 import type { EndpointRoute } from '../../../resolvers/endpoint/declared.ts'
-import { EndpointMatcher } from '../../../resolvers/endpoint/matcher.ts'
+import { createEndpointTree } from '../../../resolvers/endpoint/route-bucket.ts'
+import type { RouteTree } from '../../../resolvers/endpoint/route-tree.ts'
 import { parseRequestPath } from '../../../resolvers/endpoint/request-path.ts'
 import { findNaively } from '../../fixtures/naive-matcher.ts'
 import { toRuns } from '../../fixtures/property-runs.ts'
@@ -20,19 +21,19 @@ function route(path: string, options: RouteOptions = {}): EndpointRoute {
   return { service, endpoint, handler: undefined, methods, hosts, template: parseTemplate(path) }
 }
 
-function compile(routes: readonly (string | EndpointRoute)[]): EndpointMatcher {
-  const matcher = new EndpointMatcher()
+function compile(routes: readonly (string | EndpointRoute)[]): RouteTree<EndpointRoute> {
+  const matcher = createEndpointTree()
   for (const one of routes) matcher.add(typeof one === 'string' ? route(one) : one)
   return matcher
 }
 
 /** The matched endpoint, the allowed methods, or undefined. */
 function find(
-  matcher: EndpointMatcher,
+  matcher: RouteTree<EndpointRoute>,
   path: string,
   { method = 'GET', host = 'localhost', namespace = 'ns' } = {},
 ): string | undefined {
-  const found = matcher.find(method, host, parseRequestPath(path)!, namespace)
+  const found = matcher.find({ method, host, path, namespace }, parseRequestPath(path)!)
   return typeof found === 'object' ? found.endpoint : found
 }
 
@@ -253,12 +254,8 @@ t.test('agrees with a naive matcher for random routes', async (t) => {
         const matcher = compile(routes)
         for (const { method, host, segments, namespace } of requests) {
           const expected = findNaively(routes, { method, host, segments, namespace })
-          const actual = matcher.find(
-            method,
-            host,
-            parseRequestPath(`/${segments.join('/')}`)!,
-            namespace,
-          )
+          const path = `/${segments.join('/')}`
+          const actual = matcher.find({ method, host, path, namespace }, parseRequestPath(path)!)
           if (typeof expected === 'string') wrongMethod++
           else if (expected !== undefined) found++
           if (actual !== expected) return false
@@ -293,7 +290,7 @@ t.test('visits few nodes, independent of the number of routes', async (t) => {
 
 t.test('bounds the visited nodes for any routes and paths', async (t) => {
   // Every combination of literals and variables, which a search could try one by one.
-  const matcher = new EndpointMatcher()
+  const matcher = createEndpointTree()
   let refused = 0
   for (let bits = 0; bits < 2 ** 12; bits++) {
     const segments = Array.from({ length: 12 }, (_, i) => ((bits >> i) & 1 ? 'a' : '*'))
@@ -318,7 +315,7 @@ t.test('bounds the visited nodes for any routes and paths', async (t) => {
 })
 
 t.test('leaves other routes unchanged after rejecting one', async (t) => {
-  const matcher = new EndpointMatcher()
+  const matcher = createEndpointTree()
   const taken: EndpointRoute[] = []
   for (let bits = 0; bits < 2 ** 11; bits++) {
     const segments = Array.from({ length: 11 }, (_, i) => ((bits >> i) & 1 ? 'a' : '*'))
@@ -330,12 +327,8 @@ t.test('leaves other routes unchanged after rejecting one', async (t) => {
   for (let bits = 0; bits < 2 ** 11; bits += 7) {
     const segments = Array.from({ length: 11 }, (_, i) => ((bits >> i) & 1 ? 'a' : 'b'))
     const request = { method: 'GET', host: 'localhost', segments, namespace: 'ns' }
-    const found = matcher.find(
-      'GET',
-      'localhost',
-      parseRequestPath(`/${segments.join('/')}`)!,
-      'ns',
-    )
+    const path = `/${segments.join('/')}`
+    const found = matcher.find({ ...request, path }, parseRequestPath(path)!)
     if (found !== findNaively(taken, request)) t.fail(segments.join('/'))
   }
 })

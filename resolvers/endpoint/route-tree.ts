@@ -1,7 +1,7 @@
 import { toHostName } from '../../core/http/host-name.ts'
-import type { EndpointRoute } from './declared.ts'
+import type { PathTemplate } from '../../core/path/template.ts'
+import type { RequestLine } from '../../core/route.ts'
 import type { RequestPath } from './request-path.ts'
-import { Slot } from './route-bucket.ts'
 
 /** Maximum number of tree nodes that a request may visit; real routes need about ten. */
 const MAX_COST = 1000
@@ -11,30 +11,47 @@ const MAX_SLOTS = 500_000
 const MAX_HOST = 255
 const NO_PATTERNS: readonly string[] = []
 
+/** A route of the tree. */
+export interface TreeRoute {
+  readonly template: PathTemplate
+  /** Lower case: `*`, a name, or `*.` and a name; at least one. */
+  readonly hosts: readonly string[]
+  /** Upper case; empty for any method. */
+  readonly methods: readonly string[]
+}
+
+/** Routes of one path and one host pattern. */
+export interface Bucket<R> {
+  readonly add: (route: R) => void
+  readonly find: (request: RequestLine) => R | undefined
+  /** Adds the methods of routes that differ from the request in nothing else. */
+  readonly collect: (request: RequestLine, methods: Set<string>) => void
+}
+
 /** Node in the tree of path templates. */
-interface TreeNode {
-  literals: Map<string, TreeNode> | undefined
+interface TreeNode<R> {
+  literals: Map<string, TreeNode<R>> | undefined
   /** Child for any single segment. */
-  single: TreeNode | undefined
+  single: TreeNode<R> | undefined
   /** Children for `**`, by the number of segments behind it, most first. */
-  multi: Tail[] | undefined
+  multi: Tail<R>[] | undefined
   /** Routes that end here, for any host. */
-  any: Slot | undefined
+  any: Bucket<R> | undefined
   /** Routes that end here, by host pattern. */
-  slots: Map<string, Slot> | undefined
+  slots: Map<string, Bucket<R>> | undefined
   /** Maximum number of nodes visited from here on, including this one. */
   cost: number
   /** Maximum cost among `literals`. */
   literalCost: number
 }
 
-interface Tail {
+interface Tail<R> {
   readonly length: number
-  readonly node: TreeNode
+  readonly node: TreeNode<R>
 }
 
 /**
- * Declared routes as a tree of path segments. A lookup visits at most {@link MAX_COST} nodes, independent of the number of routes;
+ * Routes as a tree of path segments. A lookup visits at most {@link MAX_COST} nodes, independent of the number of routes;
  * a route that would exceed this bound is rejected.
  *
  * The most specific matching route wins, in this order:
@@ -43,10 +60,10 @@ interface Tail {
  * 2. segments from the left: literal, then `*` or `{name}`, then `**`; the end of a template before `**`.
  *    Of several `**`, the one with more segments behind it, then those segments;
  * 3. host: exact name, then `*.<name>` with the longest name, then `*`;
- * 4. method: exact, then GET for HEAD, then any;
- * 5. the route added first.
+ * 4. method: exact, then GET for HEAD, then any (in the bucket);
+ * 5. the choice of the {@link Bucket}.
  */
-export class EndpointMatcher {
+export class RouteTree<R extends TreeRoute> {
   /** Number of routes. */
   size = 0
   /** Whether any route depends on the method. */
@@ -55,30 +72,34 @@ export class EndpointMatcher {
   byHost = false
   /** Nodes visited by the last {@link find}. */
   visited = 0
-  readonly #root: TreeNode = createNode()
+  readonly #root: TreeNode<R> = createNode<R>()
   /** Trees of the templates that end in a verb. */
-  readonly #verbs = new Map<string, TreeNode>()
+  readonly #verbs = new Map<string, TreeNode<R>>()
   readonly #hosts = new Set<string>()
   #slots = 0
   // Arguments of the current `find`, as fields to avoid passing them down the recursion.
   #segments: readonly string[] = []
-  #method = ''
+  #request: RequestLine | undefined = undefined
   #patterns: readonly string[] = NO_PATTERNS
-  #namespace = ''
   readonly #allowed = new Set<string>()
+  readonly #createBucket: () => Bucket<R>
+
+  constructor(createBucket: () => Bucket<R>) {
+    this.#createBucket = createBucket
+  }
 
   /** Adds a route; false if that would exceed {@link MAX_COST} or {@link MAX_SLOTS}. */
-  add(route: EndpointRoute): boolean {
+  add(route: R): boolean {
     const { template, hosts, methods } = route
     const { segments, verb } = template
     const slots = hosts.length * Math.max(methods.length, 1)
     if (this.#slots + slots > MAX_SLOTS) return false
-    const root = verb === '' ? this.#root : (this.#verbs.get(verb) ?? createNode())
+    const root = verb === '' ? this.#root : (this.#verbs.get(verb) ?? createNode<R>())
     if (costWith(root, segments, 0) > MAX_COST) return false
     if (verb !== '') this.#verbs.set(verb, root)
     const node = insert(root, segments, 0)
     for (const host of hosts) {
-      openSlot(node, host).add(route)
+      this.#open(node, host).add(route)
       if (host !== '*') this.#hosts.add(host)
     }
     this.#slots += slots
@@ -91,21 +112,13 @@ export class EndpointMatcher {
   /**
    * Finds the route of a request. Returns the allowed methods in the format of `Allow` if only the method differs, undefined if
    * nothing matches. Removes the verb from `path.segments` if a template with a verb matches.
-   *
-   * @param host as received.
    */
-  find(
-    method: string,
-    host: string,
-    path: RequestPath,
-    namespace: string,
-  ): EndpointRoute | string | undefined {
+  find(request: RequestLine, path: RequestPath): R | string | undefined {
     const { segments, verb } = path
     this.visited = 0
     this.#segments = segments
-    this.#method = method
-    this.#patterns = this.byHost ? this.#listPatterns(host) : NO_PATTERNS
-    this.#namespace = namespace
+    this.#request = request
+    this.#patterns = this.byHost ? this.#listPatterns(request.host) : NO_PATTERNS
     if (this.#allowed.size > 0) this.#allowed.clear()
     const verbs = verb === '' ? undefined : this.#verbs.get(verb)
     if (verbs !== undefined) {
@@ -121,10 +134,21 @@ export class EndpointMatcher {
     return this.#allowed.size === 0 ? undefined : [...this.#allowed].sort().join(', ')
   }
 
-  #walk(node: TreeNode, at: number): EndpointRoute | undefined {
+  #open(node: TreeNode<R>, host: string): Bucket<R> {
+    if (host === '*') {
+      node.any ??= this.#createBucket()
+      return node.any
+    }
+    node.slots ??= new Map()
+    const slot = node.slots.get(host) ?? this.#createBucket()
+    node.slots.set(host, slot)
+    return slot
+  }
+
+  #walk(node: TreeNode<R>, at: number): R | undefined {
     this.visited++
     const { length } = this.#segments
-    let found: EndpointRoute | undefined
+    let found: R | undefined
     if (at === length) {
       found = this.#select(node)
     } else {
@@ -141,7 +165,7 @@ export class EndpointMatcher {
     return undefined
   }
 
-  #select({ any, slots }: TreeNode): EndpointRoute | undefined {
+  #select({ any, slots }: TreeNode<R>): R | undefined {
     if (slots !== undefined) {
       for (const pattern of this.#patterns) {
         const found = this.#findIn(slots.get(pattern))
@@ -151,9 +175,9 @@ export class EndpointMatcher {
     return this.#findIn(any)
   }
 
-  #findIn(slot: Slot | undefined): EndpointRoute | undefined {
-    const found = slot?.find(this.#method, this.#namespace)
-    if (found === undefined) slot?.collect(this.#namespace, this.#allowed)
+  #findIn(slot: Bucket<R> | undefined): R | undefined {
+    const found = slot?.find(this.#request!)
+    if (found === undefined) slot?.collect(this.#request!, this.#allowed)
     return found
   }
 
@@ -171,7 +195,7 @@ export class EndpointMatcher {
   }
 }
 
-function createNode(): TreeNode {
+function createNode<R>(): TreeNode<R> {
   return {
     literals: undefined,
     single: undefined,
@@ -183,19 +207,8 @@ function createNode(): TreeNode {
   }
 }
 
-function openSlot(node: TreeNode, host: string): Slot {
-  if (host === '*') {
-    node.any ??= new Slot()
-    return node.any
-  }
-  node.slots ??= new Map()
-  const slot = node.slots.get(host) ?? new Slot()
-  node.slots.set(host, slot)
-  return slot
-}
-
 /** Cost of `node` after adding these segments, from `at` on, below it. */
-function costWith(node: TreeNode | undefined, segments: readonly string[], at: number): number {
+function costWith<R>(node: TreeNode<R> | undefined, segments: readonly string[], at: number): number {
   if (at === segments.length) return node?.cost ?? 1
   const segment = segments[at]!
   const next = node && findNext(node, segments, at)
@@ -208,13 +221,13 @@ function costWith(node: TreeNode | undefined, segments: readonly string[], at: n
 }
 
 /** Cost of a node and its non-literal children. */
-function costOfOthers({ single, multi }: TreeNode): number {
+function costOfOthers<R>({ single, multi }: TreeNode<R>): number {
   let cost = 1 + (single?.cost ?? 0)
   if (multi !== undefined) for (const tail of multi) cost += tail.node.cost
   return cost
 }
 
-function findNext(node: TreeNode, segments: readonly string[], at: number): TreeNode | undefined {
+function findNext<R>(node: TreeNode<R>, segments: readonly string[], at: number): TreeNode<R> | undefined {
   const segment = segments[at]!
   if (segment === '*') return node.single
   if (segment !== '**') return node.literals?.get(segment)
@@ -223,12 +236,12 @@ function findNext(node: TreeNode, segments: readonly string[], at: number): Tree
 }
 
 /** Creates the nodes of a template and returns the last one. */
-function insert(node: TreeNode, segments: readonly string[], at: number): TreeNode {
+function insert<R>(node: TreeNode<R>, segments: readonly string[], at: number): TreeNode<R> {
   if (at === segments.length) return node
   const segment = segments[at]!
   let next = findNext(node, segments, at)
   if (next === undefined) {
-    next = createNode()
+    next = createNode<R>()
     if (segment === '*') node.single = next
     else if (segment === '**') {
       node.multi ??= []
