@@ -1,6 +1,7 @@
 import type { Handler } from './chain.ts'
 import type { Registry, Service } from './contracts/registry.ts'
 import type { Exchange } from './exchange.ts'
+import type { HeaderList } from './http/headers.ts'
 import type { RouteCounters } from './metrics/route-counters.ts'
 import type { PathTemplate } from './path/template.ts'
 import { isServiceName } from './registry/service-name.ts'
@@ -15,6 +16,11 @@ export interface RequestLine {
   readonly host: string
   /** Prefix of service names, without the dot; empty: none. */
   readonly namespace: string
+  /** Without `?`. @default '' */
+  readonly query?: string
+  readonly headers?: Pick<HeaderList, 'get'>
+  /** @default '' */
+  readonly clientAddress?: string
 }
 
 /** Destination of a request: names only, no nodes or addresses. */

@@ -80,7 +80,8 @@ export function createRouter({
       )
     }
     const generation = currentGeneration()
-    if (resolver.names === 'topics') {
+    // Nothing to look up: a topic, or a route that responds by itself.
+    if (resolver.names === 'topics' || route.rule?.handler !== undefined) {
       cache.set(key, { route, upstream: undefined, generation })
       x.route = route
       return undefined

@@ -9,7 +9,7 @@ import {
 } from '../core/route.ts'
 import { createCatalog } from './endpoint/catalog.ts'
 import type { EndpointRoute } from './endpoint/declared.ts'
-import { parseRequestPath } from './endpoint/request-path.ts'
+import { parseRequestPath, readVariables, rejectEncoding } from './endpoint/request-path.ts'
 import { createEndpointTree } from './endpoint/route-bucket.ts'
 import type { RouteTree } from './endpoint/route-tree.ts'
 
@@ -129,13 +129,7 @@ function find(matcher: RouteTree<EndpointRoute>, request: RequestLine): Route | 
   if (path === undefined) return undefined
   const found = matcher.find(request, path)
   if (found === undefined) return undefined
-  if (path.malformed) {
-    throw new GatewayError(
-      GATEWAY_ID,
-      400,
-      'the path must be percent-encoded UTF-8, without encoded control characters, slashes or escapes',
-    )
-  }
+  if (path.malformed) throw rejectEncoding()
   if (typeof found === 'string') {
     throw new GatewayError(
       GATEWAY_ID,
@@ -147,20 +141,5 @@ function find(matcher: RouteTree<EndpointRoute>, request: RequestLine): Route | 
     )
   }
   const { service, endpoint, handler, template } = found
-  return toRoute(service, endpoint, handler, readVariables(found, path.segments), template)
-}
-
-function readVariables(
-  { template }: EndpointRoute,
-  segments: readonly string[],
-): Route['variables'] {
-  if (template.variables.length === 0) return undefined
-  const more = segments.length - template.segments.length
-  const multi = more === 0 ? -1 : template.segments.indexOf('**')
-  /** Positions behind `**` shift by the number of segments that it covers beyond one. */
-  const place = (at: number): number => (multi >= 0 && at > multi ? at + more : at)
-  return template.variables.map(({ name, start, end }) => [
-    name,
-    segments.slice(place(start), place(end)).join('/'),
-  ])
+  return toRoute(service, endpoint, handler, readVariables(template, path.segments), template)
 }

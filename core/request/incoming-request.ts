@@ -27,6 +27,7 @@ const QUEUE_MAX_BYTES = 64 * 1024
 const PIECE_BYTES = 128
 
 /** A path that can stand in a request line: visible ASCII without `?`, `#` and `\` (RFC 9112 §3.2.1). */
+const QUERY = /^[\x21\x22\x24-\x7e]*$/
 const PATH = /^\/[\x21\x22\x24-\x3e\x40-\x5b\x5d-\x7e]*$/
 
 /** The request half of an exchange: request line, headers and body, which is buffered until a peer is attached. */
@@ -123,6 +124,19 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
       )
     }
     ;(this as { path: string }).path = path
+  }
+
+  /**
+   * Changes the query, without `?`.
+   *
+   * @throws {TypeError} when it contains other characters than visible ASCII, or a `#`.
+   */
+  rewriteQuery(query: string): void {
+    if (!QUERY.test(query))
+      throw new TypeError(
+        `query must contain only visible ASCII without #, got ${JSON.stringify(query)}`,
+      )
+    ;(this as { query: string }).query = query
   }
 
   /** HTTP version of the client. */

@@ -14,10 +14,14 @@ import {
   SettingsError,
   splitList,
 } from '../settings/sources.ts'
-import type { ConfigFile, ConfiguredService, PluginEntry } from './types.ts'
+import { readPlugins } from './parse-plugins.ts'
+import { readRoutes } from './parse-routes.ts'
+import type { ConfigFile, ConfiguredRoute, ConfiguredService, PluginEntry } from './types.ts'
 import { type YamlEntry, YamlSource, type YamlText } from './yaml-source.ts'
 
-const SERVICE_KEYS: readonly string[] = ['nodes', 'balance', 'keep_alive', 'max_connection_age']
+const SERVICE_KEYS: readonly string[] = [
+  ...['nodes', 'balance', 'keep_alive', 'max_connection_age', 'plugins'],
+]
 /** Settings with paths relative to the folder of the configuration file. */
 const FILE_SETTINGS: readonly (keyof Settings)[] = [
   'tlsCertFiles',
@@ -71,6 +75,7 @@ export function parseConfig(
   const folder = dirname(resolve(file))
   const settings = new Map<keyof Settings, SettingInput>()
   let services: readonly ConfiguredService[] = []
+  let routes: readonly ConfiguredRoute[] = []
   let plugins: readonly PluginEntry[] | undefined
   const { root } = source
   // Only for the first unknown key: in the file of a service every key is unknown.
@@ -84,7 +89,8 @@ export function parseConfig(
     const key = findSetting(entry.name)
     const elsewhere =
       key === undefined ? undefined : (explainElsewhere(key, command) ?? SETTINGS[key].notInFile)
-    if (entry.name === 'services') services = readServices(source, entry)
+    if (entry.name === 'services') services = readServices(source, entry, folder)
+    else if (entry.name === 'routes') routes = readRoutes(source, entry, folder)
     else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
     else if (key === undefined) {
       source.report(entry.key, unknownKey(entry.name, toKeys(command), hint))
@@ -98,7 +104,7 @@ export function parseConfig(
     }
   }
   if (source.problems.length > 0) throw new SettingsError(source.problems)
-  return { folder, settings, services, plugins, text }
+  return { folder, settings, services, routes, plugins, text }
 }
 
 function readSetting(
@@ -141,19 +147,28 @@ function readSetting(
   }
 }
 
-function readServices(source: YamlSource, { value }: YamlEntry): ConfiguredService[] {
+function readServices(
+  source: YamlSource,
+  { value }: YamlEntry,
+  folder: string,
+): ConfiguredService[] {
   const map = source.follow(value)
-  if (isMap(map)) return source.entries(map).map((entry) => readService(source, entry))
+  if (isMap(map)) return source.entries(map).map((entry) => readService(source, entry, folder))
   if (map !== undefined)
     source.report(value, 'services must be a map of service names to their nodes')
   return []
 }
 
-function readService(source: YamlSource, { key, name, value }: YamlEntry): ConfiguredService {
+function readService(
+  source: YamlSource,
+  { key, name, value }: YamlEntry,
+  folder: string,
+): ConfiguredService {
   let nodes = value
   let balance: string | undefined
   let keepAliveMs: number | undefined
   let maxConnectionAgeMs: number | undefined
+  let plugins: readonly PluginEntry[] = []
   const body = source.follow(value)
   if (isMap(body)) {
     nodes = undefined
@@ -164,6 +179,7 @@ function readService(source: YamlSource, { key, name, value }: YamlEntry): Confi
       else if (entry.name === 'keep_alive') keepAliveMs = readMs(source, 'keepAliveMs', entry)
       else if (entry.name === 'max_connection_age')
         maxConnectionAgeMs = readMs(source, 'maxConnectionAgeMs', entry)
+      else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
       else
         source.report(
           entry.key,
@@ -191,6 +207,7 @@ function readService(source: YamlSource, { key, name, value }: YamlEntry): Confi
     balance,
     keepAliveMs,
     maxConnectionAgeMs,
+    plugins,
     at: source.at(key),
   }
 }
@@ -221,50 +238,9 @@ function isEmptyList(node: unknown): boolean {
   return isSeq(node) && node.items.length === 0
 }
 
-function readPlugins(source: YamlSource, { key, value }: YamlEntry, folder: string): PluginEntry[] {
-  const list = source.follow(value)
-  if (isSeq(list)) return list.items.flatMap((item) => readPlugin(source, item, folder))
-  source.report(value ?? key, 'plugins must be a list of names and files; [] for none')
-  return []
-}
-
-function readPlugin(source: YamlSource, item: unknown, folder: string): PluginEntry[] {
-  const node = source.follow(item)
-  const at = source.at(item)
-  const single = source.text(node)
-  if (single !== undefined)
-    return [{ specifier: resolveSpecifier(single, folder), options: undefined, at }]
-  const entries = isMap(node) ? source.entries(node) : []
-  if (entries.length !== 1) {
-    source.report(
-      item,
-      'a plugin must be a name or a file, optionally with options: "name: {option: value}"',
-    )
-    return []
-  }
-  const { name, value } = entries[0]!
-  const options = source.follow(value)
-  if (options !== undefined && !isMap(options)) {
-    source.report(value, `options of plugin "${name}" must be a map`)
-    return []
-  }
-  return [
-    {
-      specifier: resolveSpecifier(name, folder),
-      options: isMap(options) ? source.toObject(options) : undefined,
-      at,
-    },
-  ]
-}
-
-/** Resolves plugin files relative to `folder`; names stay unchanged. */
-function resolveSpecifier(specifier: string, folder: string): string {
-  return /^\.{0,2}\//.test(specifier) ? resolve(folder, specifier) : specifier
-}
-
 function toKeys(command: ServerCommand): readonly string[] {
   const keys = keysOf(command).filter((key) => SETTINGS[key].notInFile === undefined)
-  return ['services', 'plugins', ...keys.map((key) => SETTINGS[key].name)]
+  return ['services', 'routes', 'plugins', ...keys.map((key) => SETTINGS[key].name)]
 }
 
 function unknownKey(name: string, known: readonly string[], hint: string): string {

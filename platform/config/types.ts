@@ -1,3 +1,4 @@
+import type { PathTemplate } from '../../core/path/template.ts'
 import type { Settings, SettingsInput } from '../settings/settings.ts'
 
 /** A service of `services:`. */
@@ -11,6 +12,72 @@ export interface ConfiguredService {
   /** Overrides of `keep_alive` and `max_connection_age`, milliseconds. */
   readonly keepAliveMs: number | undefined
   readonly maxConnectionAgeMs: number | undefined
+  /** Plugins for requests to this service. */
+  readonly plugins: readonly PluginEntry[]
+  /** Source position for errors, for example `mx.yaml:3:5`. */
+  readonly at: string
+}
+
+/** Condition on a header (lower case) or a query parameter. */
+export interface RouteValue {
+  readonly name: string
+  readonly kind: 'exact' | 'prefix' | 'present'
+  /** Empty for `present`. */
+  readonly value: string
+}
+
+/** `match:` of a route. */
+export interface RouteMatch {
+  readonly paths: readonly PathTemplate[]
+  /** Lower case: `*`, names, or `*.<name>`; at least one. */
+  readonly hosts: readonly string[]
+  /** Upper case; empty: any. */
+  readonly methods: readonly string[]
+  readonly headers: readonly RouteValue[]
+  readonly query: readonly RouteValue[]
+  /** Networks; empty: any client. */
+  readonly clients: readonly string[]
+}
+
+/** What a route does. */
+export type RouteAction =
+  | {
+      readonly kind: 'service'
+      /** As in the file; without a dot it is relative to the namespace. */
+      readonly service: string
+      readonly handler: string | undefined
+      /** `Handler.Method`; empty: the request is proxied. */
+      readonly endpoint: string
+      /** Empty: none. */
+      readonly stripPrefix: string
+      readonly addPrefix: string
+      /** Template of the new path. */
+      readonly path: string | undefined
+      /** Parameters to set, values are templates. */
+      readonly query: readonly (readonly [name: string, value: string])[]
+    }
+  | {
+      readonly kind: 'redirect'
+      readonly scheme: 'http' | 'https' | undefined
+      readonly host: string | undefined
+      readonly path: string | undefined
+      readonly status: number
+    }
+  | {
+      readonly kind: 'respond'
+      readonly status: number
+      readonly body: string
+      /** Names and values. */
+      readonly headers: readonly string[]
+    }
+
+/** A route of `routes:`. */
+export interface ConfiguredRoute {
+  /** Given or the position from 1; unique. */
+  readonly name: string
+  readonly match: RouteMatch
+  readonly action: RouteAction
+  readonly plugins: readonly PluginEntry[]
   /** Source position for errors, for example `mx.yaml:3:5`. */
   readonly at: string
 }
@@ -30,6 +97,7 @@ export interface ConfigFile {
   readonly folder: string
   readonly settings: SettingsInput
   readonly services: readonly ConfiguredService[]
+  readonly routes: readonly ConfiguredRoute[]
   /** Replaces the default plugins; undefined to use them. */
   readonly plugins: readonly PluginEntry[] | undefined
   /** Contents of the file; empty without one. */
@@ -40,6 +108,7 @@ export const NO_CONFIG: ConfigFile = {
   folder: process.cwd(),
   settings: new Map(),
   services: [],
+  routes: [],
   plugins: undefined,
   text: '',
 }

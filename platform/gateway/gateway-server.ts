@@ -35,6 +35,7 @@ import type { EventSinks } from './handlers.ts'
 import { logFaults } from './log-plugin-errors.ts'
 import { openListeners } from './open-listeners.ts'
 import { openPipeline } from './pipeline.ts'
+import { compileRoutes } from './routes/compile-routes.ts'
 import type { DomainRegistries } from './routing/domains.ts'
 import { areEncodedSlashesServed } from './routing/encoded-slashes.ts'
 import { createUpstreams } from './upstreams.ts'
@@ -247,6 +248,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     // Everything that may fail comes first: a rejected configuration must not change anything.
     const nextPlan = planPlugins(merged)
     const services = listServices(merged)
+    const routes = compileRoutes(merged)
     const chain = await buildChain(merged, nextPlan)
     const before = current
     current = merged
@@ -255,6 +257,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     upstreams.use(merged)
     log.level = settings.logLevel
     deciding.replace(services)
+    deciding.replaceRoutes(routes)
     // Services removed from the configuration are gone deliberately: their nodes are not retained.
     routing.reconfigure([...listNames(before), ...listNames(merged)])
     gateway.use(chain)

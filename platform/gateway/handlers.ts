@@ -71,20 +71,26 @@ export function createForwarding(
   const { handler } = settings
   const isDefault = handler === DEFAULT
   const fallback = build(isDefault ? 'rpc' : handler)
-  if (isDefault) for (const name of ['api', 'event', 'proxy', 'web'] as const) build(name)
+  // A route may choose any handler.
+  for (const name of ['api', 'event', 'proxy', 'rpc', 'web'] as const)
+    if (!built.has(name)) build(name)
   const choose = (x: Exchange): Handler => {
+    const { rule } = x.route!
+    if (rule?.handler !== undefined) return rule.handler
     let name = x.route!.handler
     if (name === undefined && isDefault) {
       const declared = x.upstream?.handler
       if (declared !== undefined) name = HANDLERS.get(declared)
     }
     // Only the default handler uses declared handlers; the route step below names the `/rpc` handler.
-    if (name === undefined || (!isDefault && name !== explicit.name)) return fallback
+    if (name === undefined || (!isDefault && rule === undefined && name !== explicit.name))
+      return fallback
     return built.get(name) ?? fallback
   }
   const checkSlashes = createSlashCheck(settings)
   const onRouted = (x: Exchange): void => {
     if (x.route === undefined) return
+    x.route.rule?.rewrite?.(x)
     x.handler = choose(x)
     x.proxied = PROXIES.has(x.handler.name)
     checkSlashes?.(x)

@@ -19,6 +19,9 @@ import { openPlatformClient } from '../server/platform-account.ts'
 import { createConfiguredRegistry } from '../server/registries.ts'
 import type { Settings } from '../settings/settings.ts'
 import { createForwarding, type EventSinks } from './handlers.ts'
+import { compileRoutes } from './routes/compile-routes.ts'
+import { type CompiledRoute, createConfiguredRoutes } from './routes/configured-routes.ts'
+import { buildScopes } from './routes/scopes.ts'
 import type { DomainRegistries } from './routing/domains.ts'
 import { createGatewayRouting } from './routing/gateway-routing.ts'
 import type { Routing } from './routing/routing.ts'
@@ -49,6 +52,8 @@ export interface Pipeline {
   readonly problem: () => Maybe<string | undefined>
   /** Replaces the configured services. */
   readonly replace: (services: readonly Service[]) => void
+  /** Replaces the configured routes, together with the chain that was built for them. */
+  readonly replaceRoutes: (routes: readonly CompiledRoute[]) => void
   /**
    * Builds the chain of a configuration.
    *
@@ -71,7 +76,9 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
   )
   closing.add(() => registry.close?.())
   await loaded
+  const routes = createConfiguredRoutes(compileRoutes(configuration))
   const routing = createGatewayRouting({
+    routes,
     settings,
     registry,
     domains,
@@ -90,23 +97,22 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
     registry,
     problem,
     replace,
+    replaceRoutes: routes.replace,
 
     async buildChain(next, plan) {
       const egress = options.egress ?? createEgressPolicy(next.settings)
-      const plugins = await buildPlugins(plan, {
-        log,
-        nowMs: Date.now,
-        configDir: next.config.folder,
-        authorizer,
-        tracer,
-        egress,
-      })
+      const env = {
+        ...{ log, nowMs: Date.now, configDir: next.config.folder },
+        ...{ authorizer, tracer, egress },
+      }
+      const plugins = await buildPlugins(plan, env)
+      const scopes = await buildScopes(next, env)
       const { isCallAllowed } = egress
       const context = { events, find: routing.find, upstream, isCallAllowed }
       const forwarding = createForwarding(next.settings, context, routing.route)
       // Appended, so that the positions of plugins match their plan.
       const all = [...plugins, dashboardCookie]
-      const chain = compileChain(all, forwarding.route, forwarding.handle)
+      const chain = compileChain(all, forwarding.route, forwarding.handle, scopes)
       const close = async (onFault: ReportFault): Promise<void> => {
         await chain.close(onFault)
         await forwarding.close()

@@ -120,13 +120,15 @@ function toMethods(texts: readonly string[]): readonly string[] {
   return known ?? texts.map(toMethod)
 }
 
-function toMethod(text: string): string {
+/** @throws {RangeError} */
+export function toMethod(text: string): string {
   const method = text.toUpperCase()
   if (!METHOD_LISTS.has(method)) throw new RangeError(`${quote(text)} is not an HTTP method`)
   return method
 }
 
-function toHost(text: string): string {
+/** @throws {RangeError} */
+export function toHost(text: string): string {
   const host = text.toLowerCase()
   if (host === '*' || isServiceName(host.startsWith('*.') ? host.slice(2) : host)) return host
   throw new RangeError(

@@ -1,5 +1,8 @@
+import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
 import { splitPath } from '../../core/http/path-segments.ts'
 import { decodeSegment } from '../../core/path/decode.ts'
+import type { PathTemplate } from '../../core/path/template.ts'
+import type { Route } from '../../core/route.ts'
 
 /** Path of a request, parsed for matching. */
 export interface RequestPath {
@@ -28,4 +31,29 @@ export function parseRequestPath(path: string): RequestPath | undefined {
     }
   }
   return { segments, verb: verb.includes('%') ? '' : verb, malformed }
+}
+
+/** 400 for a malformed path that matches a route. */
+export function rejectEncoding(): GatewayError {
+  return new GatewayError(
+    GATEWAY_ID,
+    400,
+    'the path must be percent-encoded UTF-8, without encoded control characters, slashes or escapes',
+  )
+}
+
+/** Values of the variables of a template in a path that it matches. */
+export function readVariables(
+  template: PathTemplate,
+  segments: readonly string[],
+): Route['variables'] {
+  if (template.variables.length === 0) return undefined
+  const more = segments.length - template.segments.length
+  const multi = more === 0 ? -1 : template.segments.indexOf('**')
+  /** Positions behind `**` shift by the number of segments that it covers beyond one. */
+  const place = (at: number): number => (multi >= 0 && at > multi ? at + more : at)
+  return template.variables.map(({ name, start, end }) => [
+    name,
+    segments.slice(place(start), place(end)).join('/'),
+  ])
 }

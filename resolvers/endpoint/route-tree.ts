@@ -208,7 +208,11 @@ function createNode<R>(): TreeNode<R> {
 }
 
 /** Cost of `node` after adding these segments, from `at` on, below it. */
-function costWith<R>(node: TreeNode<R> | undefined, segments: readonly string[], at: number): number {
+function costWith<R>(
+  node: TreeNode<R> | undefined,
+  segments: readonly string[],
+  at: number,
+): number {
   if (at === segments.length) return node?.cost ?? 1
   const segment = segments[at]!
   const next = node && findNext(node, segments, at)
@@ -227,7 +231,11 @@ function costOfOthers<R>({ single, multi }: TreeNode<R>): number {
   return cost
 }
 
-function findNext<R>(node: TreeNode<R>, segments: readonly string[], at: number): TreeNode<R> | undefined {
+function findNext<R>(
+  node: TreeNode<R>,
+  segments: readonly string[],
+  at: number,
+): TreeNode<R> | undefined {
   const segment = segments[at]!
   if (segment === '*') return node.single
   if (segment !== '**') return node.literals?.get(segment)

@@ -70,9 +70,9 @@ t.test('resolves service, endpoint, handler and variables of a matching route', 
     ],
   ]
   for (const [line, expected] of rows) {
-    const { template, counters, ...named } = resolver.resolve(line)!
+    const { template, rule, counters, ...named } = resolver.resolve(line)!
     t.strictSame(named, expected, line.path)
-    t.equal(counters, undefined)
+    t.strictSame([rule, counters], [undefined, undefined])
     t.ok(template, 'the template of the route')
   }
 })
@@ -191,7 +191,7 @@ t.test('returns routes of one hidden class from every resolver', async (t) => {
   for (const route of [...routes, host.resolve(at('/'))])
     t.same(Object.keys(route!), [
       ...['service', 'endpoint', 'handler', 'variables'],
-      ...['template', 'counters'],
+      ...['template', 'rule', 'counters'],
     ])
 })
 

@@ -86,7 +86,7 @@ export async function explain(
   const passed: Stage[] = []
   const x = new DryExchange(request, () => reach(''))
   x.begin(
-    { ...recordStages(chain, passed), onReply: [], onDone: [] },
+    recordStages(chain, passed),
     () => {},
     () => {},
   )
@@ -165,13 +165,16 @@ function toRecord(headers: HeaderList): Record<string, string[]> {
   return Object.fromEntries([...names].map((name) => [name, headers.getAll(name)]))
 }
 
-/** The chain with steps that record their stage in `passed`. */
+/** The chain with steps that record their stage in `passed`, without hooks of the response. */
 function recordStages(chain: Chain, passed: Stage[]): Chain {
   const steps = chain.steps.map((step, i) => (x: Exchange) => {
     passed.push(chain.stages.steps[i]!)
     return step(x)
   })
-  return { ...chain, steps }
+  const scopes = [...chain.scopes].map(
+    ([name, scope]) => [name, recordStages(scope, passed)] as const,
+  )
+  return { ...chain, steps, onReply: [], onDone: [], scopes: new Map(scopes) }
 }
 
 function recordRulings(authorizer: Authorizer, rulings: ExplainedRuling[]): Authorizer {

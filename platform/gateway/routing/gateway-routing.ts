@@ -9,6 +9,7 @@ import { readVersion } from '../../process/version.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { findResolver, type ResolverContext } from '../find-resolver.ts'
 import { logOutage } from '../log-outage.ts'
+import { type ConfiguredRoutes, createConfiguredRoutes } from '../routes/configured-routes.ts'
 import { createDomainRouting } from './domain-routing.ts'
 import type { DomainRegistries } from './domains.ts'
 import {
@@ -24,6 +25,8 @@ export interface GatewayRoutingOptions {
   readonly domains: DomainRegistries | undefined
   readonly upstream: (service: string) => UpstreamOptions
   readonly onServices: ResolverContext['onServices']
+  /** Precede everything else that the resolver finds. */
+  readonly routes?: ConfiguredRoutes
   readonly log: Log
 }
 
@@ -41,6 +44,7 @@ export function createGatewayRouting({
   domains,
   upstream,
   onServices,
+  routes: { wrap } = createConfiguredRoutes([]),
   log,
 }: GatewayRoutingOptions): Routing {
   const createResolver = findResolver(settings)
@@ -64,7 +68,7 @@ export function createGatewayRouting({
     })
     return routing
   }
-  const resolver = createResolver({ registry, onWarning, onServices })
+  const resolver = wrap(createResolver({ registry, onWarning, onServices }))
   const main = create({ registry, resolver, router: { ...router, cache } })
   if (domains === undefined) return main
   return createDomainRouting({

@@ -125,5 +125,6 @@ t.test('truncates long output and puts its end into the error', async (t) => {
   })
   await t.rejects(build(), { message: /y\nthe end$/ })
   t.ok(output().length < 4_200_000)
-  t.match(output(), /the rest of the output is not kept/)
+  // Not t.match, whose diff of 4 MB takes minutes.
+  t.ok(output().includes('\n... output truncated\n'))
 })

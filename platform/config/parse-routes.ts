@@ -1,0 +1,298 @@
+import { isMap, isSeq } from 'yaml'
+import { parsePath } from '../../core/path/pattern.ts'
+import { type PathTemplate, parseTemplate } from '../../core/path/template.ts'
+import { suggest } from '../../lib/text/did-you-mean.ts'
+import { HANDLERS, toHost, toMethod } from '../../resolvers/endpoint/declared.ts'
+import { readPlugins } from './parse-plugins.ts'
+import type { ConfiguredRoute, RouteAction, RouteMatch, RouteValue } from './types.ts'
+import type { YamlEntry, YamlSource } from './yaml-source.ts'
+
+const ROUTE_KEYS = [
+  ...['name', 'match', 'service', 'endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite'],
+  ...['redirect', 'respond', 'plugins'],
+]
+const MATCH_KEYS = ['host', 'path', 'method', 'headers', 'query', 'client']
+const ACTIONS = ['service', 'redirect', 'respond']
+const REDIRECT_STATUSES = ['301', '302', '303', '307', '308']
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
+
+/** Keys of a map with their values; reports other keys and values. */
+function readMap(
+  source: YamlSource,
+  what: string,
+  { key, value }: Pick<YamlEntry, 'key' | 'value'>,
+  keys: readonly string[] | undefined,
+): ReadonlyMap<string, YamlEntry> {
+  const map = source.follow(value)
+  const entries = new Map<string, YamlEntry>()
+  if (!isMap(map)) {
+    source.report(value ?? key, `${what} must be a map`)
+    return entries
+  }
+  for (const entry of source.entries(map)) {
+    if (keys === undefined || keys.includes(entry.name)) entries.set(entry.name, entry)
+    else {
+      const suggestion = suggest(entry.name, keys)
+      const hint =
+        suggestion === undefined ? `expected ${keys.join(', ')}` : `did you mean "${suggestion}"?`
+      source.report(entry.key, `unknown key "${entry.name}" of ${what}, ${hint}`)
+    }
+  }
+  return entries
+}
+
+/** Reads `routes:`. */
+export function readRoutes(
+  source: YamlSource,
+  { key, value }: YamlEntry,
+  folder: string,
+): readonly ConfiguredRoute[] {
+  const list = source.follow(value)
+  if (!isSeq(list)) {
+    source.report(value ?? key, 'routes must be a list')
+    return []
+  }
+  const names = new Set<string>()
+  return list.items.flatMap((item, i) => {
+    const route = readRoute(source, item, `${i + 1}`, folder)
+    if (route === undefined) return []
+    if (names.has(route.name)) source.report(item, `duplicate route name "${route.name}"`)
+    names.add(route.name)
+    return [route]
+  })
+}
+
+function readRoute(
+  source: YamlSource,
+  item: unknown,
+  position: string,
+  folder: string,
+): ConfiguredRoute | undefined {
+  const what = `route ${position}`
+  const before = source.problems.length
+  const entries = readMap(source, what, { key: item, value: item }, ROUTE_KEYS)
+  const name = readText(source, entries.get('name'), 'name') ?? position
+  if (!NAME.test(name))
+    source.report(
+      item,
+      `name of ${what} must be letters, digits, dots, dashes or underscores, at most 100, got ${JSON.stringify(name)}`,
+    )
+  const match = readMatch(source, what, entries.get('match'))
+  const action = readAction(source, what, item, entries, match)
+  const plugins = entries.get('plugins')
+  const listed = plugins === undefined ? [] : readPlugins(source, plugins, folder)
+  if (source.problems.length > before || action === undefined) return undefined
+  return { name, match, action, plugins: listed, at: source.at(item) }
+}
+
+function readMatch(source: YamlSource, what: string, entry: YamlEntry | undefined): RouteMatch {
+  if (entry === undefined)
+    return { paths: [ANY_PATH], hosts: ['*'], methods: [], headers: [], query: [], clients: [] }
+  const entries = readMap(source, `match of ${what}`, entry, MATCH_KEYS)
+  const list = <T>(key: string, parse: (text: string) => T): T[] => {
+    const { value } = entries.get(key) ?? {}
+    if (value === undefined) return []
+    return source
+      .texts(value, `${key} of ${what}`)
+      .flatMap(
+        ({ node, text }) => attempt(source, node, `${key} of ${what}: `, () => parse(text)) ?? [],
+      )
+  }
+  const values = (key: string, toName: (name: string) => string): RouteValue[] => {
+    const found = entries.get(key)
+    if (found === undefined) return []
+    return [...readMap(source, `${key} of ${what}`, found, undefined).values()].flatMap(
+      (each) => readValue(source, what, each, toName) ?? [],
+    )
+  }
+  const paths = list('path', parseRoutePath)
+  const hosts = list('host', toHost)
+  return {
+    paths: entries.has('path') ? paths : [ANY_PATH],
+    hosts: hosts.length === 0 || hosts.includes('*') ? ['*'] : hosts,
+    methods: list('method', toMethod),
+    headers: values('headers', (name) => name.toLowerCase()),
+    query: values('query', (name) => name),
+    clients: list('client', (text) => text),
+  }
+}
+
+const ANY_PATH = parseTemplate('/**')
+
+function parseRoutePath(text: string): PathTemplate {
+  return parsePath(text)
+}
+
+/** `name: value`, `name: { prefix: value }` or `name: { present: true }`. */
+function readValue(
+  source: YamlSource,
+  what: string,
+  entry: YamlEntry,
+  toName: (name: string) => string,
+): RouteValue | undefined {
+  const name = toName(entry.name)
+  const value = source.text(entry.value)
+  if (value !== undefined) return { name, kind: 'exact', value }
+  const form = readMap(source, `${entry.name} of ${what}`, entry, ['prefix', 'present'])
+  const prefix = readText(source, form.get('prefix'), 'prefix')
+  if (prefix !== undefined) return { name, kind: 'prefix', value: prefix }
+  if (readText(source, form.get('present'), 'present') === 'true')
+    return { name, kind: 'present', value: '' }
+  source.report(
+    entry.key,
+    `${entry.name} of ${what} must be a value, { prefix: value } or { present: true }`,
+  )
+  return undefined
+}
+
+function readAction(
+  source: YamlSource,
+  what: string,
+  item: unknown,
+  entries: ReadonlyMap<string, YamlEntry>,
+  match: RouteMatch,
+): RouteAction | undefined {
+  const actions = ACTIONS.filter((key) => entries.has(key))
+  if (actions.length !== 1) {
+    source.report(
+      item,
+      `${what} must have one of ${ACTIONS.join(', ')}, got ${actions.join(' and ') || 'none'}`,
+    )
+    return undefined
+  }
+  const [action] = actions
+  if (action === 'redirect') return readRedirect(source, what, entries.get('redirect')!)
+  if (action === 'respond') return readRespond(source, what, entries.get('respond')!)
+  const service = readText(source, entries.get('service'), 'service') ?? ''
+  const handler = readText(source, entries.get('handler'), 'handler')
+  if (handler !== undefined && (!HANDLERS.has(handler) || handler === 'event'))
+    source.report(
+      entries.get('handler')!.value,
+      `handler of ${what} must be proxy, web, rpc or api, got ${JSON.stringify(handler)}`,
+    )
+  const endpoint = readText(source, entries.get('endpoint'), 'endpoint') ?? ''
+  const isCall = handler === 'rpc' || handler === 'api'
+  if (isCall !== (endpoint !== ''))
+    source.report(
+      item,
+      isCall
+        ? `${what} needs endpoint: <Handler>.<Method>, which its handler ${handler} calls`
+        : `endpoint of ${what} requires handler: rpc or api`,
+    )
+  const stripPrefix = readPrefix(source, what, entries.get('strip_prefix'))
+  const addPrefix = readPrefix(source, what, entries.get('add_prefix'))
+  const rewrite = entries.get('rewrite')
+  const parts =
+    rewrite === undefined
+      ? undefined
+      : readMap(source, `rewrite of ${what}`, rewrite, ['path', 'query'])
+  const path = readText(source, parts?.get('path'), 'path')
+  if (path !== undefined && (stripPrefix !== '' || addPrefix !== ''))
+    source.report(item, `${what} must not have both rewrite.path and strip_prefix or add_prefix`)
+  if (
+    match.paths.length > 1 &&
+    path !== undefined &&
+    /\{(?!header\.|client_ip|host|path)/.test(path)
+  )
+    source.report(
+      item,
+      `rewrite.path of ${what} uses path variables, so the route must have one path`,
+    )
+  const query = parts?.get('query')
+  const added =
+    query === undefined
+      ? []
+      : [...readMap(source, `query of ${what}`, query, undefined).values()].map(
+          (each) => [each.name, source.text(each.value) ?? ''] as const,
+        )
+  return { kind: 'service', service, handler, endpoint, stripPrefix, addPrefix, path, query: added }
+}
+
+function readPrefix(source: YamlSource, what: string, entry: YamlEntry | undefined): string {
+  const text = readText(source, entry, 'prefix') ?? ''
+  if (text !== '' && !/^(?:\/[A-Za-z0-9._~-]+)+$/.test(text))
+    source.report(
+      entry!.value,
+      `${entry!.name} of ${what} must be a path such as /api, without a slash at the end, got ${JSON.stringify(text)}`,
+    )
+  return text
+}
+
+function readRedirect(source: YamlSource, what: string, entry: YamlEntry): RouteAction {
+  const entries = readMap(source, `redirect of ${what}`, entry, [
+    'scheme',
+    'host',
+    'path',
+    'status',
+  ])
+  const scheme = readText(source, entries.get('scheme'), 'scheme')
+  if (scheme !== undefined && scheme !== 'http' && scheme !== 'https')
+    source.report(
+      entry.value,
+      `scheme of ${what} must be http or https, got ${JSON.stringify(scheme)}`,
+    )
+  const status = readText(source, entries.get('status'), 'status') ?? '308'
+  if (!REDIRECT_STATUSES.includes(status))
+    source.report(
+      entry.value,
+      `status of ${what} must be ${REDIRECT_STATUSES.join(', ')}, got ${status}`,
+    )
+  const host = readText(source, entries.get('host'), 'host')
+  const path = readText(source, entries.get('path'), 'path')
+  if (scheme === undefined && host === undefined && path === undefined)
+    source.report(
+      entry.key,
+      `redirect of ${what} must have scheme, host or path: otherwise it leads to itself`,
+    )
+  return {
+    kind: 'redirect',
+    scheme: scheme as 'http' | 'https' | undefined,
+    host,
+    path,
+    status: Number(status),
+  }
+}
+
+function readRespond(source: YamlSource, what: string, entry: YamlEntry): RouteAction {
+  const entries = readMap(source, `respond of ${what}`, entry, ['status', 'body', 'headers'])
+  const status = Number(readText(source, entries.get('status'), 'status') ?? 200)
+  if (!Number.isInteger(status) || status < 200 || status > 599)
+    source.report(entry.value, `status of ${what} must be a whole number from 200 to 599`)
+  const headers = entries.get('headers')
+  const list =
+    headers === undefined
+      ? []
+      : [...readMap(source, `headers of ${what}`, headers, undefined).values()]
+  return {
+    kind: 'respond',
+    status,
+    body: readText(source, entries.get('body'), 'body') ?? '',
+    headers: list.flatMap(({ name, value }) => [name, source.text(value) ?? '']),
+  }
+}
+
+function readText(
+  source: YamlSource,
+  entry: YamlEntry | undefined,
+  what: string,
+): string | undefined {
+  if (entry === undefined) return undefined
+  const text = source.text(entry.value)
+  if (text === undefined) source.report(entry.value ?? entry.key, `${what} must be one value`)
+  return text
+}
+
+function attempt<T>(
+  source: YamlSource,
+  node: unknown,
+  prefix: string,
+  work: () => T,
+): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    source.report(node, `${prefix}${error.message}`)
+    return undefined
+  }
+}

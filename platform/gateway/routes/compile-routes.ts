@@ -1,0 +1,108 @@
+import type { Handler, Plugin } from '../../../core/chain.ts'
+import { GATEWAY_ID } from '../../../core/errors.ts'
+import type { Exchange } from '../../../core/exchange.ts'
+import type { PathTemplate } from '../../../core/path/template.ts'
+import { joinName, type RouteRule } from '../../../core/route.ts'
+import { createCidrSet } from '../../../lib/net/cidr-set.ts'
+import { HANDLERS } from '../../../resolvers/endpoint/declared.ts'
+import type { Configuration, ConfiguredRoute, RouteAction } from '../../config/types.ts'
+import { SettingsError } from '../../settings/sources.ts'
+import { createRedirect, createRespond } from './actions.ts'
+import type { RouteConditions } from './conditions.ts'
+import type { CompiledRoute } from './configured-routes.ts'
+import { createPrefixPlugin } from './prefix-plugin.ts'
+import { compileText, encodePath, stripPrefix } from './rewrite.ts'
+
+type ServiceAction = Extract<RouteAction, { kind: 'service' }>
+
+/** Key of a route's plugins in `Chain.scopes`. */
+export function toScope({ name }: Pick<ConfiguredRoute, 'name'>): string {
+  // A service name contains no colon.
+  return `route:${name}`
+}
+
+/** Plugins that a route needs for its action. */
+export function createActionPlugins({ action }: ConfiguredRoute): readonly Plugin[] {
+  if (action.kind !== 'service') return []
+  const { stripPrefix, addPrefix } = action
+  return stripPrefix === addPrefix ? [] : [createPrefixPlugin(stripPrefix, addPrefix)]
+}
+
+/**
+ * Compiles the routes of a configuration, one for each path of `match`.
+ *
+ * @throws {SettingsError} with the position of every invalid route.
+ */
+export function compileRoutes({ settings, config }: Configuration): readonly CompiledRoute[] {
+  const problems: string[] = []
+  const routes = config.routes.flatMap((route) => {
+    try {
+      return compileRoute(route, settings.namespace)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      problems.push(`${route.at}: route ${route.name}: ${error.message}`)
+      return []
+    }
+  })
+  if (problems.length > 0) throw new SettingsError(problems)
+  return routes
+}
+
+function compileRoute(route: ConfiguredRoute, namespace: string): CompiledRoute[] {
+  const { match, action, name, plugins } = route
+  const { hosts, methods, headers, query, clients } = match
+  const conditions: RouteConditions = {
+    ...{ headers, query },
+    clients: clients.length === 0 ? undefined : createCidrSet(clients, 'client'),
+  }
+  const isScoped = plugins.length + createActionPlugins(route).length > 0
+  const scope = isScoped ? toScope(route) : undefined
+  return match.paths.map((template) => {
+    const rule: RouteRule = {
+      ...{ name, scope },
+      rewrite: action.kind === 'service' ? compileRewrite(action, template) : undefined,
+      handler: compileHandler(action, template),
+    }
+    const isCall = action.kind === 'service'
+    return {
+      ...{ template, hosts, methods, conditions, rule },
+      service: isCall ? toFullName(action.service, namespace) : GATEWAY_ID,
+      endpoint: isCall ? action.endpoint : '',
+      handler: isCall ? HANDLERS.get(action.handler ?? '') : undefined,
+    }
+  })
+}
+
+/** Full name of a service of the file. */
+export function toFullName(name: string, namespace: string): string {
+  return name.includes('.') ? name : joinName(namespace, name)
+}
+
+function compileHandler(action: RouteAction, template: PathTemplate): Handler | undefined {
+  if (action.kind === 'service') return undefined
+  if (action.kind === 'respond') return createRespond(action)
+  const { scheme, host, path, status } = action
+  const render = (text: string | undefined) =>
+    text === undefined ? undefined : compileText(text, template, encodePath)
+  return createRedirect({ scheme, host: render(host), path: render(path), status })
+}
+
+function compileRewrite(
+  { stripPrefix: prefix, addPrefix, path, query }: ServiceAction,
+  template: PathTemplate,
+): RouteRule['rewrite'] {
+  const toPath = path === undefined ? undefined : compileText(path, template, encodePath)
+  const segments = prefix.split('/').slice(1)
+  const parameters = query.map(
+    ([name, value]) => [name, compileText(value, template, (text) => text)] as const,
+  )
+  if (toPath === undefined && prefix === addPrefix && parameters.length === 0) return undefined
+  return (x: Exchange) => {
+    if (toPath !== undefined) x.rewrite(toPath(x))
+    else if (prefix !== addPrefix) x.rewrite(`${addPrefix}${stripPrefix(x.path, segments)}`)
+    if (parameters.length === 0) return
+    const changed = new URLSearchParams(x.query)
+    for (const [name, render] of parameters) changed.set(name, render(x))
+    x.rewriteQuery(changed.toString())
+  }
+}

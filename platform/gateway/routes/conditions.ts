@@ -1,0 +1,71 @@
+import type { RequestLine } from '../../../core/route.ts'
+import type { CidrSet } from '../../../lib/net/cidr-set.ts'
+
+/** Condition on a header or a query parameter. */
+export interface ValueCondition {
+  /** Header in lower case, or parameter. */
+  readonly name: string
+  readonly kind: 'exact' | 'prefix' | 'present'
+  /** Empty for `present`. */
+  readonly value: string
+}
+
+/** What a route requires besides path, host and method. All conditions must hold. */
+export interface RouteConditions {
+  readonly headers: readonly ValueCondition[]
+  readonly query: readonly ValueCondition[]
+  /** Client addresses; undefined: any. */
+  readonly clients: CidrSet | undefined
+}
+
+/** Whether all conditions hold. Of several values of a parameter, the first one counts. */
+export function holds({ headers, query, clients }: RouteConditions, request: RequestLine): boolean {
+  if (headers.some((condition) => !matches(condition, request.headers?.get(condition.name))))
+    return false
+  if (query.length > 0) {
+    const parameters = new URLSearchParams(request.query)
+    if (query.some((condition) => !matches(condition, parameters.get(condition.name) ?? undefined)))
+      return false
+  }
+  return clients === undefined || clients.lookup(request.clientAddress ?? '').inside
+}
+
+function matches({ kind, value }: ValueCondition, actual: string | undefined): boolean {
+  if (actual === undefined) return false
+  if (kind === 'exact') return actual === value
+  return kind === 'present' || actual.startsWith(value)
+}
+
+/** Orders routes: more headers first, then more parameters, then a condition on the client. */
+export function compareConditions(a: RouteConditions, b: RouteConditions): number {
+  return (
+    b.headers.length - a.headers.length ||
+    b.query.length - a.query.length ||
+    Number(b.clients !== undefined) - Number(a.clients !== undefined)
+  )
+}
+
+/** Returns the values of a request that the conditions of any of these routes depend on, as one text. */
+export function createConditionKey(
+  conditions: readonly RouteConditions[],
+): ((request: RequestLine) => string) | undefined {
+  const headers = [...new Set(conditions.flatMap(({ headers }) => headers.map(({ name }) => name)))]
+  const query = [...new Set(conditions.flatMap(({ query }) => query.map(({ name }) => name)))]
+  const clients = conditions.flatMap(({ clients }) => clients ?? [])
+  if (headers.length + query.length + clients.length === 0) return undefined
+  return (request) => {
+    const values = headers.map((name) => toKey(request.headers?.get(name)))
+    if (query.length > 0) {
+      const parameters = new URLSearchParams(request.query)
+      values.push(...query.map((name) => toKey(parameters.get(name) ?? undefined)))
+    }
+    const address = request.clientAddress ?? ''
+    values.push(...clients.map((set) => (set.lookup(address).inside ? '1' : '0')))
+    return values.join('\n')
+  }
+}
+
+/** Distinguishes a missing value from an empty one; a line break in a parameter is escaped. */
+function toKey(value: string | undefined): string {
+  return value === undefined ? '' : JSON.stringify(value)
+}

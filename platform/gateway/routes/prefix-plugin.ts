@@ -1,0 +1,55 @@
+import type { Plugin } from '../../../core/chain.ts'
+import type { Exchange } from '../../../core/exchange.ts'
+
+const LOCATIONS = ['location', 'content-location']
+const COOKIE_PATH = /(;\s*path=)([^;]*)/i
+
+/**
+ * Turns paths of responses back into those that clients see: `Location`, `Content-Location` (RFC 9110 §10.2.2, §8.7) and the `Path` of
+ * cookies, where the request had `stripped` removed and `added` put in front.
+ */
+export function createPrefixPlugin(stripped: string, added: string): Plugin {
+  const restore = (path: string): string => {
+    const inner = begins(path, added) ? path.slice(added.length) : undefined
+    if (inner === undefined) return path
+    return `${stripped}${inner}` || '/'
+  }
+  // A cookie for `/prefix/` would not be sent to `/prefix` (RFC 6265 §5.1.4).
+  const restorePath = (path: string): string => restore(path).replace(/(?<=.)\/$/, '')
+  return {
+    name: 'prefix',
+    onReply({ replyHeaders, host }: Exchange) {
+      for (const name of LOCATIONS) {
+        const value = replyHeaders.get(name)
+        if (value !== undefined) replyHeaders.set(name, restoreUrl(value, host, restore))
+      }
+      const cookies = replyHeaders.getAll('set-cookie')
+      if (cookies.length === 0) return
+      replyHeaders.delete('set-cookie')
+      for (const cookie of cookies)
+        replyHeaders.append(
+          'set-cookie',
+          cookie.replace(COOKIE_PATH, (_, key: string, path: string) => key + restorePath(path)),
+        )
+    },
+  }
+}
+
+/** Whether a path has these leading segments. */
+function begins(path: string, prefix: string): boolean {
+  return (
+    path.startsWith(prefix) &&
+    (prefix === '' ? path.startsWith('/') : '/?#'.includes(path[prefix.length] ?? '/'))
+  )
+}
+
+/** URLs of other hosts stay unchanged. */
+function restoreUrl(url: string, host: string, restore: (path: string) => string): string {
+  if (url.startsWith('/') && !url.startsWith('//')) return restore(url)
+  const own = [`http://${host}`, `https://${host}`].find(
+    (origin) =>
+      url.toLowerCase().startsWith(origin.toLowerCase()) &&
+      '/?#'.includes(url[origin.length] ?? '/'),
+  )
+  return own === undefined ? url : url.slice(0, own.length) + restore(url.slice(own.length) || '/')
+}

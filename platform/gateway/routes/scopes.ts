@@ -1,0 +1,49 @@
+import type { Plugin } from '../../../core/chain.ts'
+import type { PluginEnv } from '../../../core/plugin/define.ts'
+import type { Configuration, PluginEntry } from '../../config/types.ts'
+import { buildPlugins } from '../../plugins/build.ts'
+import { createActionPlugins, toFullName, toScope } from './compile-routes.ts'
+
+/**
+ * Builds the plugins of routes and services, by their key in `Chain.scopes`. Plugins of a route replace those of its service with the same
+ * name.
+ *
+ * @throws {SettingsError} when a plugin cannot be built.
+ */
+export async function buildScopes(
+  { settings, config }: Configuration,
+  env: PluginEnv,
+): Promise<ReadonlyMap<string, readonly Plugin[]>> {
+  const { namespace } = settings
+  const scopes = new Map<string, readonly Plugin[]>()
+  try {
+    for (const { name, plugins } of config.services)
+      if (plugins.length > 0)
+        scopes.set(toFullName(name, namespace), await buildPlugins(toPlan(plugins), env))
+    for (const route of config.routes) {
+      const own = [
+        ...(await buildPlugins(toPlan(route.plugins), env)),
+        ...createActionPlugins(route),
+      ]
+      if (own.length === 0) continue
+      const { action } = route
+      const service = action.kind === 'service' ? toFullName(action.service, namespace) : ''
+      const inherited = (scopes.get(service) ?? []).filter(
+        ({ name }) => !own.some((plugin) => plugin.name === name),
+      )
+      scopes.set(toScope(route), [...inherited, ...own])
+    }
+  } catch (error) {
+    for (const plugin of new Set([...scopes.values()].flat())) await plugin.close?.()
+    throw error
+  }
+  return scopes
+}
+
+function toPlan(plugins: readonly PluginEntry[]) {
+  return plugins.map(({ specifier, options, at }) => ({
+    specifier,
+    options: (options as object | undefined) ?? {},
+    source: at,
+  }))
+}
