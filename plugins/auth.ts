@@ -116,6 +116,8 @@ const plugin: PluginDefinition = definePlugin({
       },
 
       onRoute(x) {
+        // A redirect or constant response of the configuration belongs to no service.
+        if (x.route!.rule?.handler !== undefined) return
         const { refusal } = x
         const target = toTarget(x)
         if (refusal !== undefined && x.session === undefined && !isLoginEndpoint(target.resource))

@@ -71,6 +71,7 @@ function readRoute(
   const what = `route ${position}`
   const before = source.problems.length
   const entries = readMap(source, what, { key: item, value: item }, ROUTE_KEYS)
+  if (source.problems.length > before) return undefined
   const name = readText(source, entries.get('name'), 'name') ?? position
   if (!NAME.test(name))
     source.report(
@@ -133,7 +134,9 @@ function readValue(
   const name = toName(entry.name)
   const value = source.text(entry.value)
   if (value !== undefined) return { name, kind: 'exact', value }
+  const before = source.problems.length
   const form = readMap(source, `${entry.name} of ${what}`, entry, ['prefix', 'present'])
+  if (source.problems.length > before) return undefined
   const prefix = readText(source, form.get('prefix'), 'prefix')
   if (prefix !== undefined) return { name, kind: 'prefix', value: prefix }
   if (readText(source, form.get('present'), 'present') === 'true')

@@ -20,7 +20,7 @@ import { createConfiguredRegistry } from '../server/registries.ts'
 import type { Settings } from '../settings/settings.ts'
 import { createForwarding, type EventSinks } from './handlers.ts'
 import { compileRoutes } from './routes/compile-routes.ts'
-import { type CompiledRoute, createConfiguredRoutes } from './routes/configured-routes.ts'
+import { type ConfiguredRouteTable, createConfiguredRoutes } from './routes/configured-routes.ts'
 import { buildScopes } from './routes/scopes.ts'
 import type { DomainRegistries } from './routing/domains.ts'
 import { createGatewayRouting } from './routing/gateway-routing.ts'
@@ -53,7 +53,7 @@ export interface Pipeline {
   /** Replaces the configured services. */
   readonly replace: (services: readonly Service[]) => void
   /** Replaces the configured routes, together with the chain that was built for them. */
-  readonly replaceRoutes: (routes: readonly CompiledRoute[]) => void
+  readonly replaceRoutes: (routes: ConfiguredRouteTable) => void
   /**
    * Builds the chain of a configuration.
    *

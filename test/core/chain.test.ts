@@ -1,5 +1,6 @@
 import t from 'tap'
 import { compileChain, type Plugin, runSteps } from '../../core/chain.ts'
+import { toRoute } from '../../core/route.ts'
 import { createTestExchange } from '../../sdk/testing.ts'
 
 const rethrow = (error: unknown) => {
@@ -230,4 +231,74 @@ t.test('a failed step is identified by its plugin and hook', async (t) => {
     for (const list of ['steps', 'onReply', 'onDone'] as const)
       t.equal(chain.stages[list].length, chain[list].length)
   }
+})
+
+t.test(
+  'plugins of a scope run after routing and replace gateway plugins of the same name',
+  async (t) => {
+    const { log, plugin } = recorder()
+    const own = { ...plugin('b'), onRequest: () => void log.push('own b request') }
+    const chain = compileChain(
+      [plugin('a'), plugin('b')],
+      (x) => {
+        log.push('resolve')
+        x.route = toRoute(x.path.slice(1), '')
+      },
+      (x) => {
+        log.push('handle')
+        x.reply(200)
+      },
+      new Map([['scoped', [own, plugin('c')]]]),
+    )
+    const run = (path: string): string[] => {
+      log.length = 0
+      const x = createTestExchange({ path })
+      x.begin(chain, () => {}, rethrow)
+      void runSteps(chain.steps, x)
+      return [...log]
+    }
+    t.strictSame(run('/scoped'), [
+      ...['a request', 'resolve', 'own b request', 'c request', 'a route', 'b route', 'c route'],
+      ...['handle', 'a reply', 'b reply', 'c reply', 'a done', 'b done', 'c done'],
+    ])
+    t.strictSame(
+      run('/other'),
+      [
+        ...['a request', 'resolve', 'b request', 'a route', 'b route'],
+        ...['handle', 'a reply', 'b reply', 'a done', 'b done'],
+      ],
+      'without a scope, the gateway plugins run, a replaceable one after routing',
+    )
+    log.length = 0
+    await chain.close(rethrow)
+    t.strictSame(log.sort(), ['a close', 'b close', 'b close', 'c close'])
+  },
+)
+
+t.test('a chain without scopes has no step for them', async (t) => {
+  const noop = () => {}
+  const plain = compileChain([], noop, noop)
+  t.equal(plain.steps.length, 2)
+  t.equal(compileChain([], noop, noop, new Map([['x', []]])).steps.length, 3)
+})
+
+t.test('an error after routing names the plugin of the scope', async (t) => {
+  const failing: Plugin = {
+    name: 'late',
+    onRoute() {
+      throw new Error('bug')
+    },
+  }
+  const chain = compileChain(
+    [],
+    (x) => {
+      x.route = toRoute('scoped', '')
+    },
+    () => {},
+    new Map([['scoped', [failing]]]),
+  )
+  const x = createTestExchange()
+  x.begin(chain, () => {}, rethrow)
+  t.throws(() => void runSteps(chain.steps, x), /bug/)
+  t.strictSame(x.chain.stages.steps[x.step], { plugin: 'late', hook: 'onRoute' })
 })

@@ -9,7 +9,11 @@ import type { Configuration, ConfiguredRoute, RouteAction } from '../../config/t
 import { SettingsError } from '../../settings/sources.ts'
 import { createRedirect, createRespond } from './actions.ts'
 import type { RouteConditions } from './conditions.ts'
-import type { CompiledRoute } from './configured-routes.ts'
+import {
+  buildRouteTable,
+  type CompiledRoute,
+  type ConfiguredRouteTable,
+} from './configured-routes.ts'
 import { createPrefixPlugin } from './prefix-plugin.ts'
 import { compileText, encodePath, stripPrefix } from './rewrite.ts'
 
@@ -33,7 +37,7 @@ export function createActionPlugins({ action }: ConfiguredRoute): readonly Plugi
  *
  * @throws {SettingsError} with the position of every invalid route.
  */
-export function compileRoutes({ settings, config }: Configuration): readonly CompiledRoute[] {
+export function compileRoutes({ settings, config }: Configuration): ConfiguredRouteTable {
   const problems: string[] = []
   const routes = config.routes.flatMap((route) => {
     try {
@@ -45,7 +49,11 @@ export function compileRoutes({ settings, config }: Configuration): readonly Com
     }
   })
   if (problems.length > 0) throw new SettingsError(problems)
-  return routes
+  try {
+    return buildRouteTable(routes)
+  } catch (error) {
+    throw new SettingsError([(error as Error).message], { cause: error })
+  }
 }
 
 function compileRoute(route: ConfiguredRoute, namespace: string): CompiledRoute[] {

@@ -23,17 +23,19 @@ export interface CompiledRoute extends ConditionalRoute {
 export interface ConfiguredRoutes {
   /** Resolves by the routes, then by the inner resolver. */
   readonly wrap: (inner: Resolver) => Resolver
-  readonly replace: (routes: readonly CompiledRoute[]) => void
+  readonly replace: (table: ConfiguredRouteTable) => void
 }
 
-interface State {
+/** Routes, ready for lookups. */
+export interface ConfiguredRouteTable {
   readonly tree: RouteTree<CompiledRoute>
+  /** Values of a request that conditions depend on; undefined: no conditions. */
   readonly conditionKey: ((request: RequestLine) => string) | undefined
 }
 
 /** Routes of the configuration, which precede those that services declare and the resolver. */
-export function createConfiguredRoutes(routes: readonly CompiledRoute[]): ConfiguredRoutes {
-  let state = compile(routes)
+export function createConfiguredRoutes(initial: ConfiguredRouteTable): ConfiguredRoutes {
+  let table = initial
   let generation = 0
 
   const wrap = (inner: Resolver): Resolver => ({
@@ -46,7 +48,7 @@ export function createConfiguredRoutes(routes: readonly CompiledRoute[]): Config
 
     key(request) {
       const other = inner.key(request)
-      const { tree, conditionKey } = state
+      const { tree, conditionKey } = table
       if (tree.size === 0) return other
       const { path, method, host } = request
       let key = path === other ? path : `${path} ${other}`
@@ -56,7 +58,7 @@ export function createConfiguredRoutes(routes: readonly CompiledRoute[]): Config
     },
 
     resolve(request) {
-      const { tree } = state
+      const { tree } = table
       if (tree.size === 0) return inner.resolve(request)
       const path = parseRequestPath(request.path)
       const found = path && tree.find(request, path)
@@ -72,15 +74,18 @@ export function createConfiguredRoutes(routes: readonly CompiledRoute[]): Config
   return {
     wrap,
     replace(next) {
-      state = compile(next)
+      table = next
       generation++
     },
   }
 }
 
-function compile(routes: readonly CompiledRoute[]): State {
+/** @throws {RangeError} for too many routes, or too many that overlap. */
+export function buildRouteTable(routes: readonly CompiledRoute[]): ConfiguredRouteTable {
   const tree = new RouteTree<CompiledRoute>(() => new ConditionalBucket())
-  for (const route of routes) tree.add(route)
+  for (const route of routes)
+    if (!tree.add(route))
+      throw new RangeError(`route ${route.rule.name}: too many routes, or too many that overlap`)
   return { tree, conditionKey: createConditionKey(routes.map(({ conditions }) => conditions)) }
 }
 

@@ -9,7 +9,11 @@ import { readVersion } from '../../process/version.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { findResolver, type ResolverContext } from '../find-resolver.ts'
 import { logOutage } from '../log-outage.ts'
-import { type ConfiguredRoutes, createConfiguredRoutes } from '../routes/configured-routes.ts'
+import {
+  buildRouteTable,
+  type ConfiguredRoutes,
+  createConfiguredRoutes,
+} from '../routes/configured-routes.ts'
 import { createDomainRouting } from './domain-routing.ts'
 import type { DomainRegistries } from './domains.ts'
 import {
@@ -44,7 +48,7 @@ export function createGatewayRouting({
   domains,
   upstream,
   onServices,
-  routes: { wrap } = createConfiguredRoutes([]),
+  routes: { wrap } = createConfiguredRoutes(buildRouteTable([])),
   log,
 }: GatewayRoutingOptions): Routing {
   const createResolver = findResolver(settings)
