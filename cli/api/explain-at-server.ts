@@ -5,10 +5,10 @@ import { withSession } from '../session/session.ts'
 
 /** Response of `Api.Explain` (docs/api.md). */
 interface ExplainReply
-  extends Pick<Explanation, 'namespace' | 'account' | 'endpoints' | 'why' | 'known'> {
+  extends Pick<Explanation, 'namespace' | 'account' | 'endpoints' | 'why' | 'known' | 'target'> {
   readonly handler: string
   readonly stages: readonly { readonly plugin: string; readonly hook: string }[]
-  readonly route?: NonNullable<Explanation['route']>
+  readonly route?: NonNullable<Explanation['route']> & { readonly name?: string }
   readonly rulings: readonly {
     readonly namespace: string
     readonly resource: string
@@ -53,6 +53,7 @@ function toExplanation(reply: ExplainReply): ServerExplanation {
     ...rest,
     stages: stages.map(({ plugin, hook }) => ({ plugin: plugin || undefined, hook })),
     route,
+    routeName: route?.name,
     handler: reply.handler || undefined,
     rulings: rulings.map(({ rule, ...ruling }) => ({
       ...ruling,

@@ -8,8 +8,20 @@ export function formatExplanation(
   { method, path }: ExplainedRequest,
   explanation: ServerExplanation,
 ): string {
-  const { stages, route, handler, namespace, account, rulings, nodes, sentTo, answer, why } =
-    explanation
+  const {
+    stages,
+    route,
+    routeName,
+    target,
+    handler,
+    namespace,
+    account,
+    rulings,
+    nodes,
+    sentTo,
+    answer,
+    why,
+  } = explanation
   const plugins = [...new Set(stages.flatMap(({ plugin }) => plugin ?? []))]
   const lines: (readonly [string, string])[] = [
     ['plugins', plugins.join(', ') || 'none'],
@@ -18,7 +30,9 @@ export function formatExplanation(
   ]
   if (route !== undefined) {
     const { service, endpoint } = route
-    lines.push(['route', `${service}${endpoint === '' ? '' : ` ${endpoint}`}`])
+    const name = routeName === undefined ? '' : `${routeName}: `
+    lines.push(['route', `${name}${service}${endpoint === '' ? '' : ` ${endpoint}`}`])
+    if (routeName !== undefined) lines.push(['target', target])
     lines.push(['handler', handler ?? 'none'])
   }
   for (const ruling of rulings) lines.push(['rule', formatRuling(ruling)])

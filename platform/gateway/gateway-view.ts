@@ -123,13 +123,24 @@ function toPluginMessage(
 }
 
 function toMessage(explanation: Explanation): Explained {
-  const { stages, route, handler = '', rulings, nodes, sentTo, answer, ...rest } = explanation
+  const {
+    stages,
+    route,
+    routeName,
+    handler = '',
+    rulings,
+    nodes,
+    sentTo,
+    answer,
+    ...rest
+  } = explanation
   return {
     ...rest,
     handler,
     stages: stages.map(({ plugin, hook }) => ({ plugin: plugin ?? '', hook })),
     ...(route !== undefined && {
       route: {
+        ...(routeName !== undefined && { name: routeName }),
         service: route.service,
         endpoint: route.endpoint,
         handler: route.handler ?? '',

@@ -100,11 +100,14 @@ export interface Explained {
   readonly namespace: string
   readonly account: string
   readonly route?: {
+    /** Name of the configured route. */
+    readonly name?: string
     readonly service: string
     readonly endpoint: string
     readonly handler: string
     readonly variables: readonly { readonly name: string; readonly value: string }[]
   }
+  readonly target: string
   readonly handler: string
   readonly rulings: readonly {
     readonly namespace: string
@@ -238,12 +241,16 @@ export const Explanation: TUnsafe<Explained> = Type.Unsafe(
     account: Type.String({ description: 'Account of the caller; empty: anonymous.' }),
     route: Type.Optional(
       Type.Object({
+        name: Type.Optional(
+          Type.String({ description: 'Name of the configured route; absent: none matched.' }),
+        ),
         service: Type.String(),
         endpoint: Type.String(),
         handler: Type.String({ description: 'Handler required by the route; empty: none.' }),
         variables: Type.Array(Type.Object({ name: Type.String(), value: Type.String() })),
       }),
     ),
+    target: Type.String({ description: 'Path and query as forwarded.' }),
     handler: Type.String({
       description: 'Handler that serves the request; empty: no route was found.',
     }),

@@ -114,6 +114,8 @@ export async function explain(
   const explanation = {
     stages: passed,
     route: route && toRoute(route.service, route.endpoint, route.handler, route.variables),
+    routeName: route?.rule?.name,
+    target: x.target,
     handler: route && x.handler!.name,
     namespace,
     account: session?.account.id ?? '',

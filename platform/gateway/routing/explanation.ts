@@ -9,6 +9,10 @@ export interface Explanation {
   readonly stages: readonly Stage[]
   /** Undefined if no route was found. */
   readonly route: Exchange['route']
+  /** Name of the configured route; undefined: none matched. */
+  readonly routeName: string | undefined
+  /** Path and query as forwarded. */
+  readonly target: string
   /** Name of the handler; undefined if no route was found. */
   readonly handler: string | undefined
   /** Prefix of service names; empty for none. */

@@ -4,7 +4,16 @@ import { toWhy } from '../../../../platform/gateway/routing/explain-why.ts'
 import type { Explanation } from '../../../../platform/gateway/routing/explanation.ts'
 
 const NONE: Omit<Explanation, 'why'> = {
-  ...{ stages: [], route: undefined, handler: undefined, namespace: '', account: '', rulings: [] },
+  ...{
+    stages: [],
+    route: undefined,
+    routeName: undefined,
+    target: '/',
+    handler: undefined,
+    namespace: '',
+    account: '',
+    rulings: [],
+  },
   ...{ nodes: undefined, endpoints: [], sentTo: undefined, answer: undefined, known: [] },
 }
 

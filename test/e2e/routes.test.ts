@@ -1,0 +1,146 @@
+import { writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, request as send } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { configurationFrom } from '../../platform/config/load.ts'
+import { startGatewayServer } from '../../platform/gateway/gateway-server.ts'
+import { createLog } from '../../platform/process/log.ts'
+import { LISTENERS } from '../fixtures/gateway.ts'
+import type { Teardown } from '../fixtures/teardown.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly text: string
+}
+
+/** Responds with what it received. */
+async function openEcho(t: Teardown, name: string): Promise<number> {
+  const server = createServer((request, reply) => {
+    reply.setHeader('location', '/login')
+    reply.setHeader('set-cookie', 'a=1; Path=/')
+    reply.end(`${name} ${request.method} ${request.url} ${request.headers.host}`)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
+
+async function open(t: Teardown, listener: string, text: string) {
+  const folder = makeTempFolder(t, 'routes')
+  const file = join(folder, 'mx.yaml')
+  writeFileSync(file, text)
+  const env = {
+    ...{ MX_ADDRESS: '127.0.0.1:0', MX_LOG_LEVEL: 'error', MX_LISTENER: listener },
+    ...{ MX_HANDLER: 'proxy', MX_CONFIG: file },
+  }
+  const load = await configurationFrom(new Map(), env)
+  const gateway = await startGatewayServer({ configuration: await load(), log: createLog('error') })
+  t.teardown(gateway.close)
+  const ask = (
+    method: string,
+    path: string,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const options = { host: '127.0.0.1', port: gateway.port, method, path, headers, agent: false }
+      const call = send(options, (reply) => {
+        const chunks: Buffer[] = []
+        reply.on('data', (chunk: Buffer) => chunks.push(chunk))
+        reply.on('end', () =>
+          resolve({
+            status: reply.statusCode!,
+            headers: reply.headers,
+            text: Buffer.concat(chunks).toString(),
+          }),
+        )
+      })
+      call.on('error', reject)
+      call.end()
+    })
+  const reload = async (next: string): Promise<void> => {
+    writeFileSync(file, next)
+    await gateway.reload(await load())
+  }
+  return { ask, reload }
+}
+
+for (const listener of Object.keys(LISTENERS)) {
+  t.test(`${listener}: routes forward, rewrite, redirect and respond`, async (t) => {
+    const [shop, blog] = [await openEcho(t, 'shop'), await openEcho(t, 'blog')]
+    const { ask, reload } = await open(
+      t,
+      listener,
+      `
+services:
+  shop:
+    nodes: [http://127.0.0.1:${shop}]
+    plugins: [ headers: { reply: { set: { x-scope: service } } } ]
+  blog: http://127.0.0.1:${blog}
+routes:
+  - name: shop-api
+    match: { host: shop.test, path: /api/**, method: [GET], headers: { x-beta: "1" } }
+    service: shop
+    strip_prefix: /api
+    plugins: [ headers: { reply: { set: { x-scope: route } } } ]
+  - match: { path: "/old/{id}/**", query: { v: { prefix: "2" } } }
+    service: shop
+    rewrite: { path: "/v2/{id}/{rest}", query: { lang: en } }
+  - match: { path: /, host: blog.test }
+    service: blog
+  - match: { host: old.test }
+    redirect: { scheme: https, host: shop.test }
+  - match: { path: /healthz }
+    respond: { status: 200, body: ok, headers: { cache-control: no-store } }
+`,
+    )
+    const api = await ask('GET', '/api/a%20b/c?d=1', { host: 'shop.test', 'x-beta': '1' })
+    t.equal(api.text, 'shop GET /a%20b/c?d=1 shop.test')
+    t.match(api.headers, {
+      'x-scope': 'route',
+      location: '/api/login',
+      'set-cookie': ['a=1; Path=/api'],
+    })
+    t.equal((await ask('GET', '/api/a', { host: 'shop.test' })).status, 404, 'without the header')
+    const denied = await ask('POST', '/api/a', { host: 'shop.test', 'x-beta': '1' })
+    t.equal(denied.status, 404, 'the resolver names an unknown service')
+    const rewritten = await ask('GET', '/old/7/x/y?v=2.1')
+    t.equal(rewritten.text, `shop GET /v2/7/x/y?v=2.1&lang=en ${rewritten.text.split(' ').at(-1)}`)
+    t.equal(rewritten.headers['x-scope'], 'service')
+    t.equal((await ask('GET', '/', { host: 'blog.test' })).text, 'blog GET / blog.test')
+    const moved = await ask('GET', '/q?e=1', { host: 'old.test:8080' })
+    t.match(moved, { status: 308, headers: { location: 'https://shop.test/q?e=1' } })
+    t.match(await ask('GET', '/healthz'), {
+      ...{ status: 200, text: 'ok' },
+      headers: { 'cache-control': 'no-store' },
+    })
+    t.match(await ask('GET', '/shop/z'), {
+      text: /^shop GET \/shop\/z/,
+      headers: { 'x-scope': 'service' },
+    })
+    t.equal((await ask('GET', '/blog/z')).headers['x-scope'], undefined)
+
+    await reload(`
+services: { blog: "http://127.0.0.1:${blog}" }
+routes:
+  - match: { path: /healthz }
+    service: blog
+`)
+    t.match(await ask('GET', '/healthz'), { text: /^blog GET \/healthz/ })
+    t.equal((await ask('GET', '/q', { host: 'old.test' })).status, 404)
+  })
+}
+
+t.test('an invalid route keeps the previous routes on reload', async (t) => {
+  const { ask, reload } = await open(
+    t,
+    'node',
+    'routes: [{ match: { path: /a }, respond: { body: one } }]',
+  )
+  await t.rejects(reload('routes: [{ match: { path: /a }, redirect: { path: "/{x}" } }]'), {
+    message: /mx\.yaml:1:10: route 1: unknown placeholder \{x\}/,
+  })
+  t.equal((await ask('GET', '/a')).text, 'one')
+})
