@@ -1,8 +1,8 @@
 import type { Service } from '../../../core/contracts/registry.ts'
 import { type EndpointRoute, readDeclared } from '../../../resolvers/endpoint/declared.ts'
+import { parseRequestPath } from '../../../resolvers/endpoint/request-path.ts'
 import { createEndpointTree } from '../../../resolvers/endpoint/route-bucket.ts'
 import type { RouteTree } from '../../../resolvers/endpoint/route-tree.ts'
-import { parseRequestPath } from '../../../resolvers/endpoint/request-path.ts'
 import type { Micro } from '../micro.ts'
 
 const ENDPOINTS = 10
@@ -63,8 +63,7 @@ const micro: Micro = {
     'find, 10 routes': createFind(10),
     'find, 1 000 routes': createFind(1000),
     'find, 10 000 routes': createFind(10_000),
-    'find nothing, 10 routes': () =>
-      small.find(REQUEST, parseRequestPath(REQUEST.path)!),
+    'find nothing, 10 routes': () => small.find(REQUEST, parseRequestPath(REQUEST.path)!),
     'rebuild, 10 000 routes': () => createMatcher(routes),
   },
   budgetNs: {
