@@ -20,7 +20,7 @@ import { compileText, encodePath, stripPrefix } from './rewrite.ts'
 type ServiceAction = Extract<RouteAction, { kind: 'service' }>
 
 /** Key of a route's plugins in `Chain.scopes`. */
-export function toScope({ name }: Pick<ConfiguredRoute, 'name'>): string {
+export function toScopeKey({ name }: Pick<ConfiguredRoute, 'name'>): string {
   // A service name contains no colon.
   return `route:${name}`
 }
@@ -64,7 +64,7 @@ function compileRoute(route: ConfiguredRoute, namespace: string): CompiledRoute[
     clients: clients.length === 0 ? undefined : createCidrSet(clients, 'client'),
   }
   const isScoped = plugins.length + createActionPlugins(route).length > 0
-  const scope = isScoped ? toScope(route) : undefined
+  const scope = isScoped ? toScopeKey(route) : undefined
   return match.paths.map((template) => {
     const rule: RouteRule = {
       ...{ name, scope },

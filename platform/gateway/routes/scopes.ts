@@ -2,7 +2,7 @@ import type { Plugin } from '../../../core/chain.ts'
 import type { PluginEnv } from '../../../core/plugin/define.ts'
 import type { Configuration, PluginEntry } from '../../config/types.ts'
 import { buildPlugins } from '../../plugins/build.ts'
-import { createActionPlugins, toFullName, toScope } from './compile-routes.ts'
+import { createActionPlugins, toFullName, toScopeKey } from './compile-routes.ts'
 
 /**
  * Builds the plugins of routes and services, by their key in `Chain.scopes`. Plugins of a route replace those of its service with the same
@@ -31,7 +31,7 @@ export async function buildScopes(
       const inherited = (scopes.get(service) ?? []).filter(
         ({ name }) => !own.some((plugin) => plugin.name === name),
       )
-      scopes.set(toScope(route), [...inherited, ...own])
+      scopes.set(toScopeKey(route), [...inherited, ...own])
     }
   } catch (error) {
     for (const plugin of new Set([...scopes.values()].flat())) await plugin.close?.()
