@@ -9,10 +9,12 @@ import cors from './cors.ts'
 import forwarded from './forwarded.ts'
 import headers from './headers.ts'
 import hosts from './hosts.ts'
+import ipAllow from './ip-allow.ts'
 import namespace from './namespace.ts'
 import oidc from './oidc.ts'
 import origins from './origins.ts'
 import proxyStatus from './proxy-status.ts'
+import redirectHttps from './redirect-https.ts'
 import requestId from './request-id.ts'
 import serverTiming from './server-timing.ts'
 import timeLimit from './time-limit.ts'
@@ -29,10 +31,12 @@ export const plugins: Readonly<Record<string, PluginDefinition>> = {
   forwarded,
   headers,
   hosts,
+  'ip-allow': ipAllow,
   namespace,
   oidc,
   origins,
   'proxy-status': proxyStatus,
+  'redirect-https': redirectHttps,
   'request-id': requestId,
   'server-timing': serverTiming,
   'time-limit': timeLimit,

@@ -1,5 +1,5 @@
 import type { Handler } from '../../../core/chain.ts'
-import type { Exchange } from '../../../core/exchange.ts'
+import { schemeOf } from '../../../core/http/scheme.ts'
 import type { Render } from './rewrite.ts'
 
 export interface RedirectOptions {
@@ -41,10 +41,6 @@ export function createRespond({ status, body, headers }: RespondOptions): Handle
       x.reply(status, body, headers)
     },
   }
-}
-
-function schemeOf(x: Exchange): string {
-  return x.secure ? 'https' : 'http'
 }
 
 /** The port of the request belongs to its scheme. */

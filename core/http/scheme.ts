@@ -1,0 +1,13 @@
+import type { HeaderList } from './headers.ts'
+
+/** Scheme that the client used: that of the connection, or the one of a trusted proxy (plugin `forwarded`). */
+export function schemeOf({
+  secure,
+  headers,
+}: {
+  readonly secure: boolean
+  readonly headers: Pick<HeaderList, 'get'>
+}): 'http' | 'https' {
+  const proto = headers.get('x-forwarded-proto') ?? (secure ? 'https' : 'http')
+  return proto === 'https' ? 'https' : 'http'
+}
