@@ -31,8 +31,13 @@ export function listConfiguredServices<Key extends ServiceSetting>(
   const overrides = new Map<string, NonNullable<ConfiguredService[Key]>>()
   for (const service of config.services) {
     const { name, [key]: value } = service
-    const full = name.includes('.') ? name : joinName(settings.namespace, name)
+    const full = toFullName(name, settings.namespace)
     if (value !== undefined) overrides.set(full, value as NonNullable<ConfiguredService[Key]>)
   }
   return overrides
+}
+
+/** Full name of a service of the file: without a dot it is relative to the namespace. */
+export function toFullName(name: string, namespace: string): string {
+  return name.includes('.') ? name : joinName(namespace, name)
 }

@@ -5,6 +5,7 @@ import { nameResolver } from '../gateway/find-resolver.ts'
 import type { ServerCommand } from '../settings/setting.ts'
 import type { Settings } from '../settings/settings.ts'
 import { listServices } from './configured-services.ts'
+import { lintRoutes, listRoutedServices } from './lint-routes.ts'
 import type { Configuration } from './types.ts'
 
 const VARIABLE = /^MX_/
@@ -19,9 +20,11 @@ export function lintConfiguration(
   const { settings } = configuration
   const { handler, registry, broker } = settings
   const services = listServices(configuration)
-  const warnings = [...findOverridden(configuration)]
+  const warnings = [...findOverridden(configuration), ...lintRoutes(configuration)]
+  const routed = listRoutedServices(configuration)
   const isLocalRegistry = registry === 'static' || registry === 'memory'
-  if (command === 'api' && services.length === 0 && isLocalRegistry && handler !== 'event') {
+  const isIdle = services.length === 0 && configuration.config.routes.length === 0
+  if (command === 'api' && isIdle && isLocalRegistry && handler !== 'event') {
     warnings.push(
       'no service is configured: add one with --backend or under "services" in mx.yaml, or set a registry with --registry',
     )
@@ -61,7 +64,8 @@ export function lintConfiguration(
       )
     }
     const unreachable = toUnreachable(service.name, effective)
-    if (unreachable !== undefined) warnings.push(`service ${service.name} ${unreachable}`)
+    if (unreachable !== undefined && !routed.includes(service.name))
+      warnings.push(`service ${service.name} ${unreachable}`)
   }
   return [...new Set(warnings)]
 }

@@ -2,9 +2,10 @@ import type { Handler, Plugin } from '../../../core/chain.ts'
 import { GATEWAY_ID } from '../../../core/errors.ts'
 import type { Exchange } from '../../../core/exchange.ts'
 import type { PathTemplate } from '../../../core/path/template.ts'
-import { joinName, type RouteRule } from '../../../core/route.ts'
+import type { RouteRule } from '../../../core/route.ts'
 import { createCidrSet } from '../../../lib/net/cidr-set.ts'
 import { HANDLERS } from '../../../resolvers/endpoint/declared.ts'
+import { toFullName } from '../../config/configured-services.ts'
 import type { Configuration, ConfiguredRoute, RouteAction } from '../../config/types.ts'
 import { SettingsError } from '../../settings/sources.ts'
 import { createRedirect, createRespond } from './actions.ts'
@@ -79,11 +80,6 @@ function compileRoute(route: ConfiguredRoute, namespace: string): CompiledRoute[
       handler: isCall ? HANDLERS.get(action.handler ?? '') : undefined,
     }
   })
-}
-
-/** Full name of a service of the file. */
-export function toFullName(name: string, namespace: string): string {
-  return name.includes('.') ? name : joinName(namespace, name)
 }
 
 function compileHandler(action: RouteAction, template: PathTemplate): Handler | undefined {

@@ -1,8 +1,9 @@
 import type { Plugin } from '../../../core/chain.ts'
 import type { PluginEnv } from '../../../core/plugin/define.ts'
+import { toFullName } from '../../config/configured-services.ts'
 import type { Configuration, PluginEntry } from '../../config/types.ts'
 import { buildPlugins } from '../../plugins/build.ts'
-import { createActionPlugins, toFullName, toScopeKey } from './compile-routes.ts'
+import { createActionPlugins, toScopeKey } from './compile-routes.ts'
 
 /**
  * Builds the plugins of routes and services, by their key in `Chain.scopes`. Plugins of a route replace those of its service with the same
