@@ -20,7 +20,10 @@ export function listNames(configuration: Configuration): readonly string[] {
 }
 
 /** Settings that a service can override. */
-export const SERVICE_SETTINGS = ['balance', 'keepAliveMs', 'maxConnectionAgeMs'] as const
+// biome-ignore format: one line is easier to compare with the settings
+export const SERVICE_SETTINGS = [
+  'balance', 'keepAliveMs', 'maxConnectionAgeMs', 'connectTimeoutMs', 'replyTimeoutMs', 'idleTimeoutMs',
+] as const
 export type ServiceSetting = (typeof SERVICE_SETTINGS)[number]
 
 /** Overrides of a setting by services, by full service name. */

@@ -20,7 +20,7 @@ import type { ConfigFile, ConfiguredRoute, ConfiguredService, PluginEntry } from
 import { type YamlEntry, YamlSource, type YamlText } from './yaml-source.ts'
 
 const SERVICE_KEYS: readonly string[] = [
-  ...['nodes', 'balance', 'keep_alive', 'max_connection_age', 'plugins'],
+  ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'plugins'],
 ]
 /** Settings with paths relative to the folder of the configuration file. */
 const FILE_SETTINGS: readonly (keyof Settings)[] = [
@@ -169,6 +169,7 @@ function readService(
   let keepAliveMs: number | undefined
   let maxConnectionAgeMs: number | undefined
   let plugins: readonly PluginEntry[] = []
+  let timeouts: ServiceTimeouts = {}
   const body = source.follow(value)
   if (isMap(body)) {
     nodes = undefined
@@ -180,6 +181,7 @@ function readService(
       else if (entry.name === 'max_connection_age')
         maxConnectionAgeMs = readMs(source, 'maxConnectionAgeMs', entry)
       else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
+      else if (entry.name === 'timeout') timeouts = readTimeouts(source, entry)
       else
         source.report(
           entry.key,
@@ -208,13 +210,42 @@ function readService(
     keepAliveMs,
     maxConnectionAgeMs,
     plugins,
+    ...timeouts,
     at: source.at(key),
   }
 }
 
+type ServiceTimeouts = Pick<
+  ConfiguredService,
+  'connectTimeoutMs' | 'replyTimeoutMs' | 'idleTimeoutMs'
+>
+
+const TIMEOUTS = {
+  connect: 'connectTimeoutMs',
+  response: 'replyTimeoutMs',
+  idle: 'idleTimeoutMs',
+} as const
+
+function readTimeouts(source: YamlSource, { key, value }: YamlEntry): ServiceTimeouts {
+  const map = source.follow(value)
+  const names = Object.keys(TIMEOUTS) as (keyof typeof TIMEOUTS)[]
+  if (!isMap(map)) {
+    source.report(value ?? key, `timeout must be a map of ${names.join(', ')}`)
+    return {}
+  }
+  const timeouts: Record<string, number | undefined> = {}
+  for (const entry of source.entries(map)) {
+    const name = names.find((each) => each === entry.name)
+    if (name === undefined)
+      source.report(entry.key, unknownKey(entry.name, names, `, the keys are ${names.join(', ')}`))
+    else timeouts[TIMEOUTS[name]] = readMs(source, TIMEOUTS[name], entry)
+  }
+  return timeouts
+}
+
 function readMs(
   source: YamlSource,
-  key: 'keepAliveMs' | 'maxConnectionAgeMs',
+  key: 'keepAliveMs' | 'maxConnectionAgeMs' | keyof ServiceTimeouts,
   entry: YamlEntry,
 ): number | undefined {
   const setting = readSetting(source, key, entry, '')

@@ -12,6 +12,10 @@ export interface ConfiguredService {
   /** Overrides of `keep_alive` and `max_connection_age`, milliseconds. */
   readonly keepAliveMs: number | undefined
   readonly maxConnectionAgeMs: number | undefined
+  /** Overrides of `connect_timeout`, `reply_timeout` and `idle_timeout`, milliseconds. */
+  readonly connectTimeoutMs?: number | undefined
+  readonly replyTimeoutMs?: number | undefined
+  readonly idleTimeoutMs?: number | undefined
   /** Plugins for requests to this service. */
   readonly plugins: readonly PluginEntry[]
   /** Source position for errors, for example `mx.yaml:3:5`. */

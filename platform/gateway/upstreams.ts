@@ -40,7 +40,14 @@ export function createUpstreams(
   let keepAlives = listConfiguredServices(configuration, 'keepAliveMs')
   let maxAges = listConfiguredServices(configuration, 'maxConnectionAgeMs')
   const ejection = toEjection(configuration.settings)
-  const timeouts = toTimeouts(configuration.settings)
+  let timeoutOf = findTimeouts(configuration)
+  /** By service; changed in place by a reload, for open connections. */
+  const timeouts = new Map<string, Timeouts>()
+  const openTimeouts = (service: string): Timeouts => {
+    const known = timeouts.get(service) ?? timeoutOf(service)
+    timeouts.set(service, known)
+    return known
+  }
   const budget = { left: maxConnections }
   const createPool = (
     service: string,
@@ -52,7 +59,7 @@ export function createUpstreams(
       secure,
       lookup,
       pipeline,
-      timeouts,
+      timeouts: openTimeouts(service),
       // Getters: a reload changes open pools, too.
       get keepAliveMs() {
         return keepAlives.get(service) ?? keepAliveMs
@@ -74,7 +81,7 @@ export function createUpstreams(
       port,
       secure,
       lookup,
-      timeouts,
+      timeouts: openTimeouts(service),
       keepAliveMs: HTTP2_KEEP_ALIVE_MS,
       get maxAgeMs() {
         return maxAges.get(service) ?? maxConnectionAgeMs
@@ -108,7 +115,8 @@ export function createUpstreams(
       balances = listConfiguredServices(next, 'balance')
       keepAlives = listConfiguredServices(next, 'keepAliveMs')
       maxAges = listConfiguredServices(next, 'maxConnectionAgeMs')
-      Object.assign(timeouts, toTimeouts(next.settings))
+      timeoutOf = findTimeouts(next)
+      for (const [service, current] of timeouts) Object.assign(current, timeoutOf(service))
     },
   }
 }
@@ -117,6 +125,15 @@ function toEjection({ ejectionFailures, ejectionByStatus }: Settings): EjectionO
   return { failuresInRow: ejectionFailures, countsStatus: ejectionByStatus }
 }
 
-function toTimeouts({ connectTimeoutMs, replyTimeoutMs, idleTimeoutMs }: Settings): Timeouts {
-  return { connectMs: connectTimeoutMs, replyMs: replyTimeoutMs, idleMs: idleTimeoutMs }
+/** Timeouts of a service: its own, else those of the settings. */
+function findTimeouts(configuration: Configuration): (service: string) => Timeouts {
+  const { connectTimeoutMs, replyTimeoutMs, idleTimeoutMs } = configuration.settings
+  const connect = listConfiguredServices(configuration, 'connectTimeoutMs')
+  const reply = listConfiguredServices(configuration, 'replyTimeoutMs')
+  const idle = listConfiguredServices(configuration, 'idleTimeoutMs')
+  return (service) => ({
+    connectMs: connect.get(service) ?? connectTimeoutMs,
+    replyMs: reply.get(service) ?? replyTimeoutMs,
+    idleMs: idle.get(service) ?? idleTimeoutMs,
+  })
 }

@@ -144,3 +144,20 @@ t.test('an invalid route keeps the previous routes on reload', async (t) => {
   })
   t.equal((await ask('GET', '/a')).text, 'one')
 })
+
+t.test('timeouts of a service override those of the gateway, also after a reload', async (t) => {
+  const server = createServer(() => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const toText = (response: string): string =>
+    `services: { slow: { nodes: ["http://127.0.0.1:${port}"], timeout: { response: ${response} } } }`
+  const { ask, reload } = await open(t, 'node', toText('1h'))
+  await reload(toText('100ms'))
+  const reply = await ask('GET', '/slow/a')
+  t.equal(reply.status, 504)
+  t.match(JSON.parse(reply.text), { Id: 'go.mx.api.slow', Detail: 'the backend did not respond in time' })
+})

@@ -31,6 +31,7 @@ services:
   acme.shop:
     balance: least-conn
     keep_alive: 2s
+    timeout: { connect: 1s, response: 5s }
     max_connection_age: none
     nodes:
       - 127.0.0.1:9004
@@ -65,11 +66,13 @@ plugins:
       nodes: ['127.0.0.1:9004'],
       balance: 'least-conn',
       keepAliveMs: 2000,
+      connectTimeoutMs: 1000,
+      replyTimeoutMs: 5000,
       maxConnectionAgeMs: Number.POSITIVE_INFINITY,
     },
   ])
   t.match(plugins, [
-    { specifier: 'request-id', options: undefined, at: '/etc/mx/mx.yaml:19:5' },
+    { specifier: 'request-id', options: undefined, at: '/etc/mx/mx.yaml:20:5' },
     { specifier: 'cors', options: { origins: ['https://b.test'] } },
     { specifier: '/etc/mx/mine.ts', options: { level: 5 } },
     { specifier: 'access-log', options: undefined },
