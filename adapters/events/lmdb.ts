@@ -85,7 +85,7 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
 
   /** @throws {GatewayError} 507 if a write of this size would use the reserve. */
   function requireRoom(bytes: () => number): void {
-    if (reserve.isLow(bytes)) throw eventsFull(new Error('only the reserve is left'))
+    if (reserve.isLow(bytes)) throw eventsFull(new Error('only reserved disk space is left'))
   }
 
   function findNote(key: Buffer): TopicNote | undefined {
@@ -279,7 +279,7 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
   return createLogEvents(log)
 }
 
-/** What appending a batch takes of the file at most: an event may copy a page. */
+/** Maximum growth of the file in bytes by appending a batch: an event may copy a page. */
 function toWorstBytes(batch: Parameters<EventLog['append']>[0]): number {
   return batch.reduce((bytes, { event }) => bytes + PAGE_BYTES + event.payload.length, 0)
 }

@@ -68,7 +68,7 @@ function readUpdate(updates: unknown, at: string): RouteUpdate {
   const isPath = Array.isArray(path) && path.length > 0 && path.length <= MAX_HOPS
   if (!isPath || !path.every((id) => typeof id === 'string' && isServerId(id)))
     throw new TypeError(`${at}.path must be 1 to ${MAX_HOPS} ids of servers`)
-  if (new Set(path).size < path.length) throw new TypeError(`${at}.path must not go in a circle`)
+  if (new Set(path).size < path.length) throw new TypeError(`${at}.path must not contain a loop`)
   const server = findServerId(key)
   if (server !== undefined && path.at(-1) !== server)
     throw new TypeError(`${at}.path must end at the server ${server}`)

@@ -59,7 +59,9 @@ const UpdateMessage: TUnsafe<TokenState> = Type.Unsafe(
         }),
         namespace: Type.String(),
         account: Type.String({ description: 'All tokens of this account.' }),
-        before: Type.Integer({ description: 'Tokens issued before; milliseconds since 1970.' }),
+        before: Type.Integer({
+          description: 'Revokes tokens issued before this time; milliseconds since 1970.',
+        }),
         ends: Type.Integer({ description: 'Expiry of the revocation; milliseconds since 1970.' }),
       }),
     ),

@@ -70,7 +70,7 @@ export function acceptLink(options: AcceptedLinkOptions): AcceptedLink {
       throw badRequest(id, `request is malformed: ${reason}`)
     }
     if (message.type !== type)
-      throw badRequest(id, `request.type must be ${type} now, got ${message.type}`)
+      throw badRequest(id, `unexpected request.type ${message.type}, expected ${type}`)
     silentLooks = 0
     return message as Extract<LinkMessage, { readonly type: T }>
   }
@@ -92,7 +92,7 @@ export function acceptLink(options: AcceptedLinkOptions): AcceptedLink {
     await answerPing()
     clearTimeout(timer)
     timer = setInterval(() => {
-      if (++silentLooks > LOOKS) outbox.end(timeout(id, `nothing was heard of ${caller.id}`))
+      if (++silentLooks > LOOKS) outbox.end(timeout(id, `no message received from ${caller.id}`))
     }, LOOK_MS).unref()
     const peer: CheckedPeer = checkPeer === undefined ? caller : await checkPeer(caller)
     if (closed) throw new Left()

@@ -49,7 +49,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   let linkKey: Buffer | undefined
   const toKey = (): Buffer => {
     if (token === '' && !isOpen)
-      throw forbidden(NETWORK, `the server ${id} has no network_token: without one none links`)
+      throw forbidden(NETWORK, `server ${id} has no network_token, which is required to link`)
     linkKey ??= deriveLinkKey(token)
     return linkKey
   }
@@ -70,16 +70,16 @@ export function createAdmission(options: AdmissionOptions): Admission {
     judge(role, proof, pair) {
       const other = pair[role]
       if (!isProof(proof, toKey(), role, pair))
-        throw forbidden(NETWORK, `the token of the server ${other.id} is not that of ${id}`)
+        throw forbidden(NETWORK, `network_token of server ${other.id} does not match that of ${id}`)
       if (other.network !== network)
         throw conflict(
           NETWORK,
-          `the server ${other.id} is of the network ${other.network}, and ${id} of ${network}`,
+          `server ${other.id} belongs to network ${other.network}, ${id} to network ${network}`,
         )
       if (other.id === id && !isSelf(other))
         throw conflict(
           NETWORK,
-          `another server has the id ${id}, too: its data folder is a copy, and needs an id of its own`,
+          `duplicate server id ${id}: the data folder of the other server is a copy; give that server a different id`,
         )
     },
   }

@@ -147,7 +147,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
       return measure(current)
     if (message.type === 'routes' && current.linkedMs > 0)
       return owner.onUpdate(link, peer!, message.routes)
-    throw new TypeError(`type must not be ${message.type} now`)
+    throw new TypeError(`unexpected message type ${message.type}`)
   }
 
   function prove(current: Attempt, callee: Introduction): void {

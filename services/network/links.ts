@@ -80,9 +80,9 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
     reject(link, peer) {
       const entry = find(link)
       entry.peer = peer
-      if (admission.isSelf(peer)) return 'it is this server itself'
+      if (admission.isSelf(peer)) return 'the address belongs to this server'
       if (!entry.isWanted && peer.id !== entry.requestedBy)
-        return `it is the server ${peer.id}, not ${entry.requestedBy}, which says to be there`
+        return `the address belongs to server ${peer.id}, not to ${entry.requestedBy}, which advertised it`
       const other = taken.get(peer.id)
       if (other !== undefined) return `the server ${peer.id} is linked at ${other.address.text}`
       taken.set(peer.id, link)
@@ -150,7 +150,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
 
   function open(address: ServerAddress): Entry {
     if (entries.size >= MAX_PEERS)
-      throw tooManyRequests(NETWORK, `there are ${MAX_PEERS} links already`)
+      throw tooManyRequests(NETWORK, `limit of ${MAX_PEERS} links reached`)
     const link = createLink({ address, admission, owner })
     const entry: Entry = {
       link,

@@ -133,8 +133,7 @@ export function createEndpoints(
     }),
 
     deregister: endpoint({
-      description:
-        'Removes nodes of a version of a service; those that are not there do not matter.',
+      description: 'Removes nodes of a version of a service; unknown nodes are ignored.',
       request: RegisterInput,
       response: Type.Object({}),
       async handle(entry, ctx) {
@@ -142,7 +141,7 @@ export function createEndpoints(
         const name = writable(entry, ctx)
         const service = toService(entry)
         if (service.nodes.length === 0)
-          throw badRequest(id, 'request.nodes must have a node: those to remove')
+          throw badRequest(id, 'request.nodes must list at least one node to remove')
         for (const domain of domains.select(name)) {
           const { registry } = domain
           const { deregister } = registry
@@ -204,5 +203,5 @@ function toOneDomain(options: { readonly domain: string }, id: string): string {
 }
 
 function isFixed({ registry }: Domain, id: string): Error {
-  return notImplemented(id, `the registry ${registry.name} takes no registrations`)
+  return notImplemented(id, `the registry ${registry.name} is read-only`)
 }

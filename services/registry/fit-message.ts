@@ -21,7 +21,7 @@ export function createLeaveOut(log: PluginLog): LeaveOut {
     const key = `${name} ${version} ${domain}`
     if (reported.has(key) || reported.size === MAX_REPORTED) return
     reported.add(key)
-    log.warn({ name, version, domain, bytes }, 'too long for a message: version left out')
+    log.warn({ name, version, domain, bytes }, 'service version omitted: too long for a message')
   }
 }
 

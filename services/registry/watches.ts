@@ -50,7 +50,7 @@ export interface Watches {
 
 export function createWatches(options: WatchesOptions): Watches {
   const { domains, maxWatchers, leaveOut, maxWaiting = 20_000, nowMs } = options
-  const stopping = 'the registry is being stopped'
+  const stopping = 'the registry is stopping'
   const hub = createWatchHub<WatchEvent>({ maxWatchers, maxWaiting, stopping })
   // Created once for all watchers: there may be many, and a version may be long. Null: too long.
   const made = new WeakMap<RegistryEvent, WatchEvent | null>()

@@ -128,7 +128,7 @@ export function createStoreEndpoints(
         if (key === '')
           throw badRequest(
             idOf(ctx),
-            'request.key must not be empty, or request.options.prefix, suffix, from or to must say what to read',
+            'request.key or one of request.options.prefix, suffix, from and to is required',
           )
         const record = store.read(table, key)
         return record instanceof Promise
@@ -158,7 +158,7 @@ export function createStoreEndpoints(
         if ((record === undefined) === (records === undefined))
           throw badRequest(
             idOf(ctx),
-            'request.record must say what to write, or request.records in its place',
+            'exactly one of request.record and request.records is required',
           )
         const table = tableOf(options, ctx)
         if (record !== undefined)
@@ -166,10 +166,7 @@ export function createStoreEndpoints(
             .commit([{ ...toWrite(record, 'record', table, ctx), ...toCondition(options) }])
             .then(([version]) => ({ version: version! }))
         if (options.version !== undefined)
-          throw badRequest(
-            idOf(ctx),
-            'request.options.version must be absent where several records are written',
-          )
+          throw badRequest(idOf(ctx), 'request.options.version is not allowed with request.records')
         const writes = records!.map((one, i) => toWrite(one, `records[${i}]`, table, ctx))
         return store
           .commit(writes)
@@ -306,7 +303,10 @@ function toBounds({ from, to, after, order }: RangeOptions): StoreQuery {
 /** Prefix and suffix of keys: the key if the flag is true, or the text of the option. */
 function toParts(key: string, { prefix, suffix }: ReadOptions, id: string): StoreQuery {
   if (key !== '' && prefix !== true && suffix !== true)
-    throw badRequest(id, 'request.key must be empty, or request.options.prefix or suffix true')
+    throw badRequest(
+      id,
+      'request.key must be empty unless request.options.prefix or suffix is true',
+    )
   const toText = (part: boolean | string): string => (part === true ? key : part || '')
   return { prefix: toText(prefix), suffix: toText(suffix) }
 }

@@ -23,6 +23,6 @@ export async function mustBeThere(
   if (tables.length > 0) return
   throw badRequest(
     id,
-    `${field} must be a database that has records (store/databases lists them), got ${JSON.stringify(database)}`,
+    `${field} must be a database with records, as listed by store/databases, got ${JSON.stringify(database)}`,
   )
 }

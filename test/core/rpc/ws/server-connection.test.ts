@@ -301,7 +301,7 @@ t.test('an expired deadline fails the call with 408 and cancels it', async (t) =
   t.equal(deadlines.size, 0)
 })
 
-t.test('errors of a call that is not repeatable say so, timeouts too', async (t) => {
+t.test('errors and timeouts of a non-repeatable call are marked as such', async (t) => {
   const { calls, events, dispatch } = createTracker()
   const { socket, connection, receive } = open(undefined, (call) => {
     dispatch(call)
