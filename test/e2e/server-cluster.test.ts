@@ -121,5 +121,5 @@ t.test('rejects a server with another key', async (t) => {
     env: { MX_CONFIG_SECRET_KEY: makeSecretKey() },
   })
   t.equal(await ended, 1)
-  t.match(output.stderr, /^mx: the key of MX_CONFIG_SECRET_KEY [^\n]* is not the one [^\n]*\n$/)
+  t.match(output.stderr, /^mx: the key in MX_CONFIG_SECRET_KEY [^\n]* does not match [^\n]*\n$/)
 })

@@ -314,7 +314,7 @@ t.test('returns 503 during a broker outage and logs the reason', async (t) => {
     t.strictSame(await reply.json(), {
       Id: 'go.mx.api.orders',
       Code: 503,
-      Detail: 'cannot publish to go.mx.api.orders: the broker takes no messages',
+      Detail: 'cannot publish to go.mx.api.orders: the broker does not accept messages',
       Status: 'Service Unavailable',
     })
     t.equal(served[0]?.failure, fault.message)

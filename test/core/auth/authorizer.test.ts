@@ -120,19 +120,19 @@ t.test(
   'the error says that auth denies access to rules and keys, without the reason',
   async (t) => {
     for (const [reason, why] of [
-      [new GatewayError('auth', 400, 'Secret not correct'), 'known: auth refuses access'],
-      [new GatewayError('auth', 429, 'too many failed logins'), 'known: auth refuses access'],
-      [new GatewayError('auth', 408, 'no answer'), 'known yet, try again'],
-      [new GatewayError('auth', 502, 'no connection'), 'known yet, try again'],
+      [new GatewayError('auth', 400, 'Secret not correct'), 'available: auth denied access'],
+      [new GatewayError('auth', 429, 'too many failed logins'), 'available: auth denied access'],
+      [new GatewayError('auth', 408, 'no answer'), 'available yet, try again'],
+      [new GatewayError('auth', 502, 'no connection'), 'available yet, try again'],
     ] as const) {
       const source = new MemoryAuthSource()
       source.leave(reason)
       const { gate, isGranted } = open(t, {}, source)
-      await t.rejects(isGranted(), { code: 503, message: `the rules of access are not ${why}` })
+      await t.rejects(isGranted(), { code: 503, message: `access rules are not ${why}` })
       const token = await source.issue(JANE)
       await t.rejects(async () => gate.identify(token), {
         code: 503,
-        message: `the keys of access tokens are not ${why}`,
+        message: `access token keys are not ${why}`,
       })
     }
   },

@@ -145,7 +145,7 @@ t.test('a lookup without a response within lookupTimeoutMs is 503', async (t) =>
     onError: (_, error) => reported.push(error),
   })
   await t.rejects(Promise.resolve(directory.find('greeter')), { code: 503 })
-  t.match(reported, [{ message: 'no answer within 1 ms' }])
+  t.match(reported, [{ message: 'no response within 1 ms' }])
 })
 
 t.test('without a watch, services in use are fetched again on every sweep', async (t) => {

@@ -24,7 +24,7 @@ t.test('connect errors are described to clients without addresses', (t) => {
     ['connect ETIMEDOUT 10.0.0.1:80', 'the backend did not accept a connection in time'],
     ['connecting to the backend timed out', 'the backend did not accept a connection in time'],
     [
-      'no connection to a:1: no answer within 9 ms',
+      'no connection to a:1: no response within 9 ms',
       'the backend did not accept a connection in time',
     ],
     ['certificate has expired', 'the certificate of the backend is not trusted'],

@@ -111,17 +111,17 @@ t.test('limits topics, groups and consumers', async (t) => {
   await publish(events, {}, { ...TOPIC, topic: 'other' })
   await t.rejects(publish(events, {}, { ...TOPIC, topic: 'third' }), {
     code: 429,
-    message: 'the namespace mx has 2 topics already',
+    message: 'limit of 2 topics of namespace mx reached',
   })
   await publish(events)
   const consumers = await Promise.all(
     ['a', 'b', 'b'].map((group) => events.consume(TOPIC, { group })),
   )
-  await t.rejects(events.consume(TOPIC), { code: 429, message: 'there are 3 consumers already' })
+  await t.rejects(events.consume(TOPIC), { code: 429, message: 'limit of 3 consumers reached' })
   await consumers[0]!.leave()
   await t.rejects(events.consume(TOPIC, { group: 'c' }), {
     code: 429,
-    message: 'the topic has 2 groups already',
+    message: 'limit of 2 groups of the topic reached',
   })
   await events.deleteGroup(TOPIC, 'a')
   await events.consume(TOPIC, { group: 'c' })
@@ -136,7 +136,7 @@ t.test('counts a consumed topic and not a deleted one', async (t) => {
   for (const wrong of tooMany)
     await t.rejects(wrong as Promise<unknown>, {
       code: 429,
-      message: 'the namespace mx has 2 topics already',
+      message: 'limit of 2 topics of namespace mx reached',
     })
   t.match(await events.listTopics(), [one!, two!], 'the rejected topic does not exist')
   await publish(events, {}, { ...three!, namespace: 'other' })

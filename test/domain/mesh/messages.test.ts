@@ -74,7 +74,7 @@ t.test('an invalid message is rejected with the path of the field', (t) => {
       ofRoute({ path: Array.from({ length: 9 }, (_, i) => `n${i}`) }),
       /^routes\[1\]\.path must be 1/,
     ],
-    [ofRoute({ path: ['b', 'c', 'b'] }), /^routes\[1\]\.path must not go in a circle$/],
+    [ofRoute({ path: ['b', 'c', 'b'] }), /^routes\[1\]\.path must not contain a loop$/],
     [ofRoute({ metric: 1.5 }), /^routes\[1\]\.metric must be a whole number from 0 to 16000$/],
     [ofRoute({ metric: 16_001 }), /^routes\[1\]\.metric must/],
     [ofRoute({ entry: [] }), /^routes\[1\]\.entry must be a list of versions$/],

@@ -155,7 +155,7 @@ t.test('malformed input is 400 with the name of the field, and nothing is stored
   }
   await t.rejects(store.commit([good, { ...good }]), {
     code: 400,
-    message: /^key must not be named twice/,
+    message: /^key must not occur twice/,
   })
   for (const wrong of [
     { prefix: '\0' },

@@ -135,7 +135,7 @@ t.test('reports a wrong secret key and changes nothing', async (t) => {
   await first.server.close()
   await t.rejects(
     openServer(t, withKey(makeSecretKey())),
-    /^the key of MX_CONFIG_SECRET_KEY or --config_secret_key is not the one [^\n]*$/,
+    /^the key in MX_CONFIG_SECRET_KEY or --config_secret_key does not match [^\n]*$/,
   )
   const next = await openServer(t, withKey(right))
   t.match(await next.get('/config/get?path=a&options.secret=true'), {

@@ -190,7 +190,7 @@ t.test('treats an exception and a timeout of the registry as failures', async (t
   t.match(open(t, throwing).warnings, [/cannot list services.*out of order/])
   const { catalog, warnings } = open(t, createSlow().registry, { timeoutMs: 1 })
   await catalog.ready
-  t.match(warnings, [/cannot list services.*no answer within 1 ms/])
+  t.match(warnings, [/cannot list services.*no response within 1 ms/])
 })
 
 t.test('lists services periodically without a watch', async (t) => {

@@ -91,11 +91,11 @@ t.test('an id without a secret, or a secret without an id, is an error', (t) => 
   arrange(t, { env: { MX_AUTH_ID: 'a' } })
   t.throws(() => findCredentials(undefined, 'example.com:1'), {
     name: 'TypeError',
-    message: 'MX_AUTH_ID and MX_AUTH_SECRET must both be given',
+    message: 'MX_AUTH_ID and MX_AUTH_SECRET must both be set',
   })
   t.throws(() => findCredentials({ id: '', secret: 's' }, undefined), {
     name: 'TypeError',
-    message: 'auth.id and auth.secret must both be given',
+    message: 'auth.id and auth.secret must both be set',
   })
   t.end()
 })

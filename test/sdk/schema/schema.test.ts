@@ -68,7 +68,7 @@ t.test('a codec can reject a valid value', async (t) => {
   t.strictSame(decode({ day: '2026-02-03' }), { day: new Date('2026-02-03') })
   t.strictSame(encode({ day: new Date('2026-02-03') }), { day: '2026-02-03' })
   t.throws(() => decode({ day: '2026-99-03' }), {
-    message: 'request does not fit its schema: a codec rejected a value',
+    message: 'request does not match its schema: a codec rejected a value',
     cause: { message: 'no such day' },
   })
 })

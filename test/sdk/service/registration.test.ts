@@ -206,7 +206,7 @@ t.test('a registry that does not respond is awaited once, then the service start
   })
   t.equal(asked, 1)
   t.equal(JSON.parse(lines[0]!).seconds, 7, 'seconds since the request')
-  t.match(lines, [/"reason":"no answer within 200 ms".*retrying/])
+  t.match(lines, [/"reason":"no response within 200 ms".*retrying/])
   await registration.end()
 })
 
@@ -313,7 +313,7 @@ t.test('a failed deregistration is logged and does not prevent the stop', async 
 t.test('a deregistration from a stopping registry is logged as info', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
-  const cause = unavailable('registry', 'the registry is being stopped')
+  const cause = unavailable('registry', 'the registry is stopping')
   const registration = await register({
     registry: { ...registry, deregister: () => Promise.reject(new Error('no', { cause })) },
     entry,
@@ -370,6 +370,6 @@ t.test('a registry that does not respond delays the end by one timeout only', as
   await registration.end()
   t.same(asked, ['register draining', 'deregister'])
   t.match(lines, [/could not mark as draining/, /could not deregister/])
-  for (const line of lines) t.match(line, /no answer within \d+ ms/, 'in whole milliseconds')
-  t.match(lines[1], /no answer within 1 ms/, 'one timeout for both requests')
+  for (const line of lines) t.match(line, /no response within \d+ ms/, 'in whole milliseconds')
+  t.match(lines[1], /no response within 1 ms/, 'one timeout for both requests')
 })

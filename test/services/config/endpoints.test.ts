@@ -286,7 +286,7 @@ t.test('supports everything but secrets without a key', async (t) => {
   await t.rejects(set('b', 'hunter2', true), {
     id: 'config.Config.Set',
     code: 501,
-    message: 'secrets need a key: the config secret key is not set',
+    message: 'secrets cannot be stored: config_secret_key is not set',
   })
   t.notMatch(await dumpStore(store), /hunter2/)
 })

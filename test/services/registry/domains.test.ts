@@ -76,7 +76,7 @@ t.test(
     t.throws(() => domains.open('c', ID), {
       id: ID,
       code: 429,
-      message: 'there are 3 domains already, c would be one too many',
+      message: 'cannot create domain c: limit of 3 domains reached',
     })
     await domains.open('a', ID).registry.deregister?.(GREETER)
     domains.open('c', ID)

@@ -45,7 +45,7 @@ t.test(
       .filter((line) => line.includes('left out'))
       .map((line) => JSON.parse(line))
     t.match(warnings, [
-      { name: 'long', version: 'latest', msg: 'too long for a message: version left out' },
+      { name: 'long', version: 'latest', msg: 'service version omitted: too long for a message' },
     ])
     t.equal(warnings.length, 1, 'one warning')
 

@@ -42,7 +42,7 @@ t.test('errors of a registry are returned with code and reason from every endpoi
     Deregister: entry,
   }
   const cases: [error: Error, code: number, detail: string][] = [
-    [new Error(WHERE), 503, `the registry memory cannot be asked: ${WHERE}`],
+    [new Error(WHERE), 503, `the registry memory is unavailable: ${WHERE}`],
     [
       Object.assign(new Error('the token needs service:read'), { denied: true }),
       403,

@@ -208,6 +208,6 @@ t.test('close ends the streams with 503 without waiting for them', async (t) => 
   await call('ListServices')
   const beganMs = performance.now()
   await close()
-  await t.rejects(events.next(), { code: 503, message: 'the registry is being stopped' })
+  await t.rejects(events.next(), { code: 503, message: 'the registry is stopping' })
   t.ok(performance.now() - beganMs < 9000, 'close waits up to 10 s for calls in flight')
 })

@@ -34,7 +34,7 @@ t.test('ends watches when the service stops and rejects new ones', async (t) => 
   await runtime.settled('shop')
   const watch = runtime.client.stream('runtime', 'Runtime.Watch', { options: {} })
   await watch.next()
-  const next = t.rejects(watch.next(), { code: 503, message: 'the runtime is being stopped' })
+  const next = t.rejects(watch.next(), { code: 503, message: 'the runtime is stopping' })
   await runtime.close()
   await next
 })

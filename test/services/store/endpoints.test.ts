@@ -218,8 +218,16 @@ t.test('a batch of records is written atomically or rejected', async (t) => {
     ],
     [[], {}, /^request\.records must/],
     [Array.from({ length: 1001 }, (_, i) => ({ key: `x${i}` })), {}, /^request\.records must/],
-    [[{ key: 'x' }], { record: { key: 'y' } }, /^request\.record must say what to write/],
-    [[{ key: 'x' }], { options: { version: 0 } }, /^request\.options\.version must be absent/],
+    [
+      [{ key: 'x' }],
+      { record: { key: 'y' } },
+      /^exactly one of request\.record and request\.records is required/,
+    ],
+    [
+      [{ key: 'x' }],
+      { options: { version: 0 } },
+      /^request\.options\.version is not allowed with request\.records/,
+    ],
   ] as const)
     await t.rejects(put(given, more), { code: 400, message })
   const page = await call<Page>('Read', { options: { prefix: '', from: 'c' } })

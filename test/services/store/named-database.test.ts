@@ -3,7 +3,7 @@ import { openPlatformStore } from '../../fixtures/platform-store.ts'
 
 const tell = (field: string, name: string) => ({
   code: 400,
-  message: `${field} must be a database that has records (store/databases lists them), got "${name}"`,
+  message: `${field} must be a database with records, as listed by store/databases, got "${name}"`,
 })
 
 t.test('reading from an unknown database is 400 and the error names it', async (t) => {
