@@ -14,7 +14,7 @@ export interface AcceptedLinksOptions {
   readonly admission: Admission
   readonly table: RouteTable
   /** Opens the reverse link. */
-  readonly links: Pick<Links, 'answer' | 'forget'>
+  readonly links: Pick<Links, 'openReverseLink' | 'closeReverseLink'>
   readonly log: PluginLog
   /** Checks the addresses of linking servers. @default accepts them */
   readonly checkPeer?: CheckPeer | undefined
@@ -74,7 +74,7 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
     const old = byPeer.get(id)
     if (old === undefined && byPeer.size >= MAX_PEERS)
       throw tooManyRequests(NETWORK, `limit of ${MAX_PEERS} linked servers reached`)
-    links.answer(peer)
+    links.openReverseLink(peer)
     const onTooMuch = (): void =>
       log.warn({ server: id }, 'too many services to advertise to a peer: some are omitted')
     const advertiser = createRouteAdvertiser({ table, peer: id, onTooMuch })
@@ -92,7 +92,7 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
       for (const [id, entry] of byPeer) {
         if (entry.link !== link) continue
         byPeer.delete(id)
-        links.forget(id)
+        links.closeReverseLink(id)
       }
     },
   }

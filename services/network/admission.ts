@@ -26,7 +26,7 @@ export interface AdmissionOptions {
 /** Identity of this server, and the only component that decides which servers may link. */
 export interface Admission {
   /** First message of a link. */
-  readonly introduce: () => Introduction
+  readonly createHello: () => Introduction
   /** Proves that this server knows the token. @throws {GatewayError} 403 if there is none. */
   readonly prove: (role: keyof Introductions, pair: Introductions) => string
   /**
@@ -36,7 +36,7 @@ export interface Admission {
    * @throws {GatewayError} 403 if it does not know the token, or there is none; 409 if it is in another network, or has the
    * id of this server.
    */
-  readonly judge: (role: keyof Introductions, proof: string, pair: Introductions) => void
+  readonly authenticate: (role: keyof Introductions, proof: string, pair: Introductions) => void
   /** Whether an introduction is of this server, which has called itself. */
   readonly isSelf: (other: Introduction) => boolean
 }
@@ -55,7 +55,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   }
 
   return {
-    introduce: () => ({
+    createHello: () => ({
       version: LINK_VERSION,
       network,
       id,
@@ -67,7 +67,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     prove: (role, pair) => prove(toKey(), role, pair),
     isSelf,
 
-    judge(role, proof, pair) {
+    authenticate(role, proof, pair) {
       const other = pair[role]
       if (!isProof(proof, toKey(), role, pair))
         throw forbidden(NETWORK, `network_token of server ${other.id} does not match that of ${id}`)

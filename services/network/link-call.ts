@@ -35,7 +35,7 @@ export class LinkCall extends StreamCall {
   }
 
   /** False: not sent, because the connection is slow. */
-  say(message: object): boolean {
+  send(message: object): boolean {
     return this.#over || this.sendData(JSON.stringify(message))
   }
 

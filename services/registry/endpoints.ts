@@ -8,7 +8,7 @@ import { badRequest, notFound, notImplemented } from '../../sdk/errors.ts'
 import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import { ALL_DOMAINS, type Domain, type Domains } from './domains.ts'
 import { toEntry, toService } from './entry.ts'
-import { type LeaveOut, truncateToMessage } from './fit-message.ts'
+import { type ReportOmitted, truncateToMessage } from './fit-message.ts'
 import {
   checkNodes,
   checkSize,
@@ -40,7 +40,7 @@ import type { Watches } from './watches.ts'
 export function createEndpoints(
   domains: Domains,
   watches: Watches,
-  leaveOut: LeaveOut,
+  onOmit: ReportOmitted,
   { mustBeMember, mustBeService, mustBeOperator }: AccountChecks,
   ownAddress: string | undefined,
   checkAddresses: CheckAddresses,
@@ -82,7 +82,7 @@ export function createEndpoints(
         })
         const services = (await Promise.all(found)).flat()
         if (services.length === 0) throw notFound(id, `service not found: ${service}`)
-        return { services: truncateToMessage(services, leaveOut) }
+        return { services: truncateToMessage(services, onOmit) }
       },
     }),
 
@@ -102,7 +102,7 @@ export function createEndpoints(
       response: Type.Object({ services: Entries, next: Type.Optional(Type.String()) }),
       handle({ options, limit, after }, ctx) {
         const page = { limit: limit || MAX_PAGE, after }
-        return readPage(domains.select(readable(options, ctx)), page, leaveOut, idOf(ctx))
+        return readPage(domains.select(readable(options, ctx)), page, onOmit, idOf(ctx))
       },
     }),
 

@@ -25,7 +25,7 @@ import {
   type TableOptions,
   Watching,
 } from './messages.ts'
-import { mustBeThere } from './named-database.ts'
+import { requireDatabase } from './named-database.ts'
 import { type RecordMessage, toExpiresMs, toMessage, toMetadata } from './records.ts'
 import { rejectReserved } from './reserved.ts'
 import type { Watches } from './watches.ts'
@@ -91,7 +91,7 @@ export function createStoreEndpoints(
       : { records: [toMessage(record, nowMs())] }
 
   async function rejectMissing(key: string, database: string, ctx: Context): Promise<never> {
-    await mustBeThere(store, database, IN_OPTIONS, ctx)
+    await requireDatabase(store, database, IN_OPTIONS, ctx)
     throw notFound(idOf(ctx), `not found: ${key}`)
   }
 
@@ -104,7 +104,7 @@ export function createStoreEndpoints(
     const { limit, offset } = options
     const query = { ...toParts(key, options, idOf(ctx)), ...toBounds(options), limit, offset }
     const { records, next } = await store.list(table, query, ctx.signal)
-    if (records.length === 0) await mustBeThere(store, options.database, IN_OPTIONS, ctx)
+    if (records.length === 0) await requireDatabase(store, options.database, IN_OPTIONS, ctx)
     const now = nowMs()
     const messages = records.map((record) => toMessage(record, now))
     return next === undefined ? { records: messages } : { records: messages, next }
@@ -204,7 +204,7 @@ export function createStoreEndpoints(
         let left = limit === 0 ? Number.POSITIVE_INFINITY : limit
         for (;;) {
           const { records, next } = await store.list(table, query, ctx.signal)
-          if (records.length === 0) await mustBeThere(store, options.database, IN_OPTIONS, ctx)
+          if (records.length === 0) await requireDatabase(store, options.database, IN_OPTIONS, ctx)
           yield { keys: records.map(({ key }) => key) }
           left -= records.length
           if (next === undefined || left === 0) return
@@ -239,7 +239,7 @@ export function createStoreEndpoints(
         const count = toPageLimit(limit)
         const place = after === '' ? {} : { after: { database, table: after } }
         const found = await store.listTables({ database, limit: count + 1, ...place }, ctx.signal)
-        if (found.length === 0) await mustBeThere(store, given, 'request.database', ctx)
+        if (found.length === 0) await requireDatabase(store, given, 'request.database', ctx)
         const tables = found.slice(0, count).map(({ table }) => table)
         return { tables, ...toNext(tables, found) }
       },

@@ -11,7 +11,7 @@ import { toNamespace } from '../../sdk/namespace.ts'
  * @param field of the request.
  * @throws {GatewayError} 400
  */
-export async function mustBeThere(
+export async function requireDatabase(
   store: Store,
   database: string,
   field: string,

@@ -107,7 +107,7 @@ export function openTunnel(
       if (!settle()) return socket.destroy()
       resolve()
       const fields = answer.headers
-      if (!x.answered) target.onAnswer?.(101, fields)
+      if (!x.answered) target.onHandshakeResponse?.(101, fields)
       if (x.answered || !x.acceptTunnel(fields)) {
         socket.destroy()
         target.onClose()

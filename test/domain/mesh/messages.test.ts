@@ -42,9 +42,9 @@ t.test('decodes encoded messages', (t) => {
   ]
   for (const [wire, message] of messages) t.strictSame(readMessage(toWire(wire)), message)
   const routes = [
-    { key: 'greeter', told },
-    { key: 'gone', told: undefined },
-    { key: '@c', told: { ...told, entry: '{"address":"","peers":["b"]}' } },
+    { key: 'greeter', advertised: told },
+    { key: 'gone', advertised: undefined },
+    { key: '@c', advertised: { ...told, entry: '{"address":"","peers":["b"]}' } },
   ]
   t.strictSame(readMessage(toWire({ type: 'routes', routes: routes.map(formatUpdate) })), {
     type: 'routes',
@@ -54,7 +54,7 @@ t.test('decodes encoded messages', (t) => {
 })
 
 t.test('an invalid message is rejected with the path of the field', (t) => {
-  const route = formatUpdate({ key: 'greeter', told })
+  const route = formatUpdate({ key: 'greeter', advertised: told })
   const ofRoute = (change: object) => ({ type: 'routes', routes: [route, { ...route, ...change }] })
   const long = [{ version: 'v', metadata: { a: 'x'.repeat(MAX_ENTRY_BYTES) }, endpoints: [] }]
   const wrong: [message: unknown, text: RegExp][] = [

@@ -5,7 +5,7 @@ import type { AdvertisedRoute } from '../../../domain/mesh/routing-table.ts'
 /** Returns what the table learns. Limits are tested with the advertiser (route-advertiser.test.ts). */
 function open() {
   const learnt: [peer: string, key: string, told: AdvertisedRoute | undefined][] = []
-  const hear = createRouteReceiver({ learn: (...args) => void learnt.push(args) }, 'b')
+  const hear = createRouteReceiver({ applyRoute: (...args) => void learnt.push(args) }, 'b')
   return { learnt, hear }
 }
 
@@ -14,9 +14,9 @@ const told = { path: ['b'], metric: 0, entry: '1' }
 t.test('learns routes from a peer', (t) => {
   const { learnt, hear } = open()
   hear([
-    { key: 'greeter', told },
-    { key: '@b', told },
-    { key: 'greeter', told: undefined },
+    { key: 'greeter', advertised: told },
+    { key: '@b', advertised: told },
+    { key: 'greeter', advertised: undefined },
   ])
   t.strictSame(learnt, [
     ['b', 'greeter', told],
@@ -29,9 +29,9 @@ t.test('learns routes from a peer', (t) => {
 t.test('rejects built-in services advertised by a peer', (t) => {
   const { learnt, hear } = open()
   hear([
-    { key: 'store', told },
-    { key: 'greeter', told },
-    { key: '@store', told },
+    { key: 'store', advertised: told },
+    { key: 'greeter', advertised: told },
+    { key: '@store', advertised: told },
   ])
   t.strictSame(
     learnt.map(([, key]) => key),
@@ -42,7 +42,7 @@ t.test('rejects built-in services advertised by a peer', (t) => {
 
 t.test('rejects a path that omits the advertising peer', (t) => {
   const { hear } = open()
-  t.throws(() => hear([{ key: 'greeter', told: { ...told, path: ['c'] } }]), {
+  t.throws(() => hear([{ key: 'greeter', advertised: { ...told, path: ['c'] } }]), {
     name: 'TypeError',
     message: 'path of greeter must begin with b, which advertises it',
   })

@@ -32,7 +32,7 @@ const open = (t: Test, { token = '', refuses = false } = {}) => {
     },
   })
   t.teardown(() => link.end())
-  const hello = caller.introduce()
+  const hello = caller.createHello()
   const say = (message: object): void => said.push(message)
   const hear = async (): Promise<Record<string, unknown>> =>
     ((await link.stream.next()).value ?? { type: 'end' }) as Record<string, unknown>
@@ -43,7 +43,7 @@ const open = (t: Test, { token = '', refuses = false } = {}) => {
     const pair = { caller: hello, callee: welcome as unknown as Introduction }
     say({ type: 'proof', proof: caller.prove('caller', pair) })
     const { proof } = await hear()
-    caller.judge('callee', proof as string, pair)
+    caller.authenticate('callee', proof as string, pair)
     say({ type: 'ping', n: 7 })
   }
   return { said, link, events, hello, say, hear, shakeHands }

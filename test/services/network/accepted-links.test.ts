@@ -22,8 +22,8 @@ function listen(t: Test, { address }: TestServer, id: string) {
     token: '',
     isOpen: true,
   })
-  const toText = ({ key, told }: RouteUpdate): string =>
-    told === undefined ? `${key} gone` : `${key} ${told.path.join(' ')}`
+  const toText = ({ key, advertised }: RouteUpdate): string =>
+    advertised === undefined ? `${key} gone` : `${key} ${advertised.path.join(' ')}`
   const link = createLink({
     address: parseServerAddress(address)!,
     admission,
@@ -89,7 +89,7 @@ t.test('links without a proof are limited per address and in total', async (t) =
   const accepted = createAcceptedLinks({
     admission: createAdmission(options),
     table: createRouteTable({ id: 'a', onChange: () => {} }),
-    links: { answer: () => {}, forget: () => {} },
+    links: { openReverseLink: () => {}, closeReverseLink: () => {} },
     log: createContext().log,
   })
   t.teardown(accepted.close)

@@ -13,10 +13,10 @@ const open = (id: string, options: Partial<AdmissionOptions> = {}) =>
 
 /** Error of a link from one server to another, undefined if it is accepted. */
 function judge(from: ReturnType<typeof open>, by: ReturnType<typeof open>): string | undefined {
-  const pair = { caller: from.introduce(), callee: by.introduce() }
+  const pair = { caller: from.createHello(), callee: by.createHello() }
   try {
-    by.judge('caller', from.prove('caller', pair), pair)
-    from.judge('callee', by.prove('callee', pair), pair)
+    by.authenticate('caller', from.prove('caller', pair), pair)
+    from.authenticate('callee', by.prove('callee', pair), pair)
     return undefined
   } catch (error) {
     const { id, code, message } = error as { id: string; code: number; message: string }
@@ -72,14 +72,14 @@ t.test('another server with the same id is 409, but a server may link to itself'
   )
   const a = open('a')
   t.equal(judge(a, a), undefined)
-  t.ok(a.isSelf(a.introduce()))
-  t.notOk(a.isSelf(open('a').introduce()))
+  t.ok(a.isSelf(a.createHello()))
+  t.notOk(a.isSelf(open('a').createHello()))
   t.end()
 })
 
 t.test('each introduction has a new nonce', (t) => {
   const a = open('a')
-  const [one, other] = [a.introduce(), a.introduce()]
+  const [one, other] = [a.createHello(), a.createHello()]
   t.not(one.nonce, other.nonce)
   t.strictSame({ ...one, nonce: '' }, { ...other, nonce: '' })
   t.match(one, { version: 2, network: 'mx', id: 'a', address: 'mx://a:1' })

@@ -46,7 +46,7 @@ t.test('the end of a link is reported once with its reason', (t) => {
     call.onEnd()
     call.leave()
     t.strictSame(events, [event])
-    t.ok(call.say({ type: 'ping' }), 'later messages are dropped')
+    t.ok(call.send({ type: 'ping' }), 'later messages are dropped')
   }
   t.end()
 })
@@ -79,7 +79,7 @@ t.test('a malformed message ends the link with 502', (t) => {
     ['{"type":"x"}', /^502 malformed message: type must be/],
     [
       'x'.repeat(MAX_LINK_MESSAGE_BYTES + 1),
-      /malformed: message must be at most 1048576 bytes, got 10/,
+      /malformed message: message must be at most 1048576 bytes, got 10/,
     ],
     [JSON.stringify({ type: 'routes', routes: [{ key: 'x'.repeat(9999) }] }), /routes\[0\]\.key/],
   ] as const) {

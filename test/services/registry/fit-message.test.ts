@@ -2,7 +2,7 @@ import t from 'tap'
 import { createMxRegistry } from '../../../adapters/registry/mx.ts'
 import type { RegistryEvent, Service } from '../../../core/contracts/registry.ts'
 import { toEntry } from '../../../services/registry/entry.ts'
-import { createLeaveOut } from '../../../services/registry/fit-message.ts'
+import { createReportOmitted } from '../../../services/registry/fit-message.ts'
 import { openPlatformRegistry, type Services } from '../../fixtures/platform-registry.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
@@ -62,13 +62,13 @@ t.test(
 t.test('warns about at most 1000 versions', async (t) => {
   let warnings = 0
   const { log } = createQuietLog()
-  const leaveOut = createLeaveOut({
+  const onOmit = createReportOmitted({
     ...log,
     warn() {
       warnings++
     },
   })
   for (let round = 0; round < 2; round++)
-    for (let i = 0; i < 1100; i++) leaveOut(toEntry(makeService(`s${i}`, ['a:1']), 'mx'), 1)
+    for (let i = 0; i < 1100; i++) onOmit(toEntry(makeService(`s${i}`, ['a:1']), 'mx'), 1)
   t.equal(warnings, 1000)
 })

@@ -191,7 +191,7 @@ t.test('a watcher beyond the limit is 429 until another one leaves', async (t) =
 t.test('all watchers receive one shared event object', async (t) => {
   const domains = createDomains(() => createMemoryRegistry())
   t.teardown(domains.close)
-  const watches = createWatches({ domains, maxWatchers: 10, leaveOut: () => {}, nowMs: () => 7000 })
+  const watches = createWatches({ domains, maxWatchers: 10, onOmit: () => {}, nowMs: () => 7000 })
   const feeds = ['', '', 'greeter'].map((service) => watches.open('mx', service, 'mx', 'registry'))
   const { registry } = domains.open('mx', 'registry')
   await registry.register?.(makeService('greeter', ['a:1']))

@@ -10,7 +10,7 @@ const LONG = 'k'.repeat(1025)
 
 /** Method, request and prefix of the error message. */
 const ROWS: readonly (readonly [string, unknown, string])[] = [
-  ['Write', {}, 'request.record'],
+  ['Write', {}, 'exactly one of request.record and request.records is required'],
   ['Write', { record: {} }, 'request.record.key'],
   ['Write', { record: { key: '' } }, `request.record.key ${KEY}, got ""`],
   ['Write', { record: { key: LONG } }, `request.record.key ${KEY}`],

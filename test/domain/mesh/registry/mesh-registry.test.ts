@@ -46,7 +46,7 @@ for (const later of [false, true])
   t.test(`prefers a local registry that responds ${later ? 'later' : 'at once'}`, async (t) => {
     const { memory, network } = await open(later)
     const { registry, table } = network
-    table.learn('b', 's', THEIRS)
+    table.applyRoute('b', 's', THEIRS)
     const find = async () => (await registry.getService('s')).map(toText)
     const list = async () => (await registry.listServices()).map(toText)
     t.strictSame(
@@ -110,7 +110,7 @@ t.test('resolves a known service without local instances to remote ones', async 
     t.strictSame([await find(), [...told.values()].sort()], [texts, texts])
   }
   t.strictSame(await find(), ['v2@'], 'known without nodes')
-  network.table.learn('b', 's', THEIRS)
+  network.table.applyRoute('b', 's', THEIRS)
   await isTold('v1@b:1', 'v2@b:1')
   const own = makeService('s', ['own:1'], 'v2')
   await network.registry.register!(own)

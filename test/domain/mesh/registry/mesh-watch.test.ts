@@ -85,7 +85,11 @@ t.test('a watch agrees with lookups under random changes', async () => {
           const answer = await registry.getService('s')
           picture = events.reduce(applyEvent, answer)
         } else
-          table.learn(what, 's', version === '' ? undefined : theirs(what, ...version.split(' ')))
+          table.applyRoute(
+            what,
+            's',
+            version === '' ? undefined : theirs(what, ...version.split(' ')),
+          )
       }
       for (let turns = 0; turns < 4; turns++) await tick()
       const asked = await registry.getService('s')
@@ -109,7 +113,7 @@ t.test('retries a registry that is unavailable while a service moves', async (t)
     network.close()
     memory.close?.()
   })
-  table.learn('b', 's', theirs('b', 'v1', 'v2'))
+  table.applyRoute('b', 's', theirs('b', 'v1', 'v2'))
   t.strictSame(told.splice(0), ['create v1@b:1', 'create v2@b:1'])
   const { getService } = memory
   let asked = 0

@@ -31,13 +31,13 @@ function open(t: Teardown) {
   table.setPeer('b', 1)
   table.setPeer('c', 1)
   const learnServer = (path: string): void =>
-    table.learn(path[0]!, `@${path.at(-1)}`, { path: path.split(''), metric: 0, entry: '{}' })
+    table.applyRoute(path[0]!, `@${path.at(-1)}`, { path: path.split(''), metric: 0, entry: '{}' })
   /** Announces a service and its server. */
   const learn = (path: string, versions: string, metric = 0): void => {
     learnServer(path)
     const services = versions.split(' ').map((version) => makeService('s', ['own:1'], version))
     const way = { path: path.split(''), metric, entry: formatVersions(services) }
-    table.learn(path[0]!, 's', way)
+    table.applyRoute(path[0]!, 's', way)
   }
   t.teardown(registry.close)
   return { table, registry, learn, learnServer, pass, told: () => told.splice(0) }
@@ -64,7 +64,7 @@ t.test('resolves a remote service to the peers that route to it', (t) => {
   learn('cx', 'v1 v2')
   t.strictSame(registry.listServices().map(toText), ['s v1 b-1/2 c-1/2', 's v2 c-1/2'])
   t.strictSame(registry.getService('t'), [])
-  table.learn('b', '@b', { path: ['b'], metric: 0, entry: '{"address":"","peers":[]}' })
+  table.applyRoute('b', '@b', { path: ['b'], metric: 0, entry: '{"address":"","peers":[]}' })
   t.strictSame(registry.getService('@b'), [])
   t.equal(registry.listServices().length, 2, 'servers are not listed as services')
   t.end()
@@ -83,7 +83,7 @@ t.test('reports changes and omits updates without effect', (t) => {
   t.strictSame(told(), ['update s v2 c-1/1', 'delete s v1'])
   table.removePeer('c')
   t.strictSame(told(), ['create s v1 b-1/2', 'delete s v2'])
-  table.learn('b', 's', undefined)
+  table.applyRoute('b', 's', undefined)
   t.strictSame(told(), ['delete s v1'])
   t.end()
 })
@@ -132,12 +132,12 @@ t.test(
     learn('bx', 'v1')
     learn('by', 'v1')
     told()
-    table.learn('b', '@x', undefined)
-    table.learn('b', 's', undefined)
+    table.applyRoute('b', '@x', undefined)
+    table.applyRoute('b', 's', undefined)
     t.strictSame(told(), ['delete s v1'], 'the last route was that of y')
     learn('by', 'v1')
-    table.learn('b', '@y', undefined)
-    table.learn('b', 's', undefined)
+    table.applyRoute('b', '@y', undefined)
+    table.applyRoute('b', 's', undefined)
     t.match(registry.getService('s'), [{ name: 's', version: 'v1', nodes: [] }])
     t.strictSame(told(), ['create s v1 b-1/2', 'update s v1'])
     learn('c', 'v2')
@@ -146,7 +146,7 @@ t.test(
       ['create s v2 c-1/1', 'delete s v1'],
       'another server provides the service',
     )
-    table.learn('c', 's', undefined)
+    table.applyRoute('c', 's', undefined)
     t.strictSame(registry.listServices(), [])
     t.end()
   },
@@ -160,7 +160,7 @@ t.test('removes a lost service 95 s after its server returns', (t) => {
   pass(1000)
   learnServer('bx')
   pass(94_000)
-  table.learn('b', '@x', undefined)
+  table.applyRoute('b', '@x', undefined)
   pass(5000)
   learnServer('bx')
   pass(5000)
@@ -182,7 +182,7 @@ t.test('does not retain a service that is local now or was withdrawn', (t) => {
   table.setLocal('s', undefined)
   learn('c', 'v1')
   told()
-  table.learn('c', 's', undefined)
+  table.applyRoute('c', 's', undefined)
   t.strictSame(told(), ['delete s v1'])
   t.strictSame(registry.listServices(), [])
   t.end()

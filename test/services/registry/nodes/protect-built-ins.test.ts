@@ -40,7 +40,7 @@ t.test('a built-in service still serves after an attempt to deregister it', asyn
   const { body } = await get('/registry/getService?service=store')
   t.match(await post('/registry/deregister', body.services[0]), {
     status: 409,
-    body: { Detail: /^the node store\S* of store is this server itself/ },
+    body: { Detail: /^node store\S* of store belongs to this server/ },
   })
   t.equal((await get('/store/databases')).status, 200)
 })

@@ -141,7 +141,7 @@ t.test('connections', async (t) => {
     t.ok(causes.size <= 8 && asked > 100, `${causes.size} of ${asked} reached the server`)
     await server.start()
     const startedMs = performance.now()
-    while ((await ask(ONE, []).catch(() => undefined)) === undefined) await nextTurn()
+    while ((await ask(ONE, []).catch(() => undefined)) === undefined) await nextTick()
     t.ok(performance.now() - startedMs < 5000)
     t.equal(warnings.length, 2, 'one warning for the outage and one for its end')
     t.match(warnings, [
@@ -225,6 +225,6 @@ function toTexts(error: unknown): unknown {
   return [error.message, error.stack, { ...error }, cause === undefined ? '' : toTexts(cause)]
 }
 
-function nextTurn(): Promise<void> {
+function nextTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -2,14 +2,14 @@ import t from 'tap'
 import { createContext } from '../../../../sdk/context.ts'
 import { badRequest } from '../../../../sdk/errors.ts'
 import type { FamilyRecord } from '../../../../services/auth/records.ts'
-import { createAttemptRefresh } from '../../../../services/auth/tokens/refresh-throttle.ts'
+import { createExchangeRefreshToken } from '../../../../services/auth/tokens/exchange-refresh-token.ts'
 
 const GIVEN = { namespace: 'acme', token: 'x', lifeS: 60 }
 
 t.test('reports each reuse, but unknown tokens rarely', async (t) => {
   const told: unknown[] = []
   let answer: ['reused' | 'unknown', { namespace: string; account: string } | undefined]
-  const attempt = createAttemptRefresh({
+  const attempt = createExchangeRefreshToken({
     tokens: {
       async refresh(_token, { errorId }, onWrong) {
         onWrong(answer[0], answer[1] as FamilyRecord | undefined)
