@@ -34,7 +34,7 @@ t.test('connect errors are described to clients without addresses', (t) => {
     ['read ECONNRESET', 'the backend closed the connection before it responded'],
     ['connection closed', 'cannot connect to the backend'],
   ]
-  for (const [detail, told] of cases) t.equal(describeConnectFault(detail, 'the backend'), told)
+  for (const [detail, output] of cases) t.equal(describeConnectFault(detail, 'the backend'), output)
   t.equal(findConnectFault('no connection to tls.issuer:1: connect ECONNREFUSED'), 'refused')
   t.end()
 })

@@ -140,10 +140,10 @@ t.test('counts a consumed topic and not a deleted one', async (t) => {
     })
   t.match(await events.listTopics(), [one!, two!], 'the rejected topic does not exist')
   await publish(events, {}, { ...three!, namespace: 'other' })
-  const told = t.rejects(consumer.next(), { code: 410, message: 'the topic one was deleted' })
+  const result = t.rejects(consumer.next(), { code: 410, message: 'the topic one was deleted' })
   t.equal(await events.deleteTopic(one!), true)
   t.equal(await events.deleteTopic(one!), false)
-  await told
+  await result
   await consumer.leave()
   t.equal((await publish(events, {}, three)).sequence, 1)
 })
@@ -181,16 +181,16 @@ t.test('applies retention per topic', async (t) => {
   })
   const topics = ['long', 'orders', 'small'].map((topic) => ({ namespace: 'mx', topic }))
   for (const topic of topics) for (let i = 0; i < 3; i++) await publish(events, {}, topic)
-  const kept = async () =>
+  const retained = async () =>
     (await events.listTopics()).map(({ topic, first, last }) => `${topic} ${last - first + 1}`)
-  await until(async () => (await kept())[2] === 'small 1')
-  t.strictSame(await kept(), ['long 3', 'orders 3', 'small 1'])
+  await until(async () => (await retained())[2] === 'small 1')
+  t.strictSame(await retained(), ['long 3', 'orders 3', 'small 1'])
   clock.ms += 1000
-  await until(async () => (await kept())[1] === 'orders 0')
-  t.strictSame(await kept(), ['long 3', 'orders 0', 'small 0'])
+  await until(async () => (await retained())[1] === 'orders 0')
+  t.strictSame(await retained(), ['long 3', 'orders 0', 'small 0'])
   t.equal((await publish(events)).sequence, 4, 'sequences continue')
   clock.ms += 4000
-  await until(async () => (await kept())[0] === 'long 0')
+  await until(async () => (await retained())[0] === 'long 0')
 })
 
 t.test(

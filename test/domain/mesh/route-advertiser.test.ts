@@ -112,9 +112,9 @@ t.test('reserves room for servers', (t) => {
     Array.from({ length: MAX_DESTINATIONS }, (_, i) => [`s${i}`, '1']),
   )
   const { take } = open({ ...many, '@a': '1' })
-  const told = take()
-  t.equal(told.length, MAX_DESTINATIONS)
-  t.equal(told.at(-1), '@a a 0 1')
+  const events = take()
+  t.equal(events.length, MAX_DESTINATIONS)
+  t.equal(events.at(-1), '@a a 0 1')
   t.end()
 })
 

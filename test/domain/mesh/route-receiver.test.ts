@@ -9,18 +9,18 @@ function open() {
   return { learnt, hear }
 }
 
-const told = { path: ['b'], metric: 0, entry: '1' }
+const result = { path: ['b'], metric: 0, entry: '1' }
 
 t.test('learns routes from a peer', (t) => {
   const { learnt, hear } = open()
   hear([
-    { key: 'greeter', advertised: told },
-    { key: '@b', advertised: told },
+    { key: 'greeter', advertised: result },
+    { key: '@b', advertised: result },
     { key: 'greeter', advertised: undefined },
   ])
   t.strictSame(learnt, [
-    ['b', 'greeter', told],
-    ['b', '@b', told],
+    ['b', 'greeter', result],
+    ['b', '@b', result],
     ['b', 'greeter', undefined],
   ])
   t.end()
@@ -29,9 +29,9 @@ t.test('learns routes from a peer', (t) => {
 t.test('rejects built-in services advertised by a peer', (t) => {
   const { learnt, hear } = open()
   hear([
-    { key: 'store', advertised: told },
-    { key: 'greeter', advertised: told },
-    { key: '@store', advertised: told },
+    { key: 'store', advertised: result },
+    { key: 'greeter', advertised: result },
+    { key: '@store', advertised: result },
   ])
   t.strictSame(
     learnt.map(([, key]) => key),
@@ -42,7 +42,7 @@ t.test('rejects built-in services advertised by a peer', (t) => {
 
 t.test('rejects a path that omits the advertising peer', (t) => {
   const { hear } = open()
-  t.throws(() => hear([{ key: 'greeter', advertised: { ...told, path: ['c'] } }]), {
+  t.throws(() => hear([{ key: 'greeter', advertised: { ...result, path: ['c'] } }]), {
     name: 'TypeError',
     message: 'path of greeter must begin with b, which advertises it',
   })

@@ -158,8 +158,8 @@ function createWorld(): World {
 function send(world: World, from: number, to: number, key: string): void {
   const link = linkOf(to, from)
   if (!world.links.has(link)) return
-  const told = world.tables[from]!.tell(key, nameOf(to))
-  world.mail.get(link)!.push(() => world.tables[to]!.applyRoute(nameOf(from), key, told))
+  const result = world.tables[from]!.tell(key, nameOf(to))
+  world.mail.get(link)!.push(() => world.tables[to]!.applyRoute(nameOf(from), key, result))
 }
 
 /** Opens or closes the link from `from` to `to`; messages in flight are lost. */

@@ -242,9 +242,9 @@ interface Attempts {
   /** Whether any script ran. */
   readonly hacked: boolean
   /** Violated directives. */
-  readonly told: readonly string[]
+  readonly events: readonly string[]
   /** Everything in browser storage that scripts can read. */
-  readonly kept: string
+  readonly retained: string
 }
 
 t.test('a page of another port cannot log out or call anything', async (t) => {
@@ -320,8 +320,8 @@ t.test(
     t.equal(seen.hacked, false)
     t.equal(seen.inline, 'TypeError', 'text is not parsed as HTML')
     t.equal(seen.foreign, 'TypeError')
-    t.match(seen.told, ['require-trusted-types-for'])
-    t.notMatch(seen.kept, cookie!.value)
-    t.notMatch(seen.kept, 'eyJ', 'no token')
+    t.match(seen.events, ['require-trusted-types-for'])
+    t.notMatch(seen.retained, cookie!.value)
+    t.notMatch(seen.retained, 'eyJ', 'no token')
   },
 )

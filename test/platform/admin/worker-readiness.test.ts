@@ -36,8 +36,8 @@ t.test('is ready if any process that shares the port is ready', async (t) => {
       [],
     ],
   ]
-  for (const [told, problems] of cases) {
-    const read = createWorkerReadiness((async () => new Map(told)) as Workers['query'])
+  for (const [result, problems] of cases) {
+    const read = createWorkerReadiness((async () => new Map(result)) as Workers['query'])
     t.same(await read(), problems)
   }
 })

@@ -209,8 +209,8 @@ t.test('the event handler publishes requests, stores them, or both', async (t) =
     const client = openClient(t, { proxy, auth: ADMIN })
     const heard = await hear(t, client, 'orders')
     await until(async () => (await post('/orders', { a: 1 })).status === 200)
-    const kept = await createEvents(client).read('orders')
-    t.equal(kept.length > 0, sink !== 'broker', sink)
+    const retained = await createEvents(client).read('orders')
+    t.equal(retained.length > 0, sink !== 'broker', sink)
     if (sink === 'events') t.same(heard, [])
     else await until(() => heard.length > 0)
     if (sink !== 'events') t.match(heard[0], { data: '{"a":1}' })
@@ -285,9 +285,9 @@ t.test('returns 503 during an outage of the broker', async (t) => {
 
 t.test('calls built-in services in process, regardless of other registrations', async (t) => {
   const { get, post } = await openServer(t)
-  let asked = 0
+  let requests = 0
   const gone = createServer((socket) => {
-    asked++
+    requests++
     socket.destroy()
   })
   await once(gone.listen(0, '127.0.0.1'), 'listening')
@@ -298,5 +298,5 @@ t.test('calls built-in services in process, regardless of other registrations', 
   const { body } = await get('/registry/getService?service=store')
   t.equal(body.services.flatMap(({ nodes }: { nodes: unknown[] }) => nodes).length, 10)
   for (let i = 0; i < 20; i++) t.equal((await get('/store/databases')).status, 200)
-  t.equal(asked, 0)
+  t.equal(requests, 0)
 })

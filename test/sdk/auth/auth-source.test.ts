@@ -56,10 +56,10 @@ t.test(
     t.teardown(() => ending.abort())
     const watch = (namespace?: string) =>
       createAuthSource(client, namespace).watchNamespaces(ending.signal)[Symbol.asyncIterator]()
-    const told = watch()
-    t.same(await told.next(), { done: false, value: new Set() })
+    const updates = watch()
+    t.same(await updates.next(), { done: false, value: new Set() })
     await admin.call('auth', 'Rules.Create', { rule: NOBODY, options: { namespace: 'acme' } })
-    t.same((await told.next()).value, new Set(['acme']))
+    t.same((await updates.next()).value, new Set(['acme']))
     const own = watch('shop')
     t.same((await own.next()).value, new Set(['shop']))
     const next = own.next()

@@ -80,11 +80,11 @@ t.test(
       Type.Object({ name: Type.String(), size: Type.Optional(Type.Integer({ default: 0 })) }),
       'response',
     )
-    const given = Object.freeze({ name: 'a' })
-    t.strictSame(encode(given), { name: 'a', size: 0 })
+    const input = Object.freeze({ name: 'a' })
+    t.strictSame(encode(input), { name: 'a', size: 0 })
     t.throws(() => encode({ name: 1 }), new SchemaError('response.name must be a string, got 1'))
     const plain = compileSchema(Type.Object({ name: Type.String() }), 'response')
-    t.equal(plain.encode(given), given, 'returned without a copy if nothing changes')
+    t.equal(plain.encode(input), input, 'returned without a copy if nothing changes')
   },
 )
 

@@ -50,11 +50,11 @@ t.test('topic orders of namespace acme.eu is not topic eu.orders of namespace ac
     publish({ topic, message: { body: base64(namespace) } }, { namespace })
   await send('orders', 'acme.eu')
   await send('eu.orders', 'acme')
-  for (const [told, namespace] of [
+  for (const [outcome, namespace] of [
     [toOuter, 'acme'],
     [toInner, 'acme.eu'],
   ] as const) {
-    const { value } = await told
+    const { value } = await outcome
     t.equal(textOf(value), namespace)
     t.equal(value.header['mx-topic'], 'acme.eu.orders', 'the topic of the header is not encoded')
     t.equal(value.header['mx-namespace'], namespace)

@@ -13,7 +13,7 @@ import { openServer, type TestServer } from '../../fixtures/network.ts'
 
 /** A peer that only listens, with the route updates that it receives. */
 function listen(t: Test, { address }: TestServer, id: string) {
-  const told: string[] = []
+  const events: string[] = []
   const reasons: string[] = []
   const admission = createAdmission({
     id,
@@ -32,12 +32,12 @@ function listen(t: Test, { address }: TestServer, id: string) {
       onLinked: () => {},
       onCost: () => {},
       onUpdate: (_link, _peer, news) =>
-        told.push(...news.filter(({ key }) => !key.startsWith('@')).map(toText)),
+        events.push(...news.filter(({ key }) => !key.startsWith('@')).map(toText)),
       onSettled: (_link, { reason }) => reasons.push(`${reason.code} ${reason.message}`),
     },
   })
   t.teardown(link.close)
-  return { link, told, reasons }
+  return { link, events, reasons }
 }
 
 t.test('a peer receives the existing routes, then each change', async (t) => {
@@ -46,12 +46,12 @@ t.test('a peer receives the existing routes, then each change', async (t) => {
   const greeter = await a.serve('greeter')
   await b.serve('users')
   await until(async () => (await a.ask<{ services: string[] }>('Services')).services.length > 2)
-  const { told } = listen(t, a, 'ear')
+  const { events } = listen(t, a, 'ear')
   // Some routes are received twice because their cost changes.
-  await until(() => new Set(told).size > 1)
-  t.strictSame(new Set(told), new Set(['greeter a', 'users a b']))
+  await until(() => new Set(events).size > 1)
+  t.strictSame(new Set(events), new Set(['greeter a', 'users a b']))
   await greeter.stop()
-  await until(() => told.includes('greeter gone'))
+  await until(() => events.includes('greeter gone'))
 })
 
 t.test('a second link of a server replaces its first one, which ends with 409', async (t) => {

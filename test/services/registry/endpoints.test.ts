@@ -167,15 +167,15 @@ t.test('deregistering without nodes is 400', async (t) => {
 t.test('an empty version and a null list or map count as omitted', async (t) => {
   const { call } = await openPlatformRegistry(t)
   const node = { id: 'a', address: '127.0.0.1:9001', metadata: null }
-  const given = { name: 'greeter', version: '', metadata: null, nodes: [node] }
-  await call('Register', { ...given, endpoints: null })
-  await call('Register', { ...given, endpoints: [{ name: 'A.B', metadata: null }] })
+  const input = { name: 'greeter', version: '', metadata: null, nodes: [node] }
+  await call('Register', { ...input, endpoints: null })
+  await call('Register', { ...input, endpoints: [{ name: 'A.B', metadata: null }] })
   const { services } = await call<Services>('GetService', { service: 'greeter' })
   t.match(services, [
     { version: 'latest', endpoints: [{ name: 'A.B', metadata: {} }], nodes: [{ metadata: {} }] },
   ])
   t.equal(services.length, 1)
-  t.same(await call('Deregister', given), {})
+  t.same(await call('Deregister', input), {})
   await t.rejects(call('GetService', { service: 'greeter' }), { code: 404 })
 })
 

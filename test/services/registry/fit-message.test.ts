@@ -37,9 +37,9 @@ t.test(
       services.map(({ version }) => version),
       ['v2'],
     )
-    const told: string[] = []
-    for (let i = 0; i < 3; i++) told.push((await events.next()).value.service.name)
-    t.strictSame(told, ['a', 'z', 'long'], 'the watch continues')
+    const reported: string[] = []
+    for (let i = 0; i < 3; i++) reported.push((await events.next()).value.service.name)
+    t.strictSame(reported, ['a', 'z', 'long'], 'the watch continues')
     await events.return?.()
     const warnings = lines
       .filter((line) => line.includes('left out'))

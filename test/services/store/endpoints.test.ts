@@ -208,7 +208,7 @@ t.test('a batch of records is written atomically or rejected', async (t) => {
     { key: 'b', value: '', expiry: 0, metadata: { c: { value: 'd' } }, version: versions[1] },
   ])
   const long = Buffer.alloc(store.maxValueBytes + 1).toString('base64')
-  for (const [given, more, message] of [
+  for (const [input, more, message] of [
     [[{ key: 'x' }, { key: 'x' }], {}, /^request\.records must name each key once/],
     [[{ key: 'x' }, { key: '' }], {}, /^request\.records\[1\]\.key must be 1 to 1024 bytes/],
     [
@@ -229,7 +229,7 @@ t.test('a batch of records is written atomically or rejected', async (t) => {
       /^request\.options\.version is not allowed with request\.records/,
     ],
   ] as const)
-    await t.rejects(put(given, more), { code: 400, message })
+    await t.rejects(put(input, more), { code: 400, message })
   const page = await call<Page>('Read', { options: { prefix: '', from: 'c' } })
   t.same(page.records, [], 'no record of a rejected batch was written')
 })

@@ -67,14 +67,14 @@ t.test('treats draining as a state and any other state as metadata', async (t) =
 })
 
 t.test("limits the weight to Consul's range", async (t) => {
-  for (const [weight, wanted] of [
+  for (const [weight, expected] of [
     ['5', 5],
     ['0', 1],
     ['1001', 1],
     ['x', 1],
     ['1.5', 1],
   ] as const)
-    t.equal(toRegistration(SERVICE, { ...NODE, metadata: { weight } }, 'mx', 90).weight, wanted)
+    t.equal(toRegistration(SERVICE, { ...NODE, metadata: { weight } }, 'mx', 90).weight, expected)
 })
 
 t.test('builds ids that are unique on an agent and valid in paths', async (t) => {

@@ -97,17 +97,17 @@ t.test('resolves a known service without local instances to remote ones', async 
   network.nodes.set('b', makeNode('b:1'))
   network.table.setPeer('b', 1)
   const find = async () => (await network.registry.getService('s')).map(toText)
-  const told = new Map<string, string>()
+  const events = new Map<string, string>()
   const stop = network.registry.watch!(
     ({ type, service }) => {
-      if (type === 'delete') told.delete(service.version)
-      else told.set(service.version, toText(service))
+      if (type === 'delete') events.delete(service.version)
+      else events.set(service.version, toText(service))
     },
     { service: 's' },
   )
   const isTold = async (...texts: string[]): Promise<void> => {
     await tick()
-    t.strictSame([await find(), [...told.values()].sort()], [texts, texts])
+    t.strictSame([await find(), [...events.values()].sort()], [texts, texts])
   }
   t.strictSame(await find(), ['v2@'], 'known without nodes')
   network.table.applyRoute('b', 's', THEIRS)

@@ -101,8 +101,8 @@ t.test('servers that may not link report the reason once and retry', async (t) =
   t.match(await connect(a, clone.address), {
     links: [{ error: /^duplicate server id a: the data folder of the other server is a copy/ }],
   })
-  const told = a.lines.filter((line) => line.includes('no link')).map((line) => JSON.parse(line))
-  const addresses = told.map(({ address }) => address)
+  const events = a.lines.filter((line) => line.includes('no link')).map((line) => JSON.parse(line))
+  const addresses = events.map(({ address }) => address)
   t.equal(new Set(addresses).size, addresses.length, 'each address is logged once')
 })
 

@@ -7,7 +7,7 @@ import { createExchangeRefreshToken } from '../../../../services/auth/tokens/exc
 const GIVEN = { namespace: 'acme', token: 'x', lifeS: 60 }
 
 t.test('reports each reuse, but unknown tokens rarely', async (t) => {
-  const told: unknown[] = []
+  const events: unknown[] = []
   let answer: ['reused' | 'unknown', { namespace: string; account: string } | undefined]
   const attempt = createExchangeRefreshToken({
     tokens: {
@@ -16,7 +16,7 @@ t.test('reports each reuse, but unknown tokens rarely', async (t) => {
         throw badRequest(errorId, 'wrong')
       },
     },
-    audit: (_ctx, action, what) => void told.push([action, what]),
+    audit: (_ctx, action, what) => void events.push([action, what]),
     nowMs: () => 0,
   })
   const from = async (address: string) => {
@@ -29,9 +29,9 @@ t.test('reports each reuse, but unknown tokens rarely', async (t) => {
   answer = ['reused', { namespace: 'mx', account: 'jane' }]
   for (let i = 0; i < 2; i++) await from('2001:db8::1')
   const reused = ['token.reused', { namespace: 'mx', target: 'jane' }]
-  t.same(told, [reused, reused])
+  t.same(events, [reused, reused])
   answer = ['unknown', undefined]
   for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1']) await from(address)
   const unknown = ['refresh.failed', { namespace: 'acme', target: '' }]
-  t.same(told.slice(2), [unknown, unknown], 'from two networks')
+  t.same(events.slice(2), [unknown, unknown], 'from two networks')
 })

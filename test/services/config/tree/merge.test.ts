@@ -15,8 +15,8 @@ const SEALER: Sealer = {
 
 function set(tree: ConfigMap, path: string, value: unknown, secret = false) {
   const names = splitConfigPath(path)
-  const given = parseValue(JSON.stringify(value), names, ID)
-  return setNode(tree, names, given, { secret, sealer: SEALER, id: ID })
+  const input = parseValue(JSON.stringify(value), names, ID)
+  return setNode(tree, names, input, { secret, sealer: SEALER, id: ID })
 }
 
 const build = (...values: unknown[]) =>

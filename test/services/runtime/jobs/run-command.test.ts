@@ -12,16 +12,16 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 const PATH = process.env['PATH']!
 
 function run(t: Test, line: string, more: Partial<CommandOptions> = {}) {
-  const told: string[] = []
+  const events: string[] = []
   const cwd = more.cwd ?? makeTempFolder(t, 'run')
   const ended = runCommand(['/bin/sh', '-c', line], {
     cwd,
     env: { PATH, ONLY: 'this' },
-    onOutput: (text) => told.push(text),
+    onOutput: (text) => events.push(text),
     signal: new AbortController().signal,
     ...more,
   })
-  return { cwd, ended, told: () => told.join('') }
+  return { cwd, ended, told: () => events.join('') }
 }
 
 async function until(isSo: () => boolean): Promise<void> {
@@ -55,17 +55,17 @@ t.test('passes standard output separately if requested', async (t) => {
   const onStdout = (text: string) => {
     out += text
   }
-  const { ended, told } = run(t, 'echo out; echo err >&2', { onStdout })
+  const { ended, told: result } = run(t, 'echo out; echo err >&2', { onStdout })
   await ended
   t.equal(out, 'out\n')
-  t.equal(told(), 'err\n')
+  t.equal(result(), 'err\n')
 })
 
 t.test('passes exactly the given environment', async (t) => {
-  const { ended, told } = run(t, 'env')
+  const { ended, told: result } = run(t, 'env')
   await ended
-  t.match(told(), /ONLY=this/)
-  t.notMatch(told(), /HOME=/)
+  t.match(result(), /ONLY=this/)
+  t.notMatch(result(), /HOME=/)
 })
 
 t.test('kills the process group when the program ends or is cancelled', async (t) => {
@@ -90,11 +90,11 @@ t.test('does not wait for a detached process that keeps the output open', async 
   t.match(await left.ended, { isDone: true })
   process.kill(Number(left.told()), 'SIGKILL')
 
-  const given = run(t, 'setsid sleep 60 & echo $!; sleep 60', { signal: abort.signal })
-  await until(() => given.told() !== '')
+  const input = run(t, 'setsid sleep 60 & echo $!; sleep 60', { signal: abort.signal })
+  await until(() => input.told() !== '')
   abort.abort(new Error('enough'))
-  await t.rejects(given.ended, { message: 'enough' })
-  process.kill(Number(given.told()), 'SIGKILL')
+  await t.rejects(input.ended, { message: 'enough' })
+  process.kill(Number(input.told()), 'SIGKILL')
 })
 
 t.test('fails for a missing working folder', async (t) => {

@@ -113,7 +113,7 @@ t.test('pings a silent client and ends it without a pong, but not a paused one',
     const socket = x.accept(keep([], ends))!
     if (x.path === '/held') socket.pause()
   })
-  const [answers, silent, held] = await Promise.all([
+  const [answers, silent, pending] = await Promise.all([
     connectWebSocket(t, port),
     connectWebSocket(t, port, [], { autoPong: false }),
     connectWebSocket(t, port, [], { autoPong: false, path: '/held' }),
@@ -122,7 +122,7 @@ t.test('pings a silent client and ends it without a pong, but not a paused one',
   const pings = { answers: 0, silent: 0, held: 0 }
   answers.on('ping', () => pings.answers++)
   silent.on('ping', () => pings.silent++)
-  held.on('ping', () => pings.held++)
+  pending.on('ping', () => pings.held++)
   // The handshake counts as activity.
   mock.timers.tick(30_000)
   for (let round = 1; round <= 3; round++) {
@@ -137,8 +137,8 @@ t.test('pings a silent client and ends it without a pong, but not a paused one',
   t.strictSame(pings, { answers: 3, silent: 1, held: 0 })
   t.strictSame(ends, ['1006 '])
   t.equal(answers.readyState, answers.OPEN)
-  t.equal(held.readyState, held.OPEN)
+  t.equal(pending.readyState, pending.OPEN)
   answers.close()
-  held.terminate()
+  pending.terminate()
   await until(() => gateway.inFlight <= 1)
 })
