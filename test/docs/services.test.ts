@@ -183,8 +183,8 @@ class Reader {
   async #startPython(line: string): Promise<void> {
     const [, file, port] = line.split(' ')
     const child = this.#spawn(this.#python, ['-W', 'error', file!, '0'], {})
-    for await (const result of createInterface(child.stdout!)) {
-      this.#ports.set(port!, result.slice(result.lastIndexOf(' ') + 1))
+    for await (const outputLine of createInterface(child.stdout!)) {
+      this.#ports.set(port!, outputLine.slice(outputLine.lastIndexOf(' ') + 1))
       return
     }
     this.#t.fail(`${file} did not start`)

@@ -102,7 +102,7 @@ for (const sync of ['os', 'always'] as const) {
       const acked = new Set<number>()
       /** Ids of dead letters. */
       const buried = new Set<string | undefined>()
-      const retained: StoredEvent[] = []
+      const stored: StoredEvent[] = []
       let firstDead = 1
       let lastShort = 0
       let again = 0
@@ -115,17 +115,17 @@ for (const sync of ['os', 'always'] as const) {
         }
         const adapter = createLmdbEvents({ folder })
         // Earlier events are checked once more at the end.
-        const added = await readAll(adapter, RETENTION, retained.length + 1)
+        const added = await readAll(adapter, RETENTION, stored.length + 1)
         const short = await readAll(adapter, SHORT)
         const dead = await readAll(adapter, DEAD, firstDead)
         firstDead += dead.length
-        retained.push(...added)
+        stored.push(...added)
         for (const { metadata } of dead) buried.add(metadata['dead-id'])
         const coming = await pullAll(adapter)
         const faults = { missing: 0, lost: 0, forgotten: 0, again: 0 }
         for (const [sequence, key] of published)
-          if (retained[sequence - 1]?.metadata['key'] !== key) faults.missing++
-        for (const { id, sequence, metadata } of retained) {
+          if (stored[sequence - 1]?.metadata['key'] !== key) faults.missing++
+        for (const { id, sequence, metadata } of stored) {
           const key = metadata['key']!
           if (key === 'end/0/1' || coming.has(sequence)) continue
           // Events that were not about to be acknowledged must be redelivered or dead letters: on a busy machine that
@@ -138,7 +138,7 @@ for (const sync of ['os', 'always'] as const) {
         t.strictSame(faults, { missing: 0, lost: 0, forgotten: 0, again: 0 }, `kill ${round}`)
         for (const events of [added, short, dead])
           t.strictSame(countFaults(events), { gaps: 0, torn: 0 })
-        t.equal(retained.at(-1)!.sequence, retained.length)
+        t.equal(stored.at(-1)!.sequence, stored.length)
         t.ok((short.at(-1)?.sequence ?? 0) >= lastShort)
         t.ok(round < 3 || lastShort < 100 || short[0]!.sequence > 1, 'retention continues')
         again += coming.size
@@ -152,8 +152,8 @@ for (const sync of ['os', 'always'] as const) {
       }
       const toIds = (events: readonly StoredEvent[]) => events.map(({ id }) => id)
       t.strictSame(
-        toIds(all).slice(0, retained.length),
-        toIds(retained),
+        toIds(all).slice(0, stored.length),
+        toIds(stored),
         'earlier events are unchanged',
       )
       await adapter.close?.()

@@ -91,11 +91,11 @@ t.test('removes only unreachable nodes after a registry returned empty', async (
   const late = await openBackend(t)
   await registry().register!(makeService('greeter', [late.address]))
   await untilHeard(toAnswers([...nodes, late]))
-  const [dies, leaves, ...pending] = nodes
+  const [dies, leaves, ...remaining] = nodes
   await dies!.close()
-  t.same(await hear(100), toAnswers([leaves!, late, ...pending]))
+  t.same(await hear(100), toAnswers([leaves!, late, ...remaining]))
   const again = makeService('greeter', [leaves!.address])
   await registry().register!(again)
   await registry().deregister!(again)
-  await untilHeard(toAnswers([late, ...pending]))
+  await untilHeard(toAnswers([late, ...remaining]))
 })

@@ -194,15 +194,15 @@ t.test('rejects a request of a trusted proxy without a client address', async (t
   ]
   for (const [remoteAddress, headers, status] of rows) {
     const request = { remoteAddress, headers }
-    const output = JSON.stringify(request)
+    const text = JSON.stringify(request)
     const result = await runPlugin(trusting, request)
-    t.match([result.status, result.forwarded], [status, status === 200], output)
+    t.match([result.status, result.forwarded], [status, status === 200], text)
     if (status === 400)
       t.match(
         result.body,
         /no valid client address in the x-forwarded-for header.*trusted_proxies_/,
       )
-    t.equal((await runPlugin(lenient, request)).status, 200, output)
+    t.equal((await runPlugin(lenient, request)).status, 200, text)
   }
   const options = { method: 'OPTIONS', headers: { 'max-forwards': '0' }, remoteAddress: PROXY }
   t.equal((await runPlugin(trusting, options)).status, 400)

@@ -14,8 +14,8 @@ t.test('uses the lower-case Host without port as service name', async (t) => {
     ['shop.example.com.:443', 'shop.example.com'],
     ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
   ]
-  for (const [input, service] of rows) {
-    t.same(host.resolve(at(input)), { service, endpoint: '' }, input)
+  for (const [hostName, service] of rows) {
+    t.same(host.resolve(at(hostName)), { service, endpoint: '' }, hostName)
   }
 })
 
@@ -39,7 +39,8 @@ t.test('does not resolve an invalid name', async (t) => {
     'a:b',
     'a:123456',
   ]
-  for (const input of hosts) t.equal(host.resolve(at(input)), undefined, JSON.stringify(input))
+  for (const hostName of hosts)
+    t.equal(host.resolve(at(hostName)), undefined, JSON.stringify(hostName))
 })
 
 t.test('depends on the Host only', async (t) => {

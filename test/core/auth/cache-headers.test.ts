@@ -25,10 +25,10 @@ t.test('cache-control is limited to private caches', async (t) => {
     ['public, no-store', 'no-store'],
     ['private', 'private'],
   ]
-  for (const [input, retained] of rows)
+  for (const [input, expected] of rows)
     t.equal(
       keep(...(input === '' ? [] : ['cache-control', input]))['cache-control'],
-      retained,
+      expected,
       input,
     )
 })

@@ -71,7 +71,7 @@ t.test(
       ...dropped.filter((name) => name !== 'host').flatMap((name) => [name, 'x']),
     ])
     t.strictSame(guard.headers.flat, [])
-    for (const retained of [
+    for (const header of [
       'mx-namespace',
       'authorization',
       'x-forwarded-for',
@@ -80,11 +80,7 @@ t.test(
       'date',
       'upgrade-insecure-requests',
     ]) {
-      t.equal(
-        judge('GET', '/', [...HOST, retained, 'v']).guard.headers.get(retained),
-        'v',
-        retained,
-      )
+      t.equal(judge('GET', '/', [...HOST, header, 'v']).guard.headers.get(header), 'v', header)
     }
   },
 )

@@ -15,7 +15,7 @@ import { createCertificate } from '../../fixtures/certificates.ts'
 import { openRawBackend } from '../../fixtures/raw-backend.ts'
 
 t.test('connect errors are described to clients without addresses', (t) => {
-  const cases: readonly [detail: string, told: string][] = [
+  const cases: readonly [detail: string, expected: string][] = [
     ['connect ECONNREFUSED 127.0.0.1:1', 'the backend refused the connection'],
     ['getaddrinfo ENOTFOUND orders.internal', 'the name of the backend does not resolve'],
     ['getaddrinfo EAI_AGAIN orders', 'resolving the name of the backend timed out'],
@@ -34,7 +34,8 @@ t.test('connect errors are described to clients without addresses', (t) => {
     ['read ECONNRESET', 'the backend closed the connection before it responded'],
     ['connection closed', 'cannot connect to the backend'],
   ]
-  for (const [detail, output] of cases) t.equal(describeConnectFault(detail, 'the backend'), output)
+  for (const [detail, expected] of cases)
+    t.equal(describeConnectFault(detail, 'the backend'), expected)
   t.equal(findConnectFault('no connection to tls.issuer:1: connect ECONNREFUSED'), 'refused')
   t.end()
 })

@@ -14,7 +14,7 @@ const INTRODUCTION = {
   nonce: createNonce(),
 }
 const ENTRY = JSON.stringify([{ version: 'latest', metadata: {}, endpoints: [] }])
-const result = { path: ['b', 'c'], metric: 3, entry: ENTRY }
+const advertisement = { path: ['b', 'c'], metric: 3, entry: ENTRY }
 const toWire = (message: object): unknown => JSON.parse(JSON.stringify(message))
 
 t.test('decodes encoded messages', (t) => {
@@ -42,9 +42,9 @@ t.test('decodes encoded messages', (t) => {
   ]
   for (const [wire, message] of messages) t.strictSame(readMessage(toWire(wire)), message)
   const routes = [
-    { key: 'greeter', advertised: result },
+    { key: 'greeter', advertised: advertisement },
     { key: 'gone', advertised: undefined },
-    { key: '@c', advertised: { ...result, entry: '{"address":"","peers":["b"]}' } },
+    { key: '@c', advertised: { ...advertisement, entry: '{"address":"","peers":["b"]}' } },
   ]
   t.strictSame(readMessage(toWire({ type: 'routes', routes: routes.map(formatUpdate) })), {
     type: 'routes',
@@ -54,7 +54,7 @@ t.test('decodes encoded messages', (t) => {
 })
 
 t.test('an invalid message is rejected with the path of the field', (t) => {
-  const route = formatUpdate({ key: 'greeter', advertised: result })
+  const route = formatUpdate({ key: 'greeter', advertised: advertisement })
   const ofRoute = (change: object) => ({ type: 'routes', routes: [route, { ...route, ...change }] })
   const long = [{ version: 'v', metadata: { a: 'x'.repeat(MAX_ENTRY_BYTES) }, endpoints: [] }]
   const wrong: [message: unknown, text: RegExp][] = [

@@ -79,16 +79,16 @@ t.test('opens a stream once connected and sends nothing before', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   await startMirror(t, opened.server)
-  const pending = await openStalled(opened.context, '/services/mirror?endpoint=Stream.Echo')
-  const { page } = pending
+  const stalled = await openStalled(opened.context, '/services/mirror?endpoint=Stream.Echo')
+  const { page } = stalled
   const stream = page.getByRole('region', { name: 'Stream', exact: true })
   await page.locator('[data-path="request.text"] textarea').fill('early')
-  await pending.cut(true)
+  await stalled.cut(true)
   await page.getByText('Stale', { exact: true }).first().waitFor()
   await page.getByRole('button', { name: 'Open and send', exact: true }).click()
   await stream.getByText('connecting', { exact: true }).waitFor()
   t.equal(await stream.getByText('↑ sent').count(), 0)
-  pending.restore()
+  stalled.restore()
   await stream.getByText('{"echo":"early"}').waitFor()
   await stream.getByText('open', { exact: true }).waitFor()
   t.equal(await stream.getByText('↑ sent').count(), 1)
@@ -98,17 +98,17 @@ t.test('replaces a connection that is dead without notice', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { server, context } = opened
-  const pending = await openStalled(context, '/services')
-  const { page } = pending
+  const stalled = await openStalled(context, '/services')
+  const { page } = stalled
   await page.clock.install()
   await page.reload()
   await page.getByRole('rowheader', { name: 'registry' }).waitFor()
-  const before = pending.count()
-  pending.hold()
+  const before = stalled.count()
+  stalled.hold()
   await page.clock.runFor('01:00')
   await page.getByText('Live', { exact: true }).waitFor()
   await page.getByText('Stale', { exact: true }).first().waitFor({ state: 'detached' })
-  t.equal(pending.count(), before + 1)
+  t.equal(stalled.count(), before + 1)
   await server.post('/registry/register', { name: 'store-front', nodes: [NODE] })
   await page.getByRole('rowheader', { name: 'store-front' }).waitFor()
 })

@@ -286,8 +286,8 @@ t.test(
     const [cookie] = await context.cookies(url)
     t.match(cookie, { name: 'mx-dashboard', httpOnly: true, sameSite: 'Strict', path: '/' })
     const seen = (await page.evaluate(`(async () => {
-    const told = []
-    document.addEventListener('securitypolicyviolation', (event) => told.push(event.effectiveDirective))
+    const violations = []
+    document.addEventListener('securitypolicyviolation', (event) => violations.push(event.effectiveDirective))
     const attempt = async (what) => {
       try {
         await what()
@@ -313,9 +313,9 @@ t.test(
       link.click()
     })
     const foreign = await attempt(() => fetch('http://127.0.0.1:1/'))
-    while (!told.includes('connect-src')) await new Promise(requestAnimationFrame)
+    while (!violations.includes('connect-src')) await new Promise(requestAnimationFrame)
     const kept = [document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)]
-    return { inline, handler, link, foreign, told, kept: kept.join(), hacked: 'hacked' in window }
+    return { inline, handler, link, foreign, violations, kept: kept.join(), hacked: 'hacked' in window }
   })()`)) as Attempts
     t.equal(seen.hacked, false)
     t.equal(seen.inline, 'TypeError', 'text is not parsed as HTML')

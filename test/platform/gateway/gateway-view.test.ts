@@ -14,10 +14,10 @@ t.test('is empty before the gateway runs', async (t) => {
   t.teardown(() => registry.close?.())
   const { authorizer } = await openAuthorizer(t)
   const domains = { list: () => new Set<string>() } as never
-  const result = createGatewaySource({ registry, domains, authorizer })
-  t.equal(result.gateway(), undefined)
-  t.equal(result.inFlight(), 0)
-  t.equal(result.metrics.requests, 0)
+  const source = createGatewaySource({ registry, domains, authorizer })
+  t.equal(source.gateway(), undefined)
+  t.equal(source.inFlight(), 0)
+  t.equal(source.metrics.requests, 0)
 })
 
 t.test('reflects the current plugins and options, also after a reload', async (t) => {

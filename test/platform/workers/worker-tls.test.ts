@@ -68,14 +68,14 @@ t.test('sends each certificate to a worker once, and removals', async (t) => {
   const receiving = receiveTls()
   deliver()
   const received = await receiving
-  const [retained] = received.pairs
+  const [pair] = received.pairs
   const heard: (readonly string[])[] = []
   received.onChange((pairs) => heard.push(pairs.flatMap(({ names }) => names)))
   tls.use([a, b, c])
   deliver()
   t.same(heard, [['a.test', 'b.test', 'c.test']])
   t.notMatch(sent.at(-1), /cert of [ab]\.test/)
-  t.equal(received.pairs[0], retained, 'an unchanged certificate is the same object')
+  t.equal(received.pairs[0], pair, 'an unchanged certificate is the same object')
   tls.use([c, a])
   deliver()
   tls.use([b, c, a])

@@ -197,8 +197,8 @@ t.test('with an unreachable registry, a service starts and registers later', asy
   const service = new Service({ name: 'greeter', registry: `mx://${address}`, log })
   t.teardown(() => service.stop())
   await service.start()
-  const [result, ready] = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-  t.match(result, {
+  const [warning, ready] = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  t.match(warning, {
     msg: 'registration failed, retrying',
     reason: /^the registry mx:\S+ is unreachable: .*ECONNREFUSED/,
   })

@@ -55,12 +55,12 @@ t.test('reports errors unless the watcher left', async (t) => {
     message: 'away',
   })
   t.equal(state.watchers, 0)
-  const input = {
+  const source = {
     ...followed,
     read() {
       stop.abort()
       return read()
     },
   }
-  t.match(await streamValue(stop.signal, input)[Symbol.asyncIterator]().next(), { done: true })
+  t.match(await streamValue(stop.signal, source)[Symbol.asyncIterator]().next(), { done: true })
 })

@@ -195,8 +195,8 @@ t.test('masks secrets unless they are requested', async (t) => {
       { path: 'db.port', secret: true },
     ],
   })
-  const output = JSON.stringify([await call('History'), await call('List'), lines])
-  for (const text of [await dumpStore(store), output]) t.notMatch(text, /hunter2|54321/)
+  const contents = JSON.stringify([await call('History'), await call('List'), lines])
+  for (const text of [await dumpStore(store), contents]) t.notMatch(text, /hunter2|54321/)
 })
 
 t.test('lists paths in pages', async (t) => {

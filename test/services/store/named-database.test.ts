@@ -11,10 +11,10 @@ t.test('reading from an unknown database is 400 and the error names it', async (
   const options = { database: 'shop' }
   await call('Write', { record: { key: 'a', value: 'AA==' }, options })
   const wrong = { database: 'shpo' }
-  const result = tell('request.options.database', 'shpo')
-  await t.rejects(call('Read', { key: 'a', options: wrong }), result)
-  await t.rejects(call('Read', { options: { ...wrong, prefix: 'a' } }), result)
-  await t.rejects(stream('List', { options: wrong }).next(), result)
+  const error = tell('request.options.database', 'shpo')
+  await t.rejects(call('Read', { key: 'a', options: wrong }), error)
+  await t.rejects(call('Read', { options: { ...wrong, prefix: 'a' } }), error)
+  await t.rejects(stream('List', { options: wrong }).next(), error)
   await t.rejects(call('Tables', wrong), tell('request.database', 'shpo'))
   const inNamespace = tell('request.options.namespace', 'shpo')
   const blobs = { namespace: 'shpo' }

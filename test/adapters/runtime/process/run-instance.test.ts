@@ -82,8 +82,8 @@ t.test(
   'starts an instance without inherited files and core dumps, in its own process group',
   async (t) => {
     const folder = makeTempFolder(t, 'runtime')
-    const output = join(makeTempFolder(t, 'told'), 'told')
-    const words = `{ ls -l /proc/$$/fd; ulimit -c; ps -o pgid= -p $$; echo $$; } >${output}; exec node main.cjs`
+    const file = join(makeTempFolder(t, 'told'), 'told')
+    const words = `{ ls -l /proc/$$/fd; ulimit -c; ps -o pgid= -p $$; echo $$; } >${file}; exec node main.cjs`
     const { program, ...others } = makeWorkload(t, ANSWERS)
     const workload = { ...others, program: { ...program, command: ['sh', '-c', words] } }
     const source = new URL('../../../fixtures/runtime-process.ts', import.meta.url)
@@ -100,7 +100,7 @@ t.test(
     })
     t.teardown(() => server.kill('SIGKILL'))
     await once(server.stdout!, 'data')
-    const lines = readFileSync(output, 'utf8').trim().split('\n')
+    const lines = readFileSync(file, 'utf8').trim().split('\n')
     const files = lines.flatMap((line) => / (\d+) -> (.+)/.exec(line)?.slice(1) ?? [])
     // Node.js itself hides inherited files with low numbers.
     t.equal(files[files.indexOf('40') + 1], '/dev/null')

@@ -81,13 +81,13 @@ t.test(
       const opened = open()
       await prepare(t, opened, before)
       t.equal(opened.socket.closed, undefined, `${name}: before the violation`)
-      const retained = opened.calls.length
+      const callCount = opened.calls.length
       opened.receive(hex)
       t.equal(opened.socket.closed?.code, code, name)
-      t.equal(opened.calls.length, retained, 'no call is dispatched')
+      t.equal(opened.calls.length, callCount, 'no call is dispatched')
       for (const events of opened.events) t.equal(events.at(-1), 'cancel closed')
       opened.receive(call(1000))
-      t.equal(opened.calls.length, retained)
+      t.equal(opened.calls.length, callCount)
       t.equal(opened.connection.pending, 0)
     }
   },

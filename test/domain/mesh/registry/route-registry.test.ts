@@ -40,7 +40,7 @@ function open(t: Teardown) {
     table.applyRoute(path[0]!, 's', way)
   }
   t.teardown(registry.close)
-  return { table, registry, learn, learnServer, pass, told: () => events.splice(0) }
+  return { table, registry, learn, learnServer, pass, takeEvents: () => events.splice(0) }
 }
 
 const toText = ({ name, version, nodes }: Service): string =>
@@ -71,78 +71,78 @@ t.test('resolves a remote service to the peers that route to it', (t) => {
 })
 
 t.test('reports changes and omits updates without effect', (t) => {
-  const { learn, table, told: events } = open(t)
+  const { learn, table, takeEvents } = open(t)
   learn('bx', 'v1')
-  t.strictSame(events(), ['create s v1 b-1/2'])
+  t.strictSame(takeEvents(), ['create s v1 b-1/2'])
   learn('by', 'v1')
   learn('by', 'v1', 5)
-  t.strictSame(events(), [], 'another route through the same peer')
+  t.strictSame(takeEvents(), [], 'another route through the same peer')
   learn('c', 'v1 v2')
-  t.strictSame(events(), ['update s v1 c-1/1', 'create s v2 c-1/1'])
+  t.strictSame(takeEvents(), ['update s v1 c-1/1', 'create s v2 c-1/1'])
   learn('c', 'v2')
-  t.strictSame(events(), ['update s v2 c-1/1', 'delete s v1'])
+  t.strictSame(takeEvents(), ['update s v2 c-1/1', 'delete s v1'])
   table.removePeer('c')
-  t.strictSame(events(), ['create s v1 b-1/2', 'delete s v2'])
+  t.strictSame(takeEvents(), ['create s v1 b-1/2', 'delete s v2'])
   table.applyRoute('b', 's', undefined)
-  t.strictSame(events(), ['delete s v1'])
+  t.strictSame(takeEvents(), ['delete s v1'])
   t.end()
 })
 
 t.test('reports nothing about a local service', (t) => {
-  const { learn, table, registry, told: events } = open(t)
+  const { learn, table, registry, takeEvents } = open(t)
   learn('b', 'v1 v2')
-  events()
+  takeEvents()
   table.setLocal('s', null)
-  t.strictSame(events(), ['delete s v1', 'delete s v2'], 'remote versions are deleted')
+  t.strictSame(takeEvents(), ['delete s v1', 'delete s v2'], 'remote versions are deleted')
   t.strictSame(registry.getService('s'), [])
   t.strictSame(registry.listServices(), [])
   learn('b', 'v3')
-  t.strictSame(events(), [])
+  t.strictSame(takeEvents(), [])
   table.setLocal('s', undefined)
-  t.strictSame(events(), ['create s v3 b-1/1'])
+  t.strictSame(takeEvents(), ['create s v3 b-1/1'])
   t.end()
 })
 
 t.test('retains services of a lost peer without nodes for a day', (t) => {
-  const { registry, learn, pass, told: events, table } = open(t)
+  const { registry, learn, pass, takeEvents, table } = open(t)
   learn('b', 'v1')
   learn('c', 'v1')
-  events()
+  takeEvents()
   table.removePeer('b')
-  t.strictSame(events(), ['update s v1 c-1/1'])
+  t.strictSame(takeEvents(), ['update s v1 c-1/1'])
   table.removePeer('c')
-  t.strictSame(events(), ['update s v1'])
+  t.strictSame(takeEvents(), ['update s v1'])
   t.match(registry.getService('s'), [{ name: 's', version: 'v1', nodes: [] }])
   t.match(registry.listServices(), [{ name: 's', nodes: [] }])
   pass(DAY_MS - 1000)
   t.equal(registry.getService('s').length, 1)
   pass(2000)
-  t.strictSame(events(), ['delete s v1'])
+  t.strictSame(takeEvents(), ['delete s v1'])
   t.strictSame(registry.getService('s'), [])
   t.strictSame(registry.listServices(), [])
   table.setLocal('s', null)
-  t.strictSame(events(), [])
+  t.strictSame(takeEvents(), [])
   t.end()
 })
 
 t.test(
   'marks a service behind a peer as lost with its server, and removes a withdrawn one',
   (t) => {
-    const { registry, learn, told: events, table } = open(t)
+    const { registry, learn, takeEvents, table } = open(t)
     learn('bx', 'v1')
     learn('by', 'v1')
-    events()
+    takeEvents()
     table.applyRoute('b', '@x', undefined)
     table.applyRoute('b', 's', undefined)
-    t.strictSame(events(), ['delete s v1'], 'the last route was that of y')
+    t.strictSame(takeEvents(), ['delete s v1'], 'the last route was that of y')
     learn('by', 'v1')
     table.applyRoute('b', '@y', undefined)
     table.applyRoute('b', 's', undefined)
     t.match(registry.getService('s'), [{ name: 's', version: 'v1', nodes: [] }])
-    t.strictSame(events(), ['create s v1 b-1/2', 'update s v1'])
+    t.strictSame(takeEvents(), ['create s v1 b-1/2', 'update s v1'])
     learn('c', 'v2')
     t.strictSame(
-      events(),
+      takeEvents(),
       ['create s v2 c-1/1', 'delete s v1'],
       'another server provides the service',
     )
@@ -172,18 +172,18 @@ t.test('removes a lost service 95 s after its server returns', (t) => {
 })
 
 t.test('does not retain a service that is local now or was withdrawn', (t) => {
-  const { registry, learn, told: events, table } = open(t)
+  const { registry, learn, takeEvents, table } = open(t)
   learn('b', 'v1')
   table.removePeer('b')
-  events()
+  takeEvents()
   table.setLocal('s', null)
-  t.strictSame(events(), ['delete s v1'])
+  t.strictSame(takeEvents(), ['delete s v1'])
   t.strictSame(registry.getService('s'), [])
   table.setLocal('s', undefined)
   learn('c', 'v1')
-  events()
+  takeEvents()
   table.applyRoute('c', 's', undefined)
-  t.strictSame(events(), ['delete s v1'])
+  t.strictSame(takeEvents(), ['delete s v1'])
   t.strictSame(registry.listServices(), [])
   t.end()
 })
@@ -198,7 +198,7 @@ t.test('restores services known before a restart as lost until there is a route'
   before.pass(5000)
   t.strictSame(before.registry.listKnown(), [{ ...known!, ageMs: 5000 }])
 
-  const { registry, learn, told: events, table, pass } = open(t)
+  const { registry, learn, takeEvents, table, pass } = open(t)
   table.setLocal('mine', null)
   registry.restore([
     { ...known!, ageMs: DAY_MS - 1000 },
@@ -206,14 +206,18 @@ t.test('restores services known before a restart as lost until there is a route'
     { ...known!, name: 'store' },
     { ...known!, name: 't' },
   ])
-  t.strictSame(events().length, 4, 'without local and platform services')
+  t.strictSame(takeEvents().length, 4, 'without local and platform services')
   t.strictSame(registry.getService('s').map(toText), ['s v1', 's v2'])
   pass(1000)
-  t.strictSame(events(), ['delete s v1', 'delete s v2'], 'a restart does not extend the retention')
+  t.strictSame(
+    takeEvents(),
+    ['delete s v1', 'delete s v2'],
+    'a restart does not extend the retention',
+  )
   registry.restore([known!])
-  events()
+  takeEvents()
   learn('bx', 'v2')
-  t.strictSame(events(), ['update s v2 b-1/2', 'delete s v1'])
+  t.strictSame(takeEvents(), ['update s v2 b-1/2', 'delete s v1'])
   table.setLocal('t', null)
   t.strictSame(registry.listServices().map(toText), ['s v2 b-1/2'])
   t.end()

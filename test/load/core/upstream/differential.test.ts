@@ -95,12 +95,12 @@ async function ask(
     // Bytes after a response in their own segment need a tick to be received.
     for (let i = 0; i < 10 && (i < 3 || split !== asOne); i++) await turn()
     if (!reply.retained) for (let i = 0; i < 1000 && pool.size > 0; i++) await turn()
-    const retained = pool.size > 0
+    const isReused = pool.size > 0
     const again = new Collector({ path: '/again' })
     pool.dispatch(again)
     await again.done
     const outcome = call.complete ? 'complete' : (call.failure?.kind ?? 'nothing')
-    return { call, outcome, retained, again: again.body }
+    return { call, outcome, retained: isReused, again: again.body }
   } finally {
     pool.close()
   }

@@ -120,9 +120,9 @@ t.test('rejects unknown hosts and malformed requests without a redirect', async 
 })
 
 t.test('logs a port in use once and listens when it becomes free', async (t) => {
-  const pending = createServer().listen(0, '127.0.0.1')
-  await once(pending, 'listening')
-  const { port } = pending.address() as AddressInfo
+  const occupant = createServer().listen(0, '127.0.0.1')
+  await once(occupant, 'listening')
+  const { port } = occupant.address() as AddressInfo
   const { server, messages } = await open(t, { address: { host: '127.0.0.1', port }, retryMs: 5 })
   t.equal(server.port, 0)
   t.match(messages, [
@@ -130,7 +130,7 @@ t.test('logs a port in use once and listens when it becomes free', async (t) => 
       `^cannot listen on 127\\.0\\.0\\.1:${port}: the port is in use: certificates cannot be issued or renewed`,
     ),
   ])
-  pending.close()
+  occupant.close()
   // The timer is unrefed and does not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   while (server.port === 0) await new Promise((resolve) => setTimeout(resolve, 5))

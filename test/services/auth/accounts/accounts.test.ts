@@ -21,8 +21,8 @@ t.test(
     const accounts = open(t)
     const { account, secret } = await accounts.create('mx', { id: 'jane' }, ID)
     t.match(secret, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
-    const { hash, ...result } = account
-    t.same(result, {
+    const { hash, ...details } = account
+    t.same(details, {
       id: 'jane',
       name: 'jane',
       type: 'user',

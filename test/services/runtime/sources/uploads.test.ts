@@ -90,11 +90,11 @@ t.test('deletes unused uploads', async (t) => {
   const { folders, uploads } = open(t)
   await uploads.clean(new Set())
   await uploads.take(KEY, pack(t, 'one'))
-  const retained = uploads.claim(KEY)!
+  const claimed = uploads.claim(KEY)!
   await uploads.take(KEY, pack(t, 'two'))
-  await uploads.clean(new Set([retained]))
-  t.same(readdirSync(folders.uploads), [retained])
-  t.ok(existsSync(folders.upload(retained)))
+  await uploads.clean(new Set([claimed]))
+  t.same(readdirSync(folders.uploads), [claimed])
+  t.ok(existsSync(folders.upload(claimed)))
 })
 
 t.test('ends an upload on timeout and leaves nothing', async (t) => {
