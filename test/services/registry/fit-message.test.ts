@@ -42,7 +42,7 @@ t.test(
     t.strictSame(reported, ['a', 'z', 'long'], 'the watch continues')
     await events.return?.()
     const warnings = lines
-      .filter((line) => line.includes('left out'))
+      .filter((line) => line.includes('version omitted'))
       .map((line) => JSON.parse(line))
     t.match(warnings, [
       { name: 'long', version: 'latest', msg: 'service version omitted: too long for a message' },

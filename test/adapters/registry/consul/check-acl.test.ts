@@ -39,7 +39,7 @@ t.test('warns of a remote Consul without ACLs', async (t) => {
 
 t.test('does not warn of a local Consul or one with ACLs', async (t) => {
   for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '::1'])
-    t.same(await ask(t, 401, 'ACL support disabled', { host }), { warnings: [], asked: [] })
+    t.same(await ask(t, 401, 'ACL support disabled', { host }), { warnings: [], requests: [] })
   for (const [status, text] of [
     [403, 'ACL not found'],
     [200, ''],
