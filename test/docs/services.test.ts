@@ -226,8 +226,8 @@ class Reader {
 
   #withPorts(text: string): string {
     return text.replace(/(localhost|127\.0\.0\.1):(\d+)/g, (address, _host, port: string) => {
-      const own = this.#ports.get(port)
-      return own === undefined ? address : `127.0.0.1:${own}`
+      const freePort = this.#ports.get(port)
+      return freePort === undefined ? address : `127.0.0.1:${freePort}`
     })
   }
 }

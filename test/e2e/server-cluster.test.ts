@@ -101,10 +101,10 @@ t.test('servers of a cluster act as one platform', async (t) => {
   t.match(listed.services, [{ name: 'shop' }])
 
   await one.kill()
-  const own = { authorization: `Bearer ${one.token}` }
+  const authorized = { authorization: `Bearer ${one.token}` }
   for (const path of ['store/databases', 'config/get?path=a', 'registry/listServices'])
     t.equal(
-      (await get(`${two.gateway}/${path}`, own)).status,
+      (await get(`${two.gateway}/${path}`, authorized)).status,
       200,
       `${path}: the other server still serves`,
     )

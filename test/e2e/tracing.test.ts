@@ -149,7 +149,7 @@ t.test('gateway, services, messages and events form one trace', async (t) => {
 
 t.test('internal calls of the platform start no trace', async (t) => {
   const roots = collector.spans.filter(({ parentSpanId }) => parentSpanId === '')
-  const own = [
+  const platformSpans = [
     'auth',
     'broker',
     'config',
@@ -161,7 +161,7 @@ t.test('internal calls of the platform start no trace', async (t) => {
     'api',
   ]
   t.same(
-    roots.filter(({ service }) => own.includes(service)).map(({ name }) => name),
+    roots.filter(({ service }) => platformSpans.includes(service)).map(({ name }) => name),
     [],
   )
 })

@@ -44,8 +44,8 @@ for (const listener of ['uws', 'node']) {
       t.strictSame(await (await fetch(`${usual}/greeter/hello`)).json(), {
         service: 'go.mx.api.greeter',
       })
-      const own = await open(t, names, { MX_LISTENER, MX_NAMESPACE: 'my.own' })
-      t.strictSame(await (await fetch(`${own}/greeter/hello`)).json(), {
+      const custom = await open(t, names, { MX_LISTENER, MX_NAMESPACE: 'my.own' })
+      t.strictSame(await (await fetch(`${custom}/greeter/hello`)).json(), {
         service: 'my.own.greeter',
       })
     },

@@ -109,8 +109,8 @@ t.test(
         service.nodes.map(({ address }) => address),
       ]),
     )
-    const own = server.services.map((name) => [name, [proxy]])
-    t.same(nodes, { ...Object.fromEntries(own), greeter: ['127.0.0.1:9001'] })
+    const expected = server.services.map((name) => [name, [proxy]])
+    t.same(nodes, { ...Object.fromEntries(expected), greeter: ['127.0.0.1:9001'] })
 
     await consul.kill()
     const paths = ['registry/listServices', 'registry/getService?service=unknown']

@@ -161,13 +161,13 @@ t.test('a call without an available node is 503', async (t) => {
 })
 
 t.test('error responses do not eject a node, malformed responses do', async (t) => {
-  const own = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
+  const overridden = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
   const foreign = open(t, ['a', 'b'], (call) => call.onFail(toBadResponse('x', 'none'), true))
   for (let i = 0; i < 20; i++) {
-    t.strictSame(new TestCall(own.upstream).send().events, ['refused 503'])
+    t.strictSame(new TestCall(overridden.upstream).send().events, ['refused 503'])
     t.strictSame(new TestCall(foreign.upstream).send().events, ['refused 502'])
   }
-  t.strictSame(own.ejected, [])
+  t.strictSame(overridden.ejected, [])
   t.equal(foreign.ejected.length, 1, 'at most half of the nodes are ejected')
 })
 

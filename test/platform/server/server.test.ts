@@ -264,8 +264,8 @@ t.test('a reload applies live settings and names those that require a restart', 
   const flags = readFlags([...QUIET_WORDS, `--config=${file}`], 'server')
   await server.reload(await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')())
   t.equal((await get('/plain/x')).status, 502, 'the node is known but refuses connections')
-  const own = lines.filter(({ service }) => service === undefined)
-  t.match(own, [
+  const serverLines = lines.filter(({ service }) => service === undefined)
+  t.match(serverLines, [
     { msg: 'restart required to apply: events' },
     { msg: 'configuration reloaded', servicesAdded: ['plain'], settings: ['max_body'] },
   ])

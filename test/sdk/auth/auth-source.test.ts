@@ -60,9 +60,9 @@ t.test(
     t.same(await updates.next(), { done: false, value: new Set() })
     await admin.call('auth', 'Rules.Create', { rule: NOBODY, options: { namespace: 'acme' } })
     t.same((await updates.next()).value, new Set(['acme']))
-    const own = watch('shop')
-    t.same((await own.next()).value, new Set(['shop']))
-    const next = own.next()
+    const ofShop = watch('shop')
+    t.same((await ofShop.next()).value, new Set(['shop']))
+    const next = ofShop.next()
     ending.abort()
     t.same(await next, { done: true, value: undefined })
   },

@@ -55,8 +55,8 @@ t.test('every kind of field round-trips', async (t) => {
 })
 
 t.test('the encoding equals that of the protobuf library', async (t) => {
-  const own = Kinds.encode(protojson.fromJson(Kinds, FULL)).finish()
-  t.ok(Buffer.from(own).equals(encode(FULL)))
+  const encodedText = Kinds.encode(protojson.fromJson(Kinds, FULL)).finish()
+  t.ok(Buffer.from(encodedText).equals(encode(FULL)))
 })
 
 t.test('fields without presence decode to zero values, others are absent', async (t) => {

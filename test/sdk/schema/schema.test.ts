@@ -158,8 +158,8 @@ t.test('a Standard Schema is described if its library can generate JSON Schema',
     $comment: 'draft-2020-12',
   })
   t.match(compileSchema(schema, 'response').jsonSchema, { type: 'number' })
-  const own = { ...createNamed(), toJSONSchema: () => ({ type: 'object' }) }
-  t.strictSame(compileSchema(own, 'request').jsonSchema, { type: 'object' })
+  const convertible = { ...createNamed(), toJSONSchema: () => ({ type: 'object' }) }
+  t.strictSame(compileSchema(convertible, 'request').jsonSchema, { type: 'object' })
   t.equal(compileSchema(createNamed(), 'request').jsonSchema, undefined)
   const cannot = createNamed({
     jsonSchema: {

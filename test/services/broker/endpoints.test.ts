@@ -8,9 +8,9 @@ const textOf = ({ body }: WireMessage): string => Buffer.from(body, 'base64').to
 
 t.test('a message reaches the subscribers of its topic in its namespace only', async (t) => {
   const { publish, subscribe, subscribers } = await openPlatformBroker(t)
-  const own = subscribe({ topic: 'orders' }, { namespace: 'acme' })
+  const ofAcme = subscribe({ topic: 'orders' }, { namespace: 'acme' })
   const others = subscribe({ topic: 'orders' })
-  const [first, second] = [own.next(), others.next()]
+  const [first, second] = [ofAcme.next(), others.next()]
   await until(() => subscribers() === 2)
   // Only the first message received shows that the subscription has started: publish until then.
   let isSeen = false
@@ -35,7 +35,7 @@ t.test('a message reaches the subscribers of its topic in its namespace only', a
   })
   await publish({ topic: 'orders', message: { body: base64('mine') } })
   t.equal(textOf((await second).value), 'mine')
-  await own.return!()
+  await ofAcme.return!()
   await others.return!()
   await until(() => subscribers() === 0)
 })

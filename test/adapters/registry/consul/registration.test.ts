@@ -47,16 +47,16 @@ t.test('stores metadata that does not fit Meta in a tag', async (t) => {
 t.test('changes the revision with the node', async (t) => {
   const revisionOf = (node: Node, version = 'latest'): string =>
     toRegistration({ ...SERVICE, version }, node, 'mx', 90).tags.at(-1)!
-  const own = revisionOf(NODE)
-  t.equal(revisionOf({ ...NODE }), own)
-  t.equal(revisionOf({ ...NODE, metadata: { state: 'draining' } }), own)
+  const nodeRevision = revisionOf(NODE)
+  t.equal(revisionOf({ ...NODE }), nodeRevision)
+  t.equal(revisionOf({ ...NODE, metadata: { state: 'draining' } }), nodeRevision)
   for (const other of [
     revisionOf(makeNode('10.0.0.2:80')),
     revisionOf({ ...NODE, address: '10.0.0.2:80' }),
     revisionOf({ ...NODE, metadata: { weight: '2' } }),
     revisionOf(NODE, '2'),
   ])
-    t.not(other, own)
+    t.not(other, nodeRevision)
 })
 
 t.test('treats draining as a state and any other state as metadata', async (t) => {

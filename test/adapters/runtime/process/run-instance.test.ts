@@ -74,7 +74,7 @@ t.test('isolates the environment, home and temporary files of an instance', asyn
   t.not(PORT, '1')
   t.equal(HOME, `${folder}/copies/${MX_INSTANCE}/home`)
   t.equal(TMPDIR, `${folder}/copies/${MX_INSTANCE}/tmp`)
-  for (const own of [HOME, TMPDIR]) t.equal(statSync(own).mode & 0o777, 0o700)
+  for (const workFolder of [HOME, TMPDIR]) t.equal(statSync(workFolder).mode & 0o777, 0o700)
   t.match(workload.program, { folder: cwd })
 })
 
@@ -255,6 +255,6 @@ t.test('kills an instance with too many processes', async (t) => {
 t.test('prefers an instance over the server when the machine runs out of memory', async (t) => {
   const { runtime, workload } = await startProgram(t, 'console.log(process.pid)')
   const [pid] = await readNumbers(runtime, workload, 1)
-  const own = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'))
-  t.ok(Number(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')) >= Math.max(500, own))
+  const serverScore = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'))
+  t.ok(Number(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')) >= Math.max(500, serverScore))
 })

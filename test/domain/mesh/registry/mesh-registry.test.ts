@@ -56,15 +56,15 @@ for (const later of [false, true])
         ['v1@b:1', 'v2@b:1'],
       ],
     )
-    const own = makeService('s', ['own:1'], 'v2')
-    await registry.register!(own)
+    const localService = makeService('s', ['own:1'], 'v2')
+    await registry.register!(localService)
     t.strictSame(
       [await find(), await list()],
       [['v2@own:1'], ['v2@own:1']],
       'after the registration',
     )
-    t.strictSame(memory.getService('s'), [own], 'the memory registry contains it')
-    await registry.deregister!(own)
+    t.strictSame(memory.getService('s'), [localService], 'the memory registry contains it')
+    await registry.deregister!(localService)
     await tick()
     t.strictSame(
       [await find(), await list()],
@@ -112,10 +112,10 @@ t.test('resolves a known service without local instances to remote ones', async 
   t.strictSame(await find(), ['v2@'], 'known without nodes')
   network.table.applyRoute('b', 's', THEIRS)
   await isTold('v1@b:1', 'v2@b:1')
-  const own = makeService('s', ['own:1'], 'v2')
-  await network.registry.register!(own)
+  const localService = makeService('s', ['own:1'], 'v2')
+  await network.registry.register!(localService)
   await isTold('v2@own:1')
-  await network.registry.deregister!(own)
+  await network.registry.deregister!(localService)
   await isTold('v1@b:1', 'v2@b:1')
   stop()
 })

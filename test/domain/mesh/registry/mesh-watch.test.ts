@@ -76,9 +76,9 @@ t.test('a watch agrees with lookups under random changes', async () => {
       }
       const stop = registry.watch!(hear, watchesOne ? { service: 's' } : {})
       for (const { what, version } of steps) {
-        const own = makeService('s', [`own-${version}:1`], version)
-        if (what === 'register') memory.register(own)
-        else if (what === 'deregister') memory.deregister(own)
+        const localService = makeService('s', [`own-${version}:1`], version)
+        if (what === 'register') memory.register(localService)
+        else if (what === 'deregister') memory.deregister(localService)
         else if (what === 'wait') await tick()
         else if (what === 'ask') {
           events = []

@@ -37,8 +37,9 @@ if (started !== undefined) {
 
 function testContract(agent: ConsulAgent): void {
   testRegistry(t, async () => {
-    const own = (await agent.call('GET', '/agent/services')) as Record<string, unknown>
-    for (const id of Object.keys(own)) await agent.call('PUT', `/agent/service/deregister/${id}`)
+    const agentServices = (await agent.call('GET', '/agent/services')) as Record<string, unknown>
+    for (const id of Object.keys(agentServices))
+      await agent.call('PUT', `/agent/service/deregister/${id}`)
     const registry = createConsulRegistry({
       host: agent.host,
       port: agent.port,
