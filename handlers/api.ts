@@ -47,7 +47,7 @@ class ApiCall extends GatewayCall {
 function parse(body: Uint8Array, service: string): unknown {
   if (body.length === 0) return {}
   try {
-    return parseJson(body, 'answer', service)
+    return parseJson(body, 'response', service)
   } catch (error) {
     throw notJson(service, error)
   }

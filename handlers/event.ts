@@ -134,6 +134,6 @@ function toFailure(x: Exchange, topic: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   x.failure = error instanceof Error ? error.message : String(error)
   x.trace?.failed('503', x.failure)
-  const detail = `cannot publish to ${topic}: the broker takes no messages`
+  const detail = `cannot publish to ${topic}: the broker does not accept messages`
   return new GatewayError(topic, 503, detail, { cause: error })
 }

@@ -87,7 +87,7 @@ async function openTunnel(
         lookup,
         target: x.target,
         headers,
-        onAnswer: (status, fields) => receive(x, request, status, fields),
+        onHandshakeResponse: (status, fields) => receive(x, request, status, fields),
         onClose: () => endAttempt(request),
       })
     } catch (error) {

@@ -22,10 +22,10 @@ import { openEnvironment } from '../../domain/lmdb/environment.ts'
 import { createReserve } from '../../domain/lmdb/reserve.ts'
 import { formatEvent, parseEvent, parseMark } from './lmdb/event-bytes.ts'
 import {
-  formatTopicNote,
+  formatTopicRecord,
   parseSequence,
-  parseTopicNote,
-  type TopicNote,
+  parseTopicRecord,
+  type TopicRecord,
   toEventKey,
 } from './lmdb/topic-bytes.ts'
 
@@ -78,26 +78,26 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
   /** By namespace, topic and name. */
   const groups = openTable('groups')
   /** Number of topics ever created, and the saved time. */
-  const notes = openTable('notes')
-  const savedMs = notes.getBinaryFast(TIME)?.readDoubleBE()
+  const meta = openTable('notes')
+  const savedMs = meta.getBinaryFast(TIME)?.readDoubleBE()
   let committing: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
   /** @throws {GatewayError} 507 if a write of this size would use the reserve. */
   function requireRoom(bytes: () => number): void {
-    if (reserve.isLow(bytes)) throw eventsFull(new Error('only the reserve is left'))
+    if (reserve.isLow(bytes)) throw eventsFull(new Error('only reserved disk space is left'))
   }
 
-  function findNote(key: Buffer): TopicNote | undefined {
+  function findRecord(key: Buffer): TopicRecord | undefined {
     const bytes = topics.getBinaryFast(key)
-    return bytes && parseTopicNote(bytes)
+    return bytes && parseTopicRecord(bytes)
   }
 
-  function addTopic(): TopicNote {
-    const number = (notes.getBinaryFast(TOPICS)?.readUInt32BE() ?? 0) + 1
+  function addTopic(): TopicRecord {
+    const number = (meta.getBinaryFast(TOPICS)?.readUInt32BE() ?? 0) + 1
     const bytes = Buffer.allocUnsafe(4)
     bytes.writeUInt32BE(number)
-    void notes.put(TOPICS, bytes)
+    void meta.put(TOPICS, bytes)
     return { ...NO_EVENTS, storedMs: nowMs(), number, first: 1, startBytes: 0 }
   }
 
@@ -130,41 +130,42 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
   }
 
   /** Removes events before a sequence, in a transaction. */
-  function removeTo(key: Buffer, note: TopicNote, first: number): void {
-    const { number, last } = note
-    const startBytes = first > last ? note.bytes : markReader(number)(first).startBytes
-    for (let sequence = note.first; sequence < first; sequence++)
+  function removeTo(key: Buffer, record: TopicRecord, first: number): void {
+    const { number, last } = record
+    const startBytes = first > last ? record.bytes : markReader(number)(first).startBytes
+    for (let sequence = record.first; sequence < first; sequence++)
       void events.remove(toEventKey(number, sequence))
-    void topics.put(key, formatTopicNote({ ...note, first, startBytes }))
+    void topics.put(key, formatTopicRecord({ ...record, first, startBytes }))
   }
 
   const log: EventLog = {
     name: 'lmdb',
 
     async append(batch) {
-      requireRoom(() => toWorstBytes(batch))
+      requireRoom(() => toMaxBytes(batch))
       return change(() => {
         // A clock that is behind, for example before NTP, does not make events older.
         const now = Math.max(nowMs(), savedMs ?? 0)
-        const touched = new Map<string, TopicNote>()
+        const touched = new Map<string, TopicRecord>()
         const sequences = batch.map(({ topic, event }) => {
           const key = toTopicKey(topic)
-          const note = touched.get(key) ?? findNote(Buffer.from(key)) ?? addTopic()
-          const mark = toMark(note, event, now)
-          const end = toEnd(note, mark, event)
-          void events.put(toEventKey(note.number, end.last), formatEvent(event, mark))
-          touched.set(key, { ...note, ...end })
+          const record = touched.get(key) ?? findRecord(Buffer.from(key)) ?? addTopic()
+          const mark = toMark(record, event, now)
+          const end = toEnd(record, mark, event)
+          void events.put(toEventKey(record.number, end.last), formatEvent(event, mark))
+          touched.set(key, { ...record, ...end })
           return end.last
         })
-        for (const [key, note] of touched) void topics.put(Buffer.from(key), formatTopicNote(note))
+        for (const [key, record] of touched)
+          void topics.put(Buffer.from(key), formatTopicRecord(record))
         return sequences
       })
     },
 
     read(topic, range) {
-      const note = findNote(Buffer.from(toTopicKey(topic)))
-      if (note === undefined) return { events: [], end: range.from, next: undefined }
-      const { number, first, last } = note
+      const record = findRecord(Buffer.from(toTopicKey(topic)))
+      if (record === undefined) return { events: [], end: range.from, next: undefined }
+      const { number, first, last } = record
       const reader = {
         first,
         last,
@@ -175,8 +176,8 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     },
 
     findTopic(topic) {
-      const note = findNote(Buffer.from(toTopicKey(topic)))
-      return note && toState(topic, note)
+      const record = findRecord(Buffer.from(toTopicKey(topic)))
+      return record && toState(topic, record)
     },
 
     listTopics(namespace) {
@@ -184,22 +185,22 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
       const range = namespace === undefined ? {} : toBounds(namespace)
       for (const { key, value } of topics.getRange(range)) {
         const [namespace = '', topic = ''] = Buffer.from(key).toString().split('\0')
-        found.push(toState({ namespace, topic }, parseTopicNote(value)))
+        found.push(toState({ namespace, topic }, parseTopicRecord(value)))
       }
       return found
     },
 
     async retain(topic, retention, now) {
       const key = Buffer.from(toTopicKey(topic))
-      const decide = (note: TopicNote) =>
-        toRetention(note.first, note, markReader(note.number), retention, now)
-      const seen = findNote(key)
+      const decide = (record: TopicRecord) =>
+        toRetention(record.first, record, markReader(record.number), retention, now)
+      const seen = findRecord(key)
       if (seen === undefined || decide(seen).first === seen.first) return false
       return change(() => {
-        const note = findNote(key)
-        if (note === undefined) return false
-        const { first, more } = decide(note)
-        removeTo(key, note, first)
+        const record = findRecord(key)
+        if (record === undefined) return false
+        const { first, more } = decide(record)
+        removeTo(key, record, first)
         return more
       })
     },
@@ -209,30 +210,36 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     async saveTime(now) {
       const bytes = Buffer.allocUnsafe(8)
       bytes.writeDoubleBE(now)
-      await change(() => void notes.put(TIME, bytes))
+      await change(() => void meta.put(TIME, bytes))
     },
 
     async deleteTopic(topic, idleSinceMs) {
       const text = toTopicKey(topic)
       const key = Buffer.from(text)
       const groupKeys = () => [...groups.getKeys(toBounds(text))].map((found) => Buffer.from(found))
-      const mayGo = (note: TopicNote | undefined): note is TopicNote =>
-        note !== undefined &&
+      const isDeletable = (record: TopicRecord | undefined): record is TopicRecord =>
+        record !== undefined &&
         (idleSinceMs === undefined ||
-          (note.first > note.last && note.storedMs <= idleSinceMs && groupKeys().length === 0))
-      const seen = findNote(key)
-      if (!mayGo(seen)) return false
+          (record.first > record.last &&
+            record.storedMs <= idleSinceMs &&
+            groupKeys().length === 0))
+      const seen = findRecord(key)
+      if (!isDeletable(seen)) return false
       // Events published meanwhile are removed with the last part.
       for (let first = seen.first; first <= seen.last; first += MAX_REMOVED)
         await change(() => {
-          const note = findNote(key)
-          if (note !== undefined)
-            removeTo(key, note, Math.max(note.first, Math.min(first + MAX_REMOVED, note.last + 1)))
+          const record = findRecord(key)
+          if (record !== undefined)
+            removeTo(
+              key,
+              record,
+              Math.max(record.first, Math.min(first + MAX_REMOVED, record.last + 1)),
+            )
         })
       return change(() => {
-        const note = findNote(key)
-        if (!mayGo(note)) return false
-        removeTo(key, note, note.last + 1)
+        const record = findRecord(key)
+        if (!isDeletable(record)) return false
+        removeTo(key, record, record.last + 1)
         for (const found of groupKeys()) void groups.remove(found)
         void topics.remove(key)
         return true
@@ -247,8 +254,8 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
         for (const { topic, name, state } of saves) {
           const key = Buffer.from(toTopicKey(topic, name))
           const topicKey = Buffer.from(toTopicKey(topic))
-          if (state !== undefined && findNote(topicKey) === undefined)
-            void topics.put(topicKey, formatTopicNote(addTopic()))
+          if (state !== undefined && findRecord(topicKey) === undefined)
+            void topics.put(topicKey, formatTopicRecord(addTopic()))
           if (state === undefined) void groups.remove(key)
           else void groups.put(key, Buffer.from(state))
         }
@@ -279,13 +286,13 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
   return createLogEvents(log)
 }
 
-/** What appending a batch takes of the file at most: an event may copy a page. */
-function toWorstBytes(batch: Parameters<EventLog['append']>[0]): number {
+/** Maximum growth of the file in bytes by appending a batch: an event may copy a page. */
+function toMaxBytes(batch: Parameters<EventLog['append']>[0]): number {
   return batch.reduce((bytes, { event }) => bytes + PAGE_BYTES + event.payload.length, 0)
 }
 
-function toState({ namespace, topic }: EventTopic, note: TopicNote): TopicState {
-  const { first, last, bytes, startBytes } = note
+function toState({ namespace, topic }: EventTopic, record: TopicRecord): TopicState {
+  const { first, last, bytes, startBytes } = record
   return { namespace, topic, first, last, bytes: bytes - startBytes }
 }
 

@@ -84,19 +84,19 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
   /** Expiring records by time, without values. */
   const expiries = openTable('expiries')
   /** State of the store itself. */
-  const notes = openTable('notes')
-  let lastVersion = notes.get(LAST_VERSION)?.readDoubleLE() ?? 0
+  const meta = openTable('notes')
+  let lastVersion = meta.get(LAST_VERSION)?.readDoubleLE() ?? 0
   let committing: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
   /** Usage in bytes by area, as read in the current transaction. */
   const usage = new Map<StoreArea, number>()
-  let isCounted = notes.get(COUNTED) !== undefined
+  let isCounted = meta.get(COUNTED) !== undefined
 
   function usedOf(area: StoreArea): number {
     const known = usage.get(area)
     if (known !== undefined) return known
-    const used = notes.get(toUsageKey(area))?.readDoubleLE() ?? 0
+    const used = meta.get(toUsageKey(area))?.readDoubleLE() ?? 0
     usage.set(area, used)
     return used
   }
@@ -110,7 +110,7 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
   function countAll(): void {
     for (const { key, value } of records.getRange({ start: ALL[0], end: ALL[1] }))
       count(parseKey(key).table, toSize(key, value.length))
-    void notes.put(COUNTED, NOTHING)
+    void meta.put(COUNTED, NOTHING)
     isCounted = true
   }
 
@@ -177,15 +177,15 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
       usage.clear()
       if (!isCounted) countAll()
       const result = run()
-      if (lastVersion !== before) void notes.put(LAST_VERSION, toBytes(lastVersion))
-      for (const [area, bytes] of usage) void notes.put(toUsageKey(area), toBytes(bytes))
+      if (lastVersion !== before) void meta.put(LAST_VERSION, toBytes(lastVersion))
+      for (const [area, bytes] of usage) void meta.put(toUsageKey(area), toBytes(bytes))
       return result
     })
     committing = done.catch(() => {})
     try {
       return await done
     } catch (error) {
-      isCounted = notes.get(COUNTED) !== undefined
+      isCounted = meta.get(COUNTED) !== undefined
       throw isDiskFull(error, folder) ? storeFull(error) : storeUnavailable(error)
     }
   }
@@ -212,7 +212,7 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
     },
 
     commit(groups, nowMs) {
-      const isLow = reserve.isLow(() => toWorstBytes(groups))
+      const isLow = reserve.isLow(() => toMaxBytes(groups))
       return change(() => groups.map((group) => commitGroup(group, nowMs, isLow)))
     },
 
@@ -233,11 +233,11 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
     purge: (nowMs, limit) =>
       change(() => {
         const purged: StorePlace[] = []
-        const notes = [...expiries.getKeys({ end: toExpiryKey(nowMs + 1, ''), limit })]
-        for (const note of notes) {
-          const key = fromExpiryKey(note)
+        const expired = [...expiries.getKeys({ end: toExpiryKey(nowMs + 1, ''), limit })]
+        for (const expiryKey of expired) {
+          const key = fromExpiryKey(expiryKey)
           const place = parseKey(key)
-          void expiries.remove(note)
+          void expiries.remove(expiryKey)
           count(place.table, -sizeOfHead(key, findHead(key)))
           void records.remove(key)
           purged.push(place)
@@ -269,7 +269,7 @@ function sizeOfHead(key: string, head: RecordHead | undefined): number {
 }
 
 /** Maximum file growth of the groups in bytes. */
-function toWorstBytes(groups: readonly StoreGroup[]): number {
+function toMaxBytes(groups: readonly StoreGroup[]): number {
   let bytes = 0
   for (const group of groups)
     for (const { value } of group) bytes += PAGE_BYTES + (value?.length ?? 0)

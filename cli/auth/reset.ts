@@ -15,7 +15,7 @@ export async function runAuthReset(args: readonly string[]): Promise<void> {
   const { password, rules, notAudited } = await resetAccessOffline(words, process.env)
   const lines = [
     ...rules.map((id) => `Deleted the rule ${id}`),
-    'Restored the rule default: anonymous callers may call every service. If the platform was closed, close it again.',
+    'Restored the rule default: anonymous callers may call every service. If access was restricted before, restrict it again.',
     `Password of admin: ${password.password} (also in ${password.file})`,
     ...(notAudited === undefined ? [] : [`Not recorded in the audit log: ${notAudited}`]),
   ]

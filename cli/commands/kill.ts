@@ -10,7 +10,7 @@ const command: Command = defineCommand({
   description: 'Stop and delete a service',
   usage: '<name>[@<branch or commit>]',
   flags: {
-    '--force': 'Delete the service even if the server that runs it is gone',
+    '--force': 'Delete the service even if its server is unreachable',
     ...OUTPUT_FLAGS,
     ...sessionFlags('Namespace of the service'),
   },

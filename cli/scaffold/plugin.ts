@@ -15,7 +15,7 @@ const plugin: PluginDefinition = definePlugin({
     value: Type.String({ default: '${name}', description: 'Value of the header.' }),
   }),
   create({ value }) {
-    // Compute here what is the same for every request.
+    // Runs once at startup: compute values shared by all requests here.
     return {
       onReply: (x) => x.replyHeaders.set('x-${name}', value),
     }

@@ -67,7 +67,7 @@ function toEnd(
   if (code === 400 && message.startsWith(`${endpoint} responds with a stream`))
     return [
       EXIT.refused,
-      `${endpoint} answers with a stream: 'mx stream ${service} ${endpoint}' prints it`,
+      `${endpoint} responds with a stream: 'mx stream ${service} ${endpoint}' prints it`,
     ]
   if (code === 408) return [EXIT.failed, `Request timed out. ${toLog(service)}`]
   if (code === 500) return [EXIT.refused, `${message}. ${toLog(service)}`]

@@ -43,7 +43,7 @@ export interface ApiResponse {
 export interface ApiEvent {
   /** `created` */
   readonly name: string
-  /** A UUID: what the request is answered with, too. */
+  /** UUID of the event, also returned in the response. */
   readonly id: string
   /** Seconds since 1970. */
   readonly timestamp: number

@@ -28,7 +28,7 @@ export interface IdentityOptions {
 
 /** Hooks of an authentication plugin. */
 export interface Identity extends PluginHooks {
-  /** Ends the streams of those that are known no longer. */
+  /** Ends the streams of accounts that no longer exist. */
   readonly review: () => void
 }
 

@@ -152,7 +152,7 @@ export function createAuthorizer(source: AuthSource, options: AuthorizerOptions 
   }
   const verifyLater = async (token: string): Promise<Session> => {
     await tokens.first().catch((cause: unknown) => {
-      throw toUnavailable('auth', 'the keys of access tokens', cause)
+      throw toUnavailable('auth', 'access token keys', cause)
     })
     return verify(token)
   }
@@ -210,7 +210,7 @@ function rule(policy: Policy, { account, resource }: Access): Ruling {
 function waitFirst<T>(watch: ResilientWatch<T>, { resource }: Access): Promise<T | undefined> {
   return watch.first().catch((cause: unknown) => {
     if (isLoginEndpoint(resource)) return undefined
-    throw toUnavailable(resource.name, 'the rules of access', cause)
+    throw toUnavailable(resource.name, 'access rules', cause)
   })
 }
 
@@ -226,7 +226,7 @@ function hasLostKey(
 /** The error for clients: whether a retry may help, and nothing else. */
 function toUnavailable(service: string, what: string, cause: unknown): GatewayError {
   const headers = ['retry-after', '1']
-  const why = deniesCaller(cause) ? 'known: auth refuses access' : 'known yet, try again'
+  const why = deniesCaller(cause) ? 'available: auth denied access' : 'available yet, try again'
   return new GatewayError(service, 503, `${what} are not ${why}`, { cause, headers })
 }
 

@@ -28,7 +28,7 @@ export class SharedPlaces {
   enter(namespace: string, id: string): () => void {
     const count = this.#counts.get(namespace) ?? 0
     const free = this.#max - this.#used
-    if (free <= 0) throw new GatewayError(id, 429, `there are ${this.#max} ${this.#what} already`)
+    if (free <= 0) throw new GatewayError(id, 429, `limit of ${this.#max} ${this.#what} reached`)
     if (namespace !== DEFAULT_DOMAIN && count >= free) {
       const who = namespace === '' ? 'anonymous callers' : `namespace ${namespace}`
       throw new GatewayError(id, 429, `too many ${this.#what} of ${who}: ${count}`)

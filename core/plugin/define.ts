@@ -31,7 +31,7 @@ export interface PluginEnv {
   readonly egress?: Pick<EgressPolicy, 'resolveKeys'> | undefined
 }
 
-/** A plugin without its name: what `create` returns. */
+/** Hooks of a plugin, as returned by `create`. */
 export type PluginHooks = Omit<Plugin, 'name'>
 
 /** Declaration of a plugin: its options and how to create it. */

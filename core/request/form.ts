@@ -16,7 +16,7 @@ const WHAT = 'form field'
 export function parseFormPairs(body: Uint8Array, id: string = GATEWAY_ID): string[] {
   const text = decodeUtf8(body, 'form', id)
   if (text.trimStart().startsWith('{'))
-    throw badRequest(id, `form must be name=value pairs: for JSON, ${ADD_JSON_TYPE}`)
+    throw badRequest(id, `form must be name=value pairs; to send JSON, ${ADD_JSON_TYPE}`)
   return parsePairs(text, WHAT, id)
 }
 

@@ -71,7 +71,7 @@ function unwrapProtoRpc(body: Uint8Array, id: string): Uint8Array {
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
   const start = endOf(view, 0) + LENGTH_BYTES
   if (start > body.length || endOf(view, start - LENGTH_BYTES) !== body.length) {
-    const expected = 'must be two messages, each after its length in four bytes, big-endian'
+    const expected = 'must be two messages, each prefixed with its length (4 bytes, big-endian)'
     throw badRequest(id, `request body of application/proto-rpc ${expected}`)
   }
   return body.subarray(start)

@@ -46,7 +46,7 @@ export function mergeJson(
   const open = skipBlanks(text, 0)
   if (text[open] !== '{') {
     if (Object.keys(base).length === 0) return text
-    const detail = `request body must be a JSON object to be merged with fields of query or path, got ${quote(text)}`
+    const detail = `request body must be a JSON object, because query or path fields are merged into it, got ${quote(text)}`
     throw badRequest(id, detail)
   }
   const insertions: Insertion[] = []

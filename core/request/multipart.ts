@@ -41,7 +41,10 @@ export function parseMultipart(
   id: string = GATEWAY_ID,
 ): Fields {
   if (!BOUNDARY.test(boundary))
-    throw badRequest(id, `multipart/form-data must name its boundary, got ${quote(boundary)}`)
+    throw badRequest(
+      id,
+      `multipart/form-data requires a boundary parameter, got ${quote(boundary)}`,
+    )
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
   const tree = new FieldTree('form field', id)
   const delimiter = Buffer.from(`\r\n--${boundary}`)

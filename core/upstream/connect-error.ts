@@ -18,7 +18,7 @@ const FAULTS: readonly (readonly [pattern: RegExp, fault: ConnectFault])[] = [
   [/\b(?:ENOTFOUND|EAI_NODATA|EAI_NONAME|EAI_FAIL)\b/, 'name'],
   [/\b(?:EAI_AGAIN|ETIMEOUT)\b/, 'name-timeout'],
   [/\b(?:ENETUNREACH|EHOSTUNREACH)\b/, 'route'],
-  [/\bETIMEDOUT\b|no (?:answer|response) within|(?:in time|timed out)$/, 'timeout'],
+  [/\bETIMEDOUT\b|no response within|(?:in time|timed out)$/, 'timeout'],
   [/^Protocol error$|not offer HTTP\/2/, 'http2'],
   [/alert certificate required/i, 'client-certificate'],
   [/certificate|altnames|issuer/i, 'certificate'],

@@ -178,7 +178,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   async function checkGroup(topic: EventTopic, name: string): Promise<void> {
     const groups = (await adapter.listGroups?.(topic)) ?? []
     if (groups.length < maxGroups || groups.some((group) => group.name === name)) return
-    throw eventsError(429, `the topic has ${maxGroups} groups already`)
+    throw eventsError(429, `limit of ${maxGroups} groups of the topic reached`)
   }
 
   return {
@@ -207,7 +207,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
       const { acks, group, settings } = toConsumption(topic, consumption)
       if (isEnding) throw isClosed()
       if (consuming >= maxConsumers)
-        throw eventsError(429, `there are ${maxConsumers} consumers already`)
+        throw eventsError(429, `limit of ${maxConsumers} consumers reached`)
       consuming++
       try {
         if (group.name !== undefined) await checkGroup(topic, group.name)

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import type { EventsAdapter, EventTopic, StoredEvent } from '../../core/contracts/events.ts'
 import { checkNumber, checkStart } from './checks.ts'
 
@@ -61,7 +61,7 @@ export async function readEvents(
     if (events.length === most || bytes >= MAX_PAGE_BYTES)
       return { events: events.sort(compareEvents), next }
     from = next
-    if (slice.events.length === 0) await nextTurn()
+    if (slice.events.length === 0) await nextTick()
   }
 }
 

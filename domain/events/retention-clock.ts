@@ -50,13 +50,13 @@ export function createRetentionClock(options: RetentionClockOptions): () => numb
 
 function toJumpError(jumpMs: number): Error {
   return new Error(
-    `the clock of this machine jumped ahead by ${toSeconds(jumpMs)} s: events are aged without the jump unless it lasts for an hour; check the time and NTP`,
+    `the clock of this machine jumped ahead by ${toSeconds(jumpMs)} s: retention ignores the jump unless it lasts for an hour; check the time and NTP`,
   )
 }
 
 function toGapError(gapMs: number): Error {
   return new Error(
-    `the clock of this machine is ${toSeconds(gapMs)} s ahead of the time when the server ran last: for an hour, events are aged without that; if the server was not stopped for so long, check the time and NTP`,
+    `the clock of this machine is ${toSeconds(gapMs)} s ahead of the last run of the server: retention ignores the difference for an hour; if the server was not stopped that long, check the time and NTP`,
   )
 }
 

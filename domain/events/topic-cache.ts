@@ -82,9 +82,9 @@ export function createTopicCache(
       if (has(topic)) return false
       const { namespace } = topic
       if ((known.get(namespace)?.size ?? 0) >= maxTopics)
-        throw eventsError(429, `the namespace ${namespace} has ${maxTopics} topics already`)
+        throw eventsError(429, `limit of ${maxTopics} topics of namespace ${namespace} reached`)
       if (count >= maxAllTopics)
-        throw eventsError(429, `there are ${maxAllTopics} topics of all namespaces already`)
+        throw eventsError(429, `limit of ${maxAllTopics} topics in all namespaces reached`)
       add(topic)
       readable.push(topic)
       return true
@@ -97,7 +97,7 @@ export function createTopicCache(
       if (used + bytes > limit)
         throw quotaReached(EVENTS_ID, 507, quota, {
           ...{ namespace, limit: formatSize(limit), used: `${used} bytes` },
-          remedy: 'delete topics or keep events for less long (events_max_age)',
+          remedy: 'delete topics or shorten the retention (events_max_age)',
         })
       usage.set(namespace, used + bytes)
     },

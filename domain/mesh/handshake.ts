@@ -65,8 +65,8 @@ export function prove(
   role: keyof Introductions,
   { caller, callee }: Introductions,
 ): string {
-  const said = [role, ...toTexts(caller), ...toTexts(callee)]
-  return createHmac('sha256', key).update(said.join('\n')).digest('hex')
+  const transcript = [role, ...toTexts(caller), ...toTexts(callee)]
+  return createHmac('sha256', key).update(transcript.join('\n')).digest('hex')
 }
 
 /** Verifies a proof in constant time. */

@@ -9,7 +9,7 @@ import type { AdvertisedRoute } from './routing-table.ts'
 export interface RouteUpdate {
   readonly key: string
   /** Undefined: unreachable. */
-  readonly told: AdvertisedRoute | undefined
+  readonly advertised: AdvertisedRoute | undefined
 }
 
 /**
@@ -53,9 +53,9 @@ export function readMessage(message: unknown): LinkMessage {
 }
 
 /** Fields of the message `routes`. */
-export function formatUpdate({ key, told }: RouteUpdate): object {
-  if (told === undefined) return { key }
-  const { path, metric, entry } = told
+export function formatUpdate({ key, advertised }: RouteUpdate): object {
+  if (advertised === undefined) return { key }
+  const { path, metric, entry } = advertised
   return { key, path, metric, entry: JSON.parse(entry) as unknown }
 }
 
@@ -64,11 +64,11 @@ function readUpdate(updates: unknown, at: string): RouteUpdate {
   const { key, path, entry } = updates
   if (typeof key !== 'string' || !isDestination(key))
     throw new TypeError(`${at}.key must be the name of a service, or @ and the id of a server`)
-  if (path === undefined) return { key, told: undefined }
+  if (path === undefined) return { key, advertised: undefined }
   const isPath = Array.isArray(path) && path.length > 0 && path.length <= MAX_HOPS
   if (!isPath || !path.every((id) => typeof id === 'string' && isServerId(id)))
     throw new TypeError(`${at}.path must be 1 to ${MAX_HOPS} ids of servers`)
-  if (new Set(path).size < path.length) throw new TypeError(`${at}.path must not go in a circle`)
+  if (new Set(path).size < path.length) throw new TypeError(`${at}.path must not contain a loop`)
   const server = findServerId(key)
   if (server !== undefined && path.at(-1) !== server)
     throw new TypeError(`${at}.path must end at the server ${server}`)
@@ -78,7 +78,7 @@ function readUpdate(updates: unknown, at: string): RouteUpdate {
   if (bytes > MAX_ENTRY_BYTES)
     throw new TypeError(`${at}.entry must be at most ${MAX_ENTRY_BYTES} bytes, got ${bytes}`)
   const metric = readNumber(updates, 'metric', MAX_METRIC, at)
-  return { key, told: { path: path as string[], metric, entry: text } }
+  return { key, advertised: { path: path as string[], metric, entry: text } }
 }
 
 function readProof({ proof }: Readonly<Record<string, unknown>>): string {

@@ -35,7 +35,7 @@ export interface Network {
   readonly close: () => void
 }
 
-const nobody = (): void => {}
+const noop = (): void => {}
 
 /**
  * Creates the network of a server, without links.
@@ -43,7 +43,7 @@ const nobody = (): void => {}
  * @throws {TypeError} for an invalid id, or a registry without watches.
  */
 export function createNetwork(options: NetworkOptions): Network {
-  const { id, registry, onError = nobody, onTooLong = nobody } = options
+  const { id, registry, onError = noop, onTooLong = noop } = options
   const { watch } = registry
   if (!isServerId(id))
     throw new TypeError(
@@ -52,7 +52,7 @@ export function createNetwork(options: NetworkOptions): Network {
   if (watch === undefined) throw new TypeError(`the registry ${registry.name} cannot be watched`)
   const watchable = { ...registry, watch }
   const nodes = new Map<string, Node>()
-  let tell: (key: string) => void = nobody
+  let tell: (key: string) => void = noop
   const table = createRouteTable({
     id,
     onChange(key) {

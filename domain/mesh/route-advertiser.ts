@@ -100,7 +100,7 @@ export function createRouteAdvertiser({
         used += bytes + UPDATE_BYTES
         if (isAdvertised) reserve(key, bytes)
         else release(key)
-        updates.push({ key, told: isAdvertised ? route : undefined })
+        updates.push({ key, advertised: isAdvertised ? route : undefined })
       }
       return updates
     },

@@ -10,7 +10,7 @@ import type { RouteTable } from './routing-table.ts'
  * @throws {TypeError} (the returned function) for an invalid update.
  */
 export function createRouteReceiver(
-  table: Pick<RouteTable, 'learn'>,
+  table: Pick<RouteTable, 'applyRoute'>,
   peer: string,
 ): (updates: readonly RouteUpdate[]) => void {
   /** Size of its entries, by destination. */
@@ -18,15 +18,15 @@ export function createRouteReceiver(
   let bufferedBytes = 0
 
   return (updates) => {
-    for (const { key, told } of updates) {
-      if (told !== undefined && told.path[0] !== peer)
+    for (const { key, advertised } of updates) {
+      if (advertised !== undefined && advertised.path[0] !== peer)
         throw new TypeError(`path of ${key} must begin with ${peer}, which advertises it`)
       // Built-in services exist on every server.
       if (findServerId(key) === undefined && !isShared(key)) continue
       bufferedBytes -= reserved.get(key) ?? 0
       reserved.delete(key)
-      if (told !== undefined) {
-        const bytes = Buffer.byteLength(told.entry)
+      if (advertised !== undefined) {
+        const bytes = Buffer.byteLength(advertised.entry)
         bufferedBytes += bytes
         reserved.set(key, bytes)
         if (reserved.size > MAX_DESTINATIONS || bufferedBytes > MAX_ADVERTISED_BYTES)
@@ -34,7 +34,7 @@ export function createRouteReceiver(
             `routes must be at most ${MAX_DESTINATIONS}, of ${MAX_ADVERTISED_BYTES} bytes together`,
           )
       }
-      table.learn(peer, key, told)
+      table.applyRoute(peer, key, advertised)
     }
   }
 }

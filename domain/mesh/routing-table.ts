@@ -46,7 +46,7 @@ export interface RouteTable {
   /** Removes a peer with its routes, servers first. */
   readonly removePeer: (peer: string) => void
   /** Applies the advertised route of a peer to a destination; undefined: withdrawn. */
-  readonly learn: (peer: string, key: string, told: AdvertisedRoute | undefined) => void
+  readonly applyRoute: (peer: string, key: string, advertised: AdvertisedRoute | undefined) => void
   /** The last usable route of a peer. */
   readonly findAdvertised: (peer: string, key: string) => AdvertisedRoute | undefined
   /** The cheapest route; undefined: none, or local. */
@@ -61,7 +61,7 @@ export interface RouteTable {
 
 interface Peer {
   cost: number
-  readonly told: Map<string, AdvertisedRoute>
+  readonly advertised: Map<string, AdvertisedRoute>
 }
 
 export function createRouteTable(options: RouteTableOptions): RouteTable {
@@ -72,8 +72,8 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
 
   function list(key: string): AdvertisedRoute[] {
     const ways: AdvertisedRoute[] = []
-    for (const { cost, told } of peers.values()) {
-      const way = told.get(key)
+    for (const { cost, advertised } of peers.values()) {
+      const way = advertised.get(key)
       if (way !== undefined) ways.push({ ...way, metric: way.metric + cost })
     }
     return ways.sort(compare)
@@ -112,29 +112,29 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
     setPeer(peer, cost) {
       const known = peers.get(peer)
       if (known === undefined) {
-        peers.set(peer, { cost, told: new Map() })
+        peers.set(peer, { cost, advertised: new Map() })
         return
       }
       if (known.cost === cost) return
       known.cost = cost
-      for (const key of known.told.keys()) decide(key)
+      for (const key of known.advertised.keys()) decide(key)
     },
 
     removePeer(peer) {
-      const told = peers.get(peer)?.told
+      const advertised = peers.get(peer)?.advertised
       peers.delete(peer)
-      for (const key of serversFirst(told?.keys() ?? [])) decide(key)
+      for (const key of serversFirst(advertised?.keys() ?? [])) decide(key)
     },
 
-    learn(peer, key, told) {
-      const known = peers.get(peer)!.told
-      if (told === undefined || told.path.includes(id)) {
+    applyRoute(peer, key, advertised) {
+      const known = peers.get(peer)!.advertised
+      if (advertised === undefined || advertised.path.includes(id)) {
         if (!known.delete(key)) return
-      } else known.set(key, told)
+      } else known.set(key, advertised)
       decide(key)
     },
 
-    findAdvertised: (peer, key) => peers.get(peer)?.told.get(key),
+    findAdvertised: (peer, key) => peers.get(peer)?.advertised.get(key),
     find: (key) => best.get(key),
     list,
 

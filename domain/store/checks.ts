@@ -62,7 +62,7 @@ export function checkApart(group: StoreGroup): void {
   const names = new Set<string>()
   for (const { table, key } of group) {
     const name = `${table.database}\0${table.table}\0${key}`
-    if (names.has(name)) throw storeError(400, `key must not be named twice, got ${show(key)}`)
+    if (names.has(name)) throw storeError(400, `key must not occur twice, got ${show(key)}`)
     names.add(name)
   }
 }

@@ -29,7 +29,7 @@ export function decodeRecord<T extends object>(
     throw new GatewayError(
       table,
       500,
-      `record ${key} of table ${table} is not of this version of mx: somebody else wrote it, or a newer mx`,
+      `record ${key} of table ${table} has an unknown format: it was written by another program or a newer version of mx`,
     )
   const { format, ...rest } = content
   return rest as unknown as T

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import type { StoreAdapter, StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import { type KeyBounds, skipTo, toKeyRange } from './key-range.ts'
 
@@ -72,7 +72,7 @@ export async function readPage(
     const last = slice.records.at(-1)
     if (!slice.more || last === undefined) return { records }
     range = skipTo(range, last.key, reverse)
-    await nextTurn()
+    await nextTick()
     signal?.throwIfAborted()
   }
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import type { StoreAdapter, StoreTable } from '../../core/contracts/store.ts'
 
 /** Query of tables. */
@@ -43,7 +43,7 @@ export async function listTables(
     tables.push(...found)
     if (found.length < count || tables.length === wanted) return tables
     last = found.at(-1)
-    await nextTurn()
+    await nextTick()
     signal?.throwIfAborted()
   }
 }
@@ -65,7 +65,7 @@ export async function listDatabases(
     if (found === undefined) break
     last = found.database
     databases.push(last)
-    if (databases.length % AT_ONCE === 0) await nextTurn()
+    if (databases.length % AT_ONCE === 0) await nextTick()
     signal?.throwIfAborted()
   }
   return databases

@@ -80,7 +80,7 @@ export function findExcess(group: StoreGroup, check: GroupCheck): GatewayError |
     if (bytes <= 0) continue
     if (usedOf(area) + bytes > limitOf(area, quotas)) return toError(area, usedOf(area), quotas)
     if (isLow && !(isReservedArea(area) && mayUseReserve(group)))
-      return storeFull(new Error('only the reserve is free'))
+      return storeFull(new Error('only reserved space is left'))
   }
   return undefined
 }

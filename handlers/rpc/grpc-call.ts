@@ -125,7 +125,7 @@ export class FramedCall extends GatewayCall {
     }
     if (this.#isUnary) {
       if (this.#request !== undefined)
-        return this.#abort(this.#toBadRequest(`${this.endpoint} takes one message, got several`))
+        return this.#abort(this.#toBadRequest(`${this.endpoint} accepts one message, got several`))
       this.#request = Uint8Array.prototype.slice.call(message)
     } else if (this.#waiting.length > 0 || !this.sendData(message)) {
       this.#waiting.push(Uint8Array.prototype.slice.call(message))

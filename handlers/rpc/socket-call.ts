@@ -71,7 +71,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     const variables = x.route!.variables?.flat() ?? []
     const type = toRequestType(x.headers.get('content-type'), this.service)
     if (ENVELOPES.has(type.type)) {
-      const detail = `messages of a WebSocket are requests without envelope, got ${type.type}`
+      const detail = `WebSocket messages must be requests without an envelope, got ${type.type}`
       throw new GatewayError(this.service, 415, detail)
     }
     const isBare = variables.length === 0 && x.query === ''
@@ -116,7 +116,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     if (this.#waitingBytes > WAITING_MAX_BYTES) {
       this.cancel()
       this.done()
-      this.#socket?.close(OVERLOADED, 'the service is slow to take requests')
+      this.#socket?.close(OVERLOADED, 'the service accepts requests too slowly')
     } else if (this.#waitingBytes > PAUSE_BYTES) this.#socket!.pause()
   }
 
@@ -202,7 +202,7 @@ export class SocketCall extends GatewayCall implements SocketReceiver {
     } else if (data.length > 0) {
       this.cancel()
       this.done()
-      this.failed(new GatewayError(this.service, 400, `${this.endpoint} takes one request`))
+      this.failed(new GatewayError(this.service, 400, `${this.endpoint} accepts one request`))
     }
   }
 

@@ -14,7 +14,10 @@ export async function settlesWithin(work: Promise<unknown>, timeoutMs: number): 
 /** Settles as `work` does, or rejects after `timeoutMs`. The timer does not keep the process alive. */
 export function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+    const timer = setTimeout(
+      () => reject(new Error(`no response within ${timeoutMs} ms`)),
+      timeoutMs,
+    )
     timer.unref()
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })

@@ -4,7 +4,7 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 import { settlesWithin, withTimeout } from '../../lib/async/timeout.ts'
 
 /** Timeout of a readiness query; the next check starts a new one. */
-const ANSWER_MS = 5000
+const RESPONSE_TIMEOUT_MS = 5000
 /** Maximum wait of a check. */
 const WAIT_MS = 250
 const NOT_READY = 'the registry has not responded yet'
@@ -47,7 +47,7 @@ export function trackReadiness<R extends Registry>(source: R): ReadinessRegistry
 
   async function query(): Promise<void> {
     try {
-      await withTimeout(Promise.resolve(registry.listServices()), ANSWER_MS)
+      await withTimeout(Promise.resolve(registry.listServices()), RESPONSE_TIMEOUT_MS)
     } catch (error) {
       // The watch of the registry logs the cause; the next check queries again.
       problem = isAccessDenied(error) ? DENIED : NOT_READY

@@ -68,7 +68,7 @@ export function parseFlags(words: readonly string[], command: ServerCommand = 'a
       const values = SETTINGS[key].splitFlag === true ? splitList(key, value) : [value]
       inputs.set(key, { source: flag, values: [...(inputs.get(key)?.values ?? []), ...values] })
     } else if (inputs.has(key)) {
-      problems.push(`${flag} may be given once only`)
+      problems.push(`${flag} must not be repeated`)
     } else {
       inputs.set(key, { source: flag, values: [value] })
     }

@@ -15,7 +15,7 @@ export function validateListeners(settings: Settings, inputs: SettingsInput): st
   if (http2 === 'cleartext' && listener === 'uws' && http2Address === undefined) {
     report(
       'http2',
-      'http2=cleartext needs --listener=node, or an --http2_address beside the listener uws, which has no HTTP/2',
+      'http2=cleartext requires --listener=node or --http2_address, because the uws listener does not support HTTP/2',
     )
   }
   if (tlsClientCa === '') {
@@ -44,7 +44,7 @@ export function validateServer(settings: Settings, inputs: SettingsInput): reado
     )
   if (configSecretKey === 'memory' && store !== 'memory')
     problems.push(
-      `${sourceOf('configSecretKey')} must not be memory where the store is kept (${sourceOf('store')}): nobody could read its secrets after a restart; use file for one server, or a key for several`,
+      `${sourceOf('configSecretKey')} must not be memory with a persistent store (${sourceOf('store')}): its secrets would be unreadable after a restart; use file for one server, or a key for several`,
     )
   return [...problems, ...validatePorts(settings, inputs, 'server')]
 }

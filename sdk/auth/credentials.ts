@@ -69,7 +69,7 @@ export function isServerText(platform: string): boolean {
 
 function check(credentials: Credentials, what: string, where: string): FoundCredentials {
   const { id, secret, namespace = DEFAULT_DOMAIN } = credentials
-  if (!isText(id) || !isText(secret)) throw new TypeError(`${what} must both be given`)
+  if (!isText(id) || !isText(secret)) throw new TypeError(`${what} must both be set`)
   if (!isText(namespace) || !isNamespaceName(namespace))
     throw new TypeError(
       `${where} ${NAMESPACE_RULE}, got ${JSON.stringify(String(namespace).slice(0, 253))}`,

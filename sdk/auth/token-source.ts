@@ -29,7 +29,7 @@ export interface TokenSourceOptions {
 /** Tokens are renewed this long before they expire. */
 const SPARE_MS = 10_000
 /** Statuses of an invalid or denied refresh token. */
-const REFUSALS: readonly number[] = [400, 401]
+const REJECTED_STATUSES: readonly number[] = [400, 401]
 
 export function createFixedToken(token: string): TokenSource {
   return {
@@ -52,7 +52,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   let renewMs = 0
   let endsMs = 0
   /** The implicit credentials were rejected. */
-  let isWithout = false
+  let isAnonymous = false
   let pending: Promise<void> | undefined
   let failure: GatewayError | undefined
   let retryMs = 0
@@ -62,30 +62,30 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     refreshToken = undefined
     if (presented === undefined) return logIn()
     return refresh(presented).catch((error: unknown) => {
-      if (error instanceof GatewayError && REFUSALS.includes(error.code)) return logIn()
+      if (error instanceof GatewayError && REJECTED_STATUSES.includes(error.code)) return logIn()
       throw error
     })
   }
 
   async function renew(): Promise<void> {
     try {
-      const { token: told } = await login()
-      const lifeMs = (told.expiry - told.created) * 1000
+      const { token: issued } = await login()
+      const lifeMs = (issued.expiry - issued.created) * 1000
       const now = nowMs()
-      token = told.access_token
-      refreshToken = told.refresh_token
+      token = issued.access_token
+      refreshToken = issued.refresh_token
       // The clocks of the two machines may differ: only the lifetime counts.
       endsMs = now + Math.max(lifeMs - SPARE_MS, lifeMs / 2)
       renewMs = now + lifeMs / 2
       failure = undefined
-      isWithout = false
+      isAnonymous = false
       backOff.reset()
     } catch (error) {
       const reason = GatewayError.from(error, 'auth')
-      isWithout = isGuess && isRejected(reason)
+      isAnonymous = isGuess && isRejected(reason)
       failure = reason
       retryMs = nowMs() + backOff.next()
-      if (!isWithout) throw reason
+      if (!isAnonymous) throw reason
     } finally {
       pending = undefined
     }
@@ -101,11 +101,11 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
 
     current: () => (nowMs() < endsMs ? token : undefined),
 
-    leftMs: () => (isWithout ? Number.POSITIVE_INFINITY : Math.max(0, endsMs - nowMs())),
+    leftMs: () => (isAnonymous ? Number.POSITIVE_INFINITY : Math.max(0, endsMs - nowMs())),
 
     ready() {
       const now = nowMs()
-      if (isWithout && now < retryMs) return undefined
+      if (isAnonymous && now < retryMs) return undefined
       if (now < endsMs) {
         // Failures are reported to callers after the expiry.
         if (now >= renewMs && now >= retryMs) begin().catch(() => {})
@@ -118,7 +118,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
 
     isRejected(presented) {
       if (presented === token) endsMs = 0
-      return !isWithout
+      return !isAnonymous
     },
   }
 }

@@ -105,7 +105,7 @@ export function createBroker(
     const direct = serviceBroker?.find()
     const [name] = direct === undefined ? [] : Object.keys(call)
     if (name === undefined) return direct
-    throw new TypeError(`${name} is for calls: the service has a broker of its own`)
+    throw new TypeError(`call option ${name} is not supported: the service has its own broker`)
   }
 
   function open(): CheckedBroker {

@@ -59,7 +59,7 @@ function rejectEmpty(value: unknown): void {
       : Object.prototype.toString.call(value).slice('[object '.length, -1)
   const { toJSON } = value as { toJSON?: unknown }
   if (kind === 'Object' || typeof toJSON === 'function') return
-  throw new TypeError(`a message must be something JSON can say, got ${kind}`)
+  throw new TypeError(`a message must be a JSON value, got ${kind}`)
 }
 
 /** Protobuf codec of a message type. An empty body is a message without fields. */

@@ -95,7 +95,7 @@ class ReaderCompiler extends Compiler {
       return (map) => {
         const value: Fields = {}
         for (const [key, item] of Object.entries(map as Fields)) {
-          if (key === FORBIDDEN) throw new TypeError(`${field.name} must not hold ${FORBIDDEN}`)
+          if (key === FORBIDDEN) throw new TypeError(`${field.name} must not contain ${FORBIDDEN}`)
           value[long === undefined ? key : readLongKey(key, long.min === 0n)] = read(item)
         }
         return value

@@ -9,7 +9,7 @@ import type { CallStream } from '../client/streams/call-stream.ts'
 import { beginProcess, endMessage } from '../tracing/message-span.ts'
 import type { Traces } from '../tracing/traces.ts'
 import {
-  type Answer,
+  type Acknowledge,
   type ConsumedEvent,
   MESSAGING_SYSTEM,
   toConsumedEvent,
@@ -63,7 +63,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
   /** The pending read. */
   let reading: Promise<unknown> = Promise.resolve()
   /** Acknowledges the last event, unless the program does. */
-  let unanswered: (() => Promise<void>) | undefined
+  let acknowledgeLast: (() => Promise<void>) | undefined
   /** Spans of events in progress; with `program` they end at the acknowledgement. */
   const spans = new Map<string, Span>()
   const backOff = createBackOff()
@@ -89,7 +89,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
   }
 
   /** Acknowledgements go to the stream of the event; if it is lost, the event is redelivered. */
-  function toAnswer(from: Stream): Answer {
+  function toAcknowledge(from: Stream): Acknowledge {
     return async (id, success, delayMs) => {
       endSpan(id, success)
       await from.send({ id, success, ...(delayMs > 0 && { delay: Math.round(delayMs * 1e6) }) })
@@ -98,8 +98,8 @@ export function openChannel(options: ChannelOptions): EventChannel {
 
   function toEvent(from: Stream, wire: WireEvent): ConsumedEvent {
     const span = beginSpan(wire)
-    if (acks === 'program') return toConsumedEvent(wire, toAnswer(from), span)
-    if (acks === 'loop') unanswered = () => toAnswer(from)(wire.id, true, 0)
+    if (acks === 'program') return toConsumedEvent(wire, toAcknowledge(from), span)
+    if (acks === 'loop') acknowledgeLast = () => toAcknowledge(from)(wire.id, true, 0)
     else sequence = wire.sequence
     return toConsumedEvent(wire, undefined, span)
   }
@@ -128,7 +128,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
   /** @throws permanent errors. */
   async function wait(error: unknown): Promise<void> {
     stream = undefined
-    unanswered = undefined
+    acknowledgeLast = undefined
     endSpans()
     // A stream ends with its token; the next one uses a new token, if there is one.
     const isExpired = error instanceof GatewayError && isInvalidToken(error) && hasBegun
@@ -159,9 +159,9 @@ export function openChannel(options: ChannelOptions): EventChannel {
   return {
     async next() {
       if (acks !== 'program') endSpans()
-      if (unanswered !== undefined) {
-        await unanswered()
-        unanswered = undefined
+      if (acknowledgeLast !== undefined) {
+        await acknowledgeLast()
+        acknowledgeLast = undefined
       }
       while (!isOver) {
         try {

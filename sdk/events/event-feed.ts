@@ -52,7 +52,7 @@ export function createEventFeed<E>({ id, maxWaiting, onClose }: EventFeedOptions
       }
       waiting.set(key, event)
       if (waiting.size <= maxWaiting) return
-      const detail = `the watcher is too slow: more than ${maxWaiting} changes wait; watch again and read the list`
+      const detail = `the watcher is too slow: more than ${maxWaiting} changes are pending; watch again and re-read the list`
       close(unavailable(id, detail))
     },
 

@@ -58,7 +58,7 @@ export interface WireEvent {
 }
 
 /** Sends an acknowledgement. */
-export type Answer = (event: string, success: boolean, delayMs: number) => Promise<void>
+export type Acknowledge = (event: string, success: boolean, delayMs: number) => Promise<void>
 
 /** A class, since there are many: methods are shared. */
 class ReadEvent implements ConsumedEvent {
@@ -68,13 +68,13 @@ class ReadEvent implements ConsumedEvent {
   readonly metadata: PlatformEvent['metadata']
   readonly attempt: number
   readonly #timestampMs: number
-  readonly #answer: Answer
+  readonly #acknowledge: Acknowledge
   readonly #base64: string
   #payload: Buffer | undefined = undefined
   readonly #span: Span | undefined
   #context: Context | undefined = undefined
 
-  constructor(event: WireEvent, answer: Answer, span?: Span) {
+  constructor(event: WireEvent, acknowledge: Acknowledge, span?: Span) {
     this.#span = span
     this.id = event.id
     this.topic = event.topic
@@ -83,7 +83,7 @@ class ReadEvent implements ConsumedEvent {
     this.attempt = event.attempt ?? 1
     this.#base64 = event.payload
     this.#timestampMs = event.timestamp_ms
-    this.#answer = answer
+    this.#acknowledge = acknowledge
   }
 
   get payload(): Uint8Array {
@@ -105,27 +105,27 @@ class ReadEvent implements ConsumedEvent {
   }
 
   ack(): Promise<void> {
-    return this.#answer(this.id, true, 0)
+    return this.#acknowledge(this.id, true, 0)
   }
 
   nack({ delayMs = 0 }: { readonly delayMs?: number } = {}): Promise<void> {
-    return this.#answer(this.id, false, delayMs)
+    return this.#acknowledge(this.id, false, delayMs)
   }
 }
 
-const nobody: Answer = async () => {}
+const noopAcknowledge: Acknowledge = async () => {}
 
 export function toPlatformEvent(event: WireEvent): PlatformEvent {
-  return new ReadEvent(event, nobody)
+  return new ReadEvent(event, noopAcknowledge)
 }
 
 /** @param span of the handling. */
 export function toConsumedEvent(
   event: WireEvent,
-  answer: Answer = nobody,
+  acknowledge: Acknowledge = noopAcknowledge,
   span?: Span,
 ): ConsumedEvent {
-  return new ReadEvent(event, answer, span)
+  return new ReadEvent(event, acknowledge, span)
 }
 
 /** Only the trace: other metadata is for the consumer. */

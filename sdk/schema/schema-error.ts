@@ -46,7 +46,7 @@ export function describeErrors(
   // An unknown field is reported twice: for itself, with schema `false`, and better for its object.
   const relevant = errors.filter(({ keyword }) => keyword !== 'boolean')
   const first = relevant[0]
-  if (first === undefined) return `${root} does not fit its schema`
+  if (first === undefined) return `${root} does not match its schema`
   const union = findUnion(first, relevant)
   return union === undefined
     ? describe(root, schema, value, first)
@@ -115,7 +115,7 @@ function describeUnion(
   const demands = [...new Set(list.map(toAlternative))]
   const got = showAt(schema, value, union)
   return demands.length === 0 || demands.length > MAX_LISTED
-    ? `${path} fits none of its alternatives, got ${got}`
+    ? `${path} matches none of its alternatives, got ${got}`
     : demands.length < list.length && typeOf(actual) === 'object'
       ? `${path} must be ${joinOr(demands)} of one of its forms, got ${got}`
       : `${path} must be ${joinOr(demands)}, got ${got}`

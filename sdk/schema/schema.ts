@@ -196,7 +196,7 @@ function runCodecs(unpack: Transform, value: unknown, kind: string): unknown {
   try {
     return unpack(value)
   } catch (cause) {
-    throw new SchemaError(`${kind} does not fit its schema: a codec rejected a value`, { cause })
+    throw new SchemaError(`${kind} does not match its schema: a codec rejected a value`, { cause })
   }
 }
 
@@ -219,7 +219,7 @@ function compileStandard(schema: StandardSchema, kind: string): CompiledSchema {
   const { validate } = schema['~standard']
   const unwrap = (result: StandardResult<unknown>): unknown => {
     if (result.issues === undefined) return result.value
-    const { message = 'does not fit its schema', path = [] } = result.issues[0] ?? {}
+    const { message = 'does not match its schema', path = [] } = result.issues[0] ?? {}
     const keys = path.map((key) => (typeof key === 'object' ? key.key : key))
     throw new SchemaError(`${formatKeyPath(kind, keys)}: ${message}`)
   }

@@ -394,7 +394,7 @@ function findFault(error: GatewayError): string | undefined {
 }
 
 function toMessage(thrown: unknown): string {
-  if (isA(thrown, SchemaError)) return 'the response does not fit its schema'
+  if (isA(thrown, SchemaError)) return 'the response does not match its schema'
   if (isA(thrown, GatewayError)) return `handler failed: ${findFault(thrown)}`
   return 'handler failed'
 }

@@ -62,6 +62,6 @@ async function load(log: PluginLog): Promise<OtlpTracing> {
   return createOtlpTracing({
     onProblem: (problem) => tell(log, problem),
     onError: (reason) => log.warn({ reason }, 'exporting spans failed, spans are lost'),
-    onRecover: (spans) => log.warn({ spans }, 'exporting spans works again, some were lost'),
+    onRecover: (spans) => log.warn({ spans }, 'span export recovered, some spans were lost'),
   })
 }

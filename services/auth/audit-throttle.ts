@@ -8,7 +8,7 @@ const NAMES_MAX = 100
  *
  * @param nowMs unix time.
  */
-export function createOnceAMinute(nowMs: () => number): (name: string) => boolean {
+export function createThrottle(nowMs: () => number): (name: string) => boolean {
   const seen = new Set<string>()
   let endsMs = 0
   return (name) => {

@@ -14,8 +14,8 @@ import type { AdmitAccount } from './accounts/quotas.ts'
 import type { Audit } from './audit.ts'
 import type { AttemptLogin } from './login-throttle.ts'
 import { AccountView, idOf, namespaceOf, Options, secret, text, toMessage } from './messages.ts'
+import type { ExchangeRefreshToken } from './tokens/exchange-refresh-token.ts'
 import { type PublicJwk, toJwks } from './tokens/jwks.ts'
-import type { AttemptRefresh } from './tokens/refresh-throttle.ts'
 import type { Revoked } from './tokens/revocation-store.ts'
 import type { SigningKeys } from './tokens/signing-keys.ts'
 import { streamTokenState, type TokenState } from './tokens/stream-token-state.ts'
@@ -28,7 +28,7 @@ export interface AuthEndpointsOptions {
   readonly keys: SigningKeys
   readonly revoked: Revoked
   readonly attemptLogin: AttemptLogin
-  readonly attemptRefresh: AttemptRefresh
+  readonly exchangeRefreshToken: ExchangeRefreshToken
   readonly admitLogin: AdmitLogin
   readonly admitAccount: AdmitAccount
   readonly watchers: Watchers
@@ -59,7 +59,9 @@ const UpdateMessage: TUnsafe<TokenState> = Type.Unsafe(
         }),
         namespace: Type.String(),
         account: Type.String({ description: 'All tokens of this account.' }),
-        before: Type.Integer({ description: 'Tokens issued before; milliseconds since 1970.' }),
+        before: Type.Integer({
+          description: 'Revokes tokens issued before this time; milliseconds since 1970.',
+        }),
         ends: Type.Integer({ description: 'Expiry of the revocation; milliseconds since 1970.' }),
       }),
     ),
@@ -75,7 +77,8 @@ const MetadataInput: TUnsafe<Readonly<Record<string, string>>> = Type.Unsafe(
 
 /** Endpoints of the handler `Auth` (reference 2.1). */
 export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
-  const { accounts, tokens, keys, revoked, attemptLogin, attemptRefresh, admitLogin } = options
+  const { accounts, tokens, keys, revoked, attemptLogin, exchangeRefreshToken, admitLogin } =
+    options
   const { admitAccount, watchers, audit } = options
 
   return {
@@ -156,7 +159,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
         return admitLogin(ctx, async (mustBeAllowed) => {
           if (refresh_token !== '') {
             const input = { namespace: namespaceOf(options, ctx), token: refresh_token, lifeS }
-            return toTokenMessage(await attemptRefresh(ctx, input, mustBeAllowed))
+            return toTokenMessage(await exchangeRefreshToken(ctx, input, mustBeAllowed))
           }
           if (id === '' || secret === '')
             throw badRequest(errorId, 'Credentials or a refresh token required')

@@ -18,7 +18,7 @@ import { createAttemptLogin } from './login-throttle.ts'
 import type { FindService } from './rules/find-mismatch.ts'
 import { createRuleEndpoints } from './rules/rule-endpoints.ts'
 import { createRules } from './rules/rules.ts'
-import { createAttemptRefresh } from './tokens/refresh-throttle.ts'
+import { createExchangeRefreshToken } from './tokens/exchange-refresh-token.ts'
 import { openRevoked } from './tokens/revocation-store.ts'
 import { type KeySealer, openSigningKeys } from './tokens/signing-keys.ts'
 import { createTokens } from './tokens/tokens.ts'
@@ -95,7 +95,7 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
   const source = createSource({ store, rules, keys, revoked })
   const watchers = createWatchers(maxWatchers)
   const attemptLogin = createAttemptLogin(createLoginLimit(nowMs), audit)
-  const attemptRefresh = createAttemptRefresh({ tokens, audit, nowMs })
+  const exchangeRefreshToken = createExchangeRefreshToken({ tokens, audit, nowMs })
   const admitLogin = createAdmitLogin(rest.authorizer)
   const admitAccount = createAdmitAccount(store, quotas.accounts)
   const shared = { accounts, attemptLogin, watchers, audit }
@@ -104,7 +104,7 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
       'Auth',
       createAuthEndpoints({
         ...shared,
-        ...{ attemptRefresh, admitLogin, admitAccount, tokens, keys, revoked },
+        ...{ exchangeRefreshToken, admitLogin, admitAccount, tokens, keys, revoked },
       }),
     )
     .handle('Accounts', createAccountEndpoints(shared))

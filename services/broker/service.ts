@@ -39,7 +39,7 @@ export function createBrokerService(options: BrokerServiceOptions): BrokerServic
     let bytes = Math.ceil(body.length / 3) * 4
     for (const name in headers) bytes += 2 * (name.length + headers[name]!.length) + 8
     if (bytes + ENVELOPE_BYTES <= PAYLOAD_MAX_BYTES) return true
-    service.log.warn({ topic, bytes: body.length }, 'a message is too long for a stream: left out')
+    service.log.warn({ topic, bytes: body.length }, 'message omitted: too long for a stream')
     return false
   }
 

@@ -37,7 +37,7 @@ export interface Subscriptions {
   readonly close: () => void
 }
 
-const STOPPING = 'the broker is being stopped'
+const STOPPING = 'the broker is stopping'
 
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
   const { broker, maxSubscribers, fits } = options

@@ -47,7 +47,7 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
 
   async function begin(): Promise<EventConsumer | undefined> {
     const { done, value } = await messages.next()
-    if (done === true) throw badRequest(id, 'the first message must name a topic')
+    if (done === true) throw badRequest(id, 'the first message must set a topic')
     topic = value.topic
     mustBeReadable?.({ namespace, topic })
     const begun = await events.consume({ namespace, topic }, toOptions(value, id))
@@ -110,7 +110,7 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
 
   function end(): IteratorResult<DeliveryMessage> {
     if (isEnded || (leaving !== undefined && failure === undefined)) return DONE
-    throw failure ?? unavailable(id, 'the events are being stopped')
+    throw failure ?? unavailable(id, 'the service events is stopping')
   }
 
   const iterator = {

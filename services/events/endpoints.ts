@@ -80,7 +80,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
     topics: endpoint({
       readOnly: true,
       description:
-        'Lists the topics of the namespace that have or had events or groups; or one of them.',
+        'Lists the topics with past or present events or groups in the namespace, or a single topic.',
       request: Type.Object({
         topic: Topic,
         groups: Type.Boolean({

@@ -37,8 +37,8 @@ export interface AcceptedLink {
 
 const OPEN_MS = 5000
 /** Timeout of messages: a peer sends one every second, later on a busy connection. */
-const LOOK_MS = 5000
-const LOOKS = 3
+const CHECK_MS = 5000
+const MAX_SILENT_CHECKS = 3
 
 /** Serves a call of `Network.Link`. */
 export function acceptLink(options: AcceptedLinkOptions): AcceptedLink {
@@ -51,7 +51,7 @@ export function acceptLink(options: AcceptedLinkOptions): AcceptedLink {
     owner.onClose(link)
   })
   const link: AcceptedLink = { stream: outbox, wake: outbox.wake, end: outbox.end }
-  let silentLooks = 0
+  let silentChecks = 0
   let timer = setTimeout(() => {
     outbox.end(timeout(id, `no link within ${OPEN_MS} ms`))
   }, OPEN_MS).unref()
@@ -61,7 +61,7 @@ export function acceptLink(options: AcceptedLinkOptions): AcceptedLink {
     type: T,
   ): Promise<Extract<LinkMessage, { readonly type: T }>> {
     const { done, value } = await incoming.next()
-    if (done || closed) throw new Left()
+    if (done || closed) throw new PeerClosed()
     let message: LinkMessage
     try {
       message = readMessage(value)
@@ -70,42 +70,43 @@ export function acceptLink(options: AcceptedLinkOptions): AcceptedLink {
       throw badRequest(id, `request is malformed: ${reason}`)
     }
     if (message.type !== type)
-      throw badRequest(id, `request.type must be ${type} now, got ${message.type}`)
-    silentLooks = 0
+      throw badRequest(id, `unexpected request.type ${message.type}, expected ${type}`)
+    silentChecks = 0
     return message as Extract<LinkMessage, { readonly type: T }>
   }
 
   async function answerPing(): Promise<void> {
     const { n } = await receive('ping')
-    outbox.say({ type: 'pong', n })
+    outbox.send({ type: 'pong', n })
   }
 
-  async function converse(): Promise<void> {
+  async function runHandshake(): Promise<void> {
     const { introduction: caller } = await receive('hello')
-    const callee = admission.introduce()
+    const callee = admission.createHello()
     const pair = { caller, callee }
-    outbox.say({ type: 'welcome', ...callee })
+    outbox.send({ type: 'welcome', ...callee })
     const { proof } = await receive('proof')
     // The caller proves first: a stranger receives nothing to verify guesses of the token with.
-    admission.judge('caller', proof, pair)
-    outbox.say({ type: 'proof', proof: admission.prove('callee', pair) })
+    admission.authenticate('caller', proof, pair)
+    outbox.send({ type: 'proof', proof: admission.prove('callee', pair) })
     await answerPing()
     clearTimeout(timer)
     timer = setInterval(() => {
-      if (++silentLooks > LOOKS) outbox.end(timeout(id, `nothing was heard of ${caller.id}`))
-    }, LOOK_MS).unref()
+      if (++silentChecks > MAX_SILENT_CHECKS)
+        outbox.end(timeout(id, `no message received from ${caller.id}`))
+    }, CHECK_MS).unref()
     const peer: CheckedPeer = checkPeer === undefined ? caller : await checkPeer(caller)
-    if (closed) throw new Left()
+    if (closed) throw new PeerClosed()
     outbox.begin(owner.onOpen(link, peer))
     for (;;) await answerPing()
   }
 
-  converse().catch((error: unknown) => {
-    if (error instanceof Left) outbox.end()
+  runHandshake().catch((error: unknown) => {
+    if (error instanceof PeerClosed) outbox.end()
     else outbox.end(error instanceof GatewayError ? error : badRequest(id, String(error)))
   })
   return link
 }
 
 /** The peer has ended its stream or disconnected. */
-class Left extends Error {}
+class PeerClosed extends Error {}

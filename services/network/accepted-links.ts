@@ -14,7 +14,7 @@ export interface AcceptedLinksOptions {
   readonly admission: Admission
   readonly table: RouteTable
   /** Opens the reverse link. */
-  readonly links: Pick<Links, 'answer' | 'forget'>
+  readonly links: Pick<Links, 'openReverseLink' | 'closeReverseLink'>
   readonly log: PluginLog
   /** Checks the addresses of linking servers. @default accepts them */
   readonly checkPeer?: CheckPeer | undefined
@@ -73,10 +73,10 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
     opening.delete(link)
     const old = byPeer.get(id)
     if (old === undefined && byPeer.size >= MAX_PEERS)
-      throw tooManyRequests(NETWORK, `${MAX_PEERS} servers are linked with this one already`)
-    links.answer(peer)
+      throw tooManyRequests(NETWORK, `limit of ${MAX_PEERS} linked servers reached`)
+    links.openReverseLink(peer)
     const onTooMuch = (): void =>
-      log.warn({ server: id }, 'there are more services than a peer may be told of: some left out')
+      log.warn({ server: id }, 'too many services to advertise to a peer: some are omitted')
     const advertiser = createRouteAdvertiser({ table, peer: id, onTooMuch })
     byPeer.set(id, { link, advertiser: advertiser })
     // The link of a restarted server may not have ended yet.
@@ -92,7 +92,7 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
       for (const [id, entry] of byPeer) {
         if (entry.link !== link) continue
         byPeer.delete(id)
-        links.forget(id)
+        links.closeReverseLink(id)
       }
     },
   }
@@ -101,9 +101,9 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
     open(messages, from, id) {
       if (state !== 'open') throw unavailable(id, `the server is ${state}`)
       if (opening.size >= MAX_OPENING)
-        throw tooManyRequests(id, `${MAX_OPENING} links are being opened already`)
+        throw tooManyRequests(id, `limit of ${MAX_OPENING} links being opened reached`)
       if (countOf(from) >= MAX_OPENING_PER_ADDRESS) {
-        const detail = `${MAX_OPENING_PER_ADDRESS} links of this address are being opened already`
+        const detail = `limit of ${MAX_OPENING_PER_ADDRESS} links being opened from this address reached`
         throw tooManyRequests(id, detail)
       }
       const check = checkPeer && ((peer: Introduction) => checkPeer(peer, from))

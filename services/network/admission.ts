@@ -26,7 +26,7 @@ export interface AdmissionOptions {
 /** Identity of this server, and the only component that decides which servers may link. */
 export interface Admission {
   /** First message of a link. */
-  readonly introduce: () => Introduction
+  readonly createHello: () => Introduction
   /** Proves that this server knows the token. @throws {GatewayError} 403 if there is none. */
   readonly prove: (role: keyof Introductions, pair: Introductions) => string
   /**
@@ -36,7 +36,7 @@ export interface Admission {
    * @throws {GatewayError} 403 if it does not know the token, or there is none; 409 if it is in another network, or has the
    * id of this server.
    */
-  readonly judge: (role: keyof Introductions, proof: string, pair: Introductions) => void
+  readonly authenticate: (role: keyof Introductions, proof: string, pair: Introductions) => void
   /** Whether an introduction is of this server, which has called itself. */
   readonly isSelf: (other: Introduction) => boolean
 }
@@ -49,13 +49,13 @@ export function createAdmission(options: AdmissionOptions): Admission {
   let linkKey: Buffer | undefined
   const toKey = (): Buffer => {
     if (token === '' && !isOpen)
-      throw forbidden(NETWORK, `the server ${id} has no network_token: without one none links`)
+      throw forbidden(NETWORK, `server ${id} has no network_token, which is required to link`)
     linkKey ??= deriveLinkKey(token)
     return linkKey
   }
 
   return {
-    introduce: () => ({
+    createHello: () => ({
       version: LINK_VERSION,
       network,
       id,
@@ -67,19 +67,19 @@ export function createAdmission(options: AdmissionOptions): Admission {
     prove: (role, pair) => prove(toKey(), role, pair),
     isSelf,
 
-    judge(role, proof, pair) {
+    authenticate(role, proof, pair) {
       const other = pair[role]
       if (!isProof(proof, toKey(), role, pair))
-        throw forbidden(NETWORK, `the token of the server ${other.id} is not that of ${id}`)
+        throw forbidden(NETWORK, `network_token of server ${other.id} does not match that of ${id}`)
       if (other.network !== network)
         throw conflict(
           NETWORK,
-          `the server ${other.id} is of the network ${other.network}, and ${id} of ${network}`,
+          `server ${other.id} belongs to network ${other.network}, ${id} to network ${network}`,
         )
       if (other.id === id && !isSelf(other))
         throw conflict(
           NETWORK,
-          `another server has the id ${id}, too: its data folder is a copy, and needs an id of its own`,
+          `duplicate server id ${id}: the data folder of the other server is a copy; give that server a different id`,
         )
     },
   }

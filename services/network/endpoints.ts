@@ -28,7 +28,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
   return {
     connect: endpoint({
       description:
-        'Links this server with others, for as long as it runs. Answers once each was tried; those that failed are tried again.',
+        'Links this server with others until it stops. Responds after one attempt per server; failed links are retried.',
       request: Type.Object({
         nodes: Type.Array(
           Type.Object({

@@ -93,7 +93,7 @@ export function createKnownServices<T>(options: KnownServicesOptions<T>): KnownS
     },
 
     async close() {
-      // What was not restored would be overwritten.
+      // Services that were not restored would be overwritten.
       if (stop === undefined) return
       stop()
       await saving

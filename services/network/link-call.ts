@@ -35,7 +35,7 @@ export class LinkCall extends StreamCall {
   }
 
   /** False: not sent, because the connection is slow. */
-  say(message: object): boolean {
+  send(message: object): boolean {
     return this.#over || this.sendData(JSON.stringify(message))
   }
 
@@ -53,7 +53,7 @@ export class LinkCall extends StreamCall {
     } catch (error) {
       const message = (error as Error).message.slice(0, MAX_REASON)
       this.cancel()
-      return this.onSettled(new GatewayError(NETWORK, 502, `what it says is malformed: ${message}`))
+      return this.onSettled(new GatewayError(NETWORK, 502, `malformed message: ${message}`))
     }
     const { length } = body
     const delayMs = this.#findDelay(length)

@@ -111,7 +111,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
       connectTimeoutMs: OPEN_MS,
       pingAfterMs: SILENCE_MS,
     })
-    const hello = admission.introduce()
+    const hello = admission.createHello()
     const call = new LinkCall(
       { type: 'hello', ...hello },
       {
@@ -147,14 +147,14 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
       return measure(current)
     if (message.type === 'routes' && current.linkedMs > 0)
       return owner.onUpdate(link, peer!, message.routes)
-    throw new TypeError(`type must not be ${message.type} now`)
+    throw new TypeError(`unexpected message type ${message.type}`)
   }
 
   function prove(current: Attempt, callee: Introduction): void {
     current.callee = callee
     try {
       const proof = admission.prove('caller', { caller: current.hello, callee })
-      current.call.say({ type: 'proof', proof })
+      current.call.send({ type: 'proof', proof })
     } catch (error) {
       end(GatewayError.from(error, NETWORK), 'waiting')
     }
@@ -163,7 +163,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
   function greet(current: Attempt, peer: Introduction, proof: string): void {
     const pair = { caller: current.hello, callee: peer }
     try {
-      admission.judge('callee', proof, pair)
+      admission.authenticate('callee', proof, pair)
     } catch (error) {
       return end(GatewayError.from(error, NETWORK), 'waiting')
     }
@@ -175,7 +175,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
 
   function ping(current: Attempt): void {
     current.pings++
-    const isSent = current.call.say({ type: 'ping', n: current.pings })
+    const isSent = current.call.send({ type: 'ping', n: current.pings })
     // Skipped on a busy connection; the next one follows.
     current.pingMs = isSent ? performance.now() : 0
   }

@@ -38,9 +38,9 @@ export interface LinkInfo {
 export interface Links {
   /** Links with the server at an address permanently. @throws {GatewayError} 429 if there are too many. */
   readonly connect: (address: ServerAddress) => Link
-  /** Links with a server that has a link to this one, until {@link forget}. @throws {GatewayError} 429 */
-  readonly answer: (peer: CheckedPeer) => void
-  readonly forget: (peer: string) => void
+  /** Links with a server that has a link to this one, until {@link closeReverseLink}. @throws {GatewayError} 429 */
+  readonly openReverseLink: (peer: CheckedPeer) => void
+  readonly closeReverseLink: (peer: string) => void
   readonly list: () => LinkInfo[]
   readonly close: () => void
 }
@@ -49,7 +49,7 @@ interface Entry {
   readonly link: Link
   readonly traffic: Traffic
   /** Configured on this server. */
-  isWanted: boolean
+  isConfigured: boolean
   /** Otherwise the server that the reverse link is opened for. */
   requestedBy: string | undefined
   peer: Introduction | undefined
@@ -80,9 +80,9 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
     reject(link, peer) {
       const entry = find(link)
       entry.peer = peer
-      if (admission.isSelf(peer)) return 'it is this server itself'
-      if (!entry.isWanted && peer.id !== entry.requestedBy)
-        return `it is the server ${peer.id}, not ${entry.requestedBy}, which says to be there`
+      if (admission.isSelf(peer)) return 'the address belongs to this server'
+      if (!entry.isConfigured && peer.id !== entry.requestedBy)
+        return `the address belongs to server ${peer.id}, not to ${entry.requestedBy}, which advertised it`
       const other = taken.get(peer.id)
       if (other !== undefined) return `the server ${peer.id} is linked at ${other.address.text}`
       taken.set(peer.id, link)
@@ -121,15 +121,15 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       if (!again) {
         const details = { address: link.address.text, reason: reason.message, server: peer?.id }
         if (wasLinked) log.warn(details, 'link lost')
-        else if (link.state === 'waiting' || !entry.isWanted) log.warn(details, 'no link')
+        else if (link.state === 'waiting' || !entry.isConfigured) log.warn(details, 'no link')
         else log.info(details, 'no link needed')
       }
       if (!isNeeded(entry)) remove(entry)
     },
   }
 
-  function isNeeded({ isWanted, requestedBy }: Entry): boolean {
-    return isWanted || (requestedBy !== undefined && callers.has(requestedBy))
+  function isNeeded({ isConfigured, requestedBy }: Entry): boolean {
+    return isConfigured || (requestedBy !== undefined && callers.has(requestedBy))
   }
 
   /** Wakes another link to the same server, if there is one. */
@@ -150,12 +150,12 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
 
   function open(address: ServerAddress): Entry {
     if (entries.size >= MAX_PEERS)
-      throw tooManyRequests(NETWORK, `there are ${MAX_PEERS} links already`)
+      throw tooManyRequests(NETWORK, `limit of ${MAX_PEERS} links reached`)
     const link = createLink({ address, admission, owner })
     const entry: Entry = {
       link,
       traffic: createTraffic(),
-      isWanted: false,
+      isConfigured: false,
       requestedBy: undefined,
       peer: undefined,
       way: undefined,
@@ -172,12 +172,12 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
   return {
     connect(address) {
       const entry = entries.get(toKey(address)) ?? open(address)
-      entry.isWanted = true
+      entry.isConfigured = true
       entry.link.wake()
       return entry.link
     },
 
-    answer(peer) {
+    openReverseLink(peer) {
       if (admission.isSelf(peer)) return
       const address = parseServerAddress(peer.address)
       const isKnown = (entry: Entry): boolean =>
@@ -194,7 +194,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       if (!taken.has(peer.id)) for (const { link } of known) link.wake()
     },
 
-    forget(id) {
+    closeReverseLink(id) {
       callers.delete(id)
       for (const entry of [...entries.values()])
         if (entry.way === undefined && !isNeeded(entry)) remove(entry)

@@ -86,7 +86,7 @@ export const Query: TUnsafe<RouteQuery> = Type.Unsafe(
   Type.Object(
     {
       service: text('Full name.'),
-      address: text('Of the server that has it.'),
+      address: text('Address of the server with the service.'),
       gateway: text('Address of the next server.'),
       router: text('Id of the next server, or of this one.'),
       network: text('Name of the network.'),
@@ -120,7 +120,9 @@ export const Limit: TUnsafe<number> = Type.Unsafe(
     description: 'Maximum number of services.',
   }),
 )
-export const After: TUnsafe<string> = Type.Unsafe(text('Name of a service: those behind it.'))
+export const After: TUnsafe<string> = Type.Unsafe(
+  text('Name of a service; returns the services after it.'),
+)
 export const Next: TUnsafe<string> = Type.Unsafe(
   Type.String({ description: 'Cursor of the next page; absent on the last one.' }),
 )

@@ -10,7 +10,7 @@ export interface UpdateSource {
 /** Messages to a peer, which its call iterates over. */
 export interface Outbox extends AsyncIterableIterator<object> {
   /** Sends a message before any updates; replaces a pending one of its type. */
-  readonly say: <M extends { readonly type: string }>(message: M) => void
+  readonly send: <M extends { readonly type: string }>(message: M) => void
   /** Sends the updates of this source from now on. */
   readonly begin: (source: UpdateSource) => void
   /** Updates may be available. */
@@ -31,7 +31,7 @@ const COLLECT_MS = 10
 
 /** @param onClose called once, when the iteration ends. */
 export function createOutbox(onClose: () => void): Outbox {
-  const sayings = new Map<string, object>()
+  const pendingMessages = new Map<string, object>()
   let source: UpdateSource | undefined
   // Updates may be sent.
   let isDue = true
@@ -41,8 +41,8 @@ export function createOutbox(onClose: () => void): Outbox {
   let closed = false
 
   function take(): object | undefined {
-    for (const [type, message] of sayings) {
-      sayings.delete(type)
+    for (const [type, message] of pendingMessages) {
+      pendingMessages.delete(type)
       return message
     }
     if (!isDue || source === undefined) return undefined
@@ -70,9 +70,9 @@ export function createOutbox(onClose: () => void): Outbox {
   }
 
   const outbox: Outbox = {
-    say(message) {
+    send(message) {
       if (closed) return
-      sayings.set(message.type, message)
+      pendingMessages.set(message.type, message)
       deliver()
     },
 
@@ -88,7 +88,7 @@ export function createOutbox(onClose: () => void): Outbox {
       closed = true
       failure = reason
       clearTimeout(timer)
-      sayings.clear()
+      pendingMessages.clear()
       if (reason === undefined) reader?.resolve({ done: true, value: undefined })
       else reader?.reject(reason)
       reader = undefined

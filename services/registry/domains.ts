@@ -70,7 +70,7 @@ export function createDomains(
     if (known !== undefined) return known
     if (domains.size >= max) dropEmpty()
     if (domains.size >= max)
-      throw tooManyRequests(id, `there are ${max} domains already, ${name} would be one too many`)
+      throw tooManyRequests(id, `cannot create domain ${name}: limit of ${max} domains reached`)
     const domain = createDomain(name, createRegistry(name))
     domains.set(name, domain)
     for (const watcher of watchers) attach(watcher, domain)

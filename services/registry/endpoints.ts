@@ -8,7 +8,7 @@ import { badRequest, notFound, notImplemented } from '../../sdk/errors.ts'
 import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import { ALL_DOMAINS, type Domain, type Domains } from './domains.ts'
 import { toEntry, toService } from './entry.ts'
-import { type LeaveOut, truncateToMessage } from './fit-message.ts'
+import { type ReportOmitted, truncateToMessage } from './fit-message.ts'
 import {
   checkNodes,
   checkSize,
@@ -40,7 +40,7 @@ import type { Watches } from './watches.ts'
 export function createEndpoints(
   domains: Domains,
   watches: Watches,
-  leaveOut: LeaveOut,
+  onOmit: ReportOmitted,
   { mustBeMember, mustBeService, mustBeOperator }: AccountChecks,
   ownAddress: string | undefined,
   checkAddresses: CheckAddresses,
@@ -82,7 +82,7 @@ export function createEndpoints(
         })
         const services = (await Promise.all(found)).flat()
         if (services.length === 0) throw notFound(id, `service not found: ${service}`)
-        return { services: truncateToMessage(services, leaveOut) }
+        return { services: truncateToMessage(services, onOmit) }
       },
     }),
 
@@ -102,7 +102,7 @@ export function createEndpoints(
       response: Type.Object({ services: Entries, next: Type.Optional(Type.String()) }),
       handle({ options, limit, after }, ctx) {
         const page = { limit: limit || MAX_PAGE, after }
-        return readPage(domains.select(readable(options, ctx)), page, leaveOut, idOf(ctx))
+        return readPage(domains.select(readable(options, ctx)), page, onOmit, idOf(ctx))
       },
     }),
 
@@ -133,8 +133,7 @@ export function createEndpoints(
     }),
 
     deregister: endpoint({
-      description:
-        'Removes nodes of a version of a service; those that are not there do not matter.',
+      description: 'Removes nodes of a version of a service; unknown nodes are ignored.',
       request: RegisterInput,
       response: Type.Object({}),
       async handle(entry, ctx) {
@@ -142,7 +141,7 @@ export function createEndpoints(
         const name = writable(entry, ctx)
         const service = toService(entry)
         if (service.nodes.length === 0)
-          throw badRequest(id, 'request.nodes must have a node: those to remove')
+          throw badRequest(id, 'request.nodes must list at least one node to remove')
         for (const domain of domains.select(name)) {
           const { registry } = domain
           const { deregister } = registry
@@ -204,5 +203,5 @@ function toOneDomain(options: { readonly domain: string }, id: string): string {
 }
 
 function isFixed({ registry }: Domain, id: string): Error {
-  return notImplemented(id, `the registry ${registry.name} takes no registrations`)
+  return notImplemented(id, `the registry ${registry.name} is read-only`)
 }

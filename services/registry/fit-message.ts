@@ -8,33 +8,33 @@ export const MAX_ENTRIES_BYTES: number = PAYLOAD_MAX_BYTES - 1024 * 1024
 const MAX_REPORTED = 1000
 
 /** Reports an entry that is too long for a message. */
-export type LeaveOut = (entry: ServiceEntry, bytes: number) => void
+export type ReportOmitted = (entry: ServiceEntry, bytes: number) => void
 
 /**
  * Creates a reporter that logs each version once, at most a thousand.
  *
  * Entries registered here always fit; a registry filled by others may contain longer ones, which are omitted from lists.
  */
-export function createLeaveOut(log: PluginLog): LeaveOut {
+export function createReportOmitted(log: PluginLog): ReportOmitted {
   const reported = new Set<string>()
   return ({ name, version, options: { domain } }, bytes) => {
     const key = `${name} ${version} ${domain}`
     if (reported.has(key) || reported.size === MAX_REPORTED) return
     reported.add(key)
-    log.warn({ name, version, domain, bytes }, 'too long for a message: version left out')
+    log.warn({ name, version, domain, bytes }, 'service version omitted: too long for a message')
   }
 }
 
 /** Entries that fit into a message, in their order. */
 export function truncateToMessage(
   entries: readonly ServiceEntry[],
-  leaveOut: LeaveOut,
+  onOmit: ReportOmitted,
 ): readonly ServiceEntry[] {
   let used = 0
   return entries.filter((entry) => {
     const bytes = Buffer.byteLength(JSON.stringify(entry)) + 1
     if (used + bytes > MAX_ENTRIES_BYTES) {
-      leaveOut(entry, bytes)
+      onOmit(entry, bytes)
       return false
     }
     used += bytes

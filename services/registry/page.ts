@@ -2,7 +2,7 @@ import type { Service } from '../../core/contracts/registry.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import type { Domain } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
-import { type LeaveOut, MAX_ENTRIES_BYTES } from './fit-message.ts'
+import { MAX_ENTRIES_BYTES, type ReportOmitted } from './fit-message.ts'
 import { type Listed, withNodes } from './nodes/load-nodes.ts'
 import { queryRegistry } from './query.ts'
 import { compareServices, compareText } from './sorted-list.ts'
@@ -40,14 +40,14 @@ const MAX_PAGE_BYTES = 512 * 1024
 /**
  * Reads a page of the services of some domains.
  *
- * @param leaveOut called for each entry that is too long for a response.
+ * @param onOmit called for each entry that is too long for a response.
  * @param id of the error.
  * @throws {GatewayError} 400 for an invalid cursor, 503 if a registry is unavailable.
  */
 export async function readPage(
   domains: readonly Domain[],
   { limit, after }: PageRequest,
-  leaveOut: LeaveOut,
+  onOmit: ReportOmitted,
   id: string,
 ): Promise<Page> {
   const place = after === '' ? undefined : parsePlace(after, id)
@@ -70,7 +70,7 @@ export async function readPage(
     if (services.length > 0 && !isTooLong && used + bytes > MAX_PAGE_BYTES) break
     seen++
     if (isTooLong) {
-      leaveOut(entry, bytes)
+      onOmit(entry, bytes)
       continue
     }
     used += bytes

@@ -37,7 +37,7 @@ export function publishChanges(
       await broker.publish(topic, { headers, body: Buffer.from(JSON.stringify(event)) })
       isFailing = false
     } catch (error) {
-      if (!isFailing) log.warn({ err: error, topic }, 'changes of the registry are not published')
+      if (!isFailing) log.warn({ err: error, topic }, 'publishing registry changes failed')
       isFailing = true
     }
   }
@@ -50,7 +50,7 @@ export function publishChanges(
         return
       } catch (error) {
         if (watches.closed()) return
-        log.warn({ err: error }, 'changes of the registry were missed, and not published')
+        log.warn({ err: error }, 'registry changes were missed and not published')
         await delay(pauseMs, undefined, { ref: false })
       }
     }

@@ -22,7 +22,7 @@ export async function queryRegistry<T>(
     const { message } = cause
     if (cause instanceof TypeError) throw badRequest(id, message, { cause })
     if (isPermanent(cause))
-      throw forbidden(id, `the registry ${registry.name} refuses: ${message}`, { cause })
-    throw unavailable(id, `the registry ${registry.name} cannot be asked: ${message}`, { cause })
+      throw forbidden(id, `the registry ${registry.name} denied access: ${message}`, { cause })
+    throw unavailable(id, `the registry ${registry.name} is unavailable: ${message}`, { cause })
   }
 }

@@ -24,7 +24,7 @@ import {
 export function checkRoom(domain: Domain, service: Service, id: string, quota: Quota): void {
   const known = domain.find(service)
   if (known === undefined && domain.size() >= MAX_VERSIONS)
-    throw tooManyRequests(id, `there are ${MAX_VERSIONS} versions in ${domain.name} already`)
+    throw tooManyRequests(id, `limit of ${MAX_VERSIONS} versions in ${domain.name} reached`)
   const nodesById = new Map(service.nodes.map((node) => [node.id, node]))
   const before = known ?? { service: { ...service, nodes: [] }, bytes: 0 }
   const replaced = before.service.nodes.filter(({ id }) => nodesById.has(id))

@@ -7,7 +7,7 @@ import { Service, type ServiceOptions } from '../../sdk/service/service.ts'
 import { runProcess } from '../../sdk/signals.ts'
 import { createDomains } from './domains.ts'
 import { createEndpoints } from './endpoints.ts'
-import { createLeaveOut } from './fit-message.ts'
+import { createReportOmitted } from './fit-message.ts'
 import { createAddressCheck, type NodePolicy } from './nodes/check-addresses.ts'
 import { publishChanges } from './publish-changes.ts'
 import { createWatches } from './watches.ts'
@@ -74,14 +74,14 @@ export function createRegistryService(options: RegistryServiceOptions): Registry
     name: 'registry',
     registry,
   })
-  const leaveOut = createLeaveOut(service.log)
-  const watches = createWatches({ domains, maxWatchers, nowMs, leaveOut })
+  const onOmit = createReportOmitted(service.log)
+  const watches = createWatches({ domains, maxWatchers, nowMs, onOmit })
   service.handle(
     'Registry',
     createEndpoints(
       domains,
       watches,
-      leaveOut,
+      onOmit,
       createAccountChecks(rest.authorizer),
       rest.host?.address,
       createAddressCheck(policy),

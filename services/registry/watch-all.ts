@@ -44,7 +44,7 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
   const watch = registry.watch!
   const followed = new Map<string, Followed>()
   /** Unpublished services that could not be watched yet. */
-  const untold = new Set<string>()
+  const unannounced = new Set<string>()
   let retry: NodeJS.Timeout | undefined
   let stopped = false
 
@@ -75,7 +75,7 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
       if (isRunning) versions.set(service.version, service)
       if (start === 'missed') emit({ type: isRunning ? 'update' : 'delete', service })
     }
-    untold.delete(name)
+    unannounced.delete(name)
   }
 
   function end(name: string): void {
@@ -86,14 +86,14 @@ function follow(registry: Registry, emit: Listener, retryMs: number): () => void
   function tryBegin(name: string, start: Start): void {
     begin(name, start).catch(() => {
       end(name)
-      if (start === 'new') untold.add(name)
+      if (start === 'new') unannounced.add(name)
       queryAgain()
     })
   }
 
   async function beginAll(start: Start): Promise<void> {
     for (const { name, nodes } of await registry.listServices())
-      if (nodes.length === 0) tryBegin(name, untold.has(name) ? 'new' : start)
+      if (nodes.length === 0) tryBegin(name, unannounced.has(name) ? 'new' : start)
   }
 
   function queryAgain(): void {

@@ -2,7 +2,7 @@ import type { RegistryEvent } from '../../core/contracts/registry.ts'
 import { createWatchHub } from '../../sdk/events/watch-hub.ts'
 import type { Domains } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
-import { type LeaveOut, truncateToMessage } from './fit-message.ts'
+import { type ReportOmitted, truncateToMessage } from './fit-message.ts'
 
 /** Watch message; `service` is the state after the change. */
 export interface WatchEvent {
@@ -17,7 +17,7 @@ export interface WatchesOptions {
   /** Maximum number of watchers. */
   readonly maxWatchers: number
   /** Called for each change that is too long for a message. */
-  readonly leaveOut: LeaveOut
+  readonly onOmit: ReportOmitted
   /** Maximum number of pending changes per watcher. @default 20000 */
   readonly maxWaiting?: number
   /** Unix time in milliseconds. */
@@ -49,8 +49,8 @@ export interface Watches {
 }
 
 export function createWatches(options: WatchesOptions): Watches {
-  const { domains, maxWatchers, leaveOut, maxWaiting = 20_000, nowMs } = options
-  const stopping = 'the registry is being stopped'
+  const { domains, maxWatchers, onOmit, maxWaiting = 20_000, nowMs } = options
+  const stopping = 'the registry is stopping'
   const hub = createWatchHub<WatchEvent>({ maxWatchers, maxWaiting, stopping })
   // Created once for all watchers: there may be many, and a version may be long. Null: too long.
   const made = new WeakMap<RegistryEvent, WatchEvent | null>()
@@ -58,7 +58,7 @@ export function createWatches(options: WatchesOptions): Watches {
   function toWatchEvent(event: RegistryEvent, domain: string): WatchEvent | null {
     const known = made.get(event)
     if (known !== undefined) return known
-    const [service] = truncateToMessage([toEntry(event.service, domain)], leaveOut)
+    const [service] = truncateToMessage([toEntry(event.service, domain)], onOmit)
     const timestamp = Math.floor(nowMs() / 1000)
     const message = service === undefined ? null : { action: event.type, service, timestamp }
     made.set(event, message)

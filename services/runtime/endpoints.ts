@@ -194,7 +194,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
         checks.mustBeAdmin(ctx, namespace, idOf(ctx))
         if (service === '') throw badRequest(idOf(ctx), 'request.service is missing')
         const record = await objects.find(namespace, { name: service, version }, idOf(ctx))
-        mustBeHere(record, owns, idOf(ctx))
+        requireLocal(record, owns, idOf(ctx))
         const lines = runtime.logs(record, {
           ...(count > 0 && { lines: count }),
           ...(since > 0 && { sinceMs: since * 1000 }),
@@ -212,7 +212,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
   }
 }
 
-export function mustBeHere(
+export function requireLocal(
   record: ServiceRecord,
   owns: (record: ServiceRecord) => boolean,
   errorId: string,

@@ -151,7 +151,7 @@ export function createOperations(options: OperationsOptions): Operations {
       )
   }
 
-  function toAsked(kind: Requested['kind'], upload = ''): Requested {
+  function toRequest(kind: Requested['kind'], upload = ''): Requested {
     return { id: randomUUID(), kind, upload }
   }
 
@@ -162,11 +162,11 @@ export function createOperations(options: OperationsOptions): Operations {
     checkNames(name, options, errorId)
     await checkLetterCase(namespace, name, errorId)
     const key = { namespace, name, version: requested || LATEST }
-    const there = await objects.read(key)
-    const hasFailed = there !== undefined && neverCameUp(there) && owns(there)
-    if (there !== undefined && !hasFailed) {
-      if (options.force && !there.deleting) return { record: await update(order), isNew: false }
-      throw there.deleting ? toBeingDeleted(key, errorId) : toExists(key, errorId)
+    const existing = await objects.read(key)
+    const hasFailed = existing !== undefined && neverCameUp(existing) && owns(existing)
+    if (existing !== undefined && !hasFailed) {
+      if (options.force && !existing.deleting) return { record: await update(order), isNew: false }
+      throw existing.deleting ? toBeingDeleted(key, errorId) : toExists(key, errorId)
     }
     const wish = toDesiredState(key, options, secrets)
     checkImage(wish.image, errorId)
@@ -178,7 +178,7 @@ export function createOperations(options: OperationsOptions): Operations {
         ...{ source, metadata, wish, server, type: options.type },
         owner: account?.id ?? '',
         group: account?.issuer ?? '',
-        asked: toAsked('build', upload),
+        asked: toRequest('build', upload),
         ...{
           settled: '',
           secret: '',
@@ -190,7 +190,7 @@ export function createOperations(options: OperationsOptions): Operations {
         changedMs: nowMs(),
       }
       const exists =
-        there === undefined ? !(await objects.add(record)) : !(await replace(there, record))
+        existing === undefined ? !(await objects.add(record)) : !(await replace(existing, record))
       if (exists) throw toExists(key, errorId)
       await reconciler.refresh()
       return { record, isNew: true }
@@ -200,47 +200,49 @@ export function createOperations(options: OperationsOptions): Operations {
   }
 
   /** Replaces a record that never came up. False: a newer request exists. */
-  async function replace(there: ServiceRecord, record: ServiceRecord): Promise<boolean> {
+  async function replace(existing: ServiceRecord, record: ServiceRecord): Promise<boolean> {
     const change = (now: ServiceRecord): ServiceRecord =>
-      neverCameUp(now) && now.asked.id === there.asked.id ? { ...record, secret: now.secret } : now
-    const now = await objects.change(there, change, true)
+      neverCameUp(now) && now.asked.id === existing.asked.id
+        ? { ...record, secret: now.secret }
+        : now
+    const now = await objects.change(existing, change, true)
     if (now?.asked.id !== record.asked.id) return false
-    await uploads.remove(there.asked.upload)
+    await uploads.remove(existing.asked.upload)
     return true
   }
 
   async function update(order: Order, isRollback = false): Promise<ServiceRecord> {
     const { namespace, service, options, errorId } = order
-    const there = await objects.find(namespace, service, errorId)
-    const { name, version } = there
+    const existing = await objects.find(namespace, service, errorId)
+    const { name, version } = existing
     checkNames(name, options, errorId)
     const key = { namespace, name, version }
-    const wish = toDesiredState(key, options, secrets, there.wish, service.source !== '')
-    if (isRollback && there.previous === undefined)
+    const wish = toDesiredState(key, options, secrets, existing.wish, service.source !== '')
+    if (isRollback && existing.previous === undefined)
       throw badRequest(errorId, `${formatObject(key)} has no previous revision to roll back to`)
-    const isNewSource = service.source !== '' && service.source !== there.source
+    const isNewSource = service.source !== '' && service.source !== existing.source
     const isUpload = isUploaded(service.source)
-    if (isUpload && !owns(there))
+    if (isUpload && !owns(existing))
       throw unavailable(
         errorId,
-        `the service runs on server ${there.server}: upload the source there`,
+        `the service runs on server ${existing.server}: upload the source there`,
       )
     checkImage(wish.image, errorId)
-    const source = service.source || there.source
+    const source = service.source || existing.source
     const isFixed = isCommit(version) || isUploaded(source)
     const canRestart =
-      isFixed && !isNewSource && !isUpload && needsNoBuild(there.wish, wish) && !options.force
+      isFixed && !isNewSource && !isUpload && needsNoBuild(existing.wish, wish) && !options.force
     const kind = isRollback
       ? 'rollback'
-      : canRestart && there.current !== undefined
+      : canRestart && existing.current !== undefined
         ? 'restart'
         : 'build'
     const settle = admission.admit(key, kind === 'build' && wish.image === '', errorId)
     try {
-      const brings = wish.image === '' && (isNewSource || isUpload)
-      const retained = there.current === undefined && !isNewSource ? there.asked.upload : ''
-      const upload = brings ? claimSource(key, service.source, errorId) : retained
-      const asked = toAsked(kind, isRollback ? '' : upload)
+      const hasNewSource = wish.image === '' && (isNewSource || isUpload)
+      const retained = existing.current === undefined && !isNewSource ? existing.asked.upload : ''
+      const upload = hasNewSource ? claimSource(key, service.source, errorId) : retained
+      const asked = toRequest(kind, isRollback ? '' : upload)
       const change = (now: ServiceRecord): ServiceRecord => {
         if (now.deleting) return now
         const { failure: _, fault: __, update: ___, ...rest } = now
@@ -257,8 +259,8 @@ export function createOperations(options: OperationsOptions): Operations {
       }
       const record = await objects.change(key, change, true)
       if (record?.asked.id !== asked.id) throw toBeingDeleted(key, errorId)
-      if (there.asked.upload !== upload && !isInProgress(there))
-        await uploads.remove(there.asked.upload)
+      if (existing.asked.upload !== upload && !isInProgress(existing))
+        await uploads.remove(existing.asked.upload)
       await reconciler.refresh()
       return record
     } finally {
@@ -268,31 +270,31 @@ export function createOperations(options: OperationsOptions): Operations {
 
   async function remove(order: Order): Promise<ServiceRecord> {
     const { namespace, service, options, errorId } = order
-    const there = await objects.find(namespace, service, errorId, 'all')
-    const isLocal = owns(there)
-    const deleted = waitFor(toObjectKey(there))
+    const existing = await objects.find(namespace, service, errorId, 'all')
+    const isLocal = owns(existing)
+    const deleted = waitFor(toObjectKey(existing))
     try {
-      const leaving = await objects.change(there, (now) => ({
+      const deleting = await objects.change(existing, (now) => ({
         ...now,
         ...{ deleting: true, status: 'stopping' },
       }))
-      if (leaving === undefined) return there
+      if (deleting === undefined) return existing
       await reconciler.refresh()
       if (await settlesWithin(deleted.done, isLocal ? LOCAL_REMOVAL_MS : otherServerMs))
-        return there
+        return existing
     } finally {
       deleted.stop()
     }
-    if (isLocal) throw unavailable(errorId, `${formatObject(there)} is still being deleted`)
+    if (isLocal) throw unavailable(errorId, `${formatObject(existing)} is still being deleted`)
     if (!options.force)
       throw unavailable(
         errorId,
-        `server ${there.server}, which runs the service, is unreachable; force deletes its record`,
+        `server ${existing.server}, which runs the service, is unreachable; force deletes its record`,
       )
-    await accounts.remove(there)
-    await objects.change(there, () => undefined)
+    await accounts.remove(existing)
+    await objects.change(existing, () => undefined)
     await reconciler.refresh()
-    return there
+    return existing
   }
 
   /** Waits for the deletion of a record. */

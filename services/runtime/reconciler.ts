@@ -117,7 +117,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const last = drifted.has(key) ? applied.get(key) : undefined
     if (last !== undefined) await restore(record, last)
     const isInProgress = asked.id !== settled
-    if (isInProgress && deployments.get(key)?.asked !== asked.id) {
+    if (isInProgress && deployments.get(key)?.requestId !== asked.id) {
       await deployments.giveUp(key)
       // The cancelled deployment may just have come up while the cached record is stale: settled requests are not built
       // again.

@@ -2,7 +2,7 @@ import { Type } from '../../core/schema.ts'
 import type { AccountCheck, AccountChecks } from '../../sdk/auth/account-checks.ts'
 import { badRequest, unavailable } from '../../sdk/errors.ts'
 import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
-import { mustBeHere } from './endpoints.ts'
+import { requireLocal } from './endpoints.ts'
 import { readBuildOutput } from './jobs/build-output.ts'
 import type { Folders } from './jobs/folders.ts'
 import { toUploadedSource } from './jobs/prepare.ts'
@@ -49,7 +49,7 @@ export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoint
         checkRun(ctx, namespace, errorId)
         const key = { namespace, name, version: version || LATEST }
         const there = await objects.read(key)
-        if (there !== undefined) mustBeHere(there, owns, errorId)
+        if (there !== undefined) requireLocal(there, owns, errorId)
         const parts = (async function* () {
           yield first.data
           for (let next = await messages.next(); next.done !== true; next = await messages.next())
@@ -76,9 +76,9 @@ export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints
         const namespace = namespaceOf(options, ctx)
         checks.mustBeAdmin(ctx, namespace, idOf(ctx))
         const record = await objects.find(namespace, service, idOf(ctx))
-        mustBeHere(record, owns, idOf(ctx))
+        requireLocal(record, owns, idOf(ctx))
         const deployment = reconciler.deployment(toObjectKey(record))
-        const isInProgress = deployment?.asked === record.asked.id
+        const isInProgress = deployment?.requestId === record.asked.id
         const parts = isInProgress
           ? (await deployment.output).read(AbortSignal.any([ctx.signal, ending]))
           : readBuildOutput(folders.output(record, record.asked.id))

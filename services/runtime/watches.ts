@@ -34,7 +34,7 @@ export interface Watches {
 const MOST_WATCHERS = 10_000
 const MOST_WAITING = 10_000
 /** Error of streams when the service stops. */
-export const STOPPING = 'the runtime is being stopped'
+export const STOPPING = 'the runtime is stopping'
 
 export interface WatchesOptions {
   readonly reconciler: Pick<Reconciler, 'records' | 'watch'>

@@ -8,7 +8,7 @@ import { Bytes } from '../../sdk/schema/schema-types.ts'
 import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
 import { type Blobs, toBlobTables } from './blobs.ts'
 import { BlobListing, BlobOptions, Key, KeyPart } from './messages.ts'
-import { mustBeThere } from './named-database.ts'
+import { requireDatabase } from './named-database.ts'
 
 const ID = 'store.BlobStore.Write'
 const IN_OPTIONS = 'request.options.namespace'
@@ -48,7 +48,7 @@ export function createBlobEndpoints(
         const { parts, contentType, isPublic, bytes } = await blobs
           .read(namespace, key)
           .catch(async (error: unknown) => {
-            await mustBeThere(store, options.namespace, IN_OPTIONS, ctx)
+            await requireDatabase(store, options.namespace, IN_OPTIONS, ctx)
             throw error
           })
         yield { blob: new Uint8Array(0), content_type: contentType, public: isPublic, size: bytes }
@@ -101,7 +101,7 @@ export function createBlobEndpoints(
         const { heads } = toBlobTables(namespaceOf(options, ctx))
         const query = { prefix, limit, keysOnly: true, ...(after !== '' && { after }) }
         const { records, next } = await store.list(heads, query, ctx.signal)
-        if (records.length === 0) await mustBeThere(store, options.namespace, IN_OPTIONS, ctx)
+        if (records.length === 0) await requireDatabase(store, options.namespace, IN_OPTIONS, ctx)
         const keys = records.map(({ key }) => key)
         return next === undefined ? { keys } : { keys, next }
       },

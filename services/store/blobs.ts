@@ -43,7 +43,7 @@ const PART_BYTES = 256 * 1024
 /** Timeout of an upload. */
 const MAX_UPLOAD_MS = 86_400_000
 /** Number of incomplete uploads that a new upload cleans up. */
-const TIDIED_AT_ONCE = 10
+const CLEANUP_BATCH = 10
 const NO_VALUE = new Uint8Array(0)
 const ID = 'store'
 
@@ -65,22 +65,22 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
   const partBytes = Math.min(PART_BYTES, store.maxValueBytes)
 
   /** Deletes the parts of a deleted blob. */
-  async function drop(namespace: string, id: string, looseKey: string): Promise<void> {
+  async function drop(namespace: string, id: string, orphanKey: string): Promise<void> {
     const { parts, loose } = toBlobTables(namespace)
     for (;;) {
       const { records } = await store.list(parts, { prefix: `${id}/`, keysOnly: true })
       if (records.length === 0) break
       await store.commit(records.map(({ key }) => ({ table: parts, key })))
     }
-    await store.commit([{ table: loose, key: looseKey }])
+    await store.commit([{ table: loose, key: orphanKey }])
   }
 
   /** Deletes what interrupted processes left behind. */
-  async function tidy(namespace: string): Promise<void> {
+  async function deleteOrphans(namespace: string): Promise<void> {
     const to = toLooseKey(nowMs() - MAX_UPLOAD_MS, '')
     const { records } = await store.list(toBlobTables(namespace).loose, {
       to,
-      limit: TIDIED_AT_ONCE,
+      limit: CLEANUP_BATCH,
     })
     for (const { key } of records) await drop(namespace, key.slice(key.indexOf('/') + 1), key)
   }
@@ -97,12 +97,12 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
       const old = await store.read(heads, key)
       if (old === undefined && change.value === undefined) return
       const oldId = old?.metadata['id'] ?? ''
-      const looseKey = toLooseKey(nowMs(), oldId)
+      const orphanKey = toLooseKey(nowMs(), oldId)
       const writes: StoreWrite[] = [
         { ...change, table: heads, key, ifVersion: old?.version ?? 0 },
         ...more,
       ]
-      if (oldId !== '') writes.push({ table: loose, key: looseKey, value: NO_VALUE })
+      if (oldId !== '') writes.push({ table: loose, key: orphanKey, value: NO_VALUE })
       try {
         await store.commit(writes)
       } catch (error) {
@@ -111,7 +111,7 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
         if (isRace && now?.version !== old?.version) continue
         throw error
       }
-      if (oldId !== '') await drop(namespace, oldId, looseKey)
+      if (oldId !== '') await drop(namespace, oldId, orphanKey)
       return
     }
   }
@@ -138,11 +138,11 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
     },
 
     async write(namespace, key, { contentType, isPublic }, chunks) {
-      await tidy(namespace)
+      await deleteOrphans(namespace)
       const { parts, loose } = toBlobTables(namespace)
       const id = randomUUID()
-      const looseKey = toLooseKey(nowMs(), id)
-      const [ifVersion] = await store.commit([{ table: loose, key: looseKey, value: NO_VALUE }])
+      const orphanKey = toLooseKey(nowMs(), id)
+      const [ifVersion] = await store.commit([{ table: loose, key: orphanKey, value: NO_VALUE }])
       let count = 0
       let bytes = 0
       try {
@@ -161,12 +161,12 @@ export function createBlobs({ store, maxBytes, nowMs }: BlobsOptions): Blobs {
         }
         // Conflicts if the parts were cleaned up meanwhile.
         await replace(namespace, key, { value: NO_VALUE, metadata }, [
-          { table: loose, key: looseKey, ifVersion: ifVersion! },
+          { table: loose, key: orphanKey, ifVersion: ifVersion! },
         ])
         return bytes
       } catch (error) {
         // Parts that cannot be deleted now are deleted by a later upload.
-        await drop(namespace, id, looseKey).catch(() => {})
+        await drop(namespace, id, orphanKey).catch(() => {})
         throw error
       }
     },

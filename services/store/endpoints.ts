@@ -25,7 +25,7 @@ import {
   type TableOptions,
   Watching,
 } from './messages.ts'
-import { mustBeThere } from './named-database.ts'
+import { requireDatabase } from './named-database.ts'
 import { type RecordMessage, toExpiresMs, toMessage, toMetadata } from './records.ts'
 import { rejectReserved } from './reserved.ts'
 import type { Watches } from './watches.ts'
@@ -91,7 +91,7 @@ export function createStoreEndpoints(
       : { records: [toMessage(record, nowMs())] }
 
   async function rejectMissing(key: string, database: string, ctx: Context): Promise<never> {
-    await mustBeThere(store, database, IN_OPTIONS, ctx)
+    await requireDatabase(store, database, IN_OPTIONS, ctx)
     throw notFound(idOf(ctx), `not found: ${key}`)
   }
 
@@ -104,7 +104,7 @@ export function createStoreEndpoints(
     const { limit, offset } = options
     const query = { ...toParts(key, options, idOf(ctx)), ...toBounds(options), limit, offset }
     const { records, next } = await store.list(table, query, ctx.signal)
-    if (records.length === 0) await mustBeThere(store, options.database, IN_OPTIONS, ctx)
+    if (records.length === 0) await requireDatabase(store, options.database, IN_OPTIONS, ctx)
     const now = nowMs()
     const messages = records.map((record) => toMessage(record, now))
     return next === undefined ? { records: messages } : { records: messages, next }
@@ -128,7 +128,7 @@ export function createStoreEndpoints(
         if (key === '')
           throw badRequest(
             idOf(ctx),
-            'request.key must not be empty, or request.options.prefix, suffix, from or to must say what to read',
+            'request.key or one of request.options.prefix, suffix, from and to is required',
           )
         const record = store.read(table, key)
         return record instanceof Promise
@@ -158,7 +158,7 @@ export function createStoreEndpoints(
         if ((record === undefined) === (records === undefined))
           throw badRequest(
             idOf(ctx),
-            'request.record must say what to write, or request.records in its place',
+            'exactly one of request.record and request.records is required',
           )
         const table = tableOf(options, ctx)
         if (record !== undefined)
@@ -166,10 +166,7 @@ export function createStoreEndpoints(
             .commit([{ ...toWrite(record, 'record', table, ctx), ...toCondition(options) }])
             .then(([version]) => ({ version: version! }))
         if (options.version !== undefined)
-          throw badRequest(
-            idOf(ctx),
-            'request.options.version must be absent where several records are written',
-          )
+          throw badRequest(idOf(ctx), 'request.options.version is not allowed with request.records')
         const writes = records!.map((one, i) => toWrite(one, `records[${i}]`, table, ctx))
         return store
           .commit(writes)
@@ -207,7 +204,7 @@ export function createStoreEndpoints(
         let left = limit === 0 ? Number.POSITIVE_INFINITY : limit
         for (;;) {
           const { records, next } = await store.list(table, query, ctx.signal)
-          if (records.length === 0) await mustBeThere(store, options.database, IN_OPTIONS, ctx)
+          if (records.length === 0) await requireDatabase(store, options.database, IN_OPTIONS, ctx)
           yield { keys: records.map(({ key }) => key) }
           left -= records.length
           if (next === undefined || left === 0) return
@@ -242,7 +239,7 @@ export function createStoreEndpoints(
         const count = toPageLimit(limit)
         const place = after === '' ? {} : { after: { database, table: after } }
         const found = await store.listTables({ database, limit: count + 1, ...place }, ctx.signal)
-        if (found.length === 0) await mustBeThere(store, given, 'request.database', ctx)
+        if (found.length === 0) await requireDatabase(store, given, 'request.database', ctx)
         const tables = found.slice(0, count).map(({ table }) => table)
         return { tables, ...toNext(tables, found) }
       },
@@ -306,7 +303,10 @@ function toBounds({ from, to, after, order }: RangeOptions): StoreQuery {
 /** Prefix and suffix of keys: the key if the flag is true, or the text of the option. */
 function toParts(key: string, { prefix, suffix }: ReadOptions, id: string): StoreQuery {
   if (key !== '' && prefix !== true && suffix !== true)
-    throw badRequest(id, 'request.key must be empty, or request.options.prefix or suffix true')
+    throw badRequest(
+      id,
+      'request.key must be empty unless request.options.prefix or suffix is true',
+    )
   const toText = (part: boolean | string): string => (part === true ? key : part || '')
   return { prefix: toText(prefix), suffix: toText(suffix) }
 }

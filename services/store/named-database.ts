@@ -11,7 +11,7 @@ import { toNamespace } from '../../sdk/namespace.ts'
  * @param field of the request.
  * @throws {GatewayError} 400
  */
-export async function mustBeThere(
+export async function requireDatabase(
   store: Store,
   database: string,
   field: string,
@@ -23,6 +23,6 @@ export async function mustBeThere(
   if (tables.length > 0) return
   throw badRequest(
     id,
-    `${field} must be a database that has records (store/databases lists them), got ${JSON.stringify(database)}`,
+    `${field} must be a database with records, as listed by store/databases, got ${JSON.stringify(database)}`,
   )
 }

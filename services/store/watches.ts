@@ -46,7 +46,7 @@ export interface Watches {
 
 export function createWatches(options: WatchesOptions): Watches {
   const { store, maxWatchers, maxWaiting = 10_000, nowMs } = options
-  const stopping = 'the store is being stopped'
+  const stopping = 'the store is stopping'
   const hub = createWatchHub<StoreEvent>({ maxWatchers, maxWaiting, stopping })
 
   /** Only keys are pending, so that a slow watcher takes little memory whatever the values are. */
@@ -61,7 +61,7 @@ export function createWatches(options: WatchesOptions): Watches {
     open({ table, prefix }, id, onStart) {
       const onMissedEvents = (): void =>
         feed.fail(
-          unavailable(id, 'changes may have been missed; watch again and read what is there'),
+          unavailable(id, 'changes may have been missed; watch again and re-read the records'),
         )
       const onEvent = (event: StoreEvent): void => feed.push(event.key, event)
       const feed = hub.open(

@@ -190,10 +190,10 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
       await broker.publish(TOPIC, toMessage('2'))
       await until(() => got.length >= 2 && errors.length >= 4)
       t.same(got.toSorted(), ['1', '2'])
-      const told = errors.map(([{ topic, queue }, error]) => [topic, queue, error === fault])
-      t.same(told.filter(([, queue]) => queue === undefined).length, 2, 'each goes on after it')
-      t.same(told.filter(([, queue]) => queue === 'mail').length, 2)
-      t.ok(told.every(([topic, , same]) => topic === TOPIC && same))
+      const events = errors.map(([{ topic, queue }, error]) => [topic, queue, error === fault])
+      t.same(events.filter(([, queue]) => queue === undefined).length, 2, 'each goes on after it')
+      t.same(events.filter(([, queue]) => queue === 'mail').length, 2)
+      t.ok(events.every(([topic, , same]) => topic === TOPIC && same))
     },
   )
 

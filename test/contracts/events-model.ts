@@ -39,7 +39,7 @@ interface KnownGroup {
   readonly from: number
   readonly sinceMs: number
   readonly done: Set<number>
-  readonly held: Map<number, object>
+  readonly pending: Map<number, object>
   readonly attempts: Map<number, number>
 }
 
@@ -212,7 +212,7 @@ class Run {
         from,
         sinceMs,
         done: new Set(),
-        held: new Map(),
+        pending: new Map(),
         attempts: new Map(),
       }
       topic.groups.set(name, known)
@@ -227,7 +227,7 @@ class Run {
     const found: number[] = []
     for (let sequence = from; sequence <= topic.times.length; sequence++) {
       if (topic.times[sequence - 1]! < since) continue
-      if (group?.done.has(sequence) || group?.held.has(sequence)) continue
+      if (group?.done.has(sequence) || group?.pending.has(sequence)) continue
       found.push(sequence)
     }
     return found
@@ -256,7 +256,7 @@ class Run {
       if (delivery.attempt > attempt || delivery.attempt < 1)
         throw new Error(`attempt ${delivery.attempt} of ${sequence}, not ${attempt}`)
       group.attempts.set(sequence, delivery.attempt)
-      group.held.set(sequence, holder)
+      group.pending.set(sequence, holder)
       this.#deliveries.push({ delivery, holder, attempt: delivery.attempt })
     }
   }
@@ -267,22 +267,23 @@ class Run {
     const { delivery, holder, attempt } = found
     const group = holder.group!
     const { sequence } = delivery.event
-    const isHeld = group.held.get(sequence) === holder && group.attempts.get(sequence) === attempt
+    const isHeld =
+      group.pending.get(sequence) === holder && group.attempts.get(sequence) === attempt
     if (what === 'ack') {
       await delivery.ack()
       group.done.add(sequence)
-      group.held.delete(sequence)
+      group.pending.delete(sequence)
     } else {
       await delivery.nack(0)
-      if (isHeld) group.held.delete(sequence)
+      if (isHeld) group.pending.delete(sequence)
     }
   }
 
   async #leave(known: KnownMember): Promise<void> {
     await known.member.leave()
     const { group } = known
-    for (const [sequence, holder] of group?.held ?? [])
-      if (holder === known) group!.held.delete(sequence)
+    for (const [sequence, holder] of group?.pending ?? [])
+      if (holder === known) group!.pending.delete(sequence)
     // What it says later may be forgotten with the group.
     this.#deliveries = this.#deliveries.filter(({ holder }) => holder !== known)
   }
@@ -344,7 +345,8 @@ class Run {
     this.#adapter = await this.#reopen()
     this.#members = []
     this.#deliveries = []
-    for (const { groups } of this.#topics) for (const group of groups.values()) group.held.clear()
+    for (const { groups } of this.#topics)
+      for (const group of groups.values()) group.pending.clear()
     for (const [index, { times, first }] of this.#topics.entries()) {
       const state = await this.#find(index)
       check('topic', [state?.first ?? 1, state?.last ?? 0], [first, times.length])

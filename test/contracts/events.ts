@@ -435,21 +435,25 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       const late = await join(t, adapter, { ...group, name: 'late', ackWaitMs: SHORT_MS })
       const texts = Array.from({ length: 40 }, (_, i) => String(i).padEnd(1000, '.'))
       await append(adapter, ORDERS, texts)
-      const [held, own] = [await takeAll(member, 40), await takeAll(alone, 40)]
+      const [pending, own] = [await takeAll(member, 40), await takeAll(alone, 40)]
       await takeAll(late, 40)
-      for (const deliveries of [held, own]) await deliveries[39]!.nack(0)
+      for (const deliveries of [pending, own]) await deliveries[39]!.nack(0)
       const [{ bytes }] = (await adapter.listTopics()) as [TopicState]
       await retain(adapter, ORDERS, { maxAgeMs: 0, maxBytes: bytes / 2 })
       const [{ first }] = (await adapter.listTopics()) as [TopicState]
       t.ok(first > 1)
-      for (const deliveries of [held, own]) await deliveries[38]!.nack(0)
+      for (const deliveries of [pending, own]) await deliveries[38]!.nack(0)
       for (const holder of [member, alone])
         t.same(await takeSequences(holder, 2), [39, 40], 'what was refused, before or after')
       await member.leave()
-      const kept = Array.from({ length: 41 - first }, (_, i) => first + i)
+      const retained = Array.from({ length: 41 - first }, (_, i) => first + i)
       const other = await join(t, adapter, group)
-      t.same(await takeSequences(other, kept.length), kept, 'what was held by who has left')
-      t.same(await takeSequences(late, kept.length), kept, 'what was not acknowledged in time')
+      t.same(await takeSequences(other, retained.length), retained, 'what was held by who has left')
+      t.same(
+        await takeSequences(late, retained.length),
+        retained,
+        'what was not acknowledged in time',
+      )
     },
   )
 
@@ -459,7 +463,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
     const member = await join(t, adapter, group)
     await append(adapter, ORDERS, ['a', 'b'])
-    const held = await takeAll(member, 1)
+    const pending = await takeAll(member, 1)
     await retain(adapter, ORDERS, { maxAgeMs: LONG_MS, maxBytes: 0 })
     t.same(textsOf(await readAll(adapter, ORDERS)), ['a', 'b'])
     const isEmpty = async (): Promise<boolean> => {
@@ -472,7 +476,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await retain(adapter, ORDERS, { maxAgeMs: 0, maxBytes: 0 })
     t.same(await append(adapter, ORDERS, ['c']), [3], 'sequences go on')
     t.same(await take(member, 1), ['c'], 'what is not kept does not come')
-    await held[0]!.ack()
+    await pending[0]!.ack()
   })
 
   t.test('contract: a topic exists from its first event or named group on', async (t) => {
@@ -521,13 +525,13 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
       const member = await join(t, adapter, group)
       await append(adapter, ORDERS, ['a', 'b', 'c'])
-      const held = await takeAll(member, 3)
+      const pending = await takeAll(member, 3)
       await adapter.deleteGroup(ORDERS, 'group')
       const next = await join(t, adapter, group)
-      await held[0]!.nack(0)
+      await pending[0]!.nack(0)
       t.same(await take(next, 3), ['a', 'b', 'c'], 'each comes once')
-      await held[0]!.ack()
-      await held[1]!.nack(0)
+      await pending[0]!.ack()
+      await pending[1]!.nack(0)
       await member.leave()
       t.match(await adapter.listGroups?.(ORDERS), [{ acked: 0, pending: 3 }])
       await append(adapter, ORDERS, ['d'])
@@ -548,14 +552,14 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
       await join(t, adapter, {}),
       await join(t, adapter, { ackWaitMs: LONG_MS }),
     ]
-    const [held] = await takeAll(members[0]!, 2500)
+    const [pending] = await takeAll(members[0]!, 2500)
     const rejected = members.map((member) =>
       t.rejects(member.pull(1, MUCH), { code: 410, message: 'the topic orders was deleted' }),
     )
     t.equal(await adapter.deleteTopic(ORDERS), true)
     await Promise.all(rejected)
     t.equal(await adapter.deleteTopic(ORDERS), false)
-    await held!.ack()
+    await pending!.ack()
     t.match(await adapter.listTopics(), [OTHER])
     t.same(await readAll(adapter, ORDERS), [])
     t.same((await adapter.listGroups?.(ORDERS)) ?? [], [])

@@ -89,13 +89,13 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
   )
 
   t.test('ends a pending exchange once when the client disconnects', async (t) => {
-    const held = new Held()
+    const connections = new Held()
     const done: boolean[] = []
     const plugin = { name: 'watch', onDone: (x: Exchange) => void done.push(x.aborted) }
-    const { port, gateway } = await openListener(t, create, held.handle, {}, [plugin])
+    const { port, gateway } = await openListener(t, create, connections.handle, {}, [plugin])
     const client = new RawClient(port)
     client.send(REQUEST)
-    const [x] = await held.count(1)
+    const [x] = await connections.count(1)
     let aborted = 0
     x!.pipeTo({ onRequestBody: () => {}, onDrain: () => {}, onAbort: () => aborted++ })
     client.destroy()
@@ -110,11 +110,11 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
   })
 
   t.test('ends the exchange when the client disconnects during a stream', async (t) => {
-    const held = new Held()
-    const { port } = await openListener(t, create, held.handle)
+    const connections = new Held()
+    const { port } = await openListener(t, create, connections.handle)
     const client = new RawClient(port)
     client.send(REQUEST)
-    const [x] = await held.count(1)
+    const [x] = await connections.count(1)
     let aborted = 0
     x!.pipeTo({ onRequestBody: () => {}, onDrain: () => {}, onAbort: () => aborted++ })
     x!.start(200, new HeaderList(), -1)
@@ -175,14 +175,14 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
     'while draining closes the port, completes requests and closes each connection after its next response',
     { skip: http2 && 'in HTTP/2 GOAWAY ends them: http2/connection.test.ts' },
     async (t) => {
-      const held = new Held()
+      const connections = new Held()
       const { port, listener } = await openListener(t, create, (x) => {
-        if (x.path === '/held') held.handle(x)
+        if (x.path === '/held') connections.handle(x)
         else x.reply(200, 'ok')
       })
       const running = new RawClient(port)
       running.send('GET /held HTTP/1.1\r\nHost: a.test\r\n\r\n')
-      const [x] = await held.count(1)
+      const [x] = await connections.count(1)
       const idle = new RawClient(port)
       await idle.send(REQUEST).replies(1)
       const sending = new RawClient(port)
@@ -234,11 +234,11 @@ export function testListenerConnections({ create, name, http2 = false }: Listene
   )
 
   t.test('closes the port and every connection', async (t) => {
-    const held = new Held()
-    const { port, listener } = await openListener(t, create, held.handle)
+    const connections = new Held()
+    const { port, listener } = await openListener(t, create, connections.handle)
     const clients = [new RawClient(port), new RawClient(port)]
     clients[0]!.send(REQUEST)
-    const [x] = await held.count(1)
+    const [x] = await connections.count(1)
     await listener.close()
     for (const client of clients) await client.ended()
     await until(() => x!.finished)

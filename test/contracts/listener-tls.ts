@@ -137,10 +137,10 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
   })
 
   t.test('loads certificates added while it serves', async (t) => {
-    const asked: string[] = []
+    const requests: string[] = []
     const tls = createCertificateSource({
       isStrict: true,
-      request: async (serverName) => void asked.push(serverName),
+      request: async (serverName) => void requests.push(serverName),
     })
     const { port } = await openListener(t, create, (x) => x.reply(200, x.path), { tls })
     const refused = { servername: 'a.test' }
@@ -156,7 +156,7 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
     t.equal(await shown(port, 'b.test'), toBase64(b.cert), 'what was added')
     t.equal(await handshake(port, { servername: 'c.test' }), 'refused', 'there is no default')
     t.equal(await handshake(port, {}), 'refused', 'not without a name either')
-    t.same([...new Set(asked)], ['a.test', 'c.test'], 'missing names are asked for')
+    t.same([...new Set(requests)], ['a.test', 'c.test'], 'missing names are asked for')
     const renewed = toPair('a.test')
     tls.use([b, renewed])
     t.equal(await shown(port, 'a.test'), toBase64(renewed.cert), 'what was replaced')

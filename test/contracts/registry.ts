@@ -138,16 +138,16 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       if (registry.watch === undefined || restart === undefined) return t.comment('is never away')
       await become([GREETER, GREETER_NEXT, USERS])
       const watch = (service?: string): string[] => {
-        const told: string[] = []
+        const errors: string[] = []
         const stop = registry.watch!(
-          ({ type, service: { name, version } }) => told.push(`${type} ${name} ${version}`),
+          ({ type, service: { name, version } }) => errors.push(`${type} ${name} ${version}`),
           {
             ...(service !== undefined && { service }),
-            onOutage: (reason) => told.push(reason === undefined ? 'back' : 'away'),
+            onOutage: (reason) => errors.push(reason === undefined ? 'back' : 'away'),
           },
         )
         t.teardown(stop)
-        return told
+        return errors
       }
       const ofAll = watch()
       const ofGreeter = watch(GREETER.name)
@@ -157,9 +157,9 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
       await restart([smaller])
       await until(() => ofAll.includes('back') && ofGreeter.includes('back'))
       const gone = [`delete ${GREETER.name} next`, `update ${GREETER.name} latest`]
-      for (const told of [ofAll, ofGreeter]) {
-        t.equal(told[0], 'away')
-        t.equal(told.indexOf('back'), told.length - 1, 'nothing is told later')
+      for (const reported of [ofAll, ofGreeter]) {
+        t.equal(reported[0], 'away')
+        t.equal(reported.indexOf('back'), reported.length - 1, 'nothing is told later')
       }
       t.same(new Set(ofGreeter.slice(1, -1)), new Set(gone))
       t.ok(ofAll.includes(`delete ${USERS.name} latest`))
@@ -173,24 +173,24 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     const { registry, become } = await open(t)
     if (registry.watch === undefined) return t.comment('has no watch')
     const warnings = t.capture(process, 'emitWarning', () => {})
-    const told: string[] = []
+    const reported: string[] = []
     t.teardown(
       registry.watch(() => {
         throw new Error('a faulty listener')
       }),
     )
     const listener = ({ type }: RegistryEvent): void => {
-      told.push(type)
+      reported.push(type)
     }
     const stopOne = registry.watch(listener)
     t.teardown(registry.watch(listener))
     await become([GREETER])
-    await until(() => told.length === 2)
+    await until(() => reported.length === 2)
     stopOne()
     stopOne()
     await become([])
-    await until(() => told.length === 3)
-    t.same(told, ['create', 'create', 'delete'])
+    await until(() => reported.length === 3)
+    t.same(reported, ['create', 'create', 'delete'])
     t.equal(warnings().length, 2, 'and the fault is reported')
   })
 
@@ -202,10 +202,10 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     const [one, two] = ['127.0.0.1:9001', '127.0.0.1:9002'].map((address) =>
       makeService(GREETER.name, [address]),
     ) as [Service, Service]
-    const becomes = async (wanted: readonly Service[], message = 'found'): Promise<void> => {
+    const becomes = async (expected: readonly Service[], message = 'found'): Promise<void> => {
       const ask = (): Maybe<readonly Service[]> => registry.getService(GREETER.name)
-      await until(async () => isDeepStrictEqual(await ask(), wanted)).catch(() => {})
-      t.same(await ask(), wanted, message)
+      await until(async () => isDeepStrictEqual(await ask(), expected)).catch(() => {})
+      t.same(await ask(), expected, message)
     }
     await registry.register(one)
     await registry.register(two)

@@ -29,8 +29,8 @@ const KEY: WorkloadKey = { namespace: 'mx', name: 'shop', version: 'latest' }
 export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
   t.test('contract: starts an applied workload, reports and lists it', async (t) => {
     const { runtime, toWorkload } = open(t)
-    const told: RuntimeStatus[] = []
-    runtime.watch(({ status }) => told.push(status))
+    const events: RuntimeStatus[] = []
+    runtime.watch(({ status }) => events.push(status))
     t.strictSame(await runtime.read(), [])
     const beforeMs = Date.now()
     await runtime.apply(toWorkload('serves', KEY))
@@ -38,7 +38,7 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     t.match(state, { ...KEY, revision: '1', ready: 1, retries: 0 })
     t.equal(state.error, undefined)
     t.ok(state.startedMs! >= beforeMs - 1000 && state.startedMs! <= Date.now() + 1000)
-    t.equal(told[0], 'starting')
+    t.equal(events[0], 'starting')
     t.strictSame(await runtime.read(), [state])
   })
 
@@ -46,11 +46,11 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     const { runtime, toWorkload } = open(t)
     await runtime.apply(toWorkload('serves', KEY))
     await whenState(runtime, ({ status }) => status === 'running')
-    const told: RuntimeStatus[] = []
-    runtime.watch(({ status }) => told.push(status))
+    const events: RuntimeStatus[] = []
+    runtime.watch(({ status }) => events.push(status))
     await runtime.remove(KEY)
     t.strictSame(await runtime.read(), [])
-    t.equal(told.at(-1), 'stopped')
+    t.equal(events.at(-1), 'stopped')
     await runtime.remove(KEY)
     await runtime.apply(toWorkload('serves', KEY))
     t.ok(await whenState(runtime, ({ status }) => status === 'running'))
@@ -97,12 +97,12 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
     const { runtime, toWorkload } = open(t)
     await runtime.apply(toWorkload('serves', KEY))
     await whenState(runtime, ({ status }) => status === 'running')
-    const told: WorkloadState[] = []
-    runtime.watch((state) => told.push(state))
+    const events: WorkloadState[] = []
+    runtime.watch((state) => events.push(state))
     await runtime.apply(toWorkload('serves', { ...KEY, revision: '2' }))
     await whenState(runtime, ({ revision, status }) => revision === '2' && status === 'running')
     t.ok(
-      told.every(({ status, ready }) => status === 'running' && ready > 0),
+      events.every(({ status, ready }) => status === 'running' && ready > 0),
       'there is no time at which none serves',
     )
   })
@@ -167,11 +167,11 @@ export async function whenState(
   isWanted: (state: WorkloadState) => boolean,
 ): Promise<WorkloadState> {
   let unwatch = () => {}
-  const told = new Promise<WorkloadState>((resolve) => {
+  const outcome = new Promise<WorkloadState>((resolve) => {
     unwatch = runtime.watch((state) => isWanted(state) && resolve(state))
   })
   const there = (await runtime.read()).find(isWanted)
-  const state = there ?? (await told)
+  const state = there ?? (await outcome)
   unwatch()
   return state
 }

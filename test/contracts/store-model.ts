@@ -169,13 +169,13 @@ function checkPage(
   { records, next }: Awaited<ReturnType<ReturnType<typeof createStore>['list']>>,
   { limit = 0 }: StoreQuery,
 ): void {
-  const wanted = limit === 0 ? expected : expected.slice(0, limit)
+  const target = limit === 0 ? expected : expected.slice(0, limit)
   const got = records.map(({ key, value, expiresMs, version }) => {
     return { key, value: Buffer.from(value).toString(), expiresMs, version }
   })
-  if (JSON.stringify(got) !== JSON.stringify(wanted))
-    throw new Error(`listed ${JSON.stringify(got)}, not ${JSON.stringify(wanted)}`)
-  const isMore = wanted.length < expected.length
+  if (JSON.stringify(got) !== JSON.stringify(target))
+    throw new Error(`listed ${JSON.stringify(got)}, not ${JSON.stringify(target)}`)
+  const isMore = target.length < expected.length
   if (isMore && next === undefined) throw new Error('it does not say where to go on')
   if (next !== undefined && next !== records.at(-1)?.key) throw new Error(`next is ${next}`)
 }

@@ -391,9 +391,9 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
   t.test('contract: a watch reports writes and deletions once they can be read', async (t) => {
     const { adapter } = await open(t)
     if (adapter.watch === undefined) return t.comment('is told of by its front')
-    const told: StoreEvent[] = []
+    const events: StoreEvent[] = []
     const stop = await adapter.watch({
-      onEvent: (event) => told.push(event),
+      onEvent: (event) => events.push(event),
       onMissedEvents: () => {},
     })
     const other: StoreTable = { database: 'a', table: 'b' }
@@ -401,21 +401,21 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     await adapter.commit([[write('c', { ifVersion: 7 })]], NOW_MS)
     await commit(adapter, [[write('a')], [remove('a'), remove('nothing')]])
     await adapter.purge?.(NOW_MS, 10)
-    await until(() => told.length >= (adapter.purge === undefined ? 4 : 5))
+    await until(() => events.length >= (adapter.purge === undefined ? 4 : 5))
     t.same(
-      told.filter(({ key }) => key === 'a').map(({ type }) => type),
+      events.filter(({ key }) => key === 'a').map(({ type }) => type),
       ['write', 'write', 'delete'],
     )
     const ofOther = [{ type: 'write', table: other, key: 'b' }]
     if (adapter.purge !== undefined) ofOther.push({ type: 'delete', table: other, key: 'b' })
     t.same(
-      told.filter(({ key }) => key !== 'a'),
+      events.filter(({ key }) => key !== 'a'),
       ofOther,
     )
     await stop()
-    const before = told.length
+    const before = events.length
     await commit(adapter, [[write('after')]])
-    t.equal(told.length, before)
+    t.equal(events.length, before)
   })
 
   t.test('contract: restores committed records after reopening', async (t) => {

@@ -49,7 +49,7 @@ t.test('other thrown values become a 500 without details', async (t) => {
     t.equal(error.cause, thrown)
   }
   t.equal(GatewayError.from(new Error('x')).id, 'go.mx.api')
-  const own = new GatewayError('a', 400, 'b', { headers: ['x', 'y'], cause: 'log only' })
-  t.equal(GatewayError.from(own), own)
-  t.notMatch(formatError(own, '').body, /log only/)
+  const custom = new GatewayError('a', 400, 'b', { headers: ['x', 'y'], cause: 'log only' })
+  t.equal(GatewayError.from(custom), custom)
+  t.notMatch(formatError(custom, '').body, /log only/)
 })

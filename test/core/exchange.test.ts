@@ -121,10 +121,10 @@ t.test(
       'no-store',
     ])
     t.match(JSON.parse(x.body), { status: 503, detail: 'full' })
-    const kept = begin()
-    kept.fail(new GatewayError('a', 410, 'gone', { headers: ['cache-control', 'max-age=9'] }))
+    const exchange = begin()
+    exchange.fail(new GatewayError('a', 410, 'gone', { headers: ['cache-control', 'max-age=9'] }))
     t.equal(
-      kept.replyHeaders.get('cache-control'),
+      exchange.replyHeaders.get('cache-control'),
       'max-age=9',
       'the cache-control of the error takes precedence',
     )

@@ -194,17 +194,17 @@ t.test(
       name,
       close: () => void log.push(`${name} closed`),
     })
-    const held: Exchange[] = []
-    const { gateway, serve, route } = open((x) => void held.push(x), [plugin('old')])
+    const pending: Exchange[] = []
+    const { gateway, serve, route } = open((x) => void pending.push(x), [plugin('old')])
     const first = serve()
     const second = serve()
     const next = compileChain([plugin('new')], route, (x) => x.reply(200, 'new'))
     gateway.use(next)
     gateway.use(next)
     t.equal(serve().body, 'new')
-    held[0]!.reply(200, 'old')
+    pending[0]!.reply(200, 'old')
     t.strictSame(log, [])
-    held[1]!.reply(200, 'old')
+    pending[1]!.reply(200, 'old')
     await Promise.all([first.done, second.done])
     await new Promise((resolve) => setImmediate(resolve))
     t.strictSame(log, ['old closed'])
@@ -219,13 +219,13 @@ t.test(
 t.test('a chain closes once, also when its last exchange outlives the gateway', async (t) => {
   const log: string[] = []
   const plugin = (name: string): Plugin => ({ name, close: () => void log.push(`${name} closed`) })
-  const held: Exchange[] = []
-  const { gateway, serve, route, faults } = open((x) => void held.push(x), [plugin('old')])
+  const pending: Exchange[] = []
+  const { gateway, serve, route, faults } = open((x) => void pending.push(x), [plugin('old')])
   serve()
   const failing: Plugin = { name: 'new', close: () => Promise.reject(new Error('stuck')) }
   gateway.use(compileChain([failing], route, (x) => x.reply(200)))
   await gateway.close()
-  held[0]!.reply(200)
+  pending[0]!.reply(200)
   await gateway.idle()
   await new Promise((resolve) => setImmediate(resolve))
   t.strictSame(log, ['old closed'])

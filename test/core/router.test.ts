@@ -204,11 +204,11 @@ t.test('without a version the root path is 404', async (t) => {
 })
 
 t.test('a route to a topic is not looked up in the registry', async (t) => {
-  const asked: string[] = []
+  const requests: string[] = []
   const registry: Registry = {
     name: 'asked',
     getService: (name) => {
-      asked.push(name)
+      requests.push(name)
       return []
     },
     listServices: () => [],
@@ -230,6 +230,6 @@ t.test('a route to a topic is not looked up in the registry', async (t) => {
     t.equal(x.upstream, undefined)
     t.notOk(x.answered)
   }
-  t.same(asked, [])
+  t.same(requests, [])
   t.equal(resolved, 1, 'the second route is cached')
 })

@@ -58,8 +58,8 @@ t.test('the code blocks of docs/config.md return the documented values', async (
       },
     ) as Promise<Record<string, unknown>>
   let seen: unknown
-  const kept = first!.replace(/^await config\.delete.*$/m, '')
-  t.strictSame(await run(kept, ['greeting', 'max', 'password']), {
+  const withoutDelete = first!.replace(/^await config\.delete.*$/m, '')
+  t.strictSame(await run(withoutDelete, ['greeting', 'max', 'password']), {
     greeting: 'Hello',
     max: 10,
     password: 'hunter2',

@@ -18,12 +18,12 @@ t.test('docs/metrics.md lists every metric with type, labels and help', async (t
 
 t.test('the alert rules in docs/metrics.md use metrics that exist', async (t) => {
   const [, rules = ''] = /```yaml\n(groups:[\s\S]*?)```/.exec(text) ?? []
-  const told = Object.values(METRICS).map(({ name }) => name)
+  const events = Object.values(METRICS).map(({ name }) => name)
   const named = rules.match(/\b(?:mx|http_server)_[a-z_]+\b/g) ?? []
   t.ok(named.length > 5)
   for (const name of named)
     t.ok(
-      told.includes(name.replace(/_(bucket|sum|count)$/, '')) || name.startsWith('http_response'),
+      events.includes(name.replace(/_(bucket|sum|count)$/, '')) || name.startsWith('http_response'),
       name,
     )
 })

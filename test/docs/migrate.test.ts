@@ -50,7 +50,7 @@ for (const section of GUIDE.split(/^## /m).slice(1)) {
   const requests = REQUESTS[name] ?? []
   const blocks = [...section.matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)]
   const find = (language: string, start: string): string | undefined =>
-    blocks.find(([, given, code]) => given === language && code!.startsWith(start))?.[2]
+    blocks.find(([, input, code]) => input === language && code!.startsWith(start))?.[2]
 
   t.test(`${name}: mx serves the requests of the other gateway`, async (t) => {
     const ports = await openPorts(t)

@@ -27,8 +27,8 @@ t.test('docs/network.md lists every endpoint, and the fields of links and routes
   )
   await b.ask('Connect', { nodes: [{ address: a.address }] })
   const { links } = await b.status()
-  const told = ['address', 'id', 'error', ...firstCells('| of a link in `status` |')]
-  t.strictSame(told.sort(), Object.keys(links[0]!).sort())
+  const events = ['address', 'id', 'error', ...firstCells('| of a link in `status` |')]
+  t.strictSame(events.sort(), Object.keys(links[0]!).sort())
   const { routes } = await b.ask<{ routes: object[] }>('Routes')
   const route = ['service', 'network', ...firstCells('| of a route |')]
   t.strictSame(route.sort(), Object.keys(routes[0]!).sort())

@@ -35,7 +35,7 @@ t.test(
     const { msg, address } = JSON.parse((await lines.next()).value!) as Record<string, string>
     t.equal(msg, 'service ready')
     const client = openClient(t, { address: address! })
-    const told = client
+    const outcome = client
       .stream('registry', 'Registry.Watch', {})
       .next()
       .catch((error: Error) => error)
@@ -58,6 +58,6 @@ t.test(
     const [code] = await once(child, 'close')
     t.equal(code, 0)
     t.ok(performance.now() - startMs < 5000, 'before calls in flight are cancelled')
-    t.match(await told, { code: 503 }, 'a watch ended by the server fails')
+    t.match(await outcome, { code: 503 }, 'a watch ended by the server fails')
   },
 )

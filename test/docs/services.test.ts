@@ -183,8 +183,8 @@ class Reader {
   async #startPython(line: string): Promise<void> {
     const [, file, port] = line.split(' ')
     const child = this.#spawn(this.#python, ['-W', 'error', file!, '0'], {})
-    for await (const told of createInterface(child.stdout!)) {
-      this.#ports.set(port!, told.slice(told.lastIndexOf(' ') + 1))
+    for await (const outputLine of createInterface(child.stdout!)) {
+      this.#ports.set(port!, outputLine.slice(outputLine.lastIndexOf(' ') + 1))
       return
     }
     this.#t.fail(`${file} did not start`)
@@ -226,8 +226,8 @@ class Reader {
 
   #withPorts(text: string): string {
     return text.replace(/(localhost|127\.0\.0\.1):(\d+)/g, (address, _host, port: string) => {
-      const own = this.#ports.get(port)
-      return own === undefined ? address : `127.0.0.1:${own}`
+      const freePort = this.#ports.get(port)
+      return freePort === undefined ? address : `127.0.0.1:${freePort}`
     })
   }
 }

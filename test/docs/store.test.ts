@@ -13,9 +13,9 @@ const [first, compare, watch, blobs, ...others] = [...GUIDE.matchAll(/```ts\n([\
 const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor as FunctionConstructor
 
 /** Runs code of the guide with the variables that it uses. */
-function run(code: string, given: object, names = ''): Promise<Record<string, unknown>> {
+function run(code: string, input: object, names = ''): Promise<Record<string, unknown>> {
   const body = `${code}; return { ${names} }`
-  return new AsyncFunction(...Object.keys(given), body)(...Object.values(given))
+  return new AsyncFunction(...Object.keys(input), body)(...Object.values(input))
 }
 
 t.test('the code blocks of docs/store.md return the documented values', async (t) => {
@@ -26,8 +26,8 @@ t.test('the code blocks of docs/store.md return the documented values', async (t
   t.teardown(() => client.close())
   t.teardown(() => service.client.close())
   t.strictSame(others, [])
-  const given = { Client, createStore, service, registry }
-  const seen = await run(first!, given, 'store, other, record, users, keys')
+  const input = { Client, createStore, service, registry }
+  const seen = await run(first!, input, 'store, other, record, users, keys')
   t.strictSame((seen['record'] as { json(): object }).json(), { name: 'Ann' })
   t.match(seen, { users: [{ key: 'user/1' }], keys: ['user/1'] })
 
@@ -40,14 +40,14 @@ t.test('the code blocks of docs/store.md return the documented values', async (t
   await store.write('counter', 7)
   await t.rejects(run(second!, { store, counter }), { code: 409 })
 
-  const told: unknown[] = []
+  const events: unknown[] = []
   const watching = run(watch!, {
     store,
-    console: { log: (...words: unknown[]) => told.push(words) },
+    console: { log: (...words: unknown[]) => events.push(words) },
   })
   const ended = t.rejects(watching, { code: 503 })
-  while (told.length === 0) await store.write('user/2', 'Bob'.length)
-  t.strictSame(told[0], ['write', 'user/2', 3])
+  while (events.length === 0) await store.write('user/2', 'Bob'.length)
+  t.strictSame(events[0], ['write', 'user/2', 3])
 
   const parts: Buffer[] = []
   const take = (blob: string) => parts.push(Buffer.from(blob, 'base64'))

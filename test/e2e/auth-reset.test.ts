@@ -22,8 +22,8 @@ t.test('mx auth reset restores the default rule and an admin password', async (t
     ...{ id: 'ban', scope: '', access: 'DENIED', priority: 1_000_000_000 },
     resource: { type: '*', name: '*', endpoint: '*' },
   }
-  const kept = { ...rule, id: 'kept', resource: { ...rule.resource, name: 'billing' } }
-  for (const one of [rule, kept])
+  const otherRule = { ...rule, id: 'kept', resource: { ...rule.resource, name: 'billing' } }
+  for (const one of [rule, otherRule])
     await operator.call('auth', 'Rules.Create', { rule: one, force: true })
   await operator.call('auth', 'Rules.Delete', { id: 'default', force: true })
   const secrets = { old_secret: server.auth.secret, new_secret: 'nobody remembers this one' }

@@ -12,16 +12,16 @@ t.test('every server sends accounts only to services of their namespace', async 
   const joe = await logIn('joe', 'a secret', 'acme')
   const jane = await logIn('jane', 'a secret')
   for (const [name, call] of Object.entries(doors)) {
-    const told = async (token: string, namespace?: string): Promise<unknown> => {
+    const readStatus = async (token: string, namespace?: string): Promise<unknown> => {
       const { code, body } = await call('helloworld', 'Helloworld.Call', {}, token, namespace)
       return code === 200 ? body.account : code
     }
-    t.equal(await told(joe), '', name)
-    t.equal(await told(joe, 'mx'), '', name)
-    t.equal(await told(joe, 'acme'), 'joe', name)
-    t.equal(await told(jane), 'jane', name)
-    t.equal(await told(jane, 'acme'), '', name)
-    t.equal(await told(admin, 'acme'), 'admin', name)
+    t.equal(await readStatus(joe), '', name)
+    t.equal(await readStatus(joe, 'mx'), '', name)
+    t.equal(await readStatus(joe, 'acme'), 'joe', name)
+    t.equal(await readStatus(jane), 'jane', name)
+    t.equal(await readStatus(jane, 'acme'), '', name)
+    t.equal(await readStatus(admin, 'acme'), 'admin', name)
     const listed = await call('auth', 'Accounts.List', {}, joe)
     t.match(listed, { code: 403, body: { Detail: 'Access denied to namespace' } }, name)
   }

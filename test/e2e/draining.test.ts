@@ -41,10 +41,10 @@ for (const listener of ['uws', 'node'] as const) {
         const text = await reply.text()
         return reply.status === 200 ? (JSON.parse(text) as { id: string }).id : text
       }
-      let told = false
+      let isNotified = false
       t.teardown(
         registry.watch!(({ service }) => {
-          told ||= service.nodes.some(({ metadata }) => metadata['state'] === 'draining')
+          isNotified ||= service.nodes.some(({ metadata }) => metadata['state'] === 'draining')
         }),
       )
       const answers = { before: new Map<string, number>(), after: new Map<string, number>() }
@@ -53,7 +53,7 @@ for (const listener of ['uws', 'node'] as const) {
       let loading = true
       const load = async (): Promise<void> => {
         while (loading) {
-          const counts = answers[told ? 'after' : 'before']
+          const counts = answers[isNotified ? 'after' : 'before']
           const id = await call('now')
           counts.set(id, (counts.get(id) ?? 0) + 1)
         }
@@ -66,7 +66,7 @@ for (const listener of ['uws', 'node'] as const) {
       await until(() => gateway.gateway.inFlight > 0)
       await Promise.race(waiting)
       const stopped = leaving.stop()
-      await until(() => told)
+      await until(() => isNotified)
       await until(() => countOf('after') > 500)
       t.equal(
         (await registry.getService(NAME))[0]!.nodes.length,

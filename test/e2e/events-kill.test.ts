@@ -32,9 +32,9 @@ async function workAndKill(
   const notes = join(folder, `notes-${round}`)
   const words = [folder, sync, String(round), notes]
   await runAndKill(words, { after: 'working', maxLifeMs: MAX_LIFE_MS })
-  const told = readFileSync(notes, 'utf8')
+  const output = readFileSync(notes, 'utf8')
   // The last line may be truncated.
-  const lines = told.slice(0, told.lastIndexOf('\n')).split('\n')
+  const lines = output.slice(0, output.lastIndexOf('\n')).split('\n')
   return lines.map((line) => {
     const [what, sequence, key] = line.split(' ')
     return { what: what!, sequence: Number(sequence), key: key! }
@@ -102,7 +102,7 @@ for (const sync of ['os', 'always'] as const) {
       const acked = new Set<number>()
       /** Ids of dead letters. */
       const buried = new Set<string | undefined>()
-      const kept: StoredEvent[] = []
+      const stored: StoredEvent[] = []
       let firstDead = 1
       let lastShort = 0
       let again = 0
@@ -115,17 +115,17 @@ for (const sync of ['os', 'always'] as const) {
         }
         const adapter = createLmdbEvents({ folder })
         // Earlier events are checked once more at the end.
-        const added = await readAll(adapter, RETENTION, kept.length + 1)
+        const added = await readAll(adapter, RETENTION, stored.length + 1)
         const short = await readAll(adapter, SHORT)
         const dead = await readAll(adapter, DEAD, firstDead)
         firstDead += dead.length
-        kept.push(...added)
+        stored.push(...added)
         for (const { metadata } of dead) buried.add(metadata['dead-id'])
         const coming = await pullAll(adapter)
         const faults = { missing: 0, lost: 0, forgotten: 0, again: 0 }
         for (const [sequence, key] of published)
-          if (kept[sequence - 1]?.metadata['key'] !== key) faults.missing++
-        for (const { id, sequence, metadata } of kept) {
+          if (stored[sequence - 1]?.metadata['key'] !== key) faults.missing++
+        for (const { id, sequence, metadata } of stored) {
           const key = metadata['key']!
           if (key === 'end/0/1' || coming.has(sequence)) continue
           // Events that were not about to be acknowledged must be redelivered or dead letters: on a busy machine that
@@ -138,7 +138,7 @@ for (const sync of ['os', 'always'] as const) {
         t.strictSame(faults, { missing: 0, lost: 0, forgotten: 0, again: 0 }, `kill ${round}`)
         for (const events of [added, short, dead])
           t.strictSame(countFaults(events), { gaps: 0, torn: 0 })
-        t.equal(kept.at(-1)!.sequence, kept.length)
+        t.equal(stored.at(-1)!.sequence, stored.length)
         t.ok((short.at(-1)?.sequence ?? 0) >= lastShort)
         t.ok(round < 3 || lastShort < 100 || short[0]!.sequence > 1, 'retention continues')
         again += coming.size
@@ -151,7 +151,11 @@ for (const sync of ['os', 'always'] as const) {
         t.equal(events[0]!.sequence, 1)
       }
       const toIds = (events: readonly StoredEvent[]) => events.map(({ id }) => id)
-      t.strictSame(toIds(all).slice(0, kept.length), toIds(kept), 'earlier events are unchanged')
+      t.strictSame(
+        toIds(all).slice(0, stored.length),
+        toIds(stored),
+        'earlier events are unchanged',
+      )
       await adapter.close?.()
       const counts = `${published.size} published, ${acked.size} done with, ${again} came again, ${buried.size} dead letters`
       t.ok(published.size > KILLS && acked.size > KILLS && again > 0 && buried.size > 0, counts)

@@ -93,13 +93,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       ['event', '/orders/created', 'topic:go.mx.api.orders:created', { method: 'POST', body: 'x' }],
     ]
     for (const [handler, path, resource, init = {}] of rows) {
-      const own = createRule({ id: 'own', scope: 'staff', resource })
+      const staffRule = createRule({ id: 'own', scope: 'staff', resource })
       const never = createRule({ id: 'never', scope: 'none', resource })
       const except = createRule({ id: 'except', access: 'DENIED', resource, scope: '*' })
       const table: [readonly Rule[], anyone: boolean, jane: boolean, joe: boolean][] = [
         [[PUBLIC], true, true, true],
         [[MEMBERS], false, true, false],
-        [[own], false, true, false],
+        [[staffRule], false, true, false],
         [[never], false, false, false],
         [[PUBLIC, except], true, false, true],
         [[createRule({ scope: '+' })], false, true, true],

@@ -124,12 +124,12 @@ t.test(
 t.test('commands in the banner of mx server work in order', async (t) => {
   if (skipUnless(t, 'script') === undefined || skipUnless(t, 'curl') === undefined) return
   const reader = makeTempFolder(t, 'home')
-  const own = { ...process.env, HOME: reader, TERM: 'xterm' }
+  const environment = { ...process.env, HOME: reader, TERM: 'xterm' }
   const ports = ['--proxy_address=127.0.0.1:0', '--web_address=127.0.0.1:0']
   const words = [process.execPath, MX, 'server', ...ANY, ...ports].join(' ')
   const terminal = spawn('script', ['-qfec', `stty cols 0; ${words}`, '/dev/null'], {
     cwd: reader,
-    env: own,
+    env: environment,
     stdio: ['pipe', 'pipe', 'ignore'],
   })
   t.teardown(() => terminal.kill('SIGKILL'))
@@ -142,7 +142,8 @@ t.test('commands in the banner of mx server work in order', async (t) => {
   const find = (label: string): string => new RegExp(`${label} +([^\\r\\n]+)`).exec(banner)![1]!
   const [password = ''] = find('password').split(' ')
   const login = find('log in').replaceAll(/(?<=^|&& )mx /g, `${process.execPath} ${MX} `)
-  const type = (line: string) => promisify(execFile)('sh', ['-ec', line], { cwd: reader, env: own })
+  const type = (line: string) =>
+    promisify(execFile)('sh', ['-ec', line], { cwd: reader, env: environment })
   await type(`${login} --password=${password}`)
   t.match((await type(`${process.execPath} ${MX} user token`)).stdout, /^ey/)
   t.match((await type(`${find('try it')} -s`)).stdout, /^\{"version":/)

@@ -95,13 +95,13 @@ async function attack(
   const running = await operator.settled(name)
   if (running.status !== 4) throw new Error(JSON.stringify(running))
   const [victim] = (await findMarked([`MX_SERVICE_NAME=${name}`])) as [number]
-  const own = join(server.home, '.mx')
+  const dataFolder = join(server.home, '.mx')
   const secrets = ['config_secret_key', 'admin_password', 'service_credentials']
-  const store = join(own, 'server/store')
+  const store = join(dataFolder, 'server/store')
   const pids = [server.child.pid!, victim]
   const paths = [
-    ...[store, join(own, 'server/runtime/builds/mx'), 'stolen'],
-    ...[...secrets.map((name) => join(own, name)), ...listFiles(store)],
+    ...[store, join(dataFolder, 'server/runtime/builds/mx'), 'stolen'],
+    ...[...secrets.map((name) => join(dataFolder, name)), ...listFiles(store)],
     ...pids.flatMap((pid) => [`/proc/${pid}/environ`, `/proc/${pid}/root/etc/passwd`]),
     `/proc/${server.child.pid}/mem`,
   ]

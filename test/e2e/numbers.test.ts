@@ -106,11 +106,11 @@ async function check(
   expected: Readonly<Record<string, string>>,
 ): Promise<void> {
   await t.test(typed, async (t) => {
-    for (const [name, wanted] of Object.entries(expected))
+    for (const [name, target] of Object.entries(expected))
       for (const [way, send] of Object.entries(ways)) {
         const { got, error } = await send(name, typed)
-        t.equal(got, wanted, `${way}, ${name}: ${error}`)
-        if (wanted === '400') t.match(error, typed.replaceAll('"', ''), `${way}, ${name} is named`)
+        t.equal(got, target, `${way}, ${name}: ${error}`)
+        if (target === '400') t.match(error, typed.replaceAll('"', ''), `${way}, ${name} is named`)
       }
   })
 }

@@ -66,7 +66,7 @@ for (const profile of ['test', 'local'])
     const tenants = await open(t, [`--profile=${profile}`])
     const { server, tenant, service, adminAddress } = tenants
     const { gateway, proxy, dashboard } = server
-    const own = [adminAddress, new URL(dashboard).host, new URL(gateway).host, proxy]
+    const internalAddresses = [adminAddress, new URL(dashboard).host, new URL(gateway).host, proxy]
     const others: readonly [string, RegExp][] = [
       ['169.254.169.254:80', /\(link-local\)\. Ask an operator to add it to register_allow\.$/],
       ['[::ffff:169.254.169.254]:80', /\(link-local\)/],
@@ -78,7 +78,7 @@ for (const profile of ['test', 'local'])
       [tenant, 'tb'],
       [service, 'mx'],
     ] as const) {
-      for (const address of own) {
+      for (const address of internalAddresses) {
         const { status, detail } = await register(tenants, address, token, domain)
         t.equal(status, 403, `${domain} ${address}`)
         t.match(detail, /denied by the outgoing address policy \(a listener of this server\)/)

@@ -189,7 +189,7 @@ t.test('a service in Python with the standard library only, behind the gateway',
     t.strictSame(await open('', '{"name":"John","count":2}'), complete)
     const { code, messages } = await open('', '{"name":"John","pause":50}', '{"name":"Ann"}')
     t.equal(code, 1011)
-    t.match(messages, [{ Code: 400, Detail: 'Helloworld.Stream takes one request' }])
+    t.match(messages, [{ Code: 400, Detail: 'Helloworld.Stream accepts one request' }])
   })
 
   t.test('SIGKILL during calls causes 502, and in a stream an error as last line', async (t) => {

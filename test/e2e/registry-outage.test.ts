@@ -46,7 +46,7 @@ async function open(t: Test) {
     toAnswers: (some: readonly { readonly address: string }[]): string[] =>
       some.map((node) => `200 ${node.address}`).sort(),
     /** Services after a restart. */
-    async restart(...kept: string[]): Promise<void> {
+    async restart(...retained: string[]): Promise<void> {
       await remote.close()
       t.same(
         await hear(),
@@ -54,7 +54,7 @@ async function open(t: Test) {
         'the registry is not needed',
       )
       const registry = createMemoryRegistry()
-      if (kept.length > 0) await register(registry, ...kept)
+      if (retained.length > 0) await register(registry, ...retained)
       remote = await openPlatformRegistry(t, { address, createRegistry: () => registry })
     },
     /** Waits until exactly these nodes respond. */
@@ -91,11 +91,11 @@ t.test('removes only unreachable nodes after a registry returned empty', async (
   const late = await openBackend(t)
   await registry().register!(makeService('greeter', [late.address]))
   await untilHeard(toAnswers([...nodes, late]))
-  const [dies, leaves, ...held] = nodes
+  const [dies, leaves, ...remaining] = nodes
   await dies!.close()
-  t.same(await hear(100), toAnswers([leaves!, late, ...held]))
+  t.same(await hear(100), toAnswers([leaves!, late, ...remaining]))
   const again = makeService('greeter', [leaves!.address])
   await registry().register!(again)
   await registry().deregister!(again)
-  await untilHeard(toAnswers([late, ...held]))
+  await untilHeard(toAnswers([late, ...remaining]))
 })

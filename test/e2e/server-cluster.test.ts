@@ -101,10 +101,10 @@ t.test('servers of a cluster act as one platform', async (t) => {
   t.match(listed.services, [{ name: 'shop' }])
 
   await one.kill()
-  const own = { authorization: `Bearer ${one.token}` }
+  const authorized = { authorization: `Bearer ${one.token}` }
   for (const path of ['store/databases', 'config/get?path=a', 'registry/listServices'])
     t.equal(
-      (await get(`${two.gateway}/${path}`, own)).status,
+      (await get(`${two.gateway}/${path}`, authorized)).status,
       200,
       `${path}: the other server still serves`,
     )
@@ -121,5 +121,5 @@ t.test('rejects a server with another key', async (t) => {
     env: { MX_CONFIG_SECRET_KEY: makeSecretKey() },
   })
   t.equal(await ended, 1)
-  t.match(output.stderr, /^mx: the key of MX_CONFIG_SECRET_KEY [^\n]* is not the one [^\n]*\n$/)
+  t.match(output.stderr, /^mx: the key in MX_CONFIG_SECRET_KEY [^\n]* does not match [^\n]*\n$/)
 })

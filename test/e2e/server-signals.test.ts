@@ -104,7 +104,7 @@ t.test('waits drain_timeout once for hanging calls of several services', async (
 t.test('SIGTERM completes running requests and calls and accepts no more', async (t) => {
   const server = await startServerProcess(t)
   let release: () => void = () => {}
-  const held = new Promise<void>((resolve) => {
+  const pending = new Promise<void>((resolve) => {
     release = resolve
   })
   let waiting = 0
@@ -113,7 +113,7 @@ t.test('SIGTERM completes running requests and calls and accepts no more', async
     wait: endpoint({
       async handle() {
         waiting++
-        await held
+        await pending
         return { done: true }
       },
     }),

@@ -91,9 +91,9 @@ t.test('retains acknowledged writes after SIGKILL under load', async (t) => {
         [],
         `${records.size} records`,
       )
-      const kept = new Set((await stream.read('kill', { limit: 100_000 })).map(({ id }) => id))
+      const storedIds = new Set((await stream.read('kill', { limit: 100_000 })).map(({ id }) => id))
       t.same(
-        [...events].filter((id) => !kept.has(id)),
+        [...events].filter((id) => !storedIds.has(id)),
         [],
         `${events.size} events`,
       )

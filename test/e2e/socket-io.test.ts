@@ -54,12 +54,12 @@ for (const listener of ['uws', 'node']) {
     const conversation = ['ann: hello', 'bob: grüß dich', 'ann: ✓']
     const complete = [ann, bob].map((socket, i) =>
       answered((done) => {
-        const own = heard[i === 0 ? 'ann' : 'bob']!
+        const received = heard[i === 0 ? 'ann' : 'bob']!
         socket.on('said', (line: string) => {
-          own.push(line)
-          if (own.length === conversation.length) done()
-          else if (own.length === 1 && i === 1) bob.emit('say', 'grüß dich')
-          else if (own.length === 2 && i === 0) ann.emit('say', '✓')
+          received.push(line)
+          if (received.length === conversation.length) done()
+          else if (received.length === 1 && i === 1) bob.emit('say', 'grüß dich')
+          else if (received.length === 2 && i === 0) ann.emit('say', '✓')
         })
       }),
     )

@@ -48,8 +48,8 @@ for (const sync of ['os', 'always'] as const) {
       const disk = mountSmallDisk(t, 8)
       if (disk === undefined) return
       const folder = `${disk.folder}/store`
-      const told: string[] = []
-      const onWarning = (message: string) => told.push(message)
+      const messages: string[] = []
+      const onWarning = (message: string) => messages.push(message)
       const store = createStore(createLmdbStore({ folder, sync, onWarning }))
       t.teardown(store.close)
       let written = 0
@@ -62,8 +62,8 @@ for (const sync of ['os', 'always'] as const) {
 
       disk.resize(48)
       t.ok(await write(store, written++), 'writes work once there is space')
-      t.match(told, [/^the store is full: /, /^the store can be written again, after \d+ s: /])
-      t.equal(told.length, 2)
+      t.match(messages, [/^the store is full: /, /^the store can be written again, after \d+ s: /])
+      t.equal(messages.length, 2)
       disk.resize(16)
       while (await write(store, written)) written++
       await store.close()

@@ -26,10 +26,10 @@ async function writeAndKill(
   const notes = join(folder, `notes-${round}`)
   const words = [folder, sync, String(round), notes]
   await runAndKill(words, { after: 'writing', maxLifeMs: MAX_LIFE_MS })
-  const told = readFileSync(notes, 'utf8')
+  const output = readFileSync(notes, 'utf8')
   // The last line may be truncated.
-  const lines = told
-    .slice(0, told.lastIndexOf('\n') + 1)
+  const lines = output
+    .slice(0, output.lastIndexOf('\n') + 1)
     .split('\n')
     .filter(Boolean)
   return new Map(

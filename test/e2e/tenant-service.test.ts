@@ -73,9 +73,9 @@ t.test('its own port authorizes calls by the rules of its namespace', async (t) 
   const call = async (token: string, namespace = ''): Promise<unknown> => {
     const client = openClient(t, { address, retries: 0, token, namespace })
     const done = client.call<{ account: string }>('shop', 'Shop.Call')
-    const told = await done.catch(({ code }) => code)
+    const result = await done.catch(({ code }) => code)
     client.close()
-    return told.account ?? told
+    return result.account ?? result
   }
   t.equal(await call(joe), 'joe', 'the default namespace of a call is its own')
   t.equal(await call(joe, 'acme'), 'joe')

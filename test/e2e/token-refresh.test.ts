@@ -12,10 +12,10 @@ t.test('refreshes a token, and logs in again if that is rejected', async (t) => 
   const { proxy } = await openServer(t)
   const admin = openClient(t, { proxy, auth: ADMIN })
   await admin.call('auth', 'Auth.Generate', { ...AUTH, type: 'service', scopes: ['service'] })
-  const asked: string[] = []
+  const requests: string[] = []
   const nobody = openClient(t, { proxy, inProcess: false, token: 'none' })
   const ask = (request: object) => {
-    asked.push(...Object.keys(request))
+    requests.push(...Object.keys(request))
     return nobody.call<LoginReply>('auth', 'Auth.Token', request)
   }
   const clock = { nowMs: 0 }
@@ -37,10 +37,10 @@ t.test('refreshes a token, and logs in again if that is rejected', async (t) => 
   }
   const seen = new Set([await renew(), await renew(), await renew()])
   t.equal(seen.size, 3)
-  t.same(asked.splice(0), ['id', 'secret', 'refresh_token', 'refresh_token'])
+  t.same(requests.splice(0), ['id', 'secret', 'refresh_token', 'refresh_token'])
   await admin.call('auth', 'Auth.Revoke', { id: AUTH.id })
   await renew()
-  t.same(asked, ['refresh_token', 'id', 'secret'])
+  t.same(requests, ['refresh_token', 'id', 'secret'])
 })
 
 t.test('a client continues after its token became invalid', async (t) => {

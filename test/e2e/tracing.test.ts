@@ -109,7 +109,7 @@ t.test('gateway, services, messages and events form one trace', async (t) => {
   const changed = await find('send changed', 'producer', 'stock')
   const audited = await find('send audit', 'producer', 'stock')
   const mailed = await find('process changed', 'consumer', 'mailer')
-  const kept = await find('process audit', 'consumer', 'mailer')
+  const span = await find('process audit', 'consumer', 'mailer')
 
   t.equal(gateway.parentSpanId, PARENT.split('-')[2])
   t.equal(toOrders.parentSpanId, gateway.spanId)
@@ -127,19 +127,19 @@ t.test('gateway, services, messages and events form one trace', async (t) => {
   t.equal(changed.parentSpanId, inStock.spanId)
   t.equal(audited.parentSpanId, inStock.spanId)
   t.equal(mailed.parentSpanId, changed.spanId)
-  t.equal(kept.parentSpanId, audited.spanId)
-  t.match(kept.attributes, {
+  t.equal(span.parentSpanId, audited.spanId)
+  t.match(span.attributes, {
     'messaging.destination.name': 'audit',
     'messaging.consumer.group.name': 'keeper',
     'messaging.operation.type': 'process',
   })
-  const spans = [gateway, toOrders, inOrders, ...attempts, inStock, changed, mailed, audited, kept]
+  const spans = [gateway, toOrders, inOrders, ...attempts, inStock, changed, mailed, audited, span]
   t.same([...new Set(spans.map(({ traceId }) => traceId))], [TRACE])
   t.ok(spans.every(({ tracestate }) => tracestate === 'vendor=1'))
   t.match(seen, {
     stock: `00-${TRACE}-${inStock.spanId}-01`,
     mailer: `00-${TRACE}-${mailed.spanId}-01`,
-    keeper: `00-${TRACE}-${kept.spanId}-01`,
+    keeper: `00-${TRACE}-${span.spanId}-01`,
   })
   t.ok(
     lines.some((line) => line.includes('"taken"') && line.includes(`"trace":"${TRACE}"`)),
@@ -149,7 +149,7 @@ t.test('gateway, services, messages and events form one trace', async (t) => {
 
 t.test('internal calls of the platform start no trace', async (t) => {
   const roots = collector.spans.filter(({ parentSpanId }) => parentSpanId === '')
-  const own = [
+  const platformSpans = [
     'auth',
     'broker',
     'config',
@@ -161,7 +161,7 @@ t.test('internal calls of the platform start no trace', async (t) => {
     'api',
   ]
   t.same(
-    roots.filter(({ service }) => own.includes(service)).map(({ name }) => name),
+    roots.filter(({ service }) => platformSpans.includes(service)).map(({ name }) => name),
     [],
   )
 })

@@ -114,13 +114,20 @@ for (const listener of ['uws', 'node']) {
     const { ask, isSet, url } = await open(t, [`--listener=${listener}`])
     const link = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
     const entered = { ...link, 'sec-fetch-site': 'none' }
-    const own = { origin: url, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
+    const sameOrigin = {
+      origin: url,
+      'sec-fetch-site': 'same-origin',
+      'content-type': 'application/json',
+    }
     t.equal((await ask({ headers: { ...link, 'sec-fetch-site': 'cross-site' } })).status, 200)
     t.equal((await ask({ path: '/registry/listServices', headers: entered })).status, 200)
     t.equal((await ask({ headers: { host: 'shop.localhost:8080' } })).status, 200)
     t.equal((await ask({ path: '/registry/listServices' })).status, 200)
     const body = '{"path":"a","value":{"data":"1"}}'
-    t.equal((await ask({ method: 'POST', path: '/config/set', headers: own, body })).status, 200)
+    t.equal(
+      (await ask({ method: 'POST', path: '/config/set', headers: sameOrigin, body })).status,
+      200,
+    )
     t.ok(await isSet())
   })
 
@@ -282,9 +289,9 @@ t.test('a browser cannot call anything for a page of another host', async (t) =>
   ])
   t.equal(posted.status(), 403, 'a form')
   t.notOk(await isSet())
-  const own = await context.newPage()
-  t.equal((await own.goto(`http://localhost:${port}/`))?.status(), 200)
-  const called = await own.evaluate(
+  const otherPage = await context.newPage()
+  t.equal((await otherPage.goto(`http://localhost:${port}/`))?.status(), 200)
+  const called = await otherPage.evaluate(
     async (path) => (await fetch(path, { method: 'POST' })).status,
     SET,
   )

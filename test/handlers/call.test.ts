@@ -455,9 +455,9 @@ t.test(
       )
     }
     for (const headers of [{}, { 'x-scope': 'user' }] as Record<string, string>[]) {
-      const told = await ask(headers)
-      t.equal(new Set(told).size, 1, told.join('\n'))
-      t.match(told[0], /502.*cannot connect to the service/)
+      const events = await ask(headers)
+      t.equal(new Set(events).size, 1, events.join('\n'))
+      t.match(events[0], /502.*cannot connect to the service/)
     }
     t.match(await ask({ 'x-scope': 'admin' }), [
       /does not speak the call protocol/,

@@ -314,7 +314,7 @@ t.test('returns 503 during a broker outage and logs the reason', async (t) => {
     t.strictSame(await reply.json(), {
       Id: 'go.mx.api.orders',
       Code: 503,
-      Detail: 'cannot publish to go.mx.api.orders: the broker takes no messages',
+      Detail: 'cannot publish to go.mx.api.orders: the broker does not accept messages',
       Status: 'Service Unavailable',
     })
     t.equal(served[0]?.failure, fault.message)
@@ -324,7 +324,7 @@ t.test('returns 503 during a broker outage and logs the reason', async (t) => {
 
 t.test('responds once the broker has accepted the event', async (t) => {
   let accept: () => void = () => {}
-  const asked = new Promise<void>((resolve) => {
+  const response = new Promise<void>((resolve) => {
     accept = resolve
   })
   let confirm: () => void = () => {}
@@ -336,7 +336,7 @@ t.test('responds once the broker has accepted the event', async (t) => {
   }
   const { origin, served } = await open(t, { adapter: { publish } })
   const reply = fetch(`${origin}/orders/created`)
-  await asked
+  await response
   t.notOk(served[0]?.answered)
   confirm()
   t.equal((await reply).status, 200)
@@ -367,11 +367,11 @@ t.test('stores an event with the published id, besides or instead of publishing 
     t.equal(reply.status, 200)
     const { id } = (await reply.json()) as { id: string }
     const topic = { namespace: 'mx', topic: 'go.mx.api.orders' }
-    const { events: kept } = await events.read(topic)
-    t.equal(kept.length, 1)
-    t.equal(kept[0]!.id, id)
-    t.strictSame(kept[0]!.metadata, { 'content-type': 'application/json', event: 'created' })
-    const { header, ...rest } = JSON.parse(Buffer.from(kept[0]!.payload).toString()) as ApiEvent
+    const { events: retained } = await events.read(topic)
+    t.equal(retained.length, 1)
+    t.equal(retained[0]!.id, id)
+    t.strictSame(retained[0]!.metadata, { 'content-type': 'application/json', event: 'created' })
+    const { header, ...rest } = JSON.parse(Buffer.from(retained[0]!.payload).toString()) as ApiEvent
     t.strictSame(rest, { name: 'created', id, timestamp: 1_700_000_000, data: '{"order":17}' })
     t.same(header['X-A'], { key: 'X-A', values: ['1'] })
     t.notOk('Authorization' in header || 'Cookie' in header, 'credentials are not stored')

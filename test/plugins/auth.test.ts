@@ -206,9 +206,9 @@ t.test('treats an account of another namespace as anonymous', async (t) => {
     ['mx', false],
     ['acme', true],
   ] as const) {
-    const own = namespace === '' ? {} : { 'mx-namespace': namespace }
-    const shown = await run({ headers: { ...bearer(token).headers, ...own } })
-    const request = { headers: { 'x-api-key': 'a key', ...own } }
+    const namespaceHeader = namespace === '' ? {} : { 'mx-namespace': namespace }
+    const shown = await run({ headers: { ...bearer(token).headers, ...namespaceHeader } })
+    const request = { headers: { 'x-api-key': 'a key', ...namespaceHeader } }
     const keyed = await runPlugin([auth, known], request)
     for (const { status, x } of [shown, keyed]) {
       t.equal(status, 200, 'the account is known to rules and plugins')

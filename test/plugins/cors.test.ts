@@ -104,10 +104,10 @@ t.test('retains Vary of the backend without duplicates', async (t) => {
 })
 
 t.test('replaces CORS headers of the backend that contradict the preflight', async (t) => {
-  for (const own of ['*', 'https://own.example', APP]) {
+  for (const allowOrigin of ['*', 'https://own.example', APP]) {
     const reply = {
       headers: {
-        'Access-Control-Allow-Origin': own,
+        'Access-Control-Allow-Origin': allowOrigin,
         'Access-Control-Allow-Credentials': 'true',
         'Access-Control-Expose-Headers': 'X-Own',
       },

@@ -194,24 +194,24 @@ t.test('rejects a request of a trusted proxy without a client address', async (t
   ]
   for (const [remoteAddress, headers, status] of rows) {
     const request = { remoteAddress, headers }
-    const told = JSON.stringify(request)
+    const text = JSON.stringify(request)
     const result = await runPlugin(trusting, request)
-    t.match([result.status, result.forwarded], [status, status === 200], told)
+    t.match([result.status, result.forwarded], [status, status === 200], text)
     if (status === 400)
       t.match(
         result.body,
         /no valid client address in the x-forwarded-for header.*trusted_proxies_/,
       )
-    t.equal((await runPlugin(lenient, request)).status, 200, told)
+    t.equal((await runPlugin(lenient, request)).status, 200, text)
   }
   const options = { method: 'OPTIONS', headers: { 'max-forwards': '0' }, remoteAddress: PROXY }
   t.equal((await runPlugin(trusting, options)).status, 400)
 })
 
 t.test('reads client, scheme and host of a proxy that writes Forwarded', async (t) => {
-  const own = ['http', 'shop.example'] as const
+  const original = ['http', 'shop.example'] as const
   const rows: [string | string[], string, string, string, string][] = [
-    ['for=203.0.113.9', '203.0.113.9', '203.0.113.9, 10.0.0.1', ...own],
+    ['for=203.0.113.9', '203.0.113.9', '203.0.113.9, 10.0.0.1', ...original],
     [
       'for=6.6.6.6;proto=http, For="[2001:db9::5]:443" ; PROTO=https;host="a:1", for=10.0.0.2;proto=http',
       '2001:db9::5',
@@ -226,10 +226,15 @@ t.test('reads client, scheme and host of a proxy that writes Forwarded', async (
       'https',
       'b',
     ],
-    ['for=203.0.113.9;proto=gopher;host="a/b"', '203.0.113.9', '203.0.113.9, 10.0.0.1', ...own],
-    [['for=6.6.6.6', 'by=x;for=203.0.113.9'], '203.0.113.9', '203.0.113.9, 10.0.0.1', ...own],
-    ['for=203.0.113.9, for=_hidden, for=10.0.0.2', '10.0.0.2', '10.0.0.2, 10.0.0.1', ...own],
-    ['for="_\\"a,b;", for=203.0.113.9,', '203.0.113.9', '203.0.113.9, 10.0.0.1', ...own],
+    [
+      'for=203.0.113.9;proto=gopher;host="a/b"',
+      '203.0.113.9',
+      '203.0.113.9, 10.0.0.1',
+      ...original,
+    ],
+    [['for=6.6.6.6', 'by=x;for=203.0.113.9'], '203.0.113.9', '203.0.113.9, 10.0.0.1', ...original],
+    ['for=203.0.113.9, for=_hidden, for=10.0.0.2', '10.0.0.2', '10.0.0.2, 10.0.0.1', ...original],
+    ['for="_\\"a,b;", for=203.0.113.9,', '203.0.113.9', '203.0.113.9, 10.0.0.1', ...original],
   ]
   for (const [value, client, addresses, proto, host] of rows) {
     const headers = {

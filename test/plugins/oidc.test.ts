@@ -7,8 +7,8 @@ import { createAccount } from '../fixtures/auth-source.ts'
 import { createPair, type OidcIssuer, openOidcIssuer } from '../fixtures/oidc-issuer.ts'
 import { encodePart } from '../fixtures/token-attacks.ts'
 
-async function open(t: Test, options: object = {}, given?: OidcIssuer) {
-  const issuer = given ?? (await openOidcIssuer(t))
+async function open(t: Test, options: object = {}, input?: OidcIssuer) {
+  const issuer = input ?? (await openOidcIssuer(t))
   const clock = { offsetMs: 0 }
   const env = { ...createTestEnv(), nowMs: () => Date.now() + clock.offsetMs }
   const oidc = buildPlugin(plugin, { issuer: issuer.issuer, audience: ['app'], ...options }, env)
@@ -31,7 +31,7 @@ t.test('authenticates a caller by token and removes the token from the request',
       t.equal(x.headers.get('authorization'), undefined)
       t.equal(headers.get('cache-control'), 'private')
     }
-    t.same(issuer.asked, ['/.well-known/openid-configuration', '/keys'], 'keys are cached')
+    t.same(issuer.requests, ['/.well-known/openid-configuration', '/keys'], 'keys are cached')
   }
 })
 
@@ -81,10 +81,10 @@ t.test('rejects an invalid token', async (t) => {
     t.notOk(forwarded)
   }
   t.ok(messages.every((message) => message === 'info: invalid access token'))
-  const told = messages.length
+  const notifications = messages.length
   await run(attacks['expired'])
-  t.equal(messages.length, told, 'each is logged once')
-  t.ok(issuer.asked.length <= 4, 'unknown keys are fetched at a limited rate')
+  t.equal(messages.length, notifications, 'each is logged once')
+  t.ok(issuer.requests.length <= 4, 'unknown keys are fetched at a limited rate')
 })
 
 t.test('tolerates a clock difference of 30 s', async (t) => {
@@ -188,7 +188,7 @@ t.test('fetches keys from the configured jwksUri', async (t) => {
   const issuer = await openOidcIssuer(t)
   const { run } = await open(t, { jwksUri: `${issuer.issuer}/keys` }, issuer)
   t.equal((await run(await issuer.issue())).status, 200)
-  t.same(issuer.asked, ['/keys'])
+  t.same(issuer.requests, ['/keys'])
 })
 
 t.test('rejects invalid options at startup', async (t) => {

@@ -67,8 +67,8 @@ t.test('reports the cause of an error response of the gateway', async (t) => {
 
 t.test('includes the node only with nextHop', async (t) => {
   const port = await openBackend(t, 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
-  const told = buildPlugin(plugin, { name: 'edge', nextHop: true })
-  const { origin } = await openGateway(t, { well: [port], refusing: [1] }, { plugins: [told] })
+  const edge = buildPlugin(plugin, { name: 'edge', nextHop: true })
+  const { origin } = await openGateway(t, { well: [port], refusing: [1] }, { plugins: [edge] })
   t.same(await status(origin, '/well'), [200, `edge; next-hop="127.0.0.1:${port}"`])
   t.same(await status(origin, '/refusing'), [
     502,

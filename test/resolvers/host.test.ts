@@ -2,8 +2,8 @@ import t from 'tap'
 import type { RequestLine } from '../../core/route.ts'
 import host from '../../resolvers/host.ts'
 
-function at(given: string, namespace = 'ns'): RequestLine {
-  return { method: 'GET', path: '/a/b', host: given, namespace }
+function at(input: string, namespace = 'ns'): RequestLine {
+  return { method: 'GET', path: '/a/b', host: input, namespace }
 }
 
 t.test('uses the lower-case Host without port as service name', async (t) => {
@@ -14,8 +14,8 @@ t.test('uses the lower-case Host without port as service name', async (t) => {
     ['shop.example.com.:443', 'shop.example.com'],
     ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
   ]
-  for (const [given, service] of rows) {
-    t.same(host.resolve(at(given)), { service, endpoint: '' }, given)
+  for (const [hostName, service] of rows) {
+    t.same(host.resolve(at(hostName)), { service, endpoint: '' }, hostName)
   }
 })
 
@@ -39,7 +39,8 @@ t.test('does not resolve an invalid name', async (t) => {
     'a:b',
     'a:123456',
   ]
-  for (const given of hosts) t.equal(host.resolve(at(given)), undefined, JSON.stringify(given))
+  for (const hostName of hosts)
+    t.equal(host.resolve(at(hostName)), undefined, JSON.stringify(hostName))
 })
 
 t.test('depends on the Host only', async (t) => {

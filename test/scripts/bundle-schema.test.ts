@@ -40,16 +40,16 @@ t.test('schemas of the bundle and of the library are the same JSON Schema', asyn
 })
 
 t.test('a schema made by another copy of TypeBox gets the same defaults and errors', async (t) => {
-  const own = declare(library)
-  const wanted = { text: 'a', list: [1], nested: { on: true } }
+  const declared = declare(library)
+  const expected = { text: 'a', list: [1], nested: { on: true } }
   for (const checker of [bundle, library]) {
-    for (const schema of [own, declare(bundle)]) {
-      t.same(checker.Default(schema, {}), wanted)
-      t.same(checker.Errors(schema, wanted), [])
-      t.same(checker.Errors(schema, WRONG), library.Errors(own, WRONG))
+    for (const schema of [declared, declare(bundle)]) {
+      t.same(checker.Default(schema, {}), expected)
+      t.same(checker.Errors(schema, expected), [])
+      t.same(checker.Errors(schema, WRONG), library.Errors(declared, WRONG))
     }
   }
-  t.ok(library.Errors(own, WRONG).length > 4)
+  t.ok(library.Errors(declared, WRONG).length > 4)
 })
 
 t.test('the bundle carries the licence of TypeBox', async (t) => {

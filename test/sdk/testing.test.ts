@@ -115,11 +115,11 @@ t.test('a test exchange simulates streams, slow readers and aborted clients', as
 t.test('the address of a closed connection is known only if it was read before', async (t) => {
   const ignorant = await runPlugin({ name: 'a' }, { remoteAddress: '192.0.2.7' })
   t.equal(ignorant.x.remoteAddress, '')
-  const asked = await runPlugin(
+  const request = await runPlugin(
     { name: 'a', onRequest: (x) => void x.remoteAddress },
     { remoteAddress: '192.0.2.7' },
   )
-  t.equal(asked.x.remoteAddress, '192.0.2.7')
+  t.equal(request.x.remoteAddress, '192.0.2.7')
 })
 
 t.test('an aborted response cuts the connection', async (t) => {

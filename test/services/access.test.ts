@@ -1,4 +1,4 @@
-// Reference 2.2 with 15.15: what built-in services require besides the rules, which allow everyone by default.
+// Reference 2.2 with 15.15: authorization of built-in services in addition to the rules, which allow everyone by default.
 import t from 'tap'
 import type { Client } from '../../sdk/client/client.ts'
 import { openClient } from '../fixtures/sdk-services.ts'

@@ -113,9 +113,9 @@ t.test(
       await ask('Rules.Create', toRule('r', scope, resource))
       for (const [door, call] of Object.entries(doors))
         for (const [caller, token] of Object.entries(callers)) {
-          const wanted = granted.includes(caller) ? 200 : 401
-          await waitFor(wanted, () => call('helloworld', 'Helloworld.Call', {}, token))
-          t.pass(`scope "${scope}", ${caller}, ${door}: ${wanted}`)
+          const expected = granted.includes(caller) ? 200 : 401
+          await waitFor(expected, () => call('helloworld', 'Helloworld.Call', {}, token))
+          t.pass(`scope "${scope}", ${caller}, ${door}: ${expected}`)
         }
       await ask('Rules.Delete', { id: 'r' })
       for (const call of Object.values(doors))
@@ -201,13 +201,13 @@ t.test(
       await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}, ann))
       for (const token of [undefined, ann]) {
         const { body } = await call('helloworld', 'Helloworld.Call', {}, token)
-        const wanted = {
+        const expected = {
           Id: 'helloworld',
           Code: 401,
           Detail: 'Unauthorized call made to helloworld:Helloworld.Call',
           Status: 'Unauthorized',
         }
-        t.same(body, wanted, `${name}, ${token === undefined ? 'nobody' : 'ann'}`)
+        t.same(body, expected, `${name}, ${token === undefined ? 'nobody' : 'ann'}`)
       }
     }
   },

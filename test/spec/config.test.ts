@@ -237,7 +237,7 @@ t.test(
       [
         'a',
         '{"constructor":{"x":1}}',
-        /^request\.value\.data must not hold the name "constructor"/,
+        /^request\.value\.data must not contain the name "constructor"/,
       ],
       ['', '5', /^request\.value\.data must be an object/],
     ] as const)

@@ -70,10 +70,10 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
       await events.publish('orders', 1)
       const timestamp = new Date('2020-02-29T12:00:00.123Z')
       await events.publish('orders', 2, { timestamp })
-      const [given, byService] = await events.read('orders')
+      const [byClient, byService] = await events.read('orders')
       const ms = byService!.timestamp.getTime()
       t.ok(ms >= before && ms <= Date.now())
-      t.strictSame(given!.timestamp, timestamp)
+      t.strictSame(byClient!.timestamp, timestamp)
     },
   )
 

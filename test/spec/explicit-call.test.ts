@@ -69,10 +69,10 @@ for (const MX_LISTENER of ['uws', 'node']) {
 async function tryBoth(url: string, field: string, value: string | undefined): Promise<Response[]> {
   const json = { ...CALL, [field]: value }
   const form = { ...FORM, [field]: value }
-  const given = Object.entries(form).filter(
+  const sentFields = Object.entries(form).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   )
-  return [await sendJson(url, json), await sendForm(url, Object.fromEntries(given))]
+  return [await sendJson(url, json), await sendForm(url, Object.fromEntries(sentFields))]
 }
 
 t.test(

@@ -44,13 +44,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const service = await openMxService(t, createGreeter(), {
         intercept: (call) => {
           const { method, path, header, body } = JSON.parse(Buffer.from(call.body).toString())
-          const told = `${call.service} ${call.endpoint}: ${method} ${path} ${header['Content-Type'].values[0]} ${body}`
+          const text = `${call.service} ${call.endpoint}: ${method} ${path} ${header['Content-Type'].values[0]} ${body}`
           call.reply(
             '',
             JSON.stringify({
               statusCode: 202,
               header: { 'X-One': { key: 'X-One', values: ['1'] } },
-              body: told,
+              body: text,
             }),
           )
           return true

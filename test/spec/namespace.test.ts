@@ -44,8 +44,8 @@ for (const listener of ['uws', 'node']) {
       t.strictSame(await (await fetch(`${usual}/greeter/hello`)).json(), {
         service: 'go.mx.api.greeter',
       })
-      const own = await open(t, names, { MX_LISTENER, MX_NAMESPACE: 'my.own' })
-      t.strictSame(await (await fetch(`${own}/greeter/hello`)).json(), {
+      const custom = await open(t, names, { MX_LISTENER, MX_NAMESPACE: 'my.own' })
+      t.strictSame(await (await fetch(`${custom}/greeter/hello`)).json(), {
         service: 'my.own.greeter',
       })
     },
@@ -57,10 +57,11 @@ for (const listener of ['uws', 'node']) {
       const names = ['go.mx.api.greeter', 'go.mx.api.shop.greeter']
       for (const handler of ['rpc', 'api']) {
         const origin = await open(t, names, { MX_LISTENER, MX_HANDLER: handler })
-        const told = async (path: string): Promise<unknown> => (await fetch(origin + path)).status
-        t.equal(await told('/greeter'), 200, handler)
-        t.equal(await told('/shop/greeter/say/hello'), 200, handler)
-        t.equal(await told('/go.mx.api.greeter'), 404, 'not under other names')
+        const readStatus = async (path: string): Promise<unknown> =>
+          (await fetch(origin + path)).status
+        t.equal(await readStatus('/greeter'), 200, handler)
+        t.equal(await readStatus('/shop/greeter/say/hello'), 200, handler)
+        t.equal(await readStatus('/go.mx.api.greeter'), 404, 'not under other names')
       }
       const origin = await open(t, names, { MX_LISTENER })
       t.strictSame(await (await fetch(`${origin}/greeter`)).json(), {

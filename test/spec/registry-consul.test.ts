@@ -109,8 +109,8 @@ t.test(
         service.nodes.map(({ address }) => address),
       ]),
     )
-    const own = server.services.map((name) => [name, [proxy]])
-    t.same(nodes, { ...Object.fromEntries(own), greeter: ['127.0.0.1:9001'] })
+    const expected = server.services.map((name) => [name, [proxy]])
+    t.same(nodes, { ...Object.fromEntries(expected), greeter: ['127.0.0.1:9001'] })
 
     await consul.kill()
     const paths = ['registry/listServices', 'registry/getService?service=unknown']
@@ -118,7 +118,7 @@ t.test(
       const answer = await get(`/${path}`)
       t.match(answer, {
         status: 503,
-        body: { Detail: /^the registry consul cannot be asked: Consul at [^ ]+ is unreachable: / },
+        body: { Detail: /^the registry consul is unavailable: Consul at [^ ]+ is unreachable: / },
       })
     }
     const other = { name: 'other', nodes: [{ id: 'other-1', address: '127.0.0.1:9002' }] }

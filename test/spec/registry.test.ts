@@ -220,9 +220,14 @@ t.test(
     t.strictSame((await entryOf(registry, 'greeter')).nodes, [
       { id: 'greeter-1', address: '127.0.0.1:9001', port: '9001', metadata },
     ])
-    const own = (await entryOf(registry, 'registry')).nodes[0]!
-    t.match(own.id, /^registry-[0-9a-f-]{36}$/)
-    t.strictSame(Object.keys(own.metadata).sort(), ['protocol', 'registry', 'server', 'transport'])
+    const registryNode = (await entryOf(registry, 'registry')).nodes[0]!
+    t.match(registryNode.id, /^registry-[0-9a-f-]{36}$/)
+    t.strictSame(Object.keys(registryNode.metadata).sort(), [
+      'protocol',
+      'registry',
+      'server',
+      'transport',
+    ])
   },
 )
 

@@ -141,9 +141,9 @@ for (const listener of LISTENERS) {
       await startAgent(t, server)
       const authorization = `Bearer ${server.token}`
       const headers = { 'X-Agent': 'smith', Authorization: authorization }
-      const wanted = { status: 200, body: { agent: 'smith', authorization } }
-      t.match(await server.get('/agent/whoAsks', headers), wanted)
-      t.match(await server.post('/agent/whoAsks', {}, headers), wanted)
+      const expected = { status: 200, body: { agent: 'smith', authorization } }
+      t.match(await server.get('/agent/whoAsks', headers), expected)
+      t.match(await server.post('/agent/whoAsks', {}, headers), expected)
     },
   )
 

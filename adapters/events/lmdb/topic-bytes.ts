@@ -1,7 +1,7 @@
 import type { LogEnd } from '../../../domain/events/log/index.ts'
 
 /** Stored state of a topic. */
-export interface TopicNote extends LogEnd {
+export interface TopicRecord extends LogEnd {
   /** Prefix of the keys of its events. */
   readonly number: number
   /** Sequence of the oldest retained event. */
@@ -14,17 +14,17 @@ const NUMBER_BYTES = 4
 const SEQUENCE_BYTES = 6
 
 /** Serializes a topic. */
-export function formatTopicNote(note: TopicNote): Buffer {
+export function formatTopicRecord(record: TopicRecord): Buffer {
   const bytes = Buffer.allocUnsafe(NUMBER_BYTES + 6 * 8)
-  bytes.writeUInt32BE(note.number)
-  const { first, last, startBytes, storedMs, highestMs } = note
-  for (const [i, value] of [first, last, startBytes, note.bytes, storedMs, highestMs].entries())
+  bytes.writeUInt32BE(record.number)
+  const { first, last, startBytes, storedMs, highestMs } = record
+  for (const [i, value] of [first, last, startBytes, record.bytes, storedMs, highestMs].entries())
     bytes.writeDoubleLE(value, NUMBER_BYTES + i * 8)
   return bytes
 }
 
 /** @param bytes a stored topic; not retained. */
-export function parseTopicNote(bytes: Buffer): TopicNote {
+export function parseTopicRecord(bytes: Buffer): TopicRecord {
   const at = (i: number): number => bytes.readDoubleLE(NUMBER_BYTES + i * 8)
   return {
     number: bytes.readUInt32BE(),

@@ -8,7 +8,7 @@ import {
 } from './manifests.ts'
 import { WORKLOAD_LABEL } from './names.ts'
 
-/** Identifies what a pod runs, or the pods of a Deployment should run. */
+/** Revision and attempt that a pod runs, or that the pods of a Deployment should run. */
 export interface Template {
   readonly revision: string
   /** Attempt of the revision; undefined for the first. */

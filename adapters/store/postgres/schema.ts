@@ -31,9 +31,9 @@ const STEPS: readonly ((schema: string) => string)[] = [
     CREATE INDEX records_expires ON ${schema}.records (expires) WHERE expires > 0;
     CREATE SEQUENCE ${schema}.versions;
 
-    -- Writes and deletes records and tells of it, unless one of those to check has another version than told (0: none): then it
-    -- does nothing and returns null. Returns the version of the record at place 0. Who writes is alone: versions rise in the order
-    -- of commits, and nobody waits for a deadlock. Whoever notifies is alone in PostgreSQL anyway, until it has committed.
+    -- Writes and deletes records and notifies listeners. If a checked record does not have the expected version (0: absent), it
+    -- changes nothing and returns null. Returns the version of the record at place 0. Writers are serialized: versions increase in the order
+    -- of commits, without deadlocks. PostgreSQL serializes commits that notify anyway.
     CREATE FUNCTION ${schema}.write_records(
       check_databases text[], check_tables text[], check_keys text[], check_versions bigint[],
       put_databases text[], put_tables text[], put_keys text[], put_values bytea[], put_metadata text[],
@@ -76,7 +76,7 @@ const STEPS: readonly ((schema: string) => string)[] = [
     END $$;
   `,
   (schema) => `
-    -- What records are counted together: areas of domain/store/usage.ts.
+    -- Accounting category of a table, as in domain/store/usage.ts.
     CREATE FUNCTION ${schema}.kind_of("table" text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
       SELECT CASE WHEN $1 = 'config' THEN 'config' WHEN $1 IN ('acme', 'auth', 'runtime') THEN 'reserved' ELSE 'store' END
     $$;

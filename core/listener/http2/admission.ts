@@ -40,10 +40,10 @@ export function beginFairly(client: string, stream: ServerHttp2Stream, begin: ()
 function schedule(): void {
   if (isScheduled) return
   isScheduled = true
-  setImmediate(nextTurn)
+  setImmediate(nextTick)
 }
 
-function nextTurn(): void {
+function nextTick(): void {
   isScheduled = false
   started = 0
   while (started < TICK_REQUESTS && lanes.size > 0) {

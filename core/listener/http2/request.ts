@@ -96,7 +96,7 @@ export function readHttp2Head(
   else if (scheme !== 'http' && scheme !== 'https')
     malformed = reject(':scheme must be http or https')
   else if (hosts > 1 || (host !== undefined && host.toLowerCase() !== named!.toLowerCase()))
-    malformed = reject('one Host field, or one that says what :authority does, expected')
+    malformed = reject('expected at most one Host header, equal to :authority')
   return { method, path: isWhole ? path : guard.path, query, takesTrailers, expecting, malformed }
 }
 

@@ -23,7 +23,7 @@ const TEXT = { binary: false } as const
 const BINARY = { binary: true } as const
 
 /** Response to an opening handshake. */
-export interface HandshakeAnswer {
+export interface HandshakeResponse {
   /** The client's `Sec-WebSocket-Key`. */
   readonly key: string
   /** Subprotocol; empty: none. */
@@ -38,7 +38,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
   readonly #socket: Socket
   readonly #watch: NodeJS.Timeout
   #bytesSeen = 0
-  #asked = false
+  #isPingPending = false
   /** Bytes received since the last complete message, which the library buffers until the next one is complete. */
   #partialBytes = 0
   readonly #partial: RequestBuffer = {
@@ -130,10 +130,10 @@ export class NodeAcceptedSocket extends AcceptedSocket {
     const { bytesRead } = this.#socket
     if (this.paused || bytesRead !== this.#bytesSeen) {
       this.#bytesSeen = bytesRead
-      this.#asked = false
-    } else if (this.#asked) this.#client.terminate()
+      this.#isPingPending = false
+    } else if (this.#isPingPending) this.#client.terminate()
     else {
-      this.#asked = true
+      this.#isPingPending = true
       this.#client.ping()
     }
   }
@@ -147,7 +147,7 @@ export class NodeAcceptedSocket extends AcceptedSocket {
 export function openWebSocket(
   socket: Socket,
   head: Buffer,
-  { key, protocol, headers, maxMessageBytes }: HandshakeAnswer,
+  { key, protocol, headers, maxMessageBytes }: HandshakeResponse,
 ): WebSocket | undefined {
   const options: ServerOptions & { closeTimeout: number } = {
     noServer: true,

@@ -120,7 +120,7 @@ export class NodeConnection {
       socket.destroy()
       return
     }
-    socket.write(toRefusal(error))
+    socket.write(formatErrorResponse(error))
     this.#linger()
   }
 
@@ -197,7 +197,7 @@ export class NodeConnection {
 }
 
 /** Formats the response to bytes that are not a request. */
-function toRefusal(error: GatewayError): string {
+function formatErrorResponse(error: GatewayError): string {
   const { type, body } = formatError(error, '')
   const fields = (error.headers ?? []).flatMap((name, i, flat) =>
     i % 2 === 0 ? [`${name}: ${flat[i + 1]}`] : [],

@@ -12,7 +12,7 @@ import type { TunnelStream } from '../websocket/tunnel-stream.ts'
 import type { TunnelTarget } from '../websocket/tunnel-target.ts'
 import type { NodeExchange } from './exchange.ts'
 
-const WRONG_RESPONSE = 'the backend gave a wrong answer to the WebSocket handshake'
+const WRONG_RESPONSE = 'invalid WebSocket handshake response from the backend'
 /** RFC 6455 §1.3. */
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
@@ -107,7 +107,7 @@ export function openTunnel(
       if (!settle()) return socket.destroy()
       resolve()
       const fields = answer.headers
-      if (!x.answered) target.onAnswer?.(101, fields)
+      if (!x.answered) target.onHandshakeResponse?.(101, fields)
       if (x.answered || !x.acceptTunnel(fields)) {
         socket.destroy()
         target.onClose()

@@ -34,7 +34,7 @@ export function toClientCertFields(socket: Socket): readonly string[] {
   return fields
 }
 
-/** Adds them to a request. The headers of the client were dropped before. */
+/** Adds the client certificate headers to a request. Such headers sent by the client were removed before. */
 export function addClientCert(headers: HeaderList, fields: readonly string[]): void {
   for (let i = 0; i < fields.length; i += 2) appendParsed(headers, fields[i]!, fields[i + 1]!)
 }

@@ -11,14 +11,14 @@ export interface DeferredReply {
  * tick.
  */
 export let tick = 0
-let turnEnds = false
+let isFlushScheduled = false
 let deferred: DeferredReply[] = []
 
 /** Returns {@link tick}, and increments it at the end of the tick. */
 export function deferUntilNextTick(): number {
-  if (!turnEnds) {
-    turnEnds = true
-    setImmediate(endTurn)
+  if (!isFlushScheduled) {
+    isFlushScheduled = true
+    setImmediate(flushTick)
   }
   return tick
 }
@@ -28,9 +28,9 @@ export function deferReply(reply: DeferredReply): void {
   deferred.push(reply)
 }
 
-function endTurn(): void {
+function flushTick(): void {
   tick++
-  turnEnds = false
+  isFlushScheduled = false
   const replies = deferred
   deferred = []
   for (const reply of replies) reply.release()

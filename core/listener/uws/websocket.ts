@@ -130,7 +130,7 @@ export class Sockets {
       x.socketEnded(aborted)
       target.onClose()
     })
-    if (!x.answered) target.onAnswer?.(101, headers)
+    if (!x.answered) target.onHandshakeResponse?.(101, headers)
     if (x.answered || !x.openSocket(tunnel, protocol, headers)) {
       leave()
       tunnel.abandon()

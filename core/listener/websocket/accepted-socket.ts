@@ -180,7 +180,8 @@ export abstract class AcceptedSocket implements ServerSocket {
     this.#queueBuffer ??= {
       bufferedBytes: 0,
       isCuttable: true,
-      cutBuffered: () => this.close(TRY_AGAIN_LATER, 'sends more than is read'),
+      cutBuffered: () =>
+        this.close(TRY_AGAIN_LATER, 'the client sends faster than its messages are read'),
     }
     this.#countBuffered(data.length + MESSAGE_COST_BYTES)
   }

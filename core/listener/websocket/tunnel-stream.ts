@@ -89,7 +89,7 @@ export class TunnelStream extends Duplex {
 
   /** The backend's connection has ended, with or without a close frame. */
   backendEnded(): void {
-    if (!this.#toClient.closed) this.closeWith(1011, 'the backend is gone')
+    if (!this.#toClient.closed) this.closeWith(1011, 'the backend disconnected')
   }
 
   /** Called by the proxy when a backend failed: ends the client's connection only if it was tied to that backend. */
@@ -146,7 +146,7 @@ export class TunnelStream extends Duplex {
     const free = this.#toClient.atBoundary
     const wrong = this.#toClient.feed(chunk)
     if (wrong === 0) return true
-    const reason = wrong === TOO_BIG ? 'message too long' : 'bad message of the backend'
+    const reason = wrong === TOO_BIG ? 'message too long' : 'invalid message from the backend'
     this.#endSoon(free ? toCloseFrame(wrong, reason) : undefined)
     return false
   }

@@ -18,7 +18,7 @@ export interface TunnelTarget {
   /** Milliseconds from the handshake sent to the backend's response. */
   readonly replyTimeoutMs: number
   /** Called with the backend's response, 101 or any other, before it goes to the client; may change its headers. */
-  readonly onAnswer?: (status: number, headers: HeaderList) => void
+  readonly onHandshakeResponse?: (status: number, headers: HeaderList) => void
   /** Called once when an opened tunnel, or the forwarded response, has ended. */
   readonly onClose: () => void
 }

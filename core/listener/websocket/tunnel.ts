@@ -146,12 +146,12 @@ export class Tunnel implements SocketOwner {
     const { code = '' } = error
     // Without a code of the library it is an error of the socket, and `close` follows.
     if (!code.startsWith('WS_ERR')) return
-    const [status, reason] = WS_ERRORS[code] ?? [PROTOCOL_ERROR, 'malformed frame of the backend']
+    const [status, reason] = WS_ERRORS[code] ?? [PROTOCOL_ERROR, 'malformed frame from the backend']
     this.#end(status, reason)
   }
 
   #backendClosed(code: number, reason: Buffer): void {
-    if (code === ABNORMAL) this.#end(INTERNAL_ERROR, 'the backend is gone')
+    if (code === ABNORMAL) this.#end(INTERNAL_ERROR, 'the backend disconnected')
     else this.#end(code, reason)
     this.#writer?.drop()
   }

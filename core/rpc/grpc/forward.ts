@@ -196,7 +196,8 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
 
   cutWaiting(): void {
     this.#cancel()
-    const detail = 'the client did not read the response, and too many wait to be read (max_unread)'
+    const detail =
+      'the client did not read the response, and the limit of unread responses is exceeded (max_unread)'
     this.#endWithError(new GatewayError(this.#x.route!.service, 503, detail), true)
   }
 

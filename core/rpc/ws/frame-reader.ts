@@ -16,7 +16,7 @@ const TOO_LONG: ProtocolError = { code: 1009, reason: 'frame is too long' }
 const CUT = protocolError('message ends inside a frame')
 const EMPTY = protocolError('message without a frame')
 const UNKNOWN_TYPE = protocolError('unknown frame type')
-const WRONG_FLAGS = protocolError('flags the frame type does not have')
+const WRONG_FLAGS = protocolError('invalid flags for the frame type')
 const RESERVED = protocolError('reserved bytes must be 0')
 const WRONG_LENGTH = protocolError('payload does not fit the frame type')
 

@@ -55,7 +55,7 @@ export interface ServerLimits {
 
 const OLD_STREAM = protocolError('stream ids must grow')
 const WRONG_CALL = protocolError('names and metadata do not fit the payload')
-const NO_MORE = protocolError('body after the last one')
+const NO_MORE = protocolError('body after the final body')
 
 /** Buffered bytes at which a slow caller is no longer read; reading resumes at half. */
 const PAUSE_BYTES = 4 * 1024 * 1024

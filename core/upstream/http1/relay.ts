@@ -70,7 +70,7 @@ export function relayReply(
     onDrain: () => reply.resume(),
     onAbort: () => reply.destroy(),
   })
-  target.onAnswer?.(status, headers)
+  target.onHandshakeResponse?.(status, headers)
   x.start(status, headers, Math.max(length, -1))
   reply.on('data', (chunk: Buffer) => {
     if (!x.write(chunk)) reply.pause()

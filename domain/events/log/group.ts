@@ -53,7 +53,7 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
   const counts = new Map(from.attempts)
   /** Events in flight, by sequence. */
   const inFlight = new Map<number, InFlightEvent>()
-  /** Those to be redelivered. */
+  /** Events to redeliver. */
   const redeliverable = new Set<InFlightEvent>()
   const members = new Set<LogConsumer>()
   const pulls = createPulls<LogConsumer>(take)

@@ -45,7 +45,7 @@ export interface ExplainOptions {
 /** Timeout of the registry. */
 const REGISTRY_MS = 3000
 /** Overall timeout: rules and keys may have to be fetched. */
-const ANSWER_MS = 10_000
+const RESPONSE_TIMEOUT_MS = 10_000
 const TOPIC = 'topic'
 
 /**
@@ -103,9 +103,9 @@ export async function explain(
   if (body.length > 0) x.sendBody(body, true)
   const forwarded = reached.then((where) => where || x.node)
   const responded = x.done.then(() => undefined)
-  const sentTo = await withTimeout(Promise.race([responded, forwarded]), ANSWER_MS).catch(
+  const sentTo = await withTimeout(Promise.race([responded, forwarded]), RESPONSE_TIMEOUT_MS).catch(
     (cause) => {
-      const detail = `no decision within ${ANSWER_MS} ms`
+      const detail = `no decision within ${RESPONSE_TIMEOUT_MS} ms`
       throw new GatewayError(GATEWAY_ID, 504, detail, { cause })
     },
   )

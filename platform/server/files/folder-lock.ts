@@ -21,7 +21,7 @@ const PATH_MAX_BYTES = 100
 /** Attempts while other processes lock the folder at the same time. */
 const ATTEMPTS = 50
 const RETRY_MAX_MS = 20
-const ANSWER_MS = 500
+const RESPONSE_TIMEOUT_MS = 500
 
 /**
  * Locks a folder for this process.
@@ -157,7 +157,7 @@ function queryOwner(path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let text = ''
     const socket = connect(path)
-    socket.setEncoding('utf8').setTimeout(ANSWER_MS)
+    socket.setEncoding('utf8').setTimeout(RESPONSE_TIMEOUT_MS)
     socket.on('data', (chunk: string) => {
       text = (text + chunk).slice(0, 20)
     })

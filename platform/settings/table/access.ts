@@ -23,7 +23,7 @@ export const ACCESS_SETTINGS: SettingTable<AccessSettings> = {
     ...NETWORKS,
     name: 'trusted_proxies',
     description:
-      'Proxies in front whose X-Forwarded-* headers are trusted, such as 10.0.0.0/8; also the gateways in front of a server',
+      'Trusted proxies, such as 10.0.0.0/8, whose X-Forwarded-* headers are used; for a server, also its gateways',
     default: '',
     live: true,
   },
@@ -47,7 +47,7 @@ export const ACCESS_SETTINGS: SettingTable<AccessSettings> = {
     ...HOSTS,
     name: 'hosts',
     description:
-      'Host names that requests may name, else 403: any, local (localhost, names that end in .localhost, IP addresses, the name in address), or additional names such as app.example.com or *.example.com',
+      'Accepted host names of requests, otherwise 403: any, local (localhost, names that end in .localhost, IP addresses, the name in address), or additional names such as app.example.com or *.example.com',
     default: 'any',
     live: true,
   },

@@ -91,7 +91,7 @@ export const ACME_SETTINGS: SettingTable<AcmeSettings> = {
     description: 'HMAC key of the external account, base64url',
     default: '',
     unset: 'none',
-    notInFile: 'a key stays out of it: set MX_ACME_EAB_KEY',
+    notInFile: 'set MX_ACME_EAB_KEY instead',
     live: false,
   },
 }

@@ -45,7 +45,7 @@ export const AUTH_SETTINGS: SettingTable<AuthSettings> = {
     default: '',
     unset: 'none',
     only: 'api',
-    notInFile: 'a secret stays out of it: set MX_AUTH_SECRET',
+    notInFile: 'set MX_AUTH_SECRET instead',
     live: false,
   },
   forwardToken: {
@@ -71,7 +71,7 @@ export const AUTH_SETTINGS: SettingTable<AuthSettings> = {
     unset:
       'a random one, shown once on a terminal, and in ~/.mx/admin_password; mx in profile test',
     only: 'server',
-    notInFile: 'a password stays out of it: set MX_ADMIN_PASSWORD',
+    notInFile: 'set MX_ADMIN_PASSWORD instead',
     live: false,
   },
   disableAdmin: {
@@ -91,7 +91,7 @@ export const AUTH_SETTINGS: SettingTable<AuthSettings> = {
     default: '',
     unset: 'generated and rotated by the server, in the store',
     only: 'server',
-    notInFile: 'a key stays out of it: set MX_AUTH_PRIVATE_KEY',
+    notInFile: 'set MX_AUTH_PRIVATE_KEY instead',
     live: false,
   },
 }

@@ -34,7 +34,7 @@ export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
     ...LISTEN_ADDRESS,
     name: 'address',
     description:
-      'Address to listen on; ":8080" is every IPv4 and IPv6 address, "0.0.0.0:8080" every IPv4 address; port 0 any free port',
+      'Address to listen on; ":8080" listens on all IPv4 and IPv6 addresses, "0.0.0.0:8080" on all IPv4 addresses; port 0 selects a free port',
     default: '127.0.0.1:8080',
     live: false,
   },
@@ -49,14 +49,14 @@ export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
     ...oneOf(HTTP2_MODES),
     name: 'http2',
     description:
-      'HTTP/2 of the listener node: over TLS only, or cleartext: also without TLS, with prior knowledge (gRPC)',
+      'HTTP/2 of the node listener: tls (over TLS only), cleartext (also without TLS, by prior knowledge, for gRPC) or off',
     default: 'tls',
     live: false,
   },
   http2Address: {
     ...LISTEN_ADDRESS_OR_NONE,
     name: 'http2_address',
-    description: 'Additional address of the listener node, for HTTP/2 beside the listener uws',
+    description: 'Additional address of the node listener, for HTTP/2 when listener is uws',
     default: 'none',
     live: false,
   },
@@ -64,7 +64,7 @@ export const LISTEN_SETTINGS: SettingTable<ListenSettings> = {
     ...TIMEOUT,
     name: 'client_keep_alive',
     description:
-      'Idle timeout of client connections, listener node only; longer than that of a load balancer in front',
+      'Idle timeout of client connections (node listener only); must exceed the idle timeout of a load balancer in front',
     default: '75s',
     live: false,
   },

@@ -39,7 +39,7 @@ export const NETWORK_SETTINGS: SettingTable<NetworkSettings> = {
     default: '',
     unset: 'links are rejected, except in profile test',
     only: 'server',
-    notInFile: 'a secret stays out of it: set MX_NETWORK_TOKEN',
+    notInFile: 'set MX_NETWORK_TOKEN instead',
     live: false,
   },
   serverId: {

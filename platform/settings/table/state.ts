@@ -92,7 +92,7 @@ export const STATE_SETTINGS: SettingTable<StateSettings> = {
         'Encryption key of configuration secrets and private keys: 32 bytes in base64, file (generated, for one server), or memory (lost at exit)',
       unset: 'secrets cannot be stored',
     },
-    notInFile: 'a key stays out of it: set MX_CONFIG_SECRET_KEY',
+    notInFile: 'set MX_CONFIG_SECRET_KEY instead',
     live: false,
   },
   configSecretKeyPrevious: {
@@ -104,7 +104,7 @@ export const STATE_SETTINGS: SettingTable<StateSettings> = {
       description:
         'Previous encryption key; its values are encrypted again with config_secret_key at the start',
     },
-    notInFile: 'a key stays out of it: set MX_CONFIG_SECRET_KEY_PREVIOUS',
+    notInFile: 'set MX_CONFIG_SECRET_KEY_PREVIOUS instead',
     live: false,
   },
 }

@@ -53,7 +53,7 @@ export const UPSTREAM_SETTINGS: SettingTable<UpstreamSettings> = {
     ...TIMEOUT,
     name: 'keep_alive',
     description:
-      'Idle timeout of HTTP/1.1 connections to backends; less where the backend announces or shows a shorter limit',
+      'Idle timeout of HTTP/1.1 connections to backends; shorter if the backend advertises or is observed to use a shorter timeout',
     default: '4s',
     live: true,
   },
@@ -61,7 +61,7 @@ export const UPSTREAM_SETTINGS: SettingTable<UpstreamSettings> = {
     ...MAX_TIME,
     name: 'max_connection_age',
     description:
-      'Age at which a connection to a backend accepts no more requests, so that a changed address of its name is used; or none',
+      'Maximum age of a connection to a backend for new requests, so that DNS changes take effect; or none',
     default: '5m',
     live: true,
   },

@@ -88,7 +88,7 @@ export class StreamCall extends RoutedCall {
   giveUp(): void {
     if (!this.drop()) return
     this.#stop()
-    this.#miss(new DOMException('the call was given up', 'AbortError'))
+    this.#miss(new DOMException('the call was cancelled', 'AbortError'))
     this.replies.end()
   }
 

@@ -18,7 +18,7 @@ export interface WatchOptions<W, E> {
 
 /** Delay after a failed attempt to open the next stream. */
 const RETRY_MS = 5000
-const AGAIN = 'the service ended the watch: watch again, and read what is there'
+const AGAIN = 'the service ended the watch: watch again and re-read the current state'
 /** Minimum interval between two streams. */
 const PAUSE_MS = 100
 

@@ -46,7 +46,7 @@ export function createRevokeLimit(nowMs: () => number): CountRevocation {
     if (reached !== undefined)
       throw tooManyRequests(
         errorId,
-        `${reached.max} access tokens of ${reached.owner} were revoked within an hour: revoke the refresh token of its login, or all of the account by request.id`,
+        `${reached.max} access tokens of ${reached.owner} were revoked within an hour: revoke the refresh token, or all tokens of the account with request.id`,
         { headers: ['retry-after', String(Math.ceil((reached.window.endsMs - now) / 1000))] },
       )
     for (const { window } of limits) window.count++

@@ -46,13 +46,13 @@ export async function openSecretKey(options: SecretKeyOptions): Promise<SecretKe
 
 function toMissing(file: string | undefined): string {
   const places = file === undefined ? SETTING : `${SETTING}, or ${file}`
-  return `the configuration has secrets, and their key is missing: set ${places}`
+  return `the configuration contains secrets, but their encryption key is missing: set ${places}`
 }
 
 function toWrong(place: string, previous: SecretKey | undefined): string {
   const keys =
     previous === undefined
-      ? `the key of ${place} is not the one`
-      : `neither the key of ${place} nor that of ${PREVIOUS} is the one`
-  return `${keys} the secrets of the configuration are encrypted with; nothing was changed`
+      ? `the key in ${place} does not match`
+      : `neither the key in ${place} nor the one in ${PREVIOUS} matches`
+  return `${keys} the key that encrypted the configuration secrets; nothing was changed`
 }

@@ -20,7 +20,7 @@ export interface SealerOptions {
 export function createSealer({ namespace, secretKey, keyId, id }: SealerOptions): Sealer {
   function toKey(): SecretKey {
     if (secretKey === undefined)
-      throw notImplemented(id, 'secrets need a key: the config secret key is not set')
+      throw notImplemented(id, 'secrets cannot be stored: config_secret_key is not set')
     if (keyId !== undefined && keyId !== secretKey.id) throw otherKey(id)
     return secretKey
   }

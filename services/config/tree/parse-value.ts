@@ -30,13 +30,16 @@ export function parseValue(data: string, path: readonly string[], id: string): C
     const map = new Map<string, ConfigInput>()
     readMembers(names.length, (name) => {
       if (!isName(name))
-        throw badRequest(id, `${WHAT} must not hold the name ${quote(name)}: names are ${KEY_RULE}`)
+        throw badRequest(
+          id,
+          `${WHAT} must not contain the name ${quote(name)}: names are ${KEY_RULE}`,
+        )
       const inner = [...names, name]
       const innerPath = formatPath(inner)
       if (Buffer.byteLength(innerPath) > MAX_PATH_BYTES)
         throw badRequest(
           id,
-          `${WHAT} must not hold paths of more than ${MAX_PATH_BYTES} bytes, got ${quote(innerPath)}`,
+          `${WHAT} must not contain paths longer than ${MAX_PATH_BYTES} bytes, got ${quote(innerPath)}`,
         )
       map.set(name, read(inner))
     })
@@ -71,7 +74,7 @@ export function parseValue(data: string, path: readonly string[], id: string): C
     const seen = new Set<string>()
     at = visitMembers(text, at, (name, start) => {
       if (seen.has(name))
-        throw badRequest(id, `${WHAT} must not hold the name ${quote(name)} twice in an object`)
+        throw badRequest(id, `${WHAT} must not contain the name ${quote(name)} twice in an object`)
       seen.add(name)
       at = start
       readMember(name)

@@ -28,6 +28,6 @@ export async function rejectBuiltInNodes(
   if (found === undefined) return
   throw conflict(
     id,
-    `the node ${found.id} of ${name} is this server itself, and stays registered as long as it runs`,
+    `node ${found.id} of ${name} belongs to this server and cannot be deregistered while it runs`,
   )
 }

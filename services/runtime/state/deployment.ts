@@ -20,7 +20,7 @@ export interface DeploymentOptions {
 /** Deployment in progress of an object. */
 export interface Deployment {
   /** Id of the request. */
-  readonly asked: string
+  readonly requestId: string
   readonly phase: 'pending' | 'building' | 'starting'
   /** Output of its build. */
   readonly output: Promise<BuildOutput>
@@ -77,7 +77,7 @@ export function startDeployment(options: DeploymentOptions): Deployment {
   const done = run()
   done.catch(() => {})
   return {
-    asked: record.asked.id,
+    requestId: record.asked.id,
     get phase() {
       return phase
     },

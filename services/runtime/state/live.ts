@@ -5,7 +5,7 @@ import type { ServiceRecord } from './records.ts'
 /** Observed state of an object. */
 export interface Live {
   /** Deployment in progress, if any. */
-  readonly deployment: Pick<Deployment, 'asked' | 'phase'> | undefined
+  readonly deployment: Pick<Deployment, 'requestId' | 'phase'> | undefined
   /** State last reported by the runtime; undefined: no instance runs. */
   readonly state: WorkloadState | undefined
   readonly nowMs: number
@@ -15,7 +15,7 @@ export interface Live {
 export function withLive(record: ServiceRecord, { deployment, state, nowMs }: Live): ServiceRecord {
   const { asked, settled, current } = record
   const isInProgress = asked.id !== settled
-  const phase = deployment?.asked === asked.id ? deployment.phase : 'pending'
+  const phase = deployment?.requestId === asked.id ? deployment.phase : 'pending'
   const serves = current !== undefined && state?.revision === current.id
   const isUpdate = isInProgress && serves
   const isUnscheduled = state?.status === 'pending' && state.revision === asked.id

@@ -26,14 +26,14 @@ export interface Objects {
   /**
    * Finds an object; without a version `latest`, or the only one, ignoring those that never came up.
    *
-   * @param which `staying`: excludes objects being deleted. @default 'staying'
+   * @param which `active`: excludes objects being deleted. @default 'active'
    * @throws {GatewayError} 404, or 400 if it is ambiguous.
    */
   readonly find: (
     namespace: string,
     named: Named,
     errorId: string,
-    which?: 'staying' | 'all',
+    which?: 'active' | 'all',
   ) => Promise<ServiceRecord>
   /** False: it already exists. Objects of tenants may not use the reserve of a full store. */
   readonly add: (record: ServiceRecord) => Promise<boolean>
@@ -97,18 +97,19 @@ export function createObjects(store: Store): Objects {
       return record && parseServiceRecord(record)
     },
 
-    async find(namespace, { name, version }, errorId, which = 'staying') {
+    async find(namespace, { name, version }, errorId, which = 'active') {
       if (name === '') throw badRequest(errorId, 'request.resource.service.name is missing')
       const { records, unread } = await list(namespace, name)
-      const there = which === 'all' ? records : records.filter(({ deleting }) => !deleting)
-      const versions = there.map((record) => record.version)
+      const candidates = which === 'all' ? records : records.filter(({ deleting }) => !deleting)
+      const versions = candidates.map((record) => record.version)
       // A version left by a misspelled branch is ignored.
-      const standing = there.length === 1 ? there : there.filter((record) => !neverCameUp(record))
-      const isOnly = version === '' && standing.length === 1 && !versions.includes(LATEST)
-      const wantedVersion = isOnly ? standing[0]!.version : version || LATEST
-      const found = there.find((record) => record.version === wantedVersion)
+      const started =
+        candidates.length === 1 ? candidates : candidates.filter((record) => !neverCameUp(record))
+      const isOnly = version === '' && started.length === 1 && !versions.includes(LATEST)
+      const targetVersion = isOnly ? started[0]!.version : version || LATEST
+      const found = candidates.find((record) => record.version === targetVersion)
       if (found !== undefined) return found
-      const written = unread.find((record) => record.version === wantedVersion)
+      const written = unread.find((record) => record.version === targetVersion)
       if (written !== undefined) throw written.error
       if (version === '' && versions.length > 1)
         throw badRequest(
@@ -118,7 +119,7 @@ export function createObjects(store: Store): Objects {
       const existing = versions.length === 0 ? '' : `; existing versions: ${versions.join(', ')}`
       throw notFound(
         errorId,
-        `service not found: ${formatObject({ name, version: wantedVersion })}${existing}`,
+        `service not found: ${formatObject({ name, version: targetVersion })}${existing}`,
       )
     },
 

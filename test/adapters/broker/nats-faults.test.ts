@@ -298,14 +298,15 @@ t.test('interoperates with plain NATS clients', async (t) => {
   )
   t.equal(textOf(got[0]!), '{"id":1}')
   t.same(got[1]!.headers, {})
-  const told: string[] = []
+  const messages: string[] = []
   other.subscribe('acme.broker.>', {
-    callback: (_, message) => void told.push(`${message.headers?.get('x-id')} ${message.string()}`),
+    callback: (_, message) =>
+      void messages.push(`${message.headers?.get('x-id')} ${message.string()}`),
   })
   await other.flush()
   const body = Buffer.from('mine')
   void broker.publish('go.orders', { headers: { 'x-id': '5' }, body })
   body.fill('x')
-  await until(() => told.length > 0)
-  t.same(told, ['5 mine'], 'the caller may reuse the body at once')
+  await until(() => messages.length > 0)
+  t.same(messages, ['5 mine'], 'the caller may reuse the body at once')
 })

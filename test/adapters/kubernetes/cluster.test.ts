@@ -87,9 +87,9 @@ t.test('sends no credentials to a server with an untrusted certificate', async (
   const api = await openKubernetesApi(t)
   api.enterCluster()
   const other = await openKubernetesApi(t)
-  let asked = 0
+  let requests = 0
   api.intercept = (_, __, response) => {
-    asked++
+    requests++
     answerStatus(response, 500, 'must not be asked')
     return true
   }
@@ -98,7 +98,7 @@ t.test('sends no credentials to a server with an untrusted certificate', async (
   await t.rejects(get(cluster, '/api/v1/namespaces/shop/services', SIGNAL), {
     code: /CERT|SIGNATURE/,
   })
-  t.equal(asked, 0)
+  t.equal(requests, 0)
 })
 
 t.test('names a malformed or missing kubeconfig in the error', async (t) => {

@@ -63,8 +63,8 @@ t.test('sends a body with its type and accepts 201 and 202', async (t) => {
     const body = await text(request)
     response.writeHead(201).end(`${method} ${url} ${headers['content-type']} ${body}`)
   })
-  const ask = async (asked: ApiRequest): Promise<string> =>
-    readText(await send(cluster, asked, SIGNAL), 1000)
+  const ask = async (query: ApiRequest): Promise<string> =>
+    readText(await send(cluster, query, SIGNAL), 1000)
   const path = '/api/v1/secrets/a'
   t.equal(
     await ask({ method: 'PATCH', path, body: { a: 'ü' }, type: 'application/apply-patch+yaml' }),

@@ -5,9 +5,9 @@ import { isPermanent } from '../../../core/registry/errors.ts'
 t.test('marks errors that a reconnect does not resolve as denials', async (t) => {
   const named = (name: string) => Object.assign(new Error('Authorization Violation'), { name })
   const coded = (code: string) => Object.assign(new Error('no'), { code })
-  const own = toPermissionError('no')
-  t.ok(isPermanent(own))
-  t.equal(toConnectError(own), own)
+  const custom = toPermissionError('no')
+  t.ok(isPermanent(custom))
+  t.equal(toConnectError(custom), custom)
   for (const error of [
     named('AuthorizationError'),
     named('UserAuthenticationExpiredError'),

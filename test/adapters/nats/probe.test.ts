@@ -53,13 +53,15 @@ t.test('accepts a split INFO', async (t) => {
 t.test('ends on abort and on a refused connection', async (t) => {
   const backend = await openRawBackend(t)
   const place = { host: '127.0.0.1', port: backend.port }
-  const given = new AbortController()
-  const probing = probeNats(place, 60_000, given.signal)
+  const controller = new AbortController()
+  const probing = probeNats(place, 60_000, controller.signal)
   const connection = await backend.connection()
-  given.abort()
+  controller.abort()
   await t.rejects(probing, { message: 'the connection is closed' })
   await connection.ended()
-  await t.rejects(probeNats(place, 60_000, given.signal), { message: 'the connection is closed' })
+  await t.rejects(probeNats(place, 60_000, controller.signal), {
+    message: 'the connection is closed',
+  })
   backend.close()
   await t.rejects(probeNats(place, 5000, never), { message: 'connection refused' })
 })

@@ -93,7 +93,7 @@ if (agent !== undefined) {
     )
     t.equal(({} as Record<string, unknown>)['polluted'], undefined)
     await registry.listServices()
-    const told = warnings.join('\n')
+    const output = warnings.join('\n')
     for (const reason of [
       /"a" of evil: ignored: address of node .* got "not an address:1"/,
       /"b" of evil: ignored: .*10\.0\.0\.256:1/,
@@ -103,7 +103,7 @@ if (agent !== undefined) {
       /a tag of 70\d+ characters is ignored/,
       /service evil: the tag/,
     ])
-      t.match(told, reason)
+      t.match(output, reason)
     for (const { ID } of [...bad, { ID: 'evil-ok' }]) await remove(ID)
   })
 }

@@ -17,7 +17,7 @@ type Watchable = Registry & Required<Pick<Registry, 'watch'>>
 for (const half of ['own', 'other'] as const) {
   t.test(`events of ${half} services are those of their registry`, async (t) => {
     testRegistry(t, (): RegistrySubject => {
-      const own = createStaticRegistry([])
+      const local = createStaticRegistry([])
       const memory = createMemoryRegistry() as Watchable
       const listeners = new Set<WatchOptions['onOutage']>()
       const tellOutage = (reason: Error | undefined): void => {
@@ -31,7 +31,7 @@ for (const half of ['own', 'other'] as const) {
         },
       }
       return {
-        registry: createJoinedRegistry(own, other),
+        registry: createJoinedRegistry(local, other),
         ...(half === 'other' && {
           async restart(services) {
             tellOutage(new Error('away'))
@@ -40,7 +40,7 @@ for (const half of ['own', 'other'] as const) {
           },
         }),
         become: (services) =>
-          half === 'own' ? own.replace(services) : replaceServices(other, services),
+          half === 'own' ? local.replace(services) : replaceServices(other, services),
       }
     })
   })
@@ -48,7 +48,7 @@ for (const half of ['own', 'other'] as const) {
 
 /** Both registries, and the events of a watcher of the overlay. */
 async function open(t: Test, options: WatchOptions = {}) {
-  const own = createStaticRegistry([])
+  const local = createStaticRegistry([])
   const memory = createMemoryRegistry()
   let away = false
   let onOutage: WatchOptions['onOutage']
@@ -58,63 +58,63 @@ async function open(t: Test, options: WatchOptions = {}) {
       if (away) throw new Error('away')
       return memory.getService(name)
     },
-    watch(listener: Parameters<Watchable['watch']>[0], given: WatchOptions = {}) {
-      onOutage = given.onOutage
-      return memory.watch!(listener, given)
+    watch(listener: Parameters<Watchable['watch']>[0], input: WatchOptions = {}) {
+      onOutage = input.onOutage
+      return memory.watch!(listener, input)
     },
   }
-  const registry = createJoinedRegistry(own, other)
+  const registry = createJoinedRegistry(local, other)
   t.teardown(() => registry.close?.())
   await replaceServices(memory, [THEIRS, THEIR_NEXT, USERS])
-  const told: string[] = []
+  const events: string[] = []
   const stop = registry.watch(({ type, service: { name, version, nodes } }) => {
-    told.push([type, name, version, ...nodes.map(({ address }) => address)].join(' '))
+    events.push([type, name, version, ...nodes.map(({ address }) => address)].join(' '))
   }, options)
   const setAway = (reason: Error | undefined): void => {
     away = reason !== undefined
     onOutage?.(reason)
   }
-  return { own, other: memory, registry, told, stop, setAway }
+  return { local, other: memory, registry, events, stop, setAway }
 }
 
 t.test('hides all registered versions behind a configured service', async (t) => {
-  const { own, registry } = await open(t)
-  own.replace([OWN])
+  const { local, registry } = await open(t)
+  local.replace([OWN])
   t.same(await registry.getService('greeter'), [OWN])
   t.same(await registry.listServices(), [OWN, USERS])
-  own.replace([])
+  local.replace([])
   t.same(await registry.getService('greeter'), [THEIRS, THEIR_NEXT])
 })
 
 t.test('emits the changes when a name moves between the registries', async (t) => {
-  const { own, other, told } = await open(t)
-  own.replace([OWN])
-  await until(() => told.length === 2)
-  t.same(told.splice(0), ['create greeter latest 127.0.0.1:9001', 'delete greeter next'])
+  const { local, other, events } = await open(t)
+  local.replace([OWN])
+  await until(() => events.length === 2)
+  t.same(events.splice(0), ['create greeter latest 127.0.0.1:9001', 'delete greeter next'])
   await other.deregister!(THEIR_NEXT)
   await other.register!(makeService('greeter', ['127.0.0.1:9005']))
-  t.same(told, [], 'changes of the hidden service are not reported')
-  own.replace([])
-  await until(() => told.length === 2)
-  t.same(told, ['delete greeter latest', 'create greeter latest 127.0.0.1:9002 127.0.0.1:9005'])
+  t.same(events, [], 'changes of the hidden service are not reported')
+  local.replace([])
+  await until(() => events.length === 2)
+  t.same(events, ['delete greeter latest', 'create greeter latest 127.0.0.1:9002 127.0.0.1:9005'])
 })
 
 t.test('emits a name handed over during an outage after it', async (t) => {
   const reasons: unknown[] = []
-  const { own, told, setAway } = await open(t, {
-    onOutage: (reason) => reasons.push(reason ?? told.length),
+  const { local, events, setAway } = await open(t, {
+    onOutage: (reason) => reasons.push(reason ?? events.length),
   })
-  own.replace([OWN])
-  await until(() => told.length === 2)
-  told.length = 0
+  local.replace([OWN])
+  await until(() => events.length === 2)
+  events.length = 0
   const reason = new Error('away')
   setAway(reason)
-  own.replace([])
+  local.replace([])
   await tick()
-  t.same(told, ['delete greeter latest'])
+  t.same(events, ['delete greeter latest'])
   setAway(undefined)
-  await until(() => told.length === 3)
-  t.same(told.slice(1).sort(), [
+  await until(() => events.length === 3)
+  t.same(events.slice(1).sort(), [
     'create greeter latest 127.0.0.1:9002',
     'create greeter next 127.0.0.1:9003',
   ])
@@ -123,11 +123,11 @@ t.test('emits a name handed over during an outage after it', async (t) => {
 })
 
 t.test('emits nothing after the watch was stopped', async (t) => {
-  const { own, told, stop } = await open(t, { service: 'greeter' })
-  own.replace([OWN])
-  t.same(told, ['create greeter latest 127.0.0.1:9001'])
+  const { local, events, stop } = await open(t, { service: 'greeter' })
+  local.replace([OWN])
+  t.same(events, ['create greeter latest 127.0.0.1:9001'])
   stop()
   await tick()
-  own.replace([])
-  t.equal(told.length, 1)
+  local.replace([])
+  t.equal(events.length, 1)
 })

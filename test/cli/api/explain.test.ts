@@ -26,17 +26,17 @@ async function explain(t: Test, words: readonly string[], env = {}, config = CON
 }
 
 t.test('mx api explain prints route, handler, plugins and target node of a request', async (t) => {
-  const told = await explain(t, ['GET', '/greeter/hello?a=1'])
-  t.match(told, {
+  const result = await explain(t, ['GET', '/greeter/hello?a=1'])
+  t.match(result, {
     namespace: 'go.mx.api',
     route: { service: 'go.mx.api.greeter', endpoint: '' },
     handler: 'proxy',
     nodes: [{ address: '127.0.0.1:9001', protocol: 'http' }, { address: '127.0.0.1:9002' }],
-    sentTo: told.nodes[0].id,
+    sentTo: result.nodes[0].id,
   })
-  t.notOk(told.answer)
+  t.notOk(result.answer)
   t.same(
-    told.stages.filter(({ hook }: { hook: string }) => hook === 'route' || hook === 'handle')
+    result.stages.filter(({ hook }: { hook: string }) => hook === 'route' || hook === 'handle')
       .length,
     2,
   )

@@ -68,8 +68,8 @@ t.test(
 )
 
 t.test('create account prints a generated secret, not a provided one', async (t) => {
-  const given = await auth('create', 'account', 'joe', '--secret=mine-alone', '-o', 'json')
-  t.match(JSON.parse(given), { id: 'joe', secret: undefined })
+  const created = await auth('create', 'account', 'joe', '--secret=mine-alone', '-o', 'json')
+  t.match(JSON.parse(created), { id: 'joe', secret: undefined })
   t.notMatch(await auth('create', 'account', 'jim', '--secret=mine-alone'), /mine|secret/)
   t.match(await auth('create', 'account', 'ann'), /"secret":"[^"]{20,}"/)
 })

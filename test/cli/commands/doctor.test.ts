@@ -23,8 +23,8 @@ t.test(
     t.match(stdout, '\nok    login: admin at local\n')
     t.match(stdout, '\nok    clock: in sync with the server\n')
     t.notMatch(stdout, /port/, 'the ports are used by the server itself')
-    const told = JSON.parse((await doctor('-o', 'json')).stdout)
-    t.match(told[0], { what: 'Node.js', state: 'ok' })
+    const result = JSON.parse((await doctor('-o', 'json')).stdout)
+    t.match(result[0], { what: 'Node.js', state: 'ok' })
   },
 )
 

@@ -81,7 +81,7 @@ t.test('adding an environment again without an address retains its address', asy
 t.test(
   'deleting an environment deletes its login, unless another environment has the same address',
   async (t) => {
-    const kept = { accessToken: 'a', refreshToken: 'r', expiry: 1 }
+    const credentials = { accessToken: 'a', refreshToken: 'r', expiry: 1 }
     const owner = (address: string) => ({ address, namespace: 'shop', account: 'ann' })
     const isKnown = (address: string) => readCredentials(owner(address)) !== undefined
     for (const [name, address] of [
@@ -93,8 +93,8 @@ t.test(
       await writeConfig(toAccountName({ name }), 'ann')
       await writeConfig(toNamespaceName({ name }), 'shop')
     }
-    await writeCredentials(owner('one.example.com:443'), kept)
-    await writeCredentials(owner('two.example.com:443'), kept)
+    await writeCredentials(owner('one.example.com:443'), credentials)
+    await writeCredentials(owner('two.example.com:443'), credentials)
     await env(t, 'del', 'one')
     t.notOk(isKnown('one.example.com:443'))
     t.equal(readConfig().get(toAccountName({ name: 'one' })), '')

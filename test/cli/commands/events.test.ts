@@ -9,8 +9,8 @@ t.test('publish prints the event id, and read prints the events', async (t) => {
   const time = '2026-01-31T12:00:00Z'
   const id = await events('publish', 'orders', '{"id":5}', '--metadata', 'source=shop')
   t.match(id, /^[0-9a-f-]{36}\n$/)
-  const told = await events('publish', 'orders', 'two\tlines\n', '--timestamp', time, '-o', 'json')
-  t.match(JSON.parse(told), { id: String, sequence: 2 })
+  const text = await events('publish', 'orders', 'two\tlines\n', '--timestamp', time, '-o', 'json')
+  t.match(JSON.parse(text), { id: String, sequence: 2 })
   t.match(await mx(['events', 'publish', 'orders', '-'], Uint8Array.of(0xff)), { code: 0 })
   t.equal(await events('read', 'orders'), 'two\tlines\n\n{"id":5}\n\xff\n')
   const [first, second, third] = JSON.parse(await events('read', 'orders', '-o', 'json'))
@@ -52,8 +52,8 @@ t.test('topics lists topics, and their groups with -v', async (t) => {
 
 t.test('consume starts at the requested sequence', async (t) => {
   t.equal(await events('consume', 'orders', '--offset=1', '-l', '1'), '{"id":5}\n')
-  const told = await events('consume', 'orders', '--offset', '3', '-l', '1', '-o', 'json')
-  t.match(JSON.parse(told), { sequence: 3, payload_base64: '/w==', attempt: 1 })
+  const text = await events('consume', 'orders', '--offset', '3', '-l', '1', '-o', 'json')
+  t.match(JSON.parse(text), { sequence: 3, payload_base64: '/w==', attempt: 1 })
 })
 
 t.test('a group continues after the last printed event, also after Ctrl-C', async (t) => {
@@ -73,7 +73,7 @@ t.test(
   async (t) => {
     await events('publish', 'known', 'first')
     const consume = (...words: string[]) => mx(['events', 'consume', 'known', '-l', '1', ...words])
-    const told = (flag: string) =>
+    const result = (flag: string) =>
       `mx: ${flag} ignored: the group g exists and continues at its position\n`
     t.same(await consume('--group=g', '--offset=1'), { code: 0, stdout: 'first\n', stderr: '' })
     for (const [flag, value] of [
@@ -82,7 +82,7 @@ t.test(
     ] as const) {
       await events('publish', 'known', value)
       const stdout = `${value}\n`
-      const stderr = told(flag)
+      const stderr = result(flag)
       t.same(await consume('--group=g', flag, value), { code: 0, stdout, stderr })
     }
     await events('publish', 'known', 'last')

@@ -92,11 +92,11 @@ t.test('--build prints the output of the last build', async (t) => {
 t.test('without log lines, mx logs points to --build on standard error', async (t) => {
   const lines = runtime.lines.splice(0)
   t.teardown(() => runtime.lines.push(...lines))
-  const told = t.capture(process.stderr, 'write', () => true)
+  const stderr = t.capture(process.stderr, 'write', () => true)
   t.equal(await logs(t, 'mail'), '')
-  t.match(told(), [{ args: [/^mx: no logs of mail yet; 'mx logs mail --build' shows/] }])
+  t.match(stderr(), [{ args: [/^mx: no logs of mail yet; 'mx logs mail --build' shows/] }])
   await logs(t, 'mail', '-n', '0')
-  t.same(told(), [], '-n 0 prints no notice')
+  t.same(stderr(), [], '-n 0 prints no notice')
 })
 
 t.test('--since accepts a duration or a time', async (t) => {

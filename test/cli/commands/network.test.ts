@@ -61,7 +61,7 @@ t.test('a failed connect reports the reason and exits 1', async (t) => {
     status: 1,
   })
   await t.rejects(network('connect', proxy), {
-    message: `cannot link with mx://${proxy}: it is this server itself`,
+    message: `cannot link with mx://${proxy}: the address belongs to this server`,
   })
   await t.rejects(network('connect'), { message: /at least one argument: ADDRESS\.\.\./ })
   await t.rejects(network('nodes', '--depth=far'), { message: /^--depth must be a whole number/ })

@@ -20,11 +20,11 @@ t.test('without a signup service, signup exits 4 with advice', async (t) => {
 })
 
 t.test('signup verifies the email, creates the account and logs in', async (t) => {
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const Text = Type.Optional(Type.String())
   const request = Type.Object({ email: Type.String(), token: Text, secret: Text })
   const keep = (what: object): object => {
-    asked.push(what)
+    requests.push(what)
     return {}
   }
   const signup = new Service({
@@ -36,15 +36,15 @@ t.test('signup verifies the email, creates the account and logs in', async (t) =
     sendVerificationEmail: endpoint({ request, handle: keep }),
     verify: endpoint({
       request,
-      handle(given) {
-        if (given.token !== '123456') throw badRequest('signup', 'that is not the code')
-        return keep(given)
+      handle(input) {
+        if (input.token !== '123456') throw badRequest('signup', 'that is not the code')
+        return keep(input)
       },
     }),
     completeSignup: endpoint({
       request,
-      handle: (given) => ({
-        ...keep(given),
+      handle: (input) => ({
+        ...keep(input),
         authToken: { access_token: 'a', refresh_token: 'r', expiry: 2_000_000_000 },
         namespace: 'johns',
       }),
@@ -57,7 +57,7 @@ t.test('signup verifies the email, creates the account and logs in', async (t) =
     message: 'that is not the code',
   })
   t.match(await run(signupCommand, ...words, '--token=123456'), /^Signup complete/)
-  t.same(asked.at(-1), { email: EMAIL, token: '123456', secret: 'secret' })
+  t.same(requests.at(-1), { email: EMAIL, token: '123456', secret: 'secret' })
   t.equal(readConfig().get('local.current-user'), EMAIL)
   t.equal(readConfig().get('namespaces.local.current'), 'johns')
   t.match(readCredentials({ address: proxy, namespace: 'johns', account: EMAIL }), {

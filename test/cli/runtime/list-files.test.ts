@@ -34,8 +34,8 @@ t.test('.gitignore applies in each folder, and the innermost takes precedence', 
     own: '',
     deep: { er: { secret: { file: '' }, 'x.log': '' } },
   })
-  const wanted = ['.gitignore', 'lib/.gitignore', 'lib/dist/b.js', 'lib/keep.log', 'own']
-  t.same(await pathsOf(root), wanted)
+  const expected = ['.gitignore', 'lib/.gitignore', 'lib/dist/b.js', 'lib/keep.log', 'own']
+  t.same(await pathsOf(root), expected)
 })
 
 t.test('.gitignore files of parent folders apply up to the repository root', async (t) => {

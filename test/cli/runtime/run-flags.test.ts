@@ -9,9 +9,9 @@ t.test('sends only the options that are set', async (t) => {
 
 t.test('a command is split at spaces outside quotes', async (t) => {
   const command = `node "my server.js" 'a "b"' --x="1 2"`
-  const told = toOptions({ command, args: ' ' })
-  t.same(told['command'], ['node', 'my server.js', 'a "b"', '--x=1 2'])
-  t.same(told['args'], [])
+  const result = toOptions({ command, args: ' ' })
+  t.same(result['command'], ['node', 'my server.js', 'a "b"', '--x=1 2'])
+  t.same(result['args'], [])
 })
 
 t.test('environment values may contain line feeds and =, and be empty', async (t) => {

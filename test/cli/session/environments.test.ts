@@ -58,8 +58,8 @@ t.test(
 )
 
 t.test('the address scheme mxs:// enables TLS', async (t) => {
-  const given = { a: 'mxs://a.example.com', b: 'mxs://b.example.com:8081', c: 'mx://c:8081' }
-  for (const [name, address] of Object.entries(given)) await addEnvironment(name, address)
+  const addresses = { a: 'mxs://a.example.com', b: 'mxs://b.example.com:8081', c: 'mx://c:8081' }
+  for (const [name, address] of Object.entries(addresses)) await addEnvironment(name, address)
   t.equal(findEnvironment('a').address, 'mxs://a.example.com:443')
   t.equal(findEnvironment('b').address, 'mxs://b.example.com:8081')
   t.equal(findEnvironment('c').address, 'c:8081')

@@ -84,11 +84,11 @@ t.test('concurrent commands refresh the token once and share it', async (t) => {
   const { open, logInAs } = await openShell(t)
   await logInAs('admin', 'mx')
   const { owner } = open()
-  const kept = readCredentials(owner)!
-  await writeCredentials(owner, { ...kept, expiry: 0 })
+  const credentials = readCredentials(owner)!
+  await writeCredentials(owner, { ...credentials, expiry: 0 })
   const got = await Promise.all(Array.from({ length: 5 }, () => open().token()))
   t.equal(new Set(got).size, 1)
-  t.not(got[0], kept.accessToken)
+  t.not(got[0], credentials.accessToken)
   t.equal(got[0], readCredentials(owner)?.accessToken)
 })
 
@@ -188,14 +188,14 @@ t.test(
     const { folder, open, logInAs } = await openShell(t)
     await logInAs('admin', 'mx')
     const { owner } = open()
-    const kept = readCredentials(owner)!
-    await writeCredentials(owner, { ...kept, expiry: Date.now() / 1000 + 30 })
+    const credentials = readCredentials(owner)!
+    await writeCredentials(owner, { ...credentials, expiry: Date.now() / 1000 + 30 })
     await asUnprivilegedUser(t, folder, async () => {
       const session = open()
-      t.equal(await session.token(), kept.accessToken)
+      t.equal(await session.token(), credentials.accessToken)
       t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
     })
-    await writeCredentials(owner, { ...kept, expiry: 0 })
+    await writeCredentials(owner, { ...credentials, expiry: 0 })
     await asUnprivilegedUser(t, folder, () =>
       t.rejects(open().token(), {
         message:
@@ -204,7 +204,7 @@ t.test(
     )
     t.equal(
       readCredentials(owner)?.refreshToken,
-      kept.refreshToken,
+      credentials.refreshToken,
       'the refresh token was not used',
     )
   },
@@ -216,14 +216,14 @@ t.test(
     const { open, logInAs } = await openShell(t)
     await logInAs('admin', 'mx')
     const { owner } = open()
-    const kept = readCredentials(owner)!
+    const credentials = readCredentials(owner)!
     await writeCredentials(owner, {
-      ...{ ...kept, refreshToken: 'unknown' },
+      ...{ ...credentials, refreshToken: 'unknown' },
       expiry: Date.now() / 1000 + 30,
     })
-    t.equal(await open().token(), kept.accessToken)
-    t.equal(readCredentials(owner)?.accessToken, kept.accessToken)
-    await writeCredentials(owner, { ...kept, refreshToken: 'unknown', expiry: 0 })
+    t.equal(await open().token(), credentials.accessToken)
+    t.equal(readCredentials(owner)?.accessToken, credentials.accessToken)
+    await writeCredentials(owner, { ...credentials, refreshToken: 'unknown', expiry: 0 })
     t.equal(await open().token(), undefined)
     t.equal(readCredentials(owner), undefined)
   },

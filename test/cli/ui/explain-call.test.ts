@@ -61,7 +61,7 @@ t.test('call errors map to messages with advice and exit statuses', (t) => {
     [
       explain(400, 'Mail.Send responds with a stream: request its path'),
       127,
-      "Mail.Send answers with a stream: 'mx stream mail Mail.Send' prints it",
+      "Mail.Send responds with a stream: 'mx stream mail Mail.Send' prints it",
     ],
     [explain(409, 'it is there already'), 127, 'it is there already'],
     [explain(404, 'service not found: x', {}, 'mail.Mail.Send'), 127, 'service not found: x'],

@@ -35,8 +35,10 @@ t.test('a failed TLS or protocol handshake names the reason and the remedy', asy
     process.env['MX_ENV_DEV_ADDRESS'] = address
     const env = 'dev'
     const message = `Failed to connect to mx server at ${address}, the address of dev: ${reason}. See 'mx env'`
-    const asked = withSession({ env }, ({ call }) => call('registry', 'Registry.ListServices', {}))
-    await t.rejects(asked, { status: 4, message })
+    const response = withSession({ env }, ({ call }) =>
+      call('registry', 'Registry.ListServices', {}),
+    )
+    await t.rejects(response, { status: 4, message })
     t.match(await checkServer({ env }), {
       canStart: false,
       findings: [{ found: `unreachable: ${reason}`, advice: 'see mx env' }],

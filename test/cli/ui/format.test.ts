@@ -32,7 +32,7 @@ t.test(
   async (t) => {
     const { isTTY } = process.stdout
     t.teardown(() => Object.assign(process.stdout, { isTTY }))
-    const told = async (format: 'text' | 'json', terminal: boolean): Promise<string> => {
+    const print = async (format: 'text' | 'json', terminal: boolean): Promise<string> => {
       process.stdout.isTTY = terminal
       const written = t.capture(process.stdout, 'write', () => true)
       try {
@@ -44,9 +44,9 @@ t.test(
         .map(({ args }) => String(args[0]))
         .join('')
     }
-    t.equal(await told('text', true), 'k was written\n')
-    t.equal(await told('text', false), '')
+    t.equal(await print('text', true), 'k was written\n')
+    t.equal(await print('text', false), '')
     for (const terminal of [true, false])
-      t.equal(await told('json', terminal), '{\n\t"key": "k"\n}\n')
+      t.equal(await print('json', terminal), '{\n\t"key": "k"\n}\n')
   },
 )

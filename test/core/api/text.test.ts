@@ -20,14 +20,14 @@ t.test('other bytes are encoded as Base64', (t) => {
 })
 
 t.test('Base64 is decoded with or without padding, other texts are undefined', (t) => {
-  for (const [text, wanted] of [
+  for (const [text, expected] of [
     ['', ''],
     ['aGk=', 'hi'],
     ['aGk', 'hi'],
     ['aA==', 'h'],
     ['aGV5', 'hey'],
   ] as const) {
-    t.equal(decodeBase64(text)?.toString(), wanted, text)
+    t.equal(decodeBase64(text)?.toString(), expected, text)
   }
   for (const text of ['a', 'aGk==', 'aG k=', 'aGk=\n', 'aGl=', '-_-_', 'aGk=aGk=', 'é', '=']) {
     t.equal(decodeBase64(text), undefined, text)

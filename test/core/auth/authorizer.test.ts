@@ -42,15 +42,15 @@ t.test('rules apply to resources other than services, such as topics', async (t)
 t.test('a change of the rules takes effect at once and calls onChange', async (t) => {
   const { gate, judge, isGranted, source } = open(t)
   t.equal(await isGranted(), true)
-  let told = 0
-  const stop = gate.onChange(() => told++)
+  let notifications = 0
+  const stop = gate.onChange(() => notifications++)
   source.setRules('mx', STAFF_ONLY)
-  await until(() => told === 1)
+  await until(() => notifications === 1)
   t.equal((judge() as Ruling).granted, false)
   stop()
   source.setRules('mx', createRule())
   await until(() => (judge() as Ruling).granted)
-  t.equal(told, 1)
+  t.equal(notifications, 1)
 })
 
 t.test('each namespace has its own rules', async (t) => {
@@ -120,19 +120,19 @@ t.test(
   'the error says that auth denies access to rules and keys, without the reason',
   async (t) => {
     for (const [reason, why] of [
-      [new GatewayError('auth', 400, 'Secret not correct'), 'known: auth refuses access'],
-      [new GatewayError('auth', 429, 'too many failed logins'), 'known: auth refuses access'],
-      [new GatewayError('auth', 408, 'no answer'), 'known yet, try again'],
-      [new GatewayError('auth', 502, 'no connection'), 'known yet, try again'],
+      [new GatewayError('auth', 400, 'Secret not correct'), 'available: auth denied access'],
+      [new GatewayError('auth', 429, 'too many failed logins'), 'available: auth denied access'],
+      [new GatewayError('auth', 408, 'no answer'), 'available yet, try again'],
+      [new GatewayError('auth', 502, 'no connection'), 'available yet, try again'],
     ] as const) {
       const source = new MemoryAuthSource()
       source.leave(reason)
       const { gate, isGranted } = open(t, {}, source)
-      await t.rejects(isGranted(), { code: 503, message: `the rules of access are not ${why}` })
+      await t.rejects(isGranted(), { code: 503, message: `access rules are not ${why}` })
       const token = await source.issue(JANE)
       await t.rejects(async () => gate.identify(token), {
         code: 503,
-        message: `the keys of access tokens are not ${why}`,
+        message: `access token keys are not ${why}`,
       })
     }
   },
@@ -164,10 +164,10 @@ t.test('a verified token is cached until it is revoked', async (t) => {
   const token = await source.issue(JANE, { id: 'one' })
   const session = await gate.identify(token)
   t.equal(gate.identify(token), session)
-  let told = 0
-  gate.onChange(() => told++)
+  let notifications = 0
+  gate.onChange(() => notifications++)
   source.revoke('one')
-  await until(() => told === 1)
+  await until(() => notifications === 1)
   await t.rejects(async () => gate.identify(token), { name: 'TokenError', message: 'revoked' })
 })
 
@@ -175,14 +175,14 @@ t.test('a token is valid until its key is removed', async (t) => {
   const { gate, source } = open(t)
   const token = await source.issue(JANE)
   await gate.identify(token)
-  let told = 0
-  gate.onChange(() => told++)
+  let notifications = 0
+  gate.onChange(() => notifications++)
   const next = createTokenKey()
   source.setKeys(source.key, next)
-  await until(() => told === 1)
+  await until(() => notifications === 1)
   t.notOk(gate.identify(token) instanceof Promise, 'still cached')
   source.setKeys(next)
-  await until(() => told === 2)
+  await until(() => notifications === 2)
   await t.rejects(async () => gate.identify(token), { name: 'TokenError' })
 })
 
@@ -208,10 +208,10 @@ t.test(
     await ask('b')
     await ask('mx')
     t.equal(source.watched.get('mx'), 1)
-    let told = 0
-    gate.onChange(() => told++)
+    let notifications = 0
+    gate.onChange(() => notifications++)
     await ask('c')
-    await until(() => told === 1)
+    await until(() => notifications === 1)
     t.pass('access by rules that are no longer watched is decided again')
     source.setRules('b', STAFF_ONLY)
     t.equal(await ask('b'), false)
@@ -234,10 +234,10 @@ t.test('a namespace without rules uses the default rule and no watch', async (t)
       ['acme', 1],
     ],
   )
-  let told = 0
-  gate.onChange(() => told++)
+  let notifications = 0
+  gate.onChange(() => notifications++)
   source.setRules('random-1', STAFF_ONLY)
-  await until(() => told === 1)
+  await until(() => notifications === 1)
   t.equal(await isGranted(undefined, { namespace: 'random-1' }), false)
 })
 
@@ -255,10 +255,10 @@ t.test('before the list of namespaces is loaded, calls other than logins are 503
 t.test('a closed authorizer reports no changes', async (t) => {
   const { gate, isGranted, source } = open(t)
   await isGranted()
-  let told = 0
-  gate.onChange(() => told++)
+  let notifications = 0
+  gate.onChange(() => notifications++)
   gate.close()
   source.setRules('mx', STAFF_ONLY)
   await new Promise(setImmediate)
-  t.equal(told, 0)
+  t.equal(notifications, 0)
 })

@@ -22,7 +22,7 @@ function open(t: Test) {
       call,
       { name: 'greeter', domain: 'mx', lasts, address },
       {
-        serve: (_, told) => void served.push(told),
+        serve: (_, output) => void served.push(output),
         deny: (refused, error) => refused.fail(error),
       },
     )

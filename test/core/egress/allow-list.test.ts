@@ -42,22 +42,22 @@ t.test('unspecified, multicast and reserved addresses are never allowed', async 
 })
 
 t.test('addresses of this server are neither private nor public', async (t) => {
-  const own = Object.values(networkInterfaces())
+  const localAddress = Object.values(networkInterfaces())
     .flat()
     .map((found) => found!.address)
     .find((address) => !address.startsWith('127.') && !/^(?:::1|fe80:)/.test(address))
-  if (own === undefined) {
+  if (localAddress === undefined) {
     t.pass('this server has only loopback addresses')
     return
   }
-  t.equal(classify(own)?.kind, 'this server')
-  t.notOk(has(['private', 'public'], own))
-  t.ok(has(['loopback'], own))
-  t.ok(has([own], own))
-  const wider = own.includes(':')
-    ? [`${own.split(':')[0]}::/16`, '::/0']
-    : [`${own.split('.')[0]}.0.0.0/8`, '0.0.0.0/0']
-  for (const range of wider) t.notOk(has([range], own), range)
+  t.equal(classify(localAddress)?.kind, 'this server')
+  t.notOk(has(['private', 'public'], localAddress))
+  t.ok(has(['loopback'], localAddress))
+  t.ok(has([localAddress], localAddress))
+  const wider = localAddress.includes(':')
+    ? [`${localAddress.split(':')[0]}::/16`, '::/0']
+    : [`${localAddress.split('.')[0]}.0.0.0/8`, '0.0.0.0/0']
+  for (const range of wider) t.notOk(has([range], localAddress), range)
 })
 
 t.test('rejects a malformed range', async (t) => {

@@ -20,7 +20,7 @@ t.test('the mx namespace can use all places', async (t) => {
   const places = new SharedPlaces(2, 'watchers')
   const leave = places.enter('mx', 'x')
   places.enter('mx', 'x')
-  t.throws(() => places.enter('mx', 'x'), { code: 429, message: 'there are 2 watchers already' })
+  t.throws(() => places.enter('mx', 'x'), { code: 429, message: 'limit of 2 watchers reached' })
   leave()
   places.enter('mx', 'x')
 })

@@ -71,7 +71,7 @@ t.test(
       ...dropped.filter((name) => name !== 'host').flatMap((name) => [name, 'x']),
     ])
     t.strictSame(guard.headers.flat, [])
-    for (const kept of [
+    for (const header of [
       'mx-namespace',
       'authorization',
       'x-forwarded-for',
@@ -80,7 +80,7 @@ t.test(
       'date',
       'upgrade-insecure-requests',
     ]) {
-      t.equal(judge('GET', '/', [...HOST, kept, 'v']).guard.headers.get(kept), 'v', kept)
+      t.equal(judge('GET', '/', [...HOST, header, 'v']).guard.headers.get(header), 'v', header)
     }
   },
 )
@@ -406,8 +406,8 @@ t.test(
     const ascii = 'abcdefghijklmnopqrstuvwxyz0123456789 ,;=./-\t'
     const isValidHost = (host: string) => ['a.test', 'A:1', 'b', 'c'].includes(host)
     const isBad = (fields: readonly (readonly [string, string])[]): boolean => {
-      const of = (wanted: string) =>
-        fields.filter(([name]) => name === wanted).map(([, value]) => value)
+      const of = (expected: string) =>
+        fields.filter(([name]) => name === expected).map(([, value]) => value)
       const framing = [
         'connection',
         'content-length',
@@ -509,9 +509,9 @@ t.test('a reused validator decides as a new one', async (t) => {
       fields,
       fields,
       fc.constantFrom('GET', 'POST', 'DELETE'),
-      (before, given, method) => {
+      (before, input, method) => {
         judge('POST', '/', before.slice(0, before.length & ~1), guard)
-        const even = given.slice(0, given.length & ~1)
+        const even = input.slice(0, input.length & ~1)
         const again = judge(method, '/', even, guard)
         const fresh = judge(method, '/', even)
         return (

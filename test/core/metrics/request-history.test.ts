@@ -9,14 +9,14 @@ import { createTestExchange } from '../../../sdk/testing.ts'
 
 function open(t: Test, maxPoints = 300) {
   const metrics = new RequestMetrics()
-  const told: RequestPoint[] = []
+  const events: RequestPoint[] = []
   let now = 0
   const history = createRequestHistory({
     metrics,
     inFlight: () => 7,
     maxPoints,
     nowMs: () => now,
-    onPoint: (point) => told.push(point),
+    onPoint: (point) => events.push(point),
   })
   t.teardown(history.close)
   const serve = (status: number, times = 1) => {
@@ -31,11 +31,11 @@ function open(t: Test, maxPoints = 300) {
     history.sample()
     return history.points().at(-1)!
   }
-  return { metrics, history, told, serve, pass }
+  return { metrics, history, events, serve, pass }
 }
 
 t.test('a point counts the requests that ended in its interval', async (t) => {
-  const { serve, pass, told, history } = open(t)
+  const { serve, pass, events, history } = open(t)
   serve(200, 3)
   serve(502)
   t.match(pass(), {
@@ -51,10 +51,10 @@ t.test('a point counts the requests that ended in its interval', async (t) => {
   serve(404)
   const second = pass(2500)
   t.match(second, { seconds: 2.5, byClass: [0, 0, 0, 0, 1, 0, 0, 0, 0, 0], bytesOut: 2 })
-  t.equal(told.length, 2)
-  t.strictSame(history.points(), told)
+  t.equal(events.length, 2)
+  t.strictSame(history.points(), events)
   history.sample()
-  t.equal(told.length, 2, 'two samples at the same time are one point')
+  t.equal(events.length, 2, 'two samples at the same time are one point')
 })
 
 t.test(

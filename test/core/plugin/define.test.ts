@@ -47,10 +47,10 @@ t.test('a plugin without options rejects any option', async (t) => {
 })
 
 t.test('option defaults are added without modifying the passed options', async (t) => {
-  const given = { needed: 1 }
-  const plugin = createPlugin(sample, given, env)
+  const input = { needed: 1 }
+  const plugin = createPlugin(sample, input, env)
   t.same(seen, { header: 'x-sample', origins: [], needed: 1 })
-  t.same(given, { needed: 1 })
+  t.same(input, { needed: 1 })
   t.equal(plugin.name, 'sample')
 })
 

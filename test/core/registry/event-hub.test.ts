@@ -7,99 +7,99 @@ const event: RegistryEvent = { type: 'create', service: makeService('greeter', [
 
 t.test('every listener receives events until it is stopped', async (t) => {
   const { watch, emit } = createRegistryWatchers()
-  const told: RegistryEvent[] = []
+  const errors: RegistryEvent[] = []
   const listener = (event: RegistryEvent): void => {
-    told.push(event)
+    errors.push(event)
   }
   const stop = watch(listener)
   watch(listener)
   emit(event)
-  t.same(told, [event, event])
+  t.same(errors, [event, event])
   stop()
   emit(event)
-  t.equal(told.length, 3)
+  t.equal(errors.length, 3)
 })
 
 t.test('a listener can stop itself and add others during an event', async (t) => {
   const { watch, emit } = createRegistryWatchers()
-  const told: string[] = []
+  const errors: string[] = []
   const stop = watch(() => {
-    told.push('first')
+    errors.push('first')
     stop()
-    watch(() => told.push('second'))
+    watch(() => errors.push('second'))
   })
   emit(event)
   emit(event)
-  t.same(told, ['first', 'second'])
+  t.same(errors, ['first', 'second'])
 })
 
 t.test('a listener that throws is reported, the other listeners receive the event', async (t) => {
   const { watch, emit } = createRegistryWatchers()
   const warnings = t.capture(process, 'emitWarning', () => {})
-  const told: string[] = []
+  const errors: string[] = []
   watch(() => {
     throw new Error('a faulty listener')
   })
-  watch(() => told.push('other'))
+  watch(() => errors.push('other'))
   emit(event)
-  t.same(told, ['other'])
+  t.same(errors, ['other'])
   t.match(warnings(), [{ args: [{ message: 'a faulty listener' }] }])
 })
 
 t.test('a listener with a service receives events of that service only', async (t) => {
   const { watch, emit } = createRegistryWatchers()
-  const told: string[] = []
-  const stop = watch(() => told.push('greeter'), { service: 'greeter' })
-  watch(() => told.push('users'), { service: 'users' })
-  watch(() => told.push('any'))
+  const errors: string[] = []
+  const stop = watch(() => errors.push('greeter'), { service: 'greeter' })
+  watch(() => errors.push('users'), { service: 'users' })
+  watch(() => errors.push('any'))
   emit(event)
-  t.same(told, ['greeter', 'any'])
+  t.same(errors, ['greeter', 'any'])
   stop()
-  watch(() => told.push('greeter again'), { service: 'greeter' })
+  watch(() => errors.push('greeter again'), { service: 'greeter' })
   stop()
   emit(event)
-  t.same(told, ['greeter', 'any', 'greeter again', 'any'])
+  t.same(errors, ['greeter', 'any', 'greeter again', 'any'])
 })
 
 t.test(
   'every listener is notified of an outage, also when it is added during the outage',
   async (t) => {
     const { watch, reportOutage } = createRegistryWatchers()
-    const told: string[] = []
+    const errors: string[] = []
     const begin = (name: string, service?: string) =>
       watch(() => {}, {
         ...(service !== undefined && { service }),
-        onOutage: (reason) => told.push(`${name} ${reason?.message ?? 'back'}`),
+        onOutage: (reason) => errors.push(`${name} ${reason?.message ?? 'back'}`),
       })
     begin('all')
     begin('greeter', 'greeter')
     watch(() => {})
     reportOutage(new Error('away'))
-    t.same(told.splice(0), ['all away', 'greeter away'])
+    t.same(errors.splice(0), ['all away', 'greeter away'])
     const stopLate = begin('late')
     begin('later')()
-    t.same(told, [], 'not before watch() has returned')
+    t.same(errors, [], 'not before watch() has returned')
     await Promise.resolve()
-    t.same(told.splice(0), ['late away'])
+    t.same(errors.splice(0), ['late away'])
     stopLate()
     begin('too late')
     reportOutage(undefined)
     await Promise.resolve()
-    t.same(told, ['all back', 'greeter back', 'too late back'])
+    t.same(errors, ['all back', 'greeter back', 'too late back'])
   },
 )
 
 t.test('an outage listener that throws is reported, the others are notified', async (t) => {
   const { watch, reportOutage } = createRegistryWatchers()
   const warnings = t.capture(process, 'emitWarning', () => {})
-  let told = 0
+  let notifications = 0
   watch(() => {}, {
     onOutage() {
       throw new Error('a faulty listener')
     },
   })
-  watch(() => {}, { onOutage: () => told++ })
+  watch(() => {}, { onOutage: () => notifications++ })
   reportOutage(new Error('away'))
-  t.equal(told, 1)
+  t.equal(notifications, 1)
   t.match(warnings(), [{ args: [{ message: 'a faulty listener' }] }])
 })

@@ -63,10 +63,10 @@ const versions = fc.uniqueArray(fc.constantFrom('v1', 'v2', 'v3')).chain((names)
 
 t.test('adding the missing nodes yields every reported and every known node once', (t) => {
   fc.assert(
-    fc.property(versions, versions, (known, told) => {
-      const services = addNodes(told, findMissing(known, told))
+    fc.property(versions, versions, (known, events) => {
+      const services = addNodes(events, findMissing(known, events))
       const ids = idsOf(services)
-      t.same(new Set(ids), new Set([...idsOf(known), ...idsOf(told)]))
+      t.same(new Set(ids), new Set([...idsOf(known), ...idsOf(events)]))
       t.equal(ids.length, new Set(ids).size)
       t.same(findMissing(known, services), [])
     }),

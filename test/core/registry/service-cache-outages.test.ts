@@ -13,13 +13,13 @@ const x = new TestExchange({ path: '/greeter' })
 
 t.test('during a registry outage, cached services stay available without limit', async (t) => {
   let now = 0
-  const told: string[] = []
+  const events: string[] = []
   const errors: string[] = []
   const { registry, answer, refuse, outage } = createRemote(true)
   const { directory } = openDirectory(t, registry, {
     nowMs: () => now,
     unusedMs: 1e12,
-    onOutage: (state, { reason, forMs }) => told.push(`${state} ${reason.message} ${forMs}`),
+    onOutage: (state, { reason, forMs }) => events.push(`${state} ${reason.message} ${forMs}`),
     onError: (service) => errors.push(service),
   })
   const found = directory.find('greeter')
@@ -40,7 +40,7 @@ t.test('during a registry outage, cached services stay available without limit',
   outage(undefined)
   t.equal(directory.outage, undefined)
   directory.sweep()
-  t.same(told, [
+  t.same(events, [
     'began connection refused 0',
     `lasts connection refused ${24 * hour}`,
     `ended connection refused ${24 * hour}`,
@@ -234,8 +234,8 @@ t.test(
             if (step.kind === 'turn') {
               now += step.ms
               directory.sweep()
-              for (const held of Object.values(doubt))
-                for (const [id, untilMs] of held) if (untilMs <= now) held.delete(id)
+              for (const pending of Object.values(doubt))
+                for (const [id, untilMs] of pending) if (untilMs <= now) pending.delete(id)
             } else if (step.kind === 'outage') {
               for (const of of step.of) {
                 // A service that is not in use yet has no nodes to retain.
@@ -263,10 +263,10 @@ t.test(
               if (type === 'delete') state.delete(key)
               else state.set(key, service)
               const named = namedIn(step.name)
-              const held = doubt[step.name]
-              for (const id of named) held.delete(id)
+              const pending = doubt[step.name]
+              for (const id of named) pending.delete(id)
               if (away.has(step.name))
-                for (const id of before) if (!named.includes(id)) held.set(id, now + 95_000)
+                for (const id of before) if (!named.includes(id)) pending.set(id, now + 95_000)
               tell({ type, service })
             }
             for (const name of NAMES) {

@@ -31,7 +31,7 @@ t.test('changes of a watched service are applied in place', async (t) => {
   const registry = createStaticRegistry([makeService('greeter', ['127.0.0.1:9001'])])
   const { directory, closedPorts } = openDirectory(t, registry)
   const upstream = directory.find('greeter') as Upstream
-  const [kept] = upstream.nodes
+  const [node] = upstream.nodes
   const { generation } = directory
   registry.replace([
     makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002']),
@@ -39,7 +39,7 @@ t.test('changes of a watched service are applied in place', async (t) => {
   ])
   t.same(ports(upstream), [9001, 9002, 9003])
   connectAll(upstream)
-  t.equal(upstream.nodes[0], kept)
+  t.equal(upstream.nodes[0], node)
   registry.replace([makeService('greeter', ['127.0.0.1:9003'], 'next')])
   t.same(ports(upstream), [9003])
   t.same(closedPorts(), [9001, 9002])
@@ -66,7 +66,7 @@ t.test('the generation increases when a service appears or disappears', async (t
 })
 
 t.test('concurrent lookups of a service share one registry request', async (t) => {
-  const { registry, asked, answer } = createRemote()
+  const { registry, requests, answer } = createRemote()
   const { directory } = openDirectory(t, registry)
   const found = [directory.find('greeter'), directory.find('greeter')]
   answer([makeService('greeter', ['127.0.0.1:9001'])])
@@ -74,7 +74,7 @@ t.test('concurrent lookups of a service share one registry request', async (t) =
   t.equal(one, two)
   t.same(ports(one), [9001])
   t.equal(directory.find('greeter'), one, 'the result is cached')
-  t.same(asked, ['greeter'])
+  t.same(requests, ['greeter'])
 })
 
 t.test('events during a lookup are applied to its result', async (t) => {
@@ -145,19 +145,19 @@ t.test('a lookup without a response within lookupTimeoutMs is 503', async (t) =>
     onError: (_, error) => reported.push(error),
   })
   await t.rejects(Promise.resolve(directory.find('greeter')), { code: 503 })
-  t.match(reported, [{ message: 'no answer within 1 ms' }])
+  t.match(reported, [{ message: 'no response within 1 ms' }])
 })
 
 t.test('without a watch, services in use are fetched again on every sweep', async (t) => {
   let now = 0
-  const { registry, asked, answer, refuse } = createRemote()
+  const { registry, requests, answer, refuse } = createRemote()
   const { directory, closedPorts } = openDirectory(t, registry, { nowMs: () => now, unusedMs: 1e6 })
   const found = directory.find('greeter')
   answer([makeService('greeter', ['127.0.0.1:9001'])])
   const upstream = await found
   directory.sweep()
   directory.sweep()
-  t.same(asked, ['greeter', 'greeter'], 'one request at a time')
+  t.same(requests, ['greeter', 'greeter'], 'one request at a time')
   answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
   await settle()
   t.same(ports(upstream), [9001, 9002])
@@ -183,7 +183,7 @@ t.test('without a watch, services in use are fetched again on every sweep', asyn
 })
 
 t.test('more than maxLookups concurrent lookups are 503', async (t) => {
-  const { registry, asked, answer } = createRemote()
+  const { registry, requests, answer } = createRemote()
   const { directory } = openDirectory(t, registry, { maxLookups: 2 })
   const found = [directory.find('a'), directory.find('b')]
   t.throws(() => directory.find('c'), { code: 503, headers: ['retry-after', '1'] })
@@ -194,7 +194,7 @@ t.test('more than maxLookups concurrent lookups are 503', async (t) => {
   const third = directory.find('c')
   answer([])
   t.equal(await third, undefined, 'later lookups succeed')
-  t.same(asked, ['a', 'b', 'c'])
+  t.same(requests, ['a', 'b', 'c'])
 })
 
 t.test('unused services beyond maxUnused are dropped, the least recently used first', async (t) => {
@@ -276,7 +276,7 @@ t.test('a closed cache has no connections and ignores events', async (t) => {
 
 t.test('services in use are watched, others are not', async (t) => {
   let now = 0
-  const { registry, answer, refuse, watched, asked } = createRemote(true)
+  const { registry, answer, refuse, watched, requests } = createRemote(true)
   const { directory } = openDirectory(t, registry, {
     nowMs: () => now,
     unusedMs: 1000,
@@ -292,7 +292,7 @@ t.test('services in use are watched, others are not', async (t) => {
   t.same(watched(), [undefined, 'a'])
   now = 500
   directory.sweep()
-  t.same(asked, ['a', 'b', 'c'], 'watched services are not fetched again')
+  t.same(requests, ['a', 'b', 'c'], 'watched services are not fetched again')
   now = 2000
   directory.sweep()
   t.same(watched(), [undefined], 'dropped services are not watched')

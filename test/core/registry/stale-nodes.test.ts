@@ -5,20 +5,20 @@ t.test(
   'a missing node is retained for 95 s, and missing it again does not extend that',
   async (t) => {
     let now = 0
-    const held = new StaleNodes<string>(() => now)
-    held.add('a', 'one')
+    const staleNodes = new StaleNodes<string>(() => now)
+    staleNodes.add('a', 'one')
     now = 50_000
-    held.add('a', 'another')
-    held.add('b', 'two')
-    t.same(held.items, ['one', 'two'])
+    staleNodes.add('a', 'another')
+    staleNodes.add('b', 'two')
+    t.same(staleNodes.items, ['one', 'two'])
     now = 94_999
-    t.same(held.expire(), [])
+    t.same(staleNodes.expire(), [])
     now = 95_000
-    t.same(held.expire(), ['one'])
-    t.same(held.items, ['two'])
+    t.same(staleNodes.expire(), ['one'])
+    t.same(staleNodes.items, ['two'])
     now = 145_000
-    t.same(held.expire(), ['two'])
-    t.equal(held.size, 0)
+    t.same(staleNodes.expire(), ['two'])
+    t.equal(staleNodes.size, 0)
   },
 )
 
@@ -26,16 +26,16 @@ t.test(
   'a released node is no longer retained, and is retained for 95 s if it goes missing again',
   async (t) => {
     let now = 0
-    const held = new StaleNodes<string>(() => now)
-    held.add('a', 'one')
-    t.ok(held.release('a'))
-    t.notOk(held.release('a'))
+    const staleNodes = new StaleNodes<string>(() => now)
+    staleNodes.add('a', 'one')
+    t.ok(staleNodes.release('a'))
+    t.notOk(staleNodes.release('a'))
     now = 90_000
-    held.add('b', 'two')
-    held.add('a', 'one')
+    staleNodes.add('b', 'two')
+    staleNodes.add('a', 'one')
     now = 184_999
-    t.same(held.expire(), [])
-    held.releaseAll()
-    t.equal(held.size, 0)
+    t.same(staleNodes.expire(), [])
+    staleNodes.releaseAll()
+    t.equal(staleNodes.size, 0)
   },
 )

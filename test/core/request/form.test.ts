@@ -31,6 +31,7 @@ t.test('the error for JSON sent as a form names the right content type', async (
   for (const json of ['{"name":"John"}', ' \r\n{"name":"John"}'])
     t.throws(() => parseForm(Buffer.from(json)), {
       code: 400,
-      message: "form must be name=value pairs: for JSON, add -H 'content-type: application/json'",
+      message:
+        "form must be name=value pairs; to send JSON, add -H 'content-type: application/json'",
     })
 })

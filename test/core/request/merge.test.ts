@@ -55,7 +55,7 @@ t.test('a body that is not an object is 400 if there are query fields', async (t
       {
         code: 400,
         id: 'greeter',
-        message: /must be a JSON object to be merged with fields of query or path/,
+        message: /must be a JSON object, because query or path fields are merged into it/,
       },
       body,
     )

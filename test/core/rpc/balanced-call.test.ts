@@ -161,13 +161,13 @@ t.test('a call without an available node is 503', async (t) => {
 })
 
 t.test('error responses do not eject a node, malformed responses do', async (t) => {
-  const own = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
+  const overridden = open(t, ['a', 'b'], (call) => call.onFail(new ServiceError('x', 503, 'no')))
   const foreign = open(t, ['a', 'b'], (call) => call.onFail(toBadResponse('x', 'none'), true))
   for (let i = 0; i < 20; i++) {
-    t.strictSame(new TestCall(own.upstream).send().events, ['refused 503'])
+    t.strictSame(new TestCall(overridden.upstream).send().events, ['refused 503'])
     t.strictSame(new TestCall(foreign.upstream).send().events, ['refused 502'])
   }
-  t.strictSame(own.ejected, [])
+  t.strictSame(overridden.ejected, [])
   t.equal(foreign.ejected.length, 1, 'at most half of the nodes are ejected')
 })
 
@@ -183,9 +183,9 @@ t.test('mayRepeat decides whether an error is retried', async (t) => {
 })
 
 t.test('attempts share the timeout of the call', async (t) => {
-  const told: number[] = []
+  const reported: number[] = []
   const { upstream } = open(t, ['a', 'b', 'c'], (call) => {
-    told.push(call.timeoutMs)
+    reported.push(call.timeoutMs)
     const untilMs = performance.now() + 30
     while (performance.now() < untilMs);
     call.onLost('unsent', 'busy')
@@ -196,10 +196,10 @@ t.test('attempts share the timeout of the call', async (t) => {
     return call.send()
   }
   t.equal(send(60_000).events.at(-1), 'failed 502')
-  t.equal(told[0], 60_000)
-  t.ok(told[1]! <= 60_000 - 30 && told[2]! <= told[1]! - 30, `${told}`)
+  t.equal(reported[0], 60_000)
+  t.ok(reported[1]! <= 60_000 - 30 && reported[2]! <= reported[1]! - 30, `${reported}`)
   t.strictSame(send(20).events, ['note busy', 'failed 408'])
-  t.equal(told.length, 4, 'no further attempt after the timeout')
+  t.equal(reported.length, 4, 'no further attempt after the timeout')
 })
 
 t.test('a time limit that is not sent to the service is enforced', async (t) => {

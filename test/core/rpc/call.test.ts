@@ -4,16 +4,16 @@ import { deadlines } from '../../../core/rpc/deadlines.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 
 t.test('a call forwards its methods to its carrier', async (t) => {
-  const told: unknown[] = []
+  const events: unknown[] = []
   const carrier: Carrier = {
     sendData: (call, body) => {
-      told.push(['data', call, body])
+      events.push(['data', call, body])
       return false
     },
-    endData: (call) => told.push(['end', call]),
-    consumed: (call, bytes) => told.push(['consumed', call, bytes]),
-    cancel: (call) => told.push(['cancel', call]),
-    expire: (call) => told.push(['expire', call]),
+    endData: (call) => events.push(['end', call]),
+    consumed: (call, bytes) => events.push(['consumed', call, bytes]),
+    cancel: (call) => events.push(['cancel', call]),
+    expire: (call) => events.push(['expire', call]),
   }
   const call: OutgoingCall = new RecordedCall()
   call.carrier = carrier
@@ -22,7 +22,7 @@ t.test('a call forwards its methods to its carrier', async (t) => {
   call.consumed(7)
   call.cancel()
   call.onDeadline()
-  t.strictSame(told, [
+  t.strictSame(events, [
     ['data', call, 'a'],
     ['end', call],
     ['consumed', call, 7],

@@ -70,7 +70,7 @@ t.test('a valid tracestate is normalized, a malformed one is dropped', async (t)
     ['a=\u00e9', ''],
     ['x'.repeat(100_000), ''],
   ]
-  for (const [text, kept] of cases) t.equal(parseTracestate(text), kept, text.slice(0, 40))
+  for (const [text, expected] of cases) t.equal(parseTracestate(text), expected, text.slice(0, 40))
 })
 
 t.test(

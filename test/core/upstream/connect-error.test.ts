@@ -15,7 +15,7 @@ import { createCertificate } from '../../fixtures/certificates.ts'
 import { openRawBackend } from '../../fixtures/raw-backend.ts'
 
 t.test('connect errors are described to clients without addresses', (t) => {
-  const cases: readonly [detail: string, told: string][] = [
+  const cases: readonly [detail: string, expected: string][] = [
     ['connect ECONNREFUSED 127.0.0.1:1', 'the backend refused the connection'],
     ['getaddrinfo ENOTFOUND orders.internal', 'the name of the backend does not resolve'],
     ['getaddrinfo EAI_AGAIN orders', 'resolving the name of the backend timed out'],
@@ -24,7 +24,7 @@ t.test('connect errors are described to clients without addresses', (t) => {
     ['connect ETIMEDOUT 10.0.0.1:80', 'the backend did not accept a connection in time'],
     ['connecting to the backend timed out', 'the backend did not accept a connection in time'],
     [
-      'no connection to a:1: no answer within 9 ms',
+      'no connection to a:1: no response within 9 ms',
       'the backend did not accept a connection in time',
     ],
     ['certificate has expired', 'the certificate of the backend is not trusted'],
@@ -34,7 +34,8 @@ t.test('connect errors are described to clients without addresses', (t) => {
     ['read ECONNRESET', 'the backend closed the connection before it responded'],
     ['connection closed', 'cannot connect to the backend'],
   ]
-  for (const [detail, told] of cases) t.equal(describeConnectFault(detail, 'the backend'), told)
+  for (const [detail, expected] of cases)
+    t.equal(describeConnectFault(detail, 'the backend'), expected)
   t.equal(findConnectFault('no connection to tls.issuer:1: connect ECONNREFUSED'), 'refused')
   t.end()
 })

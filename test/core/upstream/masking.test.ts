@@ -11,10 +11,10 @@ t.test('payloads of any length and offset are masked as in RFC 6455 §5.3', asyn
       const key = Buffer.alloc(4)
       generateMask(key)
       maskInPlace(payload, key)
-      const wanted = before.map((byte, i) =>
+      const expected = before.map((byte, i) =>
         i < offset || i >= offset + length ? byte : byte ^ key[(i - offset) % 4]!,
       )
-      t.ok(memory.equals(wanted), `${length} bytes at ${offset}`)
+      t.ok(memory.equals(expected), `${length} bytes at ${offset}`)
     }
   }
 })

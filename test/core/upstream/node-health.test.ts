@@ -64,17 +64,17 @@ t.test('a retired node closes connections that are requested later', async (t) =
 })
 
 t.test('a local node uses the shared caller of this process and does not close it', async (t) => {
-  const told: string[] = []
+  const events: string[] = []
   const shared: Caller = {
     pending: 0,
-    call: () => told.push('call'),
-    drain: () => told.push('drain'),
-    close: () => told.push('close'),
+    call: () => events.push('call'),
+    drain: () => events.push('drain'),
+    close: () => events.push('close'),
   }
-  const asked: string[] = []
+  const requests: string[] = []
   const find = (found: Caller | undefined) =>
     open('mx', ({ service, id }) => {
-      asked.push(`${service} ${id}`)
+      requests.push(`${service} ${id}`)
       return found
     }).node
   const early = find(shared)
@@ -84,8 +84,8 @@ t.test('a local node uses the shared caller of this process and does not close i
   const late = find(shared)
   late.retire()
   t.equal(late.caller, shared)
-  t.same(told, [])
-  t.same(asked, ['greeter a', 'greeter a'], 'one lookup per node')
+  t.same(events, [])
+  t.same(requests, ['greeter a', 'greeter a'], 'one lookup per node')
   const elsewhere = find(undefined)
   t.not(elsewhere.caller, shared)
   elsewhere.retire()

@@ -11,17 +11,17 @@ const SECOND = 1000
 function watchNodes(count: number): {
   health: OutlierDetector
   nodes: readonly UpstreamNode[]
-  told: string[]
+  events: string[]
 } {
-  const told: string[] = []
+  const events: string[] = []
   const health = new OutlierDetector(
     {},
-    (node, forMs) => told.push(`${node.port} ejected for ${forMs / SECOND} s`),
-    (node) => told.push(`${node.port} returned`),
+    (node, forMs) => events.push(`${node.port} ejected for ${forMs / SECOND} s`),
+    (node) => events.push(`${node.port} returned`),
   )
   const { nodes } = makeUpstream(Array<number>(count).fill(1))
   health.update(nodes)
-  return { health, nodes, told }
+  return { health, nodes, events }
 }
 
 t.test('a connect failure ejects a node at once', async (t) => {
@@ -51,12 +51,12 @@ t.test('failuresInRow 0 disables ejection', async (t) => {
 })
 
 t.test('a node is ejected for 10 s, doubled with every failed trial up to 5 min', async (t) => {
-  const { health, nodes, told } = watchNodes(2)
+  const { health, nodes, events } = watchNodes(2)
   const [node] = nodes as [UpstreamNode]
   let now = 0
   health.failed(node, 'connect', now)
   for (const seconds of [10, 20, 40, 80, 160, 300, 300]) {
-    t.equal(told.at(-1), `9001 ejected for ${seconds} s`)
+    t.equal(events.at(-1), `9001 ejected for ${seconds} s`)
     now += seconds * SECOND
     t.equal(health.takeTrial(now - 1, undefined), undefined, 'not before')
     t.equal(health.takeTrial(now, undefined), node)
@@ -77,7 +77,7 @@ t.test('after the ejection time a single request tries the node', async (t) => {
 })
 
 t.test('a successful trial resets ejection time and failure count', async (t) => {
-  const { health, nodes, told } = watchNodes(2)
+  const { health, nodes, events } = watchNodes(2)
   const [node] = nodes as [UpstreamNode]
   health.failed(node, 'connect', 0)
   health.takeTrial(10 * SECOND, undefined)
@@ -86,7 +86,7 @@ t.test('a successful trial resets ejection time and failure count', async (t) =>
   health.succeeded(node)
   for (let i = 0; i < 4; i++) t.notOk(health.failed(node, 'gateway', 31 * SECOND))
   health.failed(node, 'gateway', 31 * SECOND)
-  t.same(told, [
+  t.same(events, [
     '9001 ejected for 10 s',
     '9001 ejected for 20 s',
     '9001 returned',
@@ -110,13 +110,13 @@ t.test('a request is not a trial for the node it has failed on', async (t) => {
 })
 
 t.test('results of requests started before the ejection are ignored', async (t) => {
-  const { health, nodes, told } = watchNodes(2)
+  const { health, nodes, events } = watchNodes(2)
   const [node] = nodes as [UpstreamNode]
   health.failed(node, 'connect', 0)
   for (let i = 0; i < 64; i++) t.notOk(health.failed(node, 'connect', 5))
   t.notOk(health.succeeded(node))
   t.same(health.usable, [nodes[1]])
-  t.same(told, ['9001 ejected for 10 s'])
+  t.same(events, ['9001 ejected for 10 s'])
 })
 
 t.test('at most half of the nodes are ejected, rounded down', async (t) => {
@@ -176,19 +176,19 @@ t.test('after random events at least half of the nodes are usable', async () => 
 })
 
 t.test('when the list shrinks, the nodes closest to their return become usable', async (t) => {
-  const { health, nodes, told } = watchNodes(4)
+  const { health, nodes, events } = watchNodes(4)
   health.failed(nodes[0]!, 'connect', 0)
   health.failed(nodes[1]!, 'connect', 5 * SECOND)
   health.update(nodes.slice(0, 2))
   t.same(health.usable, [nodes[0]])
-  t.equal(told.at(-1), '9001 returned')
+  t.equal(events.at(-1), '9001 returned')
 })
 
 t.test('a node that is no longer listed is not ejected', async (t) => {
-  const { health, nodes, told } = watchNodes(3)
+  const { health, nodes, events } = watchNodes(3)
   health.update(nodes.slice(1))
   t.notOk(health.failed(nodes[0]!, 'connect', 0))
-  t.same(told, [])
+  t.same(events, [])
 })
 
 t.test('failuresInRow, baseMs and maxMs are configurable', async (t) => {

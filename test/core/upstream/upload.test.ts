@@ -134,10 +134,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   }
 
   t.test(`${name}: an upload that fails before it gets a connection is never sent`, async (t) => {
-    let held = true
+    let isPending = true
     const backend = await openRawBackend(t, {
       onRequest: (server) => {
-        if (!held) server.reply()
+        if (!isPending) server.reply()
       },
     })
     const recorder = createRecorder()
@@ -170,7 +170,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.equal(recorder.seen[2]!.status, 413)
     t.equal(recorder.node().active, 1)
 
-    held = false
+    isPending = false
     backend.connections[0]!.reply()
     await first.replies(1)
     await first.send(GET).replies(2)

@@ -176,11 +176,11 @@ t.test('pick returns undefined for a service without nodes', async (t) => {
 
 t.test('an ejected node returns after a successful trial', async (t) => {
   let now = 0
-  const told: string[] = []
+  const events: string[] = []
   const upstream = makeUpstream([1, 1], {
     nowMs: () => now,
-    onEject: ({ port }, forMs) => told.push(`${port} ejected ${forMs}`),
-    onReturn: ({ port }) => told.push(`${port} returned`),
+    onEject: ({ port }, forMs) => events.push(`${port} ejected ${forMs}`),
+    onReturn: ({ port }) => events.push(`${port} returned`),
   })
   const [down, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
   upstream.failed(down, 'connect')
@@ -190,7 +190,7 @@ t.test('an ejected node returns after a successful trial', async (t) => {
   t.same(picked(), [down, up], 'one request tries it')
   upstream.succeeded(down)
   t.same(new Set(picked()), new Set([down, up]))
-  t.same(told, ['9001 ejected 10000', '9001 returned'])
+  t.same(events, ['9001 ejected 10000', '9001 returned'])
 })
 
 t.test('no load-balancing algorithm picks a tried node again', async (t) => {

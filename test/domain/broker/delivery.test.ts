@@ -122,12 +122,12 @@ t.test('emits process warnings for drops and errors without a callback', async (
   )
   delivery.push(toMessage('1'))
   delivery.push(toMessage('2'))
-  const told: string[] = []
+  const events: string[] = []
   await until(() => {
-    for (const { args } of warnings()) told.push(String(args[0]))
-    return told.length >= 2
+    for (const { args } of warnings()) events.push(String(args[0]))
+    return events.length >= 2
   })
-  t.match(told, [
+  t.match(events, [
     /^a subscriber of orders is too slow: messages dropped: 1$/,
     /^a subscriber of orders failed: Error: a faulty subscriber/,
   ])

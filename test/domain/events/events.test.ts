@@ -111,17 +111,17 @@ t.test('limits topics, groups and consumers', async (t) => {
   await publish(events, {}, { ...TOPIC, topic: 'other' })
   await t.rejects(publish(events, {}, { ...TOPIC, topic: 'third' }), {
     code: 429,
-    message: 'the namespace mx has 2 topics already',
+    message: 'limit of 2 topics of namespace mx reached',
   })
   await publish(events)
   const consumers = await Promise.all(
     ['a', 'b', 'b'].map((group) => events.consume(TOPIC, { group })),
   )
-  await t.rejects(events.consume(TOPIC), { code: 429, message: 'there are 3 consumers already' })
+  await t.rejects(events.consume(TOPIC), { code: 429, message: 'limit of 3 consumers reached' })
   await consumers[0]!.leave()
   await t.rejects(events.consume(TOPIC, { group: 'c' }), {
     code: 429,
-    message: 'the topic has 2 groups already',
+    message: 'limit of 2 groups of the topic reached',
   })
   await events.deleteGroup(TOPIC, 'a')
   await events.consume(TOPIC, { group: 'c' })
@@ -136,14 +136,14 @@ t.test('counts a consumed topic and not a deleted one', async (t) => {
   for (const wrong of tooMany)
     await t.rejects(wrong as Promise<unknown>, {
       code: 429,
-      message: 'the namespace mx has 2 topics already',
+      message: 'limit of 2 topics of namespace mx reached',
     })
   t.match(await events.listTopics(), [one!, two!], 'the rejected topic does not exist')
   await publish(events, {}, { ...three!, namespace: 'other' })
-  const told = t.rejects(consumer.next(), { code: 410, message: 'the topic one was deleted' })
+  const result = t.rejects(consumer.next(), { code: 410, message: 'the topic one was deleted' })
   t.equal(await events.deleteTopic(one!), true)
   t.equal(await events.deleteTopic(one!), false)
-  await told
+  await result
   await consumer.leave()
   t.equal((await publish(events, {}, three)).sequence, 1)
 })
@@ -181,16 +181,16 @@ t.test('applies retention per topic', async (t) => {
   })
   const topics = ['long', 'orders', 'small'].map((topic) => ({ namespace: 'mx', topic }))
   for (const topic of topics) for (let i = 0; i < 3; i++) await publish(events, {}, topic)
-  const kept = async () =>
+  const retained = async () =>
     (await events.listTopics()).map(({ topic, first, last }) => `${topic} ${last - first + 1}`)
-  await until(async () => (await kept())[2] === 'small 1')
-  t.strictSame(await kept(), ['long 3', 'orders 3', 'small 1'])
+  await until(async () => (await retained())[2] === 'small 1')
+  t.strictSame(await retained(), ['long 3', 'orders 3', 'small 1'])
   clock.ms += 1000
-  await until(async () => (await kept())[1] === 'orders 0')
-  t.strictSame(await kept(), ['long 3', 'orders 0', 'small 0'])
+  await until(async () => (await retained())[1] === 'orders 0')
+  t.strictSame(await retained(), ['long 3', 'orders 0', 'small 0'])
   t.equal((await publish(events)).sequence, 4, 'sequences continue')
   clock.ms += 4000
-  await until(async () => (await kept())[0] === 'long 0')
+  await until(async () => (await retained())[0] === 'long 0')
 })
 
 t.test(

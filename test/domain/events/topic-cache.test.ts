@@ -21,7 +21,7 @@ t.test('looks up an existing topic once and limits new topics of a namespace', a
   t.equal(await known.admit(toTopic('b')), false)
   await t.rejects(known.admit(toTopic('c')), {
     code: 429,
-    message: 'the namespace mx has 2 topics already',
+    message: 'limit of 2 topics of namespace mx reached',
   })
   t.equal(await known.admit(toTopic('c', 'other')), true, 'other namespaces have their own limit')
   t.equal(looked, 1)
@@ -33,7 +33,7 @@ t.test('limits topics of all namespaces together', async (t) => {
   await known.admit(toTopic('a', 'b'))
   await t.rejects(known.admit(toTopic('a', 'c')), {
     code: 429,
-    message: 'there are 2 topics of all namespaces already',
+    message: 'limit of 2 topics in all namespaces reached',
   })
 })
 

@@ -3,7 +3,7 @@ import { bytesValues } from '../../../domain/lmdb/bytes-values.ts'
 import { openEnvironment } from '../../../domain/lmdb/environment.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-t.test('returns a buffer of its own with the exact length', async (t) => {
+t.test('returns a separate buffer with the exact length', async (t) => {
   const bytes = Buffer.from('value, and what was there before')
   const value = bytesValues.decode(bytes, 5)
   bytes.fill(0)

@@ -8,15 +8,15 @@ const NO_ROOM = Object.assign(new Error('no space left'), { code: 28 })
 const BROKEN = Object.assign(new Error('input/output error'), { code: 5 })
 
 function open(folder: string) {
-  const told: string[] = []
+  const messages: string[] = []
   const clock = { nowMs: 0 }
   const failures = createFailures({
     what: 'the store',
     folder,
-    onWarning: (message) => told.push(message),
+    onWarning: (message) => messages.push(message),
     nowMs: () => clock.nowMs,
   })
-  return { ...failures, told, clock }
+  return { ...failures, messages, clock }
 }
 
 function openInTemp(t: Test) {
@@ -25,35 +25,35 @@ function openInTemp(t: Test) {
 }
 
 t.test('logs nothing for successful writes', async (t) => {
-  const { onSuccess, told } = openInTemp(t)
+  const { onSuccess, messages: events } = openInTemp(t)
   onSuccess()
-  t.same(told, [])
+  t.same(events, [])
 })
 
 t.test('logs a full disk once, and its end once', async (t) => {
-  const { folder, onFailure, onSuccess, told, clock } = openInTemp(t)
+  const { folder, onFailure, onSuccess, messages: events, clock } = openInTemp(t)
   for (let i = 0; i < 100; i++) onFailure(MAP_FULL)
-  t.same(told.splice(0), [
+  t.same(events.splice(0), [
     `the store is full: no space left in ${folder}; writes are rejected until space is free`,
   ])
   clock.nowMs = 11_000
   for (let i = 0; i < 100; i++) onSuccess()
-  t.same(told, [`the store can be written again, after 11 s: ${folder}`])
+  t.same(events, [`the store can be written again, after 11 s: ${folder}`])
 })
 
 t.test('logs once for alternating success and failure', async (t) => {
-  const { onFailure, onSuccess, told, clock } = openInTemp(t)
+  const { onFailure, onSuccess, messages: events, clock } = openInTemp(t)
   for (; clock.nowMs < 60_000; clock.nowMs += 1000) {
     onFailure(MAP_FULL)
     onSuccess()
   }
-  t.equal(told.length, 1)
+  t.equal(events.length, 1)
 })
 
 t.test('logs the text of another cause', async (t) => {
-  const { folder, onFailure, told } = openInTemp(t)
+  const { folder, onFailure, messages: events } = openInTemp(t)
   onFailure(BROKEN)
-  t.same(told, [
+  t.same(events, [
     `the store is not writable in ${folder}, writes are rejected until it is: input/output error`,
   ])
 })
@@ -61,14 +61,14 @@ t.test('logs the text of another cause', async (t) => {
 t.test('treats a nearly full disk as full', (t) => {
   const disk = mountSmallDisk(t, 8)
   if (disk !== undefined) {
-    const { onFailure, onSuccess, told, clock } = open(disk.folder)
+    const { onFailure, onSuccess, messages: events, clock } = open(disk.folder)
     onFailure(NO_ROOM)
     clock.nowMs = 60_000
     onSuccess()
-    t.equal(told.length, 1)
+    t.equal(events.length, 1)
     disk.resize(64)
     onSuccess()
-    t.equal(told.length, 2)
+    t.equal(events.length, 2)
   }
   t.end()
 })

@@ -16,7 +16,7 @@ function open(peers: Readonly<Record<string, string>>): RouteTable {
   for (const [id, way] of Object.entries(ways)) {
     const path = way.split('')
     if (peers[id] !== undefined)
-      table.learn('b', toServerKey(id), { path, metric: path.length, entry: toEntry(id) })
+      table.applyRoute('b', toServerKey(id), { path, metric: path.length, entry: toEntry(id) })
   }
   return table
 }

@@ -14,7 +14,7 @@ const INTRODUCTION = {
   nonce: createNonce(),
 }
 const ENTRY = JSON.stringify([{ version: 'latest', metadata: {}, endpoints: [] }])
-const told = { path: ['b', 'c'], metric: 3, entry: ENTRY }
+const advertisement = { path: ['b', 'c'], metric: 3, entry: ENTRY }
 const toWire = (message: object): unknown => JSON.parse(JSON.stringify(message))
 
 t.test('decodes encoded messages', (t) => {
@@ -42,9 +42,9 @@ t.test('decodes encoded messages', (t) => {
   ]
   for (const [wire, message] of messages) t.strictSame(readMessage(toWire(wire)), message)
   const routes = [
-    { key: 'greeter', told },
-    { key: 'gone', told: undefined },
-    { key: '@c', told: { ...told, entry: '{"address":"","peers":["b"]}' } },
+    { key: 'greeter', advertised: advertisement },
+    { key: 'gone', advertised: undefined },
+    { key: '@c', advertised: { ...advertisement, entry: '{"address":"","peers":["b"]}' } },
   ]
   t.strictSame(readMessage(toWire({ type: 'routes', routes: routes.map(formatUpdate) })), {
     type: 'routes',
@@ -54,7 +54,7 @@ t.test('decodes encoded messages', (t) => {
 })
 
 t.test('an invalid message is rejected with the path of the field', (t) => {
-  const route = formatUpdate({ key: 'greeter', told })
+  const route = formatUpdate({ key: 'greeter', advertised: advertisement })
   const ofRoute = (change: object) => ({ type: 'routes', routes: [route, { ...route, ...change }] })
   const long = [{ version: 'v', metadata: { a: 'x'.repeat(MAX_ENTRY_BYTES) }, endpoints: [] }]
   const wrong: [message: unknown, text: RegExp][] = [
@@ -74,7 +74,7 @@ t.test('an invalid message is rejected with the path of the field', (t) => {
       ofRoute({ path: Array.from({ length: 9 }, (_, i) => `n${i}`) }),
       /^routes\[1\]\.path must be 1/,
     ],
-    [ofRoute({ path: ['b', 'c', 'b'] }), /^routes\[1\]\.path must not go in a circle$/],
+    [ofRoute({ path: ['b', 'c', 'b'] }), /^routes\[1\]\.path must not contain a loop$/],
     [ofRoute({ metric: 1.5 }), /^routes\[1\]\.metric must be a whole number from 0 to 16000$/],
     [ofRoute({ metric: 16_001 }), /^routes\[1\]\.metric must/],
     [ofRoute({ entry: [] }), /^routes\[1\]\.entry must be a list of versions$/],

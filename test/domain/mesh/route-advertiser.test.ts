@@ -28,8 +28,10 @@ function open(own: Readonly<Record<string, string>> = {}) {
   }
 }
 
-const toText = ({ key, told }: RouteUpdate): string =>
-  told === undefined ? `${key} gone` : `${key} ${told.path.join('')} ${told.metric} ${told.entry}`
+const toText = ({ key, advertised }: RouteUpdate): string =>
+  advertised === undefined
+    ? `${key} gone`
+    : `${key} ${advertised.path.join('')} ${advertised.metric} ${advertised.entry}`
 
 t.test('sends everything to a new peer, then changes', (t) => {
   const { table, teller, take } = open({ x: '1', y: '2' })
@@ -38,7 +40,7 @@ t.test('sends everything to a new peer, then changes', (t) => {
   t.notOk(teller.isPending())
   t.strictSame(take(), [])
   table.setPeer('b', 3)
-  table.learn('b', 'z', { path: ['b'], metric: 0, entry: '3' })
+  table.applyRoute('b', 'z', { path: ['b'], metric: 0, entry: '3' })
   table.setLocal('x', undefined)
   t.strictSame(take(), ['z ab 3 3', 'x gone'])
   t.end()
@@ -66,9 +68,9 @@ t.test('sends the latest state of each destination', (t) => {
 t.test('sends no route to a peer that is part of it', (t) => {
   const { table, take } = open()
   table.setPeer('b', 1)
-  table.learn('b', 'x', { path: ['b'], metric: 0, entry: '1' })
+  table.applyRoute('b', 'x', { path: ['b'], metric: 0, entry: '1' })
   t.strictSame(take(), ['x ab 1 1'])
-  table.learn('b', 'x', { path: ['b', 'p'], metric: 1, entry: '1' })
+  table.applyRoute('b', 'x', { path: ['b', 'p'], metric: 1, entry: '1' })
   t.strictSame(take(), ['x gone'])
   t.end()
 })
@@ -110,9 +112,9 @@ t.test('reserves room for servers', (t) => {
     Array.from({ length: MAX_DESTINATIONS }, (_, i) => [`s${i}`, '1']),
   )
   const { take } = open({ ...many, '@a': '1' })
-  const told = take()
-  t.equal(told.length, MAX_DESTINATIONS)
-  t.equal(told.at(-1), '@a a 0 1')
+  const events = take()
+  t.equal(events.length, MAX_DESTINATIONS)
+  t.equal(events.at(-1), '@a a 0 1')
   t.end()
 })
 
@@ -191,7 +193,7 @@ t.test('applies the same limits as the receiver', (t) => {
   const { table, teller } = open()
   const news = (key: string, entry: string): RouteUpdate => ({
     key,
-    told: { path: ['a'], metric: 0, entry },
+    advertised: { path: ['a'], metric: 0, entry },
   })
   const heard = createRouteTable({ id: 'p', onChange: () => {} })
   heard.setPeer('a', 1)

@@ -4,37 +4,37 @@ import type { AdvertisedRoute } from '../../../domain/mesh/routing-table.ts'
 
 /** Returns what the table learns. Limits are tested with the advertiser (route-advertiser.test.ts). */
 function open() {
-  const learnt: [peer: string, key: string, told: AdvertisedRoute | undefined][] = []
-  const hear = createRouteReceiver({ learn: (...args) => void learnt.push(args) }, 'b')
-  return { learnt, hear }
+  const applied: [peer: string, key: string, advertised: AdvertisedRoute | undefined][] = []
+  const hear = createRouteReceiver({ applyRoute: (...args) => void applied.push(args) }, 'b')
+  return { applied, hear }
 }
 
-const told = { path: ['b'], metric: 0, entry: '1' }
+const advertisement = { path: ['b'], metric: 0, entry: '1' }
 
 t.test('learns routes from a peer', (t) => {
-  const { learnt, hear } = open()
+  const { applied, hear } = open()
   hear([
-    { key: 'greeter', told },
-    { key: '@b', told },
-    { key: 'greeter', told: undefined },
+    { key: 'greeter', advertised: advertisement },
+    { key: '@b', advertised: advertisement },
+    { key: 'greeter', advertised: undefined },
   ])
-  t.strictSame(learnt, [
-    ['b', 'greeter', told],
-    ['b', '@b', told],
+  t.strictSame(applied, [
+    ['b', 'greeter', advertisement],
+    ['b', '@b', advertisement],
     ['b', 'greeter', undefined],
   ])
   t.end()
 })
 
 t.test('rejects built-in services advertised by a peer', (t) => {
-  const { learnt, hear } = open()
+  const { applied, hear } = open()
   hear([
-    { key: 'store', told },
-    { key: 'greeter', told },
-    { key: '@store', told },
+    { key: 'store', advertised: advertisement },
+    { key: 'greeter', advertised: advertisement },
+    { key: '@store', advertised: advertisement },
   ])
   t.strictSame(
-    learnt.map(([, key]) => key),
+    applied.map(([, key]) => key),
     ['greeter', '@store'],
   )
   t.end()
@@ -42,7 +42,7 @@ t.test('rejects built-in services advertised by a peer', (t) => {
 
 t.test('rejects a path that omits the advertising peer', (t) => {
   const { hear } = open()
-  t.throws(() => hear([{ key: 'greeter', told: { ...told, path: ['c'] } }]), {
+  t.throws(() => hear([{ key: 'greeter', advertised: { ...advertisement, path: ['c'] } }]), {
     name: 'TypeError',
     message: 'path of greeter must begin with b, which advertises it',
   })

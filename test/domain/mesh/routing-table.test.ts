@@ -23,13 +23,13 @@ const wayTo = (table: RouteTable, key = 's') => {
 
 t.test('uses the cheapest route, including the cost of the link', (t) => {
   const { table } = open()
-  table.learn('d', 's', to('dx'))
+  table.applyRoute('d', 's', to('dx'))
   t.equal(wayTo(table), 'dx 5')
-  table.learn('b', 's', to('byx', 3))
+  table.applyRoute('b', 's', to('byx', 3))
   t.equal(wayTo(table), 'byx 4')
   table.setPeer('b', 9)
   t.equal(wayTo(table), 'dx 5')
-  table.learn('d', 's', undefined)
+  table.applyRoute('d', 's', undefined)
   t.equal(wayTo(table), 'byx 12')
   table.removePeer('b')
   t.equal(wayTo(table), undefined)
@@ -38,7 +38,7 @@ t.test('uses the cheapest route, including the cost of the link', (t) => {
 
 t.test('orders servers of a peer before their services', (t) => {
   const { table, changed } = open()
-  for (const key of ['s', '@x', 't', '@b']) table.learn('b', key, to('bx'))
+  for (const key of ['s', '@x', 't', '@b']) table.applyRoute('b', key, to('bx'))
   changed()
   table.removePeer('b')
   t.strictSame(changed(), ['@x', '@b', 's', 't'])
@@ -47,9 +47,9 @@ t.test('orders servers of a peer before their services', (t) => {
 
 t.test('uses all routes of equal cost and advertises the shortest', (t) => {
   const { table } = open()
-  table.learn('b', 's', to('byx', 3))
-  table.learn('c', 's', to('cx', 3, 'y'))
-  table.learn('d', 's', to('dx', 3))
+  table.applyRoute('b', 's', to('byx', 3))
+  table.applyRoute('c', 's', to('cx', 3, 'y'))
+  table.applyRoute('d', 's', to('dx', 3))
   const { path, entry, ways } = table.find('s')!
   t.strictSame([path, entry], [['c', 'x'], 'y'])
   t.strictSame(
@@ -66,22 +66,22 @@ t.test('uses all routes of equal cost and advertises the shortest', (t) => {
 
 t.test('ignores a route through this server', (t) => {
   const { table, changed } = open()
-  table.learn('b', 's', to('bx'))
+  table.applyRoute('b', 's', to('bx'))
   t.strictSame(changed(), ['s'])
-  table.learn('b', 's', to('bax', 2))
+  table.applyRoute('b', 's', to('bax', 2))
   t.equal(wayTo(table), undefined)
-  table.learn('c', 's', to('ca'))
+  table.applyRoute('c', 's', to('ca'))
   t.strictSame(changed(), ['s'], 'an unusable route is no change')
   t.end()
 })
 
 t.test('does not advertise a route through the receiver or over the hop limit', (t) => {
   const { table } = open(3)
-  table.learn('b', 's', to('bc'))
+  table.applyRoute('b', 's', to('bc'))
   t.equal(table.tell('s', 'b'), undefined)
   t.equal(table.tell('s', 'c'), undefined)
   t.strictSame(table.tell('s', 'd')?.path, ['a', 'b', 'c'])
-  table.learn('b', 's', to('bxy'))
+  table.applyRoute('b', 's', to('bxy'))
   t.equal(wayTo(table), 'bxy 1', 'the route is usable locally')
   t.equal(table.tell('s', 'd'), undefined)
   t.end()
@@ -89,11 +89,11 @@ t.test('does not advertise a route through the receiver or over the hop limit', 
 
 t.test('advertises local destinations, which take precedence', (t) => {
   const { table, changed } = open()
-  table.learn('b', 's', to('bx'))
+  table.applyRoute('b', 's', to('bx'))
   table.setLocal('s', 'mine')
   t.equal(wayTo(table), undefined)
   t.strictSame(table.tell('s', 'b'), { path: ['a'], metric: 0, entry: 'mine' })
-  table.learn('b', 's', to('bx', 0, 'news'))
+  table.applyRoute('b', 's', to('bx', 0, 'news'))
   t.strictSame(changed(), ['s', 's'], 'a remote update is no change')
   table.setLocal('s', null)
   t.equal(table.tell('s', 'd'), undefined, 'remote routes are not advertised')
@@ -108,16 +108,16 @@ t.test('advertises local destinations, which take precedence', (t) => {
 
 t.test('ignores an update without effect', (t) => {
   const { table, changed } = open()
-  table.learn('b', 's', to('bx'))
-  table.learn('c', 's', to('cx'))
+  table.applyRoute('b', 's', to('bx'))
+  table.applyRoute('c', 's', to('cx'))
   t.strictSame(changed(), ['s', 's'])
-  table.learn('b', 's', to('bx'))
-  table.learn('d', 's', to('dx'))
+  table.applyRoute('b', 's', to('bx'))
+  table.applyRoute('d', 's', to('dx'))
   table.setPeer('d', 9)
   table.setPeer('c', 1)
-  table.learn('c', 't', undefined)
+  table.applyRoute('c', 't', undefined)
   t.strictSame(changed(), [])
-  table.learn('c', 's', to('cx', 0, 'y'))
+  table.applyRoute('c', 's', to('cx', 0, 'y'))
   t.strictSame(changed(), ['s'], 'a different entry of an equal route is a change')
   t.end()
 })
@@ -158,8 +158,8 @@ function createWorld(): World {
 function send(world: World, from: number, to: number, key: string): void {
   const link = linkOf(to, from)
   if (!world.links.has(link)) return
-  const told = world.tables[from]!.tell(key, nameOf(to))
-  world.mail.get(link)!.push(() => world.tables[to]!.learn(nameOf(from), key, told))
+  const result = world.tables[from]!.tell(key, nameOf(to))
+  world.mail.get(link)!.push(() => world.tables[to]!.applyRoute(nameOf(from), key, result))
 }
 
 /** Opens or closes the link from `from` to `to`; messages in flight are lost. */

@@ -39,24 +39,24 @@ t.test('hides a record from the moment it expires', async (t) => {
 
 t.test('deletes and reports expired records in the background', async (t) => {
   const { store, clock } = open(t)
-  const told: StoreEvent[] = []
-  await store.watch(TABLE, '', { onEvent: (event) => told.push(event), onMissedEvents: () => {} })
+  const errors: StoreEvent[] = []
+  await store.watch(TABLE, '', { onEvent: (event) => errors.push(event), onMissedEvents: () => {} })
   await write(store, 'a', { expiresMs: clock.ms + 10 })
   await write(store, 'b')
   clock.ms += 10
-  await until(() => told.length === 3)
+  await until(() => errors.length === 3)
   t.strictSame(
-    told.map(({ type, key }) => `${type} ${key}`),
+    errors.map(({ type, key }) => `${type} ${key}`),
     ['write a', 'write b', 'delete a'],
   )
 })
 
 t.test('reports changes once they can be read, and no rejected ones', async (t) => {
   const { store } = open(t)
-  const told: string[] = []
+  const errors: string[] = []
   const listener: StoreListener = {
     onEvent: ({ type, key }) =>
-      told.push(`${type} ${key}: ${store.read(TABLE, key) !== undefined}`),
+      errors.push(`${type} ${key}: ${store.read(TABLE, key) !== undefined}`),
     onMissedEvents: () => {},
   }
   const stop = await store.watch(TABLE, '', listener)
@@ -66,7 +66,7 @@ t.test('reports changes once they can be read, and no rejected ones', async (t) 
   await store.commit([remove, { table: TABLE, key: 'nothing' }])
   stop()
   await write(store, 'c')
-  t.strictSame(told, ['write a: true', 'delete a: false'])
+  t.strictSame(errors, ['write a: true', 'delete a: false'])
 })
 
 t.test("uses the adapter's watch where others write as well", async (t) => {
@@ -76,23 +76,23 @@ t.test("uses the adapter's watch where others write as well", async (t) => {
     t,
     {},
     {
-      watch: (given) => {
-        listener = given
+      watch: (input) => {
+        listener = input
         return async () => void stopped++
       },
     },
   )
-  const told: string[] = []
-  const onEvent = ({ key }: StoreEvent): void => void told.push(key)
-  await store.watch(TABLE, 'a', { onEvent, onMissedEvents: () => told.push('gap') })
+  const errors: string[] = []
+  const onEvent = ({ key }: StoreEvent): void => void errors.push(key)
+  await store.watch(TABLE, 'a', { onEvent, onMissedEvents: () => errors.push('gap') })
   const first = listener
   await store.watch(TABLE, 'b', { onEvent, onMissedEvents: () => {} })
   t.equal(listener, first, 'the adapter is watched once')
   await write(store, 'a')
-  t.strictSame(told, [], 'own writes are reported by the adapter only')
+  t.strictSame(errors, [], 'own writes are reported by the adapter only')
   listener!.onEvent({ type: 'write', table: TABLE, key: 'a1' })
   listener!.onMissedEvents()
-  t.strictSame(told, ['a1', 'gap'])
+  t.strictSame(errors, ['a1', 'gap'])
   await store.close()
   t.equal(stopped, 1)
 })
@@ -155,7 +155,7 @@ t.test('malformed input is 400 with the name of the field, and nothing is stored
   }
   await t.rejects(store.commit([good, { ...good }]), {
     code: 400,
-    message: /^key must not be named twice/,
+    message: /^key must not occur twice/,
   })
   for (const wrong of [
     { prefix: '\0' },
@@ -244,7 +244,7 @@ t.test('rejects writes while too many are pending', async (t) => {
 })
 
 t.test('reports a failed purge unless the store is unavailable or full', async (t) => {
-  const told: unknown[] = []
+  const errors: unknown[] = []
   const failures = [storeUnavailable(undefined), storeFull(undefined)]
   const broken = new TypeError('broken')
   let looks = 0
@@ -255,7 +255,7 @@ t.test('reports a failed purge unless the store is unavailable or full', async (
     if (looks === 3) return []
     throw broken
   }
-  open(t, { onError: (error) => told.push(error) }, { purge })
+  open(t, { onError: (error) => errors.push(error) }, { purge })
   await until(() => looks > 4)
-  t.strictSame(told, [broken])
+  t.strictSame(errors, [broken])
 })

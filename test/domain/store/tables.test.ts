@@ -16,15 +16,15 @@ async function open(databases: number, tables: number) {
     all.map((table) => [{ ...write, table }]),
     0,
   )
-  const asked: number[] = []
+  const requests: number[] = []
   const counting: typeof adapter = {
     ...adapter,
     listTables(range) {
-      asked.push(range.limit)
+      requests.push(range.limit)
       return adapter.listTables(range)
     },
   }
-  return { adapter: counting, all, asked }
+  return { adapter: counting, all, requests }
 }
 
 t.test('lists tables in order, all or a page', async (t) => {
@@ -37,21 +37,21 @@ t.test('lists tables in order, all or a page', async (t) => {
 })
 
 t.test('lists databases in order with one lookup each', async (t) => {
-  const { adapter, asked } = await open(205, 10)
+  const { adapter, requests } = await open(205, 10)
   const names = Array.from({ length: 205 }, (_, i) => `d${String(i).padStart(4, '0')}`)
   t.strictSame(await listDatabases(adapter, {}), names)
-  t.strictSame([...new Set(asked)], [1])
-  t.equal(asked.length, 206)
+  t.strictSame([...new Set(requests)], [1])
+  t.equal(requests.length, 206)
   t.strictSame(await listDatabases(adapter, { limit: 2, after: 'd0100' }), ['d0101', 'd0102'])
 })
 
 t.test('yields to the event loop and stops when the caller aborts', async (t) => {
-  const { adapter, asked } = await open(1, 1000)
+  const { adapter, requests } = await open(1, 1000)
   const leaving = new AbortController()
   setImmediate(() => leaving.abort(new Error('left')))
   await t.rejects(listTables(adapter, {}, leaving.signal), { message: 'left' })
-  t.ok(asked.length <= 3, `${asked.length} requests`)
-  t.ok(asked.every((limit) => limit <= 100))
+  t.ok(requests.length <= 3, `${requests.length} requests`)
+  t.ok(requests.every((limit) => limit <= 100))
   const gone = AbortSignal.abort(new Error('gone'))
   await t.rejects(listDatabases(adapter, {}, gone), { message: 'gone' })
 })

@@ -30,63 +30,63 @@ async function open(t: Test) {
       check()
       return inner.list(...args)
     },
-    watch(table, prefix, given) {
-      listener = given
-      return inner.watch(table, prefix, given)
+    watch(table, prefix, input) {
+      listener = input
+      return inner.watch(table, prefix, input)
     },
   }
-  const told: [string[], boolean][] = []
+  const events: [string[], boolean][] = []
   const errors: unknown[] = []
   const options = {
     ...{ store, table: TABLE, prefix: 'a/' },
     onRecords: (records: ReadonlyMap<string, unknown>, isAll: boolean) =>
-      void told.push([
+      void events.push([
         [...records].map(([key, record]) => `${record === undefined ? '-' : ''}${key}`),
         isAll,
       ]),
     onError: (error: unknown) => void errors.push(error),
   }
-  return { inner, state, told, errors, options, gap: () => listener?.onMissedEvents() }
+  return { inner, state, events, errors, options, gap: () => listener?.onMissedEvents() }
 }
 
 t.test('reports all records, then each change', async (t) => {
-  const { inner, told, options } = await open(t)
+  const { inner, events, options } = await open(t)
   const { close } = await watchRecords(options)
-  t.same(told, [[['a/1'], true]])
+  t.same(events, [[['a/1'], true]])
   await write(inner, 'b/1')
   await write(inner, 'a/2')
-  await until(() => told.length === 2)
+  await until(() => events.length === 2)
   await inner.commit([{ table: TABLE, key: 'a/1' }])
-  await until(() => told.length === 3)
-  t.same(told.slice(1), [
+  await until(() => events.length === 3)
+  t.same(events.slice(1), [
     [['a/2'], false],
     [['-a/1'], false],
   ])
   close()
   await write(inner, 'a/3')
-  t.equal(told.length, 3)
+  t.equal(events.length, 3)
 })
 
 t.test('has reported all earlier writes after a refresh', async (t) => {
-  const { inner, told, options } = await open(t)
+  const { inner, events, options } = await open(t)
   const { refresh, close } = await watchRecords(options)
   t.teardown(close)
   await write(inner, 'a/2')
   await refresh()
-  t.same(told.at(-1), [['a/1', 'a/2'], true])
+  t.same(events.at(-1), [['a/1', 'a/2'], true])
 })
 
 t.test('reads all changes that may have been missed', async (t) => {
-  const { told, options, gap } = await open(t)
+  const { events, options, gap } = await open(t)
   const { close } = await watchRecords(options)
   t.teardown(close)
   gap()
-  await until(() => told.length === 2)
-  t.same(told[1], [['a/1'], true])
+  await until(() => events.length === 2)
+  t.same(events[1], [['a/1'], true])
 })
 
 t.test('retries an unavailable store and reports the outage once', async (t) => {
-  const { inner, state, told, errors, options } = await open(t)
+  const { inner, state, events, errors, options } = await open(t)
   const { close } = await watchRecords(options)
   t.teardown(close)
   state.isAway = true
@@ -94,8 +94,8 @@ t.test('retries an unavailable store and reports the outage once', async (t) => 
   await until(() => errors.length === 1)
   await write(inner, 'a/3')
   state.isAway = false
-  await until(() => told.length === 2)
-  t.same(told[1], [['a/1', 'a/2', 'a/3'], true])
+  await until(() => events.length === 2)
+  t.same(events[1], [['a/1', 'a/2', 'a/3'], true])
   t.match(errors, [{ message: 'away' }])
 })
 

@@ -60,10 +60,10 @@ t.test('asks for confirmation before a change that locks everyone out', async (t
   if (opened === undefined) return
   const { page } = opened
   const remove = page.getByRole('button', { name: 'Delete access rule default' })
-  const asked = page.getByRole('dialog', { name: 'Delete access rule default?' })
+  const dialog = page.getByRole('dialog', { name: 'Delete access rule default?' })
   const warned = page.getByRole('dialog', { name: 'This may lock you out' })
   await remove.click()
-  await asked.getByRole('button', { name: 'Delete rule' }).click()
+  await dialog.getByRole('button', { name: 'Delete rule' }).click()
   await warned.getByText('no rule allows logins after this change').waitFor()
   await checkAccessibility(t, page, 'auth-lock-out')
   await warned.getByRole('button', { name: 'Cancel' }).click()
@@ -76,7 +76,7 @@ t.test('asks for confirmation before a change that locks everyone out', async (t
   t.strictSame(await rulesOf(server), ['default'], 'a denying rule was not created either')
 
   await remove.click()
-  await asked.getByRole('button', { name: 'Delete rule' }).click()
+  await dialog.getByRole('button', { name: 'Delete rule' }).click()
   await warned.getByRole('button', { name: 'Change anyway' }).click()
   await page.getByRole('row', { name: /default/ }).waitFor({ state: 'detached' })
   t.strictSame(await rulesOf(server), [], 'an operator still lists the rules')
@@ -145,8 +145,8 @@ t.test('shows an account without administration rights its own rights', async (t
 t.test('preserves input for accounts, rules and tests', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
-  const held = await openStalled(opened.context, '/auth')
-  const { page } = held
+  const stalled = await openStalled(opened.context, '/auth')
+  const { page } = stalled
   await page.getByText('New account', { exact: true }).click()
   await page.getByRole('form', { name: 'New account' }).getByLabel('Id').fill('jane')
   await page.getByRole('tab', { name: 'Rules' }).click()
@@ -155,7 +155,7 @@ t.test('preserves input for accounts, rules and tests', async (t) => {
   await page.getByRole('tab', { name: 'Test' }).click()
   await page.getByRole('form', { name: 'Test access rules' }).getByLabel('Name').fill('shop')
 
-  await held.cut()
+  await stalled.cut()
   await page.getByText('Live', { exact: true }).waitFor()
   await page.getByRole('link', { name: 'Overview' }).click()
   await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
@@ -208,8 +208,8 @@ t.test('creates an account, changes its secret and deletes it', async (t) => {
   await checkAccessibility(t, page, 'auth-account-invalid')
   await form.getByLabel('Id').fill('jane')
   await make.click()
-  const told = page.getByRole('dialog', { name: 'Account jane created' })
-  const secret = (await told.locator('code').textContent()) ?? ''
+  const created = page.getByRole('dialog', { name: 'Account jane created' })
+  const secret = (await created.locator('code').textContent()) ?? ''
   t.equal(await logIn(server, 'jane', secret), 200)
   await checkAccessibility(t, page, 'auth-account-made')
   const goAndComeBack = async (): Promise<void> => {
@@ -219,10 +219,10 @@ t.test('creates an account, changes its secret and deletes it', async (t) => {
     await page.locator('h1', { hasText: 'Access' }).waitFor()
   }
   await goAndComeBack()
-  t.equal(await told.locator('code').textContent(), secret, 'shown until it is confirmed')
-  await told.getByRole('button', { name: 'Close' }).click()
+  t.equal(await created.locator('code').textContent(), secret, 'shown until it is confirmed')
+  await created.getByRole('button', { name: 'Close' }).click()
   await goAndComeBack()
-  t.equal(await told.count(), 0)
+  t.equal(await created.count(), 0)
 
   const account = page.getByRole('dialog', { name: 'Account jane' })
   const open = () => page.getByRole('button', { name: 'Account jane', exact: true }).click()
@@ -250,12 +250,12 @@ t.test('creates an account, changes its secret and deletes it', async (t) => {
 
   await open()
   await account.getByRole('button', { name: 'Delete…' }).click()
-  const asked = page.getByRole('dialog', { name: 'Delete account jane?' })
-  await asked.getByRole('button', { name: 'Cancel' }).click()
+  const deletion = page.getByRole('dialog', { name: 'Delete account jane?' })
+  await deletion.getByRole('button', { name: 'Cancel' }).click()
   t.equal(await logIn(server, 'jane', 'another one'), 200, 'the secret is unchanged')
   await open()
   await account.getByRole('button', { name: 'Delete…' }).click()
-  await asked.getByRole('button', { name: 'Delete account' }).click()
+  await deletion.getByRole('button', { name: 'Delete account' }).click()
   await page.getByRole('button', { name: 'Account jane' }).waitFor({ state: 'detached' })
   t.equal(await logIn(server, 'jane', 'another one'), 400)
 

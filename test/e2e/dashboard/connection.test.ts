@@ -29,18 +29,18 @@ const settle = (page: Page): Promise<unknown> =>
 t.test('shows a stream as live once the service confirms it', async (t) => {
   const opened = await openEventsDashboard(t, '/', (events) => publishMany(events, 'orders', 2))
   if (opened === undefined) return
-  const held = await openStalled(opened.context, '/events/orders?tab=replay')
-  const { page } = held
+  const pending = await openStalled(opened.context, '/events/orders?tab=replay')
+  const { page } = pending
   await page.getByLabel('From').selectOption('oldest')
   await page.getByRole('button', { name: 'Start', exact: true }).click()
   await page.getByText('2 events, live').waitFor()
-  held.hold()
+  pending.hold()
   await page.evaluate(NOTE_STATES)
   await page.getByRole('button', { name: 'Restart', exact: true }).click()
-  await eventually(async () => held.hasCalled('Stream.Consume'))
+  await eventually(async () => pending.hasCalled('Stream.Consume'))
   await settle(page)
   t.strictSame(await page.evaluate('states.filter((state) => state.includes("live"))'), [])
-  held.release()
+  pending.release()
   await page.getByText('2 events, live').waitFor()
 })
 
@@ -79,16 +79,16 @@ t.test('opens a stream once connected and sends nothing before', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   await startMirror(t, opened.server)
-  const held = await openStalled(opened.context, '/services/mirror?endpoint=Stream.Echo')
-  const { page } = held
+  const stalled = await openStalled(opened.context, '/services/mirror?endpoint=Stream.Echo')
+  const { page } = stalled
   const stream = page.getByRole('region', { name: 'Stream', exact: true })
   await page.locator('[data-path="request.text"] textarea').fill('early')
-  await held.cut(true)
+  await stalled.cut(true)
   await page.getByText('Stale', { exact: true }).first().waitFor()
   await page.getByRole('button', { name: 'Open and send', exact: true }).click()
   await stream.getByText('connecting', { exact: true }).waitFor()
   t.equal(await stream.getByText('↑ sent').count(), 0)
-  held.restore()
+  stalled.restore()
   await stream.getByText('{"echo":"early"}').waitFor()
   await stream.getByText('open', { exact: true }).waitFor()
   t.equal(await stream.getByText('↑ sent').count(), 1)
@@ -98,17 +98,17 @@ t.test('replaces a connection that is dead without notice', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { server, context } = opened
-  const held = await openStalled(context, '/services')
-  const { page } = held
+  const stalled = await openStalled(context, '/services')
+  const { page } = stalled
   await page.clock.install()
   await page.reload()
   await page.getByRole('rowheader', { name: 'registry' }).waitFor()
-  const before = held.count()
-  held.hold()
+  const before = stalled.count()
+  stalled.hold()
   await page.clock.runFor('01:00')
   await page.getByText('Live', { exact: true }).waitFor()
   await page.getByText('Stale', { exact: true }).first().waitFor({ state: 'detached' })
-  t.equal(held.count(), before + 1)
+  t.equal(stalled.count(), before + 1)
   await server.post('/registry/register', { name: 'store-front', nodes: [NODE] })
   await page.getByRole('rowheader', { name: 'store-front' }).waitFor()
 })

@@ -78,7 +78,7 @@ t.test('carries over to another version, even while it is invalid', async (t) =>
   const server = await openSharedServer()
   const start = (version: string, request: TSchema): Promise<string> =>
     createService(t, { name: 'shape', version, registry: `mx://${server.proxy}`, auth: ADMIN })
-      .handle('Shape', { call: endpoint({ request, handle: (given) => ({ given }) }) })
+      .handle('Shape', { call: endpoint({ request, handle: (input) => ({ input }) }) })
       .start()
   const before = { name: Type.String(), must: Type.String() }
   await start('v1', Type.Object(before))

@@ -494,7 +494,7 @@ t.test('carries input over to a version with another form, or retains it as JSON
   const server = await openSharedServer()
   const start = (version: string, request: TSchema): Promise<string> =>
     createService(t, { name: 'shape', version, registry: `mx://${server.proxy}`, auth: ADMIN })
-      .handle('Shape', { call: endpoint({ request, handle: (given) => ({ given }) }) })
+      .handle('Shape', { call: endpoint({ request, handle: (input) => ({ input }) }) })
       .start()
   await start('v1', Type.Object({ name: Type.String(), old: Type.Optional(Type.String()) }))
   const opened = await openDashboard(t, { server, path: '/services/shape?endpoint=Shape.Call' })

@@ -242,9 +242,9 @@ interface Attempts {
   /** Whether any script ran. */
   readonly hacked: boolean
   /** Violated directives. */
-  readonly told: readonly string[]
+  readonly events: readonly string[]
   /** Everything in browser storage that scripts can read. */
-  readonly kept: string
+  readonly retained: string
 }
 
 t.test('a page of another port cannot log out or call anything', async (t) => {
@@ -286,8 +286,8 @@ t.test(
     const [cookie] = await context.cookies(url)
     t.match(cookie, { name: 'mx-dashboard', httpOnly: true, sameSite: 'Strict', path: '/' })
     const seen = (await page.evaluate(`(async () => {
-    const told = []
-    document.addEventListener('securitypolicyviolation', (event) => told.push(event.effectiveDirective))
+    const violations = []
+    document.addEventListener('securitypolicyviolation', (event) => violations.push(event.effectiveDirective))
     const attempt = async (what) => {
       try {
         await what()
@@ -313,15 +313,15 @@ t.test(
       link.click()
     })
     const foreign = await attempt(() => fetch('http://127.0.0.1:1/'))
-    while (!told.includes('connect-src')) await new Promise(requestAnimationFrame)
+    while (!violations.includes('connect-src')) await new Promise(requestAnimationFrame)
     const kept = [document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)]
-    return { inline, handler, link, foreign, told, kept: kept.join(), hacked: 'hacked' in window }
+    return { inline, handler, link, foreign, violations, kept: kept.join(), hacked: 'hacked' in window }
   })()`)) as Attempts
     t.equal(seen.hacked, false)
     t.equal(seen.inline, 'TypeError', 'text is not parsed as HTML')
     t.equal(seen.foreign, 'TypeError')
-    t.match(seen.told, ['require-trusted-types-for'])
-    t.notMatch(seen.kept, cookie!.value)
-    t.notMatch(seen.kept, 'eyJ', 'no token')
+    t.match(seen.events, ['require-trusted-types-for'])
+    t.notMatch(seen.retained, cookie!.value)
+    t.notMatch(seen.retained, 'eyJ', 'no token')
   },
 )

@@ -20,7 +20,7 @@ t.test('withTimeout rejects after the timeout', async (t) => {
   // The timer of withTimeout does not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
-  await t.rejects(withTimeout(new Promise(() => {}), 1), { message: 'no answer within 1 ms' })
+  await t.rejects(withTimeout(new Promise(() => {}), 1), { message: 'no response within 1 ms' })
 })
 
 t.test('untilAborted settles like the work and removes its listener', async (t) => {

@@ -59,7 +59,7 @@ t.test('while a pipe reader stalls, lines over maxChars are dropped and counted'
   execFileSync('mkfifo', [target])
   const reader = openSync(target, constants.O_RDONLY | constants.O_NONBLOCK)
   t.teardown(() => closeSync(reader))
-  const told: unknown[] = []
+  const events: unknown[] = []
   let recovered: (dropped: number) => void = () => {}
   const recovery = new Promise<number>((resolve) => {
     recovered = resolve
@@ -69,12 +69,12 @@ t.test('while a pipe reader stalls, lines over maxChars are dropped and counted'
     flushMs: 1,
     flushChars: 1000,
     maxChars: 200_000,
-    onError: (error) => told.push(error),
+    onError: (error) => events.push(error),
     onRecover: (dropped) => recovered(dropped),
   })
   const line = `${'x'.repeat(99)}\n`
   for (let i = 0; i < 10_000; i++) writer.write(line)
-  t.same(told, [undefined], 'onError is called once, without an error')
+  t.same(events, [undefined], 'onError is called once, without an error')
   let bytes = 0
   const drain = () => {
     const buffer = Buffer.alloc(65_536)

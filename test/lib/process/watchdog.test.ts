@@ -23,26 +23,26 @@ function watchGroup(t: Test, words: string, limits: Partial<Watched>): Promise<s
 }
 
 t.test('a group with too many processes is reported with the limit', async (t) => {
-  const told = await watchGroup(t, 'for i in 1 2 3 4 5; do sleep 1000 & done; wait', {
+  const output = await watchGroup(t, 'for i in 1 2 3 4 5; do sleep 1000 & done; wait', {
     processes: 4,
   })
-  t.match(told, /^had [56] processes, limit 4$/)
+  t.match(output, /^had [56] processes, limit 4$/)
 })
 
 t.test('memory of all processes of a group counts toward the memory limit', async (t) => {
-  const told = await watchGroup(t, 'node -e "setInterval(() => {}, 1000)" & wait', {
+  const output = await watchGroup(t, 'node -e "setInterval(() => {}, 1000)" & wait', {
     memoryBytes: 20 * 1024 * 1024,
   })
-  t.match(told, /^used \d+ MiB of memory, limit 20 MiB$/)
+  t.match(output, /^used \d+ MiB of memory, limit 20 MiB$/)
 })
 
 t.test('a watch that ended reports nothing', async (t) => {
   const watchdog = createWatchdog(5)
-  const told: string[] = []
+  const events: string[] = []
   const copy = { pid: startGroup(t, 'sleep 1000'), memoryBytes: 1, processes: 100 }
-  watchdog.watch({ ...copy, onExcess: () => told.push('unwatched') }).end()
+  watchdog.watch({ ...copy, onExcess: () => events.push('unwatched') }).end()
   await new Promise<void>((resolve) => {
     watchdog.watch({ ...copy, onExcess: () => resolve() })
   })
-  t.strictSame(told, [])
+  t.strictSame(events, [])
 })

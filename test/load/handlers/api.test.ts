@@ -26,7 +26,7 @@ interface Open {
   readonly gateway: RpcGateway
   readonly service: MxService
   /** Last request of the service. */
-  readonly asked: () => ApiRequest
+  readonly query: () => ApiRequest
   /** Sets the result of the service; values other than objects are thrown. */
   readonly answer: (response: unknown) => void
 }
@@ -63,7 +63,7 @@ async function open(
   return {
     gateway,
     service,
-    asked: () => last!,
+    query: () => last!,
     answer: (next) => {
       response = next
     },
@@ -104,7 +104,7 @@ async function send(
 for (const [name, listener] of Object.entries(LISTENERS)) {
   for (const protocol of FORMS) {
     t.test(`${name}, ${protocol}: passes the complete request to the service`, async (t) => {
-      const { gateway, asked, service } = await open(t, { listener }, { protocol })
+      const { gateway, query, service } = await open(t, { listener }, { protocol })
       const headers = {
         'Content-Type': 'text/html',
         'X-Many': ['a', 'b'],
@@ -119,7 +119,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         headers,
       )
       t.equal(status, 200)
-      const { header, ...rest } = asked()
+      const { header, ...rest } = query()
       t.strictSame(rest, {
         method: 'PUT',
         path: '/pages/show',
@@ -142,7 +142,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test(`${name}, ${protocol}: accepts any method, content type and body`, async (t) => {
-      const { gateway, asked } = await open(t, { listener }, { protocol })
+      const { gateway, query } = await open(t, { listener }, { protocol })
       const bytes = Uint8Array.from({ length: 256 }, (_, i) => i)
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'REPORT']) {
         for (const type of ['application/json', 'image/png', 'nonsense', 'a/b; c="']) {
@@ -150,21 +150,21 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
             (await send(gateway, method, '/pages/show', bytes, { 'content-type': type })).status,
             200,
           )
-          const { method: got, body, encoding } = asked()
+          const { method: got, body, encoding } = query()
           t.strictSame([got, encoding], [method, 'base64'])
           t.strictSame(Buffer.from(body as string, 'base64'), Buffer.from(bytes))
         }
       }
       await send(gateway, 'POST', '/pages/show', '{"a":')
-      t.equal(asked().body, '{"a":', 'the service validates the body')
-      t.equal(asked().header['Content-Type']?.values[0], 'text/plain; charset=UTF-8')
+      t.equal(query().body, '{"a":', 'the service validates the body')
+      t.equal(query().header['Content-Type']?.values[0], 'text/plain; charset=UTF-8')
     })
 
     t.test(`${name}, ${protocol}: parses a form and passes no body`, async (t) => {
-      const { gateway, asked } = await open(t, { listener }, { protocol })
+      const { gateway, query } = await open(t, { listener }, { protocol })
       const type = { 'content-type': `${FORM}; charset=utf-8` }
       await send(gateway, 'POST', '/pages/show?q=1', 'a=1&b=x+y&a=%C3%A9', type)
-      const { get, post, body } = asked()
+      const { get, post, body } = query()
       t.strictSame(post, { a: { key: 'a', values: ['1', 'é'] }, b: { key: 'b', values: ['x y'] } })
       t.strictSame([get, body], [{ q: { key: 'q', values: ['1'] } }, ''])
     })

@@ -444,7 +444,7 @@ t.test('returns 400 for a non-object body with a query', async (t) => {
     })
     t.equal(reply.status, 400, body)
     t.match(await reply.json(), {
-      Detail: /must be a JSON object to be merged with fields of/,
+      Detail: /must be a JSON object, because query or path fields are/,
     })
   }
   t.same(service.calls, [])

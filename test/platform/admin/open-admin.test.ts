@@ -33,8 +33,8 @@ async function takePort(t: Test): Promise<number> {
 
 const status = async (url: string | undefined, host?: string): Promise<number> => {
   const { request } = await import('node:http')
-  const asked = request(`${url}/livez`, { headers: host === undefined ? {} : { host } }).end()
-  const [answer] = await once(asked, 'response')
+  const pending = request(`${url}/livez`, { headers: host === undefined ? {} : { host } }).end()
+  const [answer] = await once(pending, 'response')
   answer.resume()
   return answer.statusCode
 }

@@ -5,7 +5,7 @@ import type { Workers } from '../../../platform/workers/workers.ts'
 type Answers = [worker: number, problems: readonly string[] | undefined][]
 
 t.test('is ready if any process that shares the port is ready', async (t) => {
-  const cases: [told: Answers, problems: string[]][] = [
+  const cases: [answers: Answers, problems: string[]][] = [
     [[], ['no worker is running']],
     [
       [
@@ -36,8 +36,8 @@ t.test('is ready if any process that shares the port is ready', async (t) => {
       [],
     ],
   ]
-  for (const [told, problems] of cases) {
-    const read = createWorkerReadiness((async () => new Map(told)) as Workers['query'])
+  for (const [answers, problems] of cases) {
+    const read = createWorkerReadiness((async () => new Map(answers)) as Workers['query'])
     t.same(await read(), problems)
   }
 })

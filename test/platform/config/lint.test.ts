@@ -41,11 +41,11 @@ t.test(
       return lintConfiguration({ settings: mergeSettings(inputs), config, inputs, file: undefined })
     }
     const inside = ['--backend', 'a=h:1', '--backend', 'b=h:1']
-    const told = list(inside, './hello.ts')
-    t.match(told, [
+    const events = list(inside, './hello.ts')
+    t.match(events, [
       /^service go\.mx\.api\.a is unreachable by path .* add namespace to the listed plugins$/,
     ])
-    t.equal(told.length, 1)
+    t.equal(events.length, 1)
     t.same(list(inside, 'namespace', './hello.ts'), [])
     t.same(list([...inside, '--namespace= '], './hello.ts'), [])
     t.same(list([...inside, '--resolver=host'], './hello.ts'), [])

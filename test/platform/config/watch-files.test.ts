@@ -104,13 +104,13 @@ t.test('replaces the list of watched files', async (t) => {
 })
 
 t.test('reports a folder that cannot be watched', async (t) => {
-  const told: string[] = []
+  const events: string[] = []
   const watched = watchFiles(
     () => {},
-    (folder) => told.push(folder),
+    (folder) => events.push(folder),
   )
   t.teardown(watched.close)
   const folder = join(t.testdir(), 'missing')
   watched.set([join(folder, 'mx.yaml')])
-  t.same(told, [folder])
+  t.same(events, [folder])
 })

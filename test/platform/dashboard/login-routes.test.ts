@@ -168,9 +168,9 @@ t.test('rejects requests that a page of the dashboard did not send', async (t) =
     }
   t.equal(client.cookie, cookie)
   t.equal((await client.ask('GET', '/session')).status, 200, 'still logged in')
-  const own = { origin: 'http://elsewhere.test', 'sec-fetch-site': 'same-origin' }
+  const sameOrigin = { origin: 'http://elsewhere.test', 'sec-fetch-site': 'same-origin' }
   t.equal(
-    (await client.ask('POST', '/session', undefined, own)).status,
+    (await client.ask('POST', '/session', undefined, sameOrigin)).status,
     200,
     'a proxy may change Host',
   )

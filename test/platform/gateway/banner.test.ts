@@ -15,15 +15,15 @@ const FACTS: BannerFacts = {
 }
 
 t.test('logs at most a hundred services and the number of the others', async (t) => {
-  const told: (readonly string[])[] = []
+  const events: (readonly string[])[] = []
   const log = {
     isLevelEnabled: () => false,
-    info: ({ services }: { services: readonly string[] }) => void told.push(services),
+    info: ({ services }: { services: readonly string[] }) => void events.push(services),
   } as unknown as Parameters<typeof printBanner>[1]
   printBanner(FACTS, log)
   const services = Array.from({ length: 5000 }, (_, i) => `s${i}`)
   printBanner({ ...FACTS, services }, log)
-  t.same(told, [FACTS.services, [...services.slice(0, 100), 'and 4900 more']])
+  t.same(events, [FACTS.services, [...services.slice(0, 100), 'and 4900 more']])
 })
 
 t.test('the banner contains address, services and plugins', async (t) => {

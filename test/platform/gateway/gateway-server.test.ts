@@ -408,24 +408,24 @@ t.test('close can be called repeatedly, also during a drain', async (t) => {
 })
 
 t.test('a gateway is ready once its registry has responded', async (t) => {
-  const held: ServerResponse[] = []
+  const pending: ServerResponse[] = []
   let isSilent = true
   const answer = (response: ServerResponse): void => {
     response.setHeader('x-consul-index', '1')
     response.end('{}')
   }
   const address = await startBackend(t, (_, response) => {
-    if (isSilent) held.push(response)
+    if (isSilent) pending.push(response)
     else answer(response)
   })
   const { api } = await start(t, configure([`--registry=consul://${address}`]))
-  const asked = [api.problems(), api.problems(), api.problems()]
-  for (const problems of asked) t.same(await problems, ['the registry has not responded yet'])
+  const requests = [api.problems(), api.problems(), api.problems()]
+  for (const problems of requests) t.same(await problems, ['the registry has not responded yet'])
   t.same(await api.problems(), ['the registry has not responded yet'], 'still not ready')
-  const questions = held.length
+  const questions = pending.length
   t.ok(questions > 0, 'the registry was queried')
   isSilent = false
-  held.forEach(answer)
+  pending.forEach(answer)
   t.same(await api.problems(), [])
   isSilent = true
   t.same(await api.problems(), [], 'one response is enough')

@@ -14,10 +14,10 @@ t.test('is empty before the gateway runs', async (t) => {
   t.teardown(() => registry.close?.())
   const { authorizer } = await openAuthorizer(t)
   const domains = { list: () => new Set<string>() } as never
-  const told = createGatewaySource({ registry, domains, authorizer })
-  t.equal(told.gateway(), undefined)
-  t.equal(told.inFlight(), 0)
-  t.equal(told.metrics.requests, 0)
+  const source = createGatewaySource({ registry, domains, authorizer })
+  t.equal(source.gateway(), undefined)
+  t.equal(source.inFlight(), 0)
+  t.equal(source.metrics.requests, 0)
 })
 
 t.test('reflects the current plugins and options, also after a reload', async (t) => {
@@ -48,8 +48,8 @@ t.test('reflects the current plugins and options, also after a reload', async (t
   await server.reload(await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')())
   const names = (await read()).map(({ name }: { name: string }) => name)
   t.ok(names.includes('body-limit') && !names.includes('own'), names.join())
-  const asked = { method: 'POST', path: '/plain/x', body: '12345' }
-  t.match((await get(`/api/explain?${new URLSearchParams(asked)}`)).body, {
+  const request = { method: 'POST', path: '/plain/x', body: '12345' }
+  t.match((await get(`/api/explain?${new URLSearchParams(request)}`)).body, {
     answer: { status: 413 },
     why: 'plugin body-limit (onRequest) rejected the request',
   })

@@ -13,14 +13,14 @@ const MANY = 64
 interface Backend {
   readonly address: string
   /** Pending responses to `/hold`. */
-  readonly held: ServerResponse[]
+  readonly pending: ServerResponse[]
 }
 
 /** A backend that returns its name. */
 async function openBackend(t: Test, name: string): Promise<Backend> {
-  const held: ServerResponse[] = []
+  const pending: ServerResponse[] = []
   const server = createServer((req, res) => {
-    if (req.url!.endsWith('/hold')) held.push(res)
+    if (req.url!.endsWith('/hold')) pending.push(res)
     else res.end(name)
   })
   server.listen(0, '127.0.0.1')
@@ -29,7 +29,7 @@ async function openBackend(t: Test, name: string): Promise<Backend> {
     server.closeAllConnections()
     server.close()
   })
-  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, held }
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, pending }
 }
 
 interface Asked {
@@ -88,11 +88,11 @@ t.test('least-conn and p2c: select the less busy node', async (t) => {
   ] as const) {
     const { a, b, port, names } = await open(t, balance)
     const slow = ask(port, '/app/hold')
-    await until(() => a.held.length + b.held.length === 1)
-    const busy = a.held.length === 1 ? 'a' : 'b'
+    await until(() => a.pending.length + b.pending.length === 1)
+    const busy = a.pending.length === 1 ? 'a' : 'b'
     const took = (await names(count)).filter((name) => name === busy).length
     t.ok(took <= most, `${balance}: ${took} of ${count} to the busy one`)
-    for (const res of [...a.held, ...b.held]) res.end('held')
+    for (const res of [...a.pending, ...b.pending]) res.end('held')
     t.equal((await slow).text, 'held')
   }
 })

@@ -165,12 +165,12 @@ t.test(
     t.teardown(() => registry.close?.())
     t.same(await registry.getService('go.mx.api.greeter'), [configured])
     t.match(await registry.getService(NAME), [{ nodes: [{ metadata: { protocol: 'mx' } }] }])
-    const told: string[] = []
-    registry.watch?.(({ type, service: { name } }) => told.push(`${type} ${name}`))
+    const events: string[] = []
+    registry.watch?.(({ type, service: { name } }) => events.push(`${type} ${name}`))
     replace([structuredClone(configured)])
-    t.same(told, [], 'a reload without changes emits no event')
+    t.same(events, [], 'a reload without changes emits no event')
     replace([])
-    t.same(told, ['delete go.mx.api.greeter'])
+    t.same(events, ['delete go.mx.api.greeter'])
   },
 )
 
@@ -199,7 +199,7 @@ t.test('logs an outage at the start in one line with the reason', async (t) => {
     await mx.ended
   })
   await mx.url()
-  const told = mx.output.stderr.split('\n').filter((line) => line.includes('ECONNREFUSED'))
-  t.equal(told.length, 1)
-  t.match(told[0], /"msg":"registry unavailable/)
+  const events = mx.output.stderr.split('\n').filter((line) => line.includes('ECONNREFUSED'))
+  t.equal(events.length, 1)
+  t.match(events[0], /"msg":"registry unavailable/)
 })

@@ -135,7 +135,7 @@ t.test('reports a wrong secret key and changes nothing', async (t) => {
   await first.server.close()
   await t.rejects(
     openServer(t, withKey(makeSecretKey())),
-    /^the key of MX_CONFIG_SECRET_KEY or --config_secret_key is not the one [^\n]*$/,
+    /^the key in MX_CONFIG_SECRET_KEY or --config_secret_key does not match [^\n]*$/,
   )
   const next = await openServer(t, withKey(right))
   t.match(await next.get('/config/get?path=a&options.secret=true'), {
@@ -209,8 +209,8 @@ t.test('the event handler publishes requests, stores them, or both', async (t) =
     const client = openClient(t, { proxy, auth: ADMIN })
     const heard = await hear(t, client, 'orders')
     await until(async () => (await post('/orders', { a: 1 })).status === 200)
-    const kept = await createEvents(client).read('orders')
-    t.equal(kept.length > 0, sink !== 'broker', sink)
+    const stored = await createEvents(client).read('orders')
+    t.equal(stored.length > 0, sink !== 'broker', sink)
     if (sink === 'events') t.same(heard, [])
     else await until(() => heard.length > 0)
     if (sink !== 'events') t.match(heard[0], { data: '{"a":1}' })
@@ -264,8 +264,8 @@ t.test('a reload applies live settings and names those that require a restart', 
   const flags = readFlags([...QUIET_WORDS, `--config=${file}`], 'server')
   await server.reload(await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')())
   t.equal((await get('/plain/x')).status, 502, 'the node is known but refuses connections')
-  const own = lines.filter(({ service }) => service === undefined)
-  t.match(own, [
+  const serverLines = lines.filter(({ service }) => service === undefined)
+  t.match(serverLines, [
     { msg: 'restart required to apply: events' },
     { msg: 'configuration reloaded', servicesAdded: ['plain'], settings: ['max_body'] },
   ])
@@ -285,9 +285,9 @@ t.test('returns 503 during an outage of the broker', async (t) => {
 
 t.test('calls built-in services in process, regardless of other registrations', async (t) => {
   const { get, post } = await openServer(t)
-  let asked = 0
+  let requests = 0
   const gone = createServer((socket) => {
-    asked++
+    requests++
     socket.destroy()
   })
   await once(gone.listen(0, '127.0.0.1'), 'listening')
@@ -298,5 +298,5 @@ t.test('calls built-in services in process, regardless of other registrations', 
   const { body } = await get('/registry/getService?service=store')
   t.equal(body.services.flatMap(({ nodes }: { nodes: unknown[] }) => nodes).length, 10)
   for (let i = 0; i < 20; i++) t.equal((await get('/store/databases')).status, 200)
-  t.equal(asked, 0)
+  t.equal(requests, 0)
 })

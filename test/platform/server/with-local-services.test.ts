@@ -9,8 +9,8 @@ const isOwn = (address: string): boolean => address === '10.0.0.1:8081'
 t.test('finds services of this server besides those of the registry', async (t) => {
   const other = createStaticRegistry([makeService('web', ['a:1']), makeService('store', ['b:1'])])
   const registry = withLocalServices(other, isOwn)
-  const told: RegistryEvent[] = []
-  registry.watch!((event) => told.push(event))
+  const events: RegistryEvent[] = []
+  registry.watch!((event) => events.push(event))
   const store = makeService('store', ['10.0.0.1:8081'])
   await registry.register!(store)
   const nodesOf = async (name: string) =>
@@ -21,7 +21,7 @@ t.test('finds services of this server besides those of the registry', async (t) 
     ['10.0.0.1:8081'],
     'own services hide others of the same name',
   )
-  t.equal(told[0]?.type, 'create')
+  t.equal(events[0]?.type, 'create')
   await registry.deregister!(store)
   t.strictSame(await nodesOf('store'), ['b:1'])
 })

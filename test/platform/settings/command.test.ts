@@ -157,7 +157,7 @@ t.test('contradictory settings are an error that names their source', async (t) 
   ])
     t.match(
       await problemOf(words),
-      /config_secret_key must not be memory where the store is kept \(--store\): .* use file for one server, or a key for several$/,
+      /config_secret_key must not be memory with a persistent store \(--store\): .* use file for one server, or a key for several$/,
     )
   t.equal(await problemOf(['--config_secret_key=memory', '--store=memory']), '')
   t.equal(await problemOf(['--address=127.0.0.2:8082']), '')

@@ -175,7 +175,7 @@ t.test('an unknown or incomplete flag is an error with a suggestion', async (t) 
     [['--address'], /^--address needs a value: --address=<host:port>$/],
     [['--address', '--workers=1'], /^--address needs a value/],
     [['--address='], /^--address needs a value/],
-    [['--workers=1', '--workers=2'], /^--workers may be given once only$/],
+    [['--workers=1', '--workers=2'], /^--workers must not be repeated$/],
     [['greeter'], /^unexpected argument "greeter"$/],
     [['--workers=1', '2'], /^unexpected argument "2"$/],
   ]

@@ -68,14 +68,14 @@ t.test('sends each certificate to a worker once, and removals', async (t) => {
   const receiving = receiveTls()
   deliver()
   const received = await receiving
-  const [kept] = received.pairs
+  const [pair] = received.pairs
   const heard: (readonly string[])[] = []
   received.onChange((pairs) => heard.push(pairs.flatMap(({ names }) => names)))
   tls.use([a, b, c])
   deliver()
   t.same(heard, [['a.test', 'b.test', 'c.test']])
   t.notMatch(sent.at(-1), /cert of [ab]\.test/)
-  t.equal(received.pairs[0], kept, 'an unchanged certificate is the same object')
+  t.equal(received.pairs[0], pair, 'an unchanged certificate is the same object')
   tls.use([c, a])
   deliver()
   tls.use([b, c, a])
@@ -88,11 +88,11 @@ t.test('sends each certificate to a worker once, and removals', async (t) => {
 
 t.test('confirms a requested name without sending its certificate again', async (t) => {
   const { worker, sent, deliver } = openChannel(t)
-  const asked: string[] = []
+  const queries: string[] = []
   const tls = createCertificateSource({
     isStrict: true,
     async request(serverName) {
-      asked.push(serverName)
+      queries.push(serverName)
       if (serverName === 'yes.test') tls.use([...tls.pairs, toPair(serverName)])
     },
   })
@@ -104,7 +104,7 @@ t.test('confirms a requested name without sending its certificate again', async 
   t.ok(received.isStrict)
   sent.length = 0
   const requests = ['yes.test', 'no.test', 'no.test'].map((name) => received.request!(name))
-  t.same(asked, ['yes.test', 'no.test'], 'each name has at most one request in flight')
+  t.same(queries, ['yes.test', 'no.test'], 'each name has at most one request in flight')
   await requests[2]
   t.match(sent, [/"pairs".*yes\.test/, /"done".*yes\.test/, /"done".*no\.test/])
   t.equal(sent.length, 3)

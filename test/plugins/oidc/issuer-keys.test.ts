@@ -40,12 +40,12 @@ t.test(
     })
     const find = async (kid = 'one') => keys.find({ alg: 'ES256', kid }, {} as never)
     await Promise.all(Array.from({ length: 10 }, () => find()))
-    t.equal(issuer.asked.length, 2)
+    t.equal(issuer.requests.length, 2)
     issuer.keys = [issuer.pair.jwk, (await createPair('ES256', 'two')).jwk]
     nowMs = 700_000
     await find()
     await find('two')
-    t.equal(issuer.asked.length, 4)
+    t.equal(issuer.requests.length, 4)
     t.equal(gone, 0)
     issuer.keys = issuer.keys.slice(1)
     nowMs = 1_400_000
@@ -142,7 +142,7 @@ t.test(
     })
     await keys.find({ alg: 'ES256', kid: 'two' }, {} as never)
     t.same(resolved, ['localhost'])
-    t.same(issuer.asked, ['/.well-known/openid-configuration'])
-    t.same(checked.asked, ['/keys'])
+    t.same(issuer.requests, ['/.well-known/openid-configuration'])
+    t.same(checked.requests, ['/keys'])
   },
 )

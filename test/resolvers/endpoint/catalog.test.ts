@@ -54,11 +54,11 @@ function createSlow(watched = true): {
   fail: () => Promise<void>
   emit: (event: RegistryEvent) => void
   outage: (reason: Error | undefined) => void
-  asked: () => number
+  requests: () => number
 } {
   const waiting: { resolve: (services: readonly Service[]) => void; reject: (e: Error) => void }[] =
     []
-  let asked = 0
+  let requests = 0
   let listener: (event: RegistryEvent) => void = () => {}
   let onOutage: WatchOptions['onOutage']
   const settle = async (act: (one: (typeof waiting)[number]) => void): Promise<void> => {
@@ -71,7 +71,7 @@ function createSlow(watched = true): {
       name: 'slow',
       getService: () => [],
       listServices: () => {
-        asked++
+        requests++
         return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
       },
       ...(watched && {
@@ -88,7 +88,7 @@ function createSlow(watched = true): {
     fail: () => settle(({ reject }) => reject(new Error('out of order'))),
     emit: (event) => listener(event),
     outage: (reason) => onOutage?.(reason),
-    asked: () => asked,
+    requests: () => requests,
   }
 }
 
@@ -159,7 +159,7 @@ t.test('applies watch events received before the first list', async (t) => {
 })
 
 t.test('warns once about a failing registry and retries until it responds', async (t) => {
-  const { registry, answer, fail, emit, asked } = createSlow()
+  const { registry, answer, fail, emit, requests } = createSlow()
   const { catalog, warnings } = open(t, registry)
   await fail()
   await catalog.ready
@@ -171,7 +171,7 @@ t.test('warns once about a failing registry and retries until it responds', asyn
   await answer([users])
   t.same(list(catalog), ['ns.users Users.Get /users/*'])
   catalog.sweep()
-  t.equal(asked(), 3, 'the registry watches from then on')
+  t.equal(requests(), 3, 'the registry watches from then on')
   emit({ type: 'create', service: books })
   t.equal(list(catalog).length, 2)
 })
@@ -190,11 +190,11 @@ t.test('treats an exception and a timeout of the registry as failures', async (t
   t.match(open(t, throwing).warnings, [/cannot list services.*out of order/])
   const { catalog, warnings } = open(t, createSlow().registry, { timeoutMs: 1 })
   await catalog.ready
-  t.match(warnings, [/cannot list services.*no answer within 1 ms/])
+  t.match(warnings, [/cannot list services.*no response within 1 ms/])
 })
 
 t.test('lists services periodically without a watch', async (t) => {
-  const { registry, answer, fail, asked } = createSlow(false)
+  const { registry, answer, fail, requests } = createSlow(false)
   let now = 0
   const { catalog, changes, warnings } = open(t, registry, { listMs: 1, nowMs: () => now })
   await answer([users])
@@ -215,9 +215,9 @@ t.test('lists services periodically without a watch', async (t) => {
   const { length } = list(catalog)
   t.equal(length, 0)
   catalog.close()
-  const last = asked()
+  const last = requests()
   await tick(10)
-  t.equal(asked(), last, 'no query after close')
+  t.equal(requests(), last, 'no query after close')
 })
 
 t.test('retains routes during a registry outage and after an incomplete recovery', async (t) => {

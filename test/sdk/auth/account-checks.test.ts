@@ -15,8 +15,8 @@ const ID = 'config.Config.Get'
 
 function call(account?: object) {
   if (account === undefined) return createContext()
-  const given = { id: 'jane', type: 'user', issuer: 'acme', scopes: [], ...account }
-  return createContext({ metadata: { 'mx-account': JSON.stringify(given) } })
+  const input = { id: 'jane', type: 'user', issuer: 'acme', scopes: [], ...account }
+  return createContext({ metadata: { 'mx-account': JSON.stringify(input) } })
 }
 
 /** A known account without a scope: decision 29. */

@@ -50,7 +50,7 @@ t.test('without a platform only the auth option is used', (t) => {
 t.test('the namespace is mx unless the option or MX_NAMESPACE sets another', (t) => {
   const env = { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b', MX_NAMESPACE: ' acme ' }
   arrange(t, { env, file: JSON.stringify({ id: 'local', secret: 'f' }) })
-  const of = (given?: Credentials) => findCredentials(given, '127.0.0.1:8081')?.namespace
+  const of = (input?: Credentials) => findCredentials(input, '127.0.0.1:8081')?.namespace
   t.equal(of({ ...GIVEN, namespace: 'other' }), 'other')
   t.equal(of(GIVEN), 'mx', 'MX_NAMESPACE applies to MX_AUTH_ID only')
   t.equal(of(), 'acme')
@@ -91,11 +91,11 @@ t.test('an id without a secret, or a secret without an id, is an error', (t) => 
   arrange(t, { env: { MX_AUTH_ID: 'a' } })
   t.throws(() => findCredentials(undefined, 'example.com:1'), {
     name: 'TypeError',
-    message: 'MX_AUTH_ID and MX_AUTH_SECRET must both be given',
+    message: 'MX_AUTH_ID and MX_AUTH_SECRET must both be set',
   })
   t.throws(() => findCredentials({ id: '', secret: 's' }, undefined), {
     name: 'TypeError',
-    message: 'auth.id and auth.secret must both be given',
+    message: 'auth.id and auth.secret must both be set',
   })
   t.end()
 })
@@ -112,11 +112,11 @@ t.test(
   async (t) => {
     const leave = arrange(t, {})
     let valid = 'first'
-    let asked = 0
+    let requests = 0
     const auth = createService(t, { name: 'auth' }).handle('Auth', {
       token: endpoint({
         handle(request) {
-          asked++
+          requests++
           const { secret } = request as Credentials
           if (secret !== valid) throw badRequest('auth', 'Secret not correct')
           return { token: { access_token: secret, created: 0, expiry: 900 } }
@@ -136,15 +136,15 @@ t.test(
     const client = openClient(t, { registry: `mx://${address}` })
     const look = () => client.call<{ seen: string }>('greeter', 'Greeter.Seen')
     t.same(await look(), { seen: 'nothing' })
-    t.equal(asked, 0, 'there are no credentials')
+    t.equal(requests, 0, 'there are no credentials')
     leave(JSON.stringify({ id: 'local', secret: 'wrong' }))
     await eventually(async () => {
       t.same(await look(), { seen: 'nothing' })
-      return asked === 1
+      return requests === 1
     })
     valid = 'second'
     leave(JSON.stringify({ id: 'local', secret: 'second' }))
     await eventually(async () => (await look()).seen === 'Bearer second')
-    t.equal(asked, 2, 'rejected credentials are not sent again')
+    t.equal(requests, 2, 'rejected credentials are not sent again')
   },
 )

@@ -126,7 +126,9 @@ t.test('a broker adapter of the service is used, without namespaces', async (t) 
   t.equal(broker.dropped, 0)
   await leave()
   await broker.publish('a', { n: 3 })
-  const mine = { message: /^namespace is for calls: the service has a broker of its own$/ }
+  const mine = {
+    message: /^call option namespace is not supported: the service has its own broker$/,
+  }
   await t.rejects(broker.publish('a', 1, { namespace: 'acme' }), mine)
   await t.rejects(createBroker(service, { namespace: 'x' }).publish('a', 1), mine)
   await t.rejects(

@@ -155,7 +155,7 @@ t.test('an unavailable broker is retried until it accepts', async (t) => {
   const passing = [
     brokerUnavailable(new Error('NATS is away')),
     new GatewayError('broker', 404, 'service not found: broker'),
-    new GatewayError('broker', 429, 'there are 10000 subscribers already'),
+    new GatewayError('broker', 429, 'limit of 10000 subscribers reached'),
   ]
   const { subscriptions, begin, publish, lines } = open(t, refusing(...passing))
   let got = 0

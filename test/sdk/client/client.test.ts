@@ -208,9 +208,9 @@ t.test('a token is sent to the platform and its services, not to other addresses
   t.equal(await shown(found), 'Bearer own')
   t.equal(await shown(found, known), 'Bearer own', 'a node of the registry')
   t.equal(await shown(found, unknown), undefined)
-  const told = openClient(t, { address: known, token: 'own' })
-  t.equal(await shown(told), 'Bearer own', 'the address configured with the token')
-  t.equal(await shown(told, unknown), undefined)
+  const tokenClient = openClient(t, { address: known, token: 'own' })
+  t.equal(await shown(tokenClient), 'Bearer own', 'the address configured with the token')
+  t.equal(await shown(tokenClient, unknown), undefined)
   const proxied = openClient(t, { proxy: known, token: 'own' })
   t.equal(await shown(proxied, `mx://${known}`), 'Bearer own')
   t.equal(await shown(proxied, unknown), undefined)
@@ -279,7 +279,7 @@ t.test('the deadline of a context limits the call, and the remaining time is sen
     await done
     return calls.at(-1)!.timeoutMs
   }
-  const near = (ms: number, wanted: number) => ms <= wanted && ms > wanted - 500
+  const near = (ms: number, expected: number) => ms <= expected && ms > expected - 500
   t.ok(near(await sent({}), 10_000))
   t.ok(near(await sent({ timeoutMs: 2000 }), 2000))
   t.equal(await sent({ timeoutMs: Number.POSITIVE_INFINITY }), 0)

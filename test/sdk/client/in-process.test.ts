@@ -138,15 +138,15 @@ t.test('satisfies the caller contract', async (t) => {
 })
 
 t.test('caller and handler share no objects', async (t) => {
-  const kept: { list: number[] }[] = []
+  const retained: { list: number[] }[] = []
   const service = createService(t).handle('A', {
     keep: endpoint({
       handle: (request) => {
-        kept.push(request as { list: number[] })
+        retained.push(request as { list: number[] })
         return request
       },
     }),
-    again: endpoint({ handle: () => kept[0] }),
+    again: endpoint({ handle: () => retained[0] }),
   })
   const client = openClient(t, { services: [service] })
   const request = { list: [1] }
@@ -155,7 +155,7 @@ t.test('caller and handler share no objects', async (t) => {
   const reply = await promise
   t.strictSame(reply, { list: [1] })
   reply.list.push(3)
-  kept[0]!.list.push(4)
+  retained[0]!.list.push(4)
   t.strictSame(request, { list: [1, 2] })
   t.strictSame(reply, { list: [1, 3] })
   t.strictSame(await client.call('greeter', 'A.Again'), { list: [1, 4] })

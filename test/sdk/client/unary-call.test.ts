@@ -55,14 +55,14 @@ t.test('changing a request after the call does not change what was sent', async 
 })
 
 t.test('responses may arrive out of order', async (t) => {
-  const held: (() => void)[] = []
+  const pending: (() => void)[] = []
   const client = await open(t, (call) => {
-    if (call.endpoint === 'A.First') held.push(() => call.reply('', '1'))
+    if (call.endpoint === 'A.First') pending.push(() => call.reply('', '1'))
     else call.reply('', '2')
   })
   const first = client.call('greeter', 'A.First')
   t.equal(await client.call('greeter', 'A.Second'), 2)
-  held[0]!()
+  pending[0]!()
   t.equal(await first, 1)
 })
 

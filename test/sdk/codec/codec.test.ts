@@ -44,7 +44,7 @@ t.test('a value that JSON would drop silently is rejected', async (t) => {
   ] as const)
     t.throws(() => json.encode(value), {
       name: 'TypeError',
-      message: `a message must be something JSON can say, got ${kind}`,
+      message: `a message must be a JSON value, got ${kind}`,
     })
   class Empty {}
   const silent = { toJSON: () => undefined }

@@ -125,9 +125,9 @@ t.test('leaving or aborting ends a channel in any state', async (t) => {
   })()
   const aborted = events.consume('a', { signal })
   const reason = t.rejects(aborted.next(), { name: 'AbortError' })
-  const told = once(signal, 'abort')
+  const outcome = once(signal, 'abort')
   abort()
-  await told
+  await outcome
   await reason
   const waiting = events.consume('a', { offset: 1 })
   await events.publish('a', 1)

@@ -40,7 +40,8 @@ t.test('too many queued keys end the feed with 503 and clear the queue', async (
     await t.rejects(feed.next(), {
       id: 'registry.Registry.Watch',
       code: 503,
-      message: 'the watcher is too slow: more than 3 changes wait; watch again and read the list',
+      message:
+        'the watcher is too slow: more than 3 changes are pending; watch again and re-read the list',
     })
 })
 

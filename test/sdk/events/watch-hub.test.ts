@@ -9,7 +9,7 @@ t.test('rejects a watcher beyond the limit with 429 until another leaves', async
   const subscribe = () => () => {}
   const first = hub.open({ id: 'x', namespace: 'mx' }, subscribe)
   t.throws(() => hub.open({ id: 'x', namespace: 'mx' }, subscribe), {
-    ...{ code: 429, id: 'x', message: 'there are 1 watchers already' },
+    ...{ code: 429, id: 'x', message: 'limit of 1 watchers reached' },
   })
   await first.return!()
   hub.open({ id: 'x', namespace: 'mx' }, subscribe)

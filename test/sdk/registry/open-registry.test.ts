@@ -197,8 +197,8 @@ t.test('with an unreachable registry, a service starts and registers later', asy
   const service = new Service({ name: 'greeter', registry: `mx://${address}`, log })
   t.teardown(() => service.stop())
   await service.start()
-  const [told, ready] = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-  t.match(told, {
+  const [warning, ready] = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  t.match(warning, {
     msg: 'registration failed, retrying',
     reason: /^the registry mx:\S+ is unreachable: .*ECONNREFUSED/,
   })
@@ -261,10 +261,10 @@ t.test('a program exits after its calls, even with an open client', async (t) =>
 t.test('the tokens of the first open user are used, never those of a closed one', async (t) => {
   const { address } = await openPlatformRegistry(t)
   const text = `mx://${address}`
-  const asked: string[] = []
+  const requests: string[] = []
   const toTokens = (name: string) => ({
     current: () => {
-      asked.push(name)
+      requests.push(name)
       return name
     },
     leftMs: () => Number.POSITIVE_INFINITY,
@@ -274,10 +274,10 @@ t.test('the tokens of the first open user are used, never those of a closed one'
   const first = openRegistry(text, { tokens: toTokens('first') })
   const second = openRegistry(text, { tokens: toTokens('second') })
   await second.registry.getService('none')
-  t.same(new Set(asked), new Set(['first']))
+  t.same(new Set(requests), new Set(['first']))
   await first.close()
-  asked.length = 0
+  requests.length = 0
   await second.registry.getService('none')
-  t.same(new Set(asked), new Set(['second']))
+  t.same(new Set(requests), new Set(['second']))
   await second.close()
 })

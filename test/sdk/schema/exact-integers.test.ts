@@ -16,9 +16,9 @@ function decode(request: Schema | undefined, body: string): unknown {
 t.test('a 64-bit integer beyond 2^53 is decoded exactly from a number or string', async (t) => {
   for (const digits of ['9007199254740993', '9223372036854775807', '-9223372036854775808']) {
     const request = Type.Object({ id: Int64(), list: Type.Array(Int64()) })
-    const wanted = { id: BigInt(digits), list: [BigInt(digits), 5n] }
-    t.strictSame(decode(request, `{"id":${digits},"list":[${digits},5]}`), wanted)
-    t.strictSame(decode(request, `{"id":"${digits}","list":["${digits}",5]}`), wanted)
+    const expected = { id: BigInt(digits), list: [BigInt(digits), 5n] }
+    t.strictSame(decode(request, `{"id":${digits},"list":[${digits},5]}`), expected)
+    t.strictSame(decode(request, `{"id":"${digits}","list":["${digits}",5]}`), expected)
   }
   const request = Type.Object({ id: Type.Union([Uint64(), Type.Null()]) })
   t.strictSame(decode(request, '{"id":18446744073709551615}'), { id: 2n ** 64n - 1n })

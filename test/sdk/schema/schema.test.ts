@@ -68,7 +68,7 @@ t.test('a codec can reject a valid value', async (t) => {
   t.strictSame(decode({ day: '2026-02-03' }), { day: new Date('2026-02-03') })
   t.strictSame(encode({ day: new Date('2026-02-03') }), { day: '2026-02-03' })
   t.throws(() => decode({ day: '2026-99-03' }), {
-    message: 'request does not fit its schema: a codec rejected a value',
+    message: 'request does not match its schema: a codec rejected a value',
     cause: { message: 'no such day' },
   })
 })
@@ -80,11 +80,11 @@ t.test(
       Type.Object({ name: Type.String(), size: Type.Optional(Type.Integer({ default: 0 })) }),
       'response',
     )
-    const given = Object.freeze({ name: 'a' })
-    t.strictSame(encode(given), { name: 'a', size: 0 })
+    const input = Object.freeze({ name: 'a' })
+    t.strictSame(encode(input), { name: 'a', size: 0 })
     t.throws(() => encode({ name: 1 }), new SchemaError('response.name must be a string, got 1'))
     const plain = compileSchema(Type.Object({ name: Type.String() }), 'response')
-    t.equal(plain.encode(given), given, 'returned without a copy if nothing changes')
+    t.equal(plain.encode(input), input, 'returned without a copy if nothing changes')
   },
 )
 
@@ -158,8 +158,8 @@ t.test('a Standard Schema is described if its library can generate JSON Schema',
     $comment: 'draft-2020-12',
   })
   t.match(compileSchema(schema, 'response').jsonSchema, { type: 'number' })
-  const own = { ...createNamed(), toJSONSchema: () => ({ type: 'object' }) }
-  t.strictSame(compileSchema(own, 'request').jsonSchema, { type: 'object' })
+  const convertible = { ...createNamed(), toJSONSchema: () => ({ type: 'object' }) }
+  t.strictSame(compileSchema(convertible, 'request').jsonSchema, { type: 'object' })
   t.equal(compileSchema(createNamed(), 'request').jsonSchema, undefined)
   const cannot = createNamed({
     jsonSchema: {

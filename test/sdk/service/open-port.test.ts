@@ -7,9 +7,9 @@ import { openHost } from '../../fixtures/service-host.ts'
 const dispatcher = createDispatcher({ service: 'a', log: createQuietLog('a').log })
 
 t.test('a service opens a port or joins a shared one', async (t) => {
-  const own = await openPort({ address: '127.0.0.1:0', listener: 'node' }, dispatcher)
-  t.match(own, { address: /^127\.0\.0\.1:[1-9]\d*$/, server: 'node' })
-  await own.close()
+  const separate = await openPort({ address: '127.0.0.1:0', listener: 'node' }, dispatcher)
+  t.match(separate, { address: /^127\.0\.0\.1:[1-9]\d*$/, server: 'node' })
+  await separate.close()
   const host = await openHost(t)
   const shared = await openPort({ host }, dispatcher)
   t.equal(shared.address, host.address)

@@ -42,26 +42,26 @@ t.test('a registration expires after a TTL of 90 seconds without renewal', async
 t.test('a heartbeat restarts the TTL', async (t) => {
   const { registry, turn } = open(t)
   const { log } = createQuietLog()
-  let told = 0
+  let notifications = 0
   const counting: Registry = {
     ...registry,
     register(service, options) {
-      told++
+      notifications++
       return registry.register!(service, options)
     },
   }
   const registration = await register({ registry: counting, entry, log, intervalMs: 5 })
   for (let beat = 0; beat < 3; beat++) {
     turn(60_000)
-    const before = told
-    await until(() => told > before)
+    const before = notifications
+    await until(() => notifications > before)
     t.equal(await nodesOf(registry), 1)
   }
   await registration.end()
-  const last = told
+  const last = notifications
   t.equal(await nodesOf(registry), 0, 'deregistered at once')
   await new Promise((resolve) => setTimeout(resolve, 20))
-  t.equal(told, last, 'no more heartbeats')
+  t.equal(notifications, last, 'no more heartbeats')
   await registration.end()
 })
 
@@ -142,8 +142,8 @@ t.test('an unavailable registry is retried faster, and logged once a minute', as
   away = false
   await until(() => lines.length === 3)
   t.equal(await nodesOf(registry), 1)
-  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-  t.match(told, [
+  const events = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  t.match(events, [
     { level: 40, msg: 'registration failed, retrying', reason: 'gone fishing', seconds: 0 },
     { level: 40, msg: 'registration still failing, retrying', seconds: 60 },
     { level: 30, msg: 'registered again', registry: 'memory', seconds: 65 },
@@ -188,12 +188,12 @@ t.test('after 3 failed attempts the service starts and registers later', async (
 t.test('a registry that does not respond is awaited once, then the service starts', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
-  let asked = 0
+  let queries = 0
   let now = 0
   const silent: Registry = {
     ...registry,
     register() {
-      asked++
+      queries++
       now += 7000
       return new Promise(() => {})
     },
@@ -204,9 +204,9 @@ t.test('a registry that does not respond is awaited once, then the service start
     ...{ registry: silent, entry, log, answerMs: 200 },
     nowMs: () => now,
   })
-  t.equal(asked, 1)
+  t.equal(queries, 1)
   t.equal(JSON.parse(lines[0]!).seconds, 7, 'seconds since the request')
-  t.match(lines, [/"reason":"no answer within 200 ms".*retrying/])
+  t.match(lines, [/"reason":"no response within 200 ms".*retrying/])
   await registration.end()
 })
 
@@ -229,13 +229,13 @@ t.test('a denied registration is not retried', async (t) => {
 
 t.test('a registry that needs no registration is not an error', async (t) => {
   const { log, lines } = createQuietLog()
-  const own = withLocalServices(createStaticRegistry([]), () => false)
+  const local = withLocalServices(createStaticRegistry([]), () => false)
   let requests = 0
   const registry: Registry = {
-    ...own,
+    ...local,
     register(service, options) {
       requests++
-      return own.register!(service, options)
+      return local.register!(service, options)
     },
     deregister: () => void t.fail('nothing was registered'),
   }
@@ -277,11 +277,11 @@ t.test('a heartbeat in flight does not restore a deregistered node', async (t) =
   const { registry } = open(t)
   const { log } = createQuietLog()
   let release: () => void = () => {}
-  let told = 0
+  let notifications = 0
   const slow: Registry = {
     ...registry,
     async register(service, options) {
-      if (++told > 1)
+      if (++notifications > 1)
         await new Promise<void>((resolve) => {
           release = resolve
         })
@@ -289,7 +289,7 @@ t.test('a heartbeat in flight does not restore a deregistered node', async (t) =
     },
   }
   const registration = await register({ registry: slow, entry, log, intervalMs: 1 })
-  await until(() => told === 2)
+  await until(() => notifications === 2)
   const ended = registration.end()
   release()
   await ended
@@ -313,7 +313,7 @@ t.test('a failed deregistration is logged and does not prevent the stop', async 
 t.test('a deregistration from a stopping registry is logged as info', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
-  const cause = unavailable('registry', 'the registry is being stopped')
+  const cause = unavailable('registry', 'the registry is stopping')
   const registration = await register({
     registry: { ...registry, deregister: () => Promise.reject(new Error('no', { cause })) },
     entry,
@@ -326,10 +326,10 @@ t.test('a deregistration from a stopping registry is logged as info', async (t) 
 t.test('a node is registered as draining until it is deregistered', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
-  const told: string[] = []
+  const events: string[] = []
   t.teardown(
     registry.watch!(({ type, service }) => {
-      told.push(`${type} ${service.nodes.map(({ metadata }) => metadata['state'])}`)
+      events.push(`${type} ${service.nodes.map(({ metadata }) => metadata['state'])}`)
     }),
   )
   const registration = await register({ registry, entry, log, intervalMs: 1 })
@@ -338,7 +338,7 @@ t.test('a node is registered as draining until it is deregistered', async (t) =>
   t.match(service, { nodes: [{ ...entry.nodes[0], metadata: { state: 'draining' } }] })
   await registration.drain()
   await registration.end()
-  t.same(told, ['create ', 'update draining', 'delete '])
+  t.same(events, ['create ', 'update draining', 'delete '])
   await registration.drain()
   t.equal(await nodesOf(registry), 0, 'it is not registered again')
   t.same(lines, [])
@@ -347,9 +347,9 @@ t.test('a node is registered as draining until it is deregistered', async (t) =>
 t.test('a registry that does not respond delays the end by one timeout only', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
-  const asked: string[] = []
+  const queries: string[] = []
   const hang = (what: string): Promise<void> => {
-    asked.push(what)
+    queries.push(what)
     return new Promise(() => {})
   }
   let first = true
@@ -368,8 +368,8 @@ t.test('a registry that does not respond delays the end by one timeout only', as
   t.teardown(() => clearInterval(alive))
   await registration.drain()
   await registration.end()
-  t.same(asked, ['register draining', 'deregister'])
+  t.same(queries, ['register draining', 'deregister'])
   t.match(lines, [/could not mark as draining/, /could not deregister/])
-  for (const line of lines) t.match(line, /no answer within \d+ ms/, 'in whole milliseconds')
-  t.match(lines[1], /no answer within 1 ms/, 'one timeout for both requests')
+  for (const line of lines) t.match(line, /no response within \d+ ms/, 'in whole milliseconds')
+  t.match(lines[1], /no response within 1 ms/, 'one timeout for both requests')
 })

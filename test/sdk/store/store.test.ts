@@ -178,7 +178,7 @@ t.test('stopping the store ends a watch with 503', async (t) => {
   const loop = (async () => {
     for await (const { key } of watch) t.equal(key, 'a')
   })()
-  const failed = t.rejects(loop, { code: 503, message: 'the store is being stopped' })
+  const failed = t.rejects(loop, { code: 503, message: 'the store is stopping' })
   await close()
   await failed
 })

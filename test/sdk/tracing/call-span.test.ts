@@ -33,7 +33,7 @@ t.test('without a valid trace, a call starts one only if allowed', async (t) => 
 })
 
 t.test('an error status marks the span of its side, with details from 500', async (t) => {
-  type Case = [kind: 'server' | 'client', code: number, failed?: string, told?: string]
+  type Case = [kind: 'server' | 'client', code: number, failed?: string, expected?: string]
   const cases: readonly Case[] = [
     ['server', 200],
     ['server', 404],

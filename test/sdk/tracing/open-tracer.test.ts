@@ -58,9 +58,9 @@ t.test('invalid variables are logged once by name, and the others apply', async 
 
 t.test('a diagnostic logger of the program is retained and receives the warnings', async (t) => {
   const said: string[] = []
-  const own = (message: string): void => void said.push(message)
+  const onWarn = (message: string): void => void said.push(message)
   diag.setLogger(
-    { error: own, warn: own, info: nothing, debug: nothing, verbose: nothing },
+    { error: onWarn, warn: onWarn, info: nothing, debug: nothing, verbose: nothing },
     DiagLogLevel.WARN,
   )
   t.teardown(() => diag.disable())

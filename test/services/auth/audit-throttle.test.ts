@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createOnceAMinute } from '../../../services/auth/audit-throttle.ts'
+import { createThrottle } from '../../../services/auth/audit-throttle.ts'
 
 t.test('reports a name once a minute, at most a hundred names', (t) => {
   let now = 1_000_000
-  const isFirst = createOnceAMinute(() => now)
+  const isFirst = createThrottle(() => now)
   t.ok(isFirst('a'))
   t.notOk(isFirst('a'))
   now += 59_999

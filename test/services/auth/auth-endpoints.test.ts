@@ -157,10 +157,10 @@ t.test('audits unknown refresh tokens at most once a minute', async (t) => {
   await refresh(refresh_token, '192.0.2.1')
   for (let i = 0; i < 10; i++) await refresh('x'.repeat(68), '192.0.2.1')
   await refresh('x', '192.0.2.2')
-  const told = { action: 'refresh.failed', namespace: 'mx', account: '' }
+  const entry = { action: 'refresh.failed', namespace: 'mx', account: '' }
   t.match(auth.records.slice(before), [
-    { ...told, target: 'jane', address: '192.0.2.1' },
-    { ...told, target: '', address: '192.0.2.2' },
+    { ...entry, target: 'jane', address: '192.0.2.1' },
+    { ...entry, target: '', address: '192.0.2.2' },
   ])
   auth.clock.ms += 60_000
   await refresh('x', '192.0.2.1')

@@ -20,16 +20,16 @@ async function open(t: Test) {
   return { ...parts, source: createSource(parts), stop }
 }
 
-async function next<T>(told: AsyncIterator<T>): Promise<T> {
-  const { done, value } = await told.next()
+async function next<T>(updates: AsyncIterator<T>): Promise<T> {
+  const { done, value } = await updates.next()
   if (done === true) throw new Error('nothing more is told')
   return value
 }
 
 t.test('streams all rules of a namespace, immediately and after each change', async (t) => {
   const { source, rules, stop } = await open(t)
-  const told = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
-  const ids = async () => (await next(told)).map(({ id }) => id)
+  const updates = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
+  const ids = async () => (await next(updates)).map(({ id }) => id)
   t.same(await ids(), ['default'])
   await rules.create('acme', LOGIN, {}, ID)
   await rules.create('mxa', LOGIN, {}, ID)
@@ -37,7 +37,7 @@ t.test('streams all rules of a namespace, immediately and after each change', as
   t.same(await ids(), ['default', 'login'])
   await rules.delete('mx', 'default', {}, ID)
   t.same(await ids(), ['login'])
-  const end = told.next()
+  const end = updates.next()
   stop.abort()
   t.same(await end, { done: true, value: undefined })
 })
@@ -45,12 +45,12 @@ t.test('streams all rules of a namespace, immediately and after each change', as
 t.test('streams namespaces with rules, immediately and when there are more', async (t) => {
   const { source, rules, stop } = await open(t)
   await rules.create('acme', LOGIN, {}, ID)
-  const told = source.watchNamespaces(stop.signal)[Symbol.asyncIterator]()
-  t.same(await next(told), new Set(['acme']))
+  const updates = source.watchNamespaces(stop.signal)[Symbol.asyncIterator]()
+  t.same(await next(updates), new Set(['acme']))
   await rules.create('mx', LOGIN, {}, ID)
   await rules.create('acme', { ...LOGIN, id: 'another' }, {}, ID)
-  t.same(await next(told), new Set(['acme', 'mx']))
-  const more = next(told)
+  t.same(await next(updates), new Set(['acme', 'mx']))
+  const more = next(updates)
   await rules.create('mx', { ...LOGIN, id: 'another' }, {}, ID)
   await rules.create('shop', LOGIN, {}, ID)
   t.same(await more, new Set(['acme', 'mx', 'shop']))
@@ -58,28 +58,28 @@ t.test('streams namespaces with rules, immediately and when there are more', asy
 
 t.test('coalesces rule changes for a slow watcher', async (t) => {
   const { source, rules, stop } = await open(t)
-  const told = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
-  await next(told)
+  const updates = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
+  await next(updates)
   for (const id of ['a', 'b', 'c']) await rules.create('mx', { ...LOGIN, id }, {}, ID)
-  t.equal((await next(told)).length, 4)
+  t.equal((await next(updates)).length, 4)
 })
 
 t.test('ends a watch with an error if rules cannot be read', async (t) => {
   const { source, store, stop } = await open(t)
   await store.close()
-  const told = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
-  await t.rejects(told.next(), { code: 503 })
+  const updates = source.watchRules('mx', stop.signal)[Symbol.asyncIterator]()
+  await t.rejects(updates.next(), { code: 503 })
 })
 
 t.test('streams keys and revocations, immediately and after each change', async (t) => {
   const { source, keys, store, clock, stop } = await open(t)
-  const told = source.watchTokens(stop.signal)[Symbol.asyncIterator]()
-  const first = await next(told)
+  const updates = source.watchTokens(stop.signal)[Symbol.asyncIterator]()
+  const first = await next(updates)
   t.same([...first.keys.keys()], [keys.current().id])
   const rotated = await keys.rotate(false, ID)
-  t.same([...(await next(told)).keys.keys()].sort(), [keys.current().id, rotated].sort())
+  t.same([...(await next(updates)).keys.keys()].sort(), [keys.current().id, rotated].sort())
   await store.commit([revokeAccount('mx', 'jane', clock.ms + 1, clock.ms)])
-  const { isRevoked } = await next(told)
+  const { isRevoked } = await next(updates)
   const known = { scopes: [], metadata: {}, issuer: 'mx' }
   const account: Account = { id: 'jane', name: 'jane', type: 'user', ...known }
   const session = { account, id: 'x', issuedMs: clock.ms, endsMs: clock.ms + 1000 }
@@ -90,6 +90,6 @@ t.test('streams keys and revocations, immediately and after each change', async 
 
 t.test('streams nothing to a watcher that leaves before the start', async (t) => {
   const { source } = await open(t)
-  const told = source.watchRules('mx', AbortSignal.abort())[Symbol.asyncIterator]()
-  t.same(await told.next(), { done: true, value: undefined })
+  const updates = source.watchRules('mx', AbortSignal.abort())[Symbol.asyncIterator]()
+  t.same(await updates.next(), { done: true, value: undefined })
 })

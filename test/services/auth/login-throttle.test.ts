@@ -7,10 +7,10 @@ import { createAttemptLogin } from '../../../services/auth/login-throttle.ts'
 const WHAT = { namespace: 'mx', id: 'jane' }
 
 t.test('audits and counts wrong credentials, not server errors', async (t) => {
-  const told: unknown[] = []
+  const events: unknown[] = []
   const attempt = createAttemptLogin(
     createLoginLimit(() => 0),
-    (_ctx, action, what) => void told.push([action, what]),
+    (_ctx, action, what) => void events.push([action, what]),
   )
   const ctx = createContext({ endpoint: 'Auth.Token', metadata: { 'mx-address': '192.0.2.1' } })
   t.equal(await attempt(ctx, WHAT, async () => 'in'), 'in')
@@ -19,12 +19,12 @@ t.test('audits and counts wrong credentials, not server errors', async (t) => {
       throw error
     })
   for (let i = 0; i < 10; i++) await t.rejects(fail(new Error('away')), { message: 'away' })
-  t.same(told, [])
+  t.same(events, [])
   for (let i = 0; i < 5; i++) await t.rejects(fail(badRequest('auth', 'wrong')), { code: 400 })
-  t.same(told[0], ['login.failed', { namespace: 'mx', target: 'jane' }])
-  t.equal(told.length, 5)
+  t.same(events[0], ['login.failed', { namespace: 'mx', target: 'jane' }])
+  t.equal(events.length, 5)
   await t.rejects(fail(badRequest('auth', 'wrong')), { code: 429, id: 'auth.Auth.Token' })
-  t.same(told[5], ['login.refused', { namespace: 'mx', target: 'jane' }])
+  t.same(events[5], ['login.refused', { namespace: 'mx', target: 'jane' }])
   await t.rejects(fail(badRequest('auth', 'wrong')), { code: 429 })
-  t.equal(told.length, 6, 'throttled attempts do not count')
+  t.equal(events.length, 6, 'throttled attempts do not count')
 })

@@ -24,12 +24,12 @@ function open() {
 t.test('yields the value immediately and the last one after changes', async (t) => {
   const { followed, change, state } = open()
   const stop = new AbortController()
-  const told = streamValue(stop.signal, followed)[Symbol.asyncIterator]()
-  t.same(await told.next(), { done: false, value: 0 })
+  const updates = streamValue(stop.signal, followed)[Symbol.asyncIterator]()
+  t.same(await updates.next(), { done: false, value: 0 })
   change(1)
   change(2)
-  t.same(await told.next(), { done: false, value: 2 })
-  const end = told.next()
+  t.same(await updates.next(), { done: false, value: 2 })
+  const end = updates.next()
   stop.abort()
   t.same(await end, { done: true, value: undefined })
   t.equal(state.watchers, 0)
@@ -55,12 +55,12 @@ t.test('reports errors unless the watcher left', async (t) => {
     message: 'away',
   })
   t.equal(state.watchers, 0)
-  const given = {
+  const source = {
     ...followed,
     read() {
       stop.abort()
       return read()
     },
   }
-  t.match(await streamValue(stop.signal, given)[Symbol.asyncIterator]().next(), { done: true })
+  t.match(await streamValue(stop.signal, source)[Symbol.asyncIterator]().next(), { done: true })
 })

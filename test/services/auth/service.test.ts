@@ -8,13 +8,13 @@ t.test('creates an account that logs in and inspects its token', async (t) => {
     { id: 'jane', scopes: ['reader'] },
     ADMIN,
   )
-  const told = { id: 'jane', name: 'jane', type: 'user', issuer: 'mx', scopes: ['reader'] }
-  t.match(account, { ...told, metadata: {}, created: 1_800_000_000 })
+  const jane = { id: 'jane', name: 'jane', type: 'user', issuer: 'mx', scopes: ['reader'] }
+  t.match(account, { ...jane, metadata: {}, created: 1_800_000_000 })
   const login = { id: 'jane', secret: account.secret }
   const { token } = await call<TokenReply>('Auth.Token', login)
   t.same([token.created, token.expiry], [1_800_000_000, 1_800_000_900])
   const inspected = await call('Auth.Inspect', { token: token.access_token })
-  t.same(inspected, { account: { ...told, metadata: {}, created: 1_800_000_000 } })
+  t.same(inspected, { account: { ...jane, metadata: {}, created: 1_800_000_000 } })
 })
 
 t.test('ends watches with an error when the service stops', async (t) => {

@@ -17,10 +17,10 @@ t.test('streams until the watcher leaves', async (t) => {
   const watchers = createWatchers(1)
   const stop = new AbortController()
   const ctx = createContext({ signal: stop.signal })
-  const told = watchers.open(ctx, ID, tell)[Symbol.asyncIterator]()
-  t.same(await told.next(), { done: false, value: 'news' })
+  const updates = watchers.open(ctx, ID, tell)[Symbol.asyncIterator]()
+  t.same(await updates.next(), { done: false, value: 'news' })
   t.throws(() => watchers.open(ctx, ID, tell), { id: ID, code: 429 })
-  const end = told.next()
+  const end = updates.next()
   stop.abort()
   t.same(await end, { done: true, value: undefined })
   const next = watchers.open(createContext(), ID, tell)[Symbol.asyncIterator]()
@@ -33,8 +33,8 @@ t.test('reserves slots for watchers that enforce rules', async (t) => {
   t.teardown(watchers.close)
   const begin = async (account?: object) => {
     const metadata = account === undefined ? {} : { 'mx-account': JSON.stringify(account) }
-    const told = watchers.open(createContext({ metadata }), ID, tell)[Symbol.asyncIterator]()
-    return (await told.next()).value
+    const updates = watchers.open(createContext({ metadata }), ID, tell)[Symbol.asyncIterator]()
+    return (await updates.next()).value
   }
   const jane = { id: 'jane', type: 'user', issuer: 'mx', scopes: [] }
   t.equal(await begin(), 'news')
@@ -47,9 +47,9 @@ t.test('reserves slots for watchers that enforce rules', async (t) => {
 
 t.test('ends watches with an error on close and rejects new ones', async (t) => {
   const watchers = createWatchers(10)
-  const told = watchers.open(createContext(), ID, tell)[Symbol.asyncIterator]()
-  await told.next()
-  const end = t.rejects(told.next(), { id: ID, code: 503 })
+  const updates = watchers.open(createContext(), ID, tell)[Symbol.asyncIterator]()
+  await updates.next()
+  const end = t.rejects(updates.next(), { id: ID, code: 503 })
   watchers.close()
   await end
   t.throws(() => watchers.open(createContext(), ID, tell), { id: ID, code: 503 })

@@ -8,9 +8,9 @@ const textOf = ({ body }: WireMessage): string => Buffer.from(body, 'base64').to
 
 t.test('a message reaches the subscribers of its topic in its namespace only', async (t) => {
   const { publish, subscribe, subscribers } = await openPlatformBroker(t)
-  const own = subscribe({ topic: 'orders' }, { namespace: 'acme' })
+  const ofAcme = subscribe({ topic: 'orders' }, { namespace: 'acme' })
   const others = subscribe({ topic: 'orders' })
-  const [first, second] = [own.next(), others.next()]
+  const [first, second] = [ofAcme.next(), others.next()]
   await until(() => subscribers() === 2)
   // Only the first message received shows that the subscription has started: publish until then.
   let isSeen = false
@@ -35,7 +35,7 @@ t.test('a message reaches the subscribers of its topic in its namespace only', a
   })
   await publish({ topic: 'orders', message: { body: base64('mine') } })
   t.equal(textOf((await second).value), 'mine')
-  await own.return!()
+  await ofAcme.return!()
   await others.return!()
   await until(() => subscribers() === 0)
 })
@@ -50,11 +50,11 @@ t.test('topic orders of namespace acme.eu is not topic eu.orders of namespace ac
     publish({ topic, message: { body: base64(namespace) } }, { namespace })
   await send('orders', 'acme.eu')
   await send('eu.orders', 'acme')
-  for (const [told, namespace] of [
+  for (const [outcome, namespace] of [
     [toOuter, 'acme'],
     [toInner, 'acme.eu'],
   ] as const) {
-    const { value } = await told
+    const { value } = await outcome
     t.equal(textOf(value), namespace)
     t.equal(value.header['mx-topic'], 'acme.eu.orders', 'the topic of the header is not encoded')
     t.equal(value.header['mx-namespace'], namespace)

@@ -18,7 +18,7 @@ t.test('a stop ends the streams with 503 and leaves the broker open', async (t) 
   const messages = subscribe({ topic: 'a' })
   const last = messages.next()
   await until(() => subscribers() === 1)
-  const failed = t.rejects(last, { code: 503, message: 'the broker is being stopped' })
+  const failed = t.rejects(last, { code: 503, message: 'the broker is stopping' })
   await close()
   await failed
   t.equal(subscribers(), 0)
@@ -39,7 +39,7 @@ t.test('a message that is too long for a stream is skipped and logged', async (t
   t.match(JSON.parse(lines.find((line) => line.includes('too long'))!), {
     topic: 'mx.a',
     bytes: 12_584_000,
-    msg: 'a message is too long for a stream: left out',
+    msg: 'message omitted: too long for a stream',
   })
 })
 

@@ -125,10 +125,10 @@ t.test('a subscription beyond the limit is 429, and after close 503', async (t) 
   t.throws(() => subscriptions.open('mx', 'mx.a', {}, ID, () => {}), {
     code: 429,
     id: ID,
-    message: 'there are 1 subscribers already',
+    message: 'limit of 1 subscribers reached',
   })
   const last = messages.next()
   subscriptions.close()
-  await t.rejects(last, { code: 503, message: 'the broker is being stopped' })
+  await t.rejects(last, { code: 503, message: 'the broker is stopping' })
   t.throws(() => subscriptions.open('mx', 'mx.a', {}, ID, () => {}), { code: 503, id: ID })
 })

@@ -195,8 +195,8 @@ t.test('masks secrets unless they are requested', async (t) => {
       { path: 'db.port', secret: true },
     ],
   })
-  const told = JSON.stringify([await call('History'), await call('List'), lines])
-  for (const text of [await dumpStore(store), told]) t.notMatch(text, /hunter2|54321/)
+  const contents = JSON.stringify([await call('History'), await call('List'), lines])
+  for (const text of [await dumpStore(store), contents]) t.notMatch(text, /hunter2|54321/)
 })
 
 t.test('lists paths in pages', async (t) => {
@@ -286,7 +286,7 @@ t.test('supports everything but secrets without a key', async (t) => {
   await t.rejects(set('b', 'hunter2', true), {
     id: 'config.Config.Set',
     code: 501,
-    message: 'secrets need a key: the config secret key is not set',
+    message: 'secrets cannot be stored: config_secret_key is not set',
   })
   t.notMatch(await dumpStore(store), /hunter2/)
 })

@@ -46,7 +46,7 @@ t.test('rejects a malformed record', async (t) => {
     t.throws(() => parseHead(toRecord(Buffer.from(text, 'latin1'))), {
       code: 500,
       message:
-        'record now/head of table config is not of this version of mx: somebody else wrote it, or a newer mx',
+        'record now/head of table config has an unknown format: it was written by another program or a newer version of mx',
     })
   t.throws(() => parseKeyNote(toRecord(Buffer.from('{"format":1}'), 'key')), {
     message: /^record key of table config/,

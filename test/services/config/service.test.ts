@@ -86,7 +86,7 @@ t.test('records the account of the call as author', async (t) => {
 t.test('finishes changes in progress on close and leaves the store open', async (t) => {
   const inner = createMemoryStore()
   let resume = (): void => {}
-  const held = new Promise<void>((resolve) => {
+  const pending = new Promise<void>((resolve) => {
     resume = resolve
   })
   let onCommit = (): void => {}
@@ -97,7 +97,7 @@ t.test('finishes changes in progress on close and leaves the store open', async 
     ...inner,
     async commit(groups, nowMs) {
       onCommit()
-      await held
+      await pending
       return inner.commit(groups, nowMs)
     },
   })

@@ -148,9 +148,9 @@ t.test('does not read a cached tree', async (t) => {
   await put(1, '{"a":"1"}')
   const before = await snapshots.read('mx')
   reads.length = 0
-  const own = { ...before, tree: new Map() }
-  snapshots.remember('mx', own, 10)
-  t.equal(await snapshots.read('mx'), own)
+  const copy = { ...before, tree: new Map() }
+  snapshots.remember('mx', copy, 10)
+  t.equal(await snapshots.read('mx'), copy)
   t.equal(await readPatch(spied, 'mx', entry(9)), undefined)
   t.strictSame(reads, [HEAD, key(9)])
 })

@@ -104,8 +104,8 @@ t.test('streams the current value after changes may have been missed', async (t)
   let listener: StoreListener | undefined
   const deaf: Store = {
     ...store,
-    async watch(_table, _prefix, given) {
-      listener = given
+    async watch(_table, _prefix, input) {
+      listener = input
       return () => {}
     },
   }

@@ -143,7 +143,7 @@ t.test('a consumer beyond maxConsumers gets 429 until another one leaves', async
   const first = await platform.consume({ topic: 'a' })
   const waiting = first.next()
   const second = await platform.consume({ topic: 'a' })
-  await t.rejects(second.next(), { code: 429, message: 'there are 1 consumers already' })
+  await t.rejects(second.next(), { code: 429, message: 'limit of 1 consumers reached' })
   await first.return()
   await waiting
   // The service notices the disconnect a little later.
@@ -202,5 +202,5 @@ t.test('a stream that ends without a first message is 400', async (t) => {
   const { client } = await openPlatformEvents(t)
   const stream = client.stream('events', 'Stream.Consume')
   stream.end()
-  await t.rejects(stream.next(), { code: 400, message: 'the first message must name a topic' })
+  await t.rejects(stream.next(), { code: 400, message: 'the first message must set a topic' })
 })

@@ -82,9 +82,9 @@ t.test('DeleteGroup deletes a group and ends its consumers with 410', async (t) 
   t.strictSame(await call('Stream.Groups', { topic: 'a' }), {
     groups: [{ group: 'g', acked: 0, pending: 1 }],
   })
-  const told = t.rejects(stream.next(), { code: 410 })
+  const outcome = t.rejects(stream.next(), { code: 410 })
   t.strictSame(await call('Stream.DeleteGroup', { topic: 'a', group: 'g' }), {})
-  await told
+  await outcome
   t.strictSame(await call('Stream.DeleteGroup', { topic: 'a', group: 'g' }), {})
   t.strictSame(await call('Stream.Groups', { topic: 'a' }), { groups: [] })
 })
@@ -94,9 +94,9 @@ t.test('DeleteTopic deletes events and groups and ends the consumers with 410', 
   await call('Stream.Publish', { topic: 'a' })
   const stream = await consume<DeliveryMessage>({ topic: 'a', group: 'g', sequence: 1 })
   await stream.next()
-  const told = t.rejects(stream.next(), { code: 410, message: 'the topic a was deleted' })
+  const outcome = t.rejects(stream.next(), { code: 410, message: 'the topic a was deleted' })
   t.strictSame(await call('Stream.DeleteTopic', { topic: 'a' }), {})
-  await told
+  await outcome
   t.strictSame(await call('Stream.Topics'), { topics: [] })
   t.strictSame(await call('Stream.DeleteTopic', { topic: 'a' }), {})
   t.match(

@@ -36,10 +36,10 @@ for (const [name, create] of Object.entries(ADAPTERS))
       { group: 'begun', acked: 1, pending: 3, lag: 4 },
     ]
     const settled = ['"ahead"', '"acked":1,"pending":3']
-    const told = await until(ask, (reply) =>
+    const result = await until(ask, (reply) =>
       settled.every((part) => JSON.stringify(reply).includes(part)),
     )
-    t.match(told, {
+    t.match(result, {
       topics: [
         { topic: 'orders', first: 1, last: 5, bytes: Number, groups },
         { topic: 'quiet', first: 1, last: 1, bytes: Number, groups: [] },

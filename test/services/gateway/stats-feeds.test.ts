@@ -33,7 +33,7 @@ t.test(
   async (t) => {
     const feeds = createStatsFeeds({ points: () => [], maxWatchers: 1 })
     const slow = feeds.open(0, 'x')
-    t.throws(() => feeds.open(0, 'x'), { code: 429, message: 'there are 1 watchers already' })
+    t.throws(() => feeds.open(0, 'x'), { code: 429, message: 'limit of 1 watchers reached' })
     for (let i = 0; i < 60; i++) feeds.tell(toPoint(i))
     await t.rejects(slow.next(), { code: 503, message: /too slow/ })
     t.equal(feeds.count(), 0)

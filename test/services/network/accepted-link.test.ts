@@ -32,7 +32,7 @@ const open = (t: Test, { token = '', refuses = false } = {}) => {
     },
   })
   t.teardown(() => link.end())
-  const hello = caller.introduce()
+  const hello = caller.createHello()
   const say = (message: object): void => said.push(message)
   const hear = async (): Promise<Record<string, unknown>> =>
     ((await link.stream.next()).value ?? { type: 'end' }) as Record<string, unknown>
@@ -43,7 +43,7 @@ const open = (t: Test, { token = '', refuses = false } = {}) => {
     const pair = { caller: hello, callee: welcome as unknown as Introduction }
     say({ type: 'proof', proof: caller.prove('caller', pair) })
     const { proof } = await hear()
-    caller.judge('callee', proof as string, pair)
+    caller.authenticate('callee', proof as string, pair)
     say({ type: 'ping', n: 7 })
   }
   return { said, link, events, hello, say, hear, shakeHands }
@@ -67,7 +67,10 @@ t.test('a peer with a wrong token is rejected with 403 and receives no proof', a
   const welcome = await hear()
   t.notOk('proof' in welcome, 'no proof to test guesses against')
   say({ type: 'proof', proof: '0'.repeat(64) })
-  await t.rejects(hear(), { code: 403, message: 'the token of the server a is not that of b' })
+  await t.rejects(hear(), {
+    code: 403,
+    message: 'network_token of server a does not match that of b',
+  })
   t.strictSame(events, ['close'])
 })
 
@@ -82,8 +85,8 @@ t.test('a malformed or unexpected message is 400 and the error names it', async 
   const wrong: [messages: (hello: object) => unknown[], detail: string | RegExp][] = [
     [() => [1], 'request is malformed: message must be an object'],
     [() => [{ type: 'x'.repeat(9999) }], /^request is malformed: type must be .{0,500}$/],
-    [() => [{ type: 'ping', n: 1 }], 'request.type must be hello now, got ping'],
-    [(hello) => [hello, hello], 'request.type must be proof now, got hello'],
+    [() => [{ type: 'ping', n: 1 }], 'unexpected request.type ping, expected hello'],
+    [(hello) => [hello, hello], 'unexpected request.type hello, expected proof'],
     [(hello) => [{ ...hello, id: '@' }], /^request is malformed: id must be /],
     [(hello) => [{ ...hello, version: 1 }], /^request is malformed: version must be 2, got 1$/],
   ]
@@ -119,7 +122,7 @@ t.test(
     t.strictSame(events, ['open a'])
     const over = hear()
     mock.timers.tick(5000)
-    await t.rejects(over, { code: 408, message: 'nothing was heard of a' })
+    await t.rejects(over, { code: 408, message: 'no message received from a' })
     t.strictSame(events, ['open a', 'close'])
   },
 )

@@ -13,7 +13,7 @@ import { openServer, type TestServer } from '../../fixtures/network.ts'
 
 /** A peer that only listens, with the route updates that it receives. */
 function listen(t: Test, { address }: TestServer, id: string) {
-  const told: string[] = []
+  const events: string[] = []
   const reasons: string[] = []
   const admission = createAdmission({
     id,
@@ -22,8 +22,8 @@ function listen(t: Test, { address }: TestServer, id: string) {
     token: '',
     isOpen: true,
   })
-  const toText = ({ key, told }: RouteUpdate): string =>
-    told === undefined ? `${key} gone` : `${key} ${told.path.join(' ')}`
+  const toText = ({ key, advertised }: RouteUpdate): string =>
+    advertised === undefined ? `${key} gone` : `${key} ${advertised.path.join(' ')}`
   const link = createLink({
     address: parseServerAddress(address)!,
     admission,
@@ -32,12 +32,12 @@ function listen(t: Test, { address }: TestServer, id: string) {
       onLinked: () => {},
       onCost: () => {},
       onUpdate: (_link, _peer, news) =>
-        told.push(...news.filter(({ key }) => !key.startsWith('@')).map(toText)),
+        events.push(...news.filter(({ key }) => !key.startsWith('@')).map(toText)),
       onSettled: (_link, { reason }) => reasons.push(`${reason.code} ${reason.message}`),
     },
   })
   t.teardown(link.close)
-  return { link, told, reasons }
+  return { link, events, reasons }
 }
 
 t.test('a peer receives the existing routes, then each change', async (t) => {
@@ -46,12 +46,12 @@ t.test('a peer receives the existing routes, then each change', async (t) => {
   const greeter = await a.serve('greeter')
   await b.serve('users')
   await until(async () => (await a.ask<{ services: string[] }>('Services')).services.length > 2)
-  const { told } = listen(t, a, 'ear')
+  const { events } = listen(t, a, 'ear')
   // Some routes are received twice because their cost changes.
-  await until(() => new Set(told).size > 1)
-  t.strictSame(new Set(told), new Set(['greeter a', 'users a b']))
+  await until(() => new Set(events).size > 1)
+  t.strictSame(new Set(events), new Set(['greeter a', 'users a b']))
   await greeter.stop()
-  await until(() => told.includes('greeter gone'))
+  await until(() => events.includes('greeter gone'))
 })
 
 t.test('a second link of a server replaces its first one, which ends with 409', async (t) => {
@@ -77,7 +77,7 @@ t.test('a link beyond MAX_PEERS is 429 until another one closes', async (t) => {
   })
   const { link, reasons } = listen(t, a, 'late')
   await until(() => reasons.length > 0)
-  t.equal(reasons[0], '429 64 servers are linked with this one already')
+  t.equal(reasons[0], '429 limit of 64 linked servers reached')
   ears[0]!.link.close()
   await until(async () => !(await a.status()).listeners.includes('ear-0'))
   link.wake()
@@ -89,7 +89,7 @@ t.test('links without a proof are limited per address and in total', async (t) =
   const accepted = createAcceptedLinks({
     admission: createAdmission(options),
     table: createRouteTable({ id: 'a', onChange: () => {} }),
-    links: { answer: () => {}, forget: () => {} },
+    links: { openReverseLink: () => {}, closeReverseLink: () => {} },
     log: createContext().log,
   })
   t.teardown(accepted.close)
@@ -104,11 +104,11 @@ t.test('links without a proof are limited per address and in total', async (t) =
   for (let i = 1; i < 16; i++) open('192.0.2.1')
   const tooMany = (count: number, what: string) => ({
     code: 429,
-    message: `${count} links ${what} being opened already`,
+    message: `limit of ${count} links being opened${what} reached`,
   })
-  t.throws(() => open('192.0.2.1'), tooMany(16, 'of this address are'))
+  t.throws(() => open('192.0.2.1'), tooMany(16, ' from this address'))
   for (let i = 16; i < 2 * MAX_PEERS; i++) open(`192.0.2.${2 + (i >> 3)}`)
-  t.throws(() => open('192.0.2.99'), tooMany(128, 'are'))
+  t.throws(() => open('192.0.2.99'), tooMany(128, ''))
   await first.return!()
   open('192.0.2.1')
 })

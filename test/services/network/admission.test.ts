@@ -13,10 +13,10 @@ const open = (id: string, options: Partial<AdmissionOptions> = {}) =>
 
 /** Error of a link from one server to another, undefined if it is accepted. */
 function judge(from: ReturnType<typeof open>, by: ReturnType<typeof open>): string | undefined {
-  const pair = { caller: from.introduce(), callee: by.introduce() }
+  const pair = { caller: from.createHello(), callee: by.createHello() }
   try {
-    by.judge('caller', from.prove('caller', pair), pair)
-    from.judge('callee', by.prove('callee', pair), pair)
+    by.authenticate('caller', from.prove('caller', pair), pair)
+    from.authenticate('callee', by.prove('callee', pair), pair)
     return undefined
   } catch (error) {
     const { id, code, message } = error as { id: string; code: number; message: string }
@@ -34,11 +34,11 @@ t.test('without a token on either side a link is 403 unless the network is open'
   for (const token of ['', 's'])
     t.equal(
       judge(open('a', { token }), open('b', { isOpen: false })),
-      'network 403 the server b has no network_token: without one none links',
+      'network 403 server b has no network_token, which is required to link',
     )
   t.equal(
     judge(open('a', { isOpen: false }), open('b')),
-    'network 403 the server a has no network_token: without one none links',
+    'network 403 server a has no network_token, which is required to link',
   )
   t.equal(judge(open('a', { token: 's', isOpen: false }), open('b', { token: 's' })), undefined)
   t.end()
@@ -52,7 +52,7 @@ t.test('a wrong token, and a token on one side only, is 403', (t) => {
   ] as const)
     t.equal(
       judge(open('a', { token: one }), open('b', { token: other })),
-      'network 403 the token of the server a is not that of b',
+      'network 403 network_token of server a does not match that of b',
     )
   t.end()
 })
@@ -60,7 +60,7 @@ t.test('a wrong token, and a token on one side only, is 403', (t) => {
 t.test('a server of another network is 409', (t) => {
   t.equal(
     judge(open('a', { network: 'x' }), open('b')),
-    'network 409 the server a is of the network x, and b of mx',
+    'network 409 server a belongs to network x, b to network mx',
   )
   t.end()
 })
@@ -68,18 +68,18 @@ t.test('a server of another network is 409', (t) => {
 t.test('another server with the same id is 409, but a server may link to itself', (t) => {
   t.equal(
     judge(open('a'), open('a')),
-    'network 409 another server has the id a, too: its data folder is a copy, and needs an id of its own',
+    'network 409 duplicate server id a: the data folder of the other server is a copy; give that server a different id',
   )
   const a = open('a')
   t.equal(judge(a, a), undefined)
-  t.ok(a.isSelf(a.introduce()))
-  t.notOk(a.isSelf(open('a').introduce()))
+  t.ok(a.isSelf(a.createHello()))
+  t.notOk(a.isSelf(open('a').createHello()))
   t.end()
 })
 
 t.test('each introduction has a new nonce', (t) => {
   const a = open('a')
-  const [one, other] = [a.introduce(), a.introduce()]
+  const [one, other] = [a.createHello(), a.createHello()]
   t.not(one.nonce, other.nonce)
   t.strictSame({ ...one, nonce: '' }, { ...other, nonce: '' })
   t.match(one, { version: 2, network: 'mx', id: 'a', address: 'mx://a:1' })

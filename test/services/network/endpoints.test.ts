@@ -14,7 +14,11 @@ t.test('Connect opens a link to each address once and returns their states', asy
   t.match(answer, {
     links: [
       { address: `mx://${b.address}`, id: 'b', state: 'linked', error: '' },
-      { address: `mx://127.0.0.1:${none.port}`, id: '', state: 'waiting', error: /ECONNREFUSED/ },
+      // Between two attempts, or in the next one.
+      {
+        ...{ address: `mx://127.0.0.1:${none.port}`, id: '' },
+        ...{ state: /^(waiting|connecting)$/, error: /ECONNREFUSED/ },
+      },
     ],
   })
   t.equal((answer['links'] as unknown[]).length, 2, 'a duplicate address is linked once')

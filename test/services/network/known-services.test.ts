@@ -26,7 +26,7 @@ function open(t: Test, store: Pick<Store, 'read' | 'commit' | 'maxValueBytes'>) 
     for (const name of names) {
       const endpoints = { 'A.Call': {}, 'A.List': { path: `/${name}/list` } }
       const entry = formatVersions([makeDeclaring(name, endpoints, 'v1')])
-      network.table.learn('b', name, { path: ['b'], metric: 0, entry })
+      network.table.applyRoute('b', name, { path: ['b'], metric: 0, entry })
     }
   }
   const list = async () => (await network.registry.listServices()).map(({ name }) => name)

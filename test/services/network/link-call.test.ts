@@ -46,7 +46,7 @@ t.test('the end of a link is reported once with its reason', (t) => {
     call.onEnd()
     call.leave()
     t.strictSame(events, [event])
-    t.ok(call.say({ type: 'ping' }), 'later messages are dropped')
+    t.ok(call.send({ type: 'ping' }), 'later messages are dropped')
   }
   t.end()
 })
@@ -75,11 +75,11 @@ t.test('a peer that sends its routes repeatedly is read slowly', (t) => {
 
 t.test('a malformed message ends the link with 502', (t) => {
   for (const [text, event] of [
-    ['{', /^502 what it says is malformed: /],
-    ['{"type":"x"}', /^502 what it says is malformed: type must be/],
+    ['{', /^502 malformed message: /],
+    ['{"type":"x"}', /^502 malformed message: type must be/],
     [
       'x'.repeat(MAX_LINK_MESSAGE_BYTES + 1),
-      /malformed: message must be at most 1048576 bytes, got 10/,
+      /malformed message: message must be at most 1048576 bytes, got 10/,
     ],
     [JSON.stringify({ type: 'routes', routes: [{ key: 'x'.repeat(9999) }] }), /routes\[0\]\.key/],
   ] as const) {
@@ -101,7 +101,7 @@ t.test(
       throw new TypeError('not now')
     })
     hear('{"type":"pong","n":1}')
-    t.strictSame(events, ['502 what it says is malformed: not now'])
+    t.strictSame(events, ['502 malformed message: not now'])
     const left = open()
     left.call.leave()
     left.hear('{"type":"pong","n":1}')

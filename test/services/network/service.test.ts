@@ -88,11 +88,11 @@ t.test('a local service takes precedence over the same service of a peer', async
   const { a, b } = await openAll(t, 'a-b')
   await b!.serve('greeter')
   await until(isAt(a!, 'greeter', 'b'))
-  const own = await a!.serve('greeter')
+  const local = await a!.serve('greeter')
   t.equal(await where(a!, 'greeter'), 'a')
   t.strictSame(await ways(a!, 'greeter'), ['here'])
   for (let i = 0; i < 20; i++) t.equal(await where(a!, 'greeter'), 'a')
-  await own.stop()
+  await local.stop()
   t.equal(await where(a!, 'greeter'), 'b')
 })
 

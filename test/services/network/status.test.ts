@@ -12,7 +12,7 @@ function open() {
   const table = createRouteTable({ id: 'a', onChange: () => {} })
   for (const peer of ['b', 'c']) table.setPeer(peer, 1)
   const learn = (key: string, path: string, entry = '[]'): void =>
-    table.learn(path[0]!, key, { path: path.split(''), metric: path.length - 1, entry })
+    table.applyRoute(path[0]!, key, { path: path.split(''), metric: path.length - 1, entry })
   const toEntry = (id: string, peers: string): string =>
     formatServer({ address: `mx://${id}:1`, peers: peers.split('') })
   table.setLocal('@a', toEntry('a', 'bc'))

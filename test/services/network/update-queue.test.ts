@@ -13,7 +13,7 @@ function open(t: Test) {
   const pending: string[] = []
   const source = {
     isPending: () => pending.length > 0,
-    take: (): RouteUpdate[] => pending.splice(0, 2).map((key) => ({ key, told: undefined })),
+    take: (): RouteUpdate[] => pending.splice(0, 2).map((key) => ({ key, advertised: undefined })),
   }
   const read = async (): Promise<string> => {
     const { done, value } = await outbox.next()
@@ -27,9 +27,9 @@ function open(t: Test) {
 t.test('messages precede route updates, and the last one of a type is sent', async (t) => {
   const { outbox, pending, source, read } = open(t)
   pending.push('a', 'b', 'c')
-  outbox.say({ type: 'pong', n: 1 })
-  outbox.say({ type: 'welcome' })
-  outbox.say({ type: 'pong', n: 2 })
+  outbox.send({ type: 'pong', n: 1 })
+  outbox.send({ type: 'welcome' })
+  outbox.send({ type: 'pong', n: 2 })
   outbox.begin(source)
   t.strictSame(await outbox.next(), { done: false, value: { type: 'pong', n: 2 } })
   t.strictSame([await read(), await read(), await read()], ['welcome', 'routes a b', 'routes c'])
@@ -38,7 +38,7 @@ t.test('messages precede route updates, and the last one of a type is sent', asy
 t.test('a pending read gets a message at once, while route updates are collected', async (t) => {
   const { outbox, pending, source, read } = open(t)
   let reading = read()
-  outbox.say({ type: 'pong' })
+  outbox.send({ type: 'pong' })
   t.equal(await reading, 'pong')
   reading = read()
   outbox.begin(source)
@@ -74,7 +74,7 @@ t.test('end settles pending and later reads, with the error if there is one', as
     const reading = read()
     outbox.end(reason)
     outbox.end(new Error('later'))
-    outbox.say({ type: 'pong' })
+    outbox.send({ type: 'pong' })
     outbox.wake()
     for (const reads of [reading, read()])
       if (reason === undefined) t.equal(await reads, 'end')
@@ -85,7 +85,7 @@ t.test('end settles pending and later reads, with the error if there is one', as
 
 t.test('a reader that leaves closes the queue', async (t) => {
   const { outbox, read, closed } = open(t)
-  outbox.say({ type: 'pong' })
+  outbox.send({ type: 'pong' })
   for await (const _ of outbox) break
   t.equal(closed(), 1)
   t.equal(await read(), 'end')

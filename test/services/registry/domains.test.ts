@@ -38,10 +38,10 @@ t.test('the default domain exists, and others are created once by name', async (
 
 t.test('a watcher of all domains receives changes of domains that are created later', async (t) => {
   const { domains, put } = open(t)
-  const told: string[] = []
+  const events: string[] = []
   const watch = (as: string, domain: string, service?: string) =>
     domains.watch(domain, service, (event, of) =>
-      told.push(`${as}: ${event.type} ${event.service.name} in ${of}`),
+      events.push(`${as}: ${event.type} ${event.service.name} in ${of}`),
     )
   const stops = [
     watch('mx', 'mx'),
@@ -50,11 +50,11 @@ t.test('a watcher of all domains receives changes of domains that are created la
     watch('all users', '*', 'users'),
   ]
   put('mx')
-  t.strictSame(told.splice(0), ['mx: create greeter in mx', 'all: create greeter in mx'])
+  t.strictSame(events.splice(0), ['mx: create greeter in mx', 'all: create greeter in mx'])
   put('a')
-  t.strictSame(told.splice(0), ['a: create greeter in a', 'all: create greeter in a'])
+  t.strictSame(events.splice(0), ['a: create greeter in a', 'all: create greeter in a'])
   put('a', makeService('users', ['a:1']))
-  t.strictSame(told.splice(0).sort(), [
+  t.strictSame(events.splice(0).sort(), [
     'a: create users in a',
     'all users: create users in a',
     'all: create users in a',
@@ -62,7 +62,7 @@ t.test('a watcher of all domains receives changes of domains that are created la
   for (const stop of stops) stop()
   put('b')
   put('mx', makeService('users', ['a:1']))
-  t.strictSame(told, [])
+  t.strictSame(events, [])
 })
 
 t.test(
@@ -71,19 +71,19 @@ t.test(
     const { domains, closed, put } = open(t, 3)
     put('a')
     put('b')
-    const told: string[] = []
-    t.teardown(domains.watch('a', undefined, ({ type }) => told.push(type)))
+    const events: string[] = []
+    t.teardown(domains.watch('a', undefined, ({ type }) => events.push(type)))
     t.throws(() => domains.open('c', ID), {
       id: ID,
       code: 429,
-      message: 'there are 3 domains already, c would be one too many',
+      message: 'cannot create domain c: limit of 3 domains reached',
     })
     await domains.open('a', ID).registry.deregister?.(GREETER)
     domains.open('c', ID)
     t.strictSame(closed, ['a'], 'the default domain stays open although it is empty')
     await domains.open('b', ID).registry.deregister?.(GREETER)
     put('a')
-    t.strictSame(told, ['delete', 'create'])
+    t.strictSame(events, ['delete', 'create'])
   },
 )
 
@@ -107,10 +107,10 @@ t.test('readers see domains of other servers up to the limit', async (t) => {
   t.strictSame(select('none'), [])
   t.strictSame(select('*'), ['mx', 'b', 'a'])
   t.strictSame(select('c'), [], 'beyond the limit')
-  const told: string[] = []
-  domains.watch('a', undefined, ({ type }) => told.push(type))
+  const events: string[] = []
+  domains.watch('a', undefined, ({ type }) => events.push(type))
   await domains.open('a', ID).registry.register?.(GREETER)
-  t.strictSame(told, ['create'])
+  t.strictSame(events, ['create'])
 })
 
 t.test('close closes the registries of all domains', async (t) => {

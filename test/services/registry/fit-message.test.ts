@@ -2,7 +2,7 @@ import t from 'tap'
 import { createMxRegistry } from '../../../adapters/registry/mx.ts'
 import type { RegistryEvent, Service } from '../../../core/contracts/registry.ts'
 import { toEntry } from '../../../services/registry/entry.ts'
-import { createLeaveOut } from '../../../services/registry/fit-message.ts'
+import { createReportOmitted } from '../../../services/registry/fit-message.ts'
 import { openPlatformRegistry, type Services } from '../../fixtures/platform-registry.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
@@ -37,15 +37,15 @@ t.test(
       services.map(({ version }) => version),
       ['v2'],
     )
-    const told: string[] = []
-    for (let i = 0; i < 3; i++) told.push((await events.next()).value.service.name)
-    t.strictSame(told, ['a', 'z', 'long'], 'the watch continues')
+    const reported: string[] = []
+    for (let i = 0; i < 3; i++) reported.push((await events.next()).value.service.name)
+    t.strictSame(reported, ['a', 'z', 'long'], 'the watch continues')
     await events.return?.()
     const warnings = lines
-      .filter((line) => line.includes('left out'))
+      .filter((line) => line.includes('version omitted'))
       .map((line) => JSON.parse(line))
     t.match(warnings, [
-      { name: 'long', version: 'latest', msg: 'too long for a message: version left out' },
+      { name: 'long', version: 'latest', msg: 'service version omitted: too long for a message' },
     ])
     t.equal(warnings.length, 1, 'one warning')
 
@@ -62,13 +62,13 @@ t.test(
 t.test('warns about at most 1000 versions', async (t) => {
   let warnings = 0
   const { log } = createQuietLog()
-  const leaveOut = createLeaveOut({
+  const onOmit = createReportOmitted({
     ...log,
     warn() {
       warnings++
     },
   })
   for (let round = 0; round < 2; round++)
-    for (let i = 0; i < 1100; i++) leaveOut(toEntry(makeService(`s${i}`, ['a:1']), 'mx'), 1)
+    for (let i = 0; i < 1100; i++) onOmit(toEntry(makeService(`s${i}`, ['a:1']), 'mx'), 1)
   t.equal(warnings, 1000)
 })

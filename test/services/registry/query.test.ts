@@ -42,11 +42,11 @@ t.test('errors of a registry are returned with code and reason from every endpoi
     Deregister: entry,
   }
   const cases: [error: Error, code: number, detail: string][] = [
-    [new Error(WHERE), 503, `the registry memory cannot be asked: ${WHERE}`],
+    [new Error(WHERE), 503, `the registry memory is unavailable: ${WHERE}`],
     [
       Object.assign(new Error('the token needs service:read'), { denied: true }),
       403,
-      'the registry memory refuses: the token needs service:read',
+      'the registry memory denied access: the token needs service:read',
     ],
     [new TypeError('node id must be letters'), 400, 'node id must be letters'],
     [notImplemented('a', 'not here'), 501, 'not here'],

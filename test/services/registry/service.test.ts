@@ -30,10 +30,10 @@ t.test('the service registers itself while it runs', async (t) => {
       ['Registry.Watch', 'true'],
     ],
   )
-  const told: string[] = []
-  registry.watch?.(({ type, service }) => told.push(`${type} ${service.name}`))
+  const events: string[] = []
+  registry.watch?.(({ type, service }) => events.push(`${type} ${service.name}`))
   await close()
-  t.equal(told.at(-1), 'delete registry')
+  t.equal(events.at(-1), 'delete registry')
 })
 
 t.test('a service of the same process is visible to remote clients', async (t) => {

@@ -38,19 +38,19 @@ t.test('node changes are reported for existing and for new services', async (t) 
   const { memory, registry, watched } = openBare(t)
   const one = makeService('a', ['a:1'])
   await memory.register!(one)
-  const told: string[] = []
-  const unwatch = createWatchAll(registry)!((event) => void told.push(toText(event)))
+  const events: string[] = []
+  const unwatch = createWatchAll(registry)!((event) => void events.push(toText(event)))
   await until(() => watched.has('a'))
   await memory.register!(makeService('a', ['a:2']))
   await memory.deregister!(one)
   await memory.register!(makeService('b', ['b:1']))
-  await until(() => told.length === 3)
+  await until(() => events.length === 3)
   await memory.register!(makeService('b', ['b:2']))
   await memory.deregister!(makeService('b', ['b:1', 'b:2']))
   await until(() => !watched.has('b'))
   await memory.register!(makeService('b', ['b:3']))
-  await until(() => told.length === 6)
-  t.strictSame(told, [
+  await until(() => events.length === 6)
+  t.strictSame(events, [
     'update a a:1 a:2',
     'update a a:2',
     'create b b:1',
@@ -88,7 +88,7 @@ t.test(
       if (away) throw new Error('away')
       return await ask()
     }
-    const told: string[] = []
+    const events: string[] = []
     const unwatch = createWatchAll(
       {
         ...registry,
@@ -96,14 +96,14 @@ t.test(
         listServices: () => whileThere(() => registry.listServices()),
       },
       5,
-    )!((event) => void told.push(toText(event)))
+    )!((event) => void events.push(toText(event)))
     await memory.register!(makeService('c', ['c:1']))
     await memory.register!(makeService('a', ['a:2']))
     away = false
-    await until(() => watched.size === 3 && told.length >= 3)
-    t.same([...told].sort(), ['create c c:1', 'update a a:1 a:2', 'update b b:1'])
+    await until(() => watched.size === 3 && events.length >= 3)
+    t.same([...events].sort(), ['create c c:1', 'update a a:1 a:2', 'update b b:1'])
     await memory.register!(makeService('b', ['b:2']))
-    t.equal(told.at(-1), 'update b b:1 b:2', 'later changes as well')
+    t.equal(events.at(-1), 'update b b:1 b:2', 'later changes as well')
     unwatch()
     t.same([...watched], [])
   },
@@ -112,10 +112,10 @@ t.test(
 t.test('events with nodes are passed on unchanged', async (t) => {
   const memory = createMemoryRegistry()
   t.teardown(() => memory.close?.())
-  const told: string[] = []
-  createWatchAll(memory)!((event) => void told.push(toText(event)))
+  const events: string[] = []
+  createWatchAll(memory)!((event) => void events.push(toText(event)))
   await memory.register!(makeService('a', ['a:1']))
   await memory.deregister!(makeService('a', ['a:1']))
-  t.strictSame(told, ['create a a:1', 'delete a'])
+  t.strictSame(events, ['create a a:1', 'delete a'])
   t.equal(createWatchAll({ name: 'x', getService: () => [], listServices: () => [] }), undefined)
 })

@@ -107,17 +107,17 @@ t.test('a watch is limited to its service and domain', async (t) => {
   await call('Register', GREETER)
   await call('Register', toRegistration('users', ['a:1']))
   await call('Register', toRegistration('users', ['a:1'], { options: { domain: 'staging' } }))
-  const told = async (events: AsyncIterableIterator<WatchEvent>): Promise<string> => {
+  const result = async (events: AsyncIterableIterator<WatchEvent>): Promise<string> => {
     const { service } = (await events.next()).value as WatchEvent
     return `${service.name} in ${service.metadata['domain']}`
   }
-  t.equal(await told(one), 'users in mx')
+  t.equal(await result(one), 'users in mx')
   t.strictSame(
-    [await told(staging), await told(staging)],
+    [await result(staging), await result(staging)],
     ['greeter in staging', 'users in staging'],
   )
   t.strictSame(
-    [await told(all), await told(all), await told(all)],
+    [await result(all), await result(all), await result(all)],
     ['greeter in staging', 'greeter in mx', 'users in mx'],
   )
   for (const events of [one, staging, all]) await events.return?.()
@@ -135,13 +135,13 @@ t.test('a slow watcher receives the last state of each version', async (t) => {
     if (i % 100 === 0) await new Promise(setImmediate)
   }
   const last = new Map<string, string | undefined>()
-  let told = 0
+  let notifications = 0
   while ([...last.values()].filter((count) => Number(count) >= changes - 5).length < 5) {
     const { service } = (await events.next()).value as WatchEvent
     last.set(service.name, service.metadata['count'])
-    told++
+    notifications++
   }
-  t.ok(told < changes / 4, `${told} events`)
+  t.ok(notifications < changes / 4, `${notifications} events`)
   await events.return?.()
 })
 
@@ -191,14 +191,14 @@ t.test('a watcher beyond the limit is 429 until another one leaves', async (t) =
 t.test('all watchers receive one shared event object', async (t) => {
   const domains = createDomains(() => createMemoryRegistry())
   t.teardown(domains.close)
-  const watches = createWatches({ domains, maxWatchers: 10, leaveOut: () => {}, nowMs: () => 7000 })
+  const watches = createWatches({ domains, maxWatchers: 10, onOmit: () => {}, nowMs: () => 7000 })
   const feeds = ['', '', 'greeter'].map((service) => watches.open('mx', service, 'mx', 'registry'))
   const { registry } = domains.open('mx', 'registry')
   await registry.register?.(makeService('greeter', ['a:1']))
-  const told: WatchEvent[] = []
-  for (const feed of feeds) for await (const event of feed) if (told.push(event)) break
-  t.match(told[0], { action: 'create', service: { name: 'greeter' }, timestamp: 7 })
-  t.ok(told.every((event) => event === told[0]) && told.length === 3)
+  const reported: WatchEvent[] = []
+  for (const feed of feeds) for await (const event of feed) if (reported.push(event)) break
+  t.match(reported[0], { action: 'create', service: { name: 'greeter' }, timestamp: 7 })
+  t.ok(reported.every((event) => event === reported[0]) && reported.length === 3)
   t.equal(watches.count(), 0)
 })
 
@@ -208,6 +208,6 @@ t.test('close ends the streams with 503 without waiting for them', async (t) => 
   await call('ListServices')
   const beganMs = performance.now()
   await close()
-  await t.rejects(events.next(), { code: 503, message: 'the registry is being stopped' })
+  await t.rejects(events.next(), { code: 503, message: 'the registry is stopping' })
   t.ok(performance.now() - beganMs < 9000, 'close waits up to 10 s for calls in flight')
 })

@@ -74,7 +74,7 @@ t.test('ends followed logs with an error when the service stops', async (t) => {
     ...{ service: 'shop', stream: true },
   })
   await followed.next()
-  const next = t.rejects(followed.next(), { code: 503, message: 'the runtime is being stopped' })
+  const next = t.rejects(followed.next(), { code: 503, message: 'the runtime is stopping' })
   runtime.endStreams()
   await next
 })

@@ -81,11 +81,11 @@ t.test('skips a record of a newer version and logs it', async (t) => {
     await runtime.read(),
     [
       { name: 'shop', status: 4 },
-      { name: 'other', version: 'latest', status: 0, metadata: { error: /a newer mx/ } },
+      { name: 'other', version: 'latest', status: 0, metadata: { error: /a newer version of mx/ } },
     ],
     'it is listed besides the others',
   )
-  await t.rejects(runtime.call('Delete', 'other'), { code: 500, message: /a newer mx/ })
+  await t.rejects(runtime.call('Delete', 'other'), { code: 500, message: /a newer version of mx/ })
 })
 
 t.test('does not wait for a revision being applied when the server stops', async (t) => {

@@ -54,8 +54,8 @@ t.test(
     }
     const secret = await secretOf(one)
     t.match(await one.accounts.logIn('mx', 'shop@latest', secret, 'x'), { type: 'service' })
-    const kept = await left.store.list({ database: 'mx', table: 'runtime' }, { prefix: 'service:' })
-    t.notMatch(Buffer.from(kept.records[0]!.value).toString(), secret)
+    const page = await left.store.list({ database: 'mx', table: 'runtime' }, { prefix: 'service:' })
+    t.notMatch(Buffer.from(page.records[0]!.value).toString(), secret)
     await one.close()
 
     const two = await openPlatformRuntime(t, {}, left)

@@ -34,7 +34,7 @@ t.test('ends watches when the service stops and rejects new ones', async (t) => 
   await runtime.settled('shop')
   const watch = runtime.client.stream('runtime', 'Runtime.Watch', { options: {} })
   await watch.next()
-  const next = t.rejects(watch.next(), { code: 503, message: 'the runtime is being stopped' })
+  const next = t.rejects(watch.next(), { code: 503, message: 'the runtime is stopping' })
   await runtime.close()
   await next
 })
@@ -55,8 +55,8 @@ t.test('reports when the server of an object becomes unavailable and returns', a
     owns: () => false,
     nowMs: () => 130_000,
   })
-  const wanted = { service: 'helloworld', version: '', type: '' }
-  const watch = watches.open('mx', wanted, 'runtime', { start() {} })[Symbol.asyncIterator]()
+  const expected = { service: 'helloworld', version: '', type: '' }
+  const watch = watches.open('mx', expected, 'runtime', { start() {} })[Symbol.asyncIterator]()
   t.match(await watch.next(), { value: { service: { status: 4 } } })
   away.set('one', 10_000)
   tell(new Set(['one', 'other']))

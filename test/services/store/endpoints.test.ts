@@ -208,7 +208,7 @@ t.test('a batch of records is written atomically or rejected', async (t) => {
     { key: 'b', value: '', expiry: 0, metadata: { c: { value: 'd' } }, version: versions[1] },
   ])
   const long = Buffer.alloc(store.maxValueBytes + 1).toString('base64')
-  for (const [given, more, message] of [
+  for (const [input, more, message] of [
     [[{ key: 'x' }, { key: 'x' }], {}, /^request\.records must name each key once/],
     [[{ key: 'x' }, { key: '' }], {}, /^request\.records\[1\]\.key must be 1 to 1024 bytes/],
     [
@@ -218,10 +218,18 @@ t.test('a batch of records is written atomically or rejected', async (t) => {
     ],
     [[], {}, /^request\.records must/],
     [Array.from({ length: 1001 }, (_, i) => ({ key: `x${i}` })), {}, /^request\.records must/],
-    [[{ key: 'x' }], { record: { key: 'y' } }, /^request\.record must say what to write/],
-    [[{ key: 'x' }], { options: { version: 0 } }, /^request\.options\.version must be absent/],
+    [
+      [{ key: 'x' }],
+      { record: { key: 'y' } },
+      /^exactly one of request\.record and request\.records is required/,
+    ],
+    [
+      [{ key: 'x' }],
+      { options: { version: 0 } },
+      /^request\.options\.version is not allowed with request\.records/,
+    ],
   ] as const)
-    await t.rejects(put(given, more), { code: 400, message })
+    await t.rejects(put(input, more), { code: 400, message })
   const page = await call<Page>('Read', { options: { prefix: '', from: 'c' } })
   t.same(page.records, [], 'no record of a rejected batch was written')
 })

@@ -10,7 +10,7 @@ const LONG = 'k'.repeat(1025)
 
 /** Method, request and prefix of the error message. */
 const ROWS: readonly (readonly [string, unknown, string])[] = [
-  ['Write', {}, 'request.record'],
+  ['Write', {}, 'exactly one of request.record and request.records is required'],
   ['Write', { record: {} }, 'request.record.key'],
   ['Write', { record: { key: '' } }, `request.record.key ${KEY}, got ""`],
   ['Write', { record: { key: LONG } }, `request.record.key ${KEY}`],
@@ -59,7 +59,7 @@ const ROWS: readonly (readonly [string, unknown, string])[] = [
   ['Write', { record: { key: 'a' }, options: { version: -1 } }, 'request.options.version must be'],
   ['Write', { record: { key: 'a' }, options: { version: 'x' } }, 'request.options.version must be'],
   ['Write', { record: { key: 'a' }, options: 5 }, 'request.options must be'],
-  ['Read', {}, 'request.key must not be empty'],
+  ['Read', {}, 'request.key or one of'],
   ['Read', { key: 'a\0' }, `request.key ${PART}`],
   ['Read', { key: LONG }, `request.key ${PART}`],
   ['Read', { key: 'a', options: { prefix: 'b' } }, 'request.key must be empty'],

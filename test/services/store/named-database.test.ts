@@ -3,7 +3,7 @@ import { openPlatformStore } from '../../fixtures/platform-store.ts'
 
 const tell = (field: string, name: string) => ({
   code: 400,
-  message: `${field} must be a database that has records (store/databases lists them), got "${name}"`,
+  message: `${field} must be a database with records, as listed by store/databases, got "${name}"`,
 })
 
 t.test('reading from an unknown database is 400 and the error names it', async (t) => {
@@ -11,10 +11,10 @@ t.test('reading from an unknown database is 400 and the error names it', async (
   const options = { database: 'shop' }
   await call('Write', { record: { key: 'a', value: 'AA==' }, options })
   const wrong = { database: 'shpo' }
-  const told = tell('request.options.database', 'shpo')
-  await t.rejects(call('Read', { key: 'a', options: wrong }), told)
-  await t.rejects(call('Read', { options: { ...wrong, prefix: 'a' } }), told)
-  await t.rejects(stream('List', { options: wrong }).next(), told)
+  const error = tell('request.options.database', 'shpo')
+  await t.rejects(call('Read', { key: 'a', options: wrong }), error)
+  await t.rejects(call('Read', { options: { ...wrong, prefix: 'a' } }), error)
+  await t.rejects(stream('List', { options: wrong }).next(), error)
   await t.rejects(call('Tables', wrong), tell('request.database', 'shpo'))
   const inNamespace = tell('request.options.namespace', 'shpo')
   const blobs = { namespace: 'shpo' }

@@ -46,7 +46,7 @@ t.test('Watch streams writes, deletions and expiries until the service stops', a
   clock.seconds += 5
   t.strictSame((await events.next()).value, { action: 'delete', key: 'a1' })
   const last = events.next()
-  const failed = t.rejects(last, { code: 503, message: 'the store is being stopped' })
+  const failed = t.rejects(last, { code: 503, message: 'the store is stopping' })
   await close()
   await failed
 })

@@ -114,7 +114,7 @@ t.test('a watcher beyond the limit is 429, and after close 503', async (t) => {
   const events = await begin()
   t.throws(() => watches.open(TARGET, ID, () => {}), { code: 429, id: ID })
   watches.close()
-  const error = { code: 503, id: ID, message: 'the store is being stopped' }
+  const error = { code: 503, id: ID, message: 'the store is stopping' }
   await t.rejects(events.next(), error)
   t.throws(() => watches.open(TARGET, ID, () => {}), error)
 })

@@ -83,10 +83,10 @@ function sendGoaway(socket: ServerSocket): void {
 }
 
 /** Resolves when the link is in a state. */
-function untilState({ link }: Opened, wanted: string): Promise<void> {
+function untilState({ link }: Opened, expected: string): Promise<void> {
   return new Promise((resolve) => {
     const stop = link.state.subscribe((state) => {
-      if (state !== wanted) return
+      if (state !== expected) return
       queueMicrotask(() => stop())
       resolve()
     })
@@ -128,9 +128,9 @@ t.test('a call waits for a reconnect until its timeout or abort', async (t) => {
   await eventually(async () => opened.refusals > 1)
   await t.rejects(link.call({ ...HELLO, timeoutMs: 1 }), { code: 503, isLoss: true })
   const controller = new AbortController()
-  const given = link.call(HELLO, controller.signal)
+  const pending = link.call(HELLO, controller.signal)
   controller.abort()
-  await t.rejects(given, { code: 499 })
+  await t.rejects(pending, { code: 499 })
   await opened.start()
   t.notOk((await waiting).over)
 })

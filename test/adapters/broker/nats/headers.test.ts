@@ -33,10 +33,10 @@ t.test('sends and receives header values as bytes', async (t) => {
 })
 
 t.test('encodes headers like the library', async (t) => {
-  const own = createHeaders()
-  own.append('content-type', 'text/plain')
-  own.append('x-trace', '1')
-  const theirs = (own as unknown as { encode: () => Uint8Array }).encode()
+  const message = createHeaders()
+  message.append('content-type', 'text/plain')
+  message.append('x-trace', '1')
+  const theirs = (message as unknown as { encode: () => Uint8Array }).encode()
   const ours = encode({ 'content-type': 'text/plain', 'x-trace': '1' })
   t.equal(ours, Buffer.from(theirs).toString('latin1'))
 })

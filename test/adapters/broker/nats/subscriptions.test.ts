@@ -5,14 +5,14 @@ import type { NatsLink } from '../../../../adapters/nats/connection.ts'
 
 /** Commands received by a server double; nats-faults.test.ts uses a real one. */
 function open() {
-  const told: string[] = []
+  const events: string[] = []
   const state = { isAway: false, isLost: false }
   const away = new Error('NATS is away')
   const connect = (name: string): NatsConnection =>
     ({
       subscribe(subject: string, { queue = '' }) {
-        told.push(`${name} ${subject} ${queue}`.trim())
-        return { unsubscribe: () => told.push(`${name} no ${subject} ${queue}`.trim()) }
+        events.push(`${name} ${subject} ${queue}`.trim())
+        return { unsubscribe: () => events.push(`${name} no ${subject} ${queue}`.trim()) }
       },
     }) as unknown as NatsConnection
   const first = connect('first')
@@ -26,7 +26,7 @@ function open() {
     },
   } as unknown as NatsLink
   return {
-    told,
+    events,
     connect,
     away,
     state,
@@ -35,27 +35,27 @@ function open() {
 }
 
 t.test('renews only active subscriptions on a new connection', async (t) => {
-  const { subscriptions, told, connect } = open()
+  const { subscriptions, events, connect } = open()
   await subscriptions.subscribe('a', undefined, () => {})
   await subscriptions.subscribe('a', undefined, () => {})
   await subscriptions.subscribe('a', 'q', () => {})
   const leave = await subscriptions.subscribe('b', undefined, () => {})
   await leave()
   await leave()
-  t.same(told.splice(0), ['first a', 'first a q', 'first b', 'first no b'])
+  t.same(events.splice(0), ['first a', 'first a q', 'first b', 'first no b'])
   subscriptions.up(connect('second'))
-  t.same(told, ['second a', 'second a q'])
+  t.same(events, ['second a', 'second a q'])
 })
 
 t.test('removes a subscription that failed to start', async (t) => {
-  const { subscriptions, told, connect, state, away } = open()
+  const { subscriptions, events, connect, state, away } = open()
   state.isAway = true
   const beginAway = subscriptions.subscribe('a', undefined, () => {})
   await t.rejects(beginAway, away)
   Object.assign(state, { isAway: false, isLost: true })
   const beginning = [1, 2].map(() => subscriptions.subscribe('a', undefined, () => {}))
   for (const { status } of await Promise.allSettled(beginning)) t.equal(status, 'rejected')
-  t.same(told.splice(0), ['first a', 'first no a'])
+  t.same(events.splice(0), ['first a', 'first no a'])
   subscriptions.up(connect('second'))
-  t.same(told, [])
+  t.same(events, [])
 })

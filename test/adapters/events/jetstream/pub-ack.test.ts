@@ -13,9 +13,9 @@ t.test('converts publish responses', async (t) => {
     max_bytes: 10,
     discard: 'new',
   })
-  const kept = await session.request({ subject: 'kept', body: 'x' })
-  t.notOk(isUnacknowledged(kept))
-  t.equal(toStored(kept), 1)
+  const message = await session.request({ subject: 'kept', body: 'x' })
+  t.notOk(isUnacknowledged(message))
+  t.equal(toStored(message), 1)
   const full = await session.request({ subject: 'full', body: 'x'.repeat(100) })
   t.throws(() => toStored(full), { code: 507 })
   const none = await session.request({ subject: 'none', body: 'x' })

@@ -21,10 +21,10 @@ t.test('ends with its connection and notifies once', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
   const session = await server.openSessions().open()
-  let told = 0
+  let notifications = 0
   const over = new Promise<void>((resolve) =>
     session.onSettled(() => {
-      told++
+      notifications++
       resolve()
     }),
   )
@@ -36,6 +36,6 @@ t.test('ends with its connection and notifies once', async (t) => {
   t.ok(session.isEnded)
   await t.rejects(session.request({ subject: 'a' }), { code: 503 })
   session.publish({ subject: 'a' })
-  session.onSettled(() => told++)
-  t.equal(told, 2, 'late listeners are notified at once')
+  session.onSettled(() => notifications++)
+  t.equal(notifications, 2, 'late listeners are notified at once')
 })

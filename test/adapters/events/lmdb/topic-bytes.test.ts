@@ -1,8 +1,8 @@
 import t from 'tap'
 import {
-  formatTopicNote,
+  formatTopicRecord,
   parseSequence,
-  parseTopicNote,
+  parseTopicRecord,
   toEventKey,
 } from '../../../../adapters/events/lmdb/topic-bytes.ts'
 
@@ -16,7 +16,7 @@ t.test('round-trips a topic', (t) => {
     storedMs: 1_700_000_000_123,
     highestMs: 8.64e15,
   }
-  t.strictSame(parseTopicNote(formatTopicNote(note)), note)
+  t.strictSame(parseTopicRecord(formatTopicRecord(note)), note)
   t.end()
 })
 

@@ -32,26 +32,26 @@ function play(
   steps: readonly Step[],
   { pace = {}, slots = createSlots(1, 1, () => {}) }: { pace?: Partial<Pace>; slots?: Slots } = {},
 ): {
-  asked: (string | undefined)[]
+  requests: (string | undefined)[]
   eras: number[]
   blocking: number[]
   atMs: number[]
-  told: string[]
+  errors: string[]
   /** Responses whose memory may be reused. */
   released: string[]
   stop: () => void
   settled: Promise<void>
 } {
-  const asked: (string | undefined)[] = []
+  const requests: (string | undefined)[] = []
   const eras: number[] = []
   const blocking: number[] = []
   const atMs: number[] = []
-  const told: string[] = []
+  const errors: string[] = []
   const released: string[] = []
   const query = startBlockingQuery({
     request({ index, era, waitSeconds, signal }: QueryParameters): Promise<ConsulResponse> {
-      const step = steps[asked.length]
-      asked.push(index)
+      const step = steps[requests.length]
+      requests.push(index)
       eras.push(era)
       blocking.push(waitSeconds)
       atMs.push(performance.now())
@@ -60,7 +60,7 @@ function play(
         return Promise.resolve({
           index: step[0],
           filtered: false,
-          era: asked.length,
+          era: requests.length,
           chunks: [Buffer.from(step[1])],
           release: () => void released.push(step[1]),
         })
@@ -71,63 +71,69 @@ function play(
     onResponse(answer) {
       const text = joinChunks(answer.chunks).toString()
       if (text === 'bad') throw new SyntaxError('no JSON')
-      told.push(text)
+      errors.push(text)
     },
-    onOutage: (reason) => told.push(reason === undefined ? 'back' : reason.message),
+    onOutage: (reason) => errors.push(reason === undefined ? 'back' : reason.message),
     idleMs: () => 0,
     slots,
     pace: { ...PACE, ...pace },
   })
   const stop = (): void => query.stop()
   t.teardown(stop)
-  return { asked, eras, blocking, atMs, told, released, stop, settled: query.settled }
+  return { requests, eras, blocking, atMs, errors, released, stop, settled: query.settled }
 }
 
 t.test('blocks each query on the index of the last response', async (t) => {
-  const { asked, told, released, blocking, eras } = play(t, [
+  const {
+    requests,
+    errors: events,
+    released,
+    blocking,
+    eras,
+  } = play(t, [
     ['7', 'a'],
     ['9', 'b'],
   ])
-  await until(() => asked.length === 3)
-  t.same(asked, [undefined, '7', '9'])
+  await until(() => requests.length === 3)
+  t.same(requests, [undefined, '7', '9'])
   t.same(eras.slice(1), [1, 2], 'with the era of the index')
-  t.same(told, ['a', 'b'])
+  t.same(events, ['a', 'b'])
   t.same(released, ['a', 'b'])
   t.ok(blocking.every((seconds) => seconds > 45 && seconds <= 60))
   t.ok(new Set(blocking).size > 1, 'with jitter')
 })
 
 t.test('reports an outage and resets an index that goes backwards', async (t) => {
-  const { asked, told } = play(t, [
+  const { requests, errors: events } = play(t, [
     ['900719925474099312', 'a'],
     ['900719925474099311', 'b'],
     ['20', 'c'],
   ])
-  await until(() => asked.length === 4)
-  t.same(asked, [undefined, '900719925474099312', undefined, '20'])
-  t.same(told, ['a', 'Consul was restarted with another state', 'b', 'back', 'c'])
+  await until(() => requests.length === 4)
+  t.same(requests, [undefined, '900719925474099312', undefined, '20'])
+  t.same(events, ['a', 'Consul was restarted with another state', 'b', 'back', 'c'])
 })
 
 t.test('replaces a missing or zero index by one', async (t) => {
-  const { asked } = play(t, [
+  const { requests } = play(t, [
     ['0', 'a'],
     ['', 'b'],
     ['x', 'c'],
   ])
-  await until(() => asked.length >= 2)
-  t.equal(asked[1], '1')
-  await until(() => asked.length === 4)
+  await until(() => requests.length >= 2)
+  t.equal(requests[1], '1')
+  await until(() => requests.length === 4)
 })
 
 t.test('ignores an unchanged response', async (t) => {
-  const { asked, told } = play(t, [
+  const { requests, errors: events } = play(t, [
     ['1', 'a'],
     ['2', 'a'],
     ['3', 'b'],
     ['4', 'a'],
   ])
-  await until(() => asked.length === 5)
-  t.same(told, ['a', 'b', 'a'])
+  await until(() => requests.length === 5)
+  t.same(events, ['a', 'b', 'a'])
 })
 
 t.test('paces fast responses after the first ones', async (t) => {
@@ -136,8 +142,8 @@ t.test('paces fast responses after the first ones', async (t) => {
   t.same([wait(1040), wait(1080)], [40, 40])
   t.same([wait(5000), wait(5000), wait(5000)], [0, 0, 40], 'another burst after a pause')
   const steps = Array.from({ length: 5 }, (_, i): Step => [String(i + 1), String(i)])
-  const { asked, atMs } = play(t, steps, { pace: { gapMs: 40, burst: 2 } })
-  await until(() => asked.length === 5)
+  const { requests, atMs } = play(t, steps, { pace: { gapMs: 40, burst: 2 } })
+  await until(() => requests.length === 5)
   t.ok(atMs[4]! - atMs[0]! >= 118, `${atMs}`)
 })
 
@@ -145,21 +151,23 @@ t.test('sends the first query at once', async (t) => {
   const played = Array.from({ length: 500 }, () => play(t, [], { pace: { gapMs: 1000, burst: 1 } }))
   // Before any timer.
   for (let i = 0; i < 5; i++) await null
-  t.equal(played.filter(({ asked }) => asked.length === 0).length, 0)
+  t.equal(played.filter(({ requests }) => requests.length === 0).length, 0)
 })
 
 t.test(
   'backs off after failures, reports them once, and then queries without an index',
   async (t) => {
     const gone = createConsulError('gone')
-    const { asked, told, atMs } = play(
-      t,
-      [['7', 'a'], gone, gone, gone, ['3', 'a'], ['4', 'bad'], ['5', 'b']],
-      { pace: { retryMs: 20, maxRetryMs: 80 } },
-    )
-    await until(() => asked.length === 8)
-    t.same(asked, [undefined, '7', undefined, undefined, undefined, '3', undefined, '5'])
-    t.same(told, ['a', 'gone', 'back', 'no JSON', 'b', 'back'])
+    const {
+      requests,
+      errors: events,
+      atMs,
+    } = play(t, [['7', 'a'], gone, gone, gone, ['3', 'a'], ['4', 'bad'], ['5', 'b']], {
+      pace: { retryMs: 20, maxRetryMs: 80 },
+    })
+    await until(() => requests.length === 8)
+    t.same(requests, [undefined, '7', undefined, undefined, undefined, '3', undefined, '5'])
+    t.same(events, ['a', 'gone', 'back', 'no JSON', 'b', 'back'])
     t.ok(atMs[4]! - atMs[3]! >= 38, 'increasing delays')
   },
 )
@@ -167,22 +175,22 @@ t.test(
 t.test('reports when an outage becomes a denial', async (t) => {
   const denied = createConsulError('denied', { denied: true })
   const steps = [new Error('reset'), new Error('refused'), denied, denied, new Error('reset')]
-  const { asked, told } = play(t, [...steps, ['1', 'a']])
-  await until(() => asked.length === 7)
-  t.same(told, ['reset', 'denied', 'reset', 'a', 'back'])
+  const { requests, errors: events } = play(t, [...steps, ['1', 'a']])
+  await until(() => requests.length === 7)
+  t.same(events, ['reset', 'denied', 'reset', 'a', 'back'])
 })
 
 t.test('retries slowly after a denial', async (t) => {
   const denied = createConsulError('denied', { denied: true })
-  const { asked, atMs } = play(t, [denied, ['1', 'a']], { pace: { deniedMs: 100 } })
-  await until(() => asked.length >= 2)
+  const { requests, atMs } = play(t, [denied, ['1', 'a']], { pace: { deniedMs: 100 } })
+  await until(() => requests.length >= 2)
   t.ok(atMs[1]! - atMs[0]! >= 48)
 })
 
 t.test('polls without a slot', async (t) => {
   const slots = createSlots(1, 30, () => {})
   const first = play(t, [['1', 'a']], { slots })
-  await until(() => first.asked.length === 2)
+  await until(() => first.requests.length === 2)
   const second = play(
     t,
     [
@@ -192,12 +200,12 @@ t.test('polls without a slot', async (t) => {
     ],
     { slots },
   )
-  await until(() => second.asked.length === 2)
-  t.same(second.asked, [undefined, undefined])
+  await until(() => second.requests.length === 2)
+  t.same(second.requests, [undefined, undefined])
   t.ok(second.atMs[1]! - second.atMs[0]! >= 20)
   first.stop()
-  await until(() => second.asked.at(-1) !== undefined)
-  t.equal(second.asked.at(-1), '7', 'a free slot is used')
+  await until(() => second.requests.at(-1) !== undefined)
+  t.equal(second.requests.at(-1), '7', 'a free slot is used')
 })
 
 t.test('blocks briefly if slots are short', async (t) => {
@@ -222,22 +230,26 @@ t.test('blocks briefly if slots are short', async (t) => {
 t.test('polls when Consul rejects the connection of a blocking query', async (t) => {
   const slots = createSlots(100, 30, () => {})
   const crowded = createConsulError('reset', { overLimit: true })
-  const { asked, told } = play(t, [['7', 'a'], crowded, ['8', 'b']], { slots })
-  await until(() => asked.length >= 3)
-  t.same(asked.slice(0, 3), [undefined, '7', undefined])
-  await until(() => told.length === 2)
-  t.same(told, ['a', 'b'], 'no outage is reported')
+  const { requests, errors: events } = play(t, [['7', 'a'], crowded, ['8', 'b']], { slots })
+  await until(() => requests.length >= 3)
+  t.same(requests.slice(0, 3), [undefined, '7', undefined])
+  await until(() => events.length === 2)
+  t.same(events, ['a', 'b'], 'no outage is reported')
   t.equal(slots.capacity(), 8)
 })
 
 t.test('reports an outage if the next query fails, too', async (t) => {
   const slots = createSlots(100, 30, () => {})
   const crowded = createConsulError('reset', { overLimit: true })
-  const { told } = play(t, [['7', 'a'], crowded, createConsulError('refused'), ['8', 'b']], {
-    slots,
-  })
-  await until(() => told.length === 4)
-  t.same(told, ['a', 'refused', 'b', 'back'])
+  const { errors: events } = play(
+    t,
+    [['7', 'a'], crowded, createConsulError('refused'), ['8', 'b']],
+    {
+      slots,
+    },
+  )
+  await until(() => events.length === 4)
+  t.same(events, ['a', 'refused', 'b', 'back'])
   t.equal(slots.capacity(), 100)
 })
 
@@ -249,14 +261,14 @@ t.test('takes no slot if stopped at the first response', async (t) => {
     if (i % 2 === 0) await settled
     stop()
   }
-  const { asked } = play(t, [['7', 'a']], { slots })
-  await until(() => asked.length === 2)
-  t.equal(asked[1], '7')
+  const { requests } = play(t, [['7', 'a']], { slots })
+  await until(() => requests.length === 2)
+  t.equal(requests[1], '7')
 })
 
 t.test('sends and reports nothing after stop in any state', async (t) => {
   const waiting = play(t, [['1', 'a']])
-  await until(() => waiting.asked.length === 2)
+  await until(() => waiting.requests.length === 2)
   waiting.stop()
   waiting.stop()
   const failing = play(t, [new Error('away')], { pace: { retryMs: 100_000 } })
@@ -265,6 +277,6 @@ t.test('sends and reports nothing after stop in any state', async (t) => {
   const fresh = play(t, [['1', 'a']])
   fresh.stop()
   await fresh.settled
-  t.equal(waiting.asked.length, 2)
-  t.same([...waiting.told, ...failing.told], ['a', 'away'])
+  t.equal(waiting.requests.length, 2)
+  t.same([...waiting.errors, ...failing.errors], ['a', 'away'])
 })

@@ -9,7 +9,7 @@ async function ask(
   status: number,
   text: string,
   options: { host: string; secure?: boolean; token?: string },
-): Promise<{ warnings: string[]; asked: string[] }> {
+): Promise<{ warnings: string[]; requests: string[] }> {
   const double = await startConsulDouble(t, (_, response) => {
     response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
   })
@@ -27,19 +27,19 @@ async function ask(
     warn: (message) => warnings.push(message),
     ...options,
   })
-  return { warnings, asked: double.requests.map(({ path }) => path) }
+  return { warnings, requests: double.requests.map(({ path }) => path) }
 }
 
 t.test('warns of a remote Consul without ACLs', async (t) => {
-  const { warnings, asked } = await ask(t, 401, 'ACL support disabled', { host: '10.0.0.1' })
+  const { warnings, requests } = await ask(t, 401, 'ACL support disabled', { host: '10.0.0.1' })
   t.match(warnings, [/Consul at 10\.0\.0\.1 has no ACLs: anyone who can reach it can register/])
   t.equal(warnings.length, 1)
-  t.same(asked, ['/v1/acl/token/self'])
+  t.same(requests, ['/v1/acl/token/self'])
 })
 
 t.test('does not warn of a local Consul or one with ACLs', async (t) => {
   for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '::1'])
-    t.same(await ask(t, 401, 'ACL support disabled', { host }), { warnings: [], asked: [] })
+    t.same(await ask(t, 401, 'ACL support disabled', { host }), { warnings: [], requests: [] })
   for (const [status, text] of [
     [403, 'ACL not found'],
     [200, ''],

@@ -83,8 +83,8 @@ t.test('sends no index after a connection was lost', async (t) => {
   })
   const { queryService, era } = open(t, double)
   const { signal } = new AbortController()
-  const ask = async (index: string, asked: number): Promise<number> =>
-    (await queryService('web', { index, era: asked, waitSeconds: 1, signal })).era
+  const ask = async (index: string, requests: number): Promise<number> =>
+    (await queryService('web', { index, era: requests, waitSeconds: 1, signal })).era
   const first = await queryService('web')
   t.equal(await ask('7', first.era), first.era, 'no connection was lost')
   double.closeIdle()

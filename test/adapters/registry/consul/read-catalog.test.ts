@@ -66,29 +66,29 @@ t.test('lists a service of several domains in each with its versions', async (t)
 })
 
 t.test('reports all domains when they may have changed', async (t) => {
-  const told: string[][] = []
+  const events: string[][] = []
   const read = createReader({
     domain: 'mx',
     warn: () => {},
-    onDomains: (domains) => void told.push([...domains].sort()),
+    onDomains: (domains) => void events.push([...domains].sort()),
   })
   const both = ['mx', 'mx.version=latest', 'mx.domain=shop', 'mx.domain=staging']
   for (const catalog of [{ both }, { both }, { both, plain: ['mx.domain=test'] }, { web: [] }])
     await read(catalog)
-  t.same(told, [['shop', 'staging'], ['shop', 'staging', 'test'], []])
+  t.same(events, [['shop', 'staging'], ['shop', 'staging', 'test'], []])
 })
 
 t.test('reports services with changed tags', async (t) => {
-  let told: string[] = []
+  let events: string[] = []
   const read = createReader({
     domain: 'mx',
     warn: () => {},
-    onChanged: (name) => told.push(name),
+    onChanged: (name) => events.push(name),
   })
   const take = async (catalog: object): Promise<string[]> => {
-    told = []
+    events = []
     await read(catalog)
-    return told
+    return events
   }
   const [a, b] = [
     ['mx', 'mx.version=latest', 'mx.revision=1'],
@@ -159,11 +159,11 @@ t.test('uses version latest for a plain service', async (t) => {
 })
 
 t.test('adds a service until the catalog lists it', async (t) => {
-  const told: string[] = []
+  const events: string[] = []
   const reader = createCatalogReader({
     domain: 'mx',
     warn: () => {},
-    onChanged: (name) => told.push(name),
+    onChanged: (name) => events.push(name),
   })
   const read = toRead(reader)
   const names = (services: readonly Service[] | undefined): string[] | undefined =>
@@ -182,9 +182,9 @@ t.test('adds a service until the catalog lists it', async (t) => {
     'the catalog lists it now',
   )
   reader.addUncataloged('later', [makeService('later', [])], { index: '14', era: 0 })
-  told.length = 0
+  events.length = 0
   t.same(names(await read({ a: [] }, 14)), ['a'], 'the service was removed before the query')
-  t.same(told.sort(), ['late', 'later'])
+  t.same(events.sort(), ['late', 'later'])
 })
 
 t.test('drops added services of a lost Consul with the next catalog', async (t) => {

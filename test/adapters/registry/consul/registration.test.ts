@@ -47,16 +47,16 @@ t.test('stores metadata that does not fit Meta in a tag', async (t) => {
 t.test('changes the revision with the node', async (t) => {
   const revisionOf = (node: Node, version = 'latest'): string =>
     toRegistration({ ...SERVICE, version }, node, 'mx', 90).tags.at(-1)!
-  const own = revisionOf(NODE)
-  t.equal(revisionOf({ ...NODE }), own)
-  t.equal(revisionOf({ ...NODE, metadata: { state: 'draining' } }), own)
+  const nodeRevision = revisionOf(NODE)
+  t.equal(revisionOf({ ...NODE }), nodeRevision)
+  t.equal(revisionOf({ ...NODE, metadata: { state: 'draining' } }), nodeRevision)
   for (const other of [
     revisionOf(makeNode('10.0.0.2:80')),
     revisionOf({ ...NODE, address: '10.0.0.2:80' }),
     revisionOf({ ...NODE, metadata: { weight: '2' } }),
     revisionOf(NODE, '2'),
   ])
-    t.not(other, own)
+    t.not(other, nodeRevision)
 })
 
 t.test('treats draining as a state and any other state as metadata', async (t) => {
@@ -67,14 +67,14 @@ t.test('treats draining as a state and any other state as metadata', async (t) =
 })
 
 t.test("limits the weight to Consul's range", async (t) => {
-  for (const [weight, wanted] of [
+  for (const [weight, expected] of [
     ['5', 5],
     ['0', 1],
     ['1001', 1],
     ['x', 1],
     ['1.5', 1],
   ] as const)
-    t.equal(toRegistration(SERVICE, { ...NODE, metadata: { weight } }, 'mx', 90).weight, wanted)
+    t.equal(toRegistration(SERVICE, { ...NODE, metadata: { weight } }, 'mx', 90).weight, expected)
 })
 
 t.test('builds ids that are unique on an agent and valid in paths', async (t) => {

@@ -21,7 +21,7 @@ function open(t: Test, double: ConsulDouble, nowMs?: () => number): Registration
   return createRegistrations(client, 'mx', undefined, nowMs)
 }
 
-function told({ requests }: ConsulDouble): string[] {
+function events({ requests }: ConsulDouble): string[] {
   return requests.splice(0).map(({ path, query }) => {
     const [what = ''] = path.replace('/v1/agent/', '').split('/greeter')
     return query.get('enable') === null
@@ -48,18 +48,18 @@ t.test('registers once and then sends heartbeats', async (t) => {
     Check: { TTL: '90s', Status: 'passing', DeregisterCriticalServiceAfter: '90s' },
     Weights: { Passing: 1, Warning: 1 },
   })
-  t.same(told(double), ['service/register', 'service/maintenance false', 'check/pass'])
+  t.same(events(double), ['service/register', 'service/maintenance false', 'check/pass'])
   await register(structuredClone(SERVICE), { ttlSeconds: 90 })
-  t.same(told(double), ['check/pass'])
+  t.same(events(double), ['check/pass'])
   const draining = makeService('greeter', [makeNode('10.0.0.1:80', { state: 'draining' })])
   await register(draining, { ttlSeconds: 90 })
-  t.same(told(double), ['check/pass', 'service/maintenance true'])
+  t.same(events(double), ['check/pass', 'service/maintenance true'])
   await register(draining, { ttlSeconds: 90 })
-  t.same(told(double), ['check/pass'])
+  t.same(events(double), ['check/pass'])
   await register({ ...SERVICE, metadata: { a: 'b' } }, { ttlSeconds: 90 })
-  t.same(told(double), ['service/register', 'service/maintenance false', 'check/pass'])
+  t.same(events(double), ['service/register', 'service/maintenance false', 'check/pass'])
   await deregister(SERVICE)
-  t.same(told(double), ['service/deregister'])
+  t.same(events(double), ['service/deregister'])
   await register(SERVICE, { ttlSeconds: 1 })
   t.match(JSON.parse(double.requests[0]!.body), {
     Check: { DeregisterCriticalServiceAfter: '60s' },
@@ -71,9 +71,9 @@ t.test('creates no check without a TTL', async (t) => {
   const { register } = open(t, double)
   await register(SERVICE)
   t.notOk('Check' in JSON.parse(double.requests[0]!.body))
-  t.same(told(double), ['service/register', 'service/maintenance false'])
+  t.same(events(double), ['service/register', 'service/maintenance false'])
   await register(SERVICE)
-  t.same(told(double), ['service/maintenance false'])
+  t.same(events(double), ['service/maintenance false'])
 })
 
 t.test('registers again when an agent lost a node, in any form of its response', async (t) => {
@@ -90,10 +90,10 @@ t.test('registers again when an agent lost a node, in any form of its response',
     })
     const { register, deregister } = open(t, double)
     await register(SERVICE, { ttlSeconds: 90 })
-    told(double)
+    events(double)
     forgotten = true
     await register(SERVICE, { ttlSeconds: 90 })
-    t.equal(told(double).length, 4, text)
+    t.equal(events(double).length, 4, text)
     forgotten = true
     await deregister(SERVICE)
   }
@@ -110,9 +110,9 @@ t.test('keeps the registration when an agent fails', async (t) => {
   await t.rejects(register(SERVICE, { ttlSeconds: 90 }), /No cluster leader/)
   await t.rejects(deregister(SERVICE), /No cluster leader/)
   failing = false
-  told(double)
+  events(double)
   await register(SERVICE, { ttlSeconds: 90 })
-  t.equal(told(double).length, 3, 'after an attempt to deregister, everything is sent again')
+  t.equal(events(double).length, 3, 'after an attempt to deregister, everything is sent again')
 })
 
 t.test('sends operations of a node in order', async (t) => {
@@ -129,7 +129,7 @@ t.test('sends operations of a node in order', async (t) => {
     return done
   })
   await end
-  const words = told(double)
+  const words = events(double)
   t.equal(words.length, 4)
   t.equal(words.at(-1), 'service/deregister')
 })
@@ -142,10 +142,10 @@ t.test('forgets a node without heartbeats after its TTL', async (t) => {
   clock.ms = 89_000
   await register(SERVICE, { ttlSeconds: 90 })
   clock.ms = 178_000
-  told(double)
+  events(double)
   await register(SERVICE, { ttlSeconds: 90 })
-  t.same(told(double), ['check/pass'], 'each heartbeat restarts the TTL')
+  t.same(events(double), ['check/pass'], 'each heartbeat restarts the TTL')
   clock.ms = 269_000
   await register(SERVICE, { ttlSeconds: 90 })
-  t.same(told(double), ['service/register', 'service/maintenance false', 'check/pass'])
+  t.same(events(double), ['service/register', 'service/maintenance false', 'check/pass'])
 })

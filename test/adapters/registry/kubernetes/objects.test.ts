@@ -57,11 +57,11 @@ t.test('reads ready endpoints and marks serving terminating ones as draining', a
     [{ ready: false, serving: false, terminating: true }, 'left out'],
     [{ ready: false, terminating: true }, 'left out'],
   ]
-  for (const [given, wanted] of conditions) {
-    const slice = toSlice(makeSlice('a', 'a', [makeEndpoint('10.0.0.1', { conditions: given })]))
+  for (const [input, expected] of conditions) {
+    const slice = toSlice(makeSlice('a', 'a', [makeEndpoint('10.0.0.1', { conditions: input })]))
     const [endpoint] = slice.endpoints
     const got = endpoint === undefined ? 'left out' : endpoint.draining ? 'draining' : 'usable'
-    t.equal(got, wanted, JSON.stringify(given))
+    t.equal(got, expected, JSON.stringify(input))
   }
 })
 

@@ -12,7 +12,7 @@ interface Watched {
   readonly picture: ServiceIndex
   readonly problems: string[]
   /** Events since the last call: type, name, version and nodes. */
-  readonly told: () => string[]
+  readonly reported: () => string[]
 }
 
 function open(): Watched {
@@ -22,11 +22,11 @@ function open(): Watched {
     onEvent: (event) => events.push(event),
     onProblem: (problem) => problems.push(problem),
   })
-  const told = (): string[] =>
+  const reported = (): string[] =>
     events.splice(0).map(({ type, service: { name, version, nodes } }) => {
       return [type, name, version, ...nodes.map(({ address }) => address)].join(' ')
     })
-  return { picture, problems, told }
+  return { picture, problems, reported }
 }
 
 function toMap<T>(objects: readonly ApiObject[], convert: (object: unknown) => T): Map<string, T> {
@@ -41,96 +41,96 @@ const SLICE = makeSlice('greeter-a', 'greeter', ['10.0.0.1'])
 t.test('is empty until Services and slices are loaded', async (t) => {
   const one = open()
   one.picture.replaceServices(services(GREETER))
-  t.same(one.told(), [])
+  t.same(one.reported(), [])
   t.same(one.picture.listServices(), [])
   one.picture.replaceSlices(slices(SLICE))
-  t.same(one.told(), ['create greeter latest 10.0.0.1:8080'])
+  t.same(one.reported(), ['create greeter latest 10.0.0.1:8080'])
   const other = open()
   other.picture.replaceSlices(slices(SLICE))
-  t.same(other.told(), [])
+  t.same(other.reported(), [])
   other.picture.replaceServices(services(GREETER))
-  t.same(other.told(), ['create greeter latest 10.0.0.1:8080'])
+  t.same(other.reported(), ['create greeter latest 10.0.0.1:8080'])
 })
 
 t.test('emits changes of slices and Services as service changes', async (t) => {
-  const { picture, told } = open()
+  const { picture, reported } = open()
   picture.replaceServices(services(GREETER))
   picture.replaceSlices(slices())
-  t.same(told(), [], 'a Service without slices emits no event')
+  t.same(reported(), [], 'a Service without slices emits no event')
   picture.changeSlices([
     { name: 'greeter-a', item: toSlice(SLICE) },
     { name: 'greeter-b', item: toSlice(makeSlice('greeter-b', 'greeter', ['10.0.0.2'])) },
   ])
-  t.same(told(), ['create greeter latest 10.0.0.1:8080 10.0.0.2:8080'])
+  t.same(reported(), ['create greeter latest 10.0.0.1:8080 10.0.0.2:8080'])
   picture.changeSlices([{ name: 'greeter-b', item: undefined }])
-  t.same(told(), ['update greeter latest 10.0.0.1:8080'])
+  t.same(reported(), ['update greeter latest 10.0.0.1:8080'])
   picture.changeSlices([{ name: 'greeter-a', item: toSlice(structuredClone(SLICE)) }])
-  t.same(told(), [], 'an unchanged object')
+  t.same(reported(), [], 'an unchanged object')
   const renamed = makeKubernetesService('greeter', { 'mx/name': 'hello', 'mx/version': 'v2' })
   picture.changeServices([{ name: 'greeter', item: toKubernetesService(renamed) }])
-  t.same(told(), ['delete greeter latest', 'create hello v2 10.0.0.1:8080'])
+  t.same(reported(), ['delete greeter latest', 'create hello v2 10.0.0.1:8080'])
   picture.changeServices([{ name: 'greeter', item: undefined }])
-  t.same(told(), ['delete hello v2'])
+  t.same(reported(), ['delete hello v2'])
   t.same(picture.listServices(), [])
 })
 
 t.test('lists a Service without ready endpoints without nodes', async (t) => {
-  const { picture, told } = open()
+  const { picture, reported } = open()
   const notReady = makeSlice('greeter-a', 'greeter', [])
   picture.replaceServices(services(makeKubernetesService('greeter', { 'mx/path': '/hello' })))
   picture.replaceSlices(slices(SLICE))
-  told()
+  reported()
   picture.changeSlices([{ name: 'greeter-a', item: toSlice(notReady) }])
-  t.same(told(), ['update greeter latest'])
+  t.same(reported(), ['update greeter latest'])
   t.match(picture.listServices(), [{ endpoints: [{ metadata: { path: '/hello' } }], nodes: [] }])
   picture.changeSlices([{ name: 'greeter-a', item: toSlice(SLICE) }])
-  t.same(told(), ['update greeter latest 10.0.0.1:8080'])
+  t.same(reported(), ['update greeter latest 10.0.0.1:8080'])
   picture.changeServices([{ name: 'greeter', item: undefined }])
-  t.same(told(), ['delete greeter latest'])
+  t.same(reported(), ['delete greeter latest'])
 })
 
 t.test('moves a slice to another Service', async (t) => {
-  const { picture, told } = open()
+  const { picture, reported } = open()
   picture.replaceServices(services(GREETER, makeKubernetesService('users')))
   picture.replaceSlices(slices(SLICE))
-  told()
+  reported()
   picture.changeSlices([
     { name: 'greeter-a', item: toSlice(makeSlice('greeter-a', 'users', ['10.0.0.1'])) },
   ])
-  t.same(told(), ['delete greeter latest', 'create users latest 10.0.0.1:8080'])
+  t.same(reported(), ['delete greeter latest', 'create users latest 10.0.0.1:8080'])
 })
 
 t.test('emits the differences of a new list', async (t) => {
-  const { picture, told } = open()
+  const { picture, reported } = open()
   const users = makeKubernetesService('users')
   picture.replaceServices(services(GREETER, users))
   picture.replaceSlices(slices(SLICE, makeSlice('users-a', 'users', ['10.0.0.2'])))
-  told()
+  reported()
   picture.replaceSlices(slices(SLICE, makeSlice('users-b', 'users', ['10.0.0.3'])))
-  t.same(told(), ['update users latest 10.0.0.3:8080'])
+  t.same(reported(), ['update users latest 10.0.0.3:8080'])
   picture.replaceServices(services(users))
-  t.same(told(), ['delete greeter latest'])
+  t.same(reported(), ['delete greeter latest'])
 })
 
 t.test('reads only changed objects of a new list', async (t) => {
-  const { picture, told, problems } = open()
+  const { picture, reported, problems } = open()
   const at = (object: ApiObject, resourceVersion: string): ApiObject => ({
     ...object,
     metadata: { ...object.metadata, resourceVersion },
   })
   picture.replaceServices(services(at(GREETER, '1')))
   picture.replaceSlices(slices(at(SLICE, '2')))
-  told()
+  reported()
   const other = makeKubernetesService('greeter', { 'mx/weight': '2' })
   picture.replaceServices(services(at(other, '1')))
-  t.same(told(), [], 'the same revision means the same state')
+  t.same(reported(), [], 'the same revision means the same state')
   picture.replaceServices(services(at(other, '3')))
-  t.same(told(), ['update greeter latest 10.0.0.1:8080'])
+  t.same(reported(), ['update greeter latest 10.0.0.1:8080'])
   t.same(problems, [])
 })
 
 t.test('merges the nodes of Services with one name and version', async (t) => {
-  const { picture, told } = open()
+  const { picture, reported } = open()
   const annotations = { 'mx/name': 'shop.orders', 'mx/metadata-owner': 'a' }
   picture.replaceServices(
     services(
@@ -144,29 +144,29 @@ t.test('merges the nodes of Services with one name and version', async (t) => {
       makeSlice('a', 'orders-a', ['10.0.0.1']),
     ),
   )
-  t.same(told(), ['create shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
+  t.same(reported(), ['create shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
   t.equal(
     picture.getService('shop.orders')[0]!.metadata['owner'],
     'a',
     'with the metadata of the first one',
   )
   picture.changeSlices([{ name: 'a', item: undefined }])
-  t.same(told(), ['update shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
+  t.same(reported(), ['update shop.orders latest 10.0.0.1:8080 10.0.0.2:8080'])
 })
 
 t.test('reports a problem once, and again after it was resolved', async (t) => {
-  const { picture, told, problems } = open()
+  const { picture, reported, problems } = open()
   const bad = toKubernetesService(makeKubernetesService('greeter', { 'mx/weight': '0' }))
   picture.replaceServices(services(GREETER))
   picture.replaceSlices(slices(SLICE))
-  told()
+  reported()
   picture.changeServices([{ name: 'greeter', item: bad }])
   picture.changeServices([{ name: 'greeter', item: bad }])
-  t.same(told(), ['delete greeter latest'])
+  t.same(reported(), ['delete greeter latest'])
   t.equal(problems.length, 1)
   t.match(problems[0], /^Kubernetes service greeter is ignored: mx\/weight must be/)
   picture.changeServices([{ name: 'greeter', item: toKubernetesService(GREETER) }])
-  t.same(told(), ['create greeter latest 10.0.0.1:8080'])
+  t.same(reported(), ['create greeter latest 10.0.0.1:8080'])
   picture.changeServices([{ name: 'greeter', item: bad }])
   t.equal(problems.length, 2)
 })

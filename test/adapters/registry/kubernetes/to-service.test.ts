@@ -149,9 +149,9 @@ t.test('merges a dual-stack pod to one node with the preferred address', async (
     ['IPv6', '[fd00::1]:8080'],
   ] as const) {
     const service = makeKubernetesService('greeter', {}, { ipFamilies: [family] })
-    const wanted = [{ id: 'greeter-0', address, metadata: {} }]
-    t.same(convert(service, four, six).nodes, wanted)
-    t.same(convert(service, six, four).nodes, wanted)
+    const expected = [{ id: 'greeter-0', address, metadata: {} }]
+    t.same(convert(service, four, six).nodes, expected)
+    t.same(convert(service, six, four).nodes, expected)
   }
 })
 

@@ -15,17 +15,17 @@ async function open(t: Test, dispatch: Dispatch): Promise<Channel> {
 
 /** Events of a watch as texts. */
 function watch(channel: Channel): string[] {
-  const told: string[] = []
+  const messages: string[] = []
   const call = new WatchCall(
     {},
     {
-      onOpen: () => told.push('open'),
-      onMessage: (message) => told.push(JSON.stringify(message)),
-      onSettled: ({ code, message }) => told.push(`${code} ${message}`),
+      onOpen: () => messages.push('open'),
+      onMessage: (message) => messages.push(JSON.stringify(message)),
+      onSettled: ({ code, message }) => messages.push(`${code} ${message}`),
     },
   )
   channel.call(call)
-  return told
+  return messages
 }
 
 t.test('resolves with the response object', async (t) => {
@@ -64,10 +64,10 @@ t.test('opens a watch once, with the stream or its first message', async (t) => 
     call.sendData('no JSON')
     call.endData()
   })
-  const told = watch(started)
-  await until(() => told.length === 3)
+  const events = watch(started)
+  await until(() => events.length === 3)
   t.same(
-    told,
+    events,
     ['open', '{"a":1}', '503 the service ended the stream'],
     'values other than objects are dropped',
   )
@@ -83,10 +83,10 @@ t.test('ends a watch with a unary response', async (t) => {
     [(call) => call.fail(new GatewayError('registry', 429, 'too many')), /^429 too many$/],
   ]
   for (const [dispatch, expected] of answers) {
-    const told = watch(await open(t, dispatch))
-    await until(() => told.length > 0)
-    t.match(told, [expected])
-    t.equal(told.length, 1)
+    const events = watch(await open(t, dispatch))
+    await until(() => events.length > 0)
+    t.match(events, [expected])
+    t.equal(events.length, 1)
   }
 })
 
@@ -100,7 +100,7 @@ t.test('grants flow control credit for received messages', async (t) => {
     call.receiver = { ...call.receiver, onCredit: send }
     send()
   })
-  const told = watch(channel)
-  await until(() => told.length === 1001)
-  t.equal(told.length, 1001, 'ten megabytes exceed any window')
+  const events = watch(channel)
+  await until(() => events.length === 1001)
+  t.equal(events.length, 1001, 'ten megabytes exceed any window')
 })

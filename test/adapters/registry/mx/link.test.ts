@@ -34,70 +34,70 @@ async function open(
   })
   const channel = new Channel({ host: '127.0.0.1', port })
   t.teardown(() => channel.close())
-  const told: string[] = []
+  const errors: string[] = []
   const link = createLink({
     channel,
     timeoutMs,
     ...{ tokens, mustLogIn },
     onOpen: (again) => {
-      told.push(again ? 'open again' : 'open')
+      errors.push(again ? 'open again' : 'open')
       link.caughtUp()
     },
-    onMessage: (message) => told.push(JSON.stringify(message)),
-    onOutage: (reason) => told.push(reason === undefined ? 'back' : `out ${reason.code}`),
+    onMessage: (message) => errors.push(JSON.stringify(message)),
+    onOutage: (reason) => errors.push(reason === undefined ? 'back' : `out ${reason.code}`),
   })
   t.teardown(() => link.setRequest(undefined))
   const requests = () => calls.map(({ endpoint }) => endpoint).length
-  return { link, calls, cancelled, remote, told, requests }
+  return { link, calls, cancelled, remote, errors, requests }
 }
 
 t.test('opens the requested watch, and waits for nothing without one', async (t) => {
-  const { link, told, requests } = await open(t)
+  const { link, errors: events, requests } = await open(t)
   await link.opened()
   t.equal(requests(), 0)
   link.setRequest(A)
   link.setRequest(A)
   await link.opened()
-  t.same(told, ['open'])
+  t.same(events, ['open'])
   t.equal(requests(), 1)
 })
 
 t.test('replaces the watch for another request', async (t) => {
-  const { link, told, cancelled, calls } = await open(t)
+  const { link, errors: events, cancelled, calls } = await open(t)
   link.setRequest(A)
   await link.opened()
   link.setRequest(B)
   await link.opened()
-  t.same(told, ['open', 'open'])
+  t.same(events, ['open', 'open'])
   calls[1]!.sendData('{"n":1}')
-  await until(() => told.length === 3 && cancelled.length === 1)
+  await until(() => events.length === 3 && cancelled.length === 1)
   t.same(cancelled, [1])
   link.setRequest(undefined)
   await until(() => cancelled.length === 2)
-  t.equal(told.length, 3, 'a requested end is not an outage')
+  t.equal(events.length, 3, 'a requested end is not an outage')
 })
 
 t.test('reopens a lost watch and reports the outage', async (t) => {
-  const { link, told, calls } = await open(t)
+  const { link, errors: events, calls } = await open(t)
   link.setRequest(A)
   await link.opened()
   calls[0]!.endData()
-  await until(() => told.includes('open again'))
-  t.same(told, ['open', 'out 503', 'open again', 'back'])
+  await until(() => events.includes('open again'))
+  t.same(events, ['open', 'out 503', 'open again', 'back'])
 })
 
 t.test('retries at once for a waiter and rejects it with the reason', async (t) => {
-  const { link, told, remote, requests } = await open(t)
+  const { link, errors: events, remote, requests } = await open(t)
   remote.answer = (call) => call.fail(new GatewayError('registry', 403, 'no'))
   link.setRequest(A)
   for (let i = 1; i <= 20; i++) {
     await t.rejects(link.opened(), { code: 403 })
     t.ok(requests() >= i)
   }
-  t.same(told, ['out 403'], 'the outage is reported once')
+  t.same(events, ['out 403'], 'the outage is reported once')
   remote.answer = (call) => call.start('')
   await link.opened()
-  t.same(told, ['out 403', 'open again', 'back'])
+  t.same(events, ['out 403', 'open again', 'back'])
 })
 
 t.test('fails a watch that does not open in time', async (t) => {
@@ -158,15 +158,15 @@ t.test('waits for a token after a rejection and sends it', async (t) => {
   const { state, tokens } = closeDoor(remote)
   const opened = await open(t, 1000, tokens, false)
   opened.remote.answer = remote.answer
-  const { link, told, calls } = opened
+  const { link, errors: events, calls } = opened
   link.setRequest(A)
   await Promise.all([link.opened(), link.opened()])
-  t.same([told, state.shown], [['open'], [undefined, 'Bearer t1']])
+  t.same([events, state.shown], [['open'], [undefined, 'Bearer t1']])
   // Its token has expired.
   state.issued = 9
   calls.at(-1)!.fail(invalidToken('registry'))
-  await until(() => told.length > 1)
-  t.same(told, ['open', 'open again'], 'a stream that ends with its token is not an outage')
+  await until(() => events.length > 1)
+  t.same(events, ['open', 'open again'], 'a stream that ends with its token is not an outage')
   t.equal(state.shown.at(-1), 'Bearer t10')
 })
 
@@ -178,7 +178,7 @@ t.test('reports a failed login as the reason of an outage', async (t) => {
   opened.remote.answer = remote.answer
   opened.link.setRequest(A)
   await t.rejects(opened.link.opened(), { code: 400, message: 'Secret not correct' })
-  t.same(opened.told, ['out 400'])
+  t.same(opened.errors, ['out 400'])
 })
 
 t.test('stops retrying when every token is rejected', async (t) => {
@@ -197,21 +197,21 @@ t.test('stops retrying when every token is rejected', async (t) => {
 t.test('limits the wait for a token by the timeout', async (t) => {
   const endless = { current: () => undefined, leftMs: () => 0, isRejected: () => true }
   const tokens = { ...endless, ready: () => new Promise<void>(() => {}) }
-  const { link, remote, requests, told } = await open(t, 50, tokens, false)
+  const { link, remote, requests, errors: events } = await open(t, 50, tokens, false)
   remote.answer = (call) => call.fail(new GatewayError('registry', 401, 'who?'))
   link.setRequest(A)
   await t.rejects(link.opened(), { code: 408, message: 'the watch did not open within 50 ms' })
-  t.same([requests(), told], [1, ['out 408']])
+  t.same([requests(), events], [1, ['out 408']])
   link.setRequest(undefined)
 })
 
 t.test('reopens the watch when its owner fails to synchronize', async (t) => {
-  const { link, told } = await open(t)
+  const { link, errors: events } = await open(t)
   link.setRequest(A)
   await link.opened()
   link.fail(new GatewayError('registry', 502, 'its list does not end'))
-  await until(() => told.includes('open again'))
-  t.same(told, ['open', 'out 502', 'open again', 'back'])
+  await until(() => events.includes('open again'))
+  t.same(events, ['open', 'out 502', 'open again', 'back'])
 })
 
 t.test('opens a watch that requires an account after the login', async (t) => {
@@ -228,12 +228,12 @@ t.test('opens a watch that requires an account after the login', async (t) => {
       }),
     isRejected: () => false,
   }
-  const { link, calls, told } = await open(t, 60_000, tokens)
+  const { link, calls, errors: events } = await open(t, 60_000, tokens)
   link.setRequest(A)
   t.same(calls, [])
   fail(new GatewayError('auth', 503, 'away'))
-  await until(() => told.length > 0)
-  t.same(told, ['out 503'])
+  await until(() => events.length > 0)
+  t.same(events, ['out 503'])
   const opened = link.opened()
   token = 'a.b.c'
   logIn()

@@ -83,10 +83,10 @@ t.test('escapes dollar signs', async (t) => {
 t.test('uses the configured port, by default 8080', async (t) => {
   const portOf = (changes: Partial<Workload>): [number, unknown] => {
     const { ports, env } = toContainer(changes)
-    const told = env!.find(({ name }) => /^(?:PORT|MX_SERVICE_ADDRESS)$/.test(name))
+    const variable = env!.find(({ name }) => /^(?:PORT|MX_SERVICE_ADDRESS)$/.test(name))
     const port = toService({ ...WORKLOAD, ...changes }).spec!.ports![0]!.port
     t.equal(port, ports![0]!.containerPort)
-    return [port, told?.value]
+    return [port, variable?.value]
   }
   t.same(portOf({}), [8080, ':8080'])
   t.same(portOf({ protocol: 'http' }), [8080, '8080'])

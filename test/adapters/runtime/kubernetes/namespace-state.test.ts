@@ -27,56 +27,56 @@ interface Watched {
   readonly api: KubernetesApi
   readonly space: NamespaceState
   /** Reported status and number of ready instances. */
-  readonly told: string[]
+  readonly events: string[]
 }
 
 async function open(t: Test, prepare: (api: KubernetesApi) => void = () => {}): Promise<Watched> {
   const api = await openKubernetesApi(t)
   api.enterCluster()
   prepare(api)
-  const told: string[] = []
+  const events: string[] = []
   const space = createNamespaceState({
     findCluster: () => findCluster({ accountFolder: api.accountFolder }),
-    onState: ({ status, ready }) => told.push(`${status} ${ready}`),
+    onState: ({ status, ready }) => events.push(`${status} ${ready}`),
     onOutage: () => {},
   })
   t.teardown(space.close)
   await space.query(() => {})
   await until(() => api.watchers.size === 2)
-  return { api, space, told }
+  return { api, space, events }
 }
 
 t.test('emits every change and the end of a workload once', async (t) => {
-  const { api, space, told } = await open(t)
+  const { api, space, events } = await open(t)
   api.write('deployments', makeDeployment())
-  await until(() => told.length === 1)
+  await until(() => events.length === 1)
   api.write('pods', makePod('a', false))
   api.write('pods', makePod('a', true))
-  await until(() => told.length === 2)
+  await until(() => events.length === 2)
   api.write('pods', makePod('a', true))
   api.remove('pods', 'a')
-  await until(() => told.length === 3)
+  await until(() => events.length === 3)
   api.remove('deployments', ID)
-  await until(() => told.length === 4)
-  t.same(told, ['starting 0', 'running 1', 'starting 0', 'stopped 0'])
+  await until(() => events.length === 4)
+  t.same(events, ['starting 0', 'running 1', 'starting 0', 'stopped 0'])
   t.same(space.states(), [])
 })
 
 t.test('stops a workload after its last pod', async (t) => {
-  const { api, space, told } = await open(t, (api) => {
+  const { api, space, events } = await open(t, (api) => {
     api.write('deployments', makeDeployment())
     api.write('pods', makePod('a', true))
   })
   t.match(space.states(), [{ ...KEY, status: 'running', ready: 1 }])
   api.remove('deployments', ID)
-  await until(() => told.at(-1) === 'stopping 0')
+  await until(() => events.at(-1) === 'stopping 0')
   t.match(space.states(), [{ ...KEY, status: 'stopping' }])
   api.remove('pods', 'a')
-  await until(() => told.at(-1) === 'stopped 0')
+  await until(() => events.at(-1) === 'stopped 0')
 })
 
 t.test('emits missed changes after the next list', async (t) => {
-  const { api, space, told } = await open(t, (api) => {
+  const { api, space, events } = await open(t, (api) => {
     api.write('deployments', makeDeployment())
     api.write('pods', makePod('a', true), makePod('b', true))
   })
@@ -89,7 +89,7 @@ t.test('emits missed changes after the next list', async (t) => {
   api.remove('pods', 'b')
   api.compact()
   api.intercept = () => false
-  await until(() => told.at(-1) === 'running 1')
+  await until(() => events.at(-1) === 'running 1')
   t.same(
     space.listPods(ID).map(({ name }) => name),
     ['a'],

@@ -18,8 +18,14 @@ t.test('inherits only variables without secrets', async (t) => {
 })
 
 t.test('prefers workload variables except those of the instance', async (t) => {
-  const own = { PATH: '/bin', HOME: '/data', TMPDIR: '/scratch', MX_INSTANCE: 'x', PORT: '1' }
-  const env = toEnvironment(own, { ...COPY, port: 8000 })
-  t.match(env, { ...own, MX_INSTANCE: 'c0ffee', PORT: '8000' })
-  t.match(toEnvironment(own, COPY), { PORT: '1' })
+  const instanceVariables = {
+    PATH: '/bin',
+    HOME: '/data',
+    TMPDIR: '/scratch',
+    MX_INSTANCE: 'x',
+    PORT: '1',
+  }
+  const env = toEnvironment(instanceVariables, { ...COPY, port: 8000 })
+  t.match(env, { ...instanceVariables, MX_INSTANCE: 'c0ffee', PORT: '8000' })
+  t.match(toEnvironment(instanceVariables, COPY), { PORT: '1' })
 })

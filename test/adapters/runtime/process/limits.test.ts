@@ -2,12 +2,12 @@ import t from 'tap'
 import { findConfinement, toDataBytes } from '../../../../adapters/runtime/process/limits.ts'
 
 function open(path: string): { confine: ReturnType<typeof findConfinement>; warnings: string[] } {
-  const own = process.env['PATH']
+  const searchPath = process.env['PATH']
   process.env['PATH'] = path
   const warnings: string[] = []
   const log = { info() {}, warn: (_: object, text: string) => warnings.push(text) }
   const confine = findConfinement(log)
-  process.env['PATH'] = own
+  process.env['PATH'] = searchPath
   return { confine, warnings }
 }
 

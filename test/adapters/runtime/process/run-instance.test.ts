@@ -74,7 +74,7 @@ t.test('isolates the environment, home and temporary files of an instance', asyn
   t.not(PORT, '1')
   t.equal(HOME, `${folder}/copies/${MX_INSTANCE}/home`)
   t.equal(TMPDIR, `${folder}/copies/${MX_INSTANCE}/tmp`)
-  for (const own of [HOME, TMPDIR]) t.equal(statSync(own).mode & 0o777, 0o700)
+  for (const workFolder of [HOME, TMPDIR]) t.equal(statSync(workFolder).mode & 0o777, 0o700)
   t.match(workload.program, { folder: cwd })
 })
 
@@ -82,8 +82,8 @@ t.test(
   'starts an instance without inherited files and core dumps, in its own process group',
   async (t) => {
     const folder = makeTempFolder(t, 'runtime')
-    const told = join(makeTempFolder(t, 'told'), 'told')
-    const words = `{ ls -l /proc/$$/fd; ulimit -c; ps -o pgid= -p $$; echo $$; } >${told}; exec node main.cjs`
+    const file = join(makeTempFolder(t, 'told'), 'told')
+    const words = `{ ls -l /proc/$$/fd; ulimit -c; ps -o pgid= -p $$; echo $$; } >${file}; exec node main.cjs`
     const { program, ...others } = makeWorkload(t, ANSWERS)
     const workload = { ...others, program: { ...program, command: ['sh', '-c', words] } }
     const source = new URL('../../../fixtures/runtime-process.ts', import.meta.url)
@@ -100,7 +100,7 @@ t.test(
     })
     t.teardown(() => server.kill('SIGKILL'))
     await once(server.stdout!, 'data')
-    const lines = readFileSync(told, 'utf8').trim().split('\n')
+    const lines = readFileSync(file, 'utf8').trim().split('\n')
     const files = lines.flatMap((line) => / (\d+) -> (.+)/.exec(line)?.slice(1) ?? [])
     // Node.js itself hides inherited files with low numbers.
     t.equal(files[files.indexOf('40') + 1], '/dev/null')
@@ -255,6 +255,6 @@ t.test('kills an instance with too many processes', async (t) => {
 t.test('prefers an instance over the server when the machine runs out of memory', async (t) => {
   const { runtime, workload } = await startProgram(t, 'console.log(process.pid)')
   const [pid] = await readNumbers(runtime, workload, 1)
-  const own = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'))
-  t.ok(Number(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')) >= Math.max(500, own))
+  const serverScore = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'))
+  t.ok(Number(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')) >= Math.max(500, serverScore))
 })

@@ -15,15 +15,15 @@ const record = fc.record({
 
 t.test('round-trips a record', async () => {
   fc.assert(
-    fc.property(record, fc.uint8Array({ maxLength: 5 }), (given, behind) => {
-      const bytes = formatRecord(given)
+    fc.property(record, fc.uint8Array({ maxLength: 5 }), (input, behind) => {
+      const bytes = formatRecord(input)
       const parsed = parseRecord('a', Buffer.concat([bytes, behind]), bytes.length)
       return (
-        Buffer.compare(parsed.value, given.value) === 0 &&
-        JSON.stringify(parsed.metadata) === JSON.stringify(given.metadata) &&
-        parsed.expiresMs === given.expiresMs &&
-        parsed.version === given.version &&
-        parseHead(bytes).version === given.version
+        Buffer.compare(parsed.value, input.value) === 0 &&
+        JSON.stringify(parsed.metadata) === JSON.stringify(input.metadata) &&
+        parsed.expiresMs === input.expiresMs &&
+        parsed.version === input.version &&
+        parseHead(bytes).version === input.version
       )
     }),
   )

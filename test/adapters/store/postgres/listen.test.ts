@@ -13,7 +13,7 @@ const [PAYLOAD] = packEvents([{ type: 'write', table, key: 'a' }])
 
 interface Listener extends Listening {
   /** `write a`, `gap`, ... */
-  readonly told: string[]
+  readonly events: string[]
 }
 
 t.test('listening', async (t) => {
@@ -21,70 +21,70 @@ t.test('listening', async (t) => {
   if (server === undefined) return
 
   t.test('emits notifications until stopped', async (t) => {
-    const { told, settled, stop } = open(t, server.url())
+    const { events, settled, stop } = open(t, server.url())
     await settled
     await notify(server, 'other')
     await notify(server)
-    await until(() => told.length > 0)
+    await until(() => events.length > 0)
     await stop()
     await notify(server)
     const connected = `SELECT FROM pg_stat_activity WHERE query LIKE '%LISTEN%' AND pid <> pg_backend_pid()`
     while ((await server.query(connected)).length > 0) await delay(5)
-    t.same(told, ['write a'])
+    t.same(events, ['write a'])
   })
 
   t.test('reports missed events for an unknown payload', async (t) => {
-    const { told, settled } = open(t, server.url())
+    const { events, settled } = open(t, server.url())
     await settled
     await server.query(`NOTIFY "test", 'hello'`, 'mx')
-    await until(() => told.length > 0)
-    t.same(told, ['gap'])
+    await until(() => events.length > 0)
+    t.same(events, ['gap'])
   })
 
   t.test('resumes after an outage and reports missed events', async (t) => {
-    const { told, settled } = open(t, server.url())
+    const { events, settled } = open(t, server.url())
     await settled
     for (const end of [server.kill, server.stop]) {
-      told.length = 0
+      events.length = 0
       await end()
       await server.start()
-      await until(() => told.length > 0)
+      await until(() => events.length > 0)
       await notify(server)
-      await until(() => told.length > 1)
-      t.same(told, ['gap', 'write a'])
+      await until(() => events.length > 1)
+      t.same(events, ['gap', 'write a'])
     }
   })
 
   t.test('resumes after the server closed the connection', async (t) => {
-    const { told, settled } = open(t, server.url())
+    const { events, settled } = open(t, server.url())
     await settled
     await server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%LISTEN%'
       AND pid <> pg_backend_pid()`)
-    await until(() => told.length > 0)
+    await until(() => events.length > 0)
     await notify(server)
-    await until(() => told.length > 1)
-    t.same(told, ['gap', 'write a'])
+    await until(() => events.length > 1)
+    t.same(events, ['gap', 'write a'])
   })
 
   t.test('starts when the server is up, with missed events', async (t) => {
     await server.stop()
-    const { told, settled } = open(t, server.url())
+    const { events, settled } = open(t, server.url())
     await settled
-    t.same(told, [])
+    t.same(events, [])
     await server.start()
-    await until(() => told.length > 0)
-    t.same(told, ['gap'])
+    await until(() => events.length > 0)
+    t.same(events, ['gap'])
   })
 
   t.test('detects a silent server', async (t) => {
     const proxy = await startProxy(t, server.port)
-    const { told, settled } = open(t, server.url().replace(`:${server.port}`, `:${proxy.port}`))
+    const { events, settled } = open(t, server.url().replace(`:${server.port}`, `:${proxy.port}`))
     await settled
     proxy.freeze()
-    await until(() => told.length > 0)
+    await until(() => events.length > 0)
     await notify(server)
-    await until(() => told.length > 1)
-    t.same(told, ['gap', 'write a'])
+    await until(() => events.length > 1)
+    t.same(events, ['gap', 'write a'])
   })
 
   t.test('stops at once during an outage', async (t) => {
@@ -105,18 +105,18 @@ function open(t: Test, url: string): Listener {
     onWarning: () => {},
     prepare: async () => {},
   })
-  const told: string[] = []
+  const events: string[] = []
   const listening = listen({
     connect: connections.connect,
     channel: 'test',
     heartbeatMs: 100,
     listener: {
-      onEvent: ({ type, key }) => told.push(`${type} ${key}`),
-      onMissedEvents: () => told.push('gap'),
+      onEvent: ({ type, key }) => events.push(`${type} ${key}`),
+      onMissedEvents: () => events.push('gap'),
     },
   })
   t.teardown(listening.stop)
-  return { told, ...listening }
+  return { events, ...listening }
 }
 
 function notify(server: PostgresServer, channel = 'test'): Promise<unknown> {

@@ -38,8 +38,8 @@ t.test('uses an index in every statement without statistics', async (t) => {
   ]
   for (const [{ name, text }, values] of statements) {
     await client.query(`PREPARE "${name}" AS ${text}`)
-    const given = values === '' ? '' : `(${values})`
-    const { rows } = await client.query(`EXPLAIN EXECUTE "${name}"${given}`)
+    const input = values === '' ? '' : `(${values})`
+    const { rows } = await client.query(`EXPLAIN EXECUTE "${name}"${input}`)
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     t.match(plan, /Index (Only )?Scan/, name)
     t.notMatch(plan, /Seq Scan|Sort|Hash|Merge/, `${name}: ${plan}`)

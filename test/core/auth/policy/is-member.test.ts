@@ -12,8 +12,8 @@ t.test('accounts belong to their namespace, operators to every namespace', (t) =
     [{ issuer: 'acme' }, false, true],
     [{ issuer: 'other', type: 'service', scopes: ['admin'] }, false, false],
   ]
-  for (const [given, mx, acme] of rows) {
-    const account = createAccount(given)
+  for (const [input, mx, acme] of rows) {
+    const account = createAccount(input)
     t.same([belongsTo(account, 'mx'), belongsTo(account, 'acme')], [mx, acme])
   }
   t.end()

@@ -88,10 +88,10 @@ t.test(
       for (const [who, account] of Object.entries(CALLERS))
         for (const resource of RESOURCES) {
           const { type, name, endpoint } = resource
-          const wanted = judgeNaively('mx', rules, account, resource)
+          const expected = judgeNaively('mx', rules, account, resource)
           const title = `${lines.join(', ') || 'no rules'}: ${who}, ${type}:${name}:${endpoint}`
           const ruling = judge(t, book, account, resource)
-          t.equal(ruling, wanted, title)
+          t.equal(ruling, expected, title)
           if (account !== undefined && !ruling.startsWith('GRANTED')) {
             const isGrantedWith = (scope: string) =>
               judgeNaively(
@@ -182,8 +182,9 @@ t.test('a policy decides as a naive implementation for random rules and calls', 
         const { type, name, endpoint } = resource
         const ruling = book.caller(account as Account | undefined).access(type, name, endpoint)
         const access = ruling.granted ? 'GRANTED' : 'DENIED'
-        const told = ruling.rule === undefined ? 'denied by none' : `${access} by ${ruling.rule.id}`
-        return told === judgeNaively('mx', rules as readonly Rule[], account as never, resource)
+        const output =
+          ruling.rule === undefined ? 'denied by none' : `${access} by ${ruling.rule.id}`
+        return output === judgeNaively('mx', rules as readonly Rule[], account as never, resource)
       })
     }),
     { numRuns: toRuns(3000) },

@@ -121,39 +121,39 @@ t.test('an error of the server does not count as a failed login', async (t) => {
 
 t.test('onRefused is called once a minute per limit', async (t) => {
   const { clock, limit, fail } = open()
-  let told = 0
+  let notifications = 0
   const refuse = (attempt: LoginAttempt) =>
     t.rejects(
       limit.run(
         attempt,
         ID,
         async () => 'in',
-        () => told++,
+        () => notifications++,
       ),
       { code: 429 },
     )
   for (let i = 0; i < 5; i++) await fail(JANE)
-  t.equal(told, 0)
+  t.equal(notifications, 0)
   for (let i = 0; i < 3; i++) await refuse(JANE)
-  t.equal(told, 1)
+  t.equal(notifications, 1)
   for (let i = 0; i < 25; i++) await fail({ ...JANE, account: `a${i}` })
   for (let i = 0; i < 100; i++) await refuse({ ...JANE, account: `b${i}` })
-  t.equal(told, 2, 'random accounts share the limit of their address')
+  t.equal(notifications, 2, 'random accounts share the limit of their address')
   clock.ms += 60_000
   for (let i = 0; i < 5; i++) await fail(JANE)
   await refuse(JANE)
-  t.equal(told, 3)
+  t.equal(notifications, 3)
 })
 
 t.test('the 1006th concurrent attempt is 503 with Retry-After', async (t) => {
   const { limit } = open()
   let release = (): void => {}
-  const held = new Promise<void>((resolve) => {
+  const pending = new Promise<void>((resolve) => {
     release = resolve
   })
-  const running = Array.from({ length: 1005 }, () => limit.run(JANE, ID, () => held))
+  const running = Array.from({ length: 1005 }, () => limit.run(JANE, ID, () => pending))
   await t.rejects(
-    limit.run(JANE, ID, () => held),
+    limit.run(JANE, ID, () => pending),
     { code: 503, headers: ['retry-after', '5'] },
   )
   release()
@@ -178,13 +178,13 @@ t.test('an attempt that waits longer than 5 s is 503 with Retry-After', async (t
     return clock.ms
   })
   let release = (): void => {}
-  const held = new Promise<void>((resolve) => {
+  const pending = new Promise<void>((resolve) => {
     release = resolve
   })
-  const running = Array.from({ length: 5 }, () => limit.run(JANE, ID, () => held))
+  const running = Array.from({ length: 5 }, () => limit.run(JANE, ID, () => pending))
   clock.stepMs = 2000
   await t.rejects(
-    limit.run(JANE, ID, () => held),
+    limit.run(JANE, ID, () => pending),
     { code: 503, headers: ['retry-after', '5'], message: /the wait exceeds 5 s/ },
   )
   release()

@@ -37,8 +37,8 @@ t.test('a missing or malformed hash matches no secret', async (t) => {
 
 t.test('checks beyond the queue limit are rejected, the others complete', async (t) => {
   const hasher = createSecretHasher('auth', CHEAP)
-  const asked = Array.from({ length: 110 }, () => hasher.matches('x', undefined))
-  const settled = await Promise.allSettled(asked)
+  const responses = Array.from({ length: 110 }, () => hasher.matches('x', undefined))
+  const settled = await Promise.allSettled(responses)
   const refused = settled.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
   t.equal(refused.length, 110 - 102)
   for (const error of refused) t.match(error.message, /^Too many password checks/)

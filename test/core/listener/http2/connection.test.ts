@@ -36,20 +36,20 @@ const readGoaway = ({ payload }: Frame) => ({
 t.test(
   'many cancelled requests close the connection, requests in flight are answered',
   async (t) => {
-    let held: Exchange | undefined
+    let pending: Exchange | undefined
     const { port, served, gateway } = await open(t, (x) => {
-      if (x.path === '/held') held = x
+      if (x.path === '/held') pending = x
     })
     const raw = new Http2Raw(port)
     const stream = raw.open(toRequest('/held'))
-    await until(() => held !== undefined)
+    await until(() => pending !== undefined)
     const cancel = Buffer.from([0, 0, 0, 8])
     for (let i = 0; i < 900; i++)
       raw.send(toFrame(FRAME.RST_STREAM, 0, raw.open(toRequest('/taken-back')), cancel))
     const { code } = readGoaway(await raw.until(isGoaway))
     t.equal(code, ENHANCE_YOUR_CALM)
     t.ok(served.length < 300, `${served.length} started`)
-    held!.reply(200, 'answered')
+    pending!.reply(200, 'answered')
     await raw.until(isReplyTo(stream))
     await raw.client.ended()
     await until(() => gateway.inFlight === 0)
@@ -70,8 +70,8 @@ t.test('a client that cancels 50 requests stays connected', async (t) => {
 })
 
 t.test('streams beyond the limit of 128 are refused, the others are served', async (t) => {
-  const held: Exchange[] = []
-  const { port } = await open(t, (x) => void held.push(x))
+  const pending: Exchange[] = []
+  const { port } = await open(t, (x) => void pending.push(x))
   const raw = new Http2Raw(port)
   // Before the settings are acknowledged: afterwards, it is a connection error.
   const streams = Array.from({ length: 140 }, () => raw.open(toRequest('/')))
@@ -82,8 +82,8 @@ t.test('streams beyond the limit of 128 are refused, the others are served', asy
     refused.every(({ payload }) => payload.readUInt32BE(0) === 7),
     'REFUSED_STREAM',
   )
-  await until(() => held.length === 128)
-  for (const x of held) x.reply(204)
+  await until(() => pending.length === 128)
+  for (const x of pending) x.reply(204)
   await raw.until(isReplyTo(streams[127]!))
   raw.destroy()
 })
@@ -156,30 +156,30 @@ t.test('GOAWAY names the last accepted request, and requests up to it are answer
 })
 
 t.test('a client disconnect aborts all its exchanges', async (t) => {
-  const held: Exchange[] = []
-  const { port, gateway } = await open(t, (x) => void held.push(x))
+  const pending: Exchange[] = []
+  const { port, gateway } = await open(t, (x) => void pending.push(x))
   const client = connect(`http://127.0.0.1:${port}`)
   client.on('error', () => {})
   for (const path of ['/1', '/2']) client.request({ ':path': path }).on('error', () => {})
-  await until(() => held.length === 2)
-  held[0]!.reply(200, Buffer.alloc(16 * 1024 * 1024))
+  await until(() => pending.length === 2)
+  pending[0]!.reply(200, Buffer.alloc(16 * 1024 * 1024))
   client.destroy()
   await until(() => gateway.inFlight === 0)
-  t.ok(held.every((x) => x.aborted))
+  t.ok(pending.every((x) => x.aborted))
 })
 
 t.test('a cancelled request aborts its exchange, other requests continue', async (t) => {
-  const held: Exchange[] = []
-  const { port } = await open(t, (x) => void held.push(x))
+  const pending: Exchange[] = []
+  const { port } = await open(t, (x) => void pending.push(x))
   const client = connect(`http://127.0.0.1:${port}`)
   t.teardown(() => client.destroy())
   const [first, second] = ['/1', '/2'].map((path) => client.request({ ':path': path }))
   first!.on('error', () => {})
-  await until(() => held.length === 2)
+  await until(() => pending.length === 2)
   first!.close(8)
-  await until(() => held[0]!.finished)
-  t.equal(held[0]!.aborted, true)
-  held[1]!.reply(200, 'fine')
+  await until(() => pending[0]!.finished)
+  t.equal(pending[0]!.aborted, true)
+  pending[1]!.reply(200, 'fine')
   const [headers] = await once(second!, 'response')
   t.equal(headers[':status'], 200)
 })

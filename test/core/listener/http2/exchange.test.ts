@@ -33,7 +33,7 @@ async function read(stream: ClientHttp2Stream): Promise<Told> {
 }
 
 /** Events of body consumers at `/told`. */
-const told: string[] = []
+const events: string[] = []
 
 function serve(x: Exchange): void | Promise<void> {
   switch (x.path) {
@@ -79,11 +79,11 @@ function serve(x: Exchange): void | Promise<void> {
     case '/told':
       x.pipeTo({
         onRequestBody: (chunk, last) => {
-          told.push(last ? 'end' : `${chunk}`)
+          events.push(last ? 'end' : `${chunk}`)
           if (last) x.reply(200)
         },
         onDrain: () => {},
-        onAbort: () => told.push('abort'),
+        onAbort: () => events.push('abort'),
       })
       return
     case '/early':
@@ -233,17 +233,17 @@ t.test('a request body without END_STREAM is aborted, for HEAD and POST', async 
   ]
   for (const method of ['HEAD', 'POST'])
     for (const [title, end, last] of ends) {
-      told.length = 0
+      events.length = 0
       const raw = new Http2Raw(port)
       const stream = raw.open(
         [':method', method, ':scheme', 'http', ':authority', 'a.test', ':path', '/told'],
         0,
       )
       raw.send(toFrame(FRAME.DATA, 0, stream, Buffer.from('abc')))
-      while (told.length < 1) await new Promise(setImmediate)
+      while (events.length < 1) await new Promise(setImmediate)
       end(raw, stream)
-      while (told.length < 2) await new Promise(setImmediate)
-      t.same(told, ['abc', last], `${method}, ${title}`)
+      while (events.length < 2) await new Promise(setImmediate)
+      t.same(events, ['abc', last], `${method}, ${title}`)
       raw.destroy()
     }
 })

@@ -6,15 +6,15 @@ const pair: Certificate = { cert: 'c', key: 'k', names: ['a.test'] }
 
 t.test('onChange receives new certificates until it is unsubscribed', (t) => {
   const tls = createCertificateSource()
-  const told: (readonly Certificate[])[] = []
-  const stop = tls.onChange((pairs) => told.push(pairs))
+  const events: (readonly Certificate[])[] = []
+  const stop = tls.onChange((pairs) => events.push(pairs))
   t.same(tls.pairs, [])
   tls.use([pair])
-  t.same(told, [[pair]])
+  t.same(events, [[pair]])
   t.equal(tls.pairs[0], pair)
   stop()
   tls.use([])
-  t.equal(told.length, 1)
+  t.equal(events.length, 1)
   t.same(tls.pairs, [])
   t.end()
 })

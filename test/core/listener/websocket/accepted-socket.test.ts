@@ -60,7 +60,7 @@ for (const [what, size] of [
       socket.read(message)
       count++
     }
-    t.strictSame(ends, ['1013 sends more than is read'])
+    t.strictSame(ends, ['1013 the client sends faster than its messages are read'])
     t.ok(count >= 8, `${count} buffered`)
     t.ok(count * size <= 9 * MIB, 'in bounded memory')
     t.equal(bodyMemory.usedBytes, 0)

@@ -5,8 +5,8 @@ t.test('isCloseCode accepts the codes of RFC 6455 §7.4 and of the IANA registry
   const sendable: number[] = []
   for (let code = 0; code < 6000; code++) if (isCloseCode(code)) sendable.push(code)
   const protocol = [1000, 1001, 1002, 1003, 1005, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014]
-  const own = Array.from({ length: 2000 }, (_, i) => 3000 + i)
-  t.strictSame(sendable, [...protocol, ...own])
+  const applicationCodes = Array.from({ length: 2000 }, (_, i) => 3000 + i)
+  t.strictSame(sendable, [...protocol, ...applicationCodes])
   for (const code of [1000.5, Number.NaN, Number.POSITIVE_INFINITY, -1000]) {
     t.notOk(isCloseCode(code), String(code))
   }

@@ -12,8 +12,9 @@ t.test('integers beyond 2^53 become strings, other values are parsed as by JSON.
 })
 
 t.test('floating-point numbers become strings only if digits or range would be lost', (t) => {
-  const kept = '[1e30,6.02214076e23,1.0,5.000000000000000000,-0,1e3,0.1000000000000000055,5e-324]'
-  t.strictSame(parseExactJson(kept), JSON.parse(kept))
+  const retained =
+    '[1e30,6.02214076e23,1.0,5.000000000000000000,-0,1e3,0.1000000000000000055,5e-324]'
+  t.strictSame(parseExactJson(retained), JSON.parse(retained))
   for (const text of [
     ...['9007199254740993.0', '9.007199254740993e15', '90071992.54740993e8'],
     ...['1.00000000000000001', '9007199254740991.4', '1e400', '-1e400'],

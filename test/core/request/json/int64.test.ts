@@ -54,9 +54,9 @@ t.test(
       ['1n', undefined],
       ['١', undefined],
     ]
-    for (const [text, wanted] of cases) {
+    for (const [text, expected] of cases) {
       const got = parseInteger(text, MIN, MAX)
-      t.ok(Object.is(got, wanted), `${text.slice(0, 40)}: ${got}`)
+      t.ok(Object.is(got, expected), `${text.slice(0, 40)}: ${got}`)
     }
   },
 )

@@ -47,9 +47,9 @@ t.test('the parsed members of a random object equal the object', async () => {
       (object, indent) => {
         const text = JSON.stringify(object, null, indent)
         const members = [...splitObject(text)!].map(([name, part]) => [name, JSON.parse(part)])
-        const wanted = Object.entries(JSON.parse(text))
+        const expected = Object.entries(JSON.parse(text))
         // JSON.parse creates __proto__ as an own property, which Object.entries includes.
-        return JSON.stringify(members) === JSON.stringify(wanted)
+        return JSON.stringify(members) === JSON.stringify(expected)
       },
     ),
     { numRuns: toRuns(500) },

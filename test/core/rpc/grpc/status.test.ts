@@ -9,11 +9,11 @@ t.test('errors of gRPC requests get grpc-status and grpc-message headers', async
     headers: ['retry-after', '1'],
   })
   for (const type of ['application/grpc', 'application/grpc+json', 'Application/gRPC; a=b']) {
-    const told = withGrpcStatus(error, type)
+    const result = withGrpcStatus(error, type)
     const fields = ['retry-after', '1', 'grpc-status', '14', 'grpc-message', 'gone']
-    t.strictSame(told.headers, fields, type)
-    t.strictSame(told.toBody(), error.toBody())
-    t.equal(told.cause, 'why')
+    t.strictSame(result.headers, fields, type)
+    t.strictSame(result.toBody(), error.toBody())
+    t.equal(result.cause, 'why')
   }
   for (const type of [undefined, '', 'application/json', 'application/grpc-web', 'text/grpc'])
     t.equal(withGrpcStatus(error, type), error, `${type}`)

@@ -424,7 +424,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     calls[1]!.sendData('1')
     sending.send(toRequest('{}').slice(0, -1))
     for (const client of [waiting, streaming, sending]) client.destroy()
-    await until(() => events.every((told) => told.length === 1))
+    await until(() => events.every((reported) => reported.length === 1))
     t.strictSame(events, [['cancel cancel'], ['cancel cancel']])
     t.equal(deadlines.size, 0)
     for (const call of calls) {

@@ -25,15 +25,15 @@ t.test('random operations return the same as those of a Map', async () => {
 
 t.test('sequential ids and old ids among them are found', async (t) => {
   const table = new CallTable<number>()
-  const kept = new Set<number>()
+  const retained = new Set<number>()
   for (let id = 1; id <= 200_000; id++) {
     table.add(id, id)
-    if (id % 1000 === 0) kept.add(id)
+    if (id % 1000 === 0) retained.add(id)
     const old = id - 5000
-    if (old > 0 && !kept.has(old)) table.delete(old)
+    if (old > 0 && !retained.has(old)) table.delete(old)
   }
   t.equal(table.size, 5000 + 195)
-  for (const id of kept) t.equal(table.get(id), id)
+  for (const id of retained) t.equal(table.get(id), id)
   for (let id = 195_001; id <= 200_000; id++) if (table.get(id) !== id) t.fail(`${id} is lost`)
   t.equal(table.list().length, table.size)
   for (const id of table.list()) table.delete(id)

@@ -16,15 +16,15 @@ import {
 
 function open(lastId?: number) {
   const socket = new TestSocket()
-  const told: string[] = []
+  const reported: string[] = []
   const unsent: OutgoingCall[] = []
   const connection: ClientConnection = new ClientConnection(
     socket,
     {
-      onRetired: () => told.push('retired'),
+      onRetired: () => reported.push('retired'),
       onUnsent: (call) => unsent.push(call),
-      onIdle: () => told.push('idle'),
-      onClosed: () => told.push('closed'),
+      onIdle: () => reported.push('idle'),
+      onClosed: () => reported.push('closed'),
     },
     undefined,
     lastId,
@@ -38,7 +38,7 @@ function open(lastId?: number) {
   }
   /** Receives frames of the callee, in hexadecimal as in `protocol.json`. */
   const receive = (hex: string) => connection.onMessage(fromHex(hex), true)
-  return { socket, told, unsent, connection, call, receive }
+  return { socket, reported, unsent, connection, call, receive }
 }
 
 type Opened = ReturnType<typeof open>
@@ -89,7 +89,7 @@ t.test(
       opened.receive(hex)
       t.equal(opened.socket.closed?.code, code, name)
       t.ok(opened.connection.closed)
-      t.equal(opened.told.at(-1), 'closed')
+      t.equal(opened.reported.at(-1), 'closed')
       for (const { events, lost } of calls) {
         // Frames before the invalid one are processed.
         if (events[0]?.startsWith('reply')) continue
@@ -138,7 +138,7 @@ t.test('calls of one tick are sent in one message with increasing ids', async (t
 })
 
 t.test('a call ends with a reply, an error or a stream', async (t) => {
-  const { connection, told, call, receive } = open()
+  const { connection, reported, call, receive } = open()
   const unary = await call()
   const failed = await call()
   const stream = await call({ stream: true })
@@ -150,7 +150,7 @@ t.test('a call ends with a reply, an error or a stream', async (t) => {
   receive(`04000000 02010000 03000000 00000000 ${data(3, 1)} ${data(3, 2)}`)
   receive('000000000500000003000000')
   t.strictSame(stream.events, ['start ""', 'data x', 'data xx', 'end'])
-  t.strictSame(told, ['idle'], 'after the last call')
+  t.strictSame(reported, ['idle'], 'after the last call')
   t.equal(connection.pending, 0)
 })
 
@@ -372,14 +372,14 @@ t.test(
 )
 
 t.test('on GOAWAY unprocessed calls are returned as unsent, the others continue', async (t) => {
-  const { connection, socket, told, unsent, call, receive } = open()
+  const { connection, socket, reported, unsent, call, receive } = open()
   const [served, notServed, other] = [await call(), await call(), await call()]
   const uploading = await call({ more: true, body: '' })
   uploading.sendData('1')
   const stillWhole = await call({ more: true, body: '' })
   stillWhole.endData()
   receive(goAway(1))
-  t.strictSame(told, ['retired'])
+  t.strictSame(reported, ['retired'])
   t.ok(connection.retired)
   t.strictSame(unsent, [notServed, other, stillWhole])
   t.match(uploading.lost, { kind: 'unsent' }, 'its bodies are already sent')
@@ -393,7 +393,7 @@ t.test('on GOAWAY unprocessed calls are returned as unsent, the others continue'
   receive(reply(1))
   t.equal(served.events.length, 1)
   t.equal(socket.closed?.code, 1000, 'no call is pending')
-  t.strictSame(told, ['retired', 'closed'])
+  t.strictSame(reported, ['retired', 'closed'])
 })
 
 t.test('only the first GOAWAY counts', async (t) => {
@@ -419,14 +419,14 @@ t.test('a pending call is lost as stopped if the connection closes after GOAWAY'
 })
 
 t.test('GOAWAY without pending calls closes the connection', async (t) => {
-  const { socket, told, receive } = open()
+  const { socket, reported, receive } = open()
   receive(goAway(0))
   t.equal(socket.closed?.code, 1000)
-  t.strictSame(told, ['retired', 'closed'])
+  t.strictSame(reported, ['retired', 'closed'])
 })
 
 t.test('a lost connection loses sent calls as closed and unwritten calls as unsent', async (t) => {
-  const { connection, told, call } = open()
+  const { connection, reported, call } = open()
   const one = await call({ timeoutMs: 60_000 })
   const two = await call()
   const three = new RecordedCall({ timeoutMs: 60_000 })
@@ -436,12 +436,12 @@ t.test('a lost connection loses sent calls as closed and unwritten calls as unse
     t.strictSame(lost, { kind: 'closed', detail: 'connection closed (1006 read ECONNRESET)' })
   }
   t.match(three.lost, { kind: 'unsent' })
-  t.strictSame(told, ['closed'])
+  t.strictSame(reported, ['closed'])
   t.equal(deadlines.size, 0)
   connection.onClose(1006, '')
   connection.terminate('again')
   connection.onDrain()
-  t.strictSame(told, ['closed'], 'closed once')
+  t.strictSame(reported, ['closed'], 'closed once')
 })
 
 t.test('calls queued behind a slow socket are lost as unsent', async (t) => {
@@ -489,11 +489,11 @@ t.test('cancelling a call in the onLost of another delivers no second event', as
 })
 
 t.test('a connection with no stream ids left is retired', async (t) => {
-  const { connection, socket, told, call, receive } = open(STREAM_ID_MAX - 2)
+  const { connection, socket, reported, call, receive } = open(STREAM_ID_MAX - 2)
   const one = await call()
-  t.strictSame(told, [])
+  t.strictSame(reported, [])
   const two = await call()
-  t.strictSame(told, ['retired'])
+  t.strictSame(reported, ['retired'])
   t.equal(socket.takeFrames().at(-1)!.stream, STREAM_ID_MAX)
   receive(reply(STREAM_ID_MAX))
   receive(reply(STREAM_ID_MAX - 1))

@@ -119,14 +119,14 @@ t.test('a payload over the limit is not written', async (t) => {
 t.test('a body with the ascii flag is encoded to the same bytes', async (t) => {
   for (const body of ['', '{"name":"John"}', 'x'.repeat(20_000)]) {
     const parts = { service: 's', endpoint: 'e', metadata: 'a: ä\r\n', body }
-    const [told, untold] = [true, false].map((ascii) => {
+    const [known, unknown] = [true, false].map((ascii) => {
       const { socket, writer } = createWriter()
       writer.call(1, 0, 0, { ...parts, ascii })
       writer.call(2, 0, 0, { ...parts, service: 'other', ascii })
       writer.flush()
       return Buffer.concat(socket.sent).toString('hex')
     })
-    t.equal(told, untold)
+    t.equal(known, unknown)
   }
   const { writer } = createWriter(100)
   const parts = { service: 's', endpoint: 'e', metadata: '', body: 'x'.repeat(100), ascii: true }

@@ -81,13 +81,13 @@ t.test(
       const opened = open()
       await prepare(t, opened, before)
       t.equal(opened.socket.closed, undefined, `${name}: before the violation`)
-      const kept = opened.calls.length
+      const callCount = opened.calls.length
       opened.receive(hex)
       t.equal(opened.socket.closed?.code, code, name)
-      t.equal(opened.calls.length, kept, 'no call is dispatched')
+      t.equal(opened.calls.length, callCount, 'no call is dispatched')
       for (const events of opened.events) t.equal(events.at(-1), 'cancel closed')
       opened.receive(call(1000))
-      t.equal(opened.calls.length, kept)
+      t.equal(opened.calls.length, callCount)
       t.equal(opened.connection.pending, 0)
     }
   },
@@ -301,7 +301,7 @@ t.test('an expired deadline fails the call with 408 and cancels it', async (t) =
   t.equal(deadlines.size, 0)
 })
 
-t.test('errors of a call that is not repeatable say so, timeouts too', async (t) => {
+t.test('errors and timeouts of a non-repeatable call are marked as such', async (t) => {
   const { calls, events, dispatch } = createTracker()
   const { socket, connection, receive } = open(undefined, (call) => {
     dispatch(call)
@@ -336,18 +336,18 @@ t.test('a lost connection cancels its calls', async (t) => {
 })
 
 t.test('a connection lost during dispatch cancels the dispatched call', async (t) => {
-  const told: string[] = []
+  const errors: string[] = []
   const opened = open({}, (call) => {
     call.receiver = {
       onData: () => {},
       onEnd: () => {},
-      onCancel: (reason) => told.push(reason),
+      onCancel: (reason) => errors.push(reason),
       onCredit: () => {},
     }
     opened.connection.onClose()
   })
   opened.receive(call(1, { timeoutMs: 1000 }))
-  t.strictSame(told, ['closed'])
+  t.strictSame(errors, ['closed'])
   t.equal(deadlines.size, 0)
 })
 

@@ -3,14 +3,14 @@ import { GatewayError } from '../../../../core/errors.ts'
 import { StreamCall } from '../../../../core/rpc/ws/stream-call.ts'
 
 class Watch extends StreamCall {
-  readonly told: string[] = []
+  readonly messages: string[] = []
 
   override onLost(_kind: string, detail: string): void {
     this.onSettled(new GatewayError('things', 502, detail))
   }
 
   protected override onSettled({ id, code, message }: GatewayError): void {
-    this.told.push(`${id} ${code} ${message}`)
+    this.messages.push(`${id} ${code} ${message}`)
   }
 }
 
@@ -25,7 +25,7 @@ t.test('every end of the stream is reported as an error', (t) => {
   call.onEnd()
   call.onReply()
   call.onFail(new GatewayError('other', 409, 'no'))
-  t.strictSame(call.told, [
+  t.strictSame(call.messages, [
     'things 503 the service ended the stream',
     'things 502 the response is not a stream',
     'other 409 no',

@@ -100,14 +100,14 @@ t.test('picking allocates no memory', async (t) => {
     { kind: 'hash', hashOf },
     { kind: 'p2c', sticky: { cookie: 'sid' } },
   ]
-  const asked = new TestExchange({ headers: { cookie: 'a=b; sid=0123456789abcdef' } })
+  const exchange = new TestExchange({ headers: { cookie: 'a=b; sid=0123456789abcdef' } })
   const rounds = 20_000
   for (const balance of ways) {
     const upstream = makeUpstream([1, 2, 3], { balance })
     const measure = (): number => {
       collect({ type: 'minor' })
       const before = process.memoryUsage().heapUsed
-      for (let i = 0; i < rounds; i++) upstream.pick(asked)
+      for (let i = 0; i < rounds; i++) upstream.pick(exchange)
       return (process.memoryUsage().heapUsed - before) / rounds
     }
     // Numbers are heap objects until the function is optimized, which takes time on a busy machine.

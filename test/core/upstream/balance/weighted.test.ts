@@ -32,8 +32,8 @@ t.test(
         for (const index of buildSequence(makeUpstream(weights).nodes)) {
           counts[index]!++
           turns++
-          const wanted = (weights[index]! / total) * turns
-          if (Math.abs(counts[index]! - wanted) > 1 + weights.length / 2) return false
+          const target = (weights[index]! / total) * turns
+          if (Math.abs(counts[index]! - target) > 1 + weights.length / 2) return false
         }
         return true
       }),

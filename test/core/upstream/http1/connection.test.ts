@@ -11,7 +11,7 @@ const SECOND = 1000
 
 /** Opens a connection and records the events of its owner. */
 function open(port: number, options: Partial<Http1Options> = {}) {
-  const told = { idle: 0, gone: 0, unsent: [] as UpstreamCall[] }
+  const events = { idle: 0, gone: 0, unsent: [] as UpstreamCall[] }
   const connection = new Http1Connection(
     {
       host: '127.0.0.1',
@@ -23,14 +23,14 @@ function open(port: number, options: Partial<Http1Options> = {}) {
     },
     {
       memory: new HeadMemory(),
-      onIdle: () => told.idle++,
-      onClosed: () => told.gone++,
+      onIdle: () => events.idle++,
+      onClosed: () => events.gone++,
       onIdleClose: () => {},
-      onUnsent: (call) => told.unsent.push(call),
+      onUnsent: (call) => events.unsent.push(call),
     },
   )
   t.teardown(() => connection.destroy())
-  return { connection, told }
+  return { connection, events }
 }
 
 /** Opens a backend with or without TLS, and returns the options of a connection to it. */
@@ -63,7 +63,7 @@ async function exchange(backend: RawBackend, connection: Http1Connection, nth = 
 
 t.test('a request is sent unchanged, and its response is read', async (t) => {
   const backend = await openRawBackend(t)
-  const { connection, told } = open(backend.port)
+  const { connection, events } = open(backend.port)
   const call = new Collector({ head: 'GET /a?b HTTP/1.1\r\nhost: x\r\nx-a: \xe4\r\n\r\n' })
   connection.send(call)
   const server = await backend.connection()
@@ -76,7 +76,7 @@ t.test('a request is sent unchanged, and its response is read', async (t) => {
   t.equal(call.body, 'hello')
   t.strictSame(call.headers, ['x-b', '1'])
   t.equal(connection.served, 1)
-  t.equal(told.idle, 1)
+  t.equal(events.idle, 1)
 })
 
 t.test('pipelined requests of one tick are written at once and answered in order', async (t) => {
@@ -105,7 +105,7 @@ t.test('pipelined requests of one tick are written at once and answered in order
 
 t.test('a lost connection fails its pending calls as closed', async (t) => {
   const backend = await openRawBackend(t)
-  const { connection, told } = open(backend.port)
+  const { connection, events } = open(backend.port)
   const calls = [new Collector(), new Collector(), new Collector()]
   for (const call of calls) connection.send(call)
   const server = await backend.connection()
@@ -122,7 +122,7 @@ t.test('a lost connection fails its pending calls as closed', async (t) => {
   t.equal(calls[2]!.failure?.kind, 'closed')
   t.equal(connection.replying, false, 'no response to the last call has started')
   t.equal(connection.closed, true)
-  t.strictSame(told, { idle: 1, gone: 1, unsent: [] })
+  t.strictSame(events, { idle: 1, gone: 1, unsent: [] })
 })
 
 t.test('a response with Connection: close fails the pipelined calls after it', async (t) => {
@@ -141,14 +141,14 @@ t.test('a response with Connection: close fails the pipelined calls after it', a
 
 t.test('cancelling the only call closes the connection', async (t) => {
   const backend = await openRawBackend(t)
-  const { connection, told } = open(backend.port)
+  const { connection, events } = open(backend.port)
   const call = new Collector()
   connection.send(call)
   const server = await backend.connection()
   await server.request()
   connection.cancel(call)
   await server.ended()
-  t.equal(told.gone, 1)
+  t.equal(events.gone, 1)
   t.strictSame(call.events, [])
 })
 
@@ -334,7 +334,7 @@ t.test('a response before the end of the request closes the connection', async (
     'HTTP/1.1 413 Too Large\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n',
   ]) {
     const backend = await openRawBackend(t)
-    const { connection, told } = open(backend.port)
+    const { connection, events } = open(backend.port)
     const call = new Collector({ method: 'POST', bodyLength: 1000 })
     connection.send(call)
     const server = await backend.connection()
@@ -345,7 +345,7 @@ t.test('a response before the end of the request closes the connection', async (
     t.equal(call.status, 413)
     t.equal(call.body, 'no')
     t.equal(connection.closed, true)
-    t.equal(told.idle, 0)
+    t.equal(events.idle, 0)
     await server.ended()
     t.equal(connection.sendBody(Buffer.alloc(10), false), true, 'later body data is discarded')
   }
@@ -354,13 +354,13 @@ t.test('a response before the end of the request closes the connection', async (
 t.test('calls fail with connect if the backend refuses the connection', async (t) => {
   const backend = await openRawBackend(t)
   backend.close()
-  const { connection, told } = open(backend.port)
+  const { connection, events } = open(backend.port)
   const calls = [new Collector(), new Collector()]
   for (const call of calls) connection.send(call)
   await calls[1]!.done
   t.match(calls[0]!.failure, { kind: 'connect', detail: /ECONNREFUSED/ })
   t.equal(calls[1]!.failure?.kind, 'connect')
-  t.strictSame(told, { idle: 0, gone: 1, unsent: [] })
+  t.strictSame(events, { idle: 0, gone: 1, unsent: [] })
 })
 
 t.test(
@@ -511,7 +511,7 @@ t.test(
       [['Keep-Alive: timeout=600'], 30],
     ] as const) {
       const backend = await openRawBackend(t)
-      const { connection, told } = open(backend.port)
+      const { connection, events } = open(backend.port)
       const call = new Collector()
       connection.send(call)
       const server = await backend.connection()
@@ -522,7 +522,7 @@ t.test(
       t.equal(connection.closed, false, `${fields}: open`)
       pass((keptSeconds + 1) * SECOND, connection)
       t.equal(connection.closed, true, `${fields}: closed`)
-      t.equal(told.gone, 1)
+      t.equal(events.gone, 1)
       await server.ended()
     }
   },
@@ -530,18 +530,18 @@ t.test(
 
 t.test('data on an idle connection closes it', async (t) => {
   const backend = await openRawBackend(t)
-  const { connection, told } = open(backend.port)
+  const { connection, events } = open(backend.port)
   await exchange(backend, connection)
   const server = await backend.connection()
   server.reply('poison')
   await server.ended()
   t.equal(connection.closed, true)
-  t.equal(told.gone, 1)
+  t.equal(events.gone, 1)
 })
 
 t.test('data received before a request is written is not its response', async (t) => {
   const backend = await openRawBackend(t)
-  const { connection, told } = open(backend.port)
+  const { connection, events } = open(backend.port)
   await exchange(backend, connection)
   const server = await backend.connection()
   await tick()
@@ -551,7 +551,7 @@ t.test('data received before a request is written is not its response', async (t
   connection.send(call)
   await server.ended()
   t.strictSame(call.events, ['unsent'])
-  t.strictSame(told.unsent, [call], 'the call is returned for another connection')
+  t.strictSame(events.unsent, [call], 'the call is returned for another connection')
   t.equal(call.connection, undefined)
   t.equal(server.requests, 1)
 })
@@ -561,7 +561,7 @@ t.test(
   async (t) => {
     for (const bodyLength of [0, 5]) {
       const backend = await openRawBackend(t)
-      const { connection, told } = open(backend.port)
+      const { connection, events } = open(backend.port)
       await exchange(backend, connection)
       const server = await backend.connection()
       await tick()
@@ -569,7 +569,7 @@ t.test(
       const call = new Collector({ method: 'POST', bodyLength })
       connection.send(call)
       await until(() => connection.closed)
-      t.strictSame(told.unsent, [call])
+      t.strictSame(events.unsent, [call])
       t.strictSame(call.events, ['unsent'])
     }
   },
@@ -577,7 +577,7 @@ t.test(
 
 t.test('a cancelled call is not returned as unsent', async (t) => {
   const backend = await openRawBackend(t)
-  const { connection, told } = open(backend.port)
+  const { connection, events } = open(backend.port)
   await exchange(backend, connection)
   const server = await backend.connection()
   await tick()
@@ -586,7 +586,7 @@ t.test('a cancelled call is not returned as unsent', async (t) => {
   for (const call of calls) connection.send(call)
   connection.cancel(calls[0]!)
   await until(() => connection.closed)
-  t.strictSame(told.unsent, [calls[1]])
+  t.strictSame(events.unsent, [calls[1]])
 })
 
 t.test('TLS connections send the server name and verify the certificate', async (t) => {

@@ -298,7 +298,7 @@ t.test(
     const other = openPool(slow.port, { budget })
     await Promise.all([dispatch(one).done, dispatch(one, '/2').done])
     t.equal(budget.left, 0)
-    const held = [dispatch(other), dispatch(other, '/2')]
+    const pending = [dispatch(other), dispatch(other, '/2')]
     t.equal(one.size, 0, 'closed for the other pool')
     t.equal(other.size, 2)
     const waiting = dispatch(one)
@@ -306,12 +306,12 @@ t.test(
     const servers = [await slow.connection(0), await slow.connection(1)]
     await until(() => servers.every((server) => server.requests === 1))
     servers[0]!.reply()
-    await held[0]!.done
+    await pending[0]!.done
     one.sweep()
     await waiting.done
     t.equal(waiting.status, 200)
     servers[1]!.reply()
-    await held[1]!.done
+    await pending[1]!.done
     one.close()
     other.close()
     t.equal(budget.left, 2)
@@ -521,10 +521,10 @@ t.test('the pool learns the idle timeout of a node from its closes', async (t) =
 t.test('the shutdown of a node does not change the idle timeout', async (t) => {
   const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
   const pool = await openKept(backend.port, 2)
-  const kept = dispatch(pool)
+  const retained = dispatch(pool)
   advance(3 * SECOND)
   const young = dispatch(pool)
-  await Promise.all([kept.done, young.done])
+  await Promise.all([retained.done, young.done])
   advance(1 * SECOND)
   await dispatch(pool).done
   advance(0.6 * SECOND)

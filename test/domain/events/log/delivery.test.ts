@@ -18,11 +18,11 @@ t.test('releases an event in flight after its timeout', async (t) => {
   const consumer = { ackWaitMs: 20 }
   const startMs = performance.now()
   await waitFor((done) => {
-    const held = new InFlightEvent(3, 1, consumer, (one) => {
-      t.equal(one, held)
+    const inFlight = new InFlightEvent(3, 1, consumer, (one) => {
+      t.equal(one, inFlight)
       done()
     })
-    t.equal(held.consumer, consumer)
+    t.equal(inFlight.consumer, consumer)
   })
   t.ok(performance.now() - startMs >= 20)
 })
@@ -43,9 +43,9 @@ t.test('releases a rejected event after a delay or on request of its owner', asy
 
 t.test('reports the outcome of a delivery', (t) => {
   const calls: unknown[] = []
-  const held = new InFlightEvent(3, 2, { ackWaitMs: 60_000 }, () => {})
-  t.teardown(() => held.release(0))
-  const delivery = new LogDelivery(EVENT, held, {
+  const inFlight = new InFlightEvent(3, 2, { ackWaitMs: 60_000 }, () => {})
+  t.teardown(() => inFlight.release(0))
+  const delivery = new LogDelivery(EVENT, inFlight, {
     ack: (one) => void calls.push(['ack', one.sequence]),
     nack: (one, delayMs) => calls.push(['nack', one.sequence, delayMs]),
   })

@@ -7,19 +7,19 @@ import { makeService } from '../../../fixtures/services.ts'
 
 function open(t: Test, change: (memory: Registry) => Partial<Registry> = () => ({})) {
   const memory = createMemoryRegistry()
-  const told: string[] = []
+  const events: string[] = []
   const errors: string[] = []
   const local = createLocalServices({
     registry: { ...memory, ...change(memory) },
     onChange: (name, versions) =>
-      told.push([name, ...versions.map(({ version }) => version).sort()].join(' ')),
+      events.push([name, ...versions.map(({ version }) => version).sort()].join(' ')),
     onError: ({ message }) => errors.push(message),
   })
   t.teardown(() => {
     local.close()
     memory.close?.()
   })
-  return { memory, told, errors, local }
+  return { memory, events, errors, local }
 }
 
 const A1 = makeService('a', ['h:1'], 'v1')
@@ -27,23 +27,23 @@ const A2 = makeService('a', ['h:2'], 'v2')
 const B = makeService('b', ['h:3'])
 
 t.test('reports existing services and changes', async (t) => {
-  const { memory, told, local } = open(t)
+  const { memory, events, local } = open(t)
   memory.register(A1)
   await local.start()
-  t.strictSame(told.splice(0), ['a v1'])
+  t.strictSame(events.splice(0), ['a v1'])
   memory.register(A2)
   memory.register(B)
   memory.deregister(A1)
-  t.strictSame(told.splice(0), ['a v1 v2', 'b latest', 'a v2'])
+  t.strictSame(events.splice(0), ['a v1 v2', 'b latest', 'a v2'])
   memory.deregister(A2)
-  t.strictSame(told, ['a'], 'no version is left')
+  t.strictSame(events, ['a'], 'no version is left')
   t.notOk(local.has('a'))
   t.ok(local.has('b'))
 })
 
 t.test('applies changes that arrive during the list', async (t) => {
   const lists: ((services: readonly Service[]) => void)[] = []
-  const { memory, told, local } = open(t, () => ({
+  const { memory, events, local } = open(t, () => ({
     listServices: () => new Promise<readonly Service[]>((resolve) => lists.push(resolve)),
   }))
   memory.register(A1)
@@ -54,12 +54,12 @@ t.test('applies changes that arrive during the list', async (t) => {
   memory.deregister(B)
   lists[0]!([A1, B, makeService('c', ['h:4'])])
   await started
-  t.strictSame(told.slice(-3).sort(), ['a v2', 'c latest', 'b'].sort())
+  t.strictSame(events.slice(-3).sort(), ['a v2', 'c latest', 'b'].sort())
 })
 
 t.test('retries a registry that cannot be read', async (t) => {
   let fails = 2
-  const { memory, told, errors, local } = open(t, (memory) => ({
+  const { memory, events, errors, local } = open(t, (memory) => ({
     async listServices() {
       if (fails-- > 0) throw new Error('away')
       return memory.listServices()
@@ -68,15 +68,15 @@ t.test('retries a registry that cannot be read', async (t) => {
   memory.register(A1)
   await local.start()
   t.strictSame(errors, ['away'])
-  await until(() => told.length > 0)
-  t.strictSame([told, errors], [['a v1'], ['away', 'away']])
+  await until(() => events.length > 0)
+  t.strictSame([events, errors], [['a v1'], ['away', 'away']])
 })
 
 t.test('reports nothing after close', async (t) => {
-  const { memory, told, local } = open(t)
+  const { memory, events, local } = open(t)
   await local.start()
   memory.register(A1)
   local.close()
   memory.register(B)
-  t.strictSame(told, ['a v1'])
+  t.strictSame(events, ['a v1'])
 })

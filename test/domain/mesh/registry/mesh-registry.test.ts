@@ -46,7 +46,7 @@ for (const later of [false, true])
   t.test(`prefers a local registry that responds ${later ? 'later' : 'at once'}`, async (t) => {
     const { memory, network } = await open(later)
     const { registry, table } = network
-    table.learn('b', 's', THEIRS)
+    table.applyRoute('b', 's', THEIRS)
     const find = async () => (await registry.getService('s')).map(toText)
     const list = async () => (await registry.listServices()).map(toText)
     t.strictSame(
@@ -56,15 +56,15 @@ for (const later of [false, true])
         ['v1@b:1', 'v2@b:1'],
       ],
     )
-    const own = makeService('s', ['own:1'], 'v2')
-    await registry.register!(own)
+    const localService = makeService('s', ['own:1'], 'v2')
+    await registry.register!(localService)
     t.strictSame(
       [await find(), await list()],
       [['v2@own:1'], ['v2@own:1']],
       'after the registration',
     )
-    t.strictSame(memory.getService('s'), [own], 'the memory registry contains it')
-    await registry.deregister!(own)
+    t.strictSame(memory.getService('s'), [localService], 'the memory registry contains it')
+    await registry.deregister!(localService)
     await tick()
     t.strictSame(
       [await find(), await list()],
@@ -97,25 +97,25 @@ t.test('resolves a known service without local instances to remote ones', async 
   network.nodes.set('b', makeNode('b:1'))
   network.table.setPeer('b', 1)
   const find = async () => (await network.registry.getService('s')).map(toText)
-  const told = new Map<string, string>()
+  const events = new Map<string, string>()
   const stop = network.registry.watch!(
     ({ type, service }) => {
-      if (type === 'delete') told.delete(service.version)
-      else told.set(service.version, toText(service))
+      if (type === 'delete') events.delete(service.version)
+      else events.set(service.version, toText(service))
     },
     { service: 's' },
   )
   const isTold = async (...texts: string[]): Promise<void> => {
     await tick()
-    t.strictSame([await find(), [...told.values()].sort()], [texts, texts])
+    t.strictSame([await find(), [...events.values()].sort()], [texts, texts])
   }
   t.strictSame(await find(), ['v2@'], 'known without nodes')
-  network.table.learn('b', 's', THEIRS)
+  network.table.applyRoute('b', 's', THEIRS)
   await isTold('v1@b:1', 'v2@b:1')
-  const own = makeService('s', ['own:1'], 'v2')
-  await network.registry.register!(own)
+  const localService = makeService('s', ['own:1'], 'v2')
+  await network.registry.register!(localService)
   await isTold('v2@own:1')
-  await network.registry.deregister!(own)
+  await network.registry.deregister!(localService)
   await isTold('v1@b:1', 'v2@b:1')
   stop()
 })

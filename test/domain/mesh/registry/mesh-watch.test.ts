@@ -76,24 +76,29 @@ t.test('a watch agrees with lookups under random changes', async () => {
       }
       const stop = registry.watch!(hear, watchesOne ? { service: 's' } : {})
       for (const { what, version } of steps) {
-        const own = makeService('s', [`own-${version}:1`], version)
-        if (what === 'register') memory.register(own)
-        else if (what === 'deregister') memory.deregister(own)
+        const localService = makeService('s', [`own-${version}:1`], version)
+        if (what === 'register') memory.register(localService)
+        else if (what === 'deregister') memory.deregister(localService)
         else if (what === 'wait') await tick()
         else if (what === 'ask') {
           events = []
           const answer = await registry.getService('s')
           picture = events.reduce(applyEvent, answer)
         } else
-          table.learn(what, 's', version === '' ? undefined : theirs(what, ...version.split(' ')))
+          table.applyRoute(
+            what,
+            's',
+            version === '' ? undefined : theirs(what, ...version.split(' ')),
+          )
       }
       for (let turns = 0; turns < 4; turns++) await tick()
-      const asked = await registry.getService('s')
+      const requests = await registry.getService('s')
       const sort = (services: readonly Service[]) => services.map(toText).sort().join(' ')
       stop()
       network.close()
       memory.close?.()
-      if (sort(picture) !== sort(asked)) throw new Error(`${sort(picture)} is not ${sort(asked)}`)
+      if (sort(picture) !== sort(requests))
+        throw new Error(`${sort(picture)} is not ${sort(requests)}`)
     },
   )
   await fc.assert(property, { numRuns: toRuns(600) })
@@ -101,26 +106,26 @@ t.test('a watch agrees with lookups under random changes', async () => {
 
 t.test('retries a registry that is unavailable while a service moves', async (t) => {
   const { memory, network } = await open(true)
-  const told: string[] = []
+  const reported: string[] = []
   const { registry, table } = network
-  const stop = registry.watch!(({ type, service }) => told.push(`${type} ${toText(service)}`))
+  const stop = registry.watch!(({ type, service }) => reported.push(`${type} ${toText(service)}`))
   t.teardown(() => {
     stop()
     network.close()
     memory.close?.()
   })
-  table.learn('b', 's', theirs('b', 'v1', 'v2'))
-  t.strictSame(told.splice(0), ['create v1@b:1', 'create v2@b:1'])
+  table.applyRoute('b', 's', theirs('b', 'v1', 'v2'))
+  t.strictSame(reported.splice(0), ['create v1@b:1', 'create v2@b:1'])
   const { getService } = memory
-  let asked = 0
+  let requests = 0
   Object.assign(memory, {
     getService(name: string) {
-      if (asked++ === 0) throw new Error('away')
+      if (requests++ === 0) throw new Error('away')
       return getService(name)
     },
   })
   memory.register(makeService('s', ['own:1'], 'v1'))
-  t.strictSame(told, ['create v1@own:1'])
-  await until(() => told.length > 1)
-  t.strictSame(told.slice(1), ['update v1@own:1', 'delete v2@'])
+  t.strictSame(reported, ['create v1@own:1'])
+  await until(() => reported.length > 1)
+  t.strictSame(reported.slice(1), ['update v1@own:1', 'delete v2@'])
 })

@@ -26,21 +26,21 @@ function open(t: Teardown) {
     now += ms
     registry.sweep()
   }
-  const told: string[] = []
-  registry.watch(({ type, service }) => told.push(`${type} ${toText(service)}`))
+  const events: string[] = []
+  registry.watch(({ type, service }) => events.push(`${type} ${toText(service)}`))
   table.setPeer('b', 1)
   table.setPeer('c', 1)
   const learnServer = (path: string): void =>
-    table.learn(path[0]!, `@${path.at(-1)}`, { path: path.split(''), metric: 0, entry: '{}' })
+    table.applyRoute(path[0]!, `@${path.at(-1)}`, { path: path.split(''), metric: 0, entry: '{}' })
   /** Announces a service and its server. */
   const learn = (path: string, versions: string, metric = 0): void => {
     learnServer(path)
     const services = versions.split(' ').map((version) => makeService('s', ['own:1'], version))
     const way = { path: path.split(''), metric, entry: formatVersions(services) }
-    table.learn(path[0]!, 's', way)
+    table.applyRoute(path[0]!, 's', way)
   }
   t.teardown(registry.close)
-  return { table, registry, learn, learnServer, pass, told: () => told.splice(0) }
+  return { table, registry, learn, learnServer, pass, takeEvents: () => events.splice(0) }
 }
 
 const toText = ({ name, version, nodes }: Service): string =>
@@ -64,89 +64,89 @@ t.test('resolves a remote service to the peers that route to it', (t) => {
   learn('cx', 'v1 v2')
   t.strictSame(registry.listServices().map(toText), ['s v1 b-1/2 c-1/2', 's v2 c-1/2'])
   t.strictSame(registry.getService('t'), [])
-  table.learn('b', '@b', { path: ['b'], metric: 0, entry: '{"address":"","peers":[]}' })
+  table.applyRoute('b', '@b', { path: ['b'], metric: 0, entry: '{"address":"","peers":[]}' })
   t.strictSame(registry.getService('@b'), [])
   t.equal(registry.listServices().length, 2, 'servers are not listed as services')
   t.end()
 })
 
 t.test('reports changes and omits updates without effect', (t) => {
-  const { learn, table, told } = open(t)
+  const { learn, table, takeEvents } = open(t)
   learn('bx', 'v1')
-  t.strictSame(told(), ['create s v1 b-1/2'])
+  t.strictSame(takeEvents(), ['create s v1 b-1/2'])
   learn('by', 'v1')
   learn('by', 'v1', 5)
-  t.strictSame(told(), [], 'another route through the same peer')
+  t.strictSame(takeEvents(), [], 'another route through the same peer')
   learn('c', 'v1 v2')
-  t.strictSame(told(), ['update s v1 c-1/1', 'create s v2 c-1/1'])
+  t.strictSame(takeEvents(), ['update s v1 c-1/1', 'create s v2 c-1/1'])
   learn('c', 'v2')
-  t.strictSame(told(), ['update s v2 c-1/1', 'delete s v1'])
+  t.strictSame(takeEvents(), ['update s v2 c-1/1', 'delete s v1'])
   table.removePeer('c')
-  t.strictSame(told(), ['create s v1 b-1/2', 'delete s v2'])
-  table.learn('b', 's', undefined)
-  t.strictSame(told(), ['delete s v1'])
+  t.strictSame(takeEvents(), ['create s v1 b-1/2', 'delete s v2'])
+  table.applyRoute('b', 's', undefined)
+  t.strictSame(takeEvents(), ['delete s v1'])
   t.end()
 })
 
 t.test('reports nothing about a local service', (t) => {
-  const { learn, table, registry, told } = open(t)
+  const { learn, table, registry, takeEvents } = open(t)
   learn('b', 'v1 v2')
-  told()
+  takeEvents()
   table.setLocal('s', null)
-  t.strictSame(told(), ['delete s v1', 'delete s v2'], 'remote versions are deleted')
+  t.strictSame(takeEvents(), ['delete s v1', 'delete s v2'], 'remote versions are deleted')
   t.strictSame(registry.getService('s'), [])
   t.strictSame(registry.listServices(), [])
   learn('b', 'v3')
-  t.strictSame(told(), [])
+  t.strictSame(takeEvents(), [])
   table.setLocal('s', undefined)
-  t.strictSame(told(), ['create s v3 b-1/1'])
+  t.strictSame(takeEvents(), ['create s v3 b-1/1'])
   t.end()
 })
 
 t.test('retains services of a lost peer without nodes for a day', (t) => {
-  const { registry, learn, pass, told, table } = open(t)
+  const { registry, learn, pass, takeEvents, table } = open(t)
   learn('b', 'v1')
   learn('c', 'v1')
-  told()
+  takeEvents()
   table.removePeer('b')
-  t.strictSame(told(), ['update s v1 c-1/1'])
+  t.strictSame(takeEvents(), ['update s v1 c-1/1'])
   table.removePeer('c')
-  t.strictSame(told(), ['update s v1'])
+  t.strictSame(takeEvents(), ['update s v1'])
   t.match(registry.getService('s'), [{ name: 's', version: 'v1', nodes: [] }])
   t.match(registry.listServices(), [{ name: 's', nodes: [] }])
   pass(DAY_MS - 1000)
   t.equal(registry.getService('s').length, 1)
   pass(2000)
-  t.strictSame(told(), ['delete s v1'])
+  t.strictSame(takeEvents(), ['delete s v1'])
   t.strictSame(registry.getService('s'), [])
   t.strictSame(registry.listServices(), [])
   table.setLocal('s', null)
-  t.strictSame(told(), [])
+  t.strictSame(takeEvents(), [])
   t.end()
 })
 
 t.test(
   'marks a service behind a peer as lost with its server, and removes a withdrawn one',
   (t) => {
-    const { registry, learn, told, table } = open(t)
+    const { registry, learn, takeEvents, table } = open(t)
     learn('bx', 'v1')
     learn('by', 'v1')
-    told()
-    table.learn('b', '@x', undefined)
-    table.learn('b', 's', undefined)
-    t.strictSame(told(), ['delete s v1'], 'the last route was that of y')
+    takeEvents()
+    table.applyRoute('b', '@x', undefined)
+    table.applyRoute('b', 's', undefined)
+    t.strictSame(takeEvents(), ['delete s v1'], 'the last route was that of y')
     learn('by', 'v1')
-    table.learn('b', '@y', undefined)
-    table.learn('b', 's', undefined)
+    table.applyRoute('b', '@y', undefined)
+    table.applyRoute('b', 's', undefined)
     t.match(registry.getService('s'), [{ name: 's', version: 'v1', nodes: [] }])
-    t.strictSame(told(), ['create s v1 b-1/2', 'update s v1'])
+    t.strictSame(takeEvents(), ['create s v1 b-1/2', 'update s v1'])
     learn('c', 'v2')
     t.strictSame(
-      told(),
+      takeEvents(),
       ['create s v2 c-1/1', 'delete s v1'],
       'another server provides the service',
     )
-    table.learn('c', 's', undefined)
+    table.applyRoute('c', 's', undefined)
     t.strictSame(registry.listServices(), [])
     t.end()
   },
@@ -160,7 +160,7 @@ t.test('removes a lost service 95 s after its server returns', (t) => {
   pass(1000)
   learnServer('bx')
   pass(94_000)
-  table.learn('b', '@x', undefined)
+  table.applyRoute('b', '@x', undefined)
   pass(5000)
   learnServer('bx')
   pass(5000)
@@ -172,18 +172,18 @@ t.test('removes a lost service 95 s after its server returns', (t) => {
 })
 
 t.test('does not retain a service that is local now or was withdrawn', (t) => {
-  const { registry, learn, told, table } = open(t)
+  const { registry, learn, takeEvents, table } = open(t)
   learn('b', 'v1')
   table.removePeer('b')
-  told()
+  takeEvents()
   table.setLocal('s', null)
-  t.strictSame(told(), ['delete s v1'])
+  t.strictSame(takeEvents(), ['delete s v1'])
   t.strictSame(registry.getService('s'), [])
   table.setLocal('s', undefined)
   learn('c', 'v1')
-  told()
-  table.learn('c', 's', undefined)
-  t.strictSame(told(), ['delete s v1'])
+  takeEvents()
+  table.applyRoute('c', 's', undefined)
+  t.strictSame(takeEvents(), ['delete s v1'])
   t.strictSame(registry.listServices(), [])
   t.end()
 })
@@ -198,7 +198,7 @@ t.test('restores services known before a restart as lost until there is a route'
   before.pass(5000)
   t.strictSame(before.registry.listKnown(), [{ ...known!, ageMs: 5000 }])
 
-  const { registry, learn, told, table, pass } = open(t)
+  const { registry, learn, takeEvents, table, pass } = open(t)
   table.setLocal('mine', null)
   registry.restore([
     { ...known!, ageMs: DAY_MS - 1000 },
@@ -206,14 +206,18 @@ t.test('restores services known before a restart as lost until there is a route'
     { ...known!, name: 'store' },
     { ...known!, name: 't' },
   ])
-  t.strictSame(told().length, 4, 'without local and platform services')
+  t.strictSame(takeEvents().length, 4, 'without local and platform services')
   t.strictSame(registry.getService('s').map(toText), ['s v1', 's v2'])
   pass(1000)
-  t.strictSame(told(), ['delete s v1', 'delete s v2'], 'a restart does not extend the retention')
+  t.strictSame(
+    takeEvents(),
+    ['delete s v1', 'delete s v2'],
+    'a restart does not extend the retention',
+  )
   registry.restore([known!])
-  told()
+  takeEvents()
   learn('bx', 'v2')
-  t.strictSame(told(), ['update s v2 b-1/2', 'delete s v1'])
+  t.strictSame(takeEvents(), ['update s v2 b-1/2', 'delete s v1'])
   table.setLocal('t', null)
   t.strictSame(registry.listServices().map(toText), ['s v2 b-1/2'])
   t.end()

@@ -59,8 +59,8 @@ t.test(
     for (const name of ['mount', 'mkdir', 'unshare', 'setpriv'])
       writeFileSync(join(build, name), tool, { mode: 0o755 })
     const env = { PATH: `${build}:/usr/bin:/bin`, LD_PRELOAD: join(build, 'mount'), OUT: build }
-    const told = await runIn(sandbox!, build, 'echo $PATH; mount; cat ran-as', env).catch(String)
-    t.equal(told, `${env.PATH}\n200000\n`)
+    const output = await runIn(sandbox!, build, 'echo $PATH; mount; cat ran-as', env).catch(String)
+    t.equal(output, `${env.PATH}\n200000\n`)
   },
 )
 

@@ -14,7 +14,7 @@ import { until } from '../../../fixtures/raw-backend.ts'
 interface Followed {
   readonly api: KubernetesApi
   /** Events received: names of a list, `+` and `-` with changed names, `out: reason` and `in`. */
-  readonly told: string[]
+  readonly errors: string[]
   readonly stop: () => void
 }
 
@@ -28,20 +28,20 @@ async function follow(
   api.enterCluster()
   for (const name of ['a', 'b', 'c']) api.write('services', makeKubernetesService(name))
   prepare(api)
-  const told: string[] = []
+  const errors: string[] = []
   const stop = reflect<ApiObject>({
     findCluster: () => findCluster({ accountFolder: api.accountFolder }),
     resource: { name: 'services', group: '' },
     toItem: (object) => object as ApiObject,
-    onList: (items) => told.push(`list ${[...items.keys()].join(' ')}`),
+    onList: (items) => errors.push(`list ${[...items.keys()].join(' ')}`),
     onChanges: (changes) =>
-      told.push(changes.map(({ name, item }) => `${item ? '+' : '-'}${name}`).join(' ')),
-    onOutage: (reason) => told.push(reason === undefined ? 'in' : `out: ${reason.message}`),
+      errors.push(changes.map(({ name, item }) => `${item ? '+' : '-'}${name}`).join(' ')),
+    onOutage: (reason) => errors.push(reason === undefined ? 'in' : `out: ${reason.message}`),
     retryMs: 1,
     ...options,
   })
   t.teardown(stop)
-  return { api, told, stop }
+  return { api, errors, stop }
 }
 
 /** Start versions of the watches so far. */
@@ -54,9 +54,9 @@ function countLists(api: KubernetesApi): number {
 }
 
 t.test('lists a collection in pages and watches it from there', async (t) => {
-  const { api, told } = await follow(t, { pageSize: 2 })
-  await until(() => told.includes('in'))
-  t.same(told, ['list a b c', 'in'])
+  const { api, errors: events } = await follow(t, { pageSize: 2 })
+  await until(() => events.includes('in'))
+  t.same(events, ['list a b c', 'in'])
   const services = '/api/v1/namespaces/shop/services'
   t.same(api.requests.slice(0, 2), [`${services}?limit=2`, `${services}?limit=2&continue=2`])
   t.match(
@@ -64,54 +64,54 @@ t.test('lists a collection in pages and watches it from there', async (t) => {
     /services\?watch=1&allowWatchBookmarks=1&resourceVersion=103&timeoutSeconds=\d+$/,
   )
   api.write('services', makeKubernetesService('d'), makeKubernetesService('a'))
-  await until(() => told.length === 3)
+  await until(() => events.length === 3)
   api.remove('services', 'b')
-  await until(() => told.length === 4)
-  t.same(told.slice(2), ['+d +a', '-b'])
+  await until(() => events.length === 4)
+  t.same(events.slice(2), ['+d +a', '-b'])
 })
 
 t.test('requests only objects with the selected labels', async (t) => {
   const label = (name: string, labels: Record<string, string>): ApiObject => ({
     metadata: { name, labels },
   })
-  const { api, told } = await follow(t, { selector: 'app=shop,tier=web' }, (api) =>
+  const { api, errors: events } = await follow(t, { selector: 'app=shop,tier=web' }, (api) =>
     api.write('services', label('d', { app: 'shop', tier: 'web' }), label('e', { app: 'shop' })),
   )
-  await until(() => told.includes('in'))
+  await until(() => events.includes('in'))
   api.write('services', label('f', { app: 'other', tier: 'web' }))
   api.write('services', label('g', { app: 'shop', tier: 'web' }))
-  await until(() => told.length === 3)
-  t.same(told, ['list d', 'in', '+g'])
+  await until(() => events.length === 3)
+  t.same(events, ['list d', 'in', '+g'])
 })
 
 t.test('reads whole events from any chunks', async (t) => {
-  const { api, told } = await follow(t, {}, (api) => {
+  const { api, errors: events } = await follow(t, {}, (api) => {
     api.pieceBytes = 5
   })
-  await until(() => told.includes('in'))
+  await until(() => events.includes('in'))
   api.write('services', makeKubernetesService('d'), makeKubernetesService('e', { 'mx/x': 'ü€' }))
-  await until(() => told.length === 4)
-  t.same(told.slice(2), ['+d', '+e'])
+  await until(() => events.length === 4)
+  t.same(events.slice(2), ['+d', '+e'])
 })
 
 t.test('resumes a broken connection without an outage', async (t) => {
-  const { api, told } = await follow(t)
+  const { api, errors: events } = await follow(t)
   await until(() => api.watchers.size === 1)
   api.write('services', makeKubernetesService('d'))
-  await until(() => told.includes('+d'))
+  await until(() => events.includes('+d'))
   api.disconnect()
   api.write('services', makeKubernetesService('e'))
-  await until(() => told.includes('+e'))
-  t.same(told, ['list a b c', 'in', '+d', '+e'])
+  await until(() => events.includes('+e'))
+  t.same(events, ['list a b c', 'in', '+d', '+e'])
   t.same(findPlaces(api), ['103', '104'])
 })
 
 t.test('resumes a watch from the last bookmark', async (t) => {
-  const { api, told } = await follow(t)
+  const { api, errors: events } = await follow(t)
   await until(() => api.watchers.size === 1)
   api.bookmark('services')
   api.write('services', makeKubernetesService('d'))
-  await until(() => told.includes('+d'))
+  await until(() => events.includes('+d'))
   api.bookmark('services')
   const marked = 106
   // Events arrive in order: e arrives after the bookmark.
@@ -119,7 +119,7 @@ t.test('resumes a watch from the last bookmark', async (t) => {
     'services',
     `${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'e' } } })}\n`,
   )
-  await until(() => told.includes('+e'))
+  await until(() => events.includes('+e'))
   api.compact()
   api.intercept = (url) => {
     t.equal(url.searchParams.get('resourceVersion'), `${marked}`)
@@ -128,29 +128,29 @@ t.test('resumes a watch from the last bookmark', async (t) => {
   }
   api.disconnect()
   await until(() => countLists(api) === 2)
-  t.same(told.slice(0, 4), ['list a b c', 'in', '+d', '+e'])
+  t.same(events.slice(0, 4), ['list a b c', 'in', '+d', '+e'])
 })
 
 t.test('lists again without an outage when the version has expired', async (t) => {
-  const { api, told } = await follow(t)
+  const { api, errors: events } = await follow(t)
   await until(() => api.watchers.size === 1)
   api.disconnect()
   api.remove('services', 'a')
   api.compact()
-  await until(() => told.length === 3)
-  t.same(told, ['list a b c', 'in', 'list b c'])
+  await until(() => events.length === 3)
+  t.same(events, ['list a b c', 'in', 'list b c'])
 })
 
 t.test('lists again without an outage when a watch expires', async (t) => {
-  const { api, told } = await follow(t)
+  const { api, errors: events } = await follow(t)
   await until(() => api.watchers.size === 1)
   api.send('services', toExpiredLine(103, 200))
-  await until(() => told.length === 3)
-  t.same(told, ['list a b c', 'in', 'list a b c'])
+  await until(() => events.length === 3)
+  t.same(events, ['list a b c', 'in', 'list a b c'])
 })
 
 t.test('recovers from an outage with an expired watch by a list', async (t) => {
-  const { api, told } = await follow(t, { retryMs: 1000 })
+  const { api, errors: events } = await follow(t, { retryMs: 1000 })
   await until(() => api.watchers.size === 1)
   const times: number[] = []
   let isAway = true
@@ -160,31 +160,36 @@ t.test('recovers from an outage with an expired watch by a list', async (t) => {
     return isAway
   }
   api.disconnect()
-  await until(() => told.length === 3)
+  await until(() => events.length === 3)
   isAway = false
   api.remove('services', 'a')
   api.compact()
-  await until(() => told.at(-1) === 'in')
-  t.match(told, ['list a b c', 'in', /^out: .* 503 starting$/, 'list b c', 'in'])
+  await until(() => events.at(-1) === 'in')
+  t.match(events, ['list a b c', 'in', /^out: .* 503 starting$/, 'list b c', 'in'])
   const [watchedMs = 0, listedMs = 0] = times
   t.ok(listedMs - watchedMs < 1000, 'without the delay after a second failure')
 })
 
 t.test('reports an outage and pauses when every watch expires', async (t) => {
-  const { api, told } = await follow(t, {}, (api) => {
+  const { api, errors: events } = await follow(t, {}, (api) => {
     api.intercept = (url, _, response) => {
       if (!url.searchParams.has('watch')) return false
       response.writeHead(200).end(toExpiredLine(103, 200))
       return true
     }
   })
-  await until(() => told.some((line) => line.startsWith('out')))
-  t.match(told.slice(0, 4), ['list a b c', 'in', 'list a b c', /^out: .* too old resource version/])
+  await until(() => events.some((line) => line.startsWith('out')))
+  t.match(events.slice(0, 4), [
+    'list a b c',
+    'in',
+    'list a b c',
+    /^out: .* too old resource version/,
+  ])
   t.equal(countLists(api), 2)
 })
 
 t.test('lists again when a restored server has an older state', async (t) => {
-  const { api, told } = await follow(t)
+  const { api, errors: events } = await follow(t)
   await until(() => api.watchers.size === 1)
   api.disconnect()
   api.remove('services', 'a')
@@ -194,47 +199,47 @@ t.test('lists again when a restored server has an older state', async (t) => {
     answerStatus(response, 504, 'Too large resource version: 103, current: 2')
     return true
   }
-  await until(() => told.length === 5)
-  t.match(told, ['list a b c', 'in', /^out: .*Too large/, 'list b c', 'in'])
+  await until(() => events.length === 5)
+  t.match(events, ['list a b c', 'in', /^out: .*Too large/, 'list b c', 'in'])
 })
 
 t.test('restarts a list that expires between pages', async (t) => {
   let expired = 0
-  const { api, told } = await follow(t, { pageSize: 2 }, (api) => {
+  const { api, errors: events } = await follow(t, { pageSize: 2 }, (api) => {
     api.intercept = (url, _, response) => {
       if (!url.searchParams.has('continue') || expired++ > 0) return false
       answerStatus(response, 410, 'the provided continue parameter is too old')
       return true
     }
   })
-  await until(() => told.includes('in'))
-  t.same(told, ['list a b c', 'in'])
+  await until(() => events.includes('in'))
+  t.same(events, ['list a b c', 'in'])
   t.equal(countLists(api), 2)
 })
 
 t.test('restarts a list whose connection breaks between pages', async (t) => {
   let broken = 0
-  const { told } = await follow(t, { pageSize: 2 }, (api) => {
+  const { errors: events } = await follow(t, { pageSize: 2 }, (api) => {
     api.intercept = (url, request) => {
       if (!url.searchParams.has('continue') || broken++ > 0) return false
       request.socket.destroy()
       return true
     }
   })
-  await until(() => told.includes('in'))
-  t.match(told, [/^out: /, 'list a b c', 'in'])
+  await until(() => events.includes('in'))
+  t.match(events, [/^out: /, 'list a b c', 'in'])
 })
 
 t.test('continues a watch that the server ended in time', async (t) => {
-  const { api, told } = await follow(t, { watchSeconds: 0 })
+  const { api, errors: events } = await follow(t, { watchSeconds: 0 })
   await until(() => findPlaces(api).length > 3)
   t.same([...new Set(findPlaces(api))], ['103'])
   t.equal(countLists(api), 1)
-  t.notMatch(told.join(), /out/)
+  t.notMatch(events.join(), /out/)
 })
 
 t.test('reconnects to a server that falls silent', async (t) => {
-  const { api, told } = await follow(t, { watchSeconds: 0, graceMs: 300 }, (api) => {
+  const { api, errors: events } = await follow(t, { watchSeconds: 0, graceMs: 300 }, (api) => {
     api.intercept = (url, _, response) => {
       if (!url.searchParams.has('watch')) return false
       response.writeHead(200).flushHeaders()
@@ -243,29 +248,29 @@ t.test('reconnects to a server that falls silent', async (t) => {
     }
   })
   await until(() => findPlaces(api).length > 2)
-  t.same(told, ['list a b c', 'in'])
+  t.same(events, ['list a b c', 'in'])
   t.equal(countLists(api), 1)
 })
 
 t.test('reports an outage without a response in time', async (t) => {
-  const { told } = await follow(t, { graceMs: 20 }, (api) => {
+  const { errors: events } = await follow(t, { graceMs: 20 }, (api) => {
     api.intercept = () => {
       api.intercept = () => false
       return true
     }
   })
-  await until(() => told.includes('in'))
-  t.equal(told[0], 'out: cannot watch Kubernetes services: no response within 20 ms')
+  await until(() => events.includes('in'))
+  t.equal(events[0], 'out: cannot watch Kubernetes services: no response within 20 ms')
 })
 
 t.test('reports an outage for an unusable response until the next list', async (t) => {
-  const { api, told } = await follow(t)
+  const { api, errors: events } = await follow(t)
   for (const text of ['{"type":\n', '7\n', '{"type":"ADDED","object":{"metadata":{}}}\n']) {
-    told.length = 0
+    events.length = 0
     await until(() => api.watchers.size === 1)
     api.send('services', text)
-    await until(() => told.length >= 3 && told.at(-1) === 'in')
-    t.match(told.slice(-3), [
+    await until(() => events.length >= 3 && events.at(-1) === 'in')
+    t.match(events.slice(-3), [
       /^out: cannot watch Kubernetes services: the response /,
       'list a b c',
       'in',
@@ -275,17 +280,17 @@ t.test('reports an outage for an unusable response until the next list', async (
 
 t.test('reports an unreadable object', async (t) => {
   let healthy = false
-  const { told } = await follow(t, {
+  const { errors: events } = await follow(t, {
     toItem: (object) => {
       if (!healthy) throw new TypeError('spec.ports is no list')
       return object as ApiObject
     },
   })
-  await until(() => told.length > 0)
+  await until(() => events.length > 0)
   healthy = true
-  await until(() => told.includes('in'))
-  t.match(told[0], /^out: .* unusable response: spec\.ports is no list$/)
-  t.same(told.slice(-2), ['list a b c', 'in'])
+  await until(() => events.includes('in'))
+  t.match(events[0], /^out: .* unusable response: spec\.ports is no list$/)
+  t.same(events.slice(-2), ['list a b c', 'in'])
 })
 
 t.test('distinguishes rejected credentials and missing permissions from an outage', async (t) => {
@@ -294,38 +299,38 @@ t.test('distinguishes rejected credentials and missing permissions from an outag
     [403, /access denied; grant the verbs get, list and watch on services of the core API group/],
     [503, /^out: cannot watch Kubernetes services: 503 /],
   ] as const) {
-    const { told } = await follow(t, {}, (api) => {
+    const { errors: events } = await follow(t, {}, (api) => {
       api.intercept = (_, __, response) => {
         api.intercept = () => false
         answerStatus(response, status, 'no')
         return true
       }
     })
-    await until(() => told.includes('in'))
-    t.match(told[0], message)
+    await until(() => events.includes('in'))
+    t.match(events[0], message)
   }
 })
 
 t.test('reports a denied watch despite a permitted list', async (t) => {
-  const { api, told } = await follow(t, {}, (api) => {
+  const { api, errors: events } = await follow(t, {}, (api) => {
     api.intercept = (url, _, response) => {
       if (!url.searchParams.has('watch')) return false
       answerStatus(response, 403, 'cannot watch')
       return true
     }
   })
-  await until(() => told.length >= 3)
-  t.equal(told[0], 'list a b c')
-  t.match(told[1], /^out: .* list and watch/)
+  await until(() => events.length >= 3)
+  t.equal(events[0], 'list a b c')
+  t.match(events[1], /^out: .* list and watch/)
   t.equal(countLists(api), 1, 'the list is not repeated')
 })
 
 t.test('reports nothing after stop', async (t) => {
-  const { api, told, stop } = await follow(t)
-  await until(() => told.includes('in'))
+  const { api, errors: events, stop } = await follow(t)
+  await until(() => events.includes('in'))
   stop()
   stop()
   api.write('services', makeKubernetesService('d'))
   await until(() => api.watchers.size === 0)
-  t.same(told, ['list a b c', 'in'])
+  t.same(events, ['list a b c', 'in'])
 })

@@ -10,9 +10,9 @@ t.test("shares Consul's connection limit between two clients without outages", a
   if (agent === undefined) return
   const names = Array.from({ length: 30 }, (_, i) => `service-${i}`)
   const outages: Error[] = []
-  const told = [new Set<string>(), new Set<string>()]
+  const reported = [new Set<string>(), new Set<string>()]
   const warnings: string[] = []
-  const registries = told.map((events) => {
+  const registries = reported.map((events) => {
     const registry = openConsulRegistry(t, agent, {
       onWarning: (message) => warnings.push(message),
     })
@@ -27,7 +27,7 @@ t.test("shares Consul's connection limit between two clients without outages", a
   await until(() => warnings.length > 0, SYNC_MS)
   t.match(warnings[0], /Consul rejects further connections.*limits\.http_max_conns_per_client/)
   for (const name of names) await registries[0]?.register?.(makeService(name, ['127.0.0.1:9001']))
-  await until(() => told.every(({ size }) => size === names.length), SYNC_MS)
+  await until(() => reported.every(({ size }) => size === names.length), SYNC_MS)
   t.same(outages, [])
   t.ok(warnings.length <= 2, `at most one warning per client: ${warnings.length}`)
 })

@@ -44,9 +44,9 @@ async function startScripted(
 t.test('shares one query between all watchers of a service', async (t) => {
   const consul = await startScripted(t)
   const registry = openConsulRegistry(t, consul)
-  const told: string[] = []
+  const events: string[] = []
   const stops = [1, 2, 3].map((n) =>
-    registry.watch?.(({ type }) => told.push(`${n} ${type}`), { service: 'web' }),
+    registry.watch?.(({ type }) => events.push(`${n} ${type}`), { service: 'web' }),
   )
   t.same(await registry.getService('web'), [])
   await until(() => consul.requests.length === 2)
@@ -56,8 +56,8 @@ t.test('shares one query between all watchers of a service', async (t) => {
     'lookups are served from the watch',
   )
   consul.become(51, [80])
-  await until(() => told.length === 3)
-  t.same(told.sort(), ['1 create', '2 create', '3 create'])
+  await until(() => events.length === 3)
+  t.same(events.sort(), ['1 create', '2 create', '3 create'])
   t.equal((await registry.getService('web'))[0]?.nodes.length, 1)
   await until(() => consul.requests.length === 3)
   for (const stop of stops) stop?.()
@@ -67,37 +67,37 @@ t.test('shares one query between all watchers of a service', async (t) => {
 t.test('emits changes after an index that went backwards', async (t) => {
   const consul = await startScripted(t)
   const registry = openConsulRegistry(t, consul)
-  const told: string[] = []
-  registry.watch?.(({ type, service }) => told.push(`${type} ${service.nodes.length}`), {
+  const events: string[] = []
+  registry.watch?.(({ type, service }) => events.push(`${type} ${service.nodes.length}`), {
     service: 'web',
   })
   await registry.getService('web')
   await until(() => consul.requests.length === 2)
   consul.become(3, [80])
-  await until(() => told.length === 1)
+  await until(() => events.length === 1)
   await until(() => consul.requests.at(-1)?.query.get('index') === '3')
   consul.become(4, [80, 81])
-  await until(() => told.length === 2)
-  t.same(told, ['create 1', 'update 2'])
+  await until(() => events.length === 2)
+  t.same(events, ['create 1', 'update 2'])
 })
 
 t.test('returns no state older than the watch', async (t) => {
   const order: string[] = []
-  const held: (() => void)[] = []
+  const pending: (() => void)[] = []
   const consul = await startConsulDouble(t, ({ path, query }, response) => {
     if (path.includes('event')) return
     order.push(`${path.split('/')[2]} ${query.has('index')}`)
     const reply = (): void =>
       sendJson(response, path.includes('catalog') ? {} : [], { 'x-consul-index': 1 })
-    if (order.length === 1) held.push(reply)
+    if (order.length === 1) pending.push(reply)
     else if (!query.has('index')) reply()
   })
   const registry = openConsulRegistry(t, consul)
   registry.watch?.(() => {})
   const answer = registry.getService('web')
-  await until(() => held.length === 1)
+  await until(() => pending.length === 1)
   t.same(order, ['catalog false'])
-  held[0]!()
+  pending[0]!()
   t.same(await answer, [])
   t.ok(order.includes('health false'))
 })
@@ -108,15 +108,15 @@ t.test('shares the first response of a watch with a list', async (t) => {
   registry.watch?.(() => {})
   const lists = await Promise.all([registry.listServices(), registry.listServices()])
   t.match(lists, [[{ name: 'web' }], [{ name: 'web' }]])
-  const asked = () => consul.requests.filter(({ path }) => path.includes('catalog'))
-  await until(() => asked().length === 2)
+  const requests = () => consul.requests.filter(({ path }) => path.includes('catalog'))
+  await until(() => requests().length === 2)
   t.same(
-    asked().map(({ query }) => query.get('index')),
+    requests().map(({ query }) => query.get('index')),
     [null, '50'],
     'read once',
   )
   t.match(await registry.listServices(), [{ name: 'web' }])
-  t.equal(asked().length, 3, 'a later lookup queries Consul, since the watch may lag')
+  t.equal(requests().length, 3, 'a later lookup queries Consul, since the watch may lag')
 })
 
 t.test('polls services beyond the connections with one warning', async (t) => {
@@ -128,25 +128,25 @@ t.test('polls services beyond the connections with one warning', async (t) => {
     pollMs: 20,
     onWarning: (message) => warnings.push(message),
   })
-  const told: string[] = []
+  const events: string[] = []
   for (const service of ['a', 'b', 'c'])
-    registry.watch?.(({ type }) => told.push(`${service} ${type}`), { service })
+    registry.watch?.(({ type }) => events.push(`${service} ${type}`), { service })
   t.throws(
     () => registry.watch?.(() => {}, { service: 'd' }),
     /at most 3 services can be watched in Consul/,
   )
   await Promise.all(['a', 'b', 'c'].map((name) => registry.getService(name)))
   consul.become(51, [80])
-  await until(() => told.length === 3)
-  t.same(told.sort(), ['a create', 'b create', 'c create'])
+  await until(() => events.length === 3)
+  t.same(events.sort(), ['a create', 'b create', 'c create'])
   t.match(warnings, [/more services are watched than max_waiting=1 allows/])
   t.equal(warnings.length, 1)
 })
 
 t.test('polls services without a connection when the catalog reports a change', async (t) => {
   let revision = 1
-  const held = new Set<() => void>()
-  const asked: string[] = []
+  const pending = new Set<() => void>()
+  const requests: string[] = []
   const consul = await startConsulDouble(t, ({ path, query }, response) => {
     const name = path.split('/').at(-1)!
     const isCatalog = path.includes('catalog')
@@ -160,17 +160,17 @@ t.test('polls services without a connection when the catalog reports a change', 
       const body = isCatalog ? catalog : [instance(name === 'b' ? revision : 1)]
       sendJson(response, body, { 'x-consul-index': revision })
     }
-    if (!isCatalog) asked.push(name)
-    if (query.get('index') === String(revision)) held.add(reply)
+    if (!isCatalog) requests.push(name)
+    if (query.get('index') === String(revision)) pending.add(reply)
     else reply()
   })
   const registry = openConsulRegistry(t, consul, { maxWaiting: 0, pollMs: 1e6, onWarning() {} })
-  const told: string[] = []
+  const events: string[] = []
   registry.watch!(() => {})
   await registry.listServices()
   for (const service of ['a', 'b', 'c'])
     registry.watch!(
-      ({ type, service: { name, nodes } }) => told.push(`${type} ${name} ${nodes[0]?.id}`),
+      ({ type, service: { name, nodes } }) => events.push(`${type} ${name} ${nodes[0]?.id}`),
       {
         service,
         // Unused for a long time: it is polled very rarely.
@@ -179,13 +179,13 @@ t.test('polls services without a connection when the catalog reports a change', 
     )
   await Promise.all(['a', 'b', 'c'].map((name) => registry.getService(name)))
   // The catalog only: no service has a connection.
-  await until(() => held.size === 1)
-  asked.length = 0
+  await until(() => pending.size === 1)
+  requests.length = 0
   revision = 2
-  for (const reply of held) reply()
-  await until(() => told.length > 0)
-  t.same(told, ['update b 2'])
-  t.same([...new Set(asked)], ['b'])
+  for (const reply of pending) reply()
+  await until(() => events.length > 0)
+  t.same(events, ['update b 2'])
+  t.same([...new Set(requests)], ['b'])
 })
 
 t.test('sends nothing after close', async (t) => {
@@ -209,12 +209,12 @@ t.test('waits for an announced change with or without a slot', async (t) => {
   const names = ['first', 'second', 'third']
   for (const name of names) await add(name, `${name}-1`)
   const registry = openConsulRegistry(t, agent, { maxWaiting: 1, pollMs: 100_000 })
-  const told: string[] = []
+  const events: string[] = []
   registry.watch?.(() => {})
   await until(async () => (await registry.listServices()).length === 3, SYNC_MS)
   for (const name of names) {
     const options = { service: name, idleMs: () => 20_000 }
-    registry.watch?.(({ service }) => told.push(`${name} ${service.nodes.length}`), options)
+    registry.watch?.(({ service }) => events.push(`${name} ${service.nodes.length}`), options)
     await registry.getService(name)
   }
   await until(async () => {
@@ -223,9 +223,9 @@ t.test('waits for an announced change with or without a slot', async (t) => {
       method: 'PUT',
       body: 'third',
     })
-    return told.length > 0
+    return events.length > 0
   }, SYNC_MS)
-  t.same(told, ['third 2'])
+  t.same(events, ['third 2'])
 })
 
 t.test('emits an announced service before the catalog lists it', async (t) => {
@@ -233,12 +233,12 @@ t.test('emits an announced service before the catalog lists it', async (t) => {
   if (agent === undefined) return
   const writer = openConsulRegistry(t, agent)
   const registry = openConsulRegistry(t, agent, { pace: { gapMs: 100_000, burst: 1 } })
-  const told: string[] = []
-  registry.watch?.(({ type, service }) => told.push(`${type} ${service.name}`))
+  const events: string[] = []
+  registry.watch?.(({ type, service }) => events.push(`${type} ${service.name}`))
   await registry.listServices()
   await until(async () => {
     await writer.register!(makeService('late', ['127.0.0.1:2']))
     await writer.register!(makeService('late', ['127.0.0.1:1']))
-    return told.includes('create late')
+    return events.includes('create late')
   }, SYNC_MS)
 })

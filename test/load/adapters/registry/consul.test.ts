@@ -37,8 +37,9 @@ if (started !== undefined) {
 
 function testContract(agent: ConsulAgent): void {
   testRegistry(t, async () => {
-    const own = (await agent.call('GET', '/agent/services')) as Record<string, unknown>
-    for (const id of Object.keys(own)) await agent.call('PUT', `/agent/service/deregister/${id}`)
+    const agentServices = (await agent.call('GET', '/agent/services')) as Record<string, unknown>
+    for (const id of Object.keys(agentServices))
+      await agent.call('PUT', `/agent/service/deregister/${id}`)
     const registry = createConsulRegistry({
       host: agent.host,
       port: agent.port,
@@ -47,16 +48,16 @@ function testContract(agent: ConsulAgent): void {
     /** Another registry, to read the catalog. */
     const witness = createConsulRegistry({ host: agent.host, port: agent.port })
     t.teardown(() => witness.close?.())
-    let held: readonly Service[] = []
+    let pending: readonly Service[] = []
     const become: RegistrySubject['become'] = async (services) => {
       for (const service of services) await registry.register?.(service, { ttlSeconds: 90 })
-      for (const old of held) {
-        const wanted = services.filter((s) => s.name === old.name && s.version === old.version)
-        const ids = new Set(wanted.flatMap(({ nodes }) => nodes.map(({ id }) => id)))
+      for (const old of pending) {
+        const expected = services.filter((s) => s.name === old.name && s.version === old.version)
+        const ids = new Set(expected.flatMap(({ nodes }) => nodes.map(({ id }) => id)))
         const nodes = old.nodes.filter(({ id }) => !ids.has(id))
         await registry.deregister?.({ ...old, nodes })
       }
-      held = services
+      pending = services
       await until(async () => {
         const names = new Set(['go.mx.api.greeter', 'go.mx.api.users'])
         const found = []
@@ -80,20 +81,20 @@ function testEntries(agent: ConsulAgent): void {
     )
     await writer.register!(one!)
     await untilNodes(watcher, 'crowded', ['127.0.0.1:9001'])
-    const told: string[] = []
+    const reported: string[] = []
     watcher.watch!(() => {})
-    watcher.watch!(({ type, service }) => told.push(`${type} ${service.nodes.length}`), {
+    watcher.watch!(({ type, service }) => reported.push(`${type} ${service.nodes.length}`), {
       service: 'crowded',
       idleMs: () => 1e6,
     })
     await watcher.getService('crowded')
     await writer.register!(two!)
-    await until(() => told.length === 1, SYNC_MS)
+    await until(() => reported.length === 1, SYNC_MS)
     await writer.deregister!(one!)
-    await until(() => told.length === 2, SYNC_MS)
+    await until(() => reported.length === 2, SYNC_MS)
     await writer.deregister!(two!)
-    await until(() => told.length === 3, SYNC_MS)
-    t.same(told, ['update 2', 'update 1', 'delete 0'])
+    await until(() => reported.length === 3, SYNC_MS)
+    t.same(reported, ['update 2', 'update 1', 'delete 0'])
   })
 
   t.test('registers in a form readable for other Consul users', async (t) => {

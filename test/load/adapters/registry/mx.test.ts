@@ -50,17 +50,18 @@ function open(t: Test, port: number, options: Partial<MxRegistryOptions> = {}): 
 
 /** Events of a watcher: `create greeter 1`, `out` for an outage and `back` for its end. */
 function watch(registry: Registry, service?: string): string[] {
-  const told: string[] = []
+  const errors: string[] = []
   registry.watch!(
     ({ type, service }) => {
-      if (service.name !== 'registry') told.push(`${type} ${service.name} ${service.nodes.length}`)
+      if (service.name !== 'registry')
+        errors.push(`${type} ${service.name} ${service.nodes.length}`)
     },
     {
       ...(service !== undefined && { service }),
-      onOutage: (reason) => told.push(reason === undefined ? 'back' : 'out'),
+      onOutage: (reason) => errors.push(reason === undefined ? 'back' : 'out'),
     },
   )
-  return told
+  return errors
 }
 
 /** Relays connections to a port, or to none if undefined. */
@@ -156,11 +157,11 @@ t.test('reports an outage and the changes during it', async (t) => {
   const first = await openRemote(t)
   await fill(first.registry, [GREETER, USERS])
   const registry = open(t, first.port)
-  const told = watch(registry)
+  const reported = watch(registry)
   const ofUsers = watch(registry, 'users')
   t.equal((await list(registry)).length, 2)
   await first.stop()
-  await until(() => told.includes('out'))
+  await until(() => reported.includes('out'))
   const late = watch(registry)
   await until(() => late.includes('out'))
   await t.rejects(Promise.resolve(registry.getService('greeter')), {
@@ -171,13 +172,13 @@ t.test('reports an outage and the changes during it', async (t) => {
     makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9003']),
     makeService('billing', ['127.0.0.1:9004']),
   ])
-  await until(() => told.includes('back'))
-  t.same(told, ['out', 'create billing 1', 'update greeter 2', 'delete users 0', 'back'])
+  await until(() => reported.includes('back'))
+  t.same(reported, ['out', 'create billing 1', 'update greeter 2', 'delete users 0', 'back'])
   t.same(ofUsers, ['out', 'delete users 0', 'back'])
-  t.same(late, told, 'watchers added during the outage are notified, too')
+  t.same(late, reported, 'watchers added during the outage are notified, too')
   await fill(second.registry, [GREETER])
-  await until(() => told.length === 7)
-  t.same(told.slice(5), ['update greeter 1', 'delete billing 0'], 'later changes are reported')
+  await until(() => reported.length === 7)
+  t.same(reported.slice(5), ['update greeter 1', 'delete billing 0'], 'later changes are reported')
 })
 
 t.test('detects a silent registry within the timeout', async (t) => {
@@ -186,13 +187,13 @@ t.test('detects a silent registry within the timeout', async (t) => {
   const relay = await openRelay(t)
   relay.lead(remote.port)
   const registry = open(t, relay.port, { timeoutMs: 1000 })
-  const told = watch(registry)
+  const reported = watch(registry)
   t.equal((await list(registry)).length, 1)
   relay.fallSilent()
   const silentMs = performance.now()
   await fill(remote.registry, [GREETER, USERS])
-  await until(() => told.includes('back'))
-  t.same(told, ['out', 'create users 1', 'back'])
+  await until(() => reported.includes('back'))
+  t.same(reported, ['out', 'create users 1', 'back'])
   t.ok(performance.now() - silentMs > 500, 'not before the ping timeout')
 })
 
@@ -200,12 +201,12 @@ t.test('emits everything when the registry starts after its watcher', async (t) 
   const gone = await openRemote(t)
   await gone.stop()
   const registry = open(t, gone.port)
-  const told = watch(registry)
-  await until(() => told.includes('out'))
+  const reported = watch(registry)
+  await until(() => reported.includes('out'))
   const remote = await openRemote(t, gone.port)
   await fill(remote.registry, [GREETER])
-  await until(() => told.length === 3)
-  t.same(told, ['out', 'create greeter 1', 'back'])
+  await until(() => reported.length === 3)
+  t.same(reported, ['out', 'create greeter 1', 'back'])
 })
 
 t.test('reads lists of any length in pages', async (t) => {
@@ -329,11 +330,11 @@ t.test('reports an outage when a watch does not open in time', async (t) => {
   })
   const { port } = await openOdd(t, { watch: stuck, listServices: answer({ services: [] }) })
   const registry = open(t, port, { timeoutMs: 50 })
-  const told = watch(registry)
+  const reported = watch(registry)
   await t.rejects(Promise.resolve(registry.listServices()), {
     message: /the watch did not open within 50 ms/,
   })
-  t.same(told, ['out'])
+  t.same(reported, ['out'])
 })
 
 t.test('shares one watch between all watchers', async (t) => {

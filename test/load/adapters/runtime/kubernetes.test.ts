@@ -21,11 +21,11 @@ import { makeSlice } from '../../../fixtures/kubernetes-objects.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 
 /** Environments of the instances so far by pod name. */
-const told = new Map<string, PodInstance>()
-const held: PodInstance[] = []
+const events = new Map<string, PodInstance>()
+const pending: PodInstance[] = []
 const IMAGES: Readonly<Record<string, (copy: PodInstance) => void>> = {
   serves(copy) {
-    told.set(copy.pod, copy)
+    events.set(copy.pod, copy)
     for (const line of ['one', 'two', 'three']) copy.write(line)
     setImmediate(copy.listen)
   },
@@ -37,7 +37,7 @@ const IMAGES: Readonly<Record<string, (copy: PodInstance) => void>> = {
     setImmediate(() => exit(137, 'OOMKilled'))
   },
   holds(copy) {
-    held.push(copy)
+    pending.push(copy)
     copy.onTerm = () => {}
     setImmediate(copy.listen)
   },
@@ -94,7 +94,7 @@ t.test('passes the environment, with secrets in a Secret only', async (t) => {
   const state = await whenState(runtime, ({ status }) => status === 'running')
   const [pod] = namesOf(list('pods', runtime.space))
   const copy = { ...env, MX_SERVICE_ADDRESS: ':8080', MX_INSTANCE: pod }
-  t.strictSame(told.get(pod!)?.env, copy)
+  t.strictSame(events.get(pod!)?.env, copy)
   const shown = JSON.stringify([
     ...list('deployments', runtime.space),
     ...list('pods', runtime.space),
@@ -157,7 +157,7 @@ t.test('replaces instances one by one when credentials change', async (t) => {
   await runtime.apply(toWorkload('serves', { env: { MX_AUTH_SECRET: 'b' } }))
   await until(() => {
     const [pod, ...more] = list('pods', runtime.space)
-    return more.length === 0 && told.get(pod!.metadata.name)?.env['MX_AUTH_SECRET'] === 'b'
+    return more.length === 0 && events.get(pod!.metadata.name)?.env['MX_AUTH_SECRET'] === 'b'
   })
   t.ok(states.every(({ status, ready }) => status === 'running' && ready > 0))
 })
@@ -253,7 +253,7 @@ t.test('waits for the instances on removal and leaves nothing', async (t) => {
   })
   await until(() => statuses.includes('stopping'))
   t.notOk(isDone, 'an instance still runs')
-  for (const copy of held) copy.exit(0)
+  for (const copy of pending) copy.exit(0)
   await removal
   t.equal(statuses.at(-1), 'stopped')
   for (const collection of ['deployments', 'pods', 'services', 'secrets'] as const)

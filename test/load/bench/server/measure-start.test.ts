@@ -16,14 +16,14 @@ t.setTimeout(TRIES * 30_000)
 
 t.test('mx server is ready within a second and uses at most 150 MB', async (t) => {
   const folder = makeTempFolder(t, 'start')
-  const told: string[] = []
+  const events: string[] = []
   for (let i = 0; i < TRIES; i++) {
     const start = await measureServer([`--data_dir=${join(folder, String(i))}`])
     const gateway = await measureStart(['api'], '/')
     const mostMs = Math.max(READY_MS, Math.round(TIMES_GATEWAY * gateway.readyMs))
     const { lines, passed } = compareGoals(toStartGoals('mx server', start, mostMs))
     if (passed) return
-    told.push(lines.join('; '))
+    events.push(lines.join('; '))
   }
-  t.fail(told.join('\n'))
+  t.fail(events.join('\n'))
 })

@@ -18,10 +18,10 @@ function open(t: Test) {
   const ended: string[] = []
   const add = async (name: string, options?: Parameters<typeof source.issue>[1]) => {
     const token = await source.issue(createAccount(), options)
-    const given = { metadata: `authorization: Bearer ${token}\r\n`, resource, domain: 'mx' }
+    const input = { metadata: `authorization: Bearer ${token}\r\n`, resource, domain: 'mx' }
     await gate.judge({ namespace: 'mx', account: undefined, resource })
     const session = await gate.identify(token)
-    return calls.add(given, session, ({ code }) => void ended.push(`${name} ${code}`))
+    return calls.add(input, session, ({ code }) => void ended.push(`${name} ${code}`))
   }
   const change = (rule: Parameters<typeof createRule>[0]) =>
     new Promise<void>((resolve) => {

@@ -85,7 +85,7 @@ const options = {
 async function ask(
   reply: ReplyCase,
   split: Split,
-): Promise<{ call: Collector; outcome: string; kept: boolean; again: string }> {
+): Promise<{ call: Collector; outcome: string; retained: boolean; again: string }> {
   script = { reply, split }
   const pool = new Pool({ ...options, port })
   try {
@@ -94,13 +94,13 @@ async function ask(
     await call.done
     // Bytes after a response in their own segment need a tick to be received.
     for (let i = 0; i < 10 && (i < 3 || split !== asOne); i++) await turn()
-    if (!reply.kept) for (let i = 0; i < 1000 && pool.size > 0; i++) await turn()
-    const kept = pool.size > 0
+    if (!reply.retained) for (let i = 0; i < 1000 && pool.size > 0; i++) await turn()
+    const isReused = pool.size > 0
     const again = new Collector({ path: '/again' })
     pool.dispatch(again)
     await again.done
     const outcome = call.complete ? 'complete' : (call.failure?.kind ?? 'nothing')
-    return { call, outcome, kept, again: again.body }
+    return { call, outcome, retained: isReused, again: again.body }
   } finally {
     pool.close()
   }
@@ -187,9 +187,9 @@ for (const [title, split] of [
 ] as const) {
   t.test(`responses sent ${title} are parsed as specified`, async (t) => {
     for (const reply of REPLIES) {
-      const { call, outcome, kept, again } = await ask(reply, split)
+      const { call, outcome, retained, again } = await ask(reply, split)
       t.equal(outcome, reply.outcome, `${reply.name}: outcome`)
-      t.equal(kept, reply.kept, `${reply.name}: connection kept alive`)
+      t.equal(retained, reply.retained, `${reply.name}: connection kept alive`)
       t.equal(again, 'again', `${reply.name}: the next request gets its own response`)
       if (reply.outcome === 'complete') {
         t.equal(call.status, reply.status, `${reply.name}: status`)
@@ -236,10 +236,10 @@ t.test('a response parses the same wherever it is split', async (t) => {
         const cuts = [...new Set(at.map((cut) => cut % reply.raw.length))].sort((a, b) => a - b)
         const split: Split = (raw) =>
           [0, ...cuts].map((from, i) => raw.slice(from, cuts[i])).filter((part) => part !== '')
-        const { call, outcome, kept, again } = await ask(reply, split)
+        const { call, outcome, retained, again } = await ask(reply, split)
         return (
           outcome === reply.outcome &&
-          kept === reply.kept &&
+          retained === reply.retained &&
           again === 'again' &&
           (outcome === 'complete' ? call.body === reply.body : reply.body.startsWith(call.body))
         )

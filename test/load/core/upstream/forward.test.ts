@@ -545,8 +545,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         )
         const several = await openGateway(t, { app: nodes.map(({ port }) => port) }, { listener })
         t.equal((await get(several.origin)).status, 502)
-        const asked = nodes.map(({ connections }) => connections.length)
-        t.strictSame(asked.sort(), [0, 1, 1], 'one retry on another node')
+        const queries = nodes.map(({ connections }) => connections.length)
+        t.strictSame(queries.sort(), [0, 1, 1], 'one retry on another node')
         backend = await openRawBackend(t, {
           onRequest: (server) => server.send('HTTP/1.1 2').socket.end(),
         })

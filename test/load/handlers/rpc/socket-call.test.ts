@@ -98,8 +98,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         slow.socket.pause()
         slow.send({ name: long })
         let how: string | undefined
-        void slow.closed.then((told) => {
-          how = told
+        void slow.closed.then((output) => {
+          how = output
         })
         // It is buffered in the service first, then in the gateway.
         await until(() => replyMemory.usedBytes > 1024 * 1024 || how !== undefined)
@@ -179,14 +179,14 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const { gateway, seen } = await open(t, { listener }, { protocol })
       const { socket, messages } = await connect(t, gateway, 'forever?x=1')
       socket.pause()
-      const held = await settled(() => seen.yielded)
+      const pending = await settled(() => seen.yielded)
       t.ok(gateway.seen[0]!.upstreamReplyMs > 0, 'the response time of its node is recorded')
-      t.ok(held < HELD_MAX, `${held} messages were accepted`)
+      t.ok(pending < HELD_MAX, `${pending} messages were accepted`)
       const other = await connect(t, gateway, 'hello?name=x')
       t.equal(await other.closed, '1000')
       await until(() => gateway.gateway.inFlight === 1)
       socket.resume()
-      await until(() => messages.length > held + 1000)
+      await until(() => messages.length > pending + 1000)
       t.ok(
         messages.every((text, i) => text.startsWith(`{"n":${i + 1},`)),
         'no message was lost',
@@ -395,7 +395,7 @@ t.test('http: a service with the HTTP transport accepts one request', async (t) 
   await tick()
   t.equal(late.socket.readyState, WebSocket.OPEN, 'the end of the requests is optional')
   late.send({ x: 2 })
-  t.match(await late.closed, /^1011 Greeter\.Quiet takes one request/)
+  t.match(await late.closed, /^1011 Greeter\.Quiet accepts one request/)
   t.match(JSON.parse(late.messages[1]!), { Code: 400 })
   await until(() => seen.aborted.length === 1)
   const gone = await connect(t, gateway, 'quiet')

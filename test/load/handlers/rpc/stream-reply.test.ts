@@ -68,14 +68,14 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.test(`${name}, ${protocol}: a slow reader slows only its own stream`, async (t) => {
       const { url, seen, gateway } = await open(t, { listener }, { protocol })
       const slow = await openStream(t, `${url}/forever`)
-      const held = await settled(() => seen.yielded)
-      t.ok(held < HELD_MAX, `${held} messages were accepted`)
+      const pending = await settled(() => seen.yielded)
+      t.ok(pending < HELD_MAX, `${pending} messages were accepted`)
       const quick = await openStream(t, `${url}/count?to=3000`)
       t.equal((await quick.end()).split('\n').length, 3001)
       const other = await fetch(`${url}/hello?name=x`)
       t.strictSame(await other.json(), { message: 'Hello x' })
-      await slow.until((text) => text.length > (held + 1000) * 1100)
-      t.ok(seen.yielded > held)
+      await slow.until((text) => text.length > (pending + 1000) * 1100)
+      t.ok(seen.yielded > pending)
       const lines = slow.text().split('\n').slice(0, -1)
       t.ok(
         lines.every((line, i) => line.startsWith(`{"n":${i + 1},`)),

@@ -43,9 +43,9 @@ t.test('blocks of a page do not overlap', async (t) => {
 })
 
 t.test('releasing a buffer that is not from the pool has no effect', async (t) => {
-  const own = Buffer.alloc(64 * KIB)
-  releaseBuffer(own)
-  t.not(acquireBuffer(64 * KIB), own)
+  const separate = Buffer.alloc(64 * KIB)
+  releaseBuffer(separate)
+  t.not(acquireBuffer(64 * KIB), separate)
 })
 
 t.test('memory stays bounded if blocks are never released', async (t) => {

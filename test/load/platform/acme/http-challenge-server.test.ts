@@ -93,8 +93,8 @@ t.test('redirects other requests for served hosts to HTTPS and preserves the met
     t.match(reply, /^HTTP\/1\.1 308 /, `${method} ${path}`)
     t.ok(reply.includes(`\r\nlocation: https://a.test${target}\r\n`), reply)
   }
-  const { server: held } = await open(t, { httpsPort: 8443 })
-  t.ok((await ask(held.port, get('/'))).includes('\r\nlocation: https://a.test:8443/\r\n'))
+  const { server: pending } = await open(t, { httpsPort: 8443 })
+  t.ok((await ask(pending.port, get('/'))).includes('\r\nlocation: https://a.test:8443/\r\n'))
 })
 
 t.test('rejects unknown hosts and malformed requests without a redirect', async (t) => {
@@ -120,9 +120,9 @@ t.test('rejects unknown hosts and malformed requests without a redirect', async 
 })
 
 t.test('logs a port in use once and listens when it becomes free', async (t) => {
-  const held = createServer().listen(0, '127.0.0.1')
-  await once(held, 'listening')
-  const { port } = held.address() as AddressInfo
+  const occupant = createServer().listen(0, '127.0.0.1')
+  await once(occupant, 'listening')
+  const { port } = occupant.address() as AddressInfo
   const { server, messages } = await open(t, { address: { host: '127.0.0.1', port }, retryMs: 5 })
   t.equal(server.port, 0)
   t.match(messages, [
@@ -130,7 +130,7 @@ t.test('logs a port in use once and listens when it becomes free', async (t) => 
       `^cannot listen on 127\\.0\\.0\\.1:${port}: the port is in use: certificates cannot be issued or renewed`,
     ),
   ])
-  held.close()
+  occupant.close()
   // The timer is unrefed and does not keep the process alive.
   const alive = setInterval(() => {}, 1000)
   while (server.port === 0) await new Promise((resolve) => setTimeout(resolve, 5))

@@ -46,10 +46,10 @@ for (const later of [false, true])
 /** A service without an authorizer behind a proxy with one, and the calls that it receives. */
 async function openBehind(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) {
   const { source, authorizer } = openGate(t)
-  const told: string[] = []
+  const events: string[] = []
   let cancelled = 0
   const dispatch: Dispatch = (call) => {
-    told.push(call.metadata)
+    events.push(call.metadata)
     if (call.endpoint !== 'A.Watch') return call.reply('', '{}')
     call.receiver = {
       onData: () => {},
@@ -75,35 +75,35 @@ async function openBehind(t: Test, { form = 'mx' as Form, domain = 'mx' } = {}) 
     return call.error
   }
   const show = async (account = JANE) => `authorization: Bearer ${await source.issue(account)}\r\n`
-  return { source, told, ask, send, show, counts: () => ({ cancelled }) }
+  return { source, events, ask, send, show, counts: () => ({ cancelled }) }
 }
 
 for (const form of FORMS)
   t.test(
     `a service with ${form} receives the caller of the token and no other identity`,
     async (t) => {
-      const { told, ask, show } = await openBehind(t, { form })
+      const { events, ask, show } = await openBehind(t, { form })
       const forged = `mx-account: ${formatAccount(ADMIN)}\r\nmx-address: 10.0.0.1\r\n`
       for (const metadata of [forged, `${forged}x-a: b\r\n${forged}`]) {
         await ask(metadata)
-        t.notMatch(told.at(-1), /admin|10\.0/)
+        t.notMatch(events.at(-1), /admin|10\.0/)
       }
       const token = await show()
       await ask(`${forged}${token}${forged}`)
-      t.match(told.at(-1), `mx-account: ${formatAccount(JANE)}\r\n`)
-      t.match(told.at(-1), token)
-      t.notMatch(told.at(-1), /admin|10\.0/)
-      const count = told.length
+      t.match(events.at(-1), `mx-account: ${formatAccount(JANE)}\r\n`)
+      t.match(events.at(-1), token)
+      t.notMatch(events.at(-1), /admin|10\.0/)
+      const count = events.length
       for (const name of ['Mx-Account', 'MX-ACCOUNT', ' mx-account', 'mx-account '])
         t.match(await ask(`${name}: ${formatAccount(ADMIN)}\r\n`), { code: 400 }, name)
-      t.equal(told.length, count)
+      t.equal(events.length, count)
     },
   )
 
 t.test(
   'Debug endpoints are restricted to administrators, even without authentication in the service',
   async (t) => {
-    const { told, send, show } = await openBehind(t, { domain: 'acme' })
+    const { events, send, show } = await openBehind(t, { domain: 'acme' })
     const ask = async (endpoint: string, metadata: string) => {
       const call = send(metadata, { endpoint })
       await until(() => call.events.length > 0)
@@ -120,12 +120,12 @@ t.test(
     ] as const)
       for (const endpoint of ['Debug.Log', 'Debug.Trace', 'Debug.Stats'])
         t.equal(await ask(endpoint, metadata), code, endpoint)
-    t.equal(told.length, 7)
+    t.equal(events.length, 7)
   },
 )
 
 t.test('does not forward denied calls', async (t) => {
-  const { source, told, ask, show } = await openBehind(t)
+  const { source, events, ask, show } = await openBehind(t)
   source.setRules('mx', STAFF_ONLY)
   const denied = { id: 'greeter', code: 401, message: 'Unauthorized call made to greeter:A.B' }
   t.match(await ask(''), denied)
@@ -135,7 +135,7 @@ t.test('does not forward denied calls', async (t) => {
     code: 401,
     message: /(?:^|: )invalid or expired access token; log in again$/,
   })
-  t.same(told, [])
+  t.same(events, [])
   t.equal(await ask(await show()), undefined)
 })
 

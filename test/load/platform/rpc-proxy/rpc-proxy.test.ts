@@ -74,14 +74,14 @@ t.test('uses the client address of a trusted gateway for services that need it',
     await until(() => call.events.length > 0)
     return addresses.at(-1)
   }
-  const told = 'mx-address: 192.0.2.7\r\n'
-  t.equal(await look('auth', told), '192.0.2.7')
+  const addressHeader = 'mx-address: 192.0.2.7\r\n'
+  t.equal(await look('auth', addressHeader), '192.0.2.7')
   t.equal(await look('auth', 'mx-address: 2001:db8::1\r\n'), '2001:db8::1')
-  for (const metadata of ['', 'mx-address: x\r\n', `${told}mx-address: 192.0.2.8\r\n`])
+  for (const metadata of ['', 'mx-address: x\r\n', `${addressHeader}mx-address: 192.0.2.8\r\n`])
     t.equal(await look('auth', metadata), '127.0.0.1', metadata)
-  t.equal(await look('store', told), '127.0.0.1')
+  t.equal(await look('store', addressHeader), '127.0.0.1')
   isTrusted = false
-  t.equal(await look('auth', told), '127.0.0.1')
+  t.equal(await look('auth', addressHeader), '127.0.0.1')
 })
 
 /** A proxy of a platform with a registry. */

@@ -48,11 +48,11 @@ function open(t: Test, { maxVersions = 20, maxValueBytes, key = KEY, wrap, share
   const set = (path: string, value: unknown, secret = false, change: Partial<Change> = {}) => {
     const { namespace = 'mx' } = change
     const names = splitConfigPath(path)
-    const given = parseValue(JSON.stringify(value), names, ID)
+    const input = parseValue(JSON.stringify(value), names, ID)
     return make(
       ({ tree, head }) => {
         const sealer = createSealer({ namespace, secretKey, keyId: head?.keyId, id: ID })
-        return setNode(tree, names, given, { secret, sealer, id: ID })
+        return setNode(tree, names, input, { secret, sealer, id: ID })
       },
       { path, secret, ...change },
     )

@@ -57,12 +57,12 @@ t.test('a link is established after the first response and measures its cost', a
 t.test('a malformed or unexpected message ends the link, which reconnects', async (t) => {
   const news = { key: 's', path: ['peer'], metric: 0, entry: [] }
   const cases: [speak: (end: PeerEnd) => void, reason: RegExp][] = [
-    [(end) => end.sayBytes('{'), /^what it says is malformed: .*JSON/],
+    [(end) => end.sayBytes('{'), /^malformed message: .*JSON/],
     [(end) => end.sayBytes('null'), /: message must be an object$/],
     [(end) => end.say({ type: 'routes', routes: [news] }), /: routes\[0\]\.entry must be a list/],
-    [(end) => end.say({ type: 'pong', n: 99 }), /: type must not be pong now$/],
-    [(end) => end.say({ type: 'proof', proof: '' }), /: type must not be proof now$/],
-    [(end) => end.welcome(), /: type must not be welcome now$/],
+    [(end) => end.say({ type: 'pong', n: 99 }), /: unexpected message type pong$/],
+    [(end) => end.say({ type: 'proof', proof: '' }), /: unexpected message type proof$/],
+    [(end) => end.welcome(), /: unexpected message type welcome$/],
     [(end) => end.say({ type: 'x'.repeat(1000) }), /^.{1,600}$/],
     [
       (end) => end.sayBytes(`"${'x'.repeat(MAX_LINK_MESSAGE_BYTES)}"`),
@@ -94,7 +94,7 @@ t.test('routes that the owner rejects end the link', async (t) => {
   await link.settled()
   peer.links[0]!.say({ type: 'routes', routes: [] })
   await until(() => ends.length > 0)
-  t.equal(ends[0]!.reason.message, 'what it says is malformed: too much')
+  t.equal(ends[0]!.reason.message, 'malformed message: too much')
   await until(() => peer.links[0]!.isCancelled)
 })
 
@@ -106,7 +106,7 @@ t.test('routes before the handshake end the link', async (t) => {
   })
   const { link } = open(t, peer.address)
   await link.settled()
-  t.match(link.reason, { message: 'what it says is malformed: type must not be routes now' })
+  t.match(link.reason, { message: 'malformed message: unexpected message type routes' })
 })
 
 t.test('a server without the token receives only hello and a proof', async (t) => {
@@ -115,7 +115,7 @@ t.test('a server without the token receives only hello and a proof', async (t) =
   await until(() => ends.length > 1)
   t.match(ends, [
     {
-      reason: { code: 403, message: 'the token of the server peer is not that of a' },
+      reason: { code: 403, message: 'network_token of server peer does not match that of a' },
       again: false,
     },
     { reason: { code: 403 }, again: true },

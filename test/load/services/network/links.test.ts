@@ -77,7 +77,7 @@ t.test('calls avoid a link that cannot open a connection for calls', async (t) =
 t.test('a server does not link to itself', async (t) => {
   const a = await openServer(t, 'a')
   t.match(await connect(a, a.address), {
-    links: [{ state: 'asleep', id: 'a', error: 'it is this server itself' }],
+    links: [{ state: 'asleep', id: 'a', error: 'the address belongs to this server' }],
   })
   t.notOk(a.lines.some((line) => /"level":[45]0/.test(line)))
 })
@@ -85,24 +85,24 @@ t.test('a server does not link to itself', async (t) => {
 t.test('servers that may not link report the reason once and retry', async (t) => {
   const a = await openServer(t, 'a', { token: 'one' })
   const cases: [options: object, error: string][] = [
-    [{ token: 'two' }, 'the token of the server a is not that of b'],
-    [{ token: 'one', networkName: 'x' }, 'the server a is of the network mx, and b of x'],
+    [{ token: 'two' }, 'network_token of server a does not match that of b'],
+    [{ token: 'one', networkName: 'x' }, 'server a belongs to network mx, b to network x'],
   ]
   for (const [options, error] of cases) {
     const b = await openServer(t, 'b', options)
     t.match(await connect(a, b.address), { links: [{ state: 'waiting', error }] })
     t.match(await connect(b, a.address), {
-      links: [{ state: 'waiting', error: /^the (token|server)/ }],
+      links: [{ state: 'waiting', error: /^(network_token|server) / }],
     })
     t.strictSame([(await a.status()).listeners, (await b.status()).listeners], [[], []])
     await b.close()
   }
   const clone = await openServer(t, 'a', { token: 'one' })
   t.match(await connect(a, clone.address), {
-    links: [{ error: /^another server has the id a, too: its data folder is a copy/ }],
+    links: [{ error: /^duplicate server id a: the data folder of the other server is a copy/ }],
   })
-  const told = a.lines.filter((line) => line.includes('no link')).map((line) => JSON.parse(line))
-  const addresses = told.map(({ address }) => address)
+  const events = a.lines.filter((line) => line.includes('no link')).map((line) => JSON.parse(line))
+  const addresses = events.map(({ address }) => address)
   t.equal(new Set(addresses).size, addresses.length, 'each address is logged once')
 })
 
@@ -121,9 +121,9 @@ t.test(
     for (const liar of liars) await connect(liar, a.address)
     await until(has(a, ' waiting', 'a asleep', 'b asleep'))
     t.match((await a.status()).links.map(({ error }) => error).sort(), [
-      'it is the server b, not liar-0, which says to be there',
-      'it is this server itself',
       /ECONNREFUSED/,
+      'the address belongs to server b, not to liar-0, which advertised it',
+      'the address belongs to this server',
     ])
     t.strictSame((await a.status()).listeners, ['liar-0', 'liar-1', 'liar-2'])
     t.strictSame((await b.status()).listeners, [])
@@ -139,9 +139,9 @@ t.test('a link beyond MAX_PEERS is 429', async (t: Test) => {
   const peer = await openPeer(t, () => {})
   const addresses = Array.from({ length: MAX_PEERS }, (_, i) => `127.1.0.${i + 1}:${peer.port}`)
   await connect(a, ...addresses)
-  await t.rejects(connect(a, '127.2.0.1:1'), { code: 429, message: 'there are 64 links already' })
+  await t.rejects(connect(a, '127.2.0.1:1'), { code: 429, message: 'limit of 64 links reached' })
   await connect(a, addresses[0]!)
   const b = await openServer(t, 'b', { nodes: [a.address] })
   await until(async () => (await b.status()).links[0]?.state === 'waiting')
-  t.match((await b.status()).links, [{ error: 'there are 64 links already' }])
+  t.match((await b.status()).links, [{ error: 'limit of 64 links reached' }])
 })

@@ -27,8 +27,8 @@ async function open(
   const options = { ca, signal: closing.signal, timeoutMs, nowMs: () => NOW_MS }
   const transport = createTransport({ ...options, onSkew: (ms) => skews.push(ms) })
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/dir`
-  const asked = { url, method: 'GET', headers: {}, body: undefined }
-  return { transport, skews, closing, send: () => transport.send(asked), asked }
+  const request = { url, method: 'GET', headers: {}, body: undefined }
+  return { transport, skews, closing, send: () => transport.send(request), request }
 }
 
 t.test('returns the error and Retry-After of the directory', async (t) => {
@@ -67,7 +67,7 @@ t.test('reports an unreachable directory in one line', async (t) => {
   await t.rejects(strange.send(), {
     message: /: set acme_ca_file to the CA of its certificate$/,
   })
-  const plain = { ...slow.asked, url: 'http://127.0.0.1:1/dir' }
+  const plain = { ...slow.request, url: 'http://127.0.0.1:1/dir' }
   await t.rejects(slow.transport.send(plain), { message: /must be an https:\/\/ URL$/ })
   const silent = await open(t, () => {})
   const pending = silent.send()
@@ -76,9 +76,9 @@ t.test('reports an unreachable directory in one line', async (t) => {
 })
 
 t.test('an on-demand policy allows only status 200 and caches denials', async (t) => {
-  const asked: string[] = []
+  const requests: string[] = []
   const rule = createServer((req, res) => {
-    asked.push(req.url!)
+    requests.push(req.url!)
     if (req.url!.includes('slow')) return
     if (req.url!.includes('moved')) res.writeHead(302, { location: '/yes' })
     else res.writeHead(req.url!.includes('yes') ? 200 : 404)
@@ -95,11 +95,11 @@ t.test('an on-demand policy allows only status 200 and caches denials', async (t
   t.equal(await ask('no.test'), false)
   t.equal(await ask('moved.test'), false)
   t.same(
-    asked,
+    requests,
     ['yes', 'no', 'moved'].map((name) => `/may?key=1&domain=${name}.test`),
   )
   t.equal(await ask('no.test'), false)
-  t.equal(asked.length, 3, 'denials are cached')
+  t.equal(requests.length, 3, 'denials are cached')
   t.same(messages, [])
   t.equal(await hasty('slow.test'), false)
   rule.close()

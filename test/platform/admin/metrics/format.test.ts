@@ -16,8 +16,8 @@ t.test('formats metrics as Prometheus text and OpenMetrics', async (t) => {
   const [text, open] = await Promise.all([format(gather(), false), format(gather(), true)])
   t.equal(text.type, 'text/plain; version=0.0.4; charset=utf-8')
   t.equal(open.type, 'application/openmetrics-text; version=1.0.0; charset=utf-8')
-  for (const told of [text, open]) {
-    const scraped = parseScrape(told.text)
+  for (const result of [text, open]) {
+    const scraped = parseScrape(result.text)
     t.equal(findScraped(scraped, 'mx_upstream_retries_total', { service: HOSTILE }), 3)
     t.equal(findScraped(scraped, 'http_server_active_requests'), 2)
     t.equal(scraped.length, 2, 'values of labels create no other samples')
@@ -31,7 +31,7 @@ t.test('formats metrics as Prometheus text and OpenMetrics', async (t) => {
 t.test('yields to the event loop while it formats many metrics', async (t) => {
   const samples = createSamples()
   for (let i = 0; i < 5000; i++) samples.add('retries', i, { service: `s${i}` })
-  const told = format(samples.metrics(), false)
+  const outcome = format(samples.metrics(), false)
   let turns = 0
   let isOver = false
   const count = (): void => {
@@ -39,7 +39,7 @@ t.test('yields to the event loop while it formats many metrics', async (t) => {
     if (!isOver) setImmediate(count)
   }
   setImmediate(count)
-  const { text } = await told
+  const { text } = await outcome
   isOver = true
   t.ok(turns >= 4, `${turns} ticks`)
   t.equal(parseScrape(text).length, 5000)

@@ -45,8 +45,8 @@ t.test('adds histograms per bucket', async (t) => {
 })
 
 t.test('returns the metrics of a single process unchanged', async (t) => {
-  const own = [metric('omit', ['x', 1])]
-  t.equal(mergeMetrics([own]), own)
+  const localMetrics = [metric('omit', ['x', 1])]
+  t.equal(mergeMetrics([localMetrics]), localMetrics)
   t.same(mergeMetrics([]), [])
 })
 

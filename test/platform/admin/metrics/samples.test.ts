@@ -29,9 +29,9 @@ t.test('converts histograms to the unit of the metric', async (t) => {
   t.match(samples.metrics(), [
     { bounds: [0.001, 0.01], values: [{ labels: { service: 'a' }, counts: [1, 2, 3] }] },
   ])
-  const told = await format(samples.metrics(), false)
+  const result = await format(samples.metrics(), false)
   const name = 'mx_upstream_duration_seconds'
-  t.same(told.text.trim().split('\n').slice(2), [
+  t.same(result.text.trim().split('\n').slice(2), [
     `${name}_bucket{service="a",le="0.001"} 1`,
     `${name}_bucket{service="a",le="0.01"} 2`,
     `${name}_bucket{service="a",le="+Inf"} 3`,

@@ -14,10 +14,10 @@ const tell = (count: number): Metric[] => [
 ]
 
 t.test('counters never decrease when workers end or do not respond', async (t) => {
-  let told = new Map<number, Metric[] | undefined>()
-  const read = createWorkerMetrics(async () => told)
-  const scrape = async (...given: [number, Metric[] | undefined][]) => {
-    told = new Map(given)
+  let events = new Map<number, Metric[] | undefined>()
+  const read = createWorkerMetrics(async () => events)
+  const scrape = async (...input: [number, Metric[] | undefined][]) => {
+    events = new Map(input)
     const metrics = await read()
     return Object.fromEntries(metrics.map(({ name, values }) => [name, values[0]?.value]))
   }

@@ -58,7 +58,7 @@ async function open(t: Test): Promise<Opened> {
 }
 
 /** Declared routes are applied in a later tick. */
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 t.test('prefers services of the domain to those of the default domain', async (t) => {
   const { main, domains, to } = await open(t)
@@ -102,7 +102,7 @@ t.test('routes declared paths only within their domain', async (t) => {
   domains.set('shop', shop)
   add(shop, 'orders', '127.0.0.1:1', '/orders/{id}')
   add(main, 'users', '127.0.0.1:2', '/users/{id}')
-  await nextTurn()
+  await nextTick()
   t.same(await to('/orders/1', 'shop'), ['orders', 'A.Declared', '127.0.0.1:1'])
   t.same(await to('/users/1', 'shop'), ['users', 'A.Declared', '127.0.0.1:2'])
   t.same(await to('/users/1'), ['users', 'A.Declared', '127.0.0.1:2'])

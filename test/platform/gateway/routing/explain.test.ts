@@ -27,15 +27,15 @@ async function ask(
 const WORDS = ['--backend', 'greeter=127.0.0.1:9001', '--backend', 'greeter=127.0.0.1:9002']
 
 t.test('returns stages, route, handler, nodes and the selected node', async (t) => {
-  const told = await ask(t, { path: '/greeter/hello' }, [...WORDS, '--handler=proxy'])
-  t.match(told, {
+  const result = await ask(t, { path: '/greeter/hello' }, [...WORDS, '--handler=proxy'])
+  t.match(result, {
     ...{ handler: 'proxy', namespace: 'go.mx.api', account: '', rulings: [], known: [] },
     route: { service: 'go.mx.api.greeter' },
     nodes: [{ address: '127.0.0.1:9001', protocol: 'http', draining: false }, {}],
     answer: undefined,
   })
-  t.equal(told.sentTo, told.nodes![0]!.id)
-  t.match(told.stages.at(-1), { plugin: undefined, hook: 'handle' })
+  t.equal(result.sentTo, result.nodes![0]!.id)
+  t.match(result.stages.at(-1), { plugin: undefined, hook: 'handle' })
 })
 
 t.test('sends nothing to a node', async (t) => {
@@ -46,8 +46,8 @@ t.test('sends nothing to a node', async (t) => {
 })
 
 t.test('returns the response and all services for an unknown path', async (t) => {
-  const told = await ask(t, { path: '/greter/hello' }, WORDS)
-  t.match(told, {
+  const result = await ask(t, { path: '/greter/hello' }, WORDS)
+  t.match(result, {
     ...{ route: undefined, handler: undefined, nodes: undefined, sentTo: undefined },
     answer: { status: 404, error: { code: 404, id: 'go.mx.api.greter' } },
     known: ['go.mx.api.greeter'],
@@ -60,12 +60,12 @@ t.test('returns access decisions with the deciding rule', async (t) => {
     resource: { type: '*', name: '*', endpoint: '*' },
   })
   const words = [...WORDS, '--handler=proxy', '--auth=mx://127.0.0.1:1']
-  const told = await ask(t, { path: '/greeter/hello' }, words, authorizer)
-  t.match(told, {
+  const result = await ask(t, { path: '/greeter/hello' }, words, authorizer)
+  t.match(result, {
     rulings: [{ namespace: 'mx', granted: false, rule: { id: 'closed' } }],
     answer: { status: 401 },
   })
-  t.equal(told.sentTo, undefined)
+  t.equal(result.sentTo, undefined)
 })
 
 t.test('rejects malformed requests like a listener, and accepts WebSocket requests', async (t) => {

@@ -75,9 +75,9 @@ t.test('leaves other files in the folder unchanged', async (t) => {
 t.test('exactly one of many concurrent attempts in a process succeeds', async (t) => {
   const folder = makeTempFolder(t, 'lock')
   const all = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(folder)))
-  const held = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-  t.equal(held.length, 1)
-  await held[0]?.release()
+  const locks = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  t.equal(locks.length, 1)
+  await locks[0]?.release()
   t.same(readdirSync(folder), [])
 })
 

@@ -53,17 +53,17 @@ t.test('reports an unreachable or denying server once, without its password', as
 t.test('logs outage and recovery of the server once each', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
-  const told: string[] = []
-  const warn = (message: string) => told.push(message)
+  const messages: string[] = []
+  const warn = (message: string) => messages.push(message)
   const broker = await openServerBroker(server.url, { ...LOG, warn } as never)
   t.teardown(() => broker.close?.())
   await server.kill()
-  await until(() => told.length > 0)
+  await until(() => messages.length > 0)
   await server.start()
-  await until(() => told.length > 1)
-  t.match(told, [
+  await until(() => messages.length > 1)
+  t.match(messages, [
     /^broker: NATS at [^ ]+ is unreachable: /,
     /^broker: NATS at [^ ]+ is reachable again after /,
   ])
-  t.equal(told.length, 2)
+  t.equal(messages.length, 2)
 })

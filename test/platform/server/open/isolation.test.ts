@@ -11,21 +11,25 @@ async function open(t: Parameters<typeof makeTempFolder>[0], settings: object) {
   await openIsolation({
     ...{ settings: { profile: 'local', ...OFF, ...settings }, folder, hidden: folder, log },
   })
-  return { folder, told: lines.map((line) => JSON.parse(line)) }
+  return { folder, entries: lines.map((line) => JSON.parse(line)) }
 }
 
 t.test('logs missing isolation, as a warning if several users may share the server', async (t) => {
-  const { folder, told } = await open(t, {})
+  const { folder, entries } = await open(t, {})
   const whose = process.geteuid?.() === 0 ? 'all users of this machine' : 'user \\d+'
   const accessible = new RegExp(`all files of ${whose}: the data and secrets in ${folder}`)
-  t.match(told, [{ msg: /not isolated/, reason: 'runtime_uids is none', accessible }])
+  t.match(entries, [{ msg: /not isolated/, reason: 'runtime_uids is none', accessible }])
   if (process.geteuid?.() === 0)
-    t.match(told, [{ level: 40, msg: /run as root/, hint: /runtime_uids/ }])
-  else t.match(told, [{ level: 30, msg: /run as the user of the server/ }])
-  t.match((await open(t, { profile: 'cluster' })).told, [{ level: 40 }])
+    t.match(entries, [{ level: 40, msg: /run as root/, hint: /runtime_uids/ }])
+  else t.match(entries, [{ level: 30, msg: /run as the user of the server/ }])
+  t.match((await open(t, { profile: 'cluster' })).entries, [{ level: 40 }])
 })
 
 t.test('warns about data that programs of further namespaces can read', async (t) => {
-  const { told } = await open(t, { runtimeNamespaces: ['tb'] })
-  t.match(told[1], { level: 40, runtimeNamespaces: ['tb'], accessible: /the data and secrets in/ })
+  const { entries } = await open(t, { runtimeNamespaces: ['tb'] })
+  t.match(entries[1], {
+    level: 40,
+    runtimeNamespaces: ['tb'],
+    accessible: /the data and secrets in/,
+  })
 })

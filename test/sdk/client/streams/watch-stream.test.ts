@@ -80,10 +80,10 @@ t.test(
       }
     })()
     await until(() => open.size > 0)
-    let told = 0
+    let notifications = 0
     await until(() => {
-      for (const tell of open) tell(told)
-      told++
+      for (const tell of open) tell(notifications)
+      notifications++
       return opened >= 4
     })
     await reading
@@ -116,9 +116,9 @@ t.test('a token renewed after the start does not extend the token of the stream'
     open: () => client.stream('news', 'News.Watch', {}),
     ...{ service: 'news', toEvent: ({ n }: { n: number }) => n, tokens },
   })
-  const told = [await watch.next(), await watch.next()]
+  const events = [await watch.next(), await watch.next()]
   t.same(
-    told.map(({ value }) => value),
+    events.map(({ value }) => value),
     [1, 2],
   )
   await watch.return!()

@@ -142,9 +142,9 @@ t.test('limits guesses of secrets through changes', async (t) => {
     )
   for (let i = 0; i < 5; i++) await t.rejects(guess(), { code: 400 })
   await t.rejects(guess(), { code: 429 })
-  const told = { target: 'joe', account: 'mx/jane' }
+  const entry = { target: 'joe', account: 'mx/jane' }
   t.match(records.slice(-2), [
-    { action: 'login.failed', ...told },
-    { action: 'login.refused', ...told },
+    { action: 'login.failed', ...entry },
+    { action: 'login.refused', ...entry },
   ])
 })

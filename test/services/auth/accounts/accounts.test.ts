@@ -21,8 +21,8 @@ t.test(
     const accounts = open(t)
     const { account, secret } = await accounts.create('mx', { id: 'jane' }, ID)
     t.match(secret, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
-    const { hash, ...told } = account
-    t.same(told, {
+    const { hash, ...details } = account
+    t.same(details, {
       id: 'jane',
       name: 'jane',
       type: 'user',
@@ -112,8 +112,8 @@ t.test('deletes an account and frees its name', async (t) => {
 
 t.test('names the invalid part of an account', async (t) => {
   const accounts = open(t)
-  const wrong = (given: Parameters<typeof accounts.create>[1], message: string | RegExp) =>
-    t.rejects(accounts.create('mx', given, ID), { id: ID, code: 400, message })
+  const wrong = (input: Parameters<typeof accounts.create>[1], message: string | RegExp) =>
+    t.rejects(accounts.create('mx', input, ID), { id: ID, code: 400, message })
   await wrong({ id: '' }, 'ID required')
   await wrong({ id: 'a b' }, /^request.id must be/)
   await wrong({ id: 'a/b' }, /^request.id must be/)

@@ -4,9 +4,9 @@ import { openAuthParts } from '../../../fixtures/auth-parts.ts'
 
 t.test('audits successful changes by other components of the server', async (t) => {
   const parts = await openAuthParts(t)
-  const told: string[] = []
+  const events: string[] = []
   const accounts = auditAccounts(parts.accounts, (ctx, action, { namespace, target }) => {
-    told.push(`${ctx === undefined ? 'server' : 'somebody'} ${action} ${namespace}/${target}`)
+    events.push(`${ctx === undefined ? 'server' : 'somebody'} ${action} ${namespace}/${target}`)
   })
   const made = await accounts.create('acme', { id: 'shop', secret: 'correct horse' }, 'x')
   t.equal(made.secret, 'correct horse')
@@ -16,7 +16,7 @@ t.test('audits successful changes by other components of the server', async (t) 
   await accounts.revoke('acme', 'shop', 'x')
   t.equal(await accounts.delete('acme', 'shop', 'x'), true)
   t.equal(await accounts.delete('acme', 'shop', 'x'), false)
-  t.same(told, [
+  t.same(events, [
     'server account.create acme/shop',
     'server account.change-secret acme/shop',
     'server account.revoke acme/shop',

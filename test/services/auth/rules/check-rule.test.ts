@@ -30,8 +30,8 @@ t.test('names the missing part of a rule', (t) => {
     [{ access: '' }, 'Access missing'],
     [{ access: 'UNKNOWN' }, 'Access missing'],
   ]
-  for (const [given, message] of cases)
-    t.throws(() => toRule({ ...RULE, ...given }, ID), { id: ID, code: 400, message })
+  for (const [input, message] of cases)
+    t.throws(() => toRule({ ...RULE, ...input }, ID), { id: ID, code: 400, message })
   t.end()
 })
 
@@ -58,8 +58,8 @@ t.test('names the invalid part of a rule and what is expected', (t) => {
     [resource({ endpoint: '/a/*/b' }), /^request\.rule\.resource\.endpoint /],
     [resource({ endpoint: '/a b' }), /^request\.rule\.resource\.endpoint /],
   ]
-  for (const [given, message] of cases)
-    t.throws(() => toRule({ ...RULE, ...given }, ID), { id: ID, code: 400, message })
+  for (const [input, message] of cases)
+    t.throws(() => toRule({ ...RULE, ...input }, ID), { id: ID, code: 400, message })
   t.throws(() => toResource(NONE, 'request.resource', ID), { message: /^request\.resource\.type / })
   t.end()
 })

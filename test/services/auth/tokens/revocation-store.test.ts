@@ -46,17 +46,17 @@ t.test('stores the revocation of a token until no clock accepts the token', asyn
 
 t.test('reports each revocation once to listeners', async (t) => {
   const { store, clock, revoked } = await openAuthParts(t)
-  const told: unknown[] = []
-  const stop = revoked.onRevoked((news) => void told.push(...news))
+  const events: unknown[] = []
+  const stop = revoked.onRevoked((news) => void events.push(...news))
   await store.commit([revokeSession('a', clock.ms)])
   await store.commit([revokeSession('a', clock.ms)])
   await store.commit([revokeSession('b', clock.ms)])
-  await until(() => told.length === 2)
-  t.match(told, [{ id: 'a' }, { id: 'b' }])
+  await until(() => events.length === 2)
+  t.match(events, [{ id: 'a' }, { id: 'b' }])
   stop()
   await store.commit([revokeSession('c', clock.ms)])
   await until(() => revoked.list().length === 3)
-  t.equal(told.length, 2)
+  t.equal(events.length, 2)
 })
 
 t.test('considers tokens of the same second issued before the revocation', (t) => {

@@ -61,15 +61,15 @@ t.test('accepts the right key repeatedly', async (t) => {
 t.test('rejects a wrong key in one line and overwrites nothing', async (t) => {
   const { store, file, before } = await openWithSecret(t)
   await t.rejects(openSecretKey({ store, key: OTHER_KEY }), {
-    message: `the key of ${SETTING} is not the one the secrets of the configuration are encrypted with; nothing was changed`,
+    message: `the key in ${SETTING} does not match the key that encrypted the configuration secrets; nothing was changed`,
   })
   writeFileSync(file, OTHER_KEY, { mode: 0o600 })
   await t.rejects(openSecretKey({ store, file }), {
-    message: `the key of ${file} is not the one the secrets of the configuration are encrypted with; nothing was changed`,
+    message: `the key in ${file} does not match the key that encrypted the configuration secrets; nothing was changed`,
   })
   const third = Buffer.alloc(32, 3).toString('base64')
   await t.rejects(openSecretKey({ store, key: OTHER_KEY, previousKey: third }), {
-    message: /^neither the key of .* nor that of MX_CONFIG_SECRET_KEY_PREVIOUS .* is the one/,
+    message: /^neither the key in .* nor the one in MX_CONFIG_SECRET_KEY_PREVIOUS .* matches/,
   })
   t.equal(readFileSync(file, 'utf8'), OTHER_KEY)
   t.equal(await dumpStore(store), before)
@@ -78,10 +78,12 @@ t.test('rejects a wrong key in one line and overwrites nothing', async (t) => {
 t.test('reports a missing key and creates none', async (t) => {
   const { store, file, before } = await openWithSecret(t)
   await t.rejects(openSecretKey({ store, file }), {
-    message: `the configuration has secrets, and their key is missing: set ${SETTING}, or ${file}`,
+    message: `the configuration contains secrets, but their encryption key is missing: set ${SETTING}, or ${file}`,
   })
   t.notOk(existsSync(file))
-  await t.rejects(openSecretKey({ store }), { message: /their key is missing: set [^/]*$/ })
+  await t.rejects(openSecretKey({ store }), {
+    message: /their encryption key is missing: set [^/]*$/,
+  })
   t.equal(await dumpStore(store), before)
 })
 
@@ -91,7 +93,7 @@ t.test('re-encrypts everything with the new key if the previous one is set', asy
   const { get } = await openPlatformConfig(t, { store, key: OTHER_KEY })
   t.equal(await get('a', { secret: true }), 'hunter2')
   t.notMatch(await dumpStore(store), new RegExp(id))
-  await t.rejects(openSecretKey({ store, key: KEY }), { message: /is not the one/ })
+  await t.rejects(openSecretKey({ store, key: KEY }), { message: /does not match/ })
 })
 
 t.test('rejects a malformed key by its setting', async (t) => {

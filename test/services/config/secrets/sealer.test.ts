@@ -33,7 +33,7 @@ t.test('returns 500 for a secret of another path or a modified one', async (t) =
 
 t.test('returns 501 without a key and 503 with another key', async (t) => {
   const sealed = create().seal(['a'], '1')
-  const none = { id, code: 501, message: 'secrets need a key: the config secret key is not set' }
+  const none = { id, code: 501, message: 'secrets cannot be stored: config_secret_key is not set' }
   t.throws(() => create({ secretKey: undefined }).seal(['a'], '1'), none)
   t.throws(() => create({ secretKey: undefined }).open(['a'], sealed), none)
   const wrong = { id, code: 503, message: /now encrypted with another key/ }

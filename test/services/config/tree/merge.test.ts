@@ -15,8 +15,8 @@ const SEALER: Sealer = {
 
 function set(tree: ConfigMap, path: string, value: unknown, secret = false) {
   const names = splitConfigPath(path)
-  const given = parseValue(JSON.stringify(value), names, ID)
-  return setNode(tree, names, given, { secret, sealer: SEALER, id: ID })
+  const input = parseValue(JSON.stringify(value), names, ID)
+  return setNode(tree, names, input, { secret, sealer: SEALER, id: ID })
 }
 
 const build = (...values: unknown[]) =>
@@ -116,7 +116,7 @@ t.test('keeps a secret set to [secret] and rejects it elsewhere', async (t) => {
       {
         id: ID,
         code: 400,
-        message: `request.value.data must not be "[secret]" at ${path}: it stands for an existing secret, and there is none`,
+        message: `request.value.data must not be "[secret]" at ${path}: it refers to an existing secret, but there is none`,
       },
       path,
     )

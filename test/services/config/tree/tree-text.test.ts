@@ -16,8 +16,8 @@ const sealer = {
 }
 
 function toTree(value: unknown) {
-  const given = parseValue(JSON.stringify(value), [], '')
-  return setNode(EMPTY, [], given, { secret: false, sealer, id: '' }).tree
+  const input = parseValue(JSON.stringify(value), [], '')
+  return setNode(EMPTY, [], input, { secret: false, sealer, id: '' }).tree
 }
 
 t.test('reads a stored tree as written', async (t) => {

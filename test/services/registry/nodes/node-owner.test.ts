@@ -38,14 +38,18 @@ t.test(
 
     t.equal(await register('first', 'greeter', 9001), 200)
     t.equal(await register('first', 'greeter', 9002), 200, 'another node')
-    const held = /^409 the service greeter of namespace mx is registered by another account/
-    t.match(await register('second', 'greeter', 9003), held)
-    t.match(await register('second', 'greeter', 9001), held, 'with the address of an existing node')
-    t.match(await leave('second', 'greeter', 9001), held)
+    const conflict = /^409 the service greeter of namespace mx is registered by another account/
+    t.match(await register('second', 'greeter', 9003), conflict)
+    t.match(
+      await register('second', 'greeter', 9001),
+      conflict,
+      'with the address of an existing node',
+    )
+    t.match(await leave('second', 'greeter', 9001), conflict)
     t.match(await register('shop', 'greeter', 9003), /^401 .*workload:mx\/greeter/)
     t.equal(await register('admin', 'greeter', 9009), 200, 'an operator takes over')
     t.equal(await register('first', 'greeter', 9001), 200, 'a heartbeat of an existing node')
-    t.match(await register('first', 'greeter', 9004), held, 'a new node is rejected')
+    t.match(await register('first', 'greeter', 9004), conflict, 'a new node is rejected')
     t.equal(await leave('first', 'greeter', 9001), 200)
     t.equal(await leave('first', 'greeter', 9002), 200)
     t.equal(await leave('admin', 'greeter', 9009), 200)

@@ -21,7 +21,7 @@ t.test('deregistering a built-in service of this server is 409', async (t) => {
   const refused = {
     code: 409,
     message:
-      'the node store-1 of store is this server itself, and stays registered as long as it runs',
+      'node store-1 of store belongs to this server and cannot be deregistered while it runs',
   }
   await t.rejects(rejectBuiltInNodes(toService('store', 'store-1'), registry, OWN, 'id'), refused)
   const elsewhere = toService('store', 'store-1', '10.0.0.1:1')
@@ -40,7 +40,7 @@ t.test('a built-in service still serves after an attempt to deregister it', asyn
   const { body } = await get('/registry/getService?service=store')
   t.match(await post('/registry/deregister', body.services[0]), {
     status: 409,
-    body: { Detail: /^the node store\S* of store is this server itself/ },
+    body: { Detail: /^node store\S* of store belongs to this server/ },
   })
   t.equal((await get('/store/databases')).status, 200)
 })

@@ -92,8 +92,8 @@ t.test('reports syntax errors by file, line and column', async (t) => {
     'lib.ts': 'const a = 1\nconst = 2',
     'other.ts': "import './none.ts'",
   })
-  const wanted = { code: 400, message: /^build failed: lib\.ts:2:7: Expected identifier.*\n/ }
-  await t.rejects(run('main.ts'), wanted)
-  await t.rejects(list('main.ts'), wanted)
+  const expected = { code: 400, message: /^build failed: lib\.ts:2:7: Expected identifier.*\n/ }
+  await t.rejects(run('main.ts'), expected)
+  await t.rejects(list('main.ts'), expected)
   await t.rejects(run('other.ts'), { message: /^build failed: other\.ts:1:8: Could not resolve/ })
 })

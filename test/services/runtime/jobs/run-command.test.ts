@@ -12,16 +12,16 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 const PATH = process.env['PATH']!
 
 function run(t: Test, line: string, more: Partial<CommandOptions> = {}) {
-  const told: string[] = []
+  const events: string[] = []
   const cwd = more.cwd ?? makeTempFolder(t, 'run')
   const ended = runCommand(['/bin/sh', '-c', line], {
     cwd,
     env: { PATH, ONLY: 'this' },
-    onOutput: (text) => told.push(text),
+    onOutput: (text) => events.push(text),
     signal: new AbortController().signal,
     ...more,
   })
-  return { cwd, ended, told: () => told.join('') }
+  return { cwd, ended, output: () => events.join('') }
 }
 
 async function until(isSo: () => boolean): Promise<void> {
@@ -40,8 +40,8 @@ function isRunning(pid: number): boolean {
 t.test('streams the output and returns how the program ended', async (t) => {
   const fine = run(t, 'echo out; echo err >&2')
   t.match(await fine.ended, { isDone: true, how: 'exit status 0' })
-  t.match(fine.told(), /out\n/)
-  t.match(fine.told(), /err\n/)
+  t.match(fine.output(), /out\n/)
+  t.match(fine.output(), /err\n/)
   const bad = await run(t, 'echo why >&2; exit 3').ended
   t.strictSame(bad, { isDone: false, how: 'exit status 3', tail: 'why' })
   t.match(await run(t, 'kill -9 $$').ended, { isDone: false, how: 'SIGKILL' })
@@ -55,32 +55,32 @@ t.test('passes standard output separately if requested', async (t) => {
   const onStdout = (text: string) => {
     out += text
   }
-  const { ended, told } = run(t, 'echo out; echo err >&2', { onStdout })
+  const { ended, output } = run(t, 'echo out; echo err >&2', { onStdout })
   await ended
   t.equal(out, 'out\n')
-  t.equal(told(), 'err\n')
+  t.equal(output(), 'err\n')
 })
 
 t.test('passes exactly the given environment', async (t) => {
-  const { ended, told } = run(t, 'env')
+  const { ended, output } = run(t, 'env')
   await ended
-  t.match(told(), /ONLY=this/)
-  t.notMatch(told(), /HOME=/)
+  t.match(output(), /ONLY=this/)
+  t.notMatch(output(), /HOME=/)
 })
 
 t.test('kills the process group when the program ends or is cancelled', async (t) => {
   const left = run(t, 'sleep 60 >/dev/null 2>&1 & echo $!')
   await left.ended
-  await until(() => !isRunning(Number(left.told())))
+  await until(() => !isRunning(Number(left.output())))
 
   const abort = new AbortController()
   const stubborn = run(t, 'trap "" TERM INT; sleep 60 & echo $!; wait; sleep 60', {
     signal: abort.signal,
   })
-  await until(() => stubborn.told() !== '')
+  await until(() => stubborn.output() !== '')
   abort.abort(new Error('enough'))
   await t.rejects(stubborn.ended, { message: 'enough' })
-  await until(() => !isRunning(Number(stubborn.told())))
+  await until(() => !isRunning(Number(stubborn.output())))
   await t.rejects(run(t, 'echo', { signal: abort.signal }).ended, { message: 'enough' })
 })
 
@@ -88,13 +88,13 @@ t.test('does not wait for a detached process that keeps the output open', async 
   const abort = new AbortController()
   const left = run(t, 'setsid sleep 60 & echo $!', { signal: abort.signal })
   t.match(await left.ended, { isDone: true })
-  process.kill(Number(left.told()), 'SIGKILL')
+  process.kill(Number(left.output()), 'SIGKILL')
 
-  const given = run(t, 'setsid sleep 60 & echo $!; sleep 60', { signal: abort.signal })
-  await until(() => given.told() !== '')
+  const aborted = run(t, 'setsid sleep 60 & echo $!; sleep 60', { signal: abort.signal })
+  await until(() => aborted.output() !== '')
   abort.abort(new Error('enough'))
-  await t.rejects(given.ended, { message: 'enough' })
-  process.kill(Number(given.told()), 'SIGKILL')
+  await t.rejects(aborted.ended, { message: 'enough' })
+  process.kill(Number(aborted.output()), 'SIGKILL')
 })
 
 t.test('fails for a missing working folder', async (t) => {

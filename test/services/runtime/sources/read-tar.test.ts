@@ -18,13 +18,13 @@ t.test('yields each entry followed by its content', async (t) => {
     { path: 'b' },
     { path: 'c', content: '3' },
   ])
-  const wanted = [
+  const expected = [
     ['a', 'one'],
     ['b', ''],
     ['c', '3'],
   ]
-  t.strictSame(await read(toChunks(archive, 7)), wanted)
-  t.strictSame(await read(toChunks(gzipSync(archive), 7)), wanted)
+  t.strictSame(await read(toChunks(archive, 7)), expected)
+  t.strictSame(await read(toChunks(gzipSync(archive), 7)), expected)
 })
 
 t.test('rejects data after the end of an archive, accepts zeros', async (t) => {

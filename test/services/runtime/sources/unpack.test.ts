@@ -35,12 +35,12 @@ t.test('writes files and folders and preserves the executable bit', async (t) =>
 async function refuse(t: Test, bytes: Uint8Array, limits?: UnpackLimits) {
   const above = makeTempFolder(t, 'unpack')
   const folder = join(above, 'source')
-  let told: unknown
+  let result: unknown
   await unpackSource(toChunks(bytes), folder, limits).catch((error: unknown) => {
-    told = error
+    result = error
   })
   t.strictSame(readdirSync(above), [], 'no files are left')
-  return told
+  return result
 }
 
 t.test('rejects entries that lead out of the folder by name', async (t) => {

@@ -90,11 +90,11 @@ t.test('deletes unused uploads', async (t) => {
   const { folders, uploads } = open(t)
   await uploads.clean(new Set())
   await uploads.take(KEY, pack(t, 'one'))
-  const kept = uploads.claim(KEY)!
+  const claimed = uploads.claim(KEY)!
   await uploads.take(KEY, pack(t, 'two'))
-  await uploads.clean(new Set([kept]))
-  t.same(readdirSync(folders.uploads), [kept])
-  t.ok(existsSync(folders.upload(kept)))
+  await uploads.clean(new Set([claimed]))
+  t.same(readdirSync(folders.uploads), [claimed])
+  t.ok(existsSync(folders.upload(claimed)))
 })
 
 t.test('ends an upload on timeout and leaves nothing', async (t) => {

@@ -16,7 +16,7 @@ const RUNNING: WorkloadState = {
 /** Starts a deployment whose runtime reports these states. */
 function start(
   t: Test,
-  told: readonly (WorkloadState | undefined)[],
+  events: readonly (WorkloadState | undefined)[],
   more: Partial<DeploymentOptions> = {},
 ) {
   const phases: string[] = []
@@ -30,7 +30,7 @@ function start(
     },
     apply: async () => {},
     async *states(signal) {
-      yield* told
+      yield* events
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
     },
     onPhase: () => void phases.push(deployment.phase),
@@ -92,8 +92,8 @@ t.test('fails with the cause and writes it to the output if the build fails', as
 })
 
 t.test('ends in every phase when cancelled', async (t) => {
-  for (const told of [[], [{ ...RUNNING, revision: 'zero' }]]) {
-    const { deployment } = start(t, told)
+  for (const events of [[], [{ ...RUNNING, revision: 'zero' }]]) {
+    const { deployment } = start(t, events)
     await deployment.stop()
     await t.rejects(deployment.done, { message: 'the deployment was cancelled' })
   }

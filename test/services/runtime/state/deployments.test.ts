@@ -108,16 +108,16 @@ t.test('keeps a revision serving that came up before a newer request', async (t)
 t.test('keeps a revision serving that came up before it was cancelled', async (t) => {
   const record = makeRecord({ current: makeRevision('zero') })
   let giveUp = async () => {}
-  let given: Promise<void> | undefined
+  let pending: Promise<void> | undefined
   const { objects, folders, deployments } = open(t, async () => {
     await objects.change(record, (now) => ({ ...now, asked: ASKED_NEXT }))
-    given = giveUp()
+    pending = giveUp()
   })
   giveUp = () => deployments.giveUp('service:mx:helloworld:latest')
   await objects.add(record)
   deployments.begin(record)
-  await until(() => given !== undefined)
-  await given
+  await until(() => pending !== undefined)
+  await pending
   t.match(await objects.read(record), { current: { id: 'one' }, previous: { id: 'zero' } })
   t.ok(existsSync(folders.build(record, 'one')))
 })

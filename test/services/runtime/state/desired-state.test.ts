@@ -27,8 +27,8 @@ t.test('keeps omitted options and merges variables in an update', async (t) => {
 })
 
 t.test('encrypts credentials, and secrets by name', async (t) => {
-  const given = { ...NO_OPTIONS, secrets: { TOKEN: 's3cret', KEY: 'a' }, credentials: 't0ken' }
-  const first = toDesiredState(KEY, given, secrets)
+  const input = { ...NO_OPTIONS, secrets: { TOKEN: 's3cret', KEY: 'a' }, credentials: 't0ken' }
+  const first = toDesiredState(KEY, input, secrets)
   t.notMatch(JSON.stringify(first), /s3cret|t0ken/)
   const next = toDesiredState(KEY, { ...NO_OPTIONS, secrets: { KEY: 'b' } }, secrets, first)
   t.same(openVariables(secrets.open(PLACE, next.secrets)), { TOKEN: 's3cret', KEY: 'b' })

@@ -17,17 +17,17 @@ t.test('goes through pending, building and starting on the first request', async
   const record = makeRecord({ changedMs: 1 })
   t.equal(withLive(record, toLive()), record, 'nothing has changed')
   for (const phase of ['building', 'starting'] as const) {
-    const next = withLive(record, toLive({ deployment: { asked: 'one', phase } }))
+    const next = withLive(record, toLive({ deployment: { requestId: 'one', phase } }))
     t.match(next, { status: phase, changedMs: 5 })
     t.notOk('update' in next)
   }
-  const older = { asked: 'zero', phase: 'starting' } as const
+  const older = { requestId: 'zero', phase: 'starting' } as const
   t.match(withLive(record, toLive({ deployment: older })), { status: 'pending' })
 })
 
 t.test('is pending with a cause while waiting for a node', async (t) => {
   const record = makeRecord()
-  const deployment = { asked: 'one', phase: 'starting' } as const
+  const deployment = { requestId: 'one', phase: 'starting' } as const
   const state = toState({ status: 'pending', ready: 0, waiting: 'no node can run it: no memory' })
   const next = withLive(record, toLive({ deployment, state }))
   t.match(next, { status: 'pending', fault: 'no node can run it: no memory' })
@@ -42,7 +42,7 @@ t.test('keeps the status of the serving revision and reports the phase in update
     asked: { id: 'two', kind: 'build', upload: '' },
   })
   const state = toState()
-  const deployment = { asked: 'two', phase: 'building' } as const
+  const deployment = { requestId: 'two', phase: 'building' } as const
   t.match(withLive(record, toLive({ state, deployment })), {
     status: 'running',
     update: 'building',

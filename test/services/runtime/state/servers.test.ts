@@ -53,8 +53,8 @@ t.test(
     const elsewhere = { ...left, folder: makeTempFolder(t, 'runtime') }
     const later = { server: 'two', nowMs: () => Date.now() + 120_000 }
     const two = await openPlatformRuntime(t, later, elsewhere)
-    const [told] = await two.read()
-    t.match(told, {
+    const [service] = await two.read()
+    t.match(service, {
       status: 0,
       metadata: {
         ...{ status: 'unknown', owner: /.*/ },

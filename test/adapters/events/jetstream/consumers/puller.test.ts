@@ -82,7 +82,7 @@ t.test('returns messages received during close', async (t) => {
   if (opened === undefined) return
   const { puller, session } = opened
   const pulling = puller.pull({ ...MUCH, waitMs: 30_000 })
-  // In sending order: the server has the messages before it learns that nobody listens.
+  // In sending order: the server has the messages before the unsubscribe arrives.
   for (const body of ['a', 'b']) session.publish({ subject: 'stream', body })
   const messages = [...(await puller.close()), ...(await pulling).messages]
   const { num_pending } = await session.consumers.info('stream', opened.name)

@@ -90,11 +90,11 @@ t.test('releases all memory of a large response', async (t) => {
   }
   const placesOf = (sink: ResponseSink) => new Set(sink.chunks.map(placeOf))
   const long = collect(200_000)
-  const given = placesOf(long)
-  t.equal(given.size, 4)
+  const input = placesOf(long)
+  t.equal(input.size, 4)
   long.release()
   t.same(long.chunks, [])
-  t.same(placesOf(collect(200_000)), given)
+  t.same(placesOf(collect(200_000)), input)
 })
 
 /** Start of a chunk in its buffer. Blocks are parts of large buffers, and this file needs one buffer. */

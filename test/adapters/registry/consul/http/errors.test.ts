@@ -25,8 +25,8 @@ t.test('converts error responses to errors with a remedy', async (t) => {
     [500, 'No cluster leader', { notFound: false, denied: false }],
     [502, '<html>', { denied: false, message: 'Consul at a:8500 returned 502: <html>' }],
   ]
-  for (const [status, text, wanted] of cases)
-    t.match(toResponseError(status, text, 'a:8500', 'service:read'), wanted, `${status} ${text}`)
+  for (const [status, text, expected] of cases)
+    t.match(toResponseError(status, text, 'a:8500', 'service:read'), expected, `${status} ${text}`)
 })
 
 t.test('reports responses that are not from Consul with their address', async (t) => {
@@ -38,9 +38,9 @@ t.test('reports responses that are not from Consul with their address', async (t
     [403, ' <!doctype html>', { denied: true }],
     [405, 'no', { denied: false }],
   ]
-  for (const [status, text, wanted] of cases) {
+  for (const [status, text, expected] of cases) {
     const error = toResponseError(status, text, 'a:8500', 'service:read')
-    t.match(error, wanted, `${status} ${text}`)
+    t.match(error, expected, `${status} ${text}`)
     t.match(error.message, /^the server at a:8500 is not Consul: it returned /)
   }
 })

@@ -44,8 +44,8 @@ t.test("reads defaults from Consul's variables", async (t) => {
     [':8600', { host: '127.0.0.1', port: 8600 }],
     ['', LOCAL],
   ]
-  for (const [CONSUL_HTTP_ADDR, wanted] of addresses)
-    t.match(parseConsulUrl('consul://', { CONSUL_HTTP_ADDR }), wanted, CONSUL_HTTP_ADDR)
+  for (const [CONSUL_HTTP_ADDR, expected] of addresses)
+    t.match(parseConsulUrl('consul://', { CONSUL_HTTP_ADDR }), expected, CONSUL_HTTP_ADDR)
   for (const [text, port] of [
     ['true', 8501],
     ['T', 8501],

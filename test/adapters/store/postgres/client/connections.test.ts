@@ -19,8 +19,8 @@ t.test('connections', async (t) => {
 
   t.test('limits and reuses connections', async (t) => {
     const { runStatement: ask } = open(t, server.url(), { maxConnections: 3 })
-    const asked = Array.from({ length: 200 }, () => ask(WHO, []))
-    const pids = (await Promise.all(asked)).map((rows) => rows[0]![0])
+    const responses = Array.from({ length: 200 }, () => ask(WHO, []))
+    const pids = (await Promise.all(responses)).map((rows) => rows[0]![0])
     t.ok(new Set(pids).size <= 3)
     t.ok(pids.includes((await ask(WHO, []))[0]![0]!))
   })
@@ -32,8 +32,8 @@ t.test('connections', async (t) => {
       connectTimeoutMs: 60_000,
     })
     await ask(ONE, [])
-    const asked = await Promise.allSettled(Array.from({ length: 10_500 }, () => ask(ONE, [])))
-    const refused = asked.filter(({ status }) => status === 'rejected')
+    const responses = await Promise.allSettled(Array.from({ length: 10_500 }, () => ask(ONE, [])))
+    const refused = responses.filter(({ status }) => status === 'rejected')
     t.ok(refused.length > 0 && refused.length < 600, `${refused.length} were rejected`)
     t.match(refused[0], { reason: { code: 503, cause: { message: /calls already wait/ } } })
   })
@@ -131,17 +131,17 @@ t.test('connections', async (t) => {
     await server.stop()
     const causes = new Set<unknown>()
     const codes = new Set<unknown>()
-    let asked = 0
-    for (const endMs = performance.now() + 500; performance.now() < endMs; asked++) {
+    let requests = 0
+    for (const endMs = performance.now() + 500; performance.now() < endMs; requests++) {
       const error = await ask(ONE, []).catch((error: unknown) => error)
       codes.add((error as GatewayError).code)
       causes.add((error as GatewayError).cause)
     }
     t.same([...codes], [503])
-    t.ok(causes.size <= 8 && asked > 100, `${causes.size} of ${asked} reached the server`)
+    t.ok(causes.size <= 8 && requests > 100, `${causes.size} of ${requests} reached the server`)
     await server.start()
     const startedMs = performance.now()
-    while ((await ask(ONE, []).catch(() => undefined)) === undefined) await nextTurn()
+    while ((await ask(ONE, []).catch(() => undefined)) === undefined) await nextTick()
     t.ok(performance.now() - startedMs < 5000)
     t.equal(warnings.length, 2, 'one warning for the outage and one for its end')
     t.match(warnings, [
@@ -159,8 +159,8 @@ t.test('connections', async (t) => {
     await ask(ONE, [])
     server.freeze()
     t.teardown(server.thaw)
-    const asked = await Promise.allSettled(Array.from({ length: 5 }, () => ask(ONE, [])))
-    for (const one of asked) t.match(one, { status: 'rejected', reason: { code: 503 } })
+    const responses = await Promise.allSettled(Array.from({ length: 5 }, () => ask(ONE, [])))
+    for (const one of responses) t.match(one, { status: 'rejected', reason: { code: 503 } })
     await close()
     server.thaw()
   })
@@ -225,6 +225,6 @@ function toTexts(error: unknown): unknown {
   return [error.message, error.stack, { ...error }, cause === undefined ? '' : toTexts(cause)]
 }
 
-function nextTurn(): Promise<void> {
+function nextTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -30,14 +30,14 @@ function poll(t: Test, seat: Slot): { turns: () => number; has: () => boolean } 
 }
 
 t.test('grants slots until they are full, which is reported once', async (t) => {
-  let told = 0
-  const slots = createSlots(2, 10, () => told++)
+  let notifications = 0
+  const slots = createSlots(2, 10, () => notifications++)
   const seats = [1, 2, 3, 4].map(() => join(slots))
   t.same(
     seats.map((seat) => seat.acquire()),
     [true, true, false, false],
   )
-  t.equal(told, 1)
+  t.equal(notifications, 1)
   t.ok(seats[0]?.acquire(), 'a slot is kept')
   seats[0]?.leave()
   seats[0]?.leave()
@@ -104,8 +104,8 @@ t.test('moves a slot from an unused to a used service', async (t) => {
 })
 
 t.test('reduces the slots to at least eight when Consul rejects connections', async (t) => {
-  const told: string[] = []
-  const slots = createSlots(20, 100_000, (why) => told.push(why))
+  const events: string[] = []
+  const slots = createSlots(20, 100_000, (why) => events.push(why))
   const members = Array.from({ length: 20 }, (_, i) => join(slots, () => i))
   for (const seat of members.slice(0, 15)) t.ok(seat.acquire())
   slots.reduce()
@@ -116,6 +116,6 @@ t.test('reduces the slots to at least eight when Consul rejects connections', as
     'the least recently used services lose their slots',
   )
   for (let i = 0; i < 10; i++) slots.reduce()
-  t.same(told, ['rejected'])
+  t.same(events, ['rejected'])
   t.equal(slots.capacity(), 8)
 })

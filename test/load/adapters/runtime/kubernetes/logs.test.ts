@@ -111,18 +111,18 @@ t.test('resumes a broken connection at its position', async (t) => {
   copies[0]!.write('one')
   copies[0]!.write('two')
   const cut: (() => void)[] = []
-  let asked = 0
+  let requests = 0
   api.intercept = (url, request) => {
     if (!url.pathname.endsWith('/log')) return false
     cut.push(() => request.socket.destroy())
-    return ++asked === 3
+    return ++requests === 3
   }
   const texts = follow(t, runtime)
-  await until(() => asked === 2 && texts.length === 2)
+  await until(() => requests === 2 && texts.length === 2)
   copies[0]!.write('three')
   await until(() => texts.length === 3)
   cut[1]!()
-  await until(() => asked === 3)
+  await until(() => requests === 3)
   copies[0]!.write('four')
   cut[2]!()
   await until(() => texts.length === 4)

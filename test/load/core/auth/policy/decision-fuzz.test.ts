@@ -171,14 +171,14 @@ t.test(`${CASES} calls with random rules are decided like by the model`, async (
     const expected = judgeByModel(source.rules, account, target)
     const found = await judgeByCode(gate, account, target)
     counts[expected as 'granted']++
-    const told = { i, account, target, rules: [...source.rules] }
-    if (found !== expected) differences.push({ ...told, found, expected })
+    const details = { i, account, target, rules: [...source.rules] }
+    if (found !== expected) differences.push({ ...details, found, expected })
 
     const isRepair = /^(?:auth\.token|rules\.\w+|accounts\.\w+)$/i.test(endpoint)
     const isOfAuth = target.resource.name === 'auth' && target.domain === 'mx'
     if (isModelOperator(account) && isRepair && isOfAuth) {
       counts.repairs++
-      if (found !== 'granted') differences.push({ ...told, found, expected: 'no lock-out' })
+      if (found !== 'granted') differences.push({ ...details, found, expected: 'no lock-out' })
     }
     if (i % 3 !== 0 || account === undefined || target.domain !== 'mx') continue
     // The caller is anonymous until its credentials are verified.
@@ -194,7 +194,7 @@ t.test(`${CASES} calls with random rules are decided like by the model`, async (
     const admitted = isModelOperator(account)
       ? 'granted'
       : judgeRulesByModel(source.rules, undefined, token)
-    if (login !== admitted) differences.push({ ...told, login, admitted })
+    if (login !== admitted) differences.push({ ...details, login, admitted })
   }
   t.same(differences, [])
   for (const [what, count] of Object.entries(counts)) t.ok(count > 1000, `${what}: ${count}`)

@@ -113,16 +113,16 @@ t.test('pings a silent client and ends it without a pong, but not a paused one',
     const socket = x.accept(keep([], ends))!
     if (x.path === '/held') socket.pause()
   })
-  const [answers, silent, held] = await Promise.all([
+  const [answers, silent, paused] = await Promise.all([
     connectWebSocket(t, port),
     connectWebSocket(t, port, [], { autoPong: false }),
     connectWebSocket(t, port, [], { autoPong: false, path: '/held' }),
   ])
   const end = closeOf(silent)
-  const pings = { answers: 0, silent: 0, held: 0 }
+  const pings = { answers: 0, silent: 0, paused: 0 }
   answers.on('ping', () => pings.answers++)
   silent.on('ping', () => pings.silent++)
-  held.on('ping', () => pings.held++)
+  paused.on('ping', () => pings.paused++)
   // The handshake counts as activity.
   mock.timers.tick(30_000)
   for (let round = 1; round <= 3; round++) {
@@ -134,11 +134,11 @@ t.test('pings a silent client and ends it without a pong, but not a paused one',
     mock.timers.tick(30_000)
   }
   t.equal(await end, '1006')
-  t.strictSame(pings, { answers: 3, silent: 1, held: 0 })
+  t.strictSame(pings, { answers: 3, silent: 1, paused: 0 })
   t.strictSame(ends, ['1006 '])
   t.equal(answers.readyState, answers.OPEN)
-  t.equal(held.readyState, held.OPEN)
+  t.equal(paused.readyState, paused.OPEN)
   answers.close()
-  held.terminate()
+  paused.terminate()
   await until(() => gateway.inFlight <= 1)
 })

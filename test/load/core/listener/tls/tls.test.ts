@@ -156,21 +156,21 @@ t.test('serves an expired certificate with a warning', (t) => {
 t.test('reload replaces certificates and notifies listeners only of changes', (t) => {
   const files = folder.write('reload', createCertificate(['one.test']))
   const source = loadTls([files], noWarning(t))
-  const told: (readonly Certificate[])[] = []
-  const stop = source.onChange((pairs) => told.push(pairs))
+  const messages: (readonly Certificate[])[] = []
+  const stop = source.onChange((pairs) => messages.push(pairs))
   source.reload()
-  t.equal(told.length, 0, 'nothing has changed')
+  t.equal(messages.length, 0, 'nothing has changed')
   folder.write('reload', createCertificate(['two.test']))
   source.reload()
   t.same(
-    told.map((pairs) => pairs[0]!.names),
+    messages.map((pairs) => pairs[0]!.names),
     [['two.test']],
   )
-  t.equal(source.pairs, told[0])
+  t.equal(source.pairs, messages[0])
   stop()
   folder.write('reload', createCertificate(['three.test']))
   source.reload()
-  t.equal(told.length, 1)
+  t.equal(messages.length, 1)
   t.same(source.pairs[0]!.names, ['three.test'])
   t.end()
 })
@@ -332,14 +332,14 @@ t.test('watched certificate files', async (t) => {
 
   await t.test('in a deleted folder cause a warning, not an error', async (t) => {
     const gone = createCertificateFolder()
-    const told: string[] = []
+    const messages: string[] = []
     const source = loadTls([gone.write('a', createCertificate(['a.test']))], {
-      warn: (message) => told.push(message),
+      warn: (message) => messages.push(message),
     })
     gone.remove()
     source.watch()
     await source.close()
-    t.match(told, [/^TLS folder .* cannot be watched: /])
+    t.match(messages, [/^TLS folder .* cannot be watched: /])
   })
 })
 

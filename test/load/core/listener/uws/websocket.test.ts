@@ -27,7 +27,7 @@ const { version } = createRequire(import.meta.url)(`${library}/package.json`)
 testTunnel({
   create: createUwsListener,
   name: 'uws',
-  backendDied: '1011 the backend is gone',
+  backendDied: '1011 the backend disconnected',
   clientClosed3000: ['3000', '1005'],
   demandsMasks: false,
   holdsClientsBack: /^20\.51\./.test(version),

@@ -585,12 +585,12 @@ t.test(
 
 t.test('calls are counted by their gRPC status, and each attempt is a span', async (t) => {
   const backend = await openGrpcBackend(t)
-  const told: string[] = []
+  const events: string[] = []
   const tracer: Tracer = {
     start: (name, { kind, parent }) => {
-      const spanId = `${told.length + 1}`.padStart(16, '0')
+      const spanId = `${events.length + 1}`.padStart(16, '0')
       const traceId = parent?.traceId ?? 'a'.repeat(32)
-      told.push(`${kind} ${name}`)
+      events.push(`${kind} ${name}`)
       return {
         ...{
           traceId,
@@ -603,8 +603,8 @@ t.test('calls are counted by their gRPC status, and each attempt is a span', asy
         traceparent: `00-${traceId}-${spanId}-01`,
         rename: () => {},
         set: () => {},
-        fail: (type) => told.push(`${kind} failed: ${type}`),
-        end: () => told.push(`${kind} ends`),
+        fail: (type) => events.push(`${kind} failed: ${type}`),
+        end: () => events.push(`${kind} ends`),
       }
     },
   }
@@ -623,21 +623,21 @@ t.test('calls are counted by their gRPC status, and each attempt is a span', asy
   const gateway = await open(t, [backend.port], { plugins: [tracing] })
   const client = new GrpcClient(t, gateway.port)
   await client.call('Context', 'a')
-  await until(() => told.length === 4)
-  t.strictSame(told.splice(0), ['server POST', 'client POST', 'client ends', 'server ends'])
+  await until(() => events.length === 4)
+  t.strictSame(events.splice(0), ['server POST', 'client POST', 'client ends', 'server ends'])
   t.strictSame(backend.calls[0]!.metadata.get('traceparent'), [
     `00-${'a'.repeat(32)}-0000000000000002-01`,
   ])
   t.equal(gateway.seen[0]!.upstream!.nodes[0]!.connections, 1)
 
   await client.call('Fail', `${STATUS.INTERNAL}`)
-  await until(() => told.length === 6)
-  t.strictSame(told.splice(0), [
+  await until(() => events.length === 6)
+  t.strictSame(events.splice(0), [
     ...['server POST', 'client POST', 'client failed: 13', 'client ends'],
     ...['server failed: 13', 'server ends'],
   ])
   await client.call('Fail', `${STATUS.NOT_FOUND}`)
-  await until(() => told.length === 5)
-  t.notOk(told.includes('server failed: 5'), 'the client is at fault')
+  await until(() => events.length === 5)
+  t.notOk(events.includes('server failed: 5'), 'the client is at fault')
   t.strictSame([...metrics.byClass.subarray(2, 6)], [1, 0, 1, 1])
 })

@@ -16,8 +16,8 @@ t.test('resolves mx-gateway to this package unless another one is installed', as
   await linkMx(moved)
   t.equal(readlinkSync(join(moved, 'node_modules/mx-gateway')), MX_FOLDER)
 
-  const own = makeTempFolder(t, 'link')
-  mkdirSync(join(own, 'node_modules/mx-gateway'), { recursive: true })
-  await linkMx(own)
-  t.notOk(statSync(join(own, 'node_modules/mx-gateway/package.json'), { throwIfNoEntry: false }))
+  const target = makeTempFolder(t, 'link')
+  mkdirSync(join(target, 'node_modules/mx-gateway'), { recursive: true })
+  await linkMx(target)
+  t.notOk(statSync(join(target, 'node_modules/mx-gateway/package.json'), { throwIfNoEntry: false }))
 })

@@ -113,8 +113,8 @@ t.test('reports that versions are the newest without a lock file', async (t) => 
 
 t.test('leaves packages alone that the source includes', async (t) => {
   const { url, count } = await serve(t)
-  const own = { 'node_modules/greeting/index.js': 'module.exports = "own"' }
-  const { build } = makeSource(t, { ...toFiles(url), ...own })
+  const bundled = { 'node_modules/greeting/index.js': 'module.exports = "own"' }
+  const { build } = makeSource(t, { ...toFiles(url), ...bundled })
   t.equal(runBuilt(await build()), 'own\n')
   t.equal(count(), 0)
 })

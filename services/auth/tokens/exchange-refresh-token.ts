@@ -2,12 +2,12 @@ import type { Account } from '../../../core/contracts/auth.ts'
 import { toNetwork } from '../../../core/limits/client-network.ts'
 import type { Context } from '../../../sdk/context.ts'
 import { type Audit, addressOf } from '../audit.ts'
-import { createOnceAMinute } from '../audit-throttle.ts'
+import { createThrottle } from '../audit-throttle.ts'
 import { idOf } from '../messages.ts'
 import type { TokenPair, Tokens } from './tokens.ts'
 
 /** Exchanges a refresh token. Reuse is audited; unknown tokens at most once a minute. */
-export type AttemptRefresh = (
+export type ExchangeRefreshToken = (
   ctx: Context,
   input: {
     /** Namespace of the call, for tokens of no known account. */
@@ -19,16 +19,18 @@ export type AttemptRefresh = (
   mustBeAllowed: (account: Account) => void,
 ) => Promise<TokenPair>
 
-export interface AttemptRefreshOptions {
+export interface ExchangeRefreshTokenOptions {
   readonly tokens: Pick<Tokens, 'refresh'>
   readonly audit: Audit
   /** Unix time in milliseconds. */
   readonly nowMs: () => number
 }
 
-export function createAttemptRefresh(options: AttemptRefreshOptions): AttemptRefresh {
+export function createExchangeRefreshToken(
+  options: ExchangeRefreshTokenOptions,
+): ExchangeRefreshToken {
   const { tokens, audit, nowMs } = options
-  const isFirst = createOnceAMinute(nowMs)
+  const isFirst = createThrottle(nowMs)
   return (ctx, { namespace, token, lifeS }, mustBeAllowed) =>
     tokens.refresh(token, { lifeS, errorId: idOf(ctx), mustBeAllowed }, (why, family) => {
       const what = { namespace: family?.namespace ?? namespace, target: family?.account ?? '' }

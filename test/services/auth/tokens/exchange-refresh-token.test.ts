@@ -2,21 +2,21 @@ import t from 'tap'
 import { createContext } from '../../../../sdk/context.ts'
 import { badRequest } from '../../../../sdk/errors.ts'
 import type { FamilyRecord } from '../../../../services/auth/records.ts'
-import { createAttemptRefresh } from '../../../../services/auth/tokens/refresh-throttle.ts'
+import { createExchangeRefreshToken } from '../../../../services/auth/tokens/exchange-refresh-token.ts'
 
 const GIVEN = { namespace: 'acme', token: 'x', lifeS: 60 }
 
 t.test('reports each reuse, but unknown tokens rarely', async (t) => {
-  const told: unknown[] = []
+  const events: unknown[] = []
   let answer: ['reused' | 'unknown', { namespace: string; account: string } | undefined]
-  const attempt = createAttemptRefresh({
+  const attempt = createExchangeRefreshToken({
     tokens: {
       async refresh(_token, { errorId }, onWrong) {
         onWrong(answer[0], answer[1] as FamilyRecord | undefined)
         throw badRequest(errorId, 'wrong')
       },
     },
-    audit: (_ctx, action, what) => void told.push([action, what]),
+    audit: (_ctx, action, what) => void events.push([action, what]),
     nowMs: () => 0,
   })
   const from = async (address: string) => {
@@ -29,9 +29,9 @@ t.test('reports each reuse, but unknown tokens rarely', async (t) => {
   answer = ['reused', { namespace: 'mx', account: 'jane' }]
   for (let i = 0; i < 2; i++) await from('2001:db8::1')
   const reused = ['token.reused', { namespace: 'mx', target: 'jane' }]
-  t.same(told, [reused, reused])
+  t.same(events, [reused, reused])
   answer = ['unknown', undefined]
   for (const address of ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::1']) await from(address)
   const unknown = ['refresh.failed', { namespace: 'acme', target: '' }]
-  t.same(told.slice(2), [unknown, unknown], 'from two networks')
+  t.same(events.slice(2), [unknown, unknown], 'from two networks')
 })
