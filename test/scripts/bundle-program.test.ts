@@ -50,11 +50,14 @@ t.test('the bundled program is executable', async (t) => {
 t.test(
   'the bundled program starts the gateway and the server, and prints their errors',
   async (t) => {
-    const unknown = { code: 2, stderr: 'mx: unknown flag --wokers, did you mean --workers?\n' }
+    const unknown = {
+      code: 2,
+      stderr: "mx: unknown flag --wokers, did you mean --workers? See 'mx api --help'\n",
+    }
     t.match(await mx('api', '--wokers=1'), unknown)
     t.match(await mx('server', '--adress=:1'), {
       code: 2,
-      stderr: 'mx: unknown flag --adress, did you mean --address?\n',
+      stderr: "mx: unknown flag --adress, did you mean --address? See 'mx api --help'\n",
     })
     t.match(await mx('api', 'check', '--wokers=1'), unknown)
     t.match(await mx('api', '--help'), { stdout: /--workers/ })
