@@ -1,15 +1,25 @@
 import { type CAC, cac } from 'cac'
 import type { Setting } from '../platform/settings/setting.ts'
 import { parseFlag } from './args/args.ts'
+import { toPhrase } from './args/subcommands.ts'
 import type { Command } from './command.ts'
 import { formatColumns } from './ui/output.ts'
 
 const SETTINGS_NOTE =
   'Every flag is also an environment variable (MX_ and its name in capitals), and most are keys of mx.yaml.'
+/** Subcommands at the start of the description of a flag: `create rule, test: `. */
+const SUBCOMMANDS = /^[a-z]+(?: [a-z]+)*(?:, [a-z]+(?: [a-z]+)*)*(?=: )/
 
-/** Creates the parser that prints the help of a command. */
-export async function createParser(command: Command): Promise<CAC> {
-  const { name, description, usage, flags, examples, settings } = command
+interface Section {
+  title?: string
+  body: string
+}
+
+/** Creates the parser that prints the help of a command, or of the subcommand in its arguments. */
+export async function createParser(command: Command, args: readonly string[]): Promise<CAC> {
+  const { name, settings } = command
+  const { description, usage, flags, examples, phrases } = narrow(command, args)
+  const areas = await listAreas(settings)
   const hasFlags = settings !== undefined || Object.keys(flags).length > 0
   const parts = [name, usage, hasFlags ? '[flags]' : '']
   const cli = cac('mx')
@@ -22,25 +32,76 @@ export async function createParser(command: Command): Promise<CAC> {
     const { isRepeatable } = parseFlag(flag)
     parsed.option(flag.replace(/\.{3}$/, ''), isRepeatable ? `${text}; repeatable` : text)
   }
-  const rows = await listSettingRows(settings)
   // The library hides an option named `version` as its own.
   for (const option of parsed.options) if (option.name === 'version') option.name = 'its version'
   return cli.help(([title, ...sections]) => [
     ...[title!, { body: description }],
-    ...sections.map((section) =>
-      section.title === 'Options' && rows.length > 0
-        ? { title: 'Flags', body: `${formatColumns(rows)}\n\n${SETTINGS_NOTE}` }
-        : section,
-    ),
+    ...sections.flatMap((section): Section[] => {
+      if (section.title !== 'Options') return [section]
+      if (settings === undefined) return [{ ...section, title: 'Flags' }]
+      if (phrases.length > 0)
+        return [{ title: 'Flags', body: `  Those of mx ${name}, see 'mx ${name} --help'` }]
+      return [
+        ...areas,
+        {
+          title: 'Other flags',
+          body: `${formatColumns([['-h, --help', 'Display this message']])}\n\n${SETTINGS_NOTE}`,
+        },
+      ]
+    }),
   ])
 }
 
-async function listSettingRows(
-  command: Command['settings'],
-): Promise<readonly (readonly [string, string])[]> {
+/** The help of the subcommands that begin with the words of `args`; without such words, of the command. */
+function narrow(command: Command, args: readonly string[]) {
+  const { name, forms, summaries } = command
+  const words = args.filter((arg) => !arg.startsWith('-'))
+  const toStart = (form: string, count: number): string =>
+    toPhrase(form).split(' ').slice(0, count).join(' ')
+  let named: readonly string[] = []
+  let start = ''
+  for (let count = 1; count <= words.length; count++) {
+    const next = words.slice(0, count).join(' ')
+    const matches = forms.filter((form) => toStart(form, count) === next)
+    if (matches.length === 0) break
+    named = matches
+    start = next
+  }
+  if (named.length === 0) return { ...command, phrases: [] }
+  const phrases = named.map(toPhrase)
+  const flags = Object.entries(command.flags).flatMap(([flag, text]): [string, string][] => {
+    const of = SUBCOMMANDS.exec(text)?.[0].split(', ')
+    if (of === undefined || !of.every((phrase) => forms.some((form) => toPhrase(form) === phrase)))
+      return [[flag, text]]
+    if (!of.some((phrase) => phrases.includes(phrase))) return []
+    return [[flag, phrases.length > 1 ? text : capitalize(text.replace(SUBCOMMANDS, '').slice(2))]]
+  })
+  return {
+    description: summaries[start] ?? command.description,
+    usage: named.length > 1 ? `<${named.join(' | ')}>` : named[0]!,
+    flags: Object.fromEntries(flags),
+    examples: command.examples.filter((example) => example.includes(`mx ${name} ${start}`)),
+    phrases,
+  }
+}
+
+function capitalize(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}
+
+/** Settings of a command by area, as sections of the help. */
+async function listAreas(command: Command['settings']): Promise<readonly Section[]> {
   if (command === undefined) return []
-  const { listSettings } = await import('../platform/settings/command.ts')
-  return [...listSettings(command).map(toRow), ['-h, --help', 'Show this help']]
+  const [{ listSettings }, { SETTING_AREAS }] = await Promise.all([
+    import('../platform/settings/command.ts'),
+    import('../platform/settings/settings.ts'),
+  ])
+  const settings = listSettings(command)
+  return Object.entries(SETTING_AREAS).flatMap(([area, table]) => {
+    const names = new Set(Object.values(table).map((setting) => setting.name))
+    const rows = settings.filter((setting) => names.has(setting.name)).map(toRow)
+    return rows.length === 0 ? [] : [{ title: `${area} flags`, body: formatColumns(rows) }]
+  })
 }
 
 function toRow({

@@ -16,6 +16,10 @@ export interface Command extends Pick<Declaration, 'name' | 'description'> {
   readonly sharesServiceName: boolean
   /** Arguments in the usage line. */
   readonly usage: string
+  /** Forms of the subcommands: `create rule <id>`. */
+  readonly forms: readonly string[]
+  /** Descriptions of subcommands, by phrase; others have the description of the command. */
+  readonly summaries: Readonly<Record<string, string>>
   /** Completion candidates: `create rule`. */
   readonly phrases: readonly string[]
   readonly flags: FlagTable
@@ -44,6 +48,7 @@ interface Declaration<Flags extends FlagTable = FlagTable, Form extends string =
   readonly settings?: 'server' | 'api'
   /** Subcommands whose arguments the platform parses, by form. */
   readonly rawSubcommands?: Readonly<Record<string, RawAction>>
+  readonly summaries?: Command['summaries']
   /** Moves arguments before flags, so that a raw subcommand may follow flags. */
   readonly arrange?: (args: readonly string[]) => readonly string[]
   /** Action of a command whose arguments the platform parses. */
@@ -56,12 +61,13 @@ export function defineCommand<
   Form extends string = never,
 >(declaration: Declaration<Flags, Form>): Command {
   const { name, description, settings, examples, sharesServiceName = false } = declaration
+  const { summaries = {} } = declaration
   const { rawSubcommands = {}, subcommands, runRaw, run } = declaration
   const flags: FlagTable = declaration.flags ?? {}
   const forms = [...Object.keys(subcommands ?? {}), ...Object.keys(rawSubcommands)]
   const usage = declaration.usage ?? formatForms(forms, settings !== undefined)
   return {
-    ...{ name, description, sharesServiceName, usage, flags, examples, settings },
+    ...{ name, description, sharesServiceName, usage, flags, examples, settings, forms, summaries },
     phrases: forms.length > 0 ? forms.map(toPhrase) : findChoices(usage),
     async run(args) {
       const [first, ...rest] = declaration.arrange?.(args) ?? args

@@ -11,6 +11,7 @@ const MORE: readonly (readonly [string, string])[] = [
   ['mx <service> --help', 'Endpoints of a running service'],
   ['mx <service> <endpoint> --help', 'Request fields of an endpoint'],
 ]
+const EXAMPLES = ['mx api --handler=proxy --backend greeter=127.0.0.1:9001', 'mx run ./helloworld']
 
 /** Commands in the order of help, by subject; unlisted ones come last. */
 const ORDER = [
@@ -30,9 +31,11 @@ export async function formatHelp(): Promise<string> {
   )
   return [
     `mx/${readVersion()}`,
+    'Service gateway and platform runtime',
     `Usage:\n${USAGE.map((line) => `  $ ${line}`).join('\n')}`,
     `Commands:\n${formatColumns(commands)}`,
-    `More:\n${formatColumns(MORE)}\n`,
+    `More:\n${formatColumns(MORE)}`,
+    `Examples:\n${EXAMPLES.map((line) => `  ${line}`).join('\n')}\n`,
   ].join('\n\n')
 }
 

@@ -47,7 +47,7 @@ function isServiceEndpoint(
 
 async function runBuiltIn({ load }: CommandEntry, args: readonly string[]): Promise<void> {
   const [{ createParser }, command] = await Promise.all([import('./command-parser.ts'), load()])
-  const parser = await createParser(command)
+  const parser = await createParser(command, args)
   parser.parse(['node', 'mx', command.name, ...args], { run: false })
   // Unset where `--help` was printed.
   if (parser.matchedCommand !== undefined) await command.run(args)

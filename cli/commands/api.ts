@@ -10,15 +10,19 @@ const command: Command = defineCommand({
   description: 'Start a standalone gateway',
   settings: 'api',
   examples: [
-    'mx api --backend greeter=127.0.0.1:9001,127.0.0.1:9002',
+    'mx api --handler=proxy --backend greeter=127.0.0.1:9001,127.0.0.1:9002',
     'mx api --handler=web --address :8080 --config mx.yaml',
     'mx api check --config mx.yaml',
     "mx api explain GET /greeter/hello -H 'Host: example.com'",
     'mx api explain GET /helloworld/call --server',
   ],
   arrange: wordsFirst,
+  summaries: {
+    check: 'Validate the configuration without starting the gateway',
+    explain: 'Explain how the gateway would handle a request, without sending it',
+  },
   rawSubcommands: {
-    check: async (args) => (await import('../api/check.ts')).runCheck(args),
+    'check [-o <format>]': async (args) => (await import('../api/check.ts')).runCheck(args),
     'explain [METHOD] <path> [-H "name: value"] [-d <body>] [--server]': async (args) =>
       (await import('../api/explain.ts')).runExplain(args),
   },

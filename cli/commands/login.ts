@@ -1,8 +1,16 @@
+import { existsSync } from 'node:fs'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { toAccountName, toNamespaceName } from '../session/environments.ts'
-import { ENV_FLAG, openSession, type TokenReply, toCredentials } from '../session/session.ts'
+import {
+  ENV_FLAG,
+  openSession,
+  type Session,
+  type TokenReply,
+  toCredentials,
+} from '../session/session.ts'
 import { writeConfig } from '../state/config.ts'
+import { toStatePath } from '../state/state-file.ts'
 import { writeCredentials } from '../state/tokens.ts'
 import { OUTPUT_FLAGS, print, toFormat } from '../ui/format.ts'
 import { CliError, EXIT, usageError } from '../ui/output.ts'
@@ -42,10 +50,15 @@ const command: Command = defineCommand({
         ? await readInput()
         : (password ?? (await prompt('Enter password: ', '--password', { hidden: true })))
       const { environment, namespace } = session
+      for (const [value, what] of [
+        [id, 'user name'],
+        [secret, 'password'],
+      ])
+        if (value === '') throw usageError('login', `the ${what} is empty`)
       const response = await session
         .callAnonymously<TokenReply>('auth', 'Auth.Token', { id, secret })
         .catch((error: unknown) => {
-          throw explainDenied(error, id, namespace)
+          throw explainDenied(error, id, session)
         })
       const owner = { address: environment.address, namespace, account: id }
       await writeCredentials(owner, toCredentials(response))
@@ -61,11 +74,24 @@ const command: Command = defineCommand({
 
 export default command
 
+/** How the user of a local server finds or replaces the password of admin. */
+function toLocalAdvice(): string {
+  const file = toStatePath('admin_password')
+  const first = existsSync(file) ? `The first password is in ${file}. ` : ''
+  return `${first}'mx auth reset' sets a new one while the server is stopped`
+}
+
 /** Adds advice to the error for a wrong password. It names the namespace: that of the last login may be unexpected. */
-function explainDenied(error: unknown, id: string, namespace: string): unknown {
+function explainDenied(
+  error: unknown,
+  id: string,
+  { environment, namespace }: Pick<Session, 'environment' | 'namespace'>,
+): unknown {
   if (!(error instanceof CliError) || error.status !== EXIT.unauthorized) return error
   const { message, status } = error
   const isDefault = namespace === DEFAULT_NAMESPACE
+  if (isDefault && id === 'admin' && environment.name === 'local')
+    return new CliError(`${message}. ${toLocalAdvice()}`, { status, cause: error })
   const where = isDefault ? '' : ` in the namespace ${namespace} (select another with --namespace)`
   return new CliError(
     `${message}${where}. An administrator can reset it: mx auth update secret ${id}`,

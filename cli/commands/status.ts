@@ -19,6 +19,17 @@ const NONE = 'n/a'
 const BUILD_LENGTH = 7
 /** Shown in the column METADATA, each with its first line. */
 const SHOWN = ['owner', 'group', 'update', 'error', 'restarts', 'lastFailure']
+/** Order of the column on a terminal; others, such as the owner, come last. */
+const ON_TERMINAL = [
+  'error',
+  'update',
+  'url',
+  'restarts',
+  'lastFailure',
+  'requests',
+  'errors',
+  'p99',
+]
 /** More services than these are shown without URLs, each of which is a call. */
 const MAX_URLS = 100
 
@@ -108,8 +119,18 @@ function toRow(object: RuntimeObject, traffic: Traffic): readonly string[] {
     toStatus(object),
     build.slice(0, BUILD_LENGTH) || NONE,
     formatAgo(Date.parse(started), Date.now()),
-    [...shown, ...formatTraffic(traffic)].join(', ') || NONE,
+    order([...shown, ...formatTraffic(traffic)]).join(', ') || NONE,
   ]
+}
+
+/** A terminal truncates the column: what needs attention comes first. In a pipe the owner does (reference 7.6). */
+function order(entries: readonly string[]): readonly string[] {
+  if (!process.stdout.isTTY) return entries
+  const toRank = (entry: string): number => {
+    const rank = ON_TERMINAL.indexOf(entry.split('=')[0]!)
+    return rank < 0 ? ON_TERMINAL.length : rank
+  }
+  return entries.toSorted((a, b) => toRank(a) - toRank(b))
 }
 
 function formatTraffic({ url, requests_per_second = 0, error_share, p99_ms }: Traffic): string[] {

@@ -138,8 +138,8 @@ async function explain(
   hasStarted: boolean,
 ): Promise<CliError> {
   const { name, version, metadata } = service
-  const [reason = 'unknown reason', ...rest] = (metadata['error'] ?? '').trim().split('\n')
-  const tail = rest.length > 0 || hasStarted ? rest : await readBuild(session, service)
+  const [reason = 'unknown reason', ...more] = (metadata['error'] ?? '').trim().split('\n')
+  const tail = more.length > 0 || hasStarted ? more : await readBuild(session, service)
   const lines = tail
     .filter((line) => line !== reason)
     .slice(-TAIL_LINES)
@@ -148,9 +148,13 @@ async function explain(
   const what = isUpdate
     ? `the update of ${name} failed, the previous build keeps running`
     : `${name} failed`
-  if (lines.length > 0) return new CliError(`${what}: ${reason}\n${lines.join('').trimEnd()}`)
   const object = version === LATEST ? name : `${name}@${version}`
-  return new CliError(`${what}: ${reason}${hasStarted ? `. See 'mx logs ${object}'` : ''}`)
+  const rest = isUpdate ? '' : `It stays in 'mx status' until 'mx kill ${object}'`
+  if (lines.length > 0)
+    return new CliError(`${what}: ${reason}\n${lines.join('')}${rest}`.trimEnd())
+  const logs = hasStarted ? `See 'mx logs ${object}'` : ''
+  const sentences = [`${what}: ${reason}`, logs, rest].filter((text) => text !== '')
+  return new CliError(sentences.join('. '))
 }
 
 /** Retained output of the last build, which has ended. */

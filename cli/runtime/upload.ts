@@ -37,6 +37,10 @@ export async function upload(
     steps.note(`not uploaded, links to files outside ${root}: ${links.join(', ')}`)
   if (specials.length > 0)
     steps.note(`not uploaded, pipes, sockets or devices: ${specials.join(', ')}`)
+  if (steps.areSeen) {
+    const count = files.filter(({ path }) => !path.endsWith('/')).length
+    steps.note(`uploading ${root} (${count} ${count === 1 ? 'file' : 'files'})`)
+  }
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
   let packed = 0
   const chunks = pack(root, files, (bytes) => {

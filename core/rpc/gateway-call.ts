@@ -145,7 +145,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     const { x } = this
     x.upstreamReplyMs = tickNow()
     // The message of a client error may quote private data; only server errors are logged.
-    if (error.code >= 500) x.failure = error.message
+    if (error.code >= 500) x.failure = formatFailure(error)
     this.failed(toClientError(error))
   }
 
@@ -172,7 +172,7 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
     const headers = toReplyHeaders(metadata, standard)
     if (headers === undefined) {
       const error = toBadResponse(this.service, 'metadata is malformed')
-      this.x.failure = error.message
+      this.x.failure = formatFailure(error)
       this.failed(error)
       return undefined
     }
@@ -246,6 +246,11 @@ export abstract class GatewayCall extends BalancedCall implements Peer {
 }
 
 const EMPTY = new Uint8Array(0)
+
+/** For the log: the client does not see the cause of a malformed response. */
+function formatFailure({ message, cause }: GatewayError): string {
+  return typeof cause === 'string' ? `${message}: ${cause}` : message
+}
 
 function tooLarge(service: string): GatewayError {
   return new GatewayError(service, 413, `request body exceeds the limit of ${BODY_MAX_BYTES} bytes`)

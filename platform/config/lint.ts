@@ -29,6 +29,14 @@ export function lintConfiguration(
       'no service is configured: add one with --backend or under "services" in mx.yaml, or set a registry with --registry',
     )
   }
+  // Beside a platform the default handler is needed.
+  const isChosen = configuration.inputs.has('handler') || registry !== 'static'
+  const plain = isChosen ? [] : services.filter(isPlain)
+  if (plain.length > 0) {
+    warnings.push(
+      `requests to ${formatNames(plain)} become calls with POST and JSON, because no handler is set: for plain HTTP backends set --handler=proxy (mx.yaml: "handler: proxy"), for services of mx --handler=meta`,
+    )
+  }
   if (handler === 'event' && broker === 'memory') {
     warnings.push(
       'events have no subscribers: the in-memory broker of this process accepts them with 200 and drops them; set --broker=nats://host:port',
@@ -82,6 +90,16 @@ function findOverridden({ config, inputs }: Configuration): readonly string[] {
     if (JSON.stringify(used.values) === JSON.stringify(values)) return []
     return `${source} has no effect: the environment variable ${used.source} overrides it`
   })
+}
+
+/** Whether a node may be an HTTP server that does not know calls. */
+function isPlain({ nodes }: Service): boolean {
+  return nodes.some(({ metadata }) => /^(?:https?)?$/.test(metadata['protocol'] ?? ''))
+}
+
+function formatNames(services: readonly Service[]): string {
+  const [first = '', ...rest] = new Set(services.map(({ name }) => name))
+  return rest.length === 0 ? first : `${first} and ${rest.length} more`
 }
 
 function isCalled({ nodes }: Service): boolean {

@@ -33,6 +33,12 @@ const FILE_SETTINGS: readonly (keyof Settings)[] = [
 ]
 /** Values that are not relative paths: keywords and paths in the home folder. */
 const NO_FILE = /^(?:on|off|true|false|self-signed|~(?:\/.*)?)$/s
+/** Errors of the file system that need no code. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a folder',
+}
 
 /**
  * Reads and parses the configuration file of a command.
@@ -47,14 +53,18 @@ export async function readConfig(
   try {
     text = await readFile(file, 'utf8')
   } catch (error) {
-    const target = findMissingTarget(file)
-    const reason =
-      target === undefined ? (error as Error).message : `its link target ${target} does not exist`
-    throw new SettingsError([`cannot read configuration file ${file}: ${reason}`], {
+    throw new SettingsError([`cannot read configuration file ${file}: ${toReason(error, file)}`], {
       cause: error,
     })
   }
   return parseConfig(text, file, command)
+}
+
+function toReason(error: unknown, file: string): string {
+  const { message, code = '' } = error as NodeJS.ErrnoException
+  const target = findMissingTarget(file)
+  if (target !== undefined) return `its link target ${target} does not exist`
+  return REASONS[code] ?? message
 }
 
 /** Target of a dangling symbolic link. */

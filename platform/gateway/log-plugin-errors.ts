@@ -19,14 +19,10 @@ export function logFaults(log: Log): ReportFault {
 }
 
 function describe(x: Exchange | undefined, stage: Stage | undefined): string {
-  switch (stage?.hook) {
-    case 'close':
-      return 'plugin failed to close'
-    case 'onDone':
-      return 'onDone hook failed after the response'
-    case 'onReply':
-      return 'stage failed; sent 500'
-    default:
-      return x?.answered ? 'stage failed after the response started' : 'stage failed; sent 500'
-  }
+  const { plugin, hook = 'gateway' } = stage ?? {}
+  if (plugin !== undefined && hook === 'close') return `plugin "${plugin}" failed to close`
+  const failed = plugin === undefined ? `${hook} failed` : `plugin "${plugin}" threw in ${hook}`
+  if (hook === 'onDone') return `${failed} after the response`
+  if (hook !== 'onReply' && x?.answered) return `${failed} after the response started`
+  return `${failed}; sent 500`
 }

@@ -39,7 +39,7 @@ export async function loadPlugin(
 ): Promise<Plugin> {
   if (Object.hasOwn(plugins, specifier)) return createPlugin(plugins[specifier]!, options, env)
   const file = findFile(specifier, resolve(env.configDir ?? '.'))
-  const exported = await importFile(file)
+  const exported = await importFile(file, env)
   if (isDefinition(exported)) {
     try {
       return createPlugin(exported, options, env)
@@ -121,7 +121,7 @@ function findFile(specifier: string, folder: string): string {
   }
 }
 
-async function importFile(file: string): Promise<unknown> {
+async function importFile(file: string, { log }: PluginEnv): Promise<unknown> {
   const cached = loaded.get(file)
   if (cached !== undefined && [...cached.hashes].every(([path, hash]) => hashFile(path) === hash))
     return cached.exported
@@ -134,6 +134,7 @@ async function importFile(file: string): Promise<unknown> {
   }
   const exported = isModule(exports) ? exports['default'] : exports
   const hashes = new Map([...sources].map(([path, source]) => [path, hash(source)]))
+  if (cached !== undefined) log.info({ file }, 'plugin file reloaded')
   loaded.set(file, { hashes, exported })
   return exported
 }

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { isWildcardHost } from '../../core/http/wildcard-host.ts'
 import { redactUrl } from '../../lib/text/redact.ts'
 import type { Configuration } from '../config/types.ts'
@@ -6,6 +8,8 @@ import type { Log } from '../process/log.ts'
 import { readVersion } from '../process/version.ts'
 import { type Address, formatAddress } from '../settings/parse/address.ts'
 import { SETTINGS } from '../settings/settings.ts'
+import { PASSWORD_FILE } from './bootstrap-accounts.ts'
+import { toHomeFolder } from './files/home-folder.ts'
 import type { Server } from './server.ts'
 
 /** Replaced in shell commands: zsh expands `[::]`. */
@@ -60,9 +64,13 @@ function formatLogin({ host, port }: Address): string {
   return `mx env add local ${address.includes('[') ? `'${address}'` : address} && ${login}`
 }
 
-/** Initial password of `admin`, at the first start only. */
-function formatPassword({ adminPassword }: ServerBannerInput): string | undefined {
-  if (adminPassword === undefined) return undefined
+/** Initial password of `admin`; after the first start only its file. */
+function formatPassword({ adminPassword, folder }: ServerBannerInput): string | undefined {
+  if (adminPassword === undefined) {
+    if (folder === undefined) return undefined
+    const file = join(toHomeFolder(folder), PASSWORD_FILE)
+    return existsSync(file) ? `in ${file}` : "forgotten: stop the server and run 'mx auth reset'"
+  }
   const { password, file } = adminPassword
   return file === undefined
     ? `${password} (shown once)`

@@ -44,7 +44,7 @@ export function parseFlags(words: readonly string[], command: ServerCommand = 'a
     if (!/^--./.test(flag)) {
       problems.push(
         flag.startsWith('-')
-          ? `unknown flag ${flag}`
+          ? `unknown flag ${flag}. ${toHelp(command)}`
           : `unexpected argument ${JSON.stringify(word)}`,
       )
       continue
@@ -53,7 +53,8 @@ export function parseFlags(words: readonly string[], command: ServerCommand = 'a
     let value = equals === -1 ? undefined : word.slice(equals + 1)
     const elsewhere = key && explainElsewhere(key, command)
     if (key === undefined || elsewhere !== undefined) {
-      problems.push(`unknown flag ${flag}${elsewhere ? `: ${elsewhere}` : hint(flag, command)}`)
+      const reason = elsewhere ? `: ${elsewhere}.` : hint(flag, command)
+      problems.push(`unknown flag ${flag}${reason} ${toHelp(command)}`)
       // The next argument is most likely its value: reporting it too would only confuse.
       if (value === undefined && isValue(words[i + 1])) i++
       continue
@@ -79,7 +80,11 @@ export function parseFlags(words: readonly string[], command: ServerCommand = 'a
 function hint(flag: string, command: ServerCommand): string {
   const names = keysOf(command).map((key) => SETTINGS[key].name)
   const name = suggest(flag.slice(2).replaceAll('-', '_'), names)
-  return name === undefined ? '' : `, did you mean --${name}?`
+  return name === undefined ? '.' : `, did you mean --${name}?`
+}
+
+function toHelp(command: ServerCommand): string {
+  return `See 'mx ${command} --help'`
 }
 
 function isValue(word: string | undefined): word is string {

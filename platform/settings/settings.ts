@@ -33,6 +33,25 @@ export interface Settings
     QuotaSettings,
     NetworkSettings {}
 
+/** Settings by area, for help. */
+export const SETTING_AREAS: Readonly<Record<string, Partial<SettingTable<Settings>>>> = {
+  Listener: LISTEN_SETTINGS,
+  Process: PROCESS_SETTINGS,
+  TLS: TLS_SETTINGS,
+  ACME: ACME_SETTINGS,
+  Routing: ROUTING_SETTINGS,
+  Access: ACCESS_SETTINGS,
+  Backend: UPSTREAM_SETTINGS,
+  Limit: LIMIT_SETTINGS,
+  Account: AUTH_SETTINGS,
+  Log: LOG_SETTINGS,
+  State: STATE_SETTINGS,
+  Event: EVENT_SETTINGS,
+  Runtime: RUNTIME_SETTINGS,
+  Quota: QUOTA_SETTINGS,
+  Network: NETWORK_SETTINGS,
+}
+
 /** Every setting, in the order of help and documentation. */
 export const SETTINGS: SettingTable<Settings> = {
   ...LISTEN_SETTINGS,

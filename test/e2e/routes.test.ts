@@ -159,5 +159,8 @@ t.test('timeouts of a service override those of the gateway, also after a reload
   await reload(toText('100ms'))
   const reply = await ask('GET', '/slow/a')
   t.equal(reply.status, 504)
-  t.match(JSON.parse(reply.text), { Id: 'go.mx.api.slow', Detail: 'the backend did not respond in time' })
+  t.match(JSON.parse(reply.text), {
+    Id: 'go.mx.api.slow',
+    Detail: 'the backend did not respond in time',
+  })
 })

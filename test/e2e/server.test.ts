@@ -230,8 +230,8 @@ t.test('fails at once with status 2 for wrong usage', async (t) => {
   t.equal(
     stderr,
     [
-      'mx: unknown flag --profil, did you mean --profile?',
-      'mx: unknown flag --workers: it is a setting of mx api, not of mx server',
+      "mx: unknown flag --profil, did you mean --profile? See 'mx server --help'",
+      "mx: unknown flag --workers: it is a setting of mx api, not of mx server. See 'mx server --help'",
       'mx: --store must be memory, lmdb (a file) or postgres://user@host:port/database, got "redis://a:1"',
       '',
     ].join('\n'),

@@ -34,7 +34,7 @@ function mx(...words: string[]): Promise<{ stdout: string; stderr: string; code?
 }
 
 t.test('the bundled program has the output and exit statuses of the sources', async (t) => {
-  t.match(await mx('--help'), { stdout: /^mx\/\d.*\n\nUsage:\n/ })
+  t.match(await mx('--help'), { stdout: /^mx\/\d.*\n\nService gateway .*\n\nUsage:\n/ })
   t.match(await mx('version'), { stdout: /^mx\/\d/ })
   t.match(await mx('services'), {
     code: 4,
@@ -50,11 +50,14 @@ t.test('the bundled program is executable', async (t) => {
 t.test(
   'the bundled program starts the gateway and the server, and prints their errors',
   async (t) => {
-    const unknown = { code: 2, stderr: 'mx: unknown flag --wokers, did you mean --workers?\n' }
+    const unknown = {
+      code: 2,
+      stderr: "mx: unknown flag --wokers, did you mean --workers? See 'mx api --help'\n",
+    }
     t.match(await mx('api', '--wokers=1'), unknown)
     t.match(await mx('server', '--adress=:1'), {
       code: 2,
-      stderr: 'mx: unknown flag --adress, did you mean --address?\n',
+      stderr: "mx: unknown flag --adress, did you mean --address? See 'mx server --help'\n",
     })
     t.match(await mx('api', 'check', '--wokers=1'), unknown)
     t.match(await mx('api', '--help'), { stdout: /--workers/ })

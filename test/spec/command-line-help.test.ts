@@ -1,5 +1,6 @@
 import t from 'tap'
 import { COMMANDS } from '../../cli/commands.gen.ts'
+import { listSettings } from '../../platform/settings/command.ts'
 import { runMx } from '../fixtures/mx.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
@@ -19,6 +20,52 @@ t.test('--version of a command is in its help', async (t) => {
   for (const name of ['config', 'logs']) {
     const { stdout } = await runMx([name, '--help'], options)
     t.match(stdout, /\n {2}--version <\w+> +\w/, name)
+  }
+})
+
+t.test('mx --help has a description, and ends with examples', async (t) => {
+  const { stdout } = await runMx(['--help'], options)
+  t.match(stdout, /^mx\/\S+\n\n[A-Z][^\n]+[^.\n]\n\nUsage:\n/)
+  t.match(stdout, /\n\nExamples:\n {2}mx [^\n]+\n {2}mx [^\n]+\n$/)
+})
+
+t.test('--help after a subcommand shows its usage, flags and examples only', async (t) => {
+  const read = (await runMx(['store', 'read', '-h'], options)).stdout
+  t.match(read, /\nUsage:\n {2}\$ mx store read \[key\] \[flags\]\n\nFlags:\n/)
+  t.match(read, /\n {2}--from <key> +First key, inclusive/)
+  t.match(read, /\n {2}--namespace <name> +Namespace/)
+  t.notMatch(read, /--expiry|store write/)
+  const create = (await runMx(['auth', 'create', '-h'], options)).stdout
+  t.match(
+    create,
+    /mx auth <create rule <id> \| create account <id> \| create token <id>> \[flags\]/,
+  )
+  t.match(create, /--priority <n> +create rule: /)
+  t.notMatch(create, /--old_secret/)
+})
+
+t.test('--help after a subcommand of mx api refers to its settings', async (t) => {
+  for (const [word, text] of [
+    ['check', 'Validate the configuration without starting the gateway'],
+    ['explain', 'Explain how the gateway would handle a request, without sending it'],
+  ] as const) {
+    const { stdout } = await runMx(['api', word, '--help'], options)
+    t.ok(stdout.startsWith(`mx\n\n${text}\n\nUsage:\n  $ mx api ${word} `), stdout)
+    t.match(stdout, /see 'mx api --help'/)
+    t.notMatch(stdout, /--workers/)
+  }
+})
+
+t.test('the help of mx api and mx server groups every setting by area', async (t) => {
+  for (const name of ['api', 'server'] as const) {
+    const { stdout } = await runMx([name, '--help'], options)
+    t.match(stdout, /\n\nListener flags:\n {2}--address /)
+    t.match(stdout, /\n\nTLS flags:\n {2}--enable_tls /)
+    const flags = [...stdout.matchAll(/^ {2}--(\w+)/gm)].map(([, flag]) => flag)
+    t.strictSame(
+      flags,
+      listSettings(name).map((setting) => setting.name),
+    )
   }
 })
 

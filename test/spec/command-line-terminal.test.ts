@@ -34,6 +34,7 @@ t.test('run: shows progress while it runs, and the result afterwards', async (t)
   t.match(output, '\u001b[', 'the progress is animated')
   t.match(output, COLOUR)
   t.match(toScreen(output!).join('\n'), /helloworld.*run/i)
+  t.match(output, `uploading ${join(cwd, 'helloworld')} (`, 'the folder is named')
   const [, url = ''] = /^Try: curl '(http:\S+)'$/m.exec(toScreen(output!).join('\n')) ?? []
   t.equal(url, `${server.gateway}/helloworld/call?name=hello`)
   t.equal((await fetch(url)).status, 200)

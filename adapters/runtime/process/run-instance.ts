@@ -21,6 +21,8 @@ export interface InstanceLife {
   readonly stop: AbortSignal
   /** The instance accepts calls. */
   readonly onReady: () => void
+  /** The instance was not ready in time. */
+  readonly onLate: () => void
   /** The instance accepts no more calls and is about to end. */
   readonly onLeaving: () => void
   /** The instance ended by itself. The owner calls `leave` when its replacement is ready. */
@@ -93,7 +95,10 @@ async function superviseInstance(
     ending.abort()
   }
   const becomeReady = async () => {
-    const timer = setTimeout(() => fail(toLateness(limits.startMs, port)), limits.startMs)
+    const timer = setTimeout(() => {
+      life.onLate()
+      fail(toLateness(limits.startMs, port))
+    }, limits.startMs)
     try {
       if (port === undefined) await registrar.whenReady(workload, instance, over)
       else {

@@ -39,6 +39,8 @@ interface Slot {
   readyMs: number
   failures: number
   isGivenUp: boolean
+  /** The last instance was not ready in time. */
+  isLate: boolean
   /** No further restarts. */
   isEnded: boolean
   error: string | undefined
@@ -86,6 +88,7 @@ export function runRevision(
       readyMs: Number.NaN,
       failures: 0,
       isGivenUp: false,
+      isLate: false,
       isEnded: false,
       error: undefined,
       failed: undefined,
@@ -106,6 +109,9 @@ export function runRevision(
         slot.error = undefined
         void deregister(slot)
         change()
+      },
+      onLate() {
+        slot.isLate = true
       },
       onLeaving() {
         slot.failures = toRetries(slot, limits)
@@ -130,12 +136,16 @@ export function runRevision(
       return change()
     }
     while (!stopping.signal.aborted) {
+      slot.isLate = false
       const failure = await runInstance(workload, life, context)
       if (stopping.signal.aborted) return
       slot.error = failure
       lastFailure = failure
       slot.failures++
+      const wasReady = wasComplete || workload.wasReady === true
       slot.isGivenUp =
+        // A program that never registers is not retried: `mx run` waits for the failure.
+        (slot.isLate && !wasReady) ||
         slot.failures >= (isNext && !wasComplete ? FAILURES_MAX_OF_NEXT : FAILURES_MAX)
       const { namespace, name, version } = workload
       log.warn(
@@ -144,7 +154,7 @@ export function runRevision(
       )
       change()
       // The cause may be external, such as a restarting database.
-      if (slot.isGivenUp && !wasComplete && workload.wasReady !== true) {
+      if (slot.isGivenUp && !wasReady) {
         slot.isEnded = true
         return
       }

@@ -172,7 +172,10 @@ export class PlainCall implements UpstreamCall, Carrier {
       return
     }
     if (status !== 200 && status !== 204) {
-      return this.#reject(`unexpected status ${status}`)
+      const type = headers.get('content-type')?.slice(0, 100) ?? 'none'
+      return this.#reject(
+        `status ${status}, content type ${type}; calls expect 200, plain HTTP backends need --handler=proxy`,
+      )
     }
     this.#limit = PAYLOAD_MAX_BYTES
     this.#isStream = status === 200 && isOfType(headers.get('content-type') ?? '', LINES)

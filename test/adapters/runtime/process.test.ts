@@ -90,8 +90,9 @@ t.test('fails at once if the workload cannot be started, with the reason', async
   }
 })
 
-t.test('ends an instance that does not listen in time', async (t) => {
-  const { runtime } = openProcessRuntime(t, { limits: { startMs: 300 } })
+t.test('ends an instance that does not listen in time, and does not start another', async (t) => {
+  const limits = { startMs: 300, pauseMinMs: 3_600_000, pauseMaxMs: 3_600_000 }
+  const { runtime } = openProcessRuntime(t, { limits })
   await runtime.apply(makeWorkload(t, 'setInterval(() => {}, 1000); console.log("here")'))
   const { error } = await whenState(runtime, ({ status }) => status === 'error')
   t.match(error, /did not listen on port \d+ \(variable PORT\) within 0.3 s/)

@@ -11,7 +11,7 @@ async function check(t: Test, config: string, ...words: string[]) {
 }
 
 t.test('mx api check prints the effective settings and services of a valid mx.yaml', async (t) => {
-  const config = 'address: 127.0.0.1:7\nservices: { greeter: 127.0.0.1:9001 }\n'
+  const config = 'address: 127.0.0.1:7\nhandler: meta\nservices: { greeter: 127.0.0.1:9001 }\n'
   const { code, stdout, stderr } = await check(t, config)
   t.same([code, stderr], [0, ''])
   t.match(stdout, /^mx\.yaml is valid\n {2}address +127\.0\.0\.1:7\n {2}handler +meta\n/)
@@ -48,6 +48,15 @@ t.test('rejects an mx.yaml that links to a missing file', async (t) => {
     stderr,
     /cannot read configuration file mx\.yaml: its link target nowhere\.yaml does not exist/,
   )
+})
+
+t.test('rejects a missing file in words, and warns about backends without a handler', async (t) => {
+  t.same(await check(t, '', '--config', 'nope.yaml'), {
+    ...{ code: 2, stdout: '' },
+    stderr: 'mx: cannot read configuration file nope.yaml: it does not exist\n',
+  })
+  const { stdout } = await check(t, 'services: { greeter: 127.0.0.1:9001 }\n')
+  t.match(stdout, /\nwarning: requests to go\.mx\.api\.greeter become calls .*--handler=proxy/)
 })
 
 t.test('a configuration without services is valid with a warning', async (t) => {

@@ -1,9 +1,11 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import loginCommand from '../../../cli/commands/login.ts'
 import { readConfig } from '../../../cli/state/config.ts'
 import { openCliServer } from '../../fixtures/cli-server.ts'
 
-const { run, mx, post } = await openCliServer(t)
+const { run, mx, post, home } = await openCliServer(t)
 const login = (...words: string[]) => run(loginCommand, ...words)
 
 t.test(
@@ -12,10 +14,19 @@ t.test(
     t.match(await mx(['login', 'admin', '--password=guess']), {
       ...{ code: 2, stdout: '' },
       stderr:
-        'mx: Secret not correct, or no account with this ID. An administrator can reset it: mx auth update secret admin (Id auth.Auth.Token)\n',
+        "mx: Secret not correct, or no account with this ID. 'mx auth reset' sets a new one while the server is stopped (Id auth.Auth.Token)\n",
+    })
+    const file = join(home, '.mx/admin_password')
+    writeFileSync(file, 'mx\n')
+    t.teardown(() => rmSync(file))
+    await t.rejects(login('admin', '--password=guess'), {
+      message: new RegExp(`with this ID\\. The first password is in ${file}\\. 'mx auth reset' `),
     })
     const refused = { status: 2, message: /^Secret not correct/ }
-    await t.rejects(login('nobody', '--password=x'), refused)
+    await t.rejects(login('nobody', '--password=x'), {
+      ...refused,
+      message: /An administrator can reset it: mx auth update secret nobody$/,
+    })
     t.equal(readConfig().get('local.current-user'), 'admin', 'the current login is unchanged')
   },
 )
@@ -31,6 +42,17 @@ t.test('a login prints a confirmation, or a JSON document with -o json', async (
   t.equal(await login('admin', '--password=mx'), 'Successfully logged in.\n')
   t.same(JSON.parse(await login('admin', '--password=mx', '-o', 'json')), {
     ...{ account: 'admin', namespace: 'mx', environment: 'local' },
+  })
+})
+
+t.test('an empty user name or password is rejected before any request', async (t) => {
+  await t.rejects(login('', '--password=x'), { status: 2, message: /^the user name is empty\./ })
+  await t.rejects(login('admin', '--password='), {
+    status: 2,
+    message: "the password is empty. See 'mx login --help'",
+  })
+  t.match(await mx(['login', 'admin', '--password_stdin'], '\n'), {
+    ...{ code: 2, stderr: /^mx: the password is empty/ },
   })
 })
 

@@ -69,6 +69,24 @@ t.test('a restarting object shows its restarts and last failure', async (t) => {
   )
 })
 
+t.test('at a terminal, what needs attention comes before the owner', async (t) => {
+  const metadata = { owner: 'jane', group: 'mx', error: 'exited', restarts: '3' }
+  runtime.objects.set('loop', {
+    ...{ name: 'loop', version: 'latest', source: '', status: 7 },
+    metadata,
+  })
+  t.teardown(() => runtime.objects.delete('loop'))
+  t.match(await status(t, 'loop'), /\towner=jane, group=mx, error=exited, restarts=3\n/)
+  const { isTTY } = process.stdout
+  t.teardown(() => {
+    process.stdout.isTTY = isTTY
+    delete process.env['COLUMNS']
+  })
+  process.stdout.isTTY = true
+  process.env['COLUMNS'] = '500'
+  t.match(await status(t, 'loop'), /\terror=exited, restarts=3, owner=jane, group=mx\n/)
+})
+
 t.test('status accepts a name, a path and a version', async (t) => {
   for (const word of ['mail', './elsewhere/mail', 'mail@latest'])
     t.match(await status(t, word), /^NAME.*\nmail\tlatest\t.*\n$/)

@@ -18,6 +18,10 @@ t.test('a record is written, read and deleted', async (t) => {
   })
 })
 
+t.test('a misspelt subcommand is rejected with a suggestion', async (t) => {
+  t.match(await mx(['store', 'red', 'a']), { code: 5, stderr: /did you mean read\?/ })
+})
+
 t.test('bytes from a file or standard input are stored and printed unchanged', async (t) => {
   const bytes = Buffer.from([0xff, 0x00, 0x0a, 0x80])
   writeFileSync(join(home, 'bytes'), bytes)

@@ -47,7 +47,8 @@ t.test('a failing start prints the failure and no hint', async (t) => {
   const hint = { text: 'it may be plain HTTP', afterMs: 3_600_000 }
   const waiting = untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
   await t.rejects(waiting, {
-    message: "shop failed: exited with code 3. See 'mx logs shop'",
+    message:
+      "shop failed: exited with code 3. See 'mx logs shop'. It stays in 'mx status' until 'mx kill shop'",
   })
   t.same(steps.notes, ['shop exited with code 3; restarting'])
 })

@@ -7,7 +7,13 @@ import type { SettingsInput } from '../../../platform/settings/settings.ts'
 import { mergeInputs, mergeSettings } from '../../../platform/settings/sources.ts'
 import { setVariables } from '../../fixtures/otlp-collector.ts'
 
+/** Sets the handler, unless the words do. */
 function find(...words: string[]): readonly string[] {
+  const isSet = words.some((word) => word.startsWith('--handler='))
+  return findWarnings(isSet ? words : ['--handler=meta', ...words])
+}
+
+function findWarnings(words: readonly string[]): readonly string[] {
   const inputs = readFlags(words)
   return lintConfiguration({
     settings: mergeSettings(inputs),
@@ -18,7 +24,7 @@ function find(...words: string[]): readonly string[] {
 }
 
 t.test('warns if traces are exported and the listed plugins lack tracing', async (t) => {
-  const inputs = readFlags(['--backend', 'a=h:1', '--namespace= '])
+  const inputs = readFlags(['--handler=proxy', '--backend', 'a=h:1', '--namespace= '])
   const list = (...specifiers: string[]): readonly string[] => {
     const plugins = specifiers.map((specifier) => ({ specifier, options: undefined, at: '' }))
     const config = { ...NO_CONFIG, plugins }
@@ -56,7 +62,7 @@ t.test(
 t.test(
   'warns about settings of the file that a variable overrides, without the value',
   async (t) => {
-    const backend = readFlags(['--backend', 'a=h:1'])
+    const backend = readFlags(['--handler=proxy', '--backend', 'a=h:1'])
     const inFile = (key: 'address', value: string) =>
       new Map([[key, { source: `mx.yaml:1:1: ${key}`, values: [value] }]])
     const of = (settings: SettingsInput, env: Readonly<Record<string, string>>) => {
@@ -91,6 +97,24 @@ t.test('does not warn about consistent configurations', async (t) => {
   t.same(find('--backend', 'a=h:1', '--backend', 'go.mx.api.v1.a=h:1'), [])
   t.same(find('--registry=mx://h:1'), [], 'services may come from a registry')
   t.same(find('--handler=proxy', '--backend', 'a=http://h:1'), [])
+})
+
+t.test('warns about backends that may be plain HTTP servers while no handler is set', async (t) => {
+  const names: [words: string[], name: string][] = [
+    [['--backend', 'a=h:1'], 'go.mx.api.a'],
+    [['--backend', 'a=http://h:1'], 'go.mx.api.a'],
+    [['--backend', 'a=mx://h:1,https://h:2'], 'go.mx.api.a'],
+    [
+      ['--backend', 'a=h:1', '--backend', 'b=mx://h:1', '--backend', 'c=h:1'],
+      'go.mx.api.a and 1 more',
+    ],
+  ]
+  for (const [words, name] of names)
+    t.same(findWarnings(words), [
+      `requests to ${name} become calls with POST and JSON, because no handler is set: for plain HTTP backends set --handler=proxy (mx.yaml: "handler: proxy"), for services of mx --handler=meta`,
+    ])
+  t.same(findWarnings(['--backend', 'a=mx://h:1,grpc://h:2']), [])
+  t.same(findWarnings(['--backend', 'a=h:1', '--registry=mx://h:1']), [], 'beside a platform')
 })
 
 t.test('warns if no service is configured', async (t) => {

@@ -173,7 +173,7 @@ t.test('reports every problem with file, line, column and reason', async (t) => 
 t.test('reports an unreadable file', async (t) => {
   const file = join(t.testdir(), 'missing.yaml')
   await t.rejects(readConfig(file), {
-    message: new RegExp(`^cannot read configuration file ${file}: ENOENT`),
+    message: new RegExp(`^cannot read configuration file ${file}: it does not exist$`),
   })
   symlinkSync('nowhere.yaml', file)
   await t.rejects(readConfig(file), {

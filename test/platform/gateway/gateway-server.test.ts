@@ -449,8 +449,8 @@ t.test('logs an error with its plugin, request and source line', async (t) => {
   const api = await startGatewayServer({ configuration, log })
   t.teardown(() => api.close())
   const cases = [
-    ['onRequest', 500, 'stage failed; sent 500'],
-    ['onDone', 200, 'onDone hook failed after the response'],
+    ['onRequest', 500, 'plugin "faulty" threw in onRequest; sent 500'],
+    ['onDone', 200, 'plugin "faulty" threw in onDone after the response'],
   ] as const
   for (const [hook, status, msg] of cases) {
     const reply = await fetch(`http://127.0.0.1:${api.port}/?${hook}`)

@@ -221,7 +221,9 @@ t.test('a removed or emptied configuration file does not remove the services', a
   const mx = start(t, [], { cwd })
   const url = await mx.url()
   renameSync(file, join(cwd, 'away'))
-  await mx.until(/configuration rejected: cannot read configuration file mx\.yaml: ENOENT/)
+  await mx.until(
+    /configuration rejected: cannot read configuration file mx\.yaml: it does not exist/,
+  )
   t.equal(await text(`${url}/greeter`), 'one')
   writeFileSync(file, '')
   await mx.until(/configuration rejected: mx\.yaml:1:1: the file contains no setting/)

@@ -36,6 +36,7 @@ t.test('the banner contains addresses, data folder and backends', async (t) => {
   state      /home/a/.mx/server
   services   registry, store
   log in     mx login admin
+  password   forgotten: stop the server and run 'mx auth reset'
   backends   memory (registry), lmdb (store), memory (broker), lmdb (events)
   try it     curl http://127.0.0.1:8080/
 
@@ -102,4 +103,12 @@ t.test('the first start shows the admin password on a terminal', async (t) => {
     formatServerBanner({ ...SERVER, adminPassword }, configuration),
     '  password   abc (shown once; also in /home/a/.mx/admin_password)\n',
   )
+})
+
+t.test('a later start names the file of the admin password', async (t) => {
+  const configuration = await configurationFrom(new Map(), {}, 'server')()
+  const folder = t.testdir({ admin_password: 'abc' })
+  const banner = formatServerBanner({ ...SERVER, folder }, configuration)
+  t.match(banner, `  password   in ${folder}/admin_password\n`)
+  t.notMatch(banner, 'abc')
 })

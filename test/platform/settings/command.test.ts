@@ -42,13 +42,13 @@ t.test('the defaults of mx server are those of profile local', async (t) => {
 t.test('a setting of the other command is rejected and the error names that command', async (t) => {
   t.same(
     problemsOf(() => readFlags(['--events=memory'], 'api')),
-    ['unknown flag --events: it is a setting of mx server, not of mx api'],
+    ["unknown flag --events: it is a setting of mx server, not of mx api. See 'mx api --help'"],
   )
   t.same(
     problemsOf(() => readFlags(['--handler', 'web', '--profil=test'], 'server')),
     [
-      'unknown flag --handler: it is a setting of mx api, not of mx server',
-      'unknown flag --profil, did you mean --profile?',
+      "unknown flag --handler: it is a setting of mx api, not of mx server. See 'mx server --help'",
+      "unknown flag --profil, did you mean --profile? See 'mx server --help'",
     ],
   )
   t.same(

@@ -168,10 +168,13 @@ t.test('MX_AUTH_DISABLE_ADMIN is an alias of MX_DISABLE_ADMIN', async (t) => {
 
 t.test('an unknown or incomplete flag is an error with a suggestion', async (t) => {
   const cases: [flags: string[], problem: RegExp][] = [
-    [['--wokers=2'], /^unknown flag --wokers, did you mean --workers\?$/],
-    [['--drain-timeuot', '2s'], /^unknown flag --drain-timeuot, did you mean --drain_timeout\?$/],
-    [['--zzzzzzz'], /^unknown flag --zzzzzzz$/],
-    [['-x'], /^unknown flag -x$/],
+    [['--wokers=2'], /^unknown flag --wokers, did you mean --workers\? See 'mx api --help'$/],
+    [
+      ['--drain-timeuot', '2s'],
+      /^unknown flag --drain-timeuot, did you mean --drain_timeout\? See 'mx api --help'$/,
+    ],
+    [['--zzzzzzz'], /^unknown flag --zzzzzzz\. See 'mx api --help'$/],
+    [['-x'], /^unknown flag -x\. See 'mx api --help'$/],
     [['--address'], /^--address needs a value: --address=<host:port>$/],
     [['--address', '--workers=1'], /^--address needs a value/],
     [['--address='], /^--address needs a value/],

@@ -485,12 +485,17 @@ t.test('http: a call beyond the connection limit of a node is 503 with Retry-Aft
   t.same(gateway.ejected, [], 'a busy node is not ejected')
 })
 
-t.test('malformed responses are 502', async (t) => {
-  const answers = [
-    'HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n',
-    'nonsense\r\n\r\n',
+t.test('malformed responses are 502, and the log has the reason', async (t) => {
+  const malformed = 'bad gateway: malformed response from go.mx.api.greeter'
+  const created = 'HTTP/1.1 201 Created\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n'
+  const answers: [answer: string, reason: string][] = [
+    [
+      created,
+      'status 201, content type text/html; calls expect 200, plain HTTP backends need --handler=proxy',
+    ],
+    ['nonsense\r\n\r\n', 'status line must be HTTP/1.1, a code of three digits and a reason'],
   ]
-  for (const answer of answers) {
+  for (const [answer, reason] of answers) {
     const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(answer) })
     const service = await openMxService(t, createGreeter(), { protocol: 'http' })
     const address = `127.0.0.1:${backend.port}`
@@ -498,7 +503,8 @@ t.test('malformed responses are 502', async (t) => {
     const gateway = await openRpcGateway(t, [{ ...service.entry, nodes: [node] }])
     const { status, json } = await post(`${gateway.origin}/greeter/nothing`)
     t.equal(status, 502)
-    t.match(json, { Id: 'go.mx.api.greeter', Code: 502, Detail: /malformed/ })
+    t.match(json, { Id: 'go.mx.api.greeter', Code: 502, Detail: malformed })
+    t.equal(gateway.seen[0]?.failure, `${malformed}: ${reason}`)
   }
 })
 

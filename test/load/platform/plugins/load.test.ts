@@ -208,8 +208,10 @@ t.test('evaluates a file again only after a change of it or its imports', async 
   }
   t.equal(await load(), 'a0')
   t.equal(await load(), 'a1', 'the module state is kept')
+  t.same(env.messages, [])
   writeFileSync(join(dir, 'mark.ts'), `export const mark = 'b'`)
   t.equal(await load(), 'b0')
+  t.same(env.messages, ['info: plugin file reloaded'])
   // Editors save by renaming.
   writeFileSync(join(dir, 'mark.ts~'), `export const mark = 'c'`)
   renameSync(join(dir, 'mark.ts~'), join(dir, 'mark.ts'))
