@@ -115,7 +115,8 @@ t.test('the gateway page', async (t) => {
       await page.setViewportSize({ width: 360, height: 700 })
       await page.goto(path)
       await page.getByRole('heading', { level: 1 }).waitFor()
-      await page.getByRole('status').filter({ hasText: 'Loading' }).waitFor({ state: 'detached' })
+      const loading = page.getByRole('status').filter({ hasText: 'Loading' })
+      await loading.first().waitFor({ state: 'detached' })
       t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, path)
     }
   })

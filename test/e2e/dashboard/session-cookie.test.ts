@@ -242,7 +242,7 @@ interface Attempts {
   /** Whether any script ran. */
   readonly hacked: boolean
   /** Violated directives. */
-  readonly events: readonly string[]
+  readonly violations: readonly string[]
   /** Everything in browser storage that scripts can read. */
   readonly retained: string
 }
@@ -314,13 +314,13 @@ t.test(
     })
     const foreign = await attempt(() => fetch('http://127.0.0.1:1/'))
     while (!violations.includes('connect-src')) await new Promise(requestAnimationFrame)
-    const kept = [document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)]
-    return { inline, handler, link, foreign, violations, kept: kept.join(), hacked: 'hacked' in window }
+    const retained = [document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)]
+    return { inline, handler, link, foreign, violations, retained: retained.join(), hacked: 'hacked' in window }
   })()`)) as Attempts
     t.equal(seen.hacked, false)
     t.equal(seen.inline, 'TypeError', 'text is not parsed as HTML')
     t.equal(seen.foreign, 'TypeError')
-    t.match(seen.events, ['require-trusted-types-for'])
+    t.match(seen.violations, ['require-trusted-types-for'])
     t.notMatch(seen.retained, cookie!.value)
     t.notMatch(seen.retained, 'eyJ', 'no token')
   },

@@ -158,8 +158,8 @@ t.test(
       fc.asyncProperty(input(FROM_CALLEE), async (messages) => {
         runs++
         const socket = new TestSocket()
-        const value: unknown[] = []
-        const owner = { ...OWNER, onUnsent: (call: unknown) => value.push(call) }
+        const unsent: unknown[] = []
+        const owner = { ...OWNER, onUnsent: (call: unknown) => unsent.push(call) }
         const connection = new ClientConnection(socket, owner)
         const calls = [false, true, true, false, true].map(
           (stream, i) => new RecordedCall({ stream, more: i === 2, timeoutMs: 10_000 }),
@@ -174,7 +174,7 @@ t.test(
         check(connection.pending === 0, 'calls are left')
         for (const call of calls) {
           const finals = call.events.filter((event) => FINAL.test(event)).length
-          check(finals === (value.includes(call) ? 0 : 1), `${finals} ends: ${call.events}`)
+          check(finals === (unsent.includes(call) ? 0 : 1), `${finals} ends: ${call.events}`)
           check(finals === 0 || FINAL.test(call.events.at(-1)!), `after the end: ${call.events}`)
           call.release()
         }
