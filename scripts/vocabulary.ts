@@ -1,10 +1,9 @@
 /**
  * Rejects words of `vocabulary.json` in file names, exported names, comments and Markdown, and doubled words in comments and
  * Markdown. Code in Markdown and comments is not checked.
- * Tests may have up to `inTests` findings, until they have none; `--write` lowers that limit.
  */
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ROOT } from './root.ts'
@@ -16,7 +15,6 @@ interface Vocabulary {
   readonly names: Readonly<Record<string, string>>
   /** Standard terms that contain a rejected word. */
   readonly exempt: readonly string[]
-  readonly inTests: number
 }
 
 /** A rejected word or phrase. */
@@ -27,8 +25,9 @@ export interface Finding {
   readonly use: string
 }
 
-const FILE = join(ROOT, 'scripts/vocabulary.json')
-const vocabulary = JSON.parse(readFileSync(FILE, 'utf8')) as Vocabulary
+const vocabulary = JSON.parse(
+  readFileSync(join(ROOT, 'scripts/vocabulary.json'), 'utf8'),
+) as Vocabulary
 /** Between the words of a phrase: a blank, or a line break of a comment. */
 const GAP = '(?: |\\n[ *]*)'
 const IN_PROSE = toUses(vocabulary.words)
@@ -120,18 +119,9 @@ function listFindings(): readonly string[] {
 }
 
 function main(): void {
-  const all = listFindings()
-  const inTests = all.filter((line) => line.startsWith('test/'))
-  if (process.argv.includes('--write')) {
-    const lower = { ...vocabulary, inTests: Math.min(vocabulary.inTests, inTests.length) }
-    writeFileSync(FILE, `${JSON.stringify(lower, null, 2)}\n`)
-    return
-  }
-  const isOver = inTests.length > vocabulary.inTests
-  const rejected = isOver ? all : all.filter((line) => !line.startsWith('test/'))
-  for (const line of rejected) console.error(line)
-  if (isOver) console.error(`test: ${inTests.length} findings, limit ${vocabulary.inTests}`)
-  if (rejected.length > 0) process.exitCode = 1
+  const findings = listFindings()
+  for (const line of findings) console.error(line)
+  if (findings.length > 0) process.exitCode = 1
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) main()

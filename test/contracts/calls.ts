@@ -10,9 +10,9 @@ import { createTracker, RecordedCall } from '../fixtures/rpc.ts'
 
 /** A way for calls from who makes them to who serves them. */
 export interface CallPath {
-  /** Whoever calls over it calls this. Closed by the test's end. */
+  /** Creates a caller of this dispatcher. Closed with the test. */
   readonly open: (t: Test, dispatch: Dispatch) => Promise<Caller>
-  /** It takes streams of the caller. The plain form does not, nor streams that are no JSON. */
+  /** Accepts streams of the caller. The HTTP transport does not, nor streams of other content than JSON. */
   readonly isFast: boolean
   /** Most bodies of a few bytes that wait between the two ends for a caller that reads nothing. */
   readonly maxHeld: number
@@ -323,7 +323,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
   })
 }
 
-/** Resolves with what a call was told, once it is over. Bodies are consumed as they come. */
+/** Resolves with the events of a call after its end. Bodies are consumed on arrival. */
 async function settle(caller: Caller, fields: Partial<RecordedCall>): Promise<string[]> {
   const call = new RecordedCall(fields)
   call.onEvent = (event) => {

@@ -18,7 +18,7 @@ import { until } from '../fixtures/raw-backend.ts'
 /** Events to test, none so far. */
 export interface EventsSubject {
   readonly adapter: EventsAdapter
-  /** Opens what the adapter, now closed, kept; absent: it keeps nothing. */
+  /** Reopens the data of a closed adapter; absent: it is not persistent. */
   readonly reopen?: () => Maybe<EventsAdapter>
   /** Opens another adapter on the same events, as another server does; absent: one server has them alone. */
   readonly open?: () => Maybe<EventsAdapter>
@@ -627,7 +627,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     ]
     for (const member of members) await take(member, 1)
     const rejected = members.map((member) => t.rejects(pullSome(member, 1), { code: 410 }))
-    // Pulls that are at the server by then are told at once, others later.
+    // Pulls that have reached the server end at once, others later.
     await adapter.listTopics()
     t.equal(await other.deleteTopic!(ORDERS), true)
     t.same(await append(other, ORDERS, ['b']), [1])

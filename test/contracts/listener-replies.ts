@@ -98,7 +98,7 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     )
   }
 
-  // Lengths are for whoever reads the connection: HTTP/2 has streams.
+  // Lengths delimit responses of HTTP/1.1: HTTP/2 has streams.
   for (const closer of http2 ? [] : ['the client', 'a drain']) {
     t.test(
       `closes the connection after a response without body, requested by ${closer}`,

@@ -34,7 +34,7 @@ export function testListenerRequests({ create, name, http2 = false }: ListenerSu
       const client = new RawClient(port)
       await client.send(`${method} / HTTP/1.1\r\nHost: a.test\r\n\r\n`).replies(1)
       client.destroy()
-      // Refused, or passed on as it came.
+      // Rejected, or forwarded unchanged.
       t.strictSame(
         served.splice(0).filter((x) => x.method !== method),
         [],

@@ -10,7 +10,7 @@ import { RawClient } from '../fixtures/raw-client.ts'
 import { openBackendServer, openWebGateway } from '../fixtures/web-gateway.ts'
 import type { ListenerSubject } from './listener-subject.ts'
 
-/** The certificate a server shows to a client that asks for `servername`. */
+/** Certificate that a server presents for `servername`. */
 async function shown(port: number, servername: string): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', servername, rejectUnauthorized: false })
   await once(socket, 'secureConnect')

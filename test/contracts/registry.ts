@@ -10,9 +10,9 @@ export interface RegistrySubject {
   readonly registry: Registry
   /** Makes it hold exactly these services, by whatever means it has. */
   readonly become: (services: readonly Service[]) => Maybe<void>
-  /** Makes it go away and come back with exactly these services, where that can happen to it. */
+  /** Disconnects the registry and reconnects it with exactly these services, where that can happen. */
   readonly restart?: (services: readonly Service[]) => Maybe<void>
-  /** False: lists, and what is told of all services, have no nodes. @default true */
+  /** False: lists and watches of all services have no nodes. @default true */
   readonly listsNodes?: boolean
 }
 
@@ -237,7 +237,7 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
   })
 }
 
-/** Waits for what a registry elsewhere may tell a little later. */
+/** Waits for what a remote registry may report with a delay. */
 export async function until(condition: () => Maybe<boolean>, timeoutMs = 5000): Promise<void> {
   const endMs = performance.now() + timeoutMs
   while (!(await condition())) {

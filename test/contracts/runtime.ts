@@ -19,7 +19,7 @@ export type Behaviour =
 /** A runtime to test, and what it runs. */
 export interface RuntimeSubject {
   readonly runtime: Runtime
-  /** A workload of one copy, of revision `1`, that behaves so; changed as told. */
+  /** A workload of one copy, revision `1`, with this behaviour and these changes. */
   readonly toWorkload: (behaviour: Behaviour, changes?: Partial<Workload>) => Workload
 }
 
@@ -161,7 +161,7 @@ export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
   )
 }
 
-/** Resolves with the first state told, or there already, that is as wanted. */
+/** Resolves with the current or first reported state that matches. */
 export async function whenState(
   runtime: Runtime,
   isWanted: (state: WorkloadState) => boolean,

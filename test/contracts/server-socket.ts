@@ -24,17 +24,17 @@ import {
 export interface ServerSocketSubject {
   readonly create: CreateListener
   readonly name: 'uws' | 'node'
-  /** What the receiver is told of a client's close code 3000: some parsers know of none between 1011 and 4000. */
+  /** Close code that the receiver gets for a client's 3000: some parsers accept none between 1011 and 4000. */
   readonly clientClosed3000: readonly string[]
-  /** What a client is told that sent text which is not UTF-8. */
+  /** Close code for a client that sent text which is not UTF-8. */
   readonly badText: string
-  /** Whether a client can be held back. */
+  /** Whether a client can be paused. */
   readonly holdsClientsBack: boolean
 }
 
 type Message = string | Buffer
 
-/** A receiver that keeps what it is told. */
+/** A receiver that records its events. */
 class Recorder {
   readonly x: Exchange
   readonly messages: Message[] = []
@@ -293,7 +293,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     const hook = { name: 'test', onReply: (x: Exchange) => x.replyHeaders.set('x-hook', '101') }
     const { port } = await openServer(t, create, {
       handle: (recorder) => {
-        // UTF-8, in the way header values are held: one character a byte.
+        // UTF-8 as in header values: one character per byte.
         const headers = new HeaderList(['x-name', Buffer.from('grün').toString('latin1')])
         headers.append('set-cookie', 'a=1')
         headers.append('set-cookie', 'b=2')

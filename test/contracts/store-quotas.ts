@@ -4,7 +4,7 @@ import { createQuota } from '../../core/limits/quota.ts'
 import type { StoreQuotas } from '../../domain/store/usage.ts'
 import type { Maybe } from '../../lib/async/maybe.ts'
 
-/** Opens what the adapter before, now closed, kept; or a store that keeps nothing. */
+/** Reopens the data of the closed adapter, or opens a store that is not persistent. */
 export type OpenWithQuotas = (quotas: StoreQuotas) => Maybe<StoreAdapter>
 
 const NOW_MS = 1_000_000

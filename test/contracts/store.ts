@@ -12,7 +12,7 @@ import type { Maybe } from '../../lib/async/maybe.ts'
 /** A store to test, empty. */
 export interface StoreSubject {
   readonly adapter: StoreAdapter
-  /** Opens what the adapter, now closed, kept; absent: it keeps nothing. */
+  /** Reopens the data of a closed adapter; absent: it is not persistent. */
   readonly reopen?: () => Maybe<StoreAdapter>
 }
 

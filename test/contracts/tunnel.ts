@@ -23,13 +23,13 @@ import {
 export interface TunnelSubject {
   readonly create: CreateListener
   readonly name: 'uws' | 'node'
-  /** What a client is told when its backend died without a close frame. */
+  /** Close code for a client whose backend died without a close frame. */
   readonly backendDied: string
   /** What becomes of a client's close code 3000: some parsers know of none between 1011 and 4000. */
   readonly clientClosed3000: readonly string[]
   /** Whether a frame without a mask ends the WebSocket, as RFC 6455 §5.1 demands. */
   readonly demandsMasks: boolean
-  /** Whether a client that sends more than its backend takes is held back. */
+  /** Whether a client that sends more than its backend reads is paused. */
   readonly holdsClientsBack: boolean
 }
 

@@ -1,4 +1,4 @@
-// An update loses no call, and tells streaming clients to reconnect (reference 15.24).
+// An update loses no call, and streaming clients reconnect on request (reference 15.24).
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { WebSocket } from 'ws'

@@ -297,7 +297,7 @@ t.test('address may be inside the allowed ranges, registered or not', async (t) 
     t.equal((await post(gateway, unknown)).status, 200)
   }
   t.same([service.calls.length, other.calls.length, stranger.calls.length], [0, 2, 2])
-  // The connection is kept alive: no new one is opened for a call.
+  // The connection is persistent: no new one is opened for a call.
   t.equal(other.connections.length, 2, 'one per notation of the host')
   const wrong = await post(gateway, {
     ...HELLO,

@@ -291,19 +291,19 @@ t.test('visits few nodes, independent of the number of routes', async (t) => {
 t.test('bounds the visited nodes for any routes and paths', async (t) => {
   // Every combination of literals and variables, which a search could try one by one.
   const matcher = createEndpointTree()
-  let refused = 0
+  let rejectedCount = 0
   for (let bits = 0; bits < 2 ** 12; bits++) {
     const segments = Array.from({ length: 12 }, (_, i) => ((bits >> i) & 1 ? 'a' : '*'))
-    if (!matcher.add(route(`/${segments.join('/')}/end`))) refused++
+    if (!matcher.add(route(`/${segments.join('/')}/end`))) rejectedCount++
   }
   // And `**` with tails of all lengths at many levels.
   for (let before = 0; before < 12; before++) {
     for (let behind = 0; behind < 16; behind++) {
       const path = `/${'*/'.repeat(before)}**${'/*'.repeat(behind)}/end`
-      if (!matcher.add(route(path))) refused++
+      if (!matcher.add(route(path))) rejectedCount++
     }
   }
-  t.ok(refused > 0, `${refused} rejected`)
+  t.ok(rejectedCount > 0, `${rejectedCount} rejected`)
   t.ok(matcher.size > 100, `${matcher.size} accepted`)
   let most = 0
   for (let length = 0; length <= 4000; length = length * 2 + 1) {

@@ -85,7 +85,7 @@ t.test('request heads', async (t) => {
     http2: 'cleartext',
   })
 
-  /** Sends a request; resolves with `200`, `400`, `refused` for another status, or `reset`. */
+  /** Sends a request; resolves with `200`, `400`, `reset`, or `refused` for any other status. */
   const ask = async (fields: readonly string[]): Promise<string> => {
     const raw = new Http2Raw(port)
     const stream = raw.open(fields)

@@ -10,7 +10,7 @@ import { Collector } from '../../../fixtures/collector.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
 import { REPLIES, type ReplyCase } from '../../../fixtures/replies.ts'
 
-/** How a client parsed a response; `refused` with the body that it passed on before. */
+/** How a client parsed a response; `refused` has the body that it relayed before. */
 interface Verdict {
   readonly refused: boolean
   readonly status: number
@@ -81,7 +81,7 @@ const options = {
   keepAliveMs: 5000,
 }
 
-/** Result of the gateway's client, and whether its connection was kept alive and is clean. */
+/** Result of the gateway's client, and whether its connection was reused and is clean. */
 async function ask(
   reply: ReplyCase,
   split: Split,

@@ -10,7 +10,7 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 t.setTimeout(120_000)
 
-const HOLDER = new URL('../../../fixtures/folder-holder.ts', import.meta.url)
+const HOLDER = new URL('../../../fixtures/lock-folder.ts', import.meta.url)
 const ROUNDS = 3
 const STARTERS = 4
 
