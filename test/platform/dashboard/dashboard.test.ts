@@ -174,7 +174,7 @@ t.test('guards stand in front of everything, and may be replaced', async (t) => 
   t.match(await ask(port, 'localhost'), /^HTTP\/1.1 200/)
   const refusal = await ask(port, 'evil.test')
   t.match(refusal, /^HTTP\/1.1 403/)
-  t.match(refusal, 'is not served here')
+  t.match(refusal, 'is not allowed; add it to --hosts')
   use([buildPlugin(hosts, { allow: ['evil.test'] })])
   t.match(await ask(port, 'evil.test'), /^HTTP\/1.1 200/)
 })
