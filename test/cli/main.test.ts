@@ -85,7 +85,7 @@ for (const command of ['api', 'server'] as const) {
       listSettings(command).map(({ name }) => name),
     )
     const text = stdout.replace(/\s+/g, ' ')
-    t.match(text, /--drain_timeout <duration> How long [^-]* \(default: 10s\)/)
+    t.match(text, /--drain_timeout <duration> Time limit [^-]* \(default: 10s\)/)
     t.match(text, command === 'api' ? '(default: static)' : '(default: none)')
     t.ok(stdout.split('\n').every((line) => line.length <= 110))
     t.equal(code, 0)
