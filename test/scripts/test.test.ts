@@ -159,7 +159,7 @@ t.test('an unknown flag is an error that names the flags', async (t) => {
   const run = await makeRepository(t, { one: 't.pass()' })
   t.match(run('--units'), {
     status: 1,
-    stderr: 'unknown flag --units: there are --unit and --changed[=commit]\n',
+    stderr: 'unknown flag --units: there are --unit, --changed[=commit] and --again\n',
   })
 })
 

@@ -15,7 +15,7 @@ import {
   REPLY,
 } from './frames.ts'
 
-/** What goes out at once, without waiting for the end of the turn. */
+/** Packed bytes that are sent before the end of the tick. Below half a message, so that no header of a frame is split between two. */
 const FLUSH_BYTES = 256 * 1024
 /** Memory of each connection; what does not fit is borrowed for the turn. */
 const OWN_BYTES = 8 * 1024
