@@ -36,7 +36,9 @@ t.test('needs only an empty home folder', async (t) => {
   const home = makeTempFolder(t, 'home')
   const { gateway, proxy, auth, dashboard, log } = await startServerProcess(t, [], { home })
   // When it is known what programs can read is a matter of time.
-  const lines = log().filter(({ msg }) => !/^programs of mx run are (not )?isolated/.test(String(msg)))
+  const lines = log().filter(
+    ({ msg }) => !/^programs of mx run are (not )?isolated/.test(String(msg)),
+  )
   t.match(lines, [{ profile: 'local', state: join(home, '.mx/server'), services: NAMES }])
   t.equal(lines.length, 1, 'nothing else is said')
   t.match(await get(`${gateway}/`), { status: 200, body: { version: /^\d+\.\d+\.\d+$/ } })
