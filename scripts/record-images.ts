@@ -31,7 +31,6 @@ const env: Record<string, string | undefined> = {
   ...inherited,
   HOME: home,
   TERM: 'xterm-256color',
-  MX_ADMIN_PASSWORD: 'a-password-of-this-run',
   MX_ADDRESS: '127.0.0.1:0',
   MX_PROXY_ADDRESS: '127.0.0.1:0',
   MX_WEB_ADDRESS: '127.0.0.1:0',
@@ -74,12 +73,16 @@ try {
     (name) => new RegExp(`${name} +(?:http://)?127\\.0\\.0\\.1:(\\d+)`).exec(plain)![1]!,
   )
   env['MX_ENV_LOCAL_ADDRESS'] = `127.0.0.1:${used[1]}`
+  const password = /password +(\S+)/.exec(plain)![1]!
   /** The text with the usual ports and home folder in place of those of this run. */
   const toUsual = (text: string) =>
     used
       .reduce((result, port, i) => result.replaceAll(`:${port}`, `:${PORTS[i]}`), text)
+      .replaceAll(`mx env add local 127.0.0.1:${PORTS[1]} && `, '')
+      // A column cut within the port.
+      .replaceAll(/(127\.0\.0\.1:)\d+…/g, `$1${PORTS[0]}…`)
       .replaceAll(home, SHOWN_HOME)
-  await run(`mx login admin --password=${env['MX_ADMIN_PASSWORD']}`)
+  await run(`mx login admin --password=${password}`)
 
   // Lines of the log may precede the banner.
   const output = banner.slice(banner.search(/^ *mx \d/m))
@@ -100,7 +103,7 @@ try {
     colorScheme: 'light',
   })
   const url = `http://127.0.0.1:${used[2]}`
-  const data = { id: 'admin', secret: env['MX_ADMIN_PASSWORD'] }
+  const data = { id: 'admin', secret: password }
   await page.context().request.post(`${url}/login`, { data, headers: { origin: url } })
   await page.goto(url)
   const traffic = setInterval(() => {
