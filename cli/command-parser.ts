@@ -10,6 +10,8 @@ const SETTINGS_NOTE =
 /** Subcommands at the start of the description of a flag: `create rule, test: `. */
 const SUBCOMMANDS = /^[a-z]+(?: [a-z]+)*(?:, [a-z]+(?: [a-z]+)*)*(?=: )/
 
+const HELP = 'Show this help'
+
 interface Section {
   title?: string
   body: string
@@ -34,22 +36,28 @@ export async function createParser(command: Command, args: readonly string[]): P
   }
   // The library hides an option named `version` as its own.
   for (const option of parsed.options) if (option.name === 'version') option.name = 'its version'
-  return cli.help(([title, ...sections]) => [
-    ...[title!, { body: description }],
+  // Without the library's heading, the name of the program.
+  return cli.help(([, ...sections]) => [
+    { body: description },
     ...sections.flatMap((section): Section[] => {
       if (section.title !== 'Options') return [section]
-      if (settings === undefined) return [{ ...section, title: 'Flags' }]
+      if (settings === undefined) return [{ title: 'Flags', body: toHelpText(section.body) }]
       if (phrases.length > 0)
         return [{ title: 'Flags', body: `  Those of mx ${name}, see 'mx ${name} --help'` }]
       return [
         ...areas,
         {
           title: 'Other flags',
-          body: `${formatColumns([['-h, --help', 'Display this message']])}\n\n${SETTINGS_NOTE}`,
+          body: `${formatColumns([['-h, --help', HELP]])}\n\n${SETTINGS_NOTE}`,
         },
       ]
     }),
   ])
+}
+
+/** Flags with our text for `--help`, without blanks at the ends of lines. */
+function toHelpText(body: string): string {
+  return body.replace('Display this message', HELP).replaceAll(/ +$/gm, '')
 }
 
 /** The help of the subcommands that begin with the words of `args`; without such words, of the command. */

@@ -12,7 +12,7 @@ t.test('every command has --help', async (t) => {
     const { code, stdout, stderr } = await runMx([name, '--help'], options)
     t.same([code, stderr], [0, ''], name)
     t.match(stdout, `mx ${name}`)
-    t.ok(stdout.startsWith(`mx\n\n${description}\n\nUsage:\n`), `${name}: description`)
+    t.ok(stdout.startsWith(`${description}\n\nUsage:\n`), `${name}: description`)
   }
 })
 
