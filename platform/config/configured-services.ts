@@ -20,9 +20,13 @@ export function listNames(configuration: Configuration): readonly string[] {
 }
 
 /** Settings that a service can override. */
-// biome-ignore format: one line is easier to compare with the settings
 export const SERVICE_SETTINGS = [
-  'balance', 'keepAliveMs', 'maxConnectionAgeMs', 'connectTimeoutMs', 'replyTimeoutMs', 'idleTimeoutMs',
+  'balance',
+  'keepAliveMs',
+  'maxConnectionAgeMs',
+  'connectTimeoutMs',
+  'replyTimeoutMs',
+  'idleTimeoutMs',
 ] as const
 export type ServiceSetting = (typeof SERVICE_SETTINGS)[number]
 

@@ -189,7 +189,7 @@ function readAction(
     rewrite === undefined
       ? undefined
       : readMap(source, `rewrite of ${what}`, rewrite, ['path', 'query'])
-  const path = readText(source, parts?.get('path'), 'path')
+  const path = readPath(source, `rewrite.path of ${what}`, parts?.get('path'))
   if (path !== undefined && (stripPrefix !== '' || addPrefix !== ''))
     source.report(item, `${what} must not have both rewrite.path and strip_prefix or add_prefix`)
   if (
@@ -209,6 +209,18 @@ function readAction(
           (each) => [each.name, source.text(each.value) ?? ''] as const,
         )
   return { kind: 'service', service, handler, endpoint, stripPrefix, addPrefix, path, query: added }
+}
+
+/** A template of a path. Otherwise a value of the request could continue the host of a redirect. */
+function readPath(
+  source: YamlSource,
+  what: string,
+  entry: YamlEntry | undefined,
+): string | undefined {
+  const text = readText(source, entry, 'path')
+  if (text !== undefined && !/^(?:\/|\{path\})/.test(text))
+    source.report(entry!.value, `${what} must begin with / or {path}, got ${JSON.stringify(text)}`)
+  return text
 }
 
 function readPrefix(source: YamlSource, what: string, entry: YamlEntry | undefined): string {
@@ -241,7 +253,7 @@ function readRedirect(source: YamlSource, what: string, entry: YamlEntry): Route
       `status of ${what} must be ${REDIRECT_STATUSES.join(', ')}, got ${status}`,
     )
   const host = readText(source, entries.get('host'), 'host')
-  const path = readText(source, entries.get('path'), 'path')
+  const path = readPath(source, `path of ${what}`, entries.get('path'))
   if (scheme === undefined && host === undefined && path === undefined)
     source.report(
       entry.key,

@@ -106,6 +106,14 @@ t.test('names position, problem and expectation of an invalid route', async (t) 
     ],
     ['  - { name: "a b", service: a }', /name of route 1 must be letters, digits/],
     ['  - { service: a, plugins: cors }', /plugins must be a list/],
+    [
+      '  - redirect: { host: a.test, path: "{rest}" }',
+      /path of route 1 must begin with \/ or \{path\}, got "\{rest\}"/,
+    ],
+    [
+      '  - { service: a, rewrite: { path: v2 } }',
+      /rewrite\.path of route 1 must begin with \/ or \{path\}/,
+    ],
   ]
   for (const [text, problem] of rows) {
     const problems = problemsOf(text)
