@@ -203,6 +203,8 @@ const plugin: PluginDefinition = definePlugin({
           // Claims begin with c, f, t, v or x: one byte rules out most headers.
           if (first !== 120 && first !== 99 && first !== 102 && first !== 116 && first !== 118)
             continue
+          // `content-type` and `cookie`: no claim begins with "co".
+          if (first === 99 && name.charCodeAt(1) === 111) continue
           if (name === 'x-request-id') continue
           if (name === 'via') {
             chained = true

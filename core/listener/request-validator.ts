@@ -13,7 +13,7 @@ const QUERY = /^[!"$-~]*$/
 const SHORT_QUERY = 24
 const HASH = 0x23
 const NOT_ENCODED = 'the request target contains a character that must be percent-encoded'
-const LENGTH = /^\d{1,15}$/
+const LENGTH_MAX_DIGITS = 15
 /** Encoded bytes that change the meaning of a path, NUL and `\`, and malformed escapes. */
 const ENCODED_TRAP = /%(?:00|5c|(?![0-9a-f]{2}))/i
 const ENCODED_SLASH = /%2f/gi
@@ -140,8 +140,8 @@ export class RequestValidator {
       case 14:
         if (name === 'content-length') {
           this.#contentLengths++
-          if (LENGTH.test(value)) this.bodyLength = Number(value)
-          else this.#badLength = true
+          this.bodyLength = parseLength(value)
+          if (this.bodyLength < 0) this.#badLength = true
           return
         }
         if (name === 'http2-settings') return
@@ -242,6 +242,19 @@ export class RequestValidator {
       else if (token !== '' && !UNNAMEABLE.test(token)) this.headers.delete(token)
     }
   }
+}
+
+/** Parses `Content-Length` (RFC 9110 §8.6); -1: malformed. A loop costs less than a regular expression and `Number`. */
+function parseLength(value: string): number {
+  const { length } = value
+  if (length === 0 || length > LENGTH_MAX_DIGITS) return -1
+  let bytes = 0
+  for (let i = 0; i < length; i++) {
+    const digit = value.charCodeAt(i) - 0x30
+    if (digit < 0 || digit > 9) return -1
+    bytes = bytes * 10 + digit
+  }
+  return bytes
 }
 
 /** Returns why a path is invalid; undefined: it is valid. */
