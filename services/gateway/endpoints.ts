@@ -140,6 +140,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
           description: 'Headers including Host. Authorization is never stored.',
         }),
         body: Type.String({ default: '', maxLength: MAX_BODY }),
+        secure: Type.Boolean({ default: false, description: 'The client uses HTTPS.' }),
         as_caller: Type.Boolean({
           default: false,
           description: 'Use the token of this call if the headers contain no Authorization.',

@@ -22,6 +22,7 @@ import type { DomainRegistries } from './domains.ts'
 import { areEncodedSlashesServed } from './encoded-slashes.ts'
 import { toWhy } from './explain-why.ts'
 import type { ExplainedRuling, Explanation } from './explanation.ts'
+import { findPluginSources } from './plugin-sources.ts'
 
 export interface ExplainedRequest {
   /** Case-insensitive. */
@@ -31,6 +32,8 @@ export interface ExplainedRequest {
   /** Names are case-insensitive and include `Host` and `Upgrade`. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string
+  /** The client uses TLS. @default false */
+  readonly secure?: boolean
 }
 
 export interface ExplainOptions {
@@ -81,7 +84,8 @@ export async function explain(
     closing,
   )
   if (routing.ready !== undefined) await settlesWithin(routing.ready, REGISTRY_MS)
-  const chain = await buildChain(configuration, planPlugins(configuration))
+  const plan = planPlugins(configuration)
+  const chain = await buildChain(configuration, plan)
   closing.add(() => chain.close(() => {}))
   const passed: Stage[] = []
   const x = new DryExchange(request, () => reach(''))
@@ -110,9 +114,13 @@ export async function explain(
     },
   )
   const { route, upstream, namespace, session, error } = x
+  const sources = findPluginSources(chain, plan, configuration)
   const isMissing = error?.code === 404 && error.message.startsWith('service not found')
   const explanation = {
-    stages: passed,
+    stages: passed.map((stage) => {
+      const applied = x.chain.plugins.find(({ name }) => name === stage.plugin)
+      return { ...stage, ...(applied && sources.get(applied)) }
+    }),
     route: route && toRoute(route.service, route.endpoint, route.handler, route.variables),
     routeName: route?.rule?.name,
     target: x.target,
@@ -134,7 +142,7 @@ export async function explain(
 
 /** Validates the request like a listener, and removes the hop-by-hop headers. */
 function toTestRequest(
-  { method, path, headers, body = '' }: ExplainedRequest,
+  { method, path, headers, body = '', secure = false }: ExplainedRequest,
   encodedSlashes: boolean,
 ): {
   readonly request: TestRequest
@@ -155,7 +163,7 @@ function toTestRequest(
   const [target = '', ...query] = path.split('?')
   const malformed = validator.validate(verb, target, query.join('?'))
   const request = {
-    ...{ method: verb, path, headers: toRecord(validator.headers), host: validator.host },
+    ...{ method: verb, path, headers: toRecord(validator.headers), host: validator.host, secure },
     upgrade: validator.websocket && verb === 'GET',
     ...(body !== '' && { body }),
   }
