@@ -16,7 +16,7 @@ import {
   type ConfiguredRouteTable,
 } from './configured-routes.ts'
 import { createPrefixPlugin } from './prefix-plugin.ts'
-import { compileText, encodePath, stripPrefix } from './rewrite.ts'
+import { compileText, encodePath, replacePrefix } from './rewrite.ts'
 
 type ServiceAction = Extract<RouteAction, { kind: 'service' }>
 
@@ -103,7 +103,7 @@ function compileRewrite(
   if (toPath === undefined && prefix === addPrefix && parameters.length === 0) return undefined
   return (x: Exchange) => {
     if (toPath !== undefined) x.rewrite(toPath(x))
-    else if (prefix !== addPrefix) x.rewrite(`${addPrefix}${stripPrefix(x.path, segments)}`)
+    else if (prefix !== addPrefix) x.rewrite(replacePrefix(x.path, segments, addPrefix))
     if (parameters.length === 0) return
     const changed = new URLSearchParams(x.query)
     for (const [name, render] of parameters) changed.set(name, render(x))

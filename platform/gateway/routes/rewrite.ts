@@ -78,12 +78,20 @@ export function encodePath(value: string): string {
 }
 
 /**
- * Removes the leading segments `prefix` of a path as received; the path itself if it does not begin with them.
+ * Replaces the leading segments `prefix` of a path as received, as `ReplacePrefixMatch` of the Gateway API does: `/a` with `/a` replaced by
+ * `/b` is `/b`. A path that does not begin with them only gets the replacement in front.
  *
  * @param prefix percent-decoded segments
+ * @param replacement empty, or begins with a slash
  */
-export function stripPrefix(path: string, prefix: readonly string[]): string {
+export function replacePrefix(
+  path: string,
+  prefix: readonly string[],
+  replacement: string,
+): string {
   const segments = path.slice(1).split('/')
-  const begins = prefix.every((segment, i) => decodeSegment(segments[i] ?? '') === segment)
-  return begins ? `/${segments.slice(prefix.length).join('/')}` : path
+  if (!prefix.every((segment, i) => decodeSegment(segments[i] ?? '') === segment))
+    return replacement + path
+  const rest = segments.slice(prefix.length)
+  return rest.length === 0 && replacement !== '' ? replacement : `${replacement}/${rest.join('/')}`
 }

@@ -4,7 +4,7 @@ import { toRoute } from '../../../../core/route.ts'
 import {
   compileText,
   encodePath,
-  stripPrefix,
+  replacePrefix,
 } from '../../../../platform/gateway/routes/rewrite.ts'
 import { createTestExchange } from '../../../../sdk/testing.ts'
 
@@ -32,15 +32,21 @@ t.test('an unknown placeholder or brace is rejected with the known ones', async 
   t.throws(compile('/{id'), /unmatched brace in "\/\{id"/)
 })
 
-t.test('a prefix is removed by segments, encoded ones included', async (t) => {
-  const rows: [string, string[], string][] = [
-    ['/api/users/7', ['api'], '/users/7'],
-    ['/api', ['api'], '/'],
-    ['/api/', ['api'], '/'],
-    ['/%61pi/x', ['api'], '/x'],
-    ['/apis/x', ['api'], '/apis/x'],
-    ['/a/b/c%2Fd', ['a', 'b'], '/c%2Fd'],
-    ['/a', ['a', 'b'], '/a'],
+t.test('a prefix is replaced by segments, encoded ones included', async (t) => {
+  const rows: [string, string[], string, string][] = [
+    ['/api/users/7', ['api'], '', '/users/7'],
+    ['/api', ['api'], '', '/'],
+    ['/api/', ['api'], '', '/'],
+    ['/%61pi/x', ['api'], '', '/x'],
+    ['/apis/x', ['api'], '', '/apis/x'],
+    ['/a/b/c%2Fd', ['a', 'b'], '', '/c%2Fd'],
+    ['/a', ['a', 'b'], '', '/a'],
+    ['/api', ['api'], '/v2', '/v2'],
+    ['/api/', ['api'], '/v2', '/v2/'],
+    ['/api/a', ['api'], '/v2', '/v2/a'],
+    ['/a', [], '/v2', '/v2/a'],
+    ['/', [], '/v2', '/v2/'],
   ]
-  for (const [path, prefix, expected] of rows) t.equal(stripPrefix(path, prefix), expected, path)
+  for (const [path, prefix, replacement, expected] of rows)
+    t.equal(replacePrefix(path, prefix, replacement), expected, path)
 })
