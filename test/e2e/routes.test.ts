@@ -7,7 +7,7 @@ import { openEcho, openRoutedGateway } from '../fixtures/routed-gateway.ts'
 for (const listener of Object.keys(LISTENERS)) {
   t.test(`${listener}: routes forward, rewrite, redirect and respond`, async (t) => {
     const [shop, blog] = [await openEcho(t, 'shop'), await openEcho(t, 'blog')]
-    const { ask, reload } = await openRoutedGateway(
+    const { send, reload } = await openRoutedGateway(
       t,
       listener,
       `
@@ -33,31 +33,31 @@ routes:
     respond: { status: 200, body: ok, headers: { cache-control: no-store } }
 `,
     )
-    const api = await ask('GET', '/api/a%20b/c?d=1', { host: 'shop.test', 'x-beta': '1' })
+    const api = await send('GET', '/api/a%20b/c?d=1', { host: 'shop.test', 'x-beta': '1' })
     t.equal(api.text, 'shop GET /a%20b/c?d=1 shop.test')
     t.match(api.headers, {
       'x-scope': 'route',
       location: '/api/login',
       'set-cookie': ['a=1; Path=/api'],
     })
-    t.equal((await ask('GET', '/api/a', { host: 'shop.test' })).status, 404, 'without the header')
-    const denied = await ask('POST', '/api/a', { host: 'shop.test', 'x-beta': '1' })
+    t.equal((await send('GET', '/api/a', { host: 'shop.test' })).status, 404, 'without the header')
+    const denied = await send('POST', '/api/a', { host: 'shop.test', 'x-beta': '1' })
     t.equal(denied.status, 404, 'the resolver names an unknown service')
-    const rewritten = await ask('GET', '/old/7/x/y?v=2.1')
+    const rewritten = await send('GET', '/old/7/x/y?v=2.1')
     t.equal(rewritten.text, `shop GET /v2/7/x/y?v=2.1&lang=en ${rewritten.text.split(' ').at(-1)}`)
     t.equal(rewritten.headers['x-scope'], 'service')
-    t.equal((await ask('GET', '/', { host: 'blog.test' })).text, 'blog GET / blog.test')
-    const moved = await ask('GET', '/q?e=1', { host: 'old.test:8080' })
+    t.equal((await send('GET', '/', { host: 'blog.test' })).text, 'blog GET / blog.test')
+    const moved = await send('GET', '/q?e=1', { host: 'old.test:8080' })
     t.match(moved, { status: 308, headers: { location: 'https://shop.test/q?e=1' } })
-    t.match(await ask('GET', '/healthz'), {
+    t.match(await send('GET', '/healthz'), {
       ...{ status: 200, text: 'ok' },
       headers: { 'cache-control': 'no-store' },
     })
-    t.match(await ask('GET', '/shop/z'), {
+    t.match(await send('GET', '/shop/z'), {
       text: /^shop GET \/shop\/z/,
       headers: { 'x-scope': 'service' },
     })
-    t.equal((await ask('GET', '/blog/z')).headers['x-scope'], undefined)
+    t.equal((await send('GET', '/blog/z')).headers['x-scope'], undefined)
 
     await reload(`
 services: { blog: "http://127.0.0.1:${blog}" }
@@ -65,13 +65,13 @@ routes:
   - match: { path: /healthz }
     service: blog
 `)
-    t.match(await ask('GET', '/healthz'), { text: /^blog GET \/healthz/ })
-    t.equal((await ask('GET', '/q', { host: 'old.test' })).status, 404)
+    t.match(await send('GET', '/healthz'), { text: /^blog GET \/healthz/ })
+    t.equal((await send('GET', '/q', { host: 'old.test' })).status, 404)
   })
 }
 
 t.test('an invalid route keeps the previous routes on reload', async (t) => {
-  const { ask, reload } = await openRoutedGateway(
+  const { send, reload } = await openRoutedGateway(
     t,
     'node',
     'routes: [{ match: { path: /a }, respond: { body: one } }]',
@@ -79,7 +79,7 @@ t.test('an invalid route keeps the previous routes on reload', async (t) => {
   await t.rejects(reload('routes: [{ match: { path: /a }, redirect: { path: "/{x}" } }]'), {
     message: /mx\.yaml:1:10: route 1: unknown placeholder \{x\}/,
   })
-  t.equal((await ask('GET', '/a')).text, 'one')
+  t.equal((await send('GET', '/a')).text, 'one')
 })
 
 t.test('timeouts of a service override those of the gateway, also after a reload', async (t) => {
@@ -92,9 +92,9 @@ t.test('timeouts of a service override those of the gateway, also after a reload
   const { port } = server.address() as AddressInfo
   const toText = (response: string): string =>
     `services: { slow: { nodes: ["http://127.0.0.1:${port}"], timeout: { response: ${response} } } }`
-  const { ask, reload } = await openRoutedGateway(t, 'node', toText('1h'))
+  const { send, reload } = await openRoutedGateway(t, 'node', toText('1h'))
   await reload(toText('100ms'))
-  const reply = await ask('GET', '/slow/a')
+  const reply = await send('GET', '/slow/a')
   t.equal(reply.status, 504)
   t.match(JSON.parse(reply.text), {
     Id: 'go.mx.api.slow',

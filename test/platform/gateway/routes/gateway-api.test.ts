@@ -176,23 +176,23 @@ for (const { title, matches, rows } of CASES) {
       (match, i) =>
         `  - { ${match === '' ? '' : `match: ${match}, `}respond: { body: "${i + 1}" } }`,
     )
-    const { ask } = await openRoutedGateway(t, 'node', `routes:\n${routes.join('\n')}\n`)
+    const { send } = await openRoutedGateway(t, 'node', `routes:\n${routes.join('\n')}\n`)
     for (const [line, route] of rows) {
       const [method = '', path = '', ...headers] = line.split(' ')
       const fields = Object.fromEntries(headers.map((field) => field.split('=')))
-      const { status, text } = await ask(method, path, { host: 'other.test', ...fields })
+      const { status, text } = await send(method, path, { host: 'other.test', ...fields })
       t.same(status === 200 && /^\d$/.test(text) ? Number(text) : 0, route, line)
     }
   })
 }
 
 t.test('when no rule matches a request, the status is 404', async (t) => {
-  const { ask } = await openRoutedGateway(
+  const { send } = await openRoutedGateway(
     t,
     'node',
     'routes: [{ match: { path: /a }, respond: {} }]',
   )
-  t.equal((await ask('GET', '/b')).status, 404)
+  t.equal((await send('GET', '/b')).status, 404)
 })
 
 /** Table of `ReplacePrefixMatch`: request path, prefix, replacement, forwarded path. */
@@ -211,21 +211,21 @@ for (const [path, prefix, replacement, forwarded] of REPLACED) {
     async (t) => {
       const port = await openEcho(t, 'shop')
       const added = replacement === '' ? '' : `, add_prefix: ${replacement}`
-      const { ask } = await openRoutedGateway(
+      const { send } = await openRoutedGateway(
         t,
         'node',
         `services: { shop: "http://127.0.0.1:${port}" }
 routes: [{ match: { path: "${prefix}/**" }, service: shop, strip_prefix: ${prefix}${added} }]
 `,
       )
-      t.match((await ask('GET', `${path}?a=1`)).text, `shop GET ${forwarded}?a=1 `)
+      t.match((await send('GET', `${path}?a=1`)).text, `shop GET ${forwarded}?a=1 `)
     },
   )
 }
 
 t.test('filters modify request and response headers, rewrite paths and redirect', async (t) => {
   const port = await openEcho(t, 'shop')
-  const { ask } = await openRoutedGateway(
+  const { send } = await openRoutedGateway(
     t,
     'node',
     `services: { shop: "http://127.0.0.1:${port}" }
@@ -234,7 +234,7 @@ routes:
     service: shop
     plugins:
       - headers:
-          request: { set: { x-set: new }, remove: [x-remove] }
+          request: { set: { x-set: new }, append: { x-add: b }, remove: [x-remove] }
           reply: { set: { x-reply: new }, remove: [set-cookie] }
   - match: { path: /full/** }
     service: shop
@@ -247,17 +247,17 @@ routes:
     redirect: { path: "/new/{rest}", status: 302 }
 `,
   )
-  const sent = { host: 'a.test:8080', 'x-set': 'old', 'x-remove': 'c' }
-  const { headers } = await ask('GET', '/modified', sent)
+  const sent = { host: 'a.test:8080', 'x-set': 'old', 'x-add': 'a', 'x-remove': 'c' }
+  const { headers } = await send('GET', '/modified', sent)
   const received = JSON.parse(String(headers['x-received']))
-  t.match(received, { 'x-set': 'new' }, 'RequestHeaderModifier')
+  t.match(received, { 'x-set': 'new', 'x-add': 'a, b' }, 'RequestHeaderModifier')
   t.notOk('x-remove' in received)
   t.match(headers, { 'x-reply': 'new', 'set-cookie': undefined }, 'ResponseHeaderModifier')
-  t.match((await ask('GET', '/full/a/b?c=1')).text, 'shop GET /one?c=1', 'ReplaceFullPath')
+  t.match((await send('GET', '/full/a/b?c=1')).text, 'shop GET /one?c=1', 'ReplaceFullPath')
   for (const [path, status, location] of [
     ['/scheme?a=1', 301, 'https://a.test/scheme?a=1'],
     ['/host', 302, 'http://example.org/host'],
     ['/prefix/a/b', 302, 'http://a.test:8080/new/a/b'],
   ] as const)
-    t.match(await ask('GET', path, sent), { status, headers: { location } }, 'RequestRedirect')
+    t.match(await send('GET', path, sent), { status, headers: { location } }, 'RequestRedirect')
 })
