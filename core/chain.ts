@@ -75,7 +75,7 @@ export interface Chain {
   readonly scopes: ReadonlyMap<string, Chain>
   /** Exchanges in flight, of its scopes, too: the chain may be closed at 0. */
   readonly use: { active: number }
-  /** Closes the plugins, of its scopes, too, in reverse order and reports those that fail. The handler is closed by its creator. */
+  /** Closes the plugins, of its scopes, too, in reverse order and reports failures. The handler is closed by its creator. */
   readonly close: (onFault: ReportFault) => Promise<void>
 }
 
@@ -173,7 +173,7 @@ async function closePlugins(plugins: readonly Plugin[], onFault: ReportFault): P
 }
 
 /**
- * Runs `steps` in order until one responds, from routing on those of the scope. Synchronous and free of allocations until a
+ * Runs `steps` in order until one responds, from routing on the steps of the scope. Synchronous and free of allocations until a
  * step returns a promise. Sets `x.step` to the index of a step that throws or is pending.
  */
 export function runSteps(steps: readonly Step[], x: Exchange, from = 0): Maybe<void> {

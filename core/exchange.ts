@@ -184,7 +184,7 @@ export abstract class Exchange extends IncomingRequest {
   /**
    * Begins a streamed response; {@link write} and {@link end} follow.
    *
-   * @param status 200 to 599; any other, also one that an `onReply` hook sets, becomes a 500.
+   * @param status 200 to 599; any other, also from an `onReply` hook, becomes a 500.
    * @param length exact number of body bytes, also for HEAD and 304, which send none; -1: unknown.
    */
   start(status: number, headers: HeaderList, length: number): void {

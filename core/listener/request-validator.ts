@@ -24,7 +24,7 @@ const ENCODED_SLASH = /%2f/gi
 const ENCODED_SLASH_TRAP = /;|%3b|%25[0-9a-f]{2}/i
 /** A `.` or `..` segment, literal or percent-encoded, also with path parameters. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/;]|%3b|$)/i
-/** Headers that `Connection` must not remove: those of the gateway, and those that identify the client or frame the message. */
+/** Headers that `Connection` must not remove: headers of the gateway, and headers that identify the client or frame the message. */
 const UNNAMEABLE =
   /^(?:host|content-length|authorization|cookie|client-cert.*|forwarded|via|x-forwarded-.*|x-real-ip|x-request-id|mx-.*)$/
 
@@ -98,7 +98,7 @@ export class RequestValidator {
   }
 
   /**
-   * Adds a header whose value is visible ASCII, or is validated later, as that of `host` is; `name` in lower case.
+   * Adds a header whose value is visible ASCII, or is validated later, as for `host`; `name` in lower case.
    * Drops hop-by-hop and framing headers (RFC 9110 §7.6.1), names with an underscore, which backends confuse with dashes,
    * and `mx-*` and `client-cert*` headers, which only the gateway may set; `mx-namespace` is the client's choice.
    */

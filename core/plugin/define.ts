@@ -21,13 +21,13 @@ export interface PluginEnv {
   readonly log: PluginLog
   /** Wall clock, milliseconds since 1970. Tests replace it. */
   readonly nowMs: () => number
-  /** Base folder of relative files in options: that of the configuration file. @default the working directory */
+  /** Base folder of relative files in options: folder of the configuration file. @default the working directory */
   readonly configDir?: string
   /** Authorizer of accounts and rules. @default none */
   readonly authorizer?: Authorizer | undefined
   /** Starts spans. @default none */
   readonly tracer?: Tracer | undefined
-  /** Outgoing address policy of the process. @default that of the default settings */
+  /** Outgoing address policy of the process. @default policy of the default settings */
   readonly egress?: Pick<EgressPolicy, 'resolveKeys'> | undefined
 }
 

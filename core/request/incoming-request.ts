@@ -98,7 +98,7 @@ export abstract class IncomingRequest implements RequestLine, RequestBuffer {
   /** Peer IP address of the connection; empty for a Unix socket. */
   abstract get remoteAddress(): string
 
-  /** IP address of the client: that of the connection, unless a trusted proxy sent another (plugin `forwarded`). */
+  /** IP address of the client: the peer of the connection, unless a trusted proxy sent another (plugin `forwarded`). */
   get clientAddress(): string {
     return this.clientAddressOverride ?? this.remoteAddress
   }

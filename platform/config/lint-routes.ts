@@ -15,7 +15,7 @@ export function lintRoutes(configuration: Configuration): readonly string[] {
   return [...findShadowed(configuration.config.routes), ...findUnknown(configuration)]
 }
 
-/** Of routes with the same match, the first one gets every request. */
+/** The first of several routes with the same match gets every request. */
 function findShadowed(routes: readonly ConfiguredRoute[]): string[] {
   const first = new Map<string, ConfiguredRoute>()
   return routes.flatMap((route) => {

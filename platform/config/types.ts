@@ -43,7 +43,7 @@ export interface RouteMatch {
   readonly clients: readonly string[]
 }
 
-/** What a route does. */
+/** Action of a route. */
 export type RouteAction =
   | {
       readonly kind: 'service'

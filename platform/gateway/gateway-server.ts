@@ -54,7 +54,7 @@ export interface ApiParts {
   readonly egress?: EgressPolicy
   /** Finds callers of services in this process, for calls without sockets. @default none */
   readonly findCaller?: UpstreamOptions['findCaller']
-  /** Limit of open files. @default that of the process */
+  /** Limit of open files. @default limit of the process */
   readonly fileLimit?: number
   /** Counts requests. @default none */
   readonly metrics?: RequestMetrics
@@ -263,7 +263,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
     gateway.use(chain)
     reloadTls(tls, log)
     reloadTls(clientCa, log)
-    // Of several processes, the primary reports.
+    // With several processes, the primary reports.
     if (!shared) reportReload(before, merged, restart, log)
   }
 

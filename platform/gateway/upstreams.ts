@@ -125,7 +125,7 @@ function toEjection({ ejectionFailures, ejectionByStatus }: Settings): EjectionO
   return { failuresInRow: ejectionFailures, countsStatus: ejectionByStatus }
 }
 
-/** Timeouts of a service: its own, else those of the settings. */
+/** Timeouts of a service, by default from the settings. */
 function findTimeouts(configuration: Configuration): (service: string) => Timeouts {
   const { connectTimeoutMs, replyTimeoutMs, idleTimeoutMs } = configuration.settings
   const connect = listConfiguredServices(configuration, 'connectTimeoutMs')

@@ -177,7 +177,7 @@ t.test('accepts no cookie as a credential, regardless of the sending page', asyn
   t.same(x.account, JANE, 'cookies do not affect Authorization')
 })
 
-t.test('applies the rules of the namespace, and those of mx to services of mx', async (t) => {
+t.test('applies the rules of the namespace, and the rules of mx to services of mx', async (t) => {
   const { run, source, issue } = await open(t, [MEMBERS])
   const jane = await issue(JANE)
   const joe = await issue(createAccount({ id: 'joe', issuer: 'acme' }))

@@ -28,7 +28,7 @@ export interface Http1Options {
   readonly secure: boolean
   /** DNS lookup. @default the system resolver */
   readonly lookup?: LookupFunction | undefined
-  /** Trusted certificates, PEM. @default those of the system */
+  /** Trusted certificates, PEM. @default the certificates of the system */
   readonly ca?: string
   readonly timeouts: Timeouts
   /** Keep-alive time of an unused connection, milliseconds, unless the backend announces less. */
@@ -147,7 +147,7 @@ export class Http1Connection {
   #unsent = 0
   #bodyLeft = 0
   /**
-   * Chunks that wait for the kernel to accept those before. A Node.js stream frees queued chunks only after the current
+   * Chunks that wait for the kernel to accept earlier chunks. A Node.js stream frees queued chunks only after the current
    * tick, and uSockets may read hundreds of megabytes in one.
    */
   #queue: QueuedPiece[] = []
@@ -534,7 +534,7 @@ export class Http1Connection {
     let at = 0
     while (at < to && !this.closed) {
       if (this.#calls.length <= this.#unsent) {
-        // An unsolicited response must not be taken for that of a later request.
+        // An unsolicited response must not be taken for the response to a later request.
         this.destroy()
         return
       }

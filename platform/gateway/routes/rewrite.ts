@@ -12,7 +12,7 @@ const PLACEHOLDER = /\{([^{}]*)\}/g
 const HEADER = /^header\.([A-Za-z0-9!#$%&'*+.^_`|~-]+)$/
 
 /**
- * Compiles a text with the placeholders `{name}` (path variable), `{rest}` (what `**` covers), `{header.x}`, `{client_ip}`, `{host}`
+ * Compiles a text with the placeholders `{name}` (path variable), `{rest}` (segments matched by `**`), `{header.x}`, `{client_ip}`, `{host}`
  * and `{path}`.
  *
  * @param template of the path that the route matches; undefined: it matches any path.

@@ -6,7 +6,7 @@ import { buildPlugins } from '../../plugins/build.ts'
 import { createActionPlugins, toScopeKey } from './compile-routes.ts'
 
 /**
- * Builds the plugins of routes and services, by their key in `Chain.scopes`. Plugins of a route replace those of its service with the same
+ * Builds the plugins of routes and services, by their key in `Chain.scopes`. Plugins of a route replace plugins of its service with the same
  * name.
  *
  * @throws {SettingsError} when a plugin cannot be built.

@@ -11,7 +11,7 @@ export interface PluginSource {
   readonly source: string
 }
 
-/** Origins of the configured plugins of a chain, those of its services and routes included. */
+/** Origins of the configured plugins of a chain, including plugins of its services and routes. */
 export function findPluginSources(
   { plugins, scopes }: Chain,
   plan: readonly PlannedPlugin[],
