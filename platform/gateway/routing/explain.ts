@@ -51,7 +51,7 @@ const REGISTRY_MS = 3000
 const RESPONSE_TIMEOUT_MS = 10_000
 const TOPIC = 'topic'
 
-/** What one request meets. */
+/** Record of one request. */
 interface Trace {
   readonly passed: Stage[]
   readonly rulings: ExplainedRuling[]
@@ -64,7 +64,7 @@ interface Explainer {
   readonly registry: Registry
   readonly chain: Chain
   readonly sources: ReadonlyMap<Plugin, PluginSource>
-  /** Of the request in progress. */
+  /** Sets the trace of the request in progress. */
   readonly follow: (trace: Trace) => void
 }
 
