@@ -74,6 +74,22 @@ export type RouteAction =
       /** Names and values. */
       readonly headers: readonly string[]
     }
+  | FilesAction
+
+/** Files of a folder. */
+export interface FilesAction {
+  readonly kind: 'files'
+  /** Absolute. */
+  readonly root: string
+  /** File of a folder. */
+  readonly index: string
+  /** Below `root`; undefined: missing files are 404. */
+  readonly fallback: string | undefined
+  /** Empty: none. */
+  readonly stripPrefix: string
+  /** `Cache-Control` by path below `root`. */
+  readonly cacheControl: readonly (readonly [path: PathTemplate, value: string])[]
+}
 
 /** A route of `routes:`. */
 export interface ConfiguredRoute {

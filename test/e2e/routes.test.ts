@@ -1,20 +1,9 @@
-import { writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, request as send } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import t from 'tap'
-import { configurationFrom } from '../../platform/config/load.ts'
-import { startGatewayServer } from '../../platform/gateway/gateway-server.ts'
-import { createLog } from '../../platform/process/log.ts'
+import { openConfigured } from '../fixtures/configured-gateway.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import type { Teardown } from '../fixtures/teardown.ts'
-import { makeTempFolder } from '../fixtures/temp-folder.ts'
-
-interface Answer {
-  readonly status: number
-  readonly headers: IncomingMessage['headers']
-  readonly text: string
-}
 
 /** Responds with what it received. */
 async function openEcho(t: Teardown, name: string): Promise<number> {
@@ -28,49 +17,10 @@ async function openEcho(t: Teardown, name: string): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-async function open(t: Teardown, listener: string, text: string) {
-  const folder = makeTempFolder(t, 'routes')
-  const file = join(folder, 'mx.yaml')
-  writeFileSync(file, text)
-  const env = {
-    ...{ MX_ADDRESS: '127.0.0.1:0', MX_LOG_LEVEL: 'error', MX_LISTENER: listener },
-    ...{ MX_HANDLER: 'proxy', MX_CONFIG: file },
-  }
-  const load = await configurationFrom(new Map(), env)
-  const gateway = await startGatewayServer({ configuration: await load(), log: createLog('error') })
-  t.teardown(gateway.close)
-  const ask = (
-    method: string,
-    path: string,
-    headers: Record<string, string> = {},
-  ): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      const options = { host: '127.0.0.1', port: gateway.port, method, path, headers, agent: false }
-      const call = send(options, (reply) => {
-        const chunks: Buffer[] = []
-        reply.on('data', (chunk: Buffer) => chunks.push(chunk))
-        reply.on('end', () =>
-          resolve({
-            status: reply.statusCode!,
-            headers: reply.headers,
-            text: Buffer.concat(chunks).toString(),
-          }),
-        )
-      })
-      call.on('error', reject)
-      call.end()
-    })
-  const reload = async (next: string): Promise<void> => {
-    writeFileSync(file, next)
-    await gateway.reload(await load())
-  }
-  return { ask, reload }
-}
-
 for (const listener of Object.keys(LISTENERS)) {
   t.test(`${listener}: routes forward, rewrite, redirect and respond`, async (t) => {
     const [shop, blog] = [await openEcho(t, 'shop'), await openEcho(t, 'blog')]
-    const { ask, reload } = await open(
+    const { ask, reload } = await openConfigured(
       t,
       listener,
       `
@@ -134,7 +84,7 @@ routes:
 }
 
 t.test('an invalid route keeps the previous routes on reload', async (t) => {
-  const { ask, reload } = await open(
+  const { ask, reload } = await openConfigured(
     t,
     'node',
     'routes: [{ match: { path: /a }, respond: { body: one } }]',
@@ -155,7 +105,7 @@ t.test('timeouts of a service override those of the gateway, also after a reload
   const { port } = server.address() as AddressInfo
   const toText = (response: string): string =>
     `services: { slow: { nodes: ["http://127.0.0.1:${port}"], timeout: { response: ${response} } } }`
-  const { ask, reload } = await open(t, 'node', toText('1h'))
+  const { ask, reload } = await openConfigured(t, 'node', toText('1h'))
   await reload(toText('100ms'))
   const reply = await ask('GET', '/slow/a')
   t.equal(reply.status, 504)

@@ -15,6 +15,7 @@ import {
   type CompiledRoute,
   type ConfiguredRouteTable,
 } from './configured-routes.ts'
+import { createFilesHandler } from './files.ts'
 import { createPrefixPlugin } from './prefix-plugin.ts'
 import { compileText, encodePath, stripPrefix } from './rewrite.ts'
 
@@ -38,11 +39,11 @@ export function createActionPlugins({ action }: ConfiguredRoute): readonly Plugi
  *
  * @throws {SettingsError} with the position of every invalid route.
  */
-export function compileRoutes({ settings, config }: Configuration): ConfiguredRouteTable {
+export function compileRoutes({ settings, config, file }: Configuration): ConfiguredRouteTable {
   const problems: string[] = []
   const routes = config.routes.flatMap((route) => {
     try {
-      return compileRoute(route, settings.namespace)
+      return compileRoute(route, settings.namespace, file)
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
       problems.push(`${route.at}: route ${route.name}: ${error.message}`)
@@ -57,7 +58,11 @@ export function compileRoutes({ settings, config }: Configuration): ConfiguredRo
   }
 }
 
-function compileRoute(route: ConfiguredRoute, namespace: string): CompiledRoute[] {
+function compileRoute(
+  route: ConfiguredRoute,
+  namespace: string,
+  configFile: string | undefined,
+): CompiledRoute[] {
   const { match, action, name, plugins } = route
   const { hosts, methods, headers, query, clients } = match
   const conditions: RouteConditions = {
@@ -70,7 +75,7 @@ function compileRoute(route: ConfiguredRoute, namespace: string): CompiledRoute[
     const rule: RouteRule = {
       ...{ name, scope },
       rewrite: action.kind === 'service' ? compileRewrite(action, template) : undefined,
-      handler: compileHandler(action, template),
+      handler: compileHandler(action, template, configFile),
     }
     const isCall = action.kind === 'service'
     return {
@@ -82,8 +87,13 @@ function compileRoute(route: ConfiguredRoute, namespace: string): CompiledRoute[
   })
 }
 
-function compileHandler(action: RouteAction, template: PathTemplate): Handler | undefined {
+function compileHandler(
+  action: RouteAction,
+  template: PathTemplate,
+  configFile: string | undefined,
+): Handler | undefined {
   if (action.kind === 'service') return undefined
+  if (action.kind === 'files') return createFilesHandler(action, configFile)
   if (action.kind === 'respond') return createRespond(action)
   const { scheme, host, path, status } = action
   const render = (text: string | undefined) =>

@@ -256,6 +256,12 @@ class DryExchange extends TestExchange {
     return new Promise(() => {})
   }
 
+  /** Without the content of a file. */
+  override start(...head: Parameters<TestExchange['start']>): void {
+    super.start(...head)
+    this.end()
+  }
+
   override fail(error: GatewayError): void {
     this.error ??= error
     super.fail(error)
