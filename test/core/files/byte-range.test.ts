@@ -21,5 +21,5 @@ t.test('a single range is cut to the size; others are ignored or unsatisfiable',
     ['bytes=0-', 0, undefined],
   ]
   for (const [header, size, expected] of rows)
-    t.strictSame(parseRange(header, size), expected, header)
+    t.strictSame(parseRange(header, size), expected, `${header}`)
 })

@@ -16,5 +16,5 @@ t.test('codings are sorted by the weights of the client, then by preference', as
     ['deflate, x-gzip', []],
   ]
   for (const [header, expected] of rows)
-    t.strictSame(acceptedCodings(header, ['br', 'zstd', 'gzip']), expected, header)
+    t.strictSame(acceptedCodings(header, ['br', 'zstd', 'gzip']), expected, `${header}`)
 })
