@@ -1,8 +1,9 @@
 import type { Plugin } from '../../../core/chain.ts'
-import type { PluginEnv } from '../../../core/plugin/define.ts'
+import type { PluginEnv, PluginScope } from '../../../core/plugin/define.ts'
 import { toFullName } from '../../config/configured-services.ts'
 import type { Configuration, PluginEntry } from '../../config/types.ts'
 import { buildPlugins } from '../../plugins/build.ts'
+import type { PlannedPlugin } from '../../plugins/plan.ts'
 import { createActionPlugins, toScopeKey } from './compile-routes.ts'
 
 /**
@@ -20,10 +21,10 @@ export async function buildScopes(
   try {
     for (const { name, plugins } of config.services)
       if (plugins.length > 0)
-        scopes.set(toFullName(name, namespace), await buildPlugins(toPlan(plugins), env))
+        scopes.set(toFullName(name, namespace), await buildPlugins(toPlan(plugins, 'service'), env))
     for (const route of config.routes) {
       const own = [
-        ...(await buildPlugins(toPlan(route.plugins), env)),
+        ...(await buildPlugins(toPlan(route.plugins, 'route'), env)),
         ...createActionPlugins(route),
       ]
       if (own.length === 0) continue
@@ -41,10 +42,11 @@ export async function buildScopes(
   return scopes
 }
 
-function toPlan(plugins: readonly PluginEntry[]) {
+function toPlan(plugins: readonly PluginEntry[], scope: PluginScope): PlannedPlugin[] {
   return plugins.map(({ specifier, options, at }) => ({
     specifier,
     options: (options as object | undefined) ?? {},
     source: at,
+    scope,
   }))
 }

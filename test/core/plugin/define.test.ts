@@ -4,6 +4,7 @@ import {
   createPlugin,
   definePlugin,
   type PluginEnv,
+  type PluginScope,
   toPlugin,
 } from '../../../core/plugin/define.ts'
 import { suggest } from '../../../lib/text/did-you-mean.ts'
@@ -144,6 +145,23 @@ t.test('a plugin name must be kebab-case', async (t) => {
       name,
     )
   }
+})
+
+t.test('a plugin at a scope that it does not allow is rejected with the allowed ones', async (t) => {
+  const early = definePlugin({
+    ...{ name: 'early', description: '', scopes: ['gateway', 'service'], create: () => ({}) },
+  })
+  t.equal(createPlugin(early, {}, env, 'service').name, 'early')
+  t.equal(createPlugin(early, {}, env).name, 'early', 'not checked in tests of plugins')
+  t.throws(() => createPlugin(early, {}, env, 'route'), {
+    message:
+      'plugin "early" is not allowed in the plugins of a route: list it in those of the gateway or service',
+  })
+  const define = (scopes: readonly PluginScope[]) => () =>
+    definePlugin({ name: 'early', description: '', scopes, create: () => ({}) })
+  const message = /plugin "early": scopes must be a list of gateway, service, route, got/
+  t.throws(define([]), message)
+  t.throws(define(['server' as PluginScope]), message)
 })
 
 t.test('create must return an object with known hooks', async (t) => {
