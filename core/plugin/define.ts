@@ -58,7 +58,7 @@ const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 const SCOPES: readonly PluginScope[] = ['gateway', 'service', 'route']
 const NO_OPTIONS: TObject = Type.Object({})
 /** Hook names in the order they run. */
-const HOOKS = ['onRequest', 'onRoute', 'onReply', 'onDone', 'close'] as const
+const HOOKS = ['onRequest', 'onRoute', 'onError', 'onReply', 'onDone', 'close'] as const
 
 /**
  * Declares a plugin.

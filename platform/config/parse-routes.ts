@@ -2,6 +2,7 @@ import { isSeq } from 'yaml'
 import { parsePath } from '../../core/path/pattern.ts'
 import { type PathTemplate, parseTemplate } from '../../core/path/template.ts'
 import { HANDLERS, toHost, toMethod } from '../../resolvers/endpoint/declared.ts'
+import { readErrors } from './actions/errors.ts'
 import { readFilesAction } from './actions/files.ts'
 import { readMap, readText } from './actions/read-map.ts'
 import { readPlugins } from './parse-plugins.ts'
@@ -10,7 +11,7 @@ import type { YamlEntry, YamlSource } from './yaml-source.ts'
 
 const ROUTE_KEYS = [
   ...['name', 'match', 'service', 'endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite'],
-  ...['redirect', 'respond', 'files', 'plugins'],
+  ...['redirect', 'respond', 'files', 'plugins', 'errors'],
 ]
 const MATCH_KEYS = ['host', 'path', 'method', 'headers', 'query', 'client']
 const ACTIONS = ['service', 'redirect', 'respond', 'files']
@@ -59,8 +60,10 @@ function readRoute(
   const action = readAction(source, what, item, entries, match, folder)
   const plugins = entries.get('plugins')
   const listed = plugins === undefined ? [] : readPlugins(source, plugins, folder)
+  const errors = entries.get('errors')
+  const pages = errors === undefined ? [] : readErrors(source, what, errors, folder)
   if (source.problems.length > before || action === undefined) return undefined
-  return { name, match, action, plugins: listed, at: source.at(item) }
+  return { name, match, action, plugins: listed, errors: pages, at: source.at(item) }
 }
 
 function readMatch(source: YamlSource, what: string, entry: YamlEntry | undefined): RouteMatch {

@@ -22,7 +22,9 @@ interface LoadedFile {
 }
 
 const loaded = new Map<string, LoadedFile>()
-const HOOKS: readonly (keyof Plugin)[] = ['onRequest', 'onRoute', 'onReply', 'onDone', 'close']
+const HOOKS: readonly (keyof Plugin)[] = [
+  ...(['onRequest', 'onRoute', 'onError', 'onReply', 'onDone', 'close'] as const),
+]
 const EXPECTED_EXPORT = 'definePlugin(...), an object with hooks, or a function that returns one'
 
 /**

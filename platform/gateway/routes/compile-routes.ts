@@ -63,13 +63,13 @@ function compileRoute(
   namespace: string,
   configFile: string | undefined,
 ): CompiledRoute[] {
-  const { match, action, name, plugins } = route
+  const { match, action, name, plugins, errors = [] } = route
   const { hosts, methods, headers, query, clients } = match
   const conditions: RouteConditions = {
     ...{ headers, query },
     clients: clients.length === 0 ? undefined : createCidrSet(clients, 'client'),
   }
-  const isScoped = plugins.length + createActionPlugins(route).length > 0
+  const isScoped = plugins.length + errors.length + createActionPlugins(route).length > 0
   const scope = isScoped ? toScopeKey(route) : undefined
   return match.paths.map((template) => {
     const rule: RouteRule = {

@@ -184,7 +184,7 @@ function recordStages(chain: Chain, passed: Stage[]): Chain {
   const scopes = [...chain.scopes].map(
     ([name, scope]) => [name, recordStages(scope, passed)] as const,
   )
-  return { ...chain, steps, onReply: [], onDone: [], scopes: new Map(scopes) }
+  return { ...chain, steps, onError: [], onReply: [], onDone: [], scopes: new Map(scopes) }
 }
 
 function recordRulings(authorizer: Authorizer, rulings: ExplainedRuling[]): Authorizer {

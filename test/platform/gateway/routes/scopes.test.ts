@@ -10,6 +10,7 @@ function build(text: string) {
   return buildScopes(
     { settings: mergeSettings(inputs), config, inputs, file: 'mx.yaml' },
     createTestEnv(),
+    () => undefined,
   )
 }
 
