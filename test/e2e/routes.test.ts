@@ -42,6 +42,8 @@ routes:
     service: blog
   - match: { host: old.test }
     redirect: { scheme: https, host: shop.test }
+  - match: { path: /here }
+    redirect: { host: "www.{host}", path: /there, status: 302 }
   - match: { path: /healthz }
     respond: { status: 200, body: ok, headers: { cache-control: no-store } }
 `,
@@ -62,6 +64,8 @@ routes:
     t.equal((await ask('GET', '/', { host: 'blog.test' })).text, 'blog GET / blog.test')
     const moved = await ask('GET', '/q?e=1', { host: 'old.test:8080' })
     t.match(moved, { status: 308, headers: { location: 'https://shop.test/q?e=1' } })
+    const here = await ask('GET', '/here', { host: 'shop.test:8080' })
+    t.match(here, { status: 302, headers: { location: 'http://www.shop.test:8080/there' } })
     t.match(await ask('GET', '/healthz'), {
       ...{ status: 200, text: 'ok' },
       headers: { 'cache-control': 'no-store' },

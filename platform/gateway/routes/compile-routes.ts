@@ -17,6 +17,7 @@ import {
 } from './configured-routes.ts'
 import { createFilesHandler } from './files.ts'
 import { createPrefixPlugin } from './prefix-plugin.ts'
+import { compileHost } from './redirect-host.ts'
 import { compileText, encodePath, stripPrefix } from './rewrite.ts'
 
 type ServiceAction = Extract<RouteAction, { kind: 'service' }>
@@ -96,9 +97,11 @@ function compileHandler(
   if (action.kind === 'files') return createFilesHandler(action, configFile)
   if (action.kind === 'respond') return createRespond(action)
   const { scheme, host, path, status } = action
-  const render = (text: string | undefined) =>
-    text === undefined ? undefined : compileText(text, template, encodePath)
-  return createRedirect({ scheme, host: render(host), path: render(path), status })
+  return createRedirect({
+    ...{ scheme, status },
+    host: host === undefined ? undefined : compileHost(host, template, scheme !== undefined),
+    path: path === undefined ? undefined : compileText(path, template, encodePath),
+  })
 }
 
 function compileRewrite(
