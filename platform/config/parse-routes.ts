@@ -1,6 +1,7 @@
 import { isSeq } from 'yaml'
 import { parsePath } from '../../core/path/pattern.ts'
 import { type PathTemplate, parseTemplate } from '../../core/path/template.ts'
+import { isServiceName } from '../../core/registry/service-name.ts'
 import { HANDLERS, toHost, toMethod } from '../../resolvers/endpoint/declared.ts'
 import { readErrors } from './actions/errors.ts'
 import { readFilesAction } from './actions/files.ts'
@@ -160,19 +161,26 @@ function readAction(
   if (action === 'respond') return readRespond(source, what, entries.get('respond')!)
   const service = readText(source, entries.get('service'), 'service') ?? ''
   const handler = readText(source, entries.get('handler'), 'handler')
-  if (handler !== undefined && (!HANDLERS.has(handler) || handler === 'event'))
+  if (handler !== undefined && !HANDLERS.has(handler))
     source.report(
       entries.get('handler')!.value,
-      `handler of ${what} must be proxy, web, rpc or api, got ${JSON.stringify(handler)}`,
+      `handler of ${what} must be proxy, web, rpc, api or event, got ${JSON.stringify(handler)}`,
     )
-  const endpoint = readText(source, entries.get('endpoint'), 'endpoint') ?? ''
-  const isCall = handler === 'rpc' || handler === 'api'
+  const named = readText(source, entries.get('endpoint'), 'endpoint') ?? ''
+  const isEvent = handler === 'event'
+  const endpoint = isEvent ? named || 'event' : named
+  const isCall = handler === 'rpc' || handler === 'api' || isEvent
   if (isCall !== (endpoint !== ''))
     source.report(
       item,
       isCall
         ? `${what} needs endpoint: <Handler>.<Method>, which its handler ${handler} calls`
-        : `endpoint of ${what} requires handler: rpc or api`,
+        : `endpoint of ${what} requires handler: rpc, api or event`,
+    )
+  if (isEvent && !(isServiceName(service) && isServiceName(endpoint)))
+    source.report(
+      item,
+      `service and endpoint of ${what} must be names of a topic and an event such as orders and created`,
     )
   const addPrefix = readPrefix(source, what, entries.get('add_prefix'))
   const rewrite = entries.get('rewrite')

@@ -89,10 +89,10 @@ t.test('names position, problem and expectation of an invalid route', async (t) 
     ],
     [
       '  - { service: a, handler: grpc }',
-      /handler of route 1 must be proxy, web, rpc or api, got "grpc"/,
+      /handler of route 1 must be proxy, web, rpc, api or event, got "grpc"/,
     ],
     ['  - { service: a, handler: rpc }', /route 1 needs endpoint: <Handler>\.<Method>/],
-    ['  - { service: a, endpoint: A.B }', /endpoint of route 1 requires handler: rpc or api/],
+    ['  - { service: a, endpoint: A.B }', /endpoint of route 1 requires handler: rpc, api or event/],
     [
       '  - { service: a, strip_prefix: api/ }',
       /strip_prefix of route 1 must be a path such as \/api/,
@@ -121,6 +121,10 @@ t.test('names position, problem and expectation of an invalid route', async (t) 
     [
       '  - { service: a, rewrite: { path: v2 } }',
       /rewrite\.path of route 1 must begin with \/ or \{path\}/,
+    ],
+    [
+      '  - { service: "a b", handler: event }',
+      /service and endpoint of route 1 must be names of a topic and an event/,
     ],
     ['  - { respond: {}, add_prefix: /a }', /route 1 has respond, so add_prefix has no effect/],
     ['  - { files: dist, rewrite: {} }', /route 1 has files, so rewrite has no effect: remove it/],
