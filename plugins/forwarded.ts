@@ -108,6 +108,7 @@ const plugin: PluginDefinition = definePlugin({
   name: 'forwarded',
   description:
     'Writes X-Forwarded-*, Forwarded and Via; accepts inbound ones from trusted proxies only.',
+  scopes: ['gateway'],
   options,
   create({ trusted, header, optional, via, hops, standard }, { log, nowMs }) {
     if (!VIA_NAME.test(via))

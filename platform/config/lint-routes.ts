@@ -54,7 +54,7 @@ function findUnknown(configuration: Configuration): string[] {
   if (settings.registry !== 'static') return []
   const known = listNames(configuration)
   return config.routes.flatMap(({ action, name, at }) => {
-    if (action.kind !== 'service') return []
+    if (action.kind !== 'service' || action.handler === 'event') return []
     const service = toFullName(action.service, settings.namespace)
     if (known.includes(service)) return []
     const short = known.map((full) => full.slice(full.lastIndexOf('.') + 1))

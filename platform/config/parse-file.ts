@@ -14,13 +14,20 @@ import {
   SettingsError,
   splitList,
 } from '../settings/sources.ts'
+import { readErrors } from './actions/errors.ts'
 import { readPlugins } from './parse-plugins.ts'
 import { readRoutes } from './parse-routes.ts'
-import type { ConfigFile, ConfiguredRoute, ConfiguredService, PluginEntry } from './types.ts'
+import type {
+  ConfigFile,
+  ConfiguredRoute,
+  ConfiguredService,
+  ErrorPageEntry,
+  PluginEntry,
+} from './types.ts'
 import { type YamlEntry, YamlSource, type YamlText } from './yaml-source.ts'
 
 const SERVICE_KEYS: readonly string[] = [
-  ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'plugins'],
+  ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'plugins', 'errors'],
 ]
 /** Settings with paths relative to the folder of the configuration file. */
 const FILE_SETTINGS: readonly (keyof Settings)[] = [
@@ -87,6 +94,7 @@ export function parseConfig(
   let services: readonly ConfiguredService[] = []
   let routes: readonly ConfiguredRoute[] = []
   let plugins: readonly PluginEntry[] | undefined
+  let errors: readonly ErrorPageEntry[] = []
   const { root } = source
   // Only for the first unknown key: in the file of a service every key is unknown.
   let hint = `: 'mx ${command} --help' lists the settings. If the file belongs to a service, start mx ${command} in another folder or with --config`
@@ -102,6 +110,7 @@ export function parseConfig(
     if (entry.name === 'services') services = readServices(source, entry, folder)
     else if (entry.name === 'routes') routes = readRoutes(source, entry, folder)
     else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
+    else if (entry.name === 'errors') errors = readErrors(source, 'the gateway', entry, folder)
     else if (key === undefined) {
       source.report(entry.key, unknownKey(entry.name, toKeys(command), hint))
       hint = ''
@@ -114,7 +123,7 @@ export function parseConfig(
     }
   }
   if (source.problems.length > 0) throw new SettingsError(source.problems)
-  return { folder, settings, services, routes, plugins, text }
+  return { folder, settings, services, routes, plugins, errors, text }
 }
 
 function readSetting(
@@ -179,6 +188,7 @@ function readService(
   let keepAliveMs: number | undefined
   let maxConnectionAgeMs: number | undefined
   let plugins: readonly PluginEntry[] = []
+  let errors: readonly ErrorPageEntry[] = []
   let timeouts: ServiceTimeouts = {}
   const body = source.follow(value)
   if (isMap(body)) {
@@ -191,6 +201,8 @@ function readService(
       else if (entry.name === 'max_connection_age')
         maxConnectionAgeMs = readMs(source, 'maxConnectionAgeMs', entry)
       else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
+      else if (entry.name === 'errors')
+        errors = readErrors(source, `service "${name}"`, entry, folder)
       else if (entry.name === 'timeout') timeouts = readTimeouts(source, entry)
       else
         source.report(
@@ -220,6 +232,7 @@ function readService(
     keepAliveMs,
     maxConnectionAgeMs,
     plugins,
+    errors,
     ...timeouts,
     at: source.at(key),
   }
@@ -281,7 +294,7 @@ function isEmptyList(node: unknown): boolean {
 
 function toKeys(command: ServerCommand): readonly string[] {
   const keys = keysOf(command).filter((key) => SETTINGS[key].notInFile === undefined)
-  return ['services', 'routes', 'plugins', ...keys.map((key) => SETTINGS[key].name)]
+  return ['services', 'routes', 'plugins', 'errors', ...keys.map((key) => SETTINGS[key].name)]
 }
 
 function unknownKey(name: string, known: readonly string[], hint: string): string {

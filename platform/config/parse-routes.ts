@@ -1,45 +1,24 @@
-import { isMap, isSeq } from 'yaml'
+import { isSeq } from 'yaml'
 import { parsePath } from '../../core/path/pattern.ts'
 import { type PathTemplate, parseTemplate } from '../../core/path/template.ts'
-import { suggest } from '../../lib/text/did-you-mean.ts'
+import { isServiceName } from '../../core/registry/service-name.ts'
 import { HANDLERS, toHost, toMethod } from '../../resolvers/endpoint/declared.ts'
+import { readErrors } from './actions/errors.ts'
+import { readFilesAction } from './actions/files.ts'
+import { readMap, readText } from './actions/read-map.ts'
 import { readPlugins } from './parse-plugins.ts'
 import type { ConfiguredRoute, RouteAction, RouteMatch, RouteValue } from './types.ts'
 import type { YamlEntry, YamlSource } from './yaml-source.ts'
 
 const ROUTE_KEYS = [
   ...['name', 'match', 'service', 'endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite'],
-  ...['redirect', 'respond', 'plugins'],
+  ...['redirect', 'respond', 'files', 'plugins', 'errors'],
 ]
 const MATCH_KEYS = ['host', 'path', 'method', 'headers', 'query', 'client']
-const ACTIONS = ['service', 'redirect', 'respond']
+const ACTIONS = ['service', 'redirect', 'respond', 'files']
+const SERVICE_KEYS = ['endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite']
 const REDIRECT_STATUSES = ['301', '302', '303', '307', '308']
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
-
-/** Keys of a map with their values; reports other keys and values. */
-function readMap(
-  source: YamlSource,
-  what: string,
-  { key, value }: Pick<YamlEntry, 'key' | 'value'>,
-  keys: readonly string[] | undefined,
-): ReadonlyMap<string, YamlEntry> {
-  const map = source.follow(value)
-  const entries = new Map<string, YamlEntry>()
-  if (!isMap(map)) {
-    source.report(value ?? key, `${what} must be a map`)
-    return entries
-  }
-  for (const entry of source.entries(map)) {
-    if (keys === undefined || keys.includes(entry.name)) entries.set(entry.name, entry)
-    else {
-      const suggestion = suggest(entry.name, keys)
-      const hint =
-        suggestion === undefined ? `expected ${keys.join(', ')}` : `did you mean "${suggestion}"?`
-      source.report(entry.key, `unknown key "${entry.name}" of ${what}, ${hint}`)
-    }
-  }
-  return entries
-}
 
 /** Reads `routes:`. */
 export function readRoutes(
@@ -79,11 +58,13 @@ function readRoute(
       `name of ${what} must be letters, digits, dots, dashes or underscores, at most 100, got ${JSON.stringify(name)}`,
     )
   const match = readMatch(source, what, entries.get('match'))
-  const action = readAction(source, what, item, entries, match)
+  const action = readAction(source, what, item, entries, match, folder)
   const plugins = entries.get('plugins')
   const listed = plugins === undefined ? [] : readPlugins(source, plugins, folder)
+  const errors = entries.get('errors')
+  const pages = errors === undefined ? [] : readErrors(source, what, errors, folder)
   if (source.problems.length > before || action === undefined) return undefined
-  return { name, match, action, plugins: listed, at: source.at(item) }
+  return { name, match, action, plugins: listed, errors: pages, at: source.at(item) }
 }
 
 function readMatch(source: YamlSource, what: string, entry: YamlEntry | undefined): RouteMatch {
@@ -154,6 +135,7 @@ function readAction(
   item: unknown,
   entries: ReadonlyMap<string, YamlEntry>,
   match: RouteMatch,
+  folder: string,
 ): RouteAction | undefined {
   const actions = ACTIONS.filter((key) => entries.has(key))
   if (actions.length !== 1) {
@@ -164,25 +146,42 @@ function readAction(
     return undefined
   }
   const [action] = actions
+  const isAllowed = (key: string): boolean =>
+    action === 'service' || (action === 'files' && key === 'strip_prefix')
+  for (const key of SERVICE_KEYS)
+    if (entries.has(key) && !isAllowed(key))
+      source.report(
+        entries.get(key)!.key,
+        `${what} has ${action}, so ${key} has no effect: remove it`,
+      )
+  const stripPrefix = readPrefix(source, what, entries.get('strip_prefix'))
+  if (action === 'files')
+    return readFilesAction(source, what, entries.get('files')!, { folder, stripPrefix })
   if (action === 'redirect') return readRedirect(source, what, entries.get('redirect')!)
   if (action === 'respond') return readRespond(source, what, entries.get('respond')!)
   const service = readText(source, entries.get('service'), 'service') ?? ''
   const handler = readText(source, entries.get('handler'), 'handler')
-  if (handler !== undefined && (!HANDLERS.has(handler) || handler === 'event'))
+  if (handler !== undefined && !HANDLERS.has(handler))
     source.report(
       entries.get('handler')!.value,
-      `handler of ${what} must be proxy, web, rpc or api, got ${JSON.stringify(handler)}`,
+      `handler of ${what} must be proxy, web, rpc, api or event, got ${JSON.stringify(handler)}`,
     )
-  const endpoint = readText(source, entries.get('endpoint'), 'endpoint') ?? ''
-  const isCall = handler === 'rpc' || handler === 'api'
+  const named = readText(source, entries.get('endpoint'), 'endpoint') ?? ''
+  const isEvent = handler === 'event'
+  const endpoint = isEvent ? named || 'event' : named
+  const isCall = handler === 'rpc' || handler === 'api' || isEvent
   if (isCall !== (endpoint !== ''))
     source.report(
       item,
       isCall
         ? `${what} needs endpoint: <Handler>.<Method>, which its handler ${handler} calls`
-        : `endpoint of ${what} requires handler: rpc or api`,
+        : `endpoint of ${what} requires handler: rpc, api or event`,
     )
-  const stripPrefix = readPrefix(source, what, entries.get('strip_prefix'))
+  if (isEvent && !(isServiceName(service) && isServiceName(endpoint)))
+    source.report(
+      item,
+      `service and endpoint of ${what} must be names of a topic and an event such as orders and created`,
+    )
   const addPrefix = readPrefix(source, what, entries.get('add_prefix'))
   const rewrite = entries.get('rewrite')
   const parts =
@@ -284,17 +283,6 @@ function readRespond(source: YamlSource, what: string, entry: YamlEntry): RouteA
     body: readText(source, entries.get('body'), 'body') ?? '',
     headers: list.flatMap(({ name, value }) => [name, source.text(value) ?? '']),
   }
-}
-
-function readText(
-  source: YamlSource,
-  entry: YamlEntry | undefined,
-  what: string,
-): string | undefined {
-  if (entry === undefined) return undefined
-  const text = source.text(entry.value)
-  if (text === undefined) source.report(entry.value ?? entry.key, `${what} must be one value`)
-  return text
 }
 
 function attempt<T>(

@@ -1,4 +1,5 @@
 import { isAbsolute, relative, resolve } from 'node:path'
+import type { PluginScope } from '../../core/plugin/define.ts'
 import type { Configuration } from '../config/types.ts'
 import { SETTINGS, type SettingsInput } from '../settings/settings.ts'
 import { SettingsError } from '../settings/sources.ts'
@@ -11,6 +12,8 @@ export interface PlannedPlugin {
   readonly options: object
   /** Source of the entry, for errors. */
   readonly source: string
+  /** Where it is listed. @default gateway */
+  readonly scope?: PluginScope
 }
 
 export const PLUGIN_FLAG = '--plugin'

@@ -1,13 +1,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { openConfigured } from '../fixtures/configured-gateway.ts'
+import { openEcho } from '../fixtures/echo-backend.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
-import { openEcho, openRoutedGateway } from '../fixtures/routed-gateway.ts'
 
 for (const listener of Object.keys(LISTENERS)) {
   t.test(`${listener}: routes forward, rewrite, redirect and respond`, async (t) => {
     const [shop, blog] = [await openEcho(t, 'shop'), await openEcho(t, 'blog')]
-    const { send, reload } = await openRoutedGateway(
+    const { send, reload } = await openConfigured(
       t,
       listener,
       `
@@ -29,6 +30,8 @@ routes:
     service: blog
   - match: { host: old.test }
     redirect: { scheme: https, host: shop.test }
+  - match: { path: /here }
+    redirect: { host: "www.{host}", path: /there, status: 302 }
   - match: { path: /healthz }
     respond: { status: 200, body: ok, headers: { cache-control: no-store } }
 `,
@@ -49,6 +52,8 @@ routes:
     t.equal((await send('GET', '/', { host: 'blog.test' })).text, 'blog GET / blog.test')
     const moved = await send('GET', '/q?e=1', { host: 'old.test:8080' })
     t.match(moved, { status: 308, headers: { location: 'https://shop.test/q?e=1' } })
+    const here = await send('GET', '/here', { host: 'shop.test:8080' })
+    t.match(here, { status: 302, headers: { location: 'http://www.shop.test:8080/there' } })
     t.match(await send('GET', '/healthz'), {
       ...{ status: 200, text: 'ok' },
       headers: { 'cache-control': 'no-store' },
@@ -71,7 +76,7 @@ routes:
 }
 
 t.test('an invalid route keeps the previous routes on reload', async (t) => {
-  const { send, reload } = await openRoutedGateway(
+  const { send, reload } = await openConfigured(
     t,
     'node',
     'routes: [{ match: { path: /a }, respond: { body: one } }]',
@@ -92,7 +97,7 @@ t.test('timeouts of a service override timeouts of the gateway, also after a rel
   const { port } = server.address() as AddressInfo
   const toText = (response: string): string =>
     `services: { slow: { nodes: ["http://127.0.0.1:${port}"], timeout: { response: ${response} } } }`
-  const { send, reload } = await openRoutedGateway(t, 'node', toText('1h'))
+  const { send, reload } = await openConfigured(t, 'node', toText('1h'))
   await reload(toText('100ms'))
   const reply = await send('GET', '/slow/a')
   t.equal(reply.status, 504)

@@ -15,7 +15,9 @@ import {
   type CompiledRoute,
   type ConfiguredRouteTable,
 } from './configured-routes.ts'
+import { createFilesHandler } from './files.ts'
 import { createPrefixPlugin } from './prefix-plugin.ts'
+import { compileHost } from './redirect-host.ts'
 import { compileText, encodePath, replacePrefix } from './rewrite.ts'
 
 type ServiceAction = Extract<RouteAction, { kind: 'service' }>
@@ -38,11 +40,11 @@ export function createActionPlugins({ action }: ConfiguredRoute): readonly Plugi
  *
  * @throws {SettingsError} with the position of every invalid route.
  */
-export function compileRoutes({ settings, config }: Configuration): ConfiguredRouteTable {
+export function compileRoutes({ settings, config, file }: Configuration): ConfiguredRouteTable {
   const problems: string[] = []
   const routes = config.routes.flatMap((route) => {
     try {
-      return compileRoute(route, settings.namespace)
+      return compileRoute(route, settings.namespace, file)
     } catch (error) {
       if (!(error instanceof RangeError)) throw error
       problems.push(`${route.at}: route ${route.name}: ${error.message}`)
@@ -57,20 +59,24 @@ export function compileRoutes({ settings, config }: Configuration): ConfiguredRo
   }
 }
 
-function compileRoute(route: ConfiguredRoute, namespace: string): CompiledRoute[] {
-  const { match, action, name, plugins } = route
+function compileRoute(
+  route: ConfiguredRoute,
+  namespace: string,
+  configFile: string | undefined,
+): CompiledRoute[] {
+  const { match, action, name, plugins, errors = [] } = route
   const { hosts, methods, headers, query, clients } = match
   const conditions: RouteConditions = {
     ...{ headers, query },
     clients: clients.length === 0 ? undefined : createCidrSet(clients, 'client'),
   }
-  const isScoped = plugins.length + createActionPlugins(route).length > 0
+  const isScoped = plugins.length + errors.length + createActionPlugins(route).length > 0
   const scope = isScoped ? toScopeKey(route) : undefined
   return match.paths.map((template) => {
     const rule: RouteRule = {
       ...{ name, scope },
       rewrite: action.kind === 'service' ? compileRewrite(action, template) : undefined,
-      handler: compileHandler(action, template),
+      handler: compileHandler(action, template, configFile),
     }
     const isCall = action.kind === 'service'
     return {
@@ -82,13 +88,20 @@ function compileRoute(route: ConfiguredRoute, namespace: string): CompiledRoute[
   })
 }
 
-function compileHandler(action: RouteAction, template: PathTemplate): Handler | undefined {
+function compileHandler(
+  action: RouteAction,
+  template: PathTemplate,
+  configFile: string | undefined,
+): Handler | undefined {
   if (action.kind === 'service') return undefined
+  if (action.kind === 'files') return createFilesHandler(action, configFile)
   if (action.kind === 'respond') return createRespond(action)
   const { scheme, host, path, status } = action
-  const render = (text: string | undefined) =>
-    text === undefined ? undefined : compileText(text, template, encodePath)
-  return createRedirect({ scheme, host: render(host), path: render(path), status })
+  return createRedirect({
+    ...{ scheme, status },
+    host: host === undefined ? undefined : compileHost(host, template, scheme !== undefined),
+    path: path === undefined ? undefined : compileText(path, template, encodePath),
+  })
 }
 
 function compileRewrite(

@@ -1,31 +1,46 @@
 import type { Plugin } from '../../../core/chain.ts'
-import type { PluginEnv } from '../../../core/plugin/define.ts'
+import type { PluginEnv, PluginScope } from '../../../core/plugin/define.ts'
 import { toFullName } from '../../config/configured-services.ts'
-import type { Configuration, PluginEntry } from '../../config/types.ts'
+import type { Configuration, ConfiguredRoute, PluginEntry } from '../../config/types.ts'
 import { buildPlugins } from '../../plugins/build.ts'
+import type { PlannedPlugin } from '../../plugins/plan.ts'
 import { createActionPlugins, toScopeKey } from './compile-routes.ts'
+import { createErrorPages, type ErrorPageOptions } from './error-pages.ts'
 
 /**
  * Builds the plugins of routes and services, by their key in `Chain.scopes`. Plugins of a route replace plugins of its service with the same
  * name.
  *
+ * @param find nodes of a service, for error pages.
  * @throws {SettingsError} when a plugin cannot be built.
  */
 export async function buildScopes(
   { settings, config }: Configuration,
   env: PluginEnv,
+  find: ErrorPageOptions['find'],
 ): Promise<ReadonlyMap<string, readonly Plugin[]>> {
   const { namespace } = settings
   const scopes = new Map<string, readonly Plugin[]>()
+  const build = async (
+    scope: PluginScope,
+    { plugins, errors = [] }: Pick<ConfiguredRoute, 'plugins' | 'errors'>,
+  ): Promise<readonly Plugin[]> => {
+    const listed = await buildPlugins(toPlan(plugins, scope), env)
+    if (errors.length === 0) return listed
+    try {
+      return [createErrorPages(scope, errors, { namespace, find, log: env.log }), ...listed]
+    } catch (error) {
+      for (const plugin of listed) await plugin.close?.()
+      throw error
+    }
+  }
   try {
-    for (const { name, plugins } of config.services)
-      if (plugins.length > 0)
-        scopes.set(toFullName(name, namespace), await buildPlugins(toPlan(plugins), env))
+    for (const service of config.services) {
+      const own = await build('service', service)
+      if (own.length > 0) scopes.set(toFullName(service.name, namespace), own)
+    }
     for (const route of config.routes) {
-      const own = [
-        ...(await buildPlugins(toPlan(route.plugins), env)),
-        ...createActionPlugins(route),
-      ]
+      const own = [...(await build('route', route)), ...createActionPlugins(route)]
       if (own.length === 0) continue
       const { action } = route
       const service = action.kind === 'service' ? toFullName(action.service, namespace) : ''
@@ -41,10 +56,11 @@ export async function buildScopes(
   return scopes
 }
 
-function toPlan(plugins: readonly PluginEntry[]) {
+function toPlan(plugins: readonly PluginEntry[], scope: PluginScope): PlannedPlugin[] {
   return plugins.map(({ specifier, options, at }) => ({
     specifier,
     options: (options as object | undefined) ?? {},
     source: at,
+    scope,
   }))
 }

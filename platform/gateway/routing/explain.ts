@@ -231,7 +231,7 @@ function recordStages(chain: Chain, onStage: (stage: Stage) => void): Chain {
   const scopes = [...chain.scopes].map(
     ([name, scope]) => [name, recordStages(scope, onStage)] as const,
   )
-  return { ...chain, steps, onReply: [], onDone: [], scopes: new Map(scopes) }
+  return { ...chain, steps, onError: [], onReply: [], onDone: [], scopes: new Map(scopes) }
 }
 
 function recordRulings(
@@ -304,6 +304,12 @@ class DryExchange extends TestExchange {
   override tunnel(): Promise<void> {
     this.#reach()
     return new Promise(() => {})
+  }
+
+  /** Without the content of a file. */
+  override start(...head: Parameters<TestExchange['start']>): void {
+    super.start(...head)
+    this.end()
   }
 
   override fail(error: GatewayError): void {

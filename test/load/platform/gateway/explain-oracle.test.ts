@@ -7,8 +7,9 @@ import {
   openExplainer,
 } from '../../../../platform/gateway/routing/explain.ts'
 import { createLog } from '../../../../platform/process/log.ts'
+import { openConfigured } from '../../../fixtures/configured-gateway.ts'
+import { openEcho } from '../../../fixtures/echo-backend.ts'
 import { toRuns } from '../../../fixtures/property-runs.ts'
-import { openEcho, openRoutedGateway } from '../../../fixtures/routed-gateway.ts'
 
 const REQUESTS = 200
 const CONFIGURATIONS = toRuns(500)
@@ -123,7 +124,7 @@ t.test(
         routes,
       })
       const closing = createDisposer()
-      const gateway = await openRoutedGateway({ teardown: closing.add }, 'node', text)
+      const gateway = await openConfigured({ teardown: closing.add }, 'node', text)
       const parts = { configuration: gateway.configuration, authorizer: undefined, log }
       const explain = await openExplainer(parts, closing)
       for (const each of requests.slice(sent, sent + REQUESTS)) {
