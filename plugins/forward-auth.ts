@@ -188,7 +188,7 @@ function pick(flat: readonly string[], isPicked: (name: string) => boolean): str
   return picked
 }
 
-/** Also those with underscores, which many servers read as dashes: a client must not choose its identity. */
+/** Also removes names with underscores, which many servers read as dashes: a client must not choose its identity. */
 function removeAll(headers: HeaderList, names: ReadonlySet<string>): void {
   if (names.size === 0) return
   const found = pick(

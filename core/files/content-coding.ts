@@ -6,8 +6,8 @@ interface Weighted {
 const WEIGHT = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i
 
 /**
- * Content codings of `supported` that a client accepts, best first (RFC 9110 §12.5.3). Of codings with the same weight, the one
- * that `supported` lists first is better. Codings that the client likes less than none are left out.
+ * Content codings of `supported` that a client accepts, best first (RFC 9110 §12.5.3). Codings with the same weight
+ * have the order of `supported`. Codings that the client likes less than none are left out.
  *
  * @param accepted value of `Accept-Encoding`; undefined or empty: none.
  */

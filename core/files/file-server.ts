@@ -18,7 +18,7 @@ export interface FileServerOptions {
   readonly index?: string
   /** File below `root` that is served for missing ones to clients that accept HTML; undefined: 404. */
   readonly fallback?: string | undefined
-  /** Path of a request below `root`. @default that of the request */
+  /** Path of a request below `root`. @default path of the request */
   readonly toPath?: (path: string) => string
   /** `Cache-Control` of a file by its path below `root`. @default no-cache */
   readonly cacheControl?: (segments: readonly string[]) => string | undefined
@@ -30,7 +30,7 @@ export interface FileServerOptions {
 const EXTENSIONS = { br: '.br', zstd: '.zst', gzip: '.gz' } as const
 type Coding = keyof typeof EXTENSIONS
 const CODINGS = Object.keys(EXTENSIONS) as readonly Coding[]
-/** Hidden names that are meant to be public (RFC 8615). */
+/** Hidden names with public files (RFC 8615). */
 const WELL_KNOWN = '.well-known'
 const HTML =
   /(?:^|,)\s*(?:text\/html|application\/xhtml\+xml)\s*(?:$|,|;(?!\s*q=0(?:\.0*)?\s*(?:$|,)))/i

@@ -31,7 +31,7 @@ export interface PluginEnv {
   readonly egress?: Pick<EgressPolicy, 'resolveKeys'> | undefined
 }
 
-/** Where plugins are listed: for all requests, those to a service, or those of a route. */
+/** Where plugins are listed: for all requests, requests to a service, or requests of a route. */
 export type PluginScope = 'gateway' | 'service' | 'route'
 
 /** Hooks of a plugin, as returned by `create`. */

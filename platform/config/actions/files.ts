@@ -5,7 +5,7 @@ import type { YamlEntry, YamlSource } from '../yaml-source.ts'
 import { readMap, readText } from './read-map.ts'
 
 export interface FilesContext {
-  /** Of the configuration file. */
+  /** Folder of the configuration file. */
   readonly folder: string
   readonly stripPrefix: string
 }

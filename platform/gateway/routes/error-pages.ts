@@ -31,7 +31,7 @@ interface Source {
 }
 
 /**
- * Creates the plugin for `errors:` of a scope. Errors of services are not replaced, nor are those for clients that accept JSON and not
+ * Creates the plugin for `errors:` of a scope. Errors of services are not replaced, nor are errors for clients that accept JSON and not
  * HTML.
  *
  * @throws {SettingsError} when a file cannot be read.
@@ -52,7 +52,7 @@ export function createErrorPages(
     throw error
   }
   return {
-    // Of several scopes with pages, the nearest one with a page for the status applies.
+    // The nearest scope with a page for the status applies.
     name: scope === 'gateway' ? 'errors' : `${scope}-errors`,
     onError(x, { code }) {
       const accept = x.headers.get('accept') ?? ''

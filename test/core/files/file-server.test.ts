@@ -28,7 +28,7 @@ function open(t: Test, options: Partial<FileServerOptions> = {}) {
   write('.git/config', 'secret')
   write('.well-known/security.txt', 'contact')
   const serve = createFileServer({ root, id: 'test', ...options })
-  const ask = async (path: string, headers: TestRequest['headers'] = {}, method = 'GET') => {
+  const send = async (path: string, headers: TestRequest['headers'] = {}, method = 'GET') => {
     const { x, ...rest } = await runPlugin(
       { name: 'none' },
       { method, path, headers },
@@ -37,39 +37,39 @@ function open(t: Test, options: Partial<FileServerOptions> = {}) {
     const { status, headers: got, body } = rest
     return { status, body, get: (name: string) => got.get(name), length: x.announcedLength, x }
   }
-  return { ask, root, serve, write }
+  return { send, root, serve, write }
 }
 
 t.test('serves files with type and validators, folders by their index', async (t) => {
-  const { ask } = open(t)
-  const file = await ask('/a%20b.txt')
+  const { send } = open(t)
+  const file = await send('/a%20b.txt')
   t.strictSame([file.status, file.body], [200, '0123456789'])
   t.equal(file.get('content-type'), 'text/plain; charset=utf-8')
   t.equal(file.get('last-modified'), 'Thu, 02 Jan 2020 03:04:05 GMT')
   t.match(file.get('etag'), /^"[0-9a-z]+-a"$/)
   t.equal(file.get('cache-control'), 'no-cache')
   t.equal(file.get('accept-ranges'), 'bytes')
-  t.equal((await ask('/')).body, '<p>home')
-  t.equal((await ask('/docs/')).body, '<p>docs')
-  t.equal((await ask('/none.txt')).body, '')
-  const long = await ask('/long.bin')
+  t.equal((await send('/')).body, '<p>home')
+  t.equal((await send('/docs/')).body, '<p>docs')
+  t.equal((await send('/none.txt')).body, '')
+  const long = await send('/long.bin')
   t.strictSame([long.body === LONG, long.length], [true, LONG.length])
 })
 
 t.test('redirects a folder without a slash relatively, with its query', async (t) => {
-  const { ask } = open(t, { toPath: (path) => path.slice('/site'.length) || '/' })
-  const moved = await ask('/site/docs?a=1')
+  const { send } = open(t, { toPath: (path) => path.slice('/site'.length) || '/' })
+  const moved = await send('/site/docs?a=1')
   t.strictSame([moved.status, moved.get('location')], [308, './docs/?a=1'])
-  t.equal((await ask('/site')).get('location'), './site/')
-  t.equal((await ask('/site/docs/')).body, '<p>docs')
+  t.equal((await send('/site')).get('location'), './site/')
+  t.equal((await send('/site/docs/')).body, '<p>docs')
 })
 
 t.test('hidden, missing and malformed paths are 404', async (t) => {
-  const { ask, root } = open(t, { fallback: 'index.html' })
+  const { send, root } = open(t, { fallback: 'index.html' })
   symlinkSync('/etc/passwd', join(root, 'passwd'))
   const html = { accept: 'text/html' }
   for (const path of ['/.env', '/%2eenv', '/.git/config', '/docs/../.env', '/%2e%2e/x', '/a%00b'])
-    t.equal((await ask(path, html)).status, 404, path)
+    t.equal((await send(path, html)).status, 404, path)
   for (const path of [
     '/..%2f..%2fetc/passwd',
     '/..%5cx',
@@ -77,7 +77,7 @@ t.test('hidden, missing and malformed paths are 404', async (t) => {
     '/%ff',
     '/docs/.env',
   ])
-    t.equal((await ask(path, html)).status, 404, path)
+    t.equal((await send(path, html)).status, 404, path)
   for (const path of [
     '/passwd',
     '/none',
@@ -86,63 +86,63 @@ t.test('hidden, missing and malformed paths are 404', async (t) => {
     '/.well-known',
     '/docs/.well-known/x',
   ])
-    t.equal((await ask(path)).status, 404, path)
-  t.equal((await ask('/.well-known/security.txt')).body, 'contact')
+    t.equal((await send(path)).status, 404, path)
+  t.equal((await send('/.well-known/security.txt')).body, 'contact')
 })
 
 t.test('the fallback is for clients that accept HTML', async (t) => {
-  const { ask } = open(t, { fallback: 'index.html' })
-  const page = await ask('/users/7', { accept: 'text/html,*/*;q=0.8' })
+  const { send } = open(t, { fallback: 'index.html' })
+  const page = await send('/users/7', { accept: 'text/html,*/*;q=0.8' })
   t.strictSame([page.status, page.body], [200, '<p>home'])
   t.equal(page.get('vary'), 'accept, accept-encoding')
-  t.equal((await ask('/empty/', { accept: 'text/html' })).body, '<p>home')
+  t.equal((await send('/empty/', { accept: 'text/html' })).body, '<p>home')
   for (const accept of ['*/*', 'image/png', 'text/html;q=0, */*', 'text/html; q=0.0'])
-    t.equal((await ask('/users/7', { accept })).status, 404, accept)
+    t.equal((await send('/users/7', { accept })).status, 404, accept)
 })
 
 t.test('other methods are 405 with Allow, HEAD has no body', async (t) => {
-  const { ask } = open(t)
+  const { send } = open(t)
   for (const method of ['POST', 'DELETE', 'OPTIONS']) {
-    const reply = await ask('/app.js', {}, method)
+    const reply = await send('/app.js', {}, method)
     t.strictSame([reply.status, reply.get('allow')], [405, 'GET, HEAD'], method)
   }
-  const head = await ask('/a%20b.txt', { range: 'bytes=0-1' }, 'HEAD')
+  const head = await send('/a%20b.txt', { range: 'bytes=0-1' }, 'HEAD')
   t.strictSame([head.status, head.body, head.length], [200, '', 10])
 })
 
 t.test(
   'a single range is 206, an unsatisfiable one 416, a stale If-Range the whole file',
   async (t) => {
-    const { ask } = open(t)
-    const part = await ask('/a%20b.txt', { range: 'bytes=2-4' })
+    const { send } = open(t)
+    const part = await send('/a%20b.txt', { range: 'bytes=2-4' })
     t.strictSame([part.status, part.body, part.get('content-range')], [206, '234', 'bytes 2-4/10'])
-    const long = await ask('/long.bin', { range: 'bytes=100000-' })
+    const long = await send('/long.bin', { range: 'bytes=100000-' })
     t.strictSame([long.status, long.length, long.body.length], [206, 200_000, 200_000])
-    const beyond = await ask('/a%20b.txt', { range: 'bytes=10-' })
+    const beyond = await send('/a%20b.txt', { range: 'bytes=10-' })
     t.strictSame([beyond.status, beyond.get('content-range')], [416, 'bytes */10'])
     const etag = part.get('etag')!
-    t.equal((await ask('/a%20b.txt', { range: 'bytes=0-0', 'if-range': etag })).status, 206)
-    t.equal((await ask('/a%20b.txt', { range: 'bytes=0-0', 'if-range': '"old"' })).status, 200)
-    t.equal((await ask('/a%20b.txt', { range: ['bytes=0-0', 'bytes=1-1'] })).status, 200)
+    t.equal((await send('/a%20b.txt', { range: 'bytes=0-0', 'if-range': etag })).status, 206)
+    t.equal((await send('/a%20b.txt', { range: 'bytes=0-0', 'if-range': '"old"' })).status, 200)
+    t.equal((await send('/a%20b.txt', { range: ['bytes=0-0', 'bytes=1-1'] })).status, 200)
   },
 )
 
 t.test('a client with the current version gets 304, If-None-Match first', async (t) => {
-  const { ask, write } = open(t)
-  const etag = (await ask('/app.js')).get('etag')!
+  const { send, write } = open(t)
+  const etag = (await send('/app.js')).get('etag')!
   const date = TIME.toUTCString()
-  const same = await ask('/app.js', { 'if-none-match': etag })
+  const same = await send('/app.js', { 'if-none-match': etag })
   t.strictSame([same.status, same.body, same.get('etag')], [304, '', etag])
   t.equal(same.get('content-type'), undefined)
-  t.equal((await ask('/app.js', { 'if-modified-since': date })).status, 304)
-  t.equal((await ask('/app.js', { 'if-none-match': '"x"', 'if-modified-since': date })).status, 200)
-  t.equal((await ask('/app.js', { 'if-match': '"x"' })).status, 412)
+  t.equal((await send('/app.js', { 'if-modified-since': date })).status, 304)
+  t.equal((await send('/app.js', { 'if-none-match': '"x"', 'if-modified-since': date })).status, 200)
+  t.equal((await send('/app.js', { 'if-match': '"x"' })).status, 412)
   write('app.js', 'longer')
-  t.equal((await ask('/app.js', { 'if-none-match': etag })).status, 200)
+  t.equal((await send('/app.js', { 'if-none-match': etag })).status, 200)
 })
 
 t.test('precompressed variants have their own tag, and ranges of their bytes', async (t) => {
-  const { ask } = open(t)
+  const { send } = open(t)
   const rows: [string, string, string | undefined][] = [
     ['gzip, br', 'brotli', 'br'],
     ['gzip;q=1, br;q=0.5', 'gzip', 'gzip'],
@@ -152,21 +152,21 @@ t.test('precompressed variants have their own tag, and ranges of their bytes', a
   ]
   const tags = new Set<string | undefined>()
   for (const [accepted, body, coding] of rows) {
-    const reply = await ask('/app.js', { 'accept-encoding': accepted })
+    const reply = await send('/app.js', { 'accept-encoding': accepted })
     t.strictSame([reply.body, reply.get('content-encoding')], [body, coding], accepted)
     t.equal(reply.get('content-type'), 'text/javascript; charset=utf-8')
     t.equal(reply.get('vary'), 'accept-encoding')
     tags.add(reply.get('etag'))
   }
   t.equal(tags.size, 3)
-  const part = await ask('/app.js', { 'accept-encoding': 'br', range: 'bytes=0-1' })
+  const part = await send('/app.js', { 'accept-encoding': 'br', range: 'bytes=0-1' })
   t.strictSame([part.body, part.get('content-range')], ['br', 'bytes 0-1/6'])
 })
 
 t.test('a constant time is no validator', async (t) => {
-  const { ask, root } = open(t)
+  const { send, root } = open(t)
   utimesSync(join(root, 'app.js'), 1, 1)
-  const reply = await ask('/app.js')
+  const reply = await send('/app.js')
   t.strictSame([reply.get('etag'), reply.get('last-modified')], [undefined, undefined])
 })
 

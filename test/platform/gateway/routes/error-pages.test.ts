@@ -17,7 +17,7 @@ function open(t: Test, pages: Readonly<Record<string, string>>) {
     ...{ namespace: '', find: () => undefined, log: createTestEnv().log },
   })
   t.teardown(() => plugin.close?.())
-  const ask = (code: number, headers: TestRequest['headers'] = {}) =>
+  const send = (code: number, headers: TestRequest['headers'] = {}) =>
     runPlugin(
       plugin,
       { headers },
@@ -27,28 +27,28 @@ function open(t: Test, pages: Readonly<Record<string, string>>) {
         },
       },
     )
-  return { ask, plugin }
+  return { send, plugin }
 }
 
 t.test('the page of a status replaces the body and keeps status and headers', async (t) => {
-  const { ask } = open(t, { 502: '<p>sorry', '5xx': '<p>broken', '4xx': '<p>wrong' })
-  const sorry = await ask(502)
+  const { send } = open(t, { 502: '<p>sorry', '5xx': '<p>broken', '4xx': '<p>wrong' })
+  const sorry = await send(502)
   t.strictSame([sorry.status, sorry.body], [502, '<p>sorry'])
   t.equal(sorry.headers.get('content-type'), 'text/html; charset=utf-8')
   t.equal(sorry.headers.get('retry-after'), '1')
   t.equal(sorry.headers.get('cache-control'), 'no-store')
-  t.equal((await ask(503)).body, '<p>broken')
-  t.equal((await ask(404)).body, '<p>wrong')
+  t.equal((await send(503)).body, '<p>broken')
+  t.equal((await send(404)).body, '<p>wrong')
 })
 
 t.test('clients that accept JSON and not HTML keep the JSON body', async (t) => {
-  const { ask } = open(t, { '5xx': '<p>broken' })
+  const { send } = open(t, { '5xx': '<p>broken' })
   for (const accept of ['application/json', 'application/problem+json, */*;q=0.1'])
-    t.match(JSON.parse((await ask(502, { accept })).body), /./, accept)
+    t.match(JSON.parse((await send(502, { accept })).body), /./, accept)
   for (const accept of ['*/*', 'text/html, application/json', ''])
-    t.equal((await ask(502, { accept })).body, '<p>broken', accept)
-  t.equal((await ask(404)).headers.get('content-type'), 'application/json', 'without a page')
-  const grpc = await ask(502, { 'content-type': 'application/grpc-web' })
+    t.equal((await send(502, { accept })).body, '<p>broken', accept)
+  t.equal((await send(404)).headers.get('content-type'), 'application/json', 'without a page')
+  const grpc = await send(502, { 'content-type': 'application/grpc-web' })
   t.not(grpc.body, '<p>broken')
 })
 
