@@ -16,7 +16,7 @@ import {
   type ConfiguredRouteTable,
 } from './configured-routes.ts'
 import { createPrefixPlugin } from './prefix-plugin.ts'
-import { compileText, encodePath, replacePrefix } from './rewrite.ts'
+import { compileHost, compilePath, compileText, replacePrefix } from './rewrite.ts'
 
 type ServiceAction = Extract<RouteAction, { kind: 'service' }>
 
@@ -86,16 +86,18 @@ function compileHandler(action: RouteAction, template: PathTemplate): Handler | 
   if (action.kind === 'service') return undefined
   if (action.kind === 'respond') return createRespond(action)
   const { scheme, host, path, status } = action
-  const render = (text: string | undefined) =>
-    text === undefined ? undefined : compileText(text, template, encodePath)
-  return createRedirect({ scheme, host: render(host), path: render(path), status })
+  return createRedirect({
+    ...{ scheme, status },
+    host: host === undefined ? undefined : compileHost(host, template),
+    path: path === undefined ? undefined : compilePath(path, template),
+  })
 }
 
 function compileRewrite(
   { stripPrefix: prefix, addPrefix, path, query }: ServiceAction,
   template: PathTemplate,
 ): RouteRule['rewrite'] {
-  const toPath = path === undefined ? undefined : compileText(path, template, encodePath)
+  const toPath = path === undefined ? undefined : compilePath(path, template)
   const segments = prefix.split('/').slice(1)
   const parameters = query.map(
     ([name, value]) => [name, compileText(value, template, (text) => text)] as const,
