@@ -76,7 +76,7 @@ function restOf(path: string, before: number, after: number): string {
 }
 
 /**
- * Compiles a path. A value of the request must not lead to another path: one that is invalid in a request, or has empty segments, is 400.
+ * Compiles a path. A value of the request must not lead to another path: a path that is invalid in a request, or has empty segments, is 400.
  *
  * @throws {RangeError} for an unknown placeholder, or text that is invalid in a path.
  */
