@@ -1,29 +1,16 @@
 import { DirectMappedCache } from '../../lib/collections/direct-mapped-cache.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { appendParsed, HeaderList } from '../http/headers.ts'
+import { isHostHeader } from '../http/host-header.ts'
 import { rejectMethod } from '../http/methods.ts'
+import { checkPath, NOT_ENCODED } from '../path/check.ts'
 import { checkValue, hasNonAscii, isPrintable } from './header-value.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-/** RFC 3986 §3.2.2: reg-name or IPv4 without percent-encoding, or a bracketed IPv6 address; then an optional port. */
-const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_~-][A-Za-z0-9._~-]*)(?::\d{1,5})?$/
-/** RFC 3986 §3.3 and further characters that browsers send; no control or non-ASCII byte, no space, `#` or `\`. */
-const PATH = /^\/[!"$-[\]-~]*$/
 const QUERY = /^[!"$-~]*$/
 const SHORT_QUERY = 24
 const HASH = 0x23
-const NOT_ENCODED = 'the request target contains a character that must be percent-encoded'
 const LENGTH_MAX_DIGITS = 15
-/** Encoded bytes that change the meaning of a path, NUL and `\`, and malformed escapes. */
-const ENCODED_TRAP = /%(?:00|5c|(?![0-9a-f]{2}))/i
-const ENCODED_SLASH = /%2f/gi
-/**
- * Parts that servers interpret differently in a path with an encoded slash: a path parameter ends before or after that slash,
- * and a double decoding results in other segments.
- */
-const ENCODED_SLASH_TRAP = /;|%3b|%25[0-9a-f]{2}/i
-/** A `.` or `..` segment, literal or percent-encoded, also with path parameters. */
-const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/;]|%3b|$)/i
 /** Headers that `Connection` must not remove: headers of the gateway, and headers that identify the client or frame the message. */
 const UNNAMEABLE =
   /^(?:host|content-length|authorization|cookie|client-cert.*|forwarded|via|x-forwarded-.*|x-real-ip|x-request-id|mx-.*)$/
@@ -222,7 +209,7 @@ export class RequestValidator {
 
   #isHost(host: string): boolean {
     if (host === this.#lastHost) return true
-    if (!HOST.test(host)) return false
+    if (!isHostHeader(host)) return false
     this.#lastHost = host
     return true
   }
@@ -255,24 +242,6 @@ function parseLength(value: string): number {
     bytes = bytes * 10 + digit
   }
   return bytes
-}
-
-/** Returns why a path is invalid; undefined: it is valid. */
-function checkPath(path: string, encodedSlashes: boolean): string | undefined {
-  if (!PATH.test(path)) return NOT_ENCODED
-  const isEscaped = path.includes('%')
-  if (isEscaped && ENCODED_TRAP.test(path))
-    return 'the path must not contain %00, %5C or a malformed escape'
-  // Segments are checked as a backend sees them that decodes the slash.
-  const decoded = isEscaped ? path.replace(ENCODED_SLASH, '/') : path
-  if (decoded !== path) {
-    if (!encodedSlashes) return 'the path must not contain %2F'
-    if (ENCODED_SLASH_TRAP.test(path))
-      return 'a path with %2F must not contain ";", %3B or an encoded percent sign'
-  }
-  if ((isEscaped || path.includes('/.')) && DOT_SEGMENT.test(decoded))
-    return 'the path must not contain "." or ".." segments'
-  return undefined
 }
 
 function isQuery(query: string): boolean {

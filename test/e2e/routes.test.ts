@@ -26,6 +26,11 @@ routes:
   - match: { path: "/old/{id}/**", query: { v: { prefix: "2" } } }
     service: shop
     rewrite: { path: "/v2/{id}/{rest}", query: { lang: en } }
+  - match: { path: "/own/**" }
+    service: shop
+    rewrite: { path: "/tenants/{header.x-tenant}/{rest}" }
+  - match: { path: "/go/**" }
+    redirect: { host: "{header.x-tenant}.shop.test", path: "/{rest}" }
   - match: { path: /, host: blog.test }
     service: blog
   - match: { host: old.test }
@@ -50,6 +55,13 @@ routes:
     t.equal(rewritten.text, `shop GET /v2/7/x/y?v=2.1&lang=en ${rewritten.text.split(' ').at(-1)}`)
     t.equal(rewritten.headers['x-scope'], 'service')
     t.equal((await send('GET', '/', { host: 'blog.test' })).text, 'blog GET / blog.test')
+    const own = await send('GET', '/own/x', { 'x-tenant': 'ann?' })
+    t.match(own.text, /^shop GET \/tenants\/ann%3F\/x /)
+    for (const tenant of ['..', '../admin', 'a/../../admin', 'bob/x', '']) {
+      const headers = { 'x-tenant': tenant }
+      t.equal((await send('GET', '/own/x', headers)).status, 400, `path with ${tenant}`)
+      t.equal((await send('GET', '/go/x', headers)).status, 400, `host with ${tenant}`)
+    }
     const moved = await send('GET', '/q?e=1', { host: 'old.test:8080' })
     t.match(moved, { status: 308, headers: { location: 'https://shop.test/q?e=1' } })
     const here = await send('GET', '/here', { host: 'shop.test:8080' })

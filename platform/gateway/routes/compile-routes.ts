@@ -18,7 +18,7 @@ import {
 import { createFilesHandler } from './files.ts'
 import { createPrefixPlugin } from './prefix-plugin.ts'
 import { compileHost } from './redirect-host.ts'
-import { compileText, encodePath, replacePrefix } from './rewrite.ts'
+import { compilePath, compileText, replacePrefix } from './rewrite.ts'
 
 type ServiceAction = Extract<RouteAction, { kind: 'service' }>
 
@@ -100,7 +100,7 @@ function compileHandler(
   return createRedirect({
     ...{ scheme, status },
     host: host === undefined ? undefined : compileHost(host, template, scheme !== undefined),
-    path: path === undefined ? undefined : compileText(path, template, encodePath),
+    path: path === undefined ? undefined : compilePath(path, template),
   })
 }
 
@@ -108,7 +108,7 @@ function compileRewrite(
   { stripPrefix: prefix, addPrefix, path, query }: ServiceAction,
   template: PathTemplate,
 ): RouteRule['rewrite'] {
-  const toPath = path === undefined ? undefined : compileText(path, template, encodePath)
+  const toPath = path === undefined ? undefined : compilePath(path, template)
   const segments = prefix.split('/').slice(1)
   const parameters = query.map(
     ([name, value]) => [name, compileText(value, template, (text) => text)] as const,

@@ -3,7 +3,8 @@ import type { PathTemplate } from '../../../core/path/template.ts'
 import { compileText, type Render } from './rewrite.ts'
 
 /** Name or IP address, and optional port (RFC 3986 §3.2). */
-const AUTHORITY = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?)(?::\d{1,5})?$/
+const AUTHORITY =
+  /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?)(?::\d{1,5})?$/
 const PORT = /:\d{1,5}$/
 /** RFC 1123 §2.1, and underscores. */
 const LABEL = /^[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/
