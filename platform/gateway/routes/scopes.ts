@@ -1,15 +1,16 @@
 import type { Plugin } from '../../../core/chain.ts'
+import { type ScopedPlugins, toConsumerKey } from '../../../core/plugin/compile-chain.ts'
 import type { PluginEnv, PluginScope } from '../../../core/plugin/define.ts'
 import { toFullName } from '../../config/configured-services.ts'
 import type { Configuration, ConfiguredRoute, PluginEntry } from '../../config/types.ts'
 import { buildPlugins } from '../../plugins/build.ts'
 import type { PlannedPlugin } from '../../plugins/plan.ts'
 import { createActionPlugins, toScopeKey } from './compile-routes.ts'
+import { createPolicyFinder } from './endpoint-policies.ts'
 import { createErrorPages, type ErrorPageOptions } from './error-pages.ts'
 
 /**
- * Builds the plugins of routes and services, by their key in `Chain.scopes`. Plugins of a route replace plugins of its service with the same
- * name.
+ * Builds the plugins of routes, services and consumers. Plugins of a route replace plugins of its service with the same name.
  *
  * @param find nodes of a service, for error pages.
  * @throws {SettingsError} when a plugin cannot be built.
@@ -18,9 +19,10 @@ export async function buildScopes(
   { settings, config }: Configuration,
   env: PluginEnv,
   find: ErrorPageOptions['find'],
-): Promise<ReadonlyMap<string, readonly Plugin[]>> {
+): Promise<ScopedPlugins> {
   const { namespace } = settings
   const scopes = new Map<string, readonly Plugin[]>()
+  const consumers = new Map<string, readonly Plugin[]>()
   const build = async (
     scope: PluginScope,
     { plugins, errors = [] }: Pick<ConfiguredRoute, 'plugins' | 'errors'>,
@@ -49,11 +51,18 @@ export async function buildScopes(
       )
       scopes.set(toScopeKey(route), [...inherited, ...own])
     }
+    for (const { account, namespace, plugins } of config.consumers)
+      if (plugins.length > 0)
+        consumers.set(
+          toConsumerKey({ issuer: namespace, id: account }),
+          await buildPlugins(toPlan(plugins, 'consumer'), env),
+        )
   } catch (error) {
-    for (const plugin of new Set([...scopes.values()].flat())) await plugin.close?.()
+    const built = [...scopes.values(), ...consumers.values()].flat()
+    for (const plugin of new Set(built)) await plugin.close?.()
     throw error
   }
-  return scopes
+  return { routes: scopes, consumers, findPolicies: createPolicyFinder(env) }
 }
 
 function toPlan(plugins: readonly PluginEntry[], scope: PluginScope): PlannedPlugin[] {
