@@ -16,6 +16,7 @@ import { createLog } from '../process/log.ts'
 import { formatAddress } from '../settings/parse/address.ts'
 import { nameResolver } from './find-resolver.ts'
 import type { GatewayServer } from './gateway-server.ts'
+import { listConfiguredRoutes } from './routes/list-configured-routes.ts'
 import type { DomainRegistries } from './routing/domains.ts'
 import { explain } from './routing/explain.ts'
 import type { Explanation } from './routing/explanation.ts'
@@ -74,6 +75,10 @@ function createView(
         namespace: settings.namespace,
         ...toRoutesPage(await listServices(registry), settings, request),
       }
+    },
+
+    listConfiguredRoutes(request) {
+      return listConfiguredRoutes(api.inForce.configuration, request)
     },
 
     listPlugins() {

@@ -7,6 +7,7 @@ import { type Context, metadata } from '../../sdk/context.ts'
 import { badRequest, tooManyRequests, unavailable } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { type Endpoints, endpoint } from '../../sdk/service/endpoint.ts'
+import { ConfiguredRoutes } from './configured-routes.ts'
 import type { GatewayView } from './gateway-view.ts'
 import {
   Explanation,
@@ -34,6 +35,8 @@ export interface EndpointsOptions {
 const MAX_EXPLAINING = 4
 const MAX_PATH = 8192
 const MAX_BODY = 65_536
+/** Maximum characters of a search. */
+const MAX_SEARCH = 200
 
 /**
  * Endpoints of the gateway: statistics and routes for members of the platform, as in registry and runtime; plugins,
@@ -101,6 +104,24 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
       handle(request, ctx) {
         mustBeViewer(ctx)
         return view(ctx).listRoutes(request)
+      },
+    }),
+
+    configuredRoutes: endpoint({
+      readOnly: true,
+      description: 'Lists the routes of the configuration in their order.',
+      request: Type.Object({
+        search: Type.String({
+          ...{ default: '', maxLength: MAX_SEARCH },
+          description: 'Words that all must occur in a route; empty: all routes.',
+        }),
+        limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100 }),
+        skip: Type.Integer({ minimum: 0, default: 0, description: 'Number of routes to skip.' }),
+      }),
+      response: ConfiguredRoutes,
+      handle(request, ctx) {
+        mustBeOperator(ctx)
+        return view(ctx).listConfiguredRoutes(request)
       },
     }),
 

@@ -1,3 +1,4 @@
+import type { ConfiguredRoutesPage, ConfiguredRoutesRequest } from './configured-routes.ts'
 import type {
   Explained,
   ExplainRequest,
@@ -14,6 +15,8 @@ export interface GatewayView {
    * @throws {GatewayError} 503 if the registry is unavailable.
    */
   readonly listRoutes: (request: RoutesRequest) => Promise<RoutesPage>
+  /** Returns a page of the routes of the configuration. */
+  readonly listConfiguredRoutes: (request: ConfiguredRoutesRequest) => ConfiguredRoutesPage
   /** Plugins in the order of the chain. */
   readonly listPlugins: () => readonly PluginMessage[]
   /**

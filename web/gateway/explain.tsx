@@ -5,13 +5,12 @@ import { Problem } from '../components/problem.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { useDraft } from '../state/draft-storage.ts'
+import { EXPLAIN_DRAFT, NO_REQUEST } from './explain-draft.ts'
 import { Explanation } from './explanation.tsx'
 import type { Explained } from './messages.ts'
 import { readHeaders } from './read-headers.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
-
-const EMPTY = { method: 'GET', path: '', headers: '', body: '', asCaller: true }
 
 interface Result {
   readonly method: string
@@ -21,7 +20,7 @@ interface Result {
 
 /** Form that traces a request through the gateway without sending it. */
 export function Explain(): JSX.Element {
-  const [draft, setDraft] = useDraft(['gateway', 'explain'], EMPTY)
+  const [draft, setDraft] = useDraft(EXPLAIN_DRAFT, NO_REQUEST)
   const { method, path, headers, body, asCaller } = draft
   const [result, setResult] = useState<Result>()
   const [failure, setFailure] = useState<CallError>()

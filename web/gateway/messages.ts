@@ -74,3 +74,23 @@ export interface Explained {
   readonly why: string
   readonly known: readonly string[]
 }
+
+export interface ConfiguredRoute {
+  readonly name: string
+  readonly source: string
+  readonly paths: readonly string[]
+  readonly hosts: readonly string[]
+  readonly methods: readonly string[]
+  readonly conditions: readonly string[]
+  readonly action: string
+  readonly plugins: readonly {
+    readonly name: string
+    readonly scope: string
+    readonly source: string
+  }[]
+}
+
+export interface ConfiguredRoutesPage {
+  readonly routes: readonly ConfiguredRoute[]
+  readonly total: number
+}

@@ -9,6 +9,7 @@ import { useCall } from '../hooks/use-call.ts'
 import { usePolling } from '../hooks/use-polling.ts'
 import { call } from '../rpc/caller.ts'
 import { Link } from '../state/router.ts'
+import { ConfiguredRoutes } from './configured-routes.tsx'
 import type { GatewayRoute, RoutesPage } from './messages.ts'
 
 const REFRESH_MS = 15_000
@@ -61,6 +62,7 @@ export function Routes(): JSX.Element {
   }, [value, search])
   return (
     <div class="gateway-tab">
+      <ConfiguredRoutes />
       {error !== undefined && <Problem error={error} subject="gateway routes" onRetry={reload} />}
       {value === undefined && state === 'loading' && <Loading />}
       {value !== undefined && (

@@ -1,0 +1,66 @@
+import { type TUnsafe, Type } from '../../core/schema.ts'
+
+/** A plugin that applies to a route besides the plugins of the gateway. */
+export interface RoutePluginMessage {
+  readonly name: string
+  readonly scope: string
+  readonly source: string
+}
+
+/** A route of the configuration. */
+export interface ConfiguredRouteMessage {
+  readonly name: string
+  /** Line of the configuration file. */
+  readonly source: string
+  readonly paths: readonly string[]
+  /** Empty: any. */
+  readonly hosts: readonly string[]
+  /** Empty: any. */
+  readonly methods: readonly string[]
+  /** Conditions on headers, parameters and clients: `header x-beta = 1`. */
+  readonly conditions: readonly string[]
+  /** `service shop`, `redirect`, `respond 200` or `files`. */
+  readonly action: string
+  readonly plugins: readonly RoutePluginMessage[]
+}
+
+export interface ConfiguredRoutesRequest {
+  /** Words that all must occur in a route; empty: all routes. */
+  readonly search: string
+  readonly limit: number
+  /** Number of matching routes to skip. */
+  readonly skip: number
+}
+
+/** Page of configured routes in the order of the file. */
+export interface ConfiguredRoutesPage {
+  readonly routes: readonly ConfiguredRouteMessage[]
+  /** Number of all matching routes. */
+  readonly total: number
+}
+
+const Texts = Type.Array(Type.String())
+
+export const ConfiguredRoutes: TUnsafe<ConfiguredRoutesPage> = Type.Unsafe(
+  Type.Object({
+    routes: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        source: Type.String({ description: 'Line of the configuration file.' }),
+        paths: Texts,
+        hosts: Type.Array(Type.String(), { description: 'Empty: any.' }),
+        methods: Type.Array(Type.String(), { description: 'Empty: any.' }),
+        conditions: Type.Array(Type.String(), {
+          description: 'Conditions on headers, parameters and clients.',
+        }),
+        action: Type.String({ description: 'service shop, redirect, respond 200 or files.' }),
+        plugins: Type.Array(
+          Type.Object({ name: Type.String(), scope: Type.String(), source: Type.String() }),
+          { description: 'Plugins of the route and its service.' },
+        ),
+      }),
+      { description: 'In the order of the file.' },
+    ),
+    total: Type.Integer({ description: 'Number of all matching routes.' }),
+  }),
+)

@@ -1,0 +1,128 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { Badge } from '../components/badge.tsx'
+import { Problem } from '../components/problem.tsx'
+import { Search } from '../components/search.tsx'
+import { type Column, Table } from '../components/table/table.tsx'
+import { useCall } from '../hooks/use-call.ts'
+import { usePolling } from '../hooks/use-polling.ts'
+import { call } from '../rpc/caller.ts'
+import { saveDraft } from '../state/draft-storage.ts'
+import { setQuery } from '../state/router.ts'
+import { EXPLAIN_DRAFT, NO_REQUEST } from './explain-draft.ts'
+import type { ConfiguredRoute, ConfiguredRoutesPage } from './messages.ts'
+
+const REFRESH_MS = 15_000
+const LIMIT = 100
+
+const COLUMNS: readonly Column<ConfiguredRoute>[] = [
+  {
+    ...{ id: 'name', title: 'Name', heading: true },
+    render: ({ name, source }) => <span title={source}>{name}</span>,
+  },
+  {
+    ...{ id: 'match', title: 'Match' },
+    render: ({ paths, hosts, methods, conditions }) => (
+      <>
+        {methods.length > 0 && `${methods.join(', ')} `}
+        <code>{paths.join(', ')}</code>
+        {hosts.length > 0 && ` on ${hosts.join(', ')}`}
+        {conditions.length > 0 && ` if ${conditions.join(' and ')}`}
+      </>
+    ),
+  },
+  { ...{ id: 'action', title: 'Action' }, render: ({ action }) => action },
+  {
+    ...{ id: 'plugins', title: 'Plugins', minor: true },
+    render: ({ plugins }) =>
+      plugins.length === 0
+        ? '–'
+        : plugins.map(({ name, scope, source }) => (
+            <Badge key={name} tone={scope === 'route' ? 'accent' : 'neutral'}>
+              <span title={source}>
+                {name} ({scope})
+              </span>
+            </Badge>
+          )),
+  },
+  {
+    ...{ id: 'explain', title: 'Explain' },
+    render: (route) => (
+      <button type="button" onClick={() => explain(route)}>
+        Explain
+      </button>
+    ),
+  },
+]
+
+/** Routes of the configuration, for operators; nothing for gateways without any. */
+export function ConfiguredRoutes(): JSX.Element | null {
+  const [search, setSearch] = useState('')
+  const read = useCall(
+    async (signal) => {
+      const request = { search, limit: LIMIT }
+      const { body } = await call<ConfiguredRoutesPage>('api', 'Api.ConfiguredRoutes', request, {
+        signal,
+      })
+      return body
+    },
+    [search],
+  )
+  const { value, error, reload } = read
+  usePolling(read, REFRESH_MS)
+  // Members see the routes to services only.
+  if (error?.code === 403 || (value?.total === 0 && search === '')) return null
+  return (
+    <section aria-label="Configured routes">
+      <div class="gateway-bar">
+        <p class="muted">Routes of the configuration, which precede all others</p>
+        <Search
+          label="Search configured routes"
+          value={search}
+          onInput={setSearch}
+          count={value?.total ?? 0}
+        />
+      </div>
+      {error !== undefined && (
+        <Problem error={error} subject="configured routes" onRetry={reload} />
+      )}
+      {value !== undefined && (
+        <Table
+          label="Configured routes"
+          columns={COLUMNS}
+          rows={value.routes}
+          keyOf={({ name }) => name}
+          empty={<p>No configured routes match “{search}”</p>}
+        />
+      )}
+      {value !== undefined && value.total > value.routes.length && (
+        <p class="muted">{value.total - value.routes.length} more: refine the search.</p>
+      )}
+    </section>
+  )
+}
+
+/** Opens the form with a request that the route may match. */
+function explain({ paths, hosts, methods, conditions }: ConfiguredRoute): void {
+  const headers = conditions.flatMap((condition) => {
+    const [, name, , value = 'x'] = /^header (\S+)( (?:=|begins with) (.*))?$/.exec(condition) ?? []
+    return name === undefined ? [] : [`${name}: ${value}`]
+  })
+  const query = conditions.flatMap((condition) => {
+    const [, name, , value = ''] = /^query (\S+)( (?:=|begins with) (.*))?$/.exec(condition) ?? []
+    return name === undefined ? [] : [[name, value]]
+  })
+  const host = hosts[0]?.replace('*', 'a')
+  const path = (paths[0] ?? '/')
+    .replace(/\/\*\*$/, '')
+    .replace(/\*+/g, 'a')
+    .replace(/[{}]/g, '')
+  const search = query.length === 0 ? '' : `?${new URLSearchParams(query)}`
+  saveDraft(EXPLAIN_DRAFT, {
+    ...NO_REQUEST,
+    method: methods[0] ?? 'GET',
+    path: `${path || '/'}${search}`,
+    headers: [...(host === undefined ? [] : [`Host: ${host}`]), ...headers].join('\n'),
+  })
+  setQuery('tab', 'explain')
+}
