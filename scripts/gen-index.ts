@@ -60,7 +60,9 @@ export async function listParts(folder: string, isGrouped = false): Promise<read
 export function formatIndex(folder: Folder, paths: readonly string[]): string {
   const { table, exports, type } = folder
   const parts = paths.map((path) => basename(path))
-  const imports = paths.map((path) => `import ${toIdentifier(basename(path))} from './${path}.ts'`)
+  const imports = paths
+    .toSorted()
+    .map((path) => `import ${toIdentifier(basename(path))} from './${path}.ts'`)
   if (type !== undefined) imports.unshift(`import type { ${type.name} } from '${type.from}'`)
   const annotation =
     type !== undefined

@@ -2,12 +2,12 @@ import type { HeaderList } from '../http/headers.ts'
 import {
   type Attempts,
   beginAttempt,
+  classifyFailure,
   endAttempt,
   mayRetry,
   pickNode,
   recordFailure,
   recordStatus,
-  classifyFailure,
 } from './attempts.ts'
 import type { UpstreamCall, UpstreamFailure } from './call.ts'
 import type { Http1Connection } from './http1/connection.ts'

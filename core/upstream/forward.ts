@@ -7,12 +7,12 @@ import { forwardGrpc } from '../rpc/grpc/forward.ts'
 import {
   type Attempts,
   beginAttempt,
+  classifyFailure,
   endAttempt,
   mayRetry,
   pickNode,
   recordFailure,
   recordStatus,
-  classifyFailure,
 } from './attempts.ts'
 import { toNoNode } from './balance/no-node.ts'
 import type { UpstreamCall, UpstreamFailure } from './call.ts'

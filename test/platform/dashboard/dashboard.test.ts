@@ -95,12 +95,7 @@ for (const listener of ['uws', 'node'] as const) {
       const icon = await get('/favicon.svg', '')
       t.equal(icon.headers.get('content-type'), 'image/svg+xml')
       t.equal(icon.headers.get('cache-control'), 'no-cache')
-      for (const path of [
-        '/assets/none.js',
-        '/assets/../index.html/',
-        '/.mx/other',
-        '/.git',
-      ])
+      for (const path of ['/assets/none.js', '/assets/../index.html/', '/.mx/other', '/.git'])
         t.equal((await get(path, '')).status, 404, path)
     },
   )
