@@ -14,6 +14,8 @@
 
 /** Folders of parts: each part stands alone, and only the generated index knows them all. */
 const PARTS = ['plugins', 'resolvers', 'handlers', 'adapters']
+/** Folders of parts that are grouped in folders. */
+const GROUPED = ['plugins', 'adapters']
 /** Folders nothing else may import. */
 const LEAVES = ['bench', 'examples', 'scripts', 'test']
 /** Libraries only some installations need: loaded by the adapter that needs them, when it needs them. */
@@ -108,7 +110,7 @@ module.exports = {
       severity: 'error',
       // $1: the part's own path without `.ts`, or its folder.
       from: {
-        path: `^(${folder}/${folder === 'adapters' ? '[^/]+/' : ''}[^/.]+)`,
+        path: `^(${folder}/${GROUPED.includes(folder) ? '[^/]+/' : ''}[^/.]+)`,
         pathNot: GENERATED,
       },
       to: {

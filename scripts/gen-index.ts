@@ -9,6 +9,8 @@ import { ROOT } from './root.ts'
 
 interface Folder {
   readonly path: string
+  /** The files are in folders of this folder, which group them. @default false */
+  readonly isGrouped?: boolean
   /** Name of the exported table. */
   readonly table: string
   /** Description of the default export of a file, for the comment. */
@@ -20,6 +22,7 @@ interface Folder {
 const FOLDERS: readonly Folder[] = [
   {
     path: 'plugins',
+    isGrouped: true,
     table: 'plugins',
     exports: 'a declared plugin',
     type: { name: 'PluginDefinition', from: '../core/plugin/define.ts' },
@@ -35,19 +38,31 @@ const FOLDERS: readonly Folder[] = [
 
 const INDEX = 'index.gen.ts'
 
-/** Lists the names of the TypeScript files in a folder, sorted. */
-export async function listParts(folder: string): Promise<readonly string[]> {
-  const files = await readdir(folder)
-  return files
-    .filter((file) => /^[a-z0-9-]+\.ts$/.test(file))
-    .map((file) => basename(file, '.ts'))
+/** Lists the TypeScript files in a folder, or in its groups, without extension, sorted by name. */
+export async function listParts(folder: string, isGrouped = false): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  if (isGrouped) {
+    const groups = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+    const parts = await Promise.all(
+      groups.map(async (group) =>
+        (await listParts(join(folder, group))).map((part) => `${group}/${part}`),
+      ),
+    )
+    return parts.flat().sort((a, b) => (basename(a) < basename(b) ? -1 : 1))
+  }
+  return entries
+    .filter(({ name }) => /^[a-z0-9-]+\.ts$/.test(name))
+    .map(({ name }) => basename(name, '.ts'))
     .sort()
 }
 
-/** Source of an index. */
-export function formatIndex(folder: Folder, parts: readonly string[]): string {
+/** Source of an index. @param paths of {@link listParts} */
+export function formatIndex(folder: Folder, paths: readonly string[]): string {
   const { table, exports, type } = folder
-  const imports = parts.map((part) => `import ${toIdentifier(part)} from './${part}.ts'`)
+  const parts = paths.map((path) => basename(path))
+  const imports = paths
+    .toSorted()
+    .map((path) => `import ${toIdentifier(basename(path))} from './${path}.ts'`)
   if (type !== undefined) imports.unshift(`import type { ${type.name} } from '${type.from}'`)
   const annotation =
     type !== undefined
@@ -88,7 +103,7 @@ export async function generate(root: string, check: boolean): Promise<readonly s
   const stale: string[] = []
   for (const folder of FOLDERS) {
     const path = join(root, folder.path)
-    const updated = formatIndex(folder, await listParts(path))
+    const updated = formatIndex(folder, await listParts(path, folder.isGrouped))
     const file = join(path, INDEX)
     const current = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined

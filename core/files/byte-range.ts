@@ -12,7 +12,7 @@ const SINGLE = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i
  *
  * @param size bytes of the representation.
  */
-export function parseRange(
+export function parseByteRange(
   header: string | undefined,
   size: number,
 ): ByteRange | 'unsatisfiable' | undefined {

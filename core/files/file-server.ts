@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { HeaderList } from '../http/headers.ts'
 import { decodeSegment } from '../path/decode.ts'
-import { type ByteRange, parseRange } from './byte-range.ts'
+import { type ByteRange, parseByteRange } from './byte-range.ts'
 import { acceptedCodings } from './content-coding.ts'
 import { toContentType } from './content-type.ts'
 import { type OpenedFile, openInside } from './open-inside.ts'
@@ -207,5 +207,5 @@ function toRange(
 ): ByteRange | 'unsatisfiable' | undefined {
   if (x.method !== 'GET' || !isRangeCurrent(x.headers, validators)) return undefined
   const ranges = x.headers.getAll('range')
-  return ranges.length === 1 ? parseRange(ranges[0], size) : undefined
+  return ranges.length === 1 ? parseByteRange(ranges[0], size) : undefined
 }

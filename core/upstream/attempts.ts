@@ -89,7 +89,7 @@ export function recordFailure(request: Attempts, failure: AttemptFailure, isCoun
 }
 
 /** Kind of a failed call. @param isStale the connection was reused, and nothing of the response arrived. */
-export function toAttemptFailure(kind: FailureKind, isStale: boolean): AttemptFailure {
+export function classifyFailure(kind: FailureKind, isStale: boolean): AttemptFailure {
   switch (kind) {
     case 'connect':
     case 'connect-timeout':

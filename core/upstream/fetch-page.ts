@@ -2,19 +2,19 @@ import type { HeaderList } from '../http/headers.ts'
 import {
   type Attempts,
   beginAttempt,
+  classifyFailure,
   endAttempt,
   mayRetry,
   pickNode,
   recordFailure,
   recordStatus,
-  toAttemptFailure,
 } from './attempts.ts'
 import type { UpstreamCall, UpstreamFailure } from './call.ts'
 import type { Http1Connection } from './http1/connection.ts'
 import type { UpstreamNode } from './node-health.ts'
 import type { Upstream } from './upstream.ts'
 
-export interface PageRequest {
+export interface FetchPageOptions {
   /** Path that is valid in a request line. */
   readonly target: string
   /** Value of `Host`. */
@@ -36,7 +36,7 @@ export interface FetchedPage {
  *
  * @throws {Error} when no node responds in time, or the page is too long.
  */
-export function fetchPage(upstream: Upstream, request: PageRequest): Promise<FetchedPage> {
+export function fetchPage(upstream: Upstream, request: FetchPageOptions): Promise<FetchedPage> {
   return new Promise((resolve, reject) => {
     new PageCall(upstream, request, resolve, reject).start()
   })
@@ -57,7 +57,7 @@ class PageCall implements UpstreamCall, Attempts {
   tried: UpstreamNode[] | undefined = undefined
   inFlight = false
   readonly upstream: Upstream
-  readonly #request: PageRequest
+  readonly #request: FetchPageOptions
   readonly #resolve: (page: FetchedPage) => void
   readonly #reject: (error: Error) => void
   readonly #timer: NodeJS.Timeout
@@ -68,7 +68,7 @@ class PageCall implements UpstreamCall, Attempts {
 
   constructor(
     upstream: Upstream,
-    request: PageRequest,
+    request: FetchPageOptions,
     resolve: (page: FetchedPage) => void,
     reject: (error: Error) => void,
   ) {
@@ -126,7 +126,7 @@ class PageCall implements UpstreamCall, Attempts {
     const isStale = !isReplying && (this.connection?.served ?? 0) > 0
     endAttempt(this)
     this.connection = undefined
-    const failure = toAttemptFailure(kind, isStale)
+    const failure = classifyFailure(kind, isStale)
     recordFailure(this, failure, !collateral)
     if (!mayRetry(this, failure, !isReplying)) return this.#fail(detail)
     this.isRepeat = true

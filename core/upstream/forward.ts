@@ -7,12 +7,12 @@ import { forwardGrpc } from '../rpc/grpc/forward.ts'
 import {
   type Attempts,
   beginAttempt,
+  classifyFailure,
   endAttempt,
   mayRetry,
   pickNode,
   recordFailure,
   recordStatus,
-  toAttemptFailure,
 } from './attempts.ts'
 import { toNoNode } from './balance/no-node.ts'
 import type { UpstreamCall, UpstreamFailure } from './call.ts'
@@ -150,7 +150,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     x.failure = detail
     x.failureKind = kind
     const isStale = !replying && connection !== undefined && connection.served > 0
-    const failure = toAttemptFailure(kind, isStale)
+    const failure = classifyFailure(kind, isStale)
     recordFailure(this, failure, !collateral)
     const isRepeatable = this.idempotent && this.bodyLength === 0 && !replying
     if (!x.answered && mayRetry(this, failure, isRepeatable)) {

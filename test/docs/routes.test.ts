@@ -17,3 +17,12 @@ t.test('the configuration of docs/routes.md is valid', async (t) => {
   const scopes = await buildScopes(configuration, createTestEnv(), () => undefined)
   t.strictSame([...scopes.routes.keys()], ['go.mx.api.shop', 'route:shop-api'])
 })
+
+t.test('the configuration of docs/static-files.md is valid', async (t) => {
+  const text = readFileSync(join(ROOT, 'docs/static-files.md'), 'utf8')
+  const { routes } = parseConfig(/```yaml\n([\s\S]*?)```/.exec(text)![1]!, 'mx.yaml')
+  t.strictSame(
+    routes.map(({ action }) => action.kind),
+    ['service', 'files', 'files'],
+  )
+})

@@ -1,5 +1,5 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { generate } from '../../scripts/gen-index.ts'
 
@@ -9,14 +9,18 @@ const FOLDERS = ['plugins', 'resolvers', 'handlers']
 async function createTree(t: Test, files: readonly string[]): Promise<string> {
   const root = t.testdir()
   for (const folder of FOLDERS) await mkdir(join(root, folder), { recursive: true })
-  for (const file of files) await writeFile(join(root, file), '')
+  for (const file of files) {
+    await mkdir(dirname(join(root, file)), { recursive: true })
+    await writeFile(join(root, file), '')
+  }
   return root
 }
 
 t.test('an index lists every part of its folder by file name in alphabetical order', async (t) => {
   const root = await createTree(t, [
-    'plugins/request-id.ts',
-    'plugins/cors.ts',
+    'plugins/telemetry/request-id.ts',
+    'plugins/access/cors/preflight.ts',
+    'plugins/access/cors.ts',
     'plugins/README.md',
   ])
   await generate(root, false)
@@ -24,8 +28,8 @@ t.test('an index lists every part of its folder by file name in alphabetical ord
     await readFile(join(root, 'plugins/index.gen.ts'), 'utf8'),
     `// Written by \`npm run gen\`, not by hand.
 import type { PluginDefinition } from '../core/plugin/define.ts'
-import cors from './cors.ts'
-import requestId from './request-id.ts'
+import cors from './access/cors.ts'
+import requestId from './telemetry/request-id.ts'
 
 /** Every file of this folder by its name; each exports a declared plugin. */
 export const plugins: Readonly<Record<string, PluginDefinition>> = {
@@ -58,10 +62,10 @@ export const handlers: {
 })
 
 t.test('a check names stale indexes and changes nothing', async (t) => {
-  const root = await createTree(t, ['plugins/cors.ts'])
+  const root = await createTree(t, ['plugins/access/cors.ts'])
   await generate(root, false)
   t.same(await generate(root, true), [])
-  await writeFile(join(root, 'plugins/headers.ts'), '')
+  await writeFile(join(root, 'plugins/access/headers.ts'), '')
   t.same(await generate(root, true), ['plugins/index.gen.ts'])
   t.notMatch(await readFile(join(root, 'plugins/index.gen.ts'), 'utf8'), /headers/)
   t.same(await generate(root, false), ['plugins/index.gen.ts'])

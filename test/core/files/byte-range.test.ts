@@ -1,8 +1,8 @@
 import t from 'tap'
-import { parseRange } from '../../../core/files/byte-range.ts'
+import { parseByteRange } from '../../../core/files/byte-range.ts'
 
 t.test('a single range is cut to the size; others are ignored or unsatisfiable', async (t) => {
-  const rows: [string | undefined, number, ReturnType<typeof parseRange>][] = [
+  const rows: [string | undefined, number, ReturnType<typeof parseByteRange>][] = [
     ['bytes=0-3', 10, { start: 0, length: 4 }],
     ['bytes=4-', 10, { start: 4, length: 6 }],
     ['bytes=8-99', 10, { start: 8, length: 2 }],
@@ -21,5 +21,5 @@ t.test('a single range is cut to the size; others are ignored or unsatisfiable',
     ['bytes=0-', 0, undefined],
   ]
   for (const [header, size, expected] of rows)
-    t.strictSame(parseRange(header, size), expected, `${header}`)
+    t.strictSame(parseByteRange(header, size), expected, `${header}`)
 })

@@ -98,7 +98,7 @@ t.test('the log of a service is formatted on a terminal and JSON in a pipe', asy
 t.test('the access log is formatted on a terminal and JSON in a pipe', async (t) => {
   const outputs = await runBoth(
     t,
-    `import plugin from ${module('plugins/access-log.ts')}
+    `import plugin from ${module('plugins/telemetry/access-log.ts')}
     import { buildPlugin, createTestEnv, runPlugin } from ${module('sdk/testing.ts')}
     const built = buildPlugin(plugin, { path: "stdout" }, createTestEnv("."))
     await runPlugin(built, { path: "/sh\u00f6p" }, { handle: (x) => x.reply(200, "ok") })

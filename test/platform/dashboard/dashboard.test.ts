@@ -5,7 +5,7 @@ import type { Plugin } from '../../../core/chain.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { type Dashboard, startDashboard } from '../../../platform/dashboard/dashboard.ts'
 import { createLog } from '../../../platform/process/log.ts'
-import hosts from '../../../plugins/hosts.ts'
+import hosts from '../../../plugins/access/hosts.ts'
 import { buildPlugin } from '../../../sdk/testing.ts'
 import { LISTENERS } from '../../fixtures/gateway.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
@@ -95,12 +95,7 @@ for (const listener of ['uws', 'node'] as const) {
       const icon = await get('/favicon.svg', '')
       t.equal(icon.headers.get('content-type'), 'image/svg+xml')
       t.equal(icon.headers.get('cache-control'), 'no-cache')
-      for (const path of [
-        '/assets/none.js',
-        '/assets/../index.html/',
-        '/.mx/other',
-        '/.git',
-      ])
+      for (const path of ['/assets/none.js', '/assets/../index.html/', '/.mx/other', '/.git'])
         t.equal((await get(path, '')).status, 404, path)
     },
   )

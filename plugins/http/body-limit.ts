@@ -1,0 +1,44 @@
+import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
+import { definePlugin, type PluginDefinition } from '../../core/plugin/define.ts'
+import { Type } from '../../core/schema.ts'
+import { parseSize } from '../../lib/text/units.ts'
+
+const options = Type.Object({
+  limit: Type.Union([Type.String(), Type.Integer({ minimum: 0 })], {
+    default: 'none',
+    description: 'Maximum size of a request body: 65536, 64kb, 100mb, none.',
+  }),
+})
+
+/** Rejects request bodies above a limit with 413 (RFC 9110 §15.5.14): by `Content-Length` at once, chunked ones while reading. */
+const plugin: PluginDefinition = definePlugin({
+  name: 'body-limit',
+  description: 'Rejects request bodies above a size limit.',
+  options,
+  scopes: ['gateway', 'service', 'route', 'consumer', 'endpoint'],
+  create({ limit: text }) {
+    const limit = parseLimit(text)
+    if (limit === Number.POSITIVE_INFINITY) return {}
+    const tooLong = new GatewayError(
+      GATEWAY_ID,
+      413,
+      `request body exceeds the limit of ${limit} bytes`,
+    )
+    return {
+      onRequest(x) {
+        x.bodyLimit = limit
+        if (x.bodyLength > limit) x.fail(tooLong)
+      },
+    }
+  },
+})
+
+export default plugin
+
+function parseLimit(text: string | number): number {
+  try {
+    return parseSize(text)
+  } catch (error) {
+    throw new RangeError(`limit ${(error as Error).message}`, { cause: error })
+  }
+}

@@ -1,0 +1,62 @@
+import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
+import type { Exchange } from '../../core/exchange.ts'
+import { definePlugin, type PluginDefinition } from '../../core/plugin/define.ts'
+import { Type } from '../../core/schema.ts'
+import { formatDuration, parseDuration } from '../../lib/text/units.ts'
+
+const options = Type.Object({
+  limit: Type.Union([Type.String(), Type.Integer({ minimum: 1 })], {
+    default: 'none',
+    description:
+      'Maximum time from the request head to the end of the response: 250, 30s, 5m, none.',
+  }),
+})
+
+/** Maximum interval between checks in milliseconds, and checks per limit. */
+const CHECK_MS = 500
+const CHECKS = 10
+
+/**
+ * Ends requests that exceed a time limit: with 504 before the response has started, otherwise by closing the connection (HTTP/2: the
+ * stream). Does not apply to WebSockets.
+ */
+const plugin: PluginDefinition = definePlugin({
+  name: 'time-limit',
+  description: 'Ends requests that exceed a time limit.',
+  options,
+  create({ limit }) {
+    const limitMs = parseLimit(limit)
+    if (limitMs === Number.POSITIVE_INFINITY) return {}
+    // In order of arrival, which is the order of expiry.
+    const running = new Set<Exchange>()
+    const endExpired = (): void => {
+      const oldest = performance.now() - limitMs
+      for (const x of running) {
+        if (x.startMs > oldest) return
+        running.delete(x)
+        const detail = `request exceeded the time limit of ${formatDuration(limitMs)}`
+        x.giveUp(new GatewayError(x.route?.service ?? GATEWAY_ID, 504, detail))
+      }
+    }
+    const timer = setInterval(endExpired, Math.min(CHECK_MS, Math.ceil(limitMs / CHECKS))).unref()
+    return {
+      onRequest(x) {
+        if (!x.upgrade) running.add(x)
+      },
+      onDone(x) {
+        running.delete(x)
+      },
+      close: () => clearInterval(timer),
+    }
+  },
+})
+
+export default plugin
+
+function parseLimit(text: string | number): number {
+  try {
+    return parseDuration(text)
+  } catch (error) {
+    throw new RangeError(`limit ${(error as Error).message}`, { cause: error })
+  }
+}
