@@ -74,7 +74,7 @@ async function openTunnel(
       x.failureKind = 'no-node'
       throw toNoNode(service)
     }
-    const { host, port, secure, lookup } = node
+    const { host, port, secure, lookup, tls } = node
     beginAttempt(request, node)
     x.node = node.id
     x.trace?.sendFields(x, node, headers)
@@ -85,6 +85,7 @@ async function openTunnel(
         port,
         secure,
         lookup,
+        tls,
         target: x.target,
         headers,
         onHandshakeResponse: (status, fields) => receive(x, request, status, fields),

@@ -4,9 +4,13 @@ import { type Caller, createCaller } from '../rpc/caller.ts'
 import type { Http2Pool } from './http2/pool.ts'
 import type { NodeSettings } from './parse-node.ts'
 import type { Pool } from './pool/pool.ts'
-import type { UpstreamOptions } from './upstream.ts'
+import type { UpstreamTls } from './tls.ts'
+import type { PoolAddress, UpstreamOptions } from './upstream.ts'
 
-export type NodeOptions = Pick<UpstreamOptions, 'createPool' | 'createHttp2Pool' | 'findCaller'>
+export type NodeOptions = Pick<
+  UpstreamOptions,
+  'createPool' | 'createHttp2Pool' | 'findCaller' | 'tls'
+>
 
 /** Failure state of a node. */
 export interface NodeRecord {
@@ -104,6 +108,11 @@ export class UpstreamNode {
     return resolved === '' ? undefined : createPinnedLookup(resolved.split(','))
   }
 
+  /** TLS settings of new connections; undefined: the authorities of the system. */
+  get tls(): UpstreamTls | undefined {
+    return this.#options.tls
+  }
+
   /** HTTP/1.1 connections. */
   get pool(): Pool {
     return this.#links?.pool ?? this.#openPool()
@@ -117,6 +126,20 @@ export class UpstreamNode {
   /** Caller for the protocol of the node. */
   get caller(): Caller {
     return this.#links?.caller ?? this.#openCaller()
+  }
+
+  /** True if it has these address, settings and options, so that it can stay in use. */
+  isSame(settings: NodeSettings, options: NodeOptions): boolean {
+    return (
+      this.#options === options &&
+      this.host === settings.host &&
+      this.port === settings.port &&
+      this.secure === settings.secure &&
+      this.protocol === settings.protocol &&
+      this.weight === settings.weight &&
+      this.pipeline === settings.pipeline &&
+      this.resolved === settings.resolved
+    )
   }
 
   /** Closes the connections when the requests in flight have ended. */
@@ -140,20 +163,23 @@ export class UpstreamNode {
   }
 
   #openPool(): Pool {
-    const { host, port, secure, pipeline, lookup } = this
     const links = this.#openLinks()
-    const pool = this.#options.createPool({ host, port, secure, pipeline, lookup })
+    const pool = this.#options.createPool(this.#toAddress())
     links.pool = pool
     if (links.retired) pool.close()
     return pool
   }
 
   #openHttp2(): Http2Pool | undefined {
-    const { host, port, secure, pipeline, lookup } = this
     const links = this.#openLinks()
-    links.http2 = this.#options.createHttp2Pool?.({ host, port, secure, pipeline, lookup })
+    links.http2 = this.#options.createHttp2Pool?.(this.#toAddress())
     if (links.retired) links.http2?.close()
     return links.http2
+  }
+
+  #toAddress(): PoolAddress {
+    const { host, port, secure, pipeline, lookup, tls } = this
+    return { host, port, secure, pipeline, lookup, tls }
   }
 
   #openCaller(): Caller {

@@ -12,11 +12,14 @@ import { HEALTHY, UpstreamNode } from './node-health.ts'
 import { type EjectionOptions, OutlierDetector } from './outlier-detection.ts'
 import { isOffline, type NodeSettings, parseNode } from './parse-node.ts'
 import type { Pool } from './pool/pool.ts'
+import type { UpstreamTls } from './tls.ts'
 
 /** Address and settings of a connection pool. */
 export interface PoolAddress extends Pick<NodeSettings, 'host' | 'port' | 'secure' | 'pipeline'> {
   /** DNS lookup. @default the system resolver */
   readonly lookup?: LookupFunction | undefined
+  /** @default verified by the authorities of the system */
+  readonly tls?: UpstreamTls | undefined
 }
 
 export interface UpstreamOptions {
@@ -33,6 +36,8 @@ export interface UpstreamOptions {
    * remote node.
    */
   readonly findCaller?: (node: UpstreamNode) => Caller | undefined
+  /** TLS settings of the connections to nodes. @default verified by the authorities of the system */
+  readonly tls?: UpstreamTls | undefined
   readonly ejection?: EjectionOptions
   /** Monotonic clock, milliseconds. @default performance.now */
   readonly nowMs?: () => number
@@ -50,6 +55,14 @@ export interface UpstreamOptions {
   readonly onConnectionRefused?: (node: UpstreamNode) => boolean
 }
 
+/**
+ * Options of a service in a domain. The TLS settings are of services of the configuration, which is of the default
+ * domain: a service of another domain may have the same name.
+ */
+export function toDomainOptions(options: UpstreamOptions, domain: string): UpstreamOptions {
+  return domain === DEFAULT_DOMAIN ? { ...options, domain } : { ...options, domain, tls: undefined }
+}
+
 const NO_CHOICE: Balancer = { pick: () => undefined }
 const NOTHING: ReadonlyMap<string, string> = new Map()
 
@@ -64,7 +77,7 @@ export class Upstream {
   readonly domain: string
   /** True if a node was picked since the cache last checked. */
   used = true
-  readonly #options: UpstreamOptions
+  #options: UpstreamOptions
   readonly #nowMs: () => number
   readonly #randomBits: () => number
   readonly #health: OutlierDetector
@@ -123,6 +136,18 @@ export class Upstream {
     this.#balancer = this.#build()
   }
 
+  /**
+   * Applies changed settings.
+   *
+   * @returns true if nodes need other connections: the next {@link update} replaces them.
+   */
+  configure({ balance, tls }: UpstreamOptions): boolean {
+    this.rebalance(balance)
+    if (tls?.id === this.#options.tls?.id) return false
+    this.#options = { ...this.#options, tls }
+    return true
+  }
+
   /** Applies a registry update. Unchanged nodes keep their connections and counters; those of the others are closed. */
   update(services: readonly Service[]): void {
     const endpoints = services.flatMap((service) => service.endpoints)
@@ -147,8 +172,9 @@ export class Upstream {
       else if (next.has(entry.id)) skip(entry, `node id ${entry.id} is listed twice`)
       else {
         const old = known.get(entry.id)
-        const same = old !== undefined && isSame(old, settings)
-        const node = same ? old : new UpstreamNode(this.name, entry.id, settings, this.#options)
+        const node = old?.isSame(settings, this.#options)
+          ? old
+          : new UpstreamNode(this.name, entry.id, settings, this.#options)
         changed ||= node.draining !== settings.draining
         node.draining = settings.draining
         next.set(entry.id, node)
@@ -270,19 +296,4 @@ const MIXED =
 
 function isOfGrpc({ metadata }: Node): boolean {
   return Object.hasOwn(metadata, 'protocol') && /^grpcs?$/.test(metadata['protocol']!)
-}
-
-function isSame(
-  node: UpstreamNode,
-  { host, port, secure, protocol, weight, pipeline, resolved }: NodeSettings,
-): boolean {
-  return (
-    node.host === host &&
-    node.port === port &&
-    node.secure === secure &&
-    node.protocol === protocol &&
-    node.weight === weight &&
-    node.pipeline === pipeline &&
-    node.resolved === resolved
-  )
 }

@@ -19,29 +19,19 @@ export function listNames(configuration: Configuration): readonly string[] {
   return [...new Set(listServices(configuration).map(({ name }) => name))]
 }
 
-/** Settings that a service can override. */
-export const SERVICE_SETTINGS = [
-  'balance',
-  'keepAliveMs',
-  'maxConnectionAgeMs',
-  'connectTimeoutMs',
-  'replyTimeoutMs',
-  'idleTimeoutMs',
-] as const
-export type ServiceSetting = (typeof SERVICE_SETTINGS)[number]
+/** Services of the file by full name. A flag replaces the nodes of such a service, not its settings. */
+export function indexServices({
+  settings,
+  config,
+}: Configuration): ReadonlyMap<string, ConfiguredService> {
+  return new Map(
+    config.services.map((service) => [toFullName(service.name, settings.namespace), service]),
+  )
+}
 
-/** Overrides of a setting by services, by full service name. */
-export function listConfiguredServices<Key extends ServiceSetting>(
-  { settings, config }: Configuration,
-  key: Key,
-): ReadonlyMap<string, NonNullable<ConfiguredService[Key]>> {
-  const overrides = new Map<string, NonNullable<ConfiguredService[Key]>>()
-  for (const service of config.services) {
-    const { name, [key]: value } = service
-    const full = toFullName(name, settings.namespace)
-    if (value !== undefined) overrides.set(full, value as NonNullable<ConfiguredService[Key]>)
-  }
-  return overrides
+/** Files of the configuration besides its own: their changes require a reload. */
+export function listServiceFiles({ config }: Configuration): readonly string[] {
+  return config.services.flatMap(({ tls }) => tls?.files ?? [])
 }
 
 /** Full name of a service of the file: without a dot it is relative to the namespace. */

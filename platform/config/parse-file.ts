@@ -16,11 +16,18 @@ import {
 } from '../settings/sources.ts'
 import { readPlugins } from './parse-plugins.ts'
 import { readRoutes } from './parse-routes.ts'
-import type { ConfigFile, ConfiguredRoute, ConfiguredService, PluginEntry } from './types.ts'
+import { readTls } from './parse-service-tls.ts'
+import type {
+  ConfigFile,
+  ConfiguredRoute,
+  ConfiguredService,
+  ConfiguredTls,
+  PluginEntry,
+} from './types.ts'
 import { type YamlEntry, YamlSource, type YamlText } from './yaml-source.ts'
 
 const SERVICE_KEYS: readonly string[] = [
-  ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'plugins'],
+  ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'tls', 'plugins'],
 ]
 /** Settings with paths relative to the folder of the configuration file. */
 const FILE_SETTINGS: readonly (keyof Settings)[] = [
@@ -180,6 +187,7 @@ function readService(
   let maxConnectionAgeMs: number | undefined
   let plugins: readonly PluginEntry[] = []
   let timeouts: ServiceTimeouts = {}
+  let tls: ConfiguredTls | undefined
   const body = source.follow(value)
   if (isMap(body)) {
     nodes = undefined
@@ -191,6 +199,7 @@ function readService(
       else if (entry.name === 'max_connection_age')
         maxConnectionAgeMs = readMs(source, 'maxConnectionAgeMs', entry)
       else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
+      else if (entry.name === 'tls') tls = readTls(source, `service "${name}"`, entry, folder)
       else if (entry.name === 'timeout') timeouts = readTimeouts(source, entry)
       else
         source.report(
@@ -220,6 +229,7 @@ function readService(
     keepAliveMs,
     maxConnectionAgeMs,
     plugins,
+    tls,
     ...timeouts,
     at: source.at(key),
   }

@@ -17,7 +17,7 @@ const REDIRECT_STATUSES = ['301', '302', '303', '307', '308']
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
 
 /** Keys of a map with their values; reports other keys and values. */
-function readMap(
+export function readMap(
   source: YamlSource,
   what: string,
   { key, value }: Pick<YamlEntry, 'key' | 'value'>,
@@ -286,7 +286,8 @@ function readRespond(source: YamlSource, what: string, entry: YamlEntry): RouteA
   }
 }
 
-function readText(
+/** One value; undefined: not set, or reported as invalid. */
+export function readText(
   source: YamlSource,
   entry: YamlEntry | undefined,
   what: string,

@@ -1,4 +1,5 @@
 import type { PathTemplate } from '../../core/path/template.ts'
+import type { UpstreamTls } from '../../core/upstream/tls.ts'
 import type { Settings, SettingsInput } from '../settings/settings.ts'
 
 /** A service of `services:`. */
@@ -16,9 +17,20 @@ export interface ConfiguredService {
   readonly connectTimeoutMs?: number | undefined
   readonly replyTimeoutMs?: number | undefined
   readonly idleTimeoutMs?: number | undefined
+  /** Connections to https://, grpcs:// and mxs:// nodes. */
+  readonly tls?: ConfiguredTls | undefined
   /** Plugins for requests to this service. */
   readonly plugins: readonly PluginEntry[]
   /** Source position for errors, for example `mx.yaml:3:5`. */
+  readonly at: string
+}
+
+/** `tls:` of a service, with the contents of its files. */
+export interface ConfiguredTls extends UpstreamTls {
+  /** Files to watch, absolute. */
+  readonly files: readonly string[]
+  /** Such as an expired certificate. */
+  readonly warnings: readonly string[]
   readonly at: string
 }
 

@@ -1,12 +1,13 @@
 // A single long file: reading and writing share the state of a connection.
 
-import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
+import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { flushAtTickEnd } from '../../../lib/async/flush-on-tick.ts'
 import { acquireBuffer, isPooled, releaseBuffer } from '../../../lib/io/buffer-pool.ts'
 import { clock } from '../../../lib/time/coarse-clock.ts'
 import type { FailureKind, UpstreamCall } from '../call.ts'
 import { toConnectDetail } from '../connect-error.ts'
+import { toTlsOptions, type UpstreamTls } from '../tls.ts'
 import { ChunkedDecoder } from './chunked.ts'
 import { CHUNKED, createReplyHead, parseReplyHead, UNTIL_CLOSE } from './reply-head.ts'
 import type { HeadMemory } from './reply-head-cache.ts'
@@ -28,8 +29,8 @@ export interface Http1Options {
   readonly secure: boolean
   /** DNS lookup. @default the system resolver */
   readonly lookup?: LookupFunction | undefined
-  /** Trusted certificates, PEM. @default those of the system */
-  readonly ca?: string
+  /** @default verified by the authorities of the system */
+  readonly tls?: UpstreamTls | undefined
   readonly timeouts: Timeouts
   /** Keep-alive time of an unused connection, milliseconds, unless the backend announces less. */
   readonly keepAliveMs: number
@@ -174,10 +175,8 @@ export class Http1Connection {
     this.#deadlineMs = clock.nowMs + options.timeouts.connectMs
     this.#untilMs = toAgeLimit(options.maxAgeMs)
     if (options.secure) {
-      const servername = isIP(host) === 0 ? { servername: host } : {}
-      const trusted = options.ca === undefined ? {} : { ca: options.ca }
-      const tls = { ...common, ...servername, ...trusted, ALPNProtocols: ['http/1.1'] }
-      this.#socket = connectTls(tls)
+      const tls = toTlsOptions(options.tls, host)
+      this.#socket = connectTls({ ...common, ...tls, ALPNProtocols: ['http/1.1'] })
       this.#socket.once('secureConnect', () => this.#open())
     } else {
       this.#socket = connectTcp(common)
