@@ -18,6 +18,7 @@ import { toNoNode } from '../core/upstream/balance/no-node.ts'
 import { toConnectDetail } from '../core/upstream/connect-error.ts'
 import { forward } from '../core/upstream/forward.ts'
 import { CONNECT_TIMEOUT } from '../core/upstream/handshake-timer.ts'
+import { setsHost } from '../core/upstream/node-host.ts'
 
 export interface WebOptions {
   /** Maximum size of a WebSocket message in either direction, bytes, then 1009. @default 16777216 */
@@ -64,6 +65,7 @@ async function openTunnel(
   const service = x.route?.service ?? GATEWAY_ID
   x.beforeProxy?.(x)
   const headers = toHandshake(x)
+  const hasNodeHost = setsHost(x)
   const request: Attempts = {
     ...{ upstream: x.upstream, node: undefined, attempts: 0, tried: undefined, inFlight: false },
   }
@@ -77,6 +79,7 @@ async function openTunnel(
     const { host, port, secure, lookup, tls } = node
     beginAttempt(request, node)
     x.node = node.id
+    if (hasNodeHost) headers.set('host', node.hostHeader!)
     x.trace?.sendFields(x, node, headers)
     try {
       return await x.tunnel({

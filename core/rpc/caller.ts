@@ -25,6 +25,8 @@ export interface Callee extends Pick<NodeSettings, 'host' | 'port' | 'secure' | 
   readonly lookup?: LookupFunction | undefined
   /** @default verified by the authorities of the system */
   readonly tls?: UpstreamTls | undefined
+  /** `Host` of calls over HTTP; undefined: host and port. */
+  readonly hostHeader?: string | undefined
 }
 
 /** Caller of gRPC nodes: gRPC requests are forwarded to them, other calls fail with 501. */
@@ -43,7 +45,7 @@ const NO_CALLER: Caller = {
 export function createCaller(callee: Callee): Caller {
   const { host, port, secure, protocol, lookup, tls } = callee
   if (protocol === 'grpc') return NO_CALLER
-  if (protocol !== 'mx') return new PlainCaller(callee.pool, { host, port })
+  if (protocol !== 'mx') return new PlainCaller(callee.pool, callee)
   return new Channel({
     host,
     port,

@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net'
 import { createPinnedLookup } from '../egress/pinned-lookup.ts'
 import { type Caller, createCaller } from '../rpc/caller.ts'
 import type { Http2Pool } from './http2/pool.ts'
+import { toHostHeader } from './node-host.ts'
 import type { NodeSettings } from './parse-node.ts'
 import type { Pool } from './pool/pool.ts'
 import type { UpstreamTls } from './tls.ts'
@@ -9,7 +10,7 @@ import type { PoolAddress, UpstreamOptions } from './upstream.ts'
 
 export type NodeOptions = Pick<
   UpstreamOptions,
-  'createPool' | 'createHttp2Pool' | 'findCaller' | 'tls'
+  'createPool' | 'createHttp2Pool' | 'findCaller' | 'tls' | 'host'
 >
 
 /** Failure state of a node. */
@@ -37,6 +38,7 @@ interface Links {
   pool: Pool | undefined
   http2: Http2Pool | undefined
   caller: Caller | undefined
+  hostHeader: string | undefined
   /** The caller belongs to a service of this process and must not be closed. */
   isShared: boolean
   retired: boolean
@@ -113,6 +115,15 @@ export class UpstreamNode {
     return this.#options.tls
   }
 
+  /** `Host` of requests; undefined: that of the client. */
+  get hostHeader(): string | undefined {
+    const setting = this.#options.host
+    if (setting === undefined) return undefined
+    const links = this.#openLinks()
+    links.hostHeader ??= toHostHeader(setting, this)
+    return links.hostHeader
+  }
+
   /** HTTP/1.1 connections. */
   get pool(): Pool {
     return this.#links?.pool ?? this.#openPool()
@@ -156,6 +167,7 @@ export class UpstreamNode {
       pool: undefined,
       http2: undefined,
       caller: undefined,
+      hostHeader: undefined,
       isShared: false,
       retired: false,
     }

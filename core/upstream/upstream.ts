@@ -1,4 +1,5 @@
 import type { LookupFunction } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
 import type { Endpoint, Node, Service } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
 import { DEFAULT_DOMAIN } from '../registry/service.ts'
@@ -9,6 +10,7 @@ import { createSticky, type Sticky } from './balance/sticky.ts'
 import { createRandomBits } from './balance/weighted.ts'
 import type { Http2Pool } from './http2/pool.ts'
 import { HEALTHY, UpstreamNode } from './node-health.ts'
+import type { NodeHost } from './node-host.ts'
 import { type EjectionOptions, OutlierDetector } from './outlier-detection.ts'
 import { isOffline, type NodeSettings, parseNode } from './parse-node.ts'
 import type { Pool } from './pool/pool.ts'
@@ -38,6 +40,8 @@ export interface UpstreamOptions {
   readonly findCaller?: (node: UpstreamNode) => Caller | undefined
   /** TLS settings of the connections to nodes. @default verified by the authorities of the system */
   readonly tls?: UpstreamTls | undefined
+  /** `Host` of requests. @default that of the client */
+  readonly host?: NodeHost | undefined
   readonly ejection?: EjectionOptions
   /** Monotonic clock, milliseconds. @default performance.now */
   readonly nowMs?: () => number
@@ -56,11 +60,13 @@ export interface UpstreamOptions {
 }
 
 /**
- * Options of a service in a domain. The TLS settings are of services of the configuration, which is of the default
+ * Options of a service in a domain. TLS settings and `Host` are of services of the configuration, which is of the default
  * domain: a service of another domain may have the same name.
  */
 export function toDomainOptions(options: UpstreamOptions, domain: string): UpstreamOptions {
-  return domain === DEFAULT_DOMAIN ? { ...options, domain } : { ...options, domain, tls: undefined }
+  return domain === DEFAULT_DOMAIN
+    ? { ...options, domain }
+    : { ...options, domain, tls: undefined, host: undefined }
 }
 
 const NO_CHOICE: Balancer = { pick: () => undefined }
@@ -129,6 +135,11 @@ export class Upstream {
     return this.#sticky?.replyCookie
   }
 
+  /** `Host` of requests; undefined: that of the client. */
+  get host(): NodeHost | undefined {
+    return this.#options.host
+  }
+
   /** Changes the load-balancing policy. */
   rebalance(balance: BalanceOptions = { kind: 'round-robin' }): void {
     this.#balance = balance
@@ -141,10 +152,11 @@ export class Upstream {
    *
    * @returns true if nodes need other connections: the next {@link update} replaces them.
    */
-  configure({ balance, tls }: UpstreamOptions): boolean {
+  configure({ balance, tls, host }: UpstreamOptions): boolean {
     this.rebalance(balance)
-    if (tls?.id === this.#options.tls?.id) return false
-    this.#options = { ...this.#options, tls }
+    const { tls: oldTls, host: oldHost } = this.#options
+    if (tls?.id === oldTls?.id && isDeepStrictEqual(host, oldHost)) return false
+    this.#options = { ...this.#options, tls, host }
     return true
   }
 

@@ -6,7 +6,7 @@ import type { ServerCommand } from '../settings/setting.ts'
 import type { Settings } from '../settings/settings.ts'
 import { listServices } from './configured-services.ts'
 import { lintRoutes, listRoutedServices } from './lint-routes.ts'
-import { lintServices } from './lint-services.ts'
+import { lintServices } from './services/lint.ts'
 import type { Configuration } from './types.ts'
 
 const VARIABLE = /^MX_/

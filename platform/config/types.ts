@@ -1,4 +1,5 @@
 import type { PathTemplate } from '../../core/path/template.ts'
+import type { NodeHost } from '../../core/upstream/node-host.ts'
 import type { UpstreamTls } from '../../core/upstream/tls.ts'
 import type { Settings, SettingsInput } from '../settings/settings.ts'
 
@@ -13,16 +14,22 @@ export interface ConfiguredService {
   /** Overrides of `keep_alive` and `max_connection_age`, milliseconds. */
   readonly keepAliveMs: number | undefined
   readonly maxConnectionAgeMs: number | undefined
-  /** Overrides of `connect_timeout`, `reply_timeout` and `idle_timeout`, milliseconds. */
-  readonly connectTimeoutMs?: number | undefined
-  readonly replyTimeoutMs?: number | undefined
-  readonly idleTimeoutMs?: number | undefined
+  readonly timeouts: ConfiguredTimeouts
   /** Connections to https://, grpcs:// and mxs:// nodes. */
-  readonly tls?: ConfiguredTls | undefined
+  readonly tls: ConfiguredTls | undefined
+  /** `Host` of requests to nodes; undefined: that of the client. */
+  readonly host: NodeHost | undefined
   /** Plugins for requests to this service. */
   readonly plugins: readonly PluginEntry[]
   /** Source position for errors, for example `mx.yaml:3:5`. */
   readonly at: string
+}
+
+/** `timeout:` of a service, milliseconds: overrides of `connect_timeout`, `reply_timeout` and `idle_timeout`. */
+export interface ConfiguredTimeouts {
+  readonly connect?: number | undefined
+  readonly response?: number | undefined
+  readonly idle?: number | undefined
 }
 
 /** `tls:` of a service, with the contents of its files. */

@@ -39,11 +39,11 @@ export function createUpstreams(
   let configured = indexServices(configuration)
   const ejection = toEjection(settings)
   const toTimeouts = (service: string): Timeouts => {
-    const { connectTimeoutMs, replyTimeoutMs, idleTimeoutMs } = configured.get(service) ?? {}
+    const { connect, response, idle } = configured.get(service)?.timeouts ?? {}
     return {
-      connectMs: connectTimeoutMs ?? settings.connectTimeoutMs,
-      replyMs: replyTimeoutMs ?? settings.replyTimeoutMs,
-      idleMs: idleTimeoutMs ?? settings.idleTimeoutMs,
+      connectMs: connect ?? settings.connectTimeoutMs,
+      replyMs: response ?? settings.replyTimeoutMs,
+      idleMs: idle ?? settings.idleTimeoutMs,
     }
   }
   /** By service; changed in place by a reload, for open connections. */
@@ -106,6 +106,7 @@ export function createUpstreams(
       return {
         balance: parseBalance(configured.get(service)?.balance ?? settings.balance),
         tls: configured.get(service)?.tls,
+        host: configured.get(service)?.host,
         ejection,
         createPool: (address) => createPool(service, address),
         createHttp2Pool: (address) => createHttp2Pool(service, address),

@@ -29,6 +29,7 @@ import {
   STREAM_WINDOW_BYTES,
 } from '../../upstream/http2/connection.ts'
 import type { UpstreamNode } from '../../upstream/node-health.ts'
+import { setsHost } from '../../upstream/node-host.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { deadlines, type Timed } from '../deadlines.ts'
 import { formatGrpcTimeout, readWireTimeout } from '../timeout.ts'
@@ -94,6 +95,8 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
   readonly #base64: Base64Reader | undefined
   /** Milliseconds requested by the client; 0: no limit. */
   readonly #timeoutMs: number
+  /** `:authority` is that of the node. */
+  readonly #hasNodeHost: boolean
   #fields: OutgoingHttpHeaders | undefined = undefined
   #stream: ClientHttp2Stream | undefined = undefined
   /** Sent chunks of the body, for a retry; undefined: too long to retry. */
@@ -118,6 +121,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     x.allowsIdleBody = true
     x.beforeProxy?.(x)
     this.upstream = x.upstream
+    this.#hasNodeHost = setsHost(x)
   }
 
   start(): void {
@@ -130,6 +134,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
     this.#fields ??= toGrpcFields(this.#x, this.#wire)
     // Per attempt: nodes of a service may differ.
     this.#fields[':scheme'] = this.node!.secure ? 'https' : 'http'
+    if (this.#hasNodeHost) this.#fields[':authority'] = this.node!.hostHeader
     if (this.#timeoutMs > 0) this.#fields['grpc-timeout'] = formatGrpcTimeout(deadlines.left(this))
     return this.#fields
   }

@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net'
 import type { Pool } from '../../upstream/pool/pool.ts'
 import type { OutgoingCall } from '../call.ts'
+import type { Callee } from '../caller.ts'
 import { PlainCall } from './call.ts'
 
 /** Calls one node over the HTTP transport (docs/protocol.md §3), each call on its own connection. */
@@ -10,10 +11,13 @@ export class PlainCaller {
   readonly #calls = new Set<PlainCall>()
   #closed = false
 
-  /** @param node host name or IP address without brackets, and port, for the `Host` header. */
-  constructor(pool: Pool, { host, port }: { readonly host: string; readonly port: number }) {
+  /** @param node host name or IP address without brackets, and port, for the `Host` header unless it is set. */
+  constructor(
+    pool: Pool,
+    { host, port, hostHeader }: Pick<Callee, 'host' | 'port' | 'hostHeader'>,
+  ) {
     this.#pool = pool
-    this.#host = `${isIPv6(host) ? `[${host}]` : host}:${port}`
+    this.#host = hostHeader ?? `${isIPv6(host) ? `[${host}]` : host}:${port}`
   }
 
   /** Calls in flight and calls waiting for a connection. */

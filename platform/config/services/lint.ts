@@ -1,5 +1,5 @@
-import { indexServices, listServices } from './configured-services.ts'
-import type { Configuration } from './types.ts'
+import { indexServices, listServices } from '../configured-services.ts'
+import type { Configuration } from '../types.ts'
 
 const SECURE = /^(?:https|grpcs|mxs)$/
 

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
-import { readAuthorities } from '../../core/listener/tls/read-authorities.ts'
-import { loadTls } from '../../core/listener/tls/tls.ts'
-import { createUpstreamTls } from '../../core/upstream/tls.ts'
-import { readMap, readText } from './parse-routes.ts'
-import type { ConfiguredTls } from './types.ts'
-import type { YamlEntry, YamlSource } from './yaml-source.ts'
+import { readAuthorities } from '../../../core/listener/tls/read-authorities.ts'
+import { loadTls } from '../../../core/listener/tls/tls.ts'
+import { createUpstreamTls } from '../../../core/upstream/tls.ts'
+import { readMap, readText } from '../parse-routes.ts'
+import type { ConfiguredTls } from '../types.ts'
+import type { YamlEntry, YamlSource } from '../yaml-source.ts'
 
 const KEYS = ['ca', 'cert', 'key', 'server_name', 'insecure_skip_verify']
 const DNS_NAME =

@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { lintConfiguration } from '../../../platform/config/lint.ts'
-import { parseConfig } from '../../../platform/config/parse-file.ts'
-import type { ConfigFile } from '../../../platform/config/types.ts'
-import { mergeSettings, SettingsError } from '../../../platform/settings/sources.ts'
-import { createCertificate } from '../../fixtures/certificates.ts'
-import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+import { lintConfiguration } from '../../../../platform/config/lint.ts'
+import { parseConfig } from '../../../../platform/config/parse-file.ts'
+import type { ConfigFile } from '../../../../platform/config/types.ts'
+import { mergeSettings, SettingsError } from '../../../../platform/settings/sources.ts'
+import { createCertificate } from '../../../fixtures/certificates.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 function makeFolder(t: Test): string {
   const folder = makeTempFolder(t, 'parse-tls')
@@ -62,10 +62,7 @@ t.test('reports invalid settings with their position', async (t) => {
     ['{ cert: a.pem, key: old.key }', /:5:18: .*old\.key does not belong to certificate .*a\.pem/],
     ['{ server_name: 10.0.0.1 }', /:5:25: server_name of service "a" must be a DNS name/],
     ['{ server_name: "a b" }', /:5:25: server_name of service "a" must be a DNS name/],
-    [
-      '{ insecure_skip_verify: maybe }',
-      /:5:34: insecure_skip_verify .* must be true or false/,
-    ],
+    ['{ insecure_skip_verify: maybe }', /:5:34: insecure_skip_verify .* must be true or false/],
   ]
   for (const [tls, problem] of rows) {
     try {

@@ -1,0 +1,89 @@
+import { isMap, isSeq } from 'yaml'
+import { toService } from '../../../adapters/registry/static.ts'
+import type { Node } from '../../../core/contracts/registry.ts'
+import { SETTINGS } from '../../settings/settings.ts'
+import { readPlugins } from '../parse-plugins.ts'
+import { readMap } from '../parse-routes.ts'
+import type { ConfiguredService } from '../types.ts'
+import type { YamlEntry, YamlSource, YamlText } from '../yaml-source.ts'
+import { readTls } from './tls.ts'
+import { readHost, readTimeouts, readValue } from './values.ts'
+
+const KEYS = [
+  ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'host', 'tls'],
+  ...['plugins'],
+]
+const TIMEOUTS = {
+  connect: SETTINGS.connectTimeoutMs,
+  response: SETTINGS.replyTimeoutMs,
+  idle: SETTINGS.idleTimeoutMs,
+}
+
+/** Reads `services:`. */
+export function readServices(
+  source: YamlSource,
+  { value }: YamlEntry,
+  folder: string,
+): ConfiguredService[] {
+  const map = source.follow(value)
+  if (isMap(map)) return source.entries(map).map((entry) => readService(source, entry, folder))
+  if (map !== undefined)
+    source.report(value, 'services must be a map of service names to their nodes')
+  return []
+}
+
+function readService(source: YamlSource, entry: YamlEntry, folder: string): ConfiguredService {
+  const { key, name, value } = entry
+  const what = `service "${name}"`
+  const entries = isMap(source.follow(value))
+    ? readMap(source, what, entry, KEYS)
+    : new Map([['nodes', entry]])
+  const nodes = entries.get('nodes')?.value
+  const list = source.follow(nodes)
+  const texts = list === undefined ? [] : source.texts(nodes, `nodes of ${what}`)
+  if (list === undefined || (isSeq(list) && list.items.length === 0))
+    source.report(key, `${what} needs a list of nodes such as [127.0.0.1:9001, 127.0.0.1:9002]`)
+  try {
+    toService(name, [], '')
+    checkNodes(source, name, texts)
+  } catch (error) {
+    source.report(key, (error as Error).message)
+  }
+  const tls = entries.get('tls')
+  const plugins = entries.get('plugins')
+  return {
+    name,
+    nodes: texts.map(({ text }) => text),
+    balance: readValue(source, `balance of ${what}`, entries.get('balance'), SETTINGS.balance),
+    timeouts: readTimeouts(source, what, entries.get('timeout'), TIMEOUTS),
+    keepAliveMs: readValue(
+      source,
+      `keep_alive of ${what}`,
+      entries.get('keep_alive'),
+      SETTINGS.keepAliveMs,
+    ),
+    maxConnectionAgeMs: readValue(
+      source,
+      `max_connection_age of ${what}`,
+      entries.get('max_connection_age'),
+      SETTINGS.maxConnectionAgeMs,
+    ),
+    host: readHost(source, what, entries.get('host')),
+    tls: tls && readTls(source, what, tls, folder),
+    plugins: plugins === undefined ? [] : readPlugins(source, plugins, folder),
+    at: source.at(key),
+  }
+}
+
+function checkNodes(source: YamlSource, name: string, texts: readonly YamlText[]): void {
+  const ids = new Set<string>()
+  for (const { node, text } of texts) {
+    try {
+      const [{ id }] = toService(name, [text], '').nodes as [Node]
+      if (ids.has(id)) source.report(node, `service "${name}" lists ${id} twice`)
+      ids.add(id)
+    } catch (error) {
+      source.report(node, `service "${name}": ${(error as Error).message}`)
+    }
+  }
+}
