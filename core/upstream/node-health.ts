@@ -63,6 +63,8 @@ export class UpstreamNode {
   readonly weight: number
   /** Maximum pipelined requests per connection, 1 to 64. */
   readonly pipeline: number
+  /** See {@link NodeSettings}. */
+  readonly priority: number
   /** Shutting down: it completes its requests, and gets new ones only if no other node is available. */
   draining: boolean
   /** See {@link NodeSettings}. */
@@ -82,6 +84,7 @@ export class UpstreamNode {
     this.protocol = settings.protocol
     this.weight = settings.weight
     this.pipeline = settings.pipeline
+    this.priority = settings.priority
     this.draining = settings.draining
     this.resolved = settings.resolved
     this.#options = options
@@ -149,6 +152,7 @@ export class UpstreamNode {
       this.protocol === settings.protocol &&
       this.weight === settings.weight &&
       this.pipeline === settings.pipeline &&
+      this.priority === settings.priority &&
       this.resolved === settings.resolved
     )
   }

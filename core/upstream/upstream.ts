@@ -293,14 +293,26 @@ export class Upstream {
   ): UpstreamNode | undefined {
     const node = this.#balancer.pick(x, last)
     if (node !== undefined && !tried.includes(node)) return node
-    return createBalancer(this.#balance, this.others(tried), this.#randomBits).pick(x, last)
+    const others = toPreferred(this.others(tried))
+    return createBalancer(this.#balance, others, this.#randomBits).pick(x, last)
   }
 
   #build(): Balancer {
-    const { usable } = this.#health
+    const usable = toPreferred(this.#health.usable)
     const balancer = createBalancer(this.#balance, usable, this.#randomBits)
     return this.#sticky?.wrap(balancer, usable) ?? balancer
   }
+}
+
+/** Nodes of the smallest priority. Mostly the same array: a copy per service would take memory. */
+function toPreferred(nodes: readonly UpstreamNode[]): readonly UpstreamNode[] {
+  const smallest = nodes.reduce(
+    (min, { priority }) => Math.min(min, priority),
+    Number.POSITIVE_INFINITY,
+  )
+  return nodes.every(({ priority }) => priority === smallest)
+    ? nodes
+    : nodes.filter(({ priority }) => priority === smallest)
 }
 
 const MIXED =

@@ -1,4 +1,5 @@
-import { parseBackend } from '../../adapters/registry/static.ts'
+import type { DnsService } from '../../adapters/registry/dns/dns-services.ts'
+import { parseBackend, toService } from '../../adapters/registry/static.ts'
 import type { Service } from '../../core/contracts/registry.ts'
 import { joinName } from '../../core/route.ts'
 import type { Configuration, ConfiguredService } from './types.ts'
@@ -8,9 +9,7 @@ export function listServices({ settings, config }: Configuration): readonly Serv
   const { namespace } = settings
   const flagged = settings.backends.map((text) => parseBackend(text, namespace))
   const names = new Set(flagged.map(({ name }) => name))
-  const listed = config.services.map(({ name, nodes }) =>
-    parseBackend(`${name}=${nodes.join(',')}`, namespace),
-  )
+  const listed = config.services.map(({ name, nodes }) => toService(name, nodes, namespace))
   return [...flagged, ...listed.filter(({ name }) => !names.has(name))]
 }
 
@@ -27,6 +26,17 @@ export function indexServices({
   return new Map(
     config.services.map((service) => [toFullName(service.name, settings.namespace), service]),
   )
+}
+
+/** Services with what resolves their names. The SRV names are those of a service of the file. */
+export function listDnsServices(configuration: Configuration): readonly DnsService[] {
+  const configured = indexServices(configuration)
+  const { namespace, backends } = configuration.settings
+  const flagged = new Set(backends.map((text) => parseBackend(text, namespace).name))
+  return listServices(configuration).map((service) => {
+    const { srv = [], dns } = configured.get(service.name) ?? {}
+    return { service, srv: flagged.has(service.name) ? [] : srv, dns }
+  })
 }
 
 /** Files of the configuration besides its own: their changes require a reload. */

@@ -1,3 +1,5 @@
+import type { DnsOptions } from '../../adapters/registry/dns/dns-services.ts'
+import type { SrvName } from '../../adapters/registry/dns/names.ts'
 import type { PathTemplate } from '../../core/path/template.ts'
 import type { NodeHost } from '../../core/upstream/node-host.ts'
 import type { UpstreamTls } from '../../core/upstream/tls.ts'
@@ -9,6 +11,10 @@ export interface ConfiguredService {
   readonly name: string
   /** `host:port[;weight]`, as in `--backend`. */
   readonly nodes: readonly string[]
+  /** SRV names among the nodes. */
+  readonly srv: readonly SrvName[]
+  /** Each address of a node's name is a node. Undefined: names are resolved for each connection. */
+  readonly dns: DnsOptions | undefined
   /** Override of `balance`. */
   readonly balance: string | undefined
   /** Overrides of `keep_alive` and `max_connection_age`, milliseconds. */

@@ -41,6 +41,8 @@ export interface PipelineOptions {
   /** Outgoing address policy. @default by the configuration */
   readonly egress?: EgressPolicy | undefined
   readonly upstream: (service: string) => UpstreamOptions
+  /** Configured services. @default as written, without DNS */
+  readonly services?: readonly Service[] | undefined
   readonly log: Log
 }
 
@@ -71,7 +73,7 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
   const tokens = typeof source === 'string' ? await openTokens(settings, closing) : undefined
   const { registry, loaded, problem, replace } = createConfiguredRegistry(
     source,
-    listServices(configuration),
+    options.services ?? listServices(configuration),
     tokens,
   )
   closing.add(() => registry.close?.())

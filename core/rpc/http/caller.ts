@@ -1,8 +1,16 @@
 import { isIPv6 } from 'node:net'
 import type { Pool } from '../../upstream/pool/pool.ts'
 import type { OutgoingCall } from '../call.ts'
-import type { Callee } from '../caller.ts'
 import { PlainCall } from './call.ts'
+
+/** A node, for the `Host` header. */
+export interface PlainCallee {
+  /** Host name or IP address without brackets. */
+  readonly host: string
+  readonly port: number
+  /** @default host and port */
+  readonly hostHeader?: string | undefined
+}
 
 /** Calls one node over the HTTP transport (docs/protocol.md §3), each call on its own connection. */
 export class PlainCaller {
@@ -11,11 +19,7 @@ export class PlainCaller {
   readonly #calls = new Set<PlainCall>()
   #closed = false
 
-  /** @param node host name or IP address without brackets, and port, for the `Host` header unless it is set. */
-  constructor(
-    pool: Pool,
-    { host, port, hostHeader }: Pick<Callee, 'host' | 'port' | 'hostHeader'>,
-  ) {
+  constructor(pool: Pool, { host, port, hostHeader }: PlainCallee) {
     this.#pool = pool
     this.#host = hostHeader ?? `${isIPv6(host) ? `[${host}]` : host}:${port}`
   }

@@ -1,17 +1,18 @@
 import { isMap, isSeq } from 'yaml'
+import { parseSrvName, SRV_SCHEME, type SrvName } from '../../../adapters/registry/dns/names.ts'
 import { toService } from '../../../adapters/registry/static.ts'
-import type { Node } from '../../../core/contracts/registry.ts'
 import { SETTINGS } from '../../settings/settings.ts'
 import { readPlugins } from '../parse-plugins.ts'
 import { readMap } from '../parse-routes.ts'
 import type { ConfiguredService } from '../types.ts'
 import type { YamlEntry, YamlSource, YamlText } from '../yaml-source.ts'
+import { DEFAULT_DNS, readDns } from './dns.ts'
 import { readTls } from './tls.ts'
-import { readHost, readTimeouts, readValue } from './values.ts'
+import { readEntry, readHost, readTimeouts } from './values.ts'
 
 const KEYS = [
   ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'host', 'tls'],
-  ...['plugins'],
+  ...['dns', 'plugins'],
 ]
 const TIMEOUTS = {
   connect: SETTINGS.connectTimeoutMs,
@@ -43,26 +44,31 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
   const texts = list === undefined ? [] : source.texts(nodes, `nodes of ${what}`)
   if (list === undefined || (isSeq(list) && list.items.length === 0))
     source.report(key, `${what} needs a list of nodes such as [127.0.0.1:9001, 127.0.0.1:9002]`)
+  let srv: readonly SrvName[] = []
   try {
     toService(name, [], '')
-    checkNodes(source, name, texts)
+    srv = checkNodes(source, name, texts)
   } catch (error) {
     source.report(key, (error as Error).message)
   }
   const tls = entries.get('tls')
+  const dns = entries.get('dns')
   const plugins = entries.get('plugins')
   return {
     name,
-    nodes: texts.map(({ text }) => text),
-    balance: readValue(source, `balance of ${what}`, entries.get('balance'), SETTINGS.balance),
+    nodes: texts.flatMap(({ text }) => (text.startsWith(SRV_SCHEME) ? [] : [text])),
+    srv,
+    dns:
+      dns === undefined ? (srv.length > 0 ? DEFAULT_DNS : undefined) : readDns(source, what, dns),
+    balance: readEntry(source, `balance of ${what}`, entries.get('balance'), SETTINGS.balance),
     timeouts: readTimeouts(source, what, entries.get('timeout'), TIMEOUTS),
-    keepAliveMs: readValue(
+    keepAliveMs: readEntry(
       source,
       `keep_alive of ${what}`,
       entries.get('keep_alive'),
       SETTINGS.keepAliveMs,
     ),
-    maxConnectionAgeMs: readValue(
+    maxConnectionAgeMs: readEntry(
       source,
       `max_connection_age of ${what}`,
       entries.get('max_connection_age'),
@@ -75,15 +81,20 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
   }
 }
 
-function checkNodes(source: YamlSource, name: string, texts: readonly YamlText[]): void {
+/** Reports invalid nodes, and returns the SRV names among them. */
+function checkNodes(source: YamlSource, name: string, texts: readonly YamlText[]): SrvName[] {
   const ids = new Set<string>()
+  const names: SrvName[] = []
   for (const { node, text } of texts) {
     try {
-      const [{ id }] = toService(name, [text], '').nodes as [Node]
+      const srv = parseSrvName(text)
+      if (srv !== undefined) names.push(srv)
+      const id = srv === undefined ? toService(name, [text], '').nodes[0]!.id : text
       if (ids.has(id)) source.report(node, `service "${name}" lists ${id} twice`)
       ids.add(id)
     } catch (error) {
       source.report(node, `service "${name}": ${(error as Error).message}`)
     }
   }
+  return names
 }

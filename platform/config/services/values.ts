@@ -6,7 +6,7 @@ import type { YamlEntry, YamlSource } from '../yaml-source.ts'
 const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[\da-f:.]+\])(?::[1-9]\d{0,4})?$/i
 
 /** Reads one value; undefined: not set, or reported as invalid. */
-export function readValue<T>(
+export function readEntry<T>(
   source: YamlSource,
   what: string,
   entry: YamlEntry | undefined,
@@ -35,7 +35,7 @@ export function readTimeouts<Name extends string>(
   const entries = readMap(source, `timeout of ${what}`, entry, names)
   const timeouts: Partial<Record<Name, number | undefined>> = {}
   for (const name of names) {
-    const ms = readValue(source, `${name} of timeout of ${what}`, entries.get(name), types[name])
+    const ms = readEntry(source, `${name} of timeout of ${what}`, entries.get(name), types[name])
     if (ms !== undefined) timeouts[name] = ms
   }
   return timeouts
@@ -47,7 +47,7 @@ export function readHost(
   what: string,
   entry: YamlEntry | undefined,
 ): NodeHost | undefined {
-  return readValue(source, `host of ${what}`, entry, {
+  return readEntry(source, `host of ${what}`, entry, {
     parse([text]) {
       if (text === 'client') return undefined
       if (text === 'backend') return 'backend'

@@ -12,10 +12,12 @@ import type { UpstreamOptions } from '../../../core/upstream/upstream.ts'
 import type { Disposer } from '../../../lib/async/disposer.ts'
 import { settlesWithin, withTimeout } from '../../../lib/async/timeout.ts'
 import { TestExchange, type TestRequest } from '../../../sdk/testing.ts'
+import { listDnsServices } from '../../config/configured-services.ts'
 import type { Configuration } from '../../config/types.ts'
 import { planPlugins } from '../../plugins/plan.ts'
 import type { Log } from '../../process/log.ts'
 import type { EventSinks } from '../handlers.ts'
+import { openDns } from '../open-dns.ts'
 import { openPipeline } from '../pipeline.ts'
 import { createUpstreams } from '../upstreams.ts'
 import type { DomainRegistries } from './domains.ts'
@@ -68,6 +70,9 @@ export async function explain(
     reach = resolve
   })
   const rulings: ExplainedRuling[] = []
+  const dns = openDns(log, () => {})
+  closing.add(dns.close)
+  const services = await dns.use(listDnsServices(configuration))
   const { registry, routing, buildChain } = await openPipeline(
     {
       configuration,
@@ -76,6 +81,7 @@ export async function explain(
       events: toSinks(() => reach(TOPIC)),
       authorizer: authorizer && recordRulings(authorizer, rulings),
       upstream: createDryUpstreams(configuration, log, () => reach('')),
+      services,
       log,
     },
     closing,
