@@ -15,7 +15,7 @@ import {
   recordStatus,
 } from './attempts.ts'
 import { toNoNode } from './balance/no-node.ts'
-import type { FailureKind, UpstreamCall, UpstreamFailure } from './call.ts'
+import type { CallTimeouts, FailureKind, UpstreamCall, UpstreamFailure } from './call.ts'
 import { describeConnectFault, findConnectFault } from './connect-error.ts'
 import type { Http1Connection } from './http1/connection.ts'
 import { formatRequestHead } from './http1/request-head.ts'
@@ -36,6 +36,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
   readonly bodyLength: number
   readonly idempotent: boolean
   readonly isPatient = false
+  readonly timeouts: CallTimeouts | undefined
   connection: Http1Connection | undefined = undefined
   deadlineMs = 0
   isRepeat = false
@@ -54,6 +55,7 @@ class Forwarding implements Peer, UpstreamCall, Attempts {
     x.beforeProxy?.(x)
     this.upstream = x.upstream
     this.method = x.method
+    this.timeouts = x.route?.rule?.timeouts
     this.#hasNodeHost = setsHost(x)
     this.head = this.#hasNodeHost ? '' : formatRequestHead(x)
     this.bodyLength = x.bodyLength

@@ -1,45 +1,21 @@
-import { isMap, isSeq } from 'yaml'
+import { isSeq } from 'yaml'
 import { parsePath } from '../../core/path/pattern.ts'
 import { type PathTemplate, parseTemplate } from '../../core/path/template.ts'
-import { suggest } from '../../lib/text/did-you-mean.ts'
 import { HANDLERS, toHost, toMethod } from '../../resolvers/endpoint/declared.ts'
+import { readMap, readText } from './actions/read-map.ts'
 import { readPlugins } from './parse-plugins.ts'
+import { readTimeouts } from './services/values.ts'
 import type { ConfiguredRoute, RouteAction, RouteMatch, RouteValue } from './types.ts'
 import type { YamlEntry, YamlSource } from './yaml-source.ts'
 
 const ROUTE_KEYS = [
   ...['name', 'match', 'service', 'endpoint', 'handler', 'strip_prefix', 'add_prefix', 'rewrite'],
-  ...['redirect', 'respond', 'plugins'],
+  ...['redirect', 'respond', 'timeout', 'plugins'],
 ]
 const MATCH_KEYS = ['host', 'path', 'method', 'headers', 'query', 'client']
 const ACTIONS = ['service', 'redirect', 'respond']
 const REDIRECT_STATUSES = ['301', '302', '303', '307', '308']
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
-
-/** Keys of a map with their values; reports other keys and values. */
-export function readMap(
-  source: YamlSource,
-  what: string,
-  { key, value }: Pick<YamlEntry, 'key' | 'value'>,
-  keys: readonly string[] | undefined,
-): ReadonlyMap<string, YamlEntry> {
-  const map = source.follow(value)
-  const entries = new Map<string, YamlEntry>()
-  if (!isMap(map)) {
-    source.report(value ?? key, `${what} must be a map`)
-    return entries
-  }
-  for (const entry of source.entries(map)) {
-    if (keys === undefined || keys.includes(entry.name)) entries.set(entry.name, entry)
-    else {
-      const suggestion = suggest(entry.name, keys)
-      const hint =
-        suggestion === undefined ? `expected ${keys.join(', ')}` : `did you mean "${suggestion}"?`
-      source.report(entry.key, `unknown key "${entry.name}" of ${what}, ${hint}`)
-    }
-  }
-  return entries
-}
 
 /** Reads `routes:`. */
 export function readRoutes(
@@ -82,8 +58,12 @@ function readRoute(
   const action = readAction(source, what, item, entries, match)
   const plugins = entries.get('plugins')
   const listed = plugins === undefined ? [] : readPlugins(source, plugins, folder)
+  const timeout = entries.get('timeout')
+  const timeouts = readTimeouts(source, what, timeout, ['request', 'response', 'idle'])
+  if (timeout !== undefined && action !== undefined && action.kind !== 'service')
+    source.report(timeout.key, `timeout of ${what} requires service`)
   if (source.problems.length > before || action === undefined) return undefined
-  return { name, match, action, plugins: listed, at: source.at(item) }
+  return { name, match, action, timeouts, plugins: listed, at: source.at(item) }
 }
 
 function readMatch(source: YamlSource, what: string, entry: YamlEntry | undefined): RouteMatch {
@@ -284,18 +264,6 @@ function readRespond(source: YamlSource, what: string, entry: YamlEntry): RouteA
     body: readText(source, entries.get('body'), 'body') ?? '',
     headers: list.flatMap(({ name, value }) => [name, source.text(value) ?? '']),
   }
-}
-
-/** One value; undefined: not set, or reported as invalid. */
-export function readText(
-  source: YamlSource,
-  entry: YamlEntry | undefined,
-  what: string,
-): string | undefined {
-  if (entry === undefined) return undefined
-  const text = source.text(entry.value)
-  if (text === undefined) source.report(entry.value ?? entry.key, `${what} must be one value`)
-  return text
 }
 
 function attempt<T>(

@@ -31,8 +31,11 @@ export interface ConfiguredService {
   readonly at: string
 }
 
-/** `timeout:` of a service, milliseconds: overrides of `connect_timeout`, `reply_timeout` and `idle_timeout`. */
+/** `timeout:` of a service or route, milliseconds: overrides of `connect_timeout` and so on. */
 export interface ConfiguredTimeouts {
+  /** The whole request; Infinity: no limit. */
+  readonly request?: number | undefined
+  /** Not of a route: its requests use the connections of the service. */
   readonly connect?: number | undefined
   readonly response?: number | undefined
   readonly idle?: number | undefined
@@ -106,6 +109,7 @@ export interface ConfiguredRoute {
   readonly name: string
   readonly match: RouteMatch
   readonly action: RouteAction
+  readonly timeouts: ConfiguredTimeouts
   readonly plugins: readonly PluginEntry[]
   /** Source position for errors, for example `mx.yaml:3:5`. */
   readonly at: string

@@ -46,7 +46,6 @@ export function createForwarding(
 ): Forwarding {
   const options = {
     ...events,
-    connectTimeoutMs: settings.connectTimeoutMs,
     maxMessageBytes: settings.maxMessageBytes,
     timeoutMs: settings.replyTimeoutMs,
   }

@@ -336,12 +336,14 @@ class GrpcForwarding implements Peer, Http2Call, Timed, WaitingReply, Attempts {
 
   /** Starts the idle timeout: the backend must keep reading the request. */
   #awaitSending(): void {
-    this.#limit(this.node!.http2!.idleTimeoutMs)
+    const { rule } = this.#x.route!
+    this.#limit(rule?.timeouts?.idleMs ?? this.node!.http2!.idleTimeoutMs)
   }
 
   /** Starts the response timeout. */
   #awaitHead(): void {
-    this.#limit(this.node!.http2!.replyTimeoutMs)
+    const { rule } = this.#x.route!
+    this.#limit(rule?.timeouts?.replyMs ?? this.node!.http2!.replyTimeoutMs)
   }
 
   /** Sets the deadline of the current phase, unless the client has set one for the whole call. */

@@ -2,9 +2,9 @@ import { isIPv4, isIPv6 } from 'node:net'
 import type { DnsOptions } from '../../../adapters/registry/dns/dns-services.ts'
 import { parseHostPort } from '../../../core/upstream/parse-node.ts'
 import { parseDuration } from '../../../lib/text/units.ts'
-import { readMap } from '../parse-routes.ts'
+import { readMap } from '../actions/read-map.ts'
 import type { YamlEntry, YamlSource } from '../yaml-source.ts'
-import { readEntry } from './values.ts'
+import { readScalar } from './values.ts'
 
 const MIN_REFRESH_MS = 1000
 const MAX_REFRESH_MS = 86_400_000
@@ -14,7 +14,7 @@ export const DEFAULT_DNS: DnsOptions = { refreshMs: 30_000, servers: [] }
 /** Reads `dns:` of a service. */
 export function readDns(source: YamlSource, what: string, entry: YamlEntry): DnsOptions {
   const entries = readMap(source, `dns of ${what}`, entry, ['refresh', 'servers'])
-  const refreshMs = readEntry(source, `refresh of dns of ${what}`, entries.get('refresh'), {
+  const refreshMs = readScalar(source, `refresh of dns of ${what}`, entries.get('refresh'), {
     parse: ([text]) => parseRefresh(text!),
   })
   const servers = entries.get('servers')

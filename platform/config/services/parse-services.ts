@@ -2,23 +2,18 @@ import { isMap, isSeq } from 'yaml'
 import { parseSrvName, SRV_SCHEME, type SrvName } from '../../../adapters/registry/dns/names.ts'
 import { toService } from '../../../adapters/registry/static.ts'
 import { SETTINGS } from '../../settings/settings.ts'
+import { readMap } from '../actions/read-map.ts'
 import { readPlugins } from '../parse-plugins.ts'
-import { readMap } from '../parse-routes.ts'
 import type { ConfiguredService } from '../types.ts'
 import type { YamlEntry, YamlSource, YamlText } from '../yaml-source.ts'
 import { DEFAULT_DNS, readDns } from './dns.ts'
 import { readTls } from './tls.ts'
-import { readEntry, readHost, readTimeouts } from './values.ts'
+import { readHost, readScalar, readTimeouts } from './values.ts'
 
 const KEYS = [
   ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'host', 'tls'],
   ...['dns', 'plugins'],
 ]
-const TIMEOUTS = {
-  connect: SETTINGS.connectTimeoutMs,
-  response: SETTINGS.replyTimeoutMs,
-  idle: SETTINGS.idleTimeoutMs,
-}
 
 /** Reads `services:`. */
 export function readServices(
@@ -60,15 +55,17 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
     srv,
     dns:
       dns === undefined ? (srv.length > 0 ? DEFAULT_DNS : undefined) : readDns(source, what, dns),
-    balance: readEntry(source, `balance of ${what}`, entries.get('balance'), SETTINGS.balance),
-    timeouts: readTimeouts(source, what, entries.get('timeout'), TIMEOUTS),
-    keepAliveMs: readEntry(
+    balance: readScalar(source, `balance of ${what}`, entries.get('balance'), SETTINGS.balance),
+    timeouts: readTimeouts(source, what, entries.get('timeout'), [
+      ...(['request', 'connect', 'response', 'idle'] as const),
+    ]),
+    keepAliveMs: readScalar(
       source,
       `keep_alive of ${what}`,
       entries.get('keep_alive'),
       SETTINGS.keepAliveMs,
     ),
-    maxConnectionAgeMs: readEntry(
+    maxConnectionAgeMs: readScalar(
       source,
       `max_connection_age of ${what}`,
       entries.get('max_connection_age'),

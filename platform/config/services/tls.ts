@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { readAuthorities } from '../../../core/listener/tls/read-authorities.ts'
 import { loadTls } from '../../../core/listener/tls/tls.ts'
 import { createUpstreamTls } from '../../../core/upstream/tls.ts'
-import { readMap, readText } from '../parse-routes.ts'
+import { readMap, readText } from '../actions/read-map.ts'
 import type { ConfiguredTls } from '../types.ts'
 import type { YamlEntry, YamlSource } from '../yaml-source.ts'
 

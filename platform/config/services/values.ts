@@ -1,12 +1,14 @@
 import type { NodeHost } from '../../../core/upstream/node-host.ts'
 import type { ValueType } from '../../settings/setting.ts'
-import { readMap, readText } from '../parse-routes.ts'
+import { SETTINGS } from '../../settings/settings.ts'
+import { readMap, readText } from '../actions/read-map.ts'
+import type { ConfiguredTimeouts } from '../types.ts'
 import type { YamlEntry, YamlSource } from '../yaml-source.ts'
 
 const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[\da-f:.]+\])(?::[1-9]\d{0,4})?$/i
 
 /** Reads one value; undefined: not set, or reported as invalid. */
-export function readEntry<T>(
+export function readScalar<T>(
   source: YamlSource,
   what: string,
   entry: YamlEntry | undefined,
@@ -23,19 +25,30 @@ export function readEntry<T>(
   }
 }
 
-/** Reads `timeout:`, a map of durations. */
-export function readTimeouts<Name extends string>(
+const TIMEOUTS = {
+  request: SETTINGS.requestTimeoutMs,
+  connect: SETTINGS.connectTimeoutMs,
+  response: SETTINGS.replyTimeoutMs,
+  idle: SETTINGS.idleTimeoutMs,
+}
+
+/** Reads `timeout:` of a service or route, a map of durations. */
+export function readTimeouts(
   source: YamlSource,
   what: string,
   entry: YamlEntry | undefined,
-  types: Readonly<Record<Name, Pick<ValueType<number>, 'parse'>>>,
-): Partial<Record<Name, number | undefined>> {
+  names: readonly (keyof ConfiguredTimeouts)[],
+): ConfiguredTimeouts {
   if (entry === undefined) return {}
-  const names = Object.keys(types) as Name[]
   const entries = readMap(source, `timeout of ${what}`, entry, names)
-  const timeouts: Partial<Record<Name, number | undefined>> = {}
+  const timeouts: { -readonly [Name in keyof ConfiguredTimeouts]: number | undefined } = {}
   for (const name of names) {
-    const ms = readEntry(source, `${name} of timeout of ${what}`, entries.get(name), types[name])
+    const ms = readScalar(
+      source,
+      `${name} of timeout of ${what}`,
+      entries.get(name),
+      TIMEOUTS[name],
+    )
     if (ms !== undefined) timeouts[name] = ms
   }
   return timeouts
@@ -47,7 +60,7 @@ export function readHost(
   what: string,
   entry: YamlEntry | undefined,
 ): NodeHost | undefined {
-  return readEntry(source, `host of ${what}`, entry, {
+  return readScalar(source, `host of ${what}`, entry, {
     parse([text]) {
       if (text === 'client') return undefined
       if (text === 'backend') return 'backend'

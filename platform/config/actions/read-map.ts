@@ -1,0 +1,40 @@
+import { isMap } from 'yaml'
+import { suggest } from '../../../lib/text/did-you-mean.ts'
+import type { YamlEntry, YamlSource } from '../yaml-source.ts'
+
+/** Keys of a map with their values; reports other keys and values. */
+export function readMap(
+  source: YamlSource,
+  what: string,
+  { key, value }: Pick<YamlEntry, 'key' | 'value'>,
+  keys: readonly string[] | undefined,
+): ReadonlyMap<string, YamlEntry> {
+  const map = source.follow(value)
+  const entries = new Map<string, YamlEntry>()
+  if (!isMap(map)) {
+    source.report(value ?? key, `${what} must be a map`)
+    return entries
+  }
+  for (const entry of source.entries(map)) {
+    if (keys === undefined || keys.includes(entry.name)) entries.set(entry.name, entry)
+    else {
+      const suggestion = suggest(entry.name, keys)
+      const hint =
+        suggestion === undefined ? `expected ${keys.join(', ')}` : `did you mean "${suggestion}"?`
+      source.report(entry.key, `unknown key "${entry.name}" of ${what}, ${hint}`)
+    }
+  }
+  return entries
+}
+
+/** Text of one value; undefined without an entry. Reports lists and maps. */
+export function readText(
+  source: YamlSource,
+  entry: YamlEntry | undefined,
+  what: string,
+): string | undefined {
+  if (entry === undefined) return undefined
+  const text = source.text(entry.value)
+  if (text === undefined) source.report(entry.value ?? entry.key, `${what} must be one value`)
+  return text
+}
