@@ -17,6 +17,7 @@ const LENGTH = /^\d{1,15}$/
 /** Encoded bytes that change the meaning of a path, NUL and `\`, and malformed escapes. */
 const ENCODED_TRAP = /%(?:00|5c|(?![0-9a-f]{2}))/i
 const ENCODED_SLASH = /%2f/gi
+const HAS_ENCODED_SLASH = /%2f/i
 /**
  * Parts that servers interpret differently in a path with an encoded slash: a path parameter ends before or after that slash,
  * and a double decoding results in other segments.
@@ -60,13 +61,13 @@ export class RequestValidator {
   /** Valid paths. Returns the same string each time, whose hash is already known for lookups. */
   readonly #paths = new DirectMappedCache<string>()
   readonly #internalHeaders: boolean
-  readonly #encodedSlashes: boolean
+  readonly #encodedSlashes: () => boolean
 
   /**
    * @param internalHeaders whether to pass `mx-*` headers on: all clients are part of the platform.
-   * @param encodedSlashes whether paths may contain `%2F`: the service decides about each request.
+   * @param encodedSlashes whether paths may contain `%2F`, at present: the service decides about each request.
    */
-  constructor(internalHeaders = false, encodedSlashes = false) {
+  constructor(internalHeaders = false, encodedSlashes = (): boolean => false) {
     this.#internalHeaders = internalHeaders
     this.#encodedSlashes = encodedSlashes
   }
@@ -194,7 +195,8 @@ export class RequestValidator {
     else {
       const problem = checkPath(path, this.#encodedSlashes)
       if (problem !== undefined) return reject(problem)
-      this.#paths.keep(path, path)
+      // The answer for others may change.
+      if (!HAS_ENCODED_SLASH.test(path)) this.#paths.keep(path, path)
     }
     if (!isQuery(query)) return reject(NOT_ENCODED)
     if (this.#connection !== '') this.#readConnection()
@@ -245,7 +247,7 @@ export class RequestValidator {
 }
 
 /** Returns why a path is invalid; undefined: it is valid. */
-function checkPath(path: string, encodedSlashes: boolean): string | undefined {
+function checkPath(path: string, encodedSlashes: () => boolean): string | undefined {
   if (!PATH.test(path)) return NOT_ENCODED
   const isEscaped = path.includes('%')
   if (isEscaped && ENCODED_TRAP.test(path))
@@ -253,7 +255,7 @@ function checkPath(path: string, encodedSlashes: boolean): string | undefined {
   // Segments are checked as a backend sees them that decodes the slash.
   const decoded = isEscaped ? path.replace(ENCODED_SLASH, '/') : path
   if (decoded !== path) {
-    if (!encodedSlashes) return 'the path must not contain %2F'
+    if (!encodedSlashes()) return 'the path must not contain %2F'
     if (ENCODED_SLASH_TRAP.test(path))
       return 'a path with %2F must not contain ";", %3B or an encoded percent sign'
   }

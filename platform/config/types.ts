@@ -21,6 +21,8 @@ export interface ConfiguredService {
   readonly keepAliveMs: number | undefined
   readonly maxConnectionAgeMs: number | undefined
   readonly timeouts: ConfiguredTimeouts
+  /** Whether paths may contain `%2F`. */
+  readonly encodedSlash: boolean
   /** Connections to https://, grpcs:// and mxs:// nodes. */
   readonly tls: ConfiguredTls | undefined
   /** `Host` of requests to nodes; undefined: that of the client. */

@@ -235,7 +235,7 @@ async function open(options: GatewayServerOptions, closing: Disposer): Promise<G
           { listener: 'uws' },
           'a connection ended without a request that this listener can read. Proxies that send HTTP/1.0 get 505 (nginx without proxy_http_version 1.1): configure HTTP/1.1 in the proxy, or set listener to node. TCP health checks cause this message, too',
         ),
-      encodedSlashes: areEncodedSlashesServed(settings),
+      encodedSlashes: () => areEncodedSlashesServed(current),
       handle: gateway.handle,
     },
     log,

@@ -23,6 +23,7 @@ import { compileRoutes } from './routes/compile-routes.ts'
 import { type ConfiguredRouteTable, createConfiguredRoutes } from './routes/configured-routes.ts'
 import { buildScopes } from './routes/scopes.ts'
 import type { DomainRegistries } from './routing/domains.ts'
+import { createSlashCheck } from './routing/encoded-slashes.ts'
 import { createGatewayRouting } from './routing/gateway-routing.ts'
 import type { Routing } from './routing/routing.ts'
 import { createOutsideCheck } from './warn-unreachable-services.ts'
@@ -110,7 +111,8 @@ export async function openPipeline(options: PipelineOptions, closing: Disposer):
       const plugins = await buildPlugins(plan, env)
       const scopes = await buildScopes(next, env)
       const { isCallAllowed } = egress
-      const context = { events, find: routing.find, upstream, isCallAllowed }
+      const check = createSlashCheck(next)
+      const context = { events, find: routing.find, upstream, check, isCallAllowed }
       const forwarding = createForwarding(next.settings, context, routing.route)
       // Appended, so that the positions of plugins match their plan.
       const all = [...plugins, dashboardCookie]

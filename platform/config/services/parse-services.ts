@@ -1,6 +1,7 @@
 import { isMap, isSeq } from 'yaml'
 import { parseSrvName, SRV_SCHEME, type SrvName } from '../../../adapters/registry/dns/names.ts'
 import { toService } from '../../../adapters/registry/static.ts'
+import { SWITCH } from '../../settings/parse/value.ts'
 import { SETTINGS } from '../../settings/settings.ts'
 import { readMap } from '../actions/read-map.ts'
 import { readPlugins } from '../parse-plugins.ts'
@@ -12,7 +13,7 @@ import { readHost, readScalar, readTimeouts } from './values.ts'
 
 const KEYS = [
   ...['nodes', 'balance', 'timeout', 'keep_alive', 'max_connection_age', 'host', 'tls'],
-  ...['dns', 'plugins'],
+  ...['dns', 'encoded_slash', 'plugins'],
 ]
 
 /** Reads `services:`. */
@@ -71,6 +72,8 @@ function readService(source: YamlSource, entry: YamlEntry, folder: string): Conf
       entries.get('max_connection_age'),
       SETTINGS.maxConnectionAgeMs,
     ),
+    encodedSlash:
+      readScalar(source, `encoded_slash of ${what}`, entries.get('encoded_slash'), SWITCH) ?? false,
     host: readHost(source, what, entries.get('host')),
     tls: tls && readTls(source, what, tls, folder),
     plugins: plugins === undefined ? [] : readPlugins(source, plugins, folder),

@@ -2,9 +2,11 @@ import { resolve } from 'node:path'
 import { readAuthorities } from '../../../core/listener/tls/read-authorities.ts'
 import { loadTls } from '../../../core/listener/tls/tls.ts'
 import { createUpstreamTls } from '../../../core/upstream/tls.ts'
+import { SWITCH } from '../../settings/parse/value.ts'
 import { readMap, readText } from '../actions/read-map.ts'
 import type { ConfiguredTls } from '../types.ts'
 import type { YamlEntry, YamlSource } from '../yaml-source.ts'
+import { readScalar } from './values.ts'
 
 const KEYS = ['ca', 'cert', 'key', 'server_name', 'insecure_skip_verify']
 const DNS_NAME =
@@ -28,7 +30,12 @@ export function readTls(
   }
   const [ca, cert, key] = [toFile('ca'), toFile('cert'), toFile('key')]
   const serverName = read('server_name')
-  const skip = read('insecure_skip_verify')
+  const skip = readScalar(
+    source,
+    `insecure_skip_verify of ${what}`,
+    entries.get('insecure_skip_verify'),
+    SWITCH,
+  )
   if (entries.size === 0 && source.problems.length === before)
     source.report(entry.key, `tls of ${what} needs one of ${KEYS.join(', ')}`)
   if (entries.has('cert') !== entries.has('key')) {
@@ -42,11 +49,6 @@ export function readTls(
     source.report(
       entries.get('server_name')!.value,
       `server_name of ${what} must be a DNS name, got ${JSON.stringify(serverName)}`,
-    )
-  if (skip !== undefined && skip !== 'true' && skip !== 'false')
-    source.report(
-      entries.get('insecure_skip_verify')!.value,
-      `insecure_skip_verify of ${what} must be true or false, got ${JSON.stringify(skip)}`,
     )
   if (source.problems.length > before) return undefined
   const warnings: string[] = []
@@ -68,7 +70,7 @@ export function readTls(
     })
   if (source.problems.length > before) return undefined
   const settings = {
-    ...{ ca: authorities, serverName, isVerified: skip !== 'true' },
+    ...{ ca: authorities, serverName, isVerified: skip !== true },
     ...(pair && { cert: pair.cert, key: pair.key }),
   }
   const tls = load([...entries.keys()][0]!, () => createUpstreamTls(settings))

@@ -61,10 +61,7 @@ export async function explain(
   { configuration, authorizer, registry: openRegistry, domains, log }: ExplainOptions,
   closing: Disposer,
 ): Promise<Explanation> {
-  const { request, malformed } = toTestRequest(
-    explained,
-    areEncodedSlashesServed(configuration.settings),
-  )
+  const { request, malformed } = toTestRequest(explained, areEncodedSlashesServed(configuration))
   let reach: (where: string) => void = () => {}
   const reached = new Promise<string>((resolve) => {
     reach = resolve
@@ -150,7 +147,7 @@ function toTestRequest(
     [values].flat().map((value) => [name.toLowerCase(), value] as const),
   )
   const has = (header: string) => list.some(([name]) => name === header)
-  const validator = new RequestValidator(false, encodedSlashes)
+  const validator = new RequestValidator(false, () => encodedSlashes)
   if (!has('host')) validator.add('host', 'localhost')
   if (body !== '' && !has('content-length') && !has('transfer-encoding'))
     validator.add('content-length', String(Buffer.byteLength(body)))
