@@ -9,7 +9,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
-import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
+import { openConfiguredGateway } from '../../fixtures/file-gateway.ts'
 import { GrpcClient } from '../../fixtures/grpc.ts'
 
 /** Responds with the received `Host` and `X-Forwarded-Host`. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
-import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
+import { openConfiguredGateway } from '../../fixtures/file-gateway.ts'
 
 /** `/silent` never responds, `/stall` stops after the head and a chunk, `/drip` sends chunks forever. */
 async function openBackend(t: Test): Promise<number> {

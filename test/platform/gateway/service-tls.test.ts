@@ -9,7 +9,7 @@ import * as grpc from '@grpc/grpc-js'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
 import { createAuthority } from '../../fixtures/client-authority.ts'
-import { openConfiguredGateway } from '../../fixtures/configured-gateway.ts'
+import { openConfiguredGateway } from '../../fixtures/file-gateway.ts'
 import { GrpcClient, openGrpcBackend } from '../../fixtures/grpc.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
